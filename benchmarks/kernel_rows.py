@@ -37,6 +37,8 @@ GROWTH: Mapping[str, tuple[int, ...]] = {
     "attention": (16, 64, 256, 1024, 4096),  # length
     "linear": (1, 8, 64, 512),  # rows
     "matmul": (16, 64, 256, 1024),  # side
+    "gemm": (1, 8, 64, 512, 1024),
+    "solve_triangular": (1, 8, 64, 512, 1024),
     "cross_entropy": (1, 8, 64, 512),  # rows
     "embedding": (1, 8, 64, 512, 4096),  # indices
 }
@@ -85,6 +87,10 @@ class Row:
             options["tables"] = (given.pop("cos"), given.pop("sin"))
         if "mask" in given:
             options["mask"] = given.pop("mask")
+        if "packed" in given:
+            from portarray.kernels import Packed  # not before the settings of libraries
+
+            given["packed"] = Packed(given["packed"], self.name.split()[-1])
         positional = list(given.values())
         if "dimensions" in options:
             positional.append(options.pop("dimensions"))
@@ -121,6 +127,10 @@ def growth(kernel: str, size: int) -> Row:
         return _linear("prompt", INTERMEDIATE, HIDDEN[0], size)
     if kernel == "matmul":
         return _matmul(size, size, size)
+    if kernel == "gemm":
+        return _gemm(size)
+    if kernel == "solve_triangular":
+        return _solve_triangular(size)
     if kernel == "cross_entropy":
         return _cross_entropy(size, VOCABULARY)
     return _embedding(size)
@@ -160,8 +170,12 @@ def _float32() -> Iterator[Row]:
         (4096, 4096),
     ):
         yield _linear("decode", out, into, 1)
+    yield _packed("decode", INTERMEDIATE, HIDDEN[0], 1)
+    yield _packed("prompt", INTERMEDIATE, HIDDEN[0], ROWS)
     yield _matmul(ROWS, HIDDEN[0], INTERMEDIATE)
     yield _matmul(1024, 1024, 1024)
+    yield _gemm(512)
+    yield _solve_triangular(512)
     yield _cross_entropy(ROWS, 4096)
     yield _cross_entropy(ROWS, VOCABULARY)
     yield _embedding(ROWS)
@@ -280,6 +294,17 @@ def _decode_attention(heads: int, groups: int, dim: int) -> Row:
     )
 
 
+def _packed(phase: str, out: int, into: int, count: int) -> Row:
+    """Return a row of a weight of four bits, with scales between -1 and 1."""
+
+    def make(rng: np.random.Generator) -> Arrays:
+        blocks = rng.integers(0, 256, (out, into // 32, 20), dtype=np.uint8)
+        blocks[:, :, :4] = rng.uniform(-1, 1, (out, into // 32, 2)).astype("<f2").view(np.uint8)
+        return {"x": _normal(rng, count, into), "packed": blocks.reshape(out, -1)}
+
+    return Row(f"linear {phase} {out}x{into} Q4_1", "linear", make)
+
+
 def _linear(phase: str, out: int, into: int, count: int, *, bias: bool = False) -> Row:
     def make(rng: np.random.Generator) -> Arrays:
         found = {"x": _normal(rng, count, into), "weight": _normal(rng, out, into) / into**0.5}
@@ -295,6 +320,21 @@ def _matmul(n: int, k: int, m: int) -> Row:
         return {"x1": _normal(rng, n, k) / k**0.5, "x2": _normal(rng, k, m)}
 
     return Row(f"matmul {n}x{k}x{m}", "matmul", make)
+
+
+def _gemm(n: int) -> Row:
+    def make(rng: np.random.Generator) -> Arrays:
+        return {"a": _normal(rng, n, n), "b": _normal(rng, n, n)}
+
+    return Row(f"gemm {n}x{n}x{n}", "gemm", make, {"transpose_b": True})
+
+
+def _solve_triangular(n: int) -> Row:
+    def make(rng: np.random.Generator) -> Arrays:
+        eye = np.eye(n, dtype=np.float32)
+        return {"a": _normal(rng, n, n) / n + eye, "b": _normal(rng, n, n)}
+
+    return Row(f"solve_triangular {n}x{n}", "solve_triangular", make, {"lower": True})
 
 
 def _cross_entropy(count: int, classes: int) -> Row:

@@ -118,7 +118,7 @@ def by_hand(
     What is printed is what is run; JAX's texts are compiled.
     """
     text = _text(row, device.library)
-    if text is None:
+    if text is None or "packed" in natives:
         return None
     arrays = {name: x for name, x in natives.items() if name not in ("cos", "sin")}
     names: dict[str, Any] = {

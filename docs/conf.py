@@ -20,8 +20,12 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "support_table",
+    "upstream_tests",
     "kernel_table",
     "other_names",
+    "numpy_functions",
+    "other_libraries",
+    "dask_expressions",
 ]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]

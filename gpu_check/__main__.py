@@ -49,7 +49,10 @@ SHARES = {
     "user kernels": 15,
     "random": 5,
     "gradients": 5,
+    "compile": 10,
+    "numpy": 5,
     "others": 5,
+    "tasks": 10,
     "suite": 50,
     "programs": 20,
     "official": 40,
@@ -235,7 +238,10 @@ def suites(check: Check, devices: list[str], official: Path | None) -> None:
         "user kernels": ("own_kernels.py",),
         "random": ("random_keys.py",),
         "gradients": ("suite.py", "--gradients"),
+        "compile": ("compiled.py",),
+        "numpy": ("numpy_functions.py",),
         "others": ("others.py",),
+        "tasks": ("many_devices.py",),
         "suite": ("suite.py",),
         "programs": ("suite.py", "--programs"),
         "official": ("suite.py", "--official", str(official)),
@@ -350,7 +356,8 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
     for device in report["checked"]:
         print(f"  {device}")
         for name in (
-            *("user kernels", "random", "gradients", "others", "suite", "programs", "official"),
+            *("user kernels", "random", "gradients", "compile", "numpy", "others", "tasks"),
+            *("suite", "programs", "official"),
         ):
             part = report[name].get(device, report[name])
             failures += len(part.get("failures", ()))

@@ -146,6 +146,7 @@ from portarray.errors import (
     DeviceNotFunctionalError,
     DeviceSelectionWarning,
     DTypeNotSupportedError,
+    HostAccessError,
     HostFallbackError,
     HostFallbackWarning,
     KernelBuildError,
@@ -160,26 +161,18 @@ from portarray.errors import (
     PortarrayError,
     PortarrayWarning,
     PreferenceError,
+    TaskCancelledError,
     TracedArrayError,
     UnknownDeviceError,
     VerificationError,
 )
 
 if _typing.TYPE_CHECKING:
-    from portarray import random
+    from portarray import random, tasks
     from portarray._transforms.compiling.compiled import compile
     from portarray._transforms.control import cond, scan, while_loop
-    from portarray._transforms.gradients import (
-        checkpoint,
-        custom_vjp,
-        grad,
-        hvp,
-        jacobian,
-        jvp,
-        stop_gradient,
-        value_and_grad,
-        vjp,
-    )
+    from portarray._transforms.gradients import grad, hvp, jacobian, jvp, value_and_grad, vjp
+    from portarray._transforms.own_gradients import checkpoint, custom_vjp, stop_gradient
     from portarray._transforms.precision import precision
     from portarray._transforms.verification import verify
 
@@ -209,8 +202,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
         """Import what most programs do without when it is asked for."""
         if name == "bfloat16":
             return _dtypes.bfloat16().type
-        if name == "random":
-            return _importlib.import_module("portarray.random")
+        if name in ("random", "tasks"):
+            return _importlib.import_module(f"portarray.{name}")
         for module, names in _TRANSFORMS.items():
             if name in names:
                 found = _importlib.import_module(f"portarray._transforms.{module}")
@@ -219,10 +212,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
 
 
 _TRANSFORMS = {
-    "gradients": (
-        *("checkpoint", "custom_vjp", "grad", "hvp", "jacobian", "jvp", "stop_gradient"),
-        *("value_and_grad", "vjp"),
-    ),
+    "gradients": ("grad", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"),
+    "own_gradients": ("checkpoint", "custom_vjp", "stop_gradient"),
     "compiling.compiled": ("compile",),
     "control": ("cond", "scan", "while_loop"),
     "precision": ("precision",),
@@ -232,7 +223,7 @@ _TRANSFORMS = {
 
 
 _base.NAMESPACE.append(_sys.modules[__name__])
-_interop.begin()
+_interop.begin(lambda: _importlib.import_module("portarray._numpy_functions"))
 
 __all__ = [
     # Constants
@@ -412,6 +403,8 @@ __all__ = [
     "verify",
     "vjp",
     "while_loop",
+    # More than one device
+    "tasks",
     # Data types
     "bool",
     "int8",
@@ -462,6 +455,7 @@ __all__ = [
     "DeviceMismatchError",
     "DeviceNotFunctionalError",
     "DeviceSelectionWarning",
+    "HostAccessError",
     "HostFallbackError",
     "HostFallbackWarning",
     "KernelBuildError",
@@ -476,6 +470,7 @@ __all__ = [
     "PortarrayError",
     "PortarrayWarning",
     "PreferenceError",
+    "TaskCancelledError",
     "TracedArrayError",
     "UnknownDeviceError",
     "VerificationError",

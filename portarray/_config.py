@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 __all__ = ["Config", "config"]
 
+HostAccess = Literal["error", "allow"]
 HostFallback = Literal["error", "warn", "allow"]
 
 
@@ -37,6 +38,7 @@ class Config:
 
     __slots__ = (
         "_check_linalg",
+        "_host_access",
         "_host_fallback",
         "_kernel_debug",
         "_progress",
@@ -46,6 +48,7 @@ class Config:
 
     def __init__(self) -> None:
         self._check_linalg = True
+        self._host_access: HostAccess = "allow"
         self._host_fallback: HostFallback = "warn"
         self._unpickle_device: str | None = "cpu"
         self._kernel_debug = False
@@ -61,6 +64,18 @@ class Config:
         infinities and NaN come out.
         """
         return self._check_linalg
+
+    @property
+    def host_access(self) -> HostAccess:
+        """What happens where values are read into host memory and the call does not say so.
+
+        ``"allow"`` (the default) lets ``numpy.asarray(x)``, DLPack exports to the CPU and other
+        libraries' ufuncs read arrays in host memory. ``"error"`` refuses them on every device, as
+        on a GPU, with :class:`portarray.errors.HostAccessError`, which names the line. What asks
+        for values stays allowed: ``float(x)`` and its like, ``x.item()``, ``x.tolist()``, printing,
+        pickling, :func:`portarray.save`, and ``x.to_device("numpy").native`` for a NumPy array.
+        """
+        return self._host_access
 
     @property
     def host_fallback(self) -> HostFallback:
@@ -111,6 +126,7 @@ class Config:
         self,
         *,
         check_linalg: bool | _Kept = _KEPT,
+        host_access: HostAccess | _Kept = _KEPT,
         host_fallback: HostFallback | _Kept = _KEPT,
         kernel_debug: bool | _Kept = _KEPT,
         unpickle_device: str | _Kept | None = _KEPT,
@@ -123,6 +139,8 @@ class Config:
         ----------
         check_linalg : bool, optional
             See :attr:`check_linalg`.
+        host_access : {"error", "allow"}, optional
+            See :attr:`host_access`.
         host_fallback : {"error", "warn", "allow"}, optional
             See :attr:`host_fallback`.
         kernel_debug : bool, optional
@@ -149,11 +167,14 @@ class Config:
             If ``unpickle_device`` names no device; then no setting is changed.
         """
         wanted: dict[str, Any] = {}
-        if host_fallback is not _KEPT:
-            if host_fallback not in get_args(HostFallback):
-                known = ", ".join(get_args(HostFallback))
-                raise ValueError(f"host_fallback={host_fallback!r}: use one of {known}")
-            wanted["_host_fallback"] = host_fallback
+        for name, word, words in (
+            ("host_access", host_access, get_args(HostAccess)),
+            ("host_fallback", host_fallback, get_args(HostFallback)),
+        ):
+            if word is not _KEPT:
+                if word not in words:
+                    raise ValueError(f"{name}={word!r}: use one of {', '.join(words)}")
+                wanted[f"_{name}"] = word
         if unpickle_device is not _KEPT:
             wanted["_unpickle_device"] = _device_text(unpickle_device)
         for name, value in (
@@ -177,6 +198,7 @@ class Config:
     def __repr__(self) -> str:
         return (
             f"<portarray.config check_linalg={self._check_linalg!r} "
+            f"host_access={self._host_access!r} "
             f"host_fallback={self._host_fallback!r} kernel_debug={self._kernel_debug!r} "
             f"unpickle_device={self._unpickle_device!r} "
             f"progress={self._progress!r} tuned_kernels={self._tuned_kernels!r}>"

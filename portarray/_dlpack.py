@@ -20,6 +20,7 @@ __all__ = [
     "host_capsule",
     "host_values",
     "kind_name",
+    "labelled",
     "take",
 ]
 
@@ -266,6 +267,13 @@ def host_values(x: Any) -> np.ndarray[Any, Any]:
     _tensor_in(capsule).dtype.code = _UINT
     values = np.from_dlpack(Held(capsule))
     return values.view(dtype)
+
+
+def labelled(capsule: Any, device: tuple[int, int]) -> Any:
+    """Label an unconsumed capsule with a device, and return it; for devices that are simulated."""
+    tensor = _tensor_in(capsule)
+    tensor.device_type, tensor.device_id = device
+    return capsule
 
 
 def host_capsule(

@@ -241,6 +241,13 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "rfft2": "pa.fft.rfftn(x, axes=(-2, -1))",
         "irfft2": "pa.fft.irfftn(x, axes=(-2, -1))",
     },
+    "tasks": {
+        "TaskGroup": "pa.tasks.Region",
+        "ThreadPoolExecutor": "pa.tasks.Region",
+        "delayed": "region.spawn",
+        "spawn": "region.spawn",
+        "submit": "region.spawn",
+    },
     "random": {
         "PRNGKey": "pa.random.key(seed)",
         "RandomState": "pa.random.key(seed)",

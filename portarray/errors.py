@@ -8,6 +8,7 @@
     ├── DeviceMismatchError (ValueError)             arrays of several devices in one call
     ├── DTypeNotSupportedError (TypeError)           a dtype that the device lacks
     ├── PreferenceError (ValueError)                 a preference that cannot be read, met or saved
+    ├── HostAccessError (TypeError)                  numpy.asarray(x) while config forbids it
     ├── HostFallbackError (RuntimeError)             host-served function while config forbids it
     ├── KernelBuildError (RuntimeError)              a device's compiler refused a program
     ├── KernelDebugError (RuntimeError)              what an interpreted kernel does wrong
@@ -17,6 +18,7 @@
     ├── KernelVerificationError (AssertionError)     a device computes another result
     ├── LinAlgError (numpy.linalg.LinAlgError)       matrices without an inverse, a factor, ...
     ├── NoGradientError (TypeError)                  a function, or its arguments, have no gradient
+    ├── TaskCancelledError (RuntimeError)            a task whose input was not computed
     ├── TracedArrayError (TypeError)                 values asked for that a trace does not have
     ├── VerificationError (AssertionError)           a function's result is wrong
     └── OutOfMemoryError (MemoryError)               with asked, free and total bytes
@@ -41,6 +43,7 @@ __all__ = [
     "DeviceMismatchError",
     "DeviceNotFunctionalError",
     "DeviceSelectionWarning",
+    "HostAccessError",
     "HostFallbackError",
     "HostFallbackWarning",
     "KernelBuildError",
@@ -56,6 +59,7 @@ __all__ = [
     "PortarrayError",
     "PortarrayWarning",
     "PreferenceError",
+    "TaskCancelledError",
     "TracedArrayError",
     "UnknownDeviceError",
     "VerificationError",
@@ -196,6 +200,39 @@ class DTypeNotSupportedError(PortarrayError, TypeError):
 
 class PreferenceError(PortarrayError, ValueError):
     """A device preference that cannot be read, met or saved."""
+
+
+class HostAccessError(PortarrayError, TypeError):
+    """Values were read into host memory unasked while ``pa.config`` forbids that.
+
+    Parameters
+    ----------
+    what : str
+        What reads them, such as ``"numpy.asarray"``.
+    device : str
+        Text of the array's device.
+    line : str
+        File, line and source of the caller; empty if there is none.
+    rule : str, default: "config.host_access is 'error'"
+        What refuses it.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        device: str,
+        line: str = "",
+        rule: str = "config.host_access is 'error'",
+    ) -> None:
+        self.what = what
+        self.rule = rule
+        self.device = device
+        self.line = line
+        where = f"\n  {line}" if line else ""
+        super().__init__(
+            f"{what} reads an array of {device} on the host, and {rule}. "
+            f"Where that is meant, say so: x.to_device('numpy').native{where}"
+        )
 
 
 class HostFallbackError(PortarrayError, RuntimeError):
@@ -448,6 +485,26 @@ class TracedArrayError(PortarrayError, TypeError):
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(reason)
+
+
+class TaskCancelledError(PortarrayError, RuntimeError):
+    """A task was not run: what it needs was not computed, or its region was left by an error.
+
+    Parameters
+    ----------
+    task : str
+        The task.
+    reason : str
+        What failed, as a clause.
+    """
+
+    def __init__(self, task: str, reason: str) -> None:
+        self.task = task
+        self.reason = reason
+        super().__init__(f"{task} was not run: {reason}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.task, self.reason)
 
 
 class VerificationError(PortarrayError, AssertionError):

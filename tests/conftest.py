@@ -35,6 +35,7 @@ from hypothesis import HealthCheck, settings
 
 import portarray as pa
 from portarray.backends import registry
+from portarray.testing import virtual_devices
 
 BACKENDS = Path(__file__).parent / "fakes"
 CLARRAY = Path(__file__).parent / "clarray"
@@ -147,7 +148,8 @@ def nofloat64() -> Iterator[str]:
 @pytest.fixture
 def no64bit() -> Iterator[str]:
     """An accelerator on tpu without int64, uint64, float64 and complex128."""
-    yield from _backend("no64bit")
+    with virtual_devices("tpu", immutable=False) as (device,):
+        yield str(device)
 
 
 @pytest.fixture

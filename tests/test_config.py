@@ -13,6 +13,7 @@ from portarray import errors
 def settings() -> dict[str, object]:
     return {
         "check_linalg": pa.config.check_linalg,
+        "host_access": pa.config.host_access,
         "host_fallback": pa.config.host_fallback,
         "unpickle_device": pa.config.unpickle_device,
         "kernel_debug": pa.config.kernel_debug,
@@ -23,6 +24,7 @@ def settings() -> dict[str, object]:
 
 DEFAULTS = {
     "check_linalg": True,
+    "host_access": "allow",
     "host_fallback": "warn",
     "unpickle_device": "cpu",
     "kernel_debug": False,
@@ -42,7 +44,8 @@ def test_blocks_put_back_what_they_changed_and_nothing_else() -> None:
         changed = {"host_fallback": "allow", "unpickle_device": None, "progress": True}
         assert settings() == DEFAULTS | changed
         assert repr(pa.config) == (
-            "<portarray.config check_linalg=True host_fallback='allow' kernel_debug=False "
+            "<portarray.config check_linalg=True host_access='allow' "
+            "host_fallback='allow' kernel_debug=False "
             "unpickle_device=None progress=True tuned_kernels=True>"
         )
     with pytest.raises(KeyError), pa.config(progress=False):
@@ -55,6 +58,7 @@ def test_blocks_put_back_what_they_changed_and_nothing_else() -> None:
     ("wrong", "error", "message"),
     [
         ({"host_fallback": "never"}, ValueError, "'never': use one of error, warn, allow"),
+        ({"host_access": "warn"}, ValueError, "'warn': use one of error, allow"),
         ({"host_fallback": None}, ValueError, "None: use one of error, warn, allow"),
         ({"unpickle_device": "cqu"}, errors.UnknownDeviceError, "'cqu' names no device"),
         ({"unpickle_device": ""}, errors.UnknownDeviceError, "the text is empty"),

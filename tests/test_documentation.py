@@ -20,7 +20,10 @@ ROOT = Path(__file__).parents[1]
 # Pages whose code stands on its own, with the names that the reader is expected to have.
 PAGES = (
     *("README.md", "docs/index.md", "docs/getting_started.md", "docs/moving_data.md"),
+    "docs/numpy_functions.md",
     *("docs/devices.md", "docs/kernels.md", "docs/user_kernels.md", "docs/random.md"),
+    "docs/tasks.md",
+    "docs/dagger.md",
 )
 
 
@@ -70,6 +73,14 @@ def test_code_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         pytest.skip("the pages show PyTorch, which is not functional here")
     monkeypatch.chdir(tmp_path)  # for the files that are saved
     run(page, {})
+
+
+def test_code_of_the_page_on_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="the extra portarray[dask] is not installed")
+    if not pa.functional("torch"):
+        pytest.skip("the page shows PyTorch, which is not functional here")
+    monkeypatch.chdir(tmp_path)
+    run("docs/more_machines.md", {"__name__": "__main__"})
 
 
 def test_code_of_the_page_on_scikit_learn() -> None:

@@ -14,6 +14,17 @@ from typing import Any, assert_type
 import numpy as np
 
 import portarray as pa
+from portarray.testing import (
+    CheckReport,
+    Device,
+    DType,
+    NativeXp,
+    Xp,
+    assert_close,
+    assert_equal,
+    check_function,
+    yield_namespace_device_dtype_combinations,
+)
 from portarray.typing import DeviceLike, DTypeLike
 
 
@@ -112,3 +123,19 @@ def dtypes(x: pa.Array) -> None:
     x.astype("flaot32")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     x.sum(dtype="flaot32")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     pa.sum(x, dtype="flaot32")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def fixtures(xp: Xp, device: Device, dtype: DType, native_xp: NativeXp) -> None:
+    """What a test's arguments are when they are annotated."""
+    x = xp.asarray([1.0, 2.0], dtype=dtype, device=device)
+    assert_type(x, pa.Array)
+    assert_type(xp.linalg.vector_norm(x), pa.Array)
+    assert_type(device, pa.Device)
+    assert_type(dtype, np.dtype[Any])
+    native_xp.sum(native_xp.asarray([1.0, 2.0]))
+    xp.median = xp.mean  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    assert_type(check_function(pa.sin, [1.0], devices=[device]), CheckReport)
+    check_function(pa.sin, [1.0], devices=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert_close(x, x, rtol=1e-3, xp=xp)
+    assert_equal(x, x)
+    assert_type(next(yield_namespace_device_dtype_combinations("cpu")), tuple[str, str, str])

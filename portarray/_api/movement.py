@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from portarray._array import conversion, dtypes, placement, results
+from portarray._array import conversion, dtypes, host_access, placement, results
 from portarray._array.array import Array
 from portarray._config import config
 from portarray._devices import selection
@@ -268,6 +268,7 @@ class _Mover:
         device = self._device
         known = self.moved.get(id(native))
         if known is None:
+            host_access.tell_move(x.device, device)
             there = placement.moved(
                 x, device, copy=None, narrow=self._narrow, non_blocking=self._non_blocking
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import call, conversion, dtypes, placement, results
+from portarray._array import call, conversion, dtypes, host_access, placement, results
 from portarray._array.array import Array
 from portarray._movement import files
 from portarray._movement import structure as structures
@@ -71,6 +71,7 @@ def read(
 
 
 def _placed(stored: files.Stored, name: str, device: Device, *, narrow: bool) -> Array:
+    host_access.tell("load", device, to_host=False)
     try:
         return conversion.from_host(_in_memory(stored, name), device, narrow=narrow, own=True)
     except Exception as error:
@@ -157,6 +158,7 @@ def _values(x: Any, place: str) -> Values:
         if type(x) is not Array:
             # Native arrays stay on their device; other producers are imported.
             x = conversion.asarray(x)
+        host_access.tell("save", x.device)
         return call.read(x)
     except Exception as error:
         error.add_note(f"at {place}")

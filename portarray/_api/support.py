@@ -86,7 +86,7 @@ def support(device: DeviceLike | None = None) -> list[Row]:
     """
     where = discovery.devices() if device is None else [selection.resolve(device)]
     return [
-        Row(str(d), chapter, name, chapters.served(d._backend, name), _taken(d, name))
+        Row(str(d), chapter, name, dispatch.functions_of(d).served(name), _taken(d, name))
         for d in where
         for chapter, name in functions()
     ]

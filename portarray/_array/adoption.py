@@ -103,7 +103,7 @@ def _others() -> list[Callable[..., Any]]:
     known = set(_functions())
     found: list[Callable[..., Any]] = [f for name, f in _public() if name not in known]
     found += [f for f in vars(warm).values() if isinstance(f, FunctionType)]
-    return [*found, results.wrapped]
+    return [*found, results.wrapped, results.wrapped_like]
 
 
 def _public() -> Iterator[tuple[str, FunctionType]]:

@@ -243,14 +243,12 @@ class Array(base.ArrayBase):
     __ilshift__ = operators.inplace("bitwise_left_shift")
     __irshift__ = operators.inplace("bitwise_right_shift")
 
-    def __matmul__(self, other: Array, /) -> Array:
-        return operators.matmul(self, other)
+    __matmul__ = operators.matmul
 
     def __rmatmul__(self, other: Array, /) -> Array:
         return operators.matmul(other, self)
 
-    def __imatmul__(self, other: Array, /) -> Array:
-        return operators.inplace_matmul(self, other)
+    __imatmul__ = operators.inplace_matmul
 
     def __neg__(self) -> Array:
         return call.unary("negative", self)
@@ -426,6 +424,15 @@ class Array(base.ArrayBase):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Answer NumPy's and SciPy's ufuncs; see the docs on interoperability."""
         return interop.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Answer NumPy's functions; see the docs on NumPy's functions."""
+        return interop.function(self, func, types, args, kwargs)
+
+    # NumPy's own arrays and matrices leave operators to us.
+    __array_priority__ = 100.0
 
     def __repr__(self) -> str:
         return formatting.represent(self)

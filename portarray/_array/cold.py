@@ -204,7 +204,11 @@ def where(condition: Any, x1: Any, x2: Any) -> Array:
     """Call ``where``, promoting its second and third operand."""
     if type(condition) is not base.array_type:
         raise refused(condition, "where", scalars=False)
-    table, natives = common("where", (x1, x2))
+    if type(x1) is base.array_type and x1._table.takes(x2):
+        table = x1._table
+        natives = [x1._native, table.operand(x2)]
+    else:
+        table, natives = common("where", (x1, x2))
     if condition._table.device is not table.device:
         table = dispatch.meeting("where", table, condition._table)
     return called("where", table, (condition._native, *natives), {})  # type: ignore[no-any-return]

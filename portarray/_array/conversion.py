@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import base, dispatch, dtypes, operands, placement, producers, results, values
+from portarray._array import (
+    base,
+    dispatch,
+    dtypes,
+    host_access,
+    operands,
+    placement,
+    producers,
+    results,
+    values,
+)
 from portarray._devices import selection
 from portarray._movement import routes
 
@@ -31,6 +41,7 @@ def asarray(
     wanted = None if dtype is None else dtypes.canonical(dtype)
     if isinstance(obj, base.array_type):
         where = obj.device if device is None else selection.resolve(device)
+        host_access.tell_move(obj.device, where)
         return _finished(obj, wanted, where, copy=copy, narrow=narrow)
     owner = placement.device_of(obj)
     if owner is not None:
@@ -39,6 +50,10 @@ def asarray(
         # NumPy is the common host format, so its arrays go to the default device.
         if device is None and type(obj) is np.ndarray:
             where = selection.current()
+        if type(obj) is np.ndarray:
+            host_access.tell("asarray", where, to_host=False)
+        else:
+            host_access.tell_move(owner, where)
         return _finished(native, wanted, where, copy=copy, narrow=narrow)
     where = selection.resolve(device)
     if not isinstance(obj, np.ndarray) and producers.is_producer(obj):
@@ -47,6 +62,7 @@ def asarray(
         taken = producers.imported(obj, where, copy=False if copy is False else None, narrow=narrow)
         return _finished(taken, wanted, where, copy=copy, narrow=narrow)
     producers.refuse_capsule(obj, "asarray")
+    host_access.tell("asarray", where, to_host=False)
     return values.from_python(obj, wanted, where, copy=copy, narrow=narrow)
 
 
@@ -71,13 +87,17 @@ def from_host(
     return results.wrapped(native, table)
 
 
-def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None) -> Array:
-    """See :func:`portarray.astype`."""
+def astype(
+    x: Any, dtype: object, /, *, copy: bool = True, device: object = None, told: bool = False
+) -> Array:
+    """See :func:`portarray.astype`; ``told`` says that listeners know of the move."""
     if type(x) is not base.array_type:
         raise operands.refused(x, "astype", scalars=False)
     wanted = dtypes.canonical(dtype)
     table = x._table
     where = table.device if device is None else selection.resolve(device)
+    if device is not None and not told:
+        host_access.tell_move(x.device, where)
     if where is table.device._seen:
         where = table.device
     if wanted == table.dtype:
@@ -118,4 +138,4 @@ def _finished(
         return placement.moved(x, device, copy=copy, narrow=narrow)
     if copy is False:
         raise placement.needs_copy(x.dtype, dtype)
-    return astype(x, dtype, device=device)
+    return astype(x, dtype, device=device, told=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray._array import dtypes
+from portarray._array import dtypes, host_access
 from portarray._config import config
 from portarray._devices import notices
 from portarray._devices.device import Device
@@ -28,6 +28,7 @@ __all__ = [
     "DispatchTable",
     "meeting",
     "default_dtype",
+    "forget_warnings",
     "functions_of",
     "learned",
     "scoped",
@@ -368,12 +369,18 @@ def _per_setting(
 _warned: set[tuple[Device, str]] = set()
 
 
+def forget_warnings(device: Device) -> None:
+    """Let the warnings of a device's host functions be shown again."""
+    _warned.difference_update([one for one in _warned if one[0] is device])
+
+
 def _reporting_fallback(function: Function, name: str, device: Device) -> Function:
     """Wrap a host fallback: warn once for each device, or raise, as configured."""
 
     def reporting(*args: Any, **options: Any) -> Any:
         if config.host_fallback == "error":
             raise HostFallbackError(name, str(device))
+        host_access.tell("host fallback", device, name=name)
         if config.host_fallback == "warn" and (device, name) not in _warned:
             _warned.add((device, name))
             warnings.warn(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import call, dispatch, results
+from portarray._array import call, dispatch, host_access, results
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -18,11 +18,12 @@ _THRESHOLD = 1000
 _EDGE = 3
 
 
-def item(x: Array) -> Any:
-    """Return the one element of an array as a Python scalar."""
+def item(x: Array, kind: str = "item") -> Any:
+    """Return the one element of an array as a Python scalar; ``kind`` is what asks for it."""
     if x.size != 1:
         raise ValueError(f"item() is for arrays of one element, and this one has shape {x.shape}")
     table = x._table
+    host_access.tell(kind, x.device)
     try:
         return table.functions["item"](x._native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
@@ -31,6 +32,7 @@ def item(x: Array) -> Any:
 
 def listed(x: Array) -> Any:
     """Return the values of an array as nested lists of Python scalars."""
+    host_access.tell("tolist", x.device)
     values = call.read(x)
     try:
         return values.tolist()
@@ -53,7 +55,7 @@ def scalar(x: Array, target: str) -> Any:
         raise error(f"{what} of an array of shape {x.shape} is not defined; {hint}")
     if x._table.kind == "c" and target in ("int", "float"):
         raise TypeError(f"{target}() of a complex array is not defined; take pa.real(x) first")
-    return item(x)
+    return item(x, target)
 
 
 def _values(x: Array) -> np.ndarray[Any, Any]:
@@ -75,6 +77,7 @@ def _values(x: Array) -> np.ndarray[Any, Any]:
 
 
 def _peek(x: Array) -> np.ndarray[Any, Any]:
+    host_access.tell("print", x.device)
     try:
         return x._table.device._backend.printable(x._native, x.device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from portarray._array import base, dispatch, dtypes, operands, refusals, results
+from portarray._array import base, dispatch, dtypes, host_access, operands, refusals, results
 from portarray.backends import promotion
 
 if TYPE_CHECKING:
@@ -240,6 +240,7 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
             f"arrays used as indices must be of integer or boolean dtype, not {index.dtype}"
         )
     device = x._table.device
+    host_access.tell("indexing", device, to_host=False)
     wanted = dtypes.canonical(index.dtype)
     if wanted not in dispatch.dtypes_of(device):
         wanted = dispatch.default_dtype(device, "i")

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import base, call, conversion, dispatch, operands, placement, results
+from portarray._array import (
+    base,
+    call,
+    conversion,
+    dispatch,
+    host_access,
+    operands,
+    placement,
+    results,
+)
 from portarray._devices import selection
 from portarray._dlpack import host_capsule
-from portarray._elsewhere import RENAMED
 from portarray._movement import pytree, routes
 from portarray.backends import registry
 
@@ -24,6 +34,7 @@ __all__ = [
     "begin",
     "dlpack",
     "dlpack_device",
+    "function",
     "namespace",
     "no_out",
     "to_device",
@@ -57,12 +68,15 @@ def to_device(
     copy = copy if copy is None else placement.copy_flag(copy)
     if device is None:
         raise TypeError("to_device(None) names no device; pass a device, or its text")
-    return placement.moved(x, selection.resolve(device), copy=copy, narrow=narrow)
+    where = selection.resolve(device)
+    host_access.tell_move(x.device, where)
+    return placement.moved(x, where, copy=copy, narrow=narrow)
 
 
 def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtype[Any]]:
     """Return an array's values for ``numpy.asarray``."""
     _check_on_host(x.device)
+    host_access.tell("numpy.asarray", x.device)
     wanted = None if dtype is None else np.dtype(dtype)
     if wanted is None or wanted == x.dtype:
         return call.host_view(x, copy=copy)
@@ -82,56 +96,43 @@ def _check_on_host(device: Device) -> None:
         )
 
 
-_UFUNCS = frozenset(
-    {
-        *("absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2"),
-        *("arctanh", "bitwise_and", "bitwise_or", "bitwise_xor", "ceil", "conjugate", "copysign"),
-        *("cos", "cosh", "divide", "equal", "exp", "expm1", "floor", "floor_divide", "greater"),
-        *("greater_equal", "hypot", "invert", "isfinite", "isinf", "isnan", "left_shift", "less"),
-        *("less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and"),
-        *("logical_not", "logical_or", "logical_xor", "matmul", "maximum", "minimum", "multiply"),
-        *("negative", "nextafter", "not_equal", "positive", "power", "reciprocal", "remainder"),
-        *("right_shift", "rint", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract"),
-        *("tan", "tanh", "trunc", "vecdot"),
-    }
-)
-"""NumPy's ufuncs that are functions of the standard; some have another name there."""
-
-
 def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Dispatch a ufunc: NumPy's to our functions, another library's on host views.
 
     Raises
     ------
     TypeError
-        For NumPy arrays among the inputs, for methods other than a plain call, and for foreign
-        ufuncs on devices whose memory is not host memory.
+        For NumPy arrays among the inputs, for NumPy's ufuncs and methods that are not served, and
+        for foreign ufuncs on devices whose memory is not host memory.
     """
     name = function.__name__
     # NumPy scalars convert themselves to 0-d arrays before they compare.
     inputs = tuple(x[()] if type(x) is np.ndarray and x.ndim == 0 else x for x in inputs)
-    for x in inputs:
+    operators = inputs if method in ("__call__", "outer") else inputs[:1]
+    for x in operators:
         if not isinstance(x, base.array_type) and operands.scalar(x) is NotImplemented:
             raise operands.refused(x, f"ufunc {name}")
+    answers = numpy_functions()
+    if answers.is_numpys(function):
+        return answers.ufunc(function, method, inputs, kwargs)
     if method != "__call__":
-        raise TypeError(
-            f"numpy.{name}.{method} is not available for portarray arrays; use the standard's "
-            f"functions (pa.sum, pa.prod, pa.max, pa.cumulative_sum, ...)"
-        )
+        raise TypeError(f"{name}.{method} of another library does not take portarray arrays")
     out = kwargs.pop("out", None)
     if kwargs:
         raise TypeError(f"ufunc {name} of portarray arrays takes no {', '.join(kwargs)}")
-    if name in _UFUNCS and getattr(np, name, None) is function:
-        answer = getattr(base.NAMESPACE[0], RENAMED.get(name, name))(*inputs)
-    else:
-        answer = _on_host(function, inputs)
-    if out is None:
-        return answer
-    targets = out if isinstance(out, tuple) else (out,)
-    answers = answer if isinstance(answer, tuple) else (answer,)
-    for target, value in zip(targets, answers, strict=True):
-        target[...] = value
-    return targets if isinstance(answer, tuple) else targets[0]
+    answer = _on_host(function, inputs)
+    return answer if out is None else answers.store(answer, out, name)
+
+
+def function(
+    x: Array,
+    called: Any,
+    types: tuple[type, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Answer one of NumPy's functions; see :meth:`portarray.Array.__array_function__`."""
+    return numpy_functions().function(called, types, args, kwargs, x)
 
 
 def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
@@ -141,6 +142,7 @@ def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
     for table in tables:
         dispatch.meeting(f"ufunc {function.__name__}", tables[0], table)
     _check_on_host(device)
+    host_access.tell("ufunc", device, name=function.__name__)
     values = [call.read(x) if isinstance(x, base.array_type) else x for x in inputs]
     result = function(*values)
     if isinstance(result, tuple):
@@ -182,6 +184,8 @@ def dlpack(
             f"dl_device={wanted}: an array on {device} can be exported to its own DLPack device "
             f"{own} and to the CPU {routes.HOST}"
         )
+    if wanted == routes.HOST:
+        host_access.tell("DLPack", device)
     if wanted != own and not backend.on_host(device.native):
         # Consumers may ask for host memory, which few libraries support.
         if copy is False:
@@ -214,8 +218,14 @@ def dlpack_device(x: Array) -> tuple[int, int]:
 # --- other libraries' transformations, see adoption.py ------------------------------------------
 
 
-def begin() -> None:
+numpy_functions: Callable[[], Any]
+"""Import what answers NumPy's functions and ufuncs, which stands above this package."""
+
+
+def begin(answers: Callable[[], Any]) -> None:
     """Have the library of each backend told of arrays and functions, once it is loaded."""
+    global numpy_functions
+    numpy_functions = cache(answers)
     pytree.LEAVES.add(base.array_type)
     registry.when_loaded(lambda backend: _adoption().introduce(backend))
     asarray: Any = base.NAMESPACE[0].asarray

@@ -23,9 +23,19 @@ from portarray._config import config
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._array.dispatch import DispatchTable, Function
+    from portarray._devices.device import Device
     from portarray.backends.types import TunedKernel
 
-__all__ = ["Kernel", "shape_of", "version"]
+__all__ = [
+    "Kernel",
+    "at_once",
+    "is_followed",
+    "is_untraced",
+    "of_arrays",
+    "shape_of",
+    "version",
+    "written",
+]
 
 shape_of = attrgetter("_native.shape")
 """The native shape of an array; faster than ``x.shape``."""
@@ -72,7 +82,11 @@ class Kernel:
         """Check the arguments and call the version that serves them."""
         self.check(self.name, arrays, options)
         table: DispatchTable = arrays[self._leads]._table  # type: ignore[union-attr]  # it was checked
-        table, natives = self.natives(table, arrays, options)
+        natives: Sequence[Any]
+        if options or len(arrays) > 1 or table.device._seen is not table.device:
+            table, natives = self.natives(table, arrays, options)
+        else:
+            natives = (arrays[0]._native,)  # type: ignore[union-attr]
         known = self._by_tables if config._tuned_kernels else self._generic
         try:
             function = known[table]
@@ -168,6 +182,46 @@ class Kernel:
             return generic(xp, *args, **options)
 
         return picked
+
+
+def is_untraced(*arrays: Array) -> bool:
+    """Tell whether no call with these arrays is recorded, so that memory may be written."""
+    return all(x._table.device._seen is x._table.device for x in arrays)
+
+
+def written(out: Array, result: Array) -> Array:
+    """Return the array that a kernel was to write: it has done so, or gets the result now."""
+    if result._native is not out._native:
+        if out._table.device._backend.immutable and is_untraced(out):
+            out._native = result._native
+        else:
+            out[...] = result
+    return out
+
+
+def of_arrays(function: Callable[..., Array], device: Device) -> Function:
+    """Return a function of a device's native arrays that calls one of arrays."""
+    table = next(iter(dispatch.tables_of(device).values()))
+
+    def called(*natives: Any, **options: Any) -> Any:
+        arrays = [None if x is None else wrapped(x, table) for x in natives]
+        return function(*arrays, **options)._native
+
+    return called
+
+
+def is_followed(native: Any, device: Device) -> bool:
+    """Tell whether derivatives or a compiler follow a native array."""
+    return bool(getattr(native, "requires_grad", False)) or device._backend.is_traced(native)
+
+
+def at_once(arrays: Sequence[Array | None], device: Device) -> bool:
+    """Tell whether all arrays are a device's, and have values that nothing follows."""
+    seen = device._seen
+    for x in arrays:
+        if x is not None and (x._table.device is not seen or is_followed(x._native, device)):
+            return False
+    return config._tuned_kernels
 
 
 def _unchecked(name: str, arrays: Sequence[Any], options: dict[str, Any]) -> None:

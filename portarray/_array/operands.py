@@ -85,6 +85,15 @@ def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]
 
     Arrays become native arrays of the table's dtype, scalars Python scalars of its kind.
     """
+    first, second = operands[0], operands[-1]
+    are_arrays = type(first) is base.array_type and type(second) is base.array_type
+    if are_arrays and len(operands) == 2 and first._table.dtype is second._table.dtype:
+        table = dispatch.meeting(name, first._table, second._table)
+        return table, [first._native, second._native]
+    return _common(name, operands)
+
+
+def _common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]]:
     table: DispatchTable | None = None
     values: list[Any] = []
     for x in operands:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from portarray._array import base, cold, dispatch
+from portarray._array import base, cold, dispatch, warm
 from portarray._array.operands import common, refused
 from portarray._array.results import reraise
 
@@ -84,12 +84,12 @@ def _growth(name: str, first: Any, second: Any) -> str:
 
 def matmul(x1: Any, x2: Any) -> Array:
     """Compute ``x1 @ x2``; scalars are refused."""
-    for x in (x1, x2):
-        if cold.is_foreign(x, "matmul"):
-            return NotImplemented  # type: ignore[no-any-return]
-        if type(x) is not base.array_type:
-            raise refused(x, "matmul")
-    return cold.promoted("matmul", (x1, x2))
+    if type(x1) is base.array_type and type(x2) is base.array_type:
+        return warm.aligned("matmul", x1, x2)
+    other = x2 if type(x1) is base.array_type else x1
+    if cold.is_foreign(other, "matmul"):
+        return NotImplemented  # type: ignore[no-any-return]
+    raise refused(other, "matmul")
 
 
 def inplace_matmul(x1: Array, x2: Any) -> Array:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from portarray._array import call, conversion, dispatch, dtypes, results
+from portarray._array import call, conversion, dispatch, dtypes, host_access, results
 from portarray._config import config
 from portarray._devices import notices, selection
 from portarray.errors import (
     DeviceNotFunctionalError,
     DTypeNotSupportedError,
+    OutOfMemoryError,
     UnknownDeviceError,
 )
 
@@ -21,7 +22,13 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
 
-__all__ = ["deep_copy", "reduce", "restored"]
+__all__ = ["ELSEWHERE", "MAKE_ROOM", "deep_copy", "reduce", "restored", "restored_behind"]
+
+ELSEWHERE: list[Callable[[Array, str], None]] = []
+"""Called with an array that was pickled on a device that is not here, and that device's text."""
+
+MAKE_ROOM: list[Callable[[OutOfMemoryError], bool]] = []
+"""Asked to free memory of a device where an array does not fit; they return whether they did."""
 
 
 def reduce(x: Array, protocol: SupportsIndex) -> tuple[Any, ...]:
@@ -30,6 +37,7 @@ def reduce(x: Array, protocol: SupportsIndex) -> tuple[Any, ...]:
     From protocol 5 on NumPy pickles the values out of band if the pickler has a buffer callback; in
     host memory that buffer is a zero-copy view.
     """
+    host_access.tell("pickle", x.device)
     # Before protocol 5 NumPy pickles a copy (bytes), made at once.
     values = call.host_view(x) if operator.index(protocol) >= 5 else call.read(x)
     one_block = values.flags.c_contiguous or values.flags.f_contiguous
@@ -71,7 +79,24 @@ def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
             values = values.copy()
     except MemoryError as error:
         results.reraise(error, "unpickling")
-    return conversion.from_host(values, _home_of_pickle(device, wanted))
+    home = _home_of_pickle(device, wanted)
+    host_access.tell("unpickle", home, to_host=False)
+    while True:
+        try:
+            result = conversion.from_host(values, home)
+            break
+        except OutOfMemoryError as error:
+            if not any(made_room(error) for made_room in MAKE_ROOM):
+                raise
+    if str(home) != device:
+        for tell in ELSEWHERE:
+            tell(result, device)
+    return result
+
+
+def restored_behind(_: Any, values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
+    """Return an array whose values are not the first buffer: for ``portarray.dask``."""
+    return restored(values, dtype, device)
 
 
 def _home_of_pickle(text: str, dtype: np.dtype[Any]) -> Device:

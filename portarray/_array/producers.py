@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from portarray import _dlpack as dlpack
-from portarray._array import base, placement, results, values
+from portarray._array import base, host_access, placement, results, values
 from portarray._devices import discovery, selection
 from portarray._movement import routes
 
@@ -31,10 +31,12 @@ def from_dlpack(
     copy = copy if copy is None else placement.copy_flag(copy)
     if isinstance(x, base.array_type):
         where = x.device if device is None else selection.resolve(device)
+        host_access.tell_move(x.device, where)
         return placement.moved(x, where, copy=copy, narrow=narrow)
     owner = placement.device_of(x)
     if owner is not None:
         where = owner if device is None else selection.resolve(device)
+        host_access.tell_move(owner, where)
         taken = placement.from_native(x, owner, copy=copy)
         return placement.moved(taken, where, copy=copy, narrow=narrow)
     if not is_producer(x):
@@ -116,6 +118,7 @@ def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool
         current = selection.current()
         on_host = current._backend.dlpack_device_of(current.native) == routes.HOST
         where = current if on_host else selection.cpu_device()
+    host_access.tell("from_dlpack", where, to_host=False)
     if not isinstance(x, np.ndarray):  # NumPy does not export some arrays
         said = type(x).__name__
         x = dlpack.take(x)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from portarray._array.dispatch import DispatchTable
     from portarray._devices.device import Device
 
-__all__ = ["countable", "reraise", "wrap", "wrapped"]
+__all__ = ["countable", "reraise", "wrap", "wrapped", "wrapped_like"]
 
 _asarray = np.asarray
 _ndarray = np.ndarray
@@ -45,6 +45,20 @@ def wrapped(native: Any, table: DispatchTable) -> Array:
             f"convert the array with {title}'s own functions first"
         ) from None
     return out
+
+
+def wrapped_like(natives: Sequence[Any], arrays: Sequence[Array]) -> list[Any]:
+    """Return native arrays with the dtypes and devices of others as arrays; None as it is."""
+    new = base.new_uninitialized
+    found: list[Any] = []
+    for x, native in zip(arrays, natives, strict=True):
+        out = None
+        if native is not None:
+            out = new()
+            out._native = native
+            out._table = x._table
+        found.append(out)
+    return found
 
 
 def _as_array(native: Any, table: DispatchTable) -> Any:

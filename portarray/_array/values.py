@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import base, dispatch, dtypes, placement, results
+from portarray._array import base, dispatch, dtypes, host_access, placement, results
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -184,6 +184,7 @@ def _with_values(obj: Any) -> Any:
     if isinstance(obj, (list, tuple)):
         return [_with_values(item) for item in obj]
     if isinstance(obj, base.array_type):
+        host_access.tell("asarray", obj.device)
         return obj.device._backend.read_host(obj._native, obj.device.native)
     owner = placement.device_of(obj)
     return obj if owner is None else owner._backend.read_host(obj, owner.native)

@@ -17,6 +17,7 @@ ENTRY_POINTS = "portarray.commands"
 
 _BUILT_IN = {
     "bench": "portarray._cli.bench.command:bench",
+    "device-report": "portarray._cli.device_report:device_report",
     "devices": "portarray._cli.devices:devices",
     "prefer": "portarray._cli.prefer:prefer",
     "routes": "portarray._cli.routes:routes",

@@ -289,7 +289,16 @@ def _undriven(info: BackendInfo, platform: str) -> tuple[str, tuple[str, ...]]:
     return f"{info.library} drives {drives}, not {platform!r}", tuple(texts[:3])
 
 
+_MADE = {
+    "virtual": "there are no virtual devices now; portarray.testing.virtual_devices(...) makes "
+    "some for a block, PORTARRAY_VIRTUAL=cuda:2,metal for a process"
+}
+"""Libraries whose devices are made when they are asked for."""
+
+
 def _unknown(head: str) -> str:
+    if head in _MADE:
+        return _MADE[head]
     libraries = sorted(registry.backend_infos())
     broken = registry.plugin_errors().get(head)
     if broken is not None:

@@ -14,7 +14,7 @@ import operator
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LibraryStatus",
     "by_rank",
+    "change",
     "count",
     "devices",
     "forget",
@@ -128,16 +129,21 @@ def is_fault(library: str, platform: str, index: int | None = None) -> bool:
     return refusal is not None and refusal.fault
 
 
-def by_rank(platform: str) -> list[str]:
-    """Return the libraries that can drive a platform, preferred ones first."""
+def by_rank(platform: str, *, virtual: bool = False) -> list[str]:
+    """Return the libraries that can drive a platform, preferred ones first, virtual ones last."""
     infos = registry.backend_infos().values()
-    ranked = [(info.ranks[platform], info.library) for info in infos if platform in info.ranks]
+    ranked = [
+        ((info.virtual, info.ranks[platform]), info.library)
+        for info in infos
+        if platform in info.ranks and (virtual or not info.virtual)
+    ]
     return [library for _, library in sorted(ranked)]
 
 
-def order(device: Device) -> tuple[int, bool, int, int, int]:
+def order(device: Device) -> tuple[bool, int, bool, int, int, int]:
     """Return the sort key of automatic choice: GPUs first, platforms, ranks, indices."""
     return (
+        device._backend.info.virtual,
         KINDS.index(device.kind),
         # The platform "cpu" is preferred to CPUs under OpenCL or oneAPI.
         device.kind == "cpu" and device.platform != "cpu",
@@ -167,6 +173,22 @@ def forget() -> None:
             table.clear()
         importlib.invalidate_caches()
         markers.forget()
+
+
+def change(
+    library: str, platform: str, *, came: Iterable[Device] = (), left: Iterable[Device] = ()
+) -> None:
+    """Forget how many devices a platform has: some came, of which some are known, or left."""
+    with _lock:
+        for counted in (_counts, _refused):
+            for key in [key for key in counted if key[:2] == (library, platform)]:
+                del counted[key]
+        for device in left:
+            for known in (_made, _functional):
+                known.pop((device.library, device.platform, device.index), None)
+        for device in came:
+            key = (device.library, device.platform, device.index)
+            _made[key] = _functional[key] = device
 
 
 class LibraryStatus(NamedTuple):
@@ -332,7 +354,7 @@ def _careful(
         return probe.in_child(info.library, platform, index or 0, step)
 
     try:
-        if platform == "cpu":  # CPU backends do not crash the process
+        if platform == "cpu" or info.virtual:  # on the CPU nothing crashes the process
             yield
             return
         # Lazy: pathlib and others would slow down `import portarray`.

@@ -32,6 +32,7 @@ __all__ = [
     "current",
     "device",
     "devices",
+    "forget_device",
     "functional",
     "judge_preference",
     "gpu_device",
@@ -125,7 +126,9 @@ def devices() -> list[Device]:
 
 def supported_backends() -> tuple[str, ...]:
     """Return the libraries that portarray knows, plugins included, whether installed or not."""
-    seen = dict.fromkeys(lib for platform in PLATFORMS for lib in discovery.by_rank(platform))
+    seen = dict.fromkeys(
+        lib for platform in PLATFORMS for lib in discovery.by_rank(platform, virtual=True)
+    )
     return tuple(seen)
 
 
@@ -316,6 +319,16 @@ def _forget_choices() -> None:
     _automatic = _gpu = None
     _texts.clear()
     notices.forget()
+
+
+def forget_device(gone: Device) -> None:
+    """Forget the choices of a device that is gone."""
+    global _automatic, _gpu
+    if gone in (_automatic, _gpu):
+        _automatic = _gpu = None
+    for text, found in list(_texts.items()):
+        if found is gone:
+            _texts.pop(text, None)
 
 
 def _from_text(text: str, needed: int | None) -> Device:

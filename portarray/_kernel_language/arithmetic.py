@@ -56,6 +56,12 @@ def to(dtype: DType, *, double: bool) -> Convert:
     return _to_half(dtype, double=double) if dtype.itemsize == 2 else _to_float(dtype)
 
 
+def bits_as(own: DType, dtype: DType) -> Convert:
+    """Return what takes the bits of a number of a dtype for one of another."""
+    half = dtype.itemsize == 2 and dtype.kind not in "iu"
+    return lambda x: np.asarray(x, own).view(dtype).astype(np.float32 if half else dtype)[()]
+
+
 def _to_integer(dtype: DType) -> Convert:
     kind = dtype.type
     limits = np.iinfo(dtype)

@@ -296,6 +296,18 @@ class Expressions:
         assert isinstance(x.type, Scalar)
         return self.converted(x.value, x.type)
 
+    def _bitcast(self, x: tree.Bitcast) -> str:
+        assert isinstance(x.type, Scalar)
+        assert isinstance(x.value.type, Scalar)
+        kinds = self.types.c_type(x.value.type), self.types.c_type(x.type)
+        own, to = c_name(x.value.type.dtype), c_name(x.type.dtype)  # type: ignore[arg-type]
+        put = f"pa_store_{own}(&both.a, x)" if own in ("f16", "bf16") else "both.a = x"
+        get = f"pa_load_{to}(&both.b)" if to in ("f16", "bf16") else "both.b"
+        name = f"pa_bits_of_{own}_as_{to}"
+        body = f"union {{ {own} a; {to} b; }} both; {put}; return {get};"
+        self.types.small[name] = f"PA_FUNCTION {kinds[1]} {name}({kinds[0]} x) {{ {body} }}"
+        return f"{name}({self.text(x.value)})"
+
     def _items(self, x: tree.Items) -> str:
         kinds = tuple(self.types.c_type(one.type) for one in x.items)
         return f"make_{self.types.struct(kinds)}({', '.join(self.text(one) for one in x.items)})"

@@ -148,6 +148,11 @@ def _language_call(reader: Expressions, node: ast.Call, word: str) -> Value:
         return _place(reader, node, word)
     if word in ATOMICS:
         return _atomic(reader, node, word)
+    if word == "bitcast":
+        return _bitcast(reader, node)
+    if word == "fma":
+        values = [reader.number(one) for one in arguments(reader, node, 3)]
+        return operators.row(reader.scope.setting, node, word, values)
     if word in ("local", "private"):
         raise Wrong(
             node, f"kl.{word} stands alone on the right side of an assignment to a new name"
@@ -155,6 +160,22 @@ def _language_call(reader: Expressions, node: ast.Call, word: str) -> Value:
     if word in ("barrier", "print"):
         raise Wrong(node, f"kl.{word}(...) is a statement of its own, without a value")
     raise Wrong(node, f"kl.{word} stands only in `for i in kl.{word}(range(...))`")
+
+
+def _bitcast(reader: Expressions, node: ast.Call) -> tree.Expr:
+    first, second = arguments(reader, node, 2)
+    value, dtype = reader.number(first), dtype_of(reader.constant(second))
+    if dtype is None:
+        raise Wrong(node, f"{ast.unparse(second)} is no dtype; kl.bitcast takes a number and one")
+    operators.check_dtype(reader.scope.setting, node, types.strong(dtype))
+    own = scalar(value).dtype
+    if own is None or own.kind == "b" or dtype.kind == "b" or own.itemsize != dtype.itemsize:
+        raise Wrong(
+            node,
+            f"{ast.unparse(first)} is {value.type}; kl.bitcast to {dtype} takes a number of "
+            f"{dtype.itemsize} bytes that is no truth value: kl.uint{8 * dtype.itemsize}(...)",
+        )
+    return tree.Bitcast(node, types.strong(dtype), value)
 
 
 def _place(reader: Expressions, node: ast.Call, word: str) -> tree.Expr:

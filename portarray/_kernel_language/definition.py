@@ -21,6 +21,7 @@ class Definition:
     signature: inspect.Signature
     names: list[str]
     is_static: list[bool]
+    fixed: bool  # whether the names around it keep their values, so that no call looks at them
 
     def bound(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return all arguments in the order of the parameters."""
@@ -33,7 +34,7 @@ class Definition:
             ) from None
 
 
-def define(function: FunctionType, static: Sequence[str]) -> Definition:
+def define(function: FunctionType, static: Sequence[str], *, fixed: bool = False) -> Definition:
     """Return the definition of a kernel; an error for what cannot be one."""
     text = source.read(function)
     signature = inspect.signature(function)
@@ -49,4 +50,5 @@ def define(function: FunctionType, static: Sequence[str]) -> Definition:
     unknown = [name for name in static if name not in names]
     if unknown:
         raise TypeError(f"static={unknown[0]!r} is no parameter of {function.__name__}")
-    return Definition(text, function.__name__, signature, names, [one in static for one in names])
+    is_static = [one in static for one in names]
+    return Definition(text, function.__name__, signature, names, is_static, fixed)

@@ -302,6 +302,15 @@ class _Function:
         assert isinstance(x.type, Scalar)
         return self.converted(x.value, x.type)
 
+    def _bitcast(self, x: tree.Bitcast) -> ast.expr:
+        assert isinstance(x.type, Scalar)
+        assert isinstance(x.value.type, Scalar)
+        own, to = x.value.type.dtype, x.type.dtype
+        assert own is not None
+        assert to is not None
+        name = f"bits_of_{own.name}_as_{to.name}"
+        return self.call(name, arithmetic.bits_as(own, to), self.text(x.value))
+
     def _items(self, x: tree.Items) -> ast.expr:
         return ast.Tuple([self.text(one) for one in x.items], ast.Load())
 

@@ -32,8 +32,10 @@ class Kernel:
     :func:`portarray.synchronize` waits.
     """
 
-    def __init__(self, function: FunctionType, static: Sequence[str] = ()) -> None:
-        self._own = own = define(function, static)
+    def __init__(
+        self, function: FunctionType, static: Sequence[str] = (), *, fixed: bool = False
+    ) -> None:
+        self._own = own = define(function, static, fixed=fixed)
         self.__name__ = own.name
         self._names = own.names
         self._prepared: dict[Any, Prepared] = {}

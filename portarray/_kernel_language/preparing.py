@@ -92,7 +92,7 @@ def draft(own: Definition, asked: Asked) -> Draft:
     )
     places = [own.names.index(one.name) for one in printed.arrays]
     changed = [place for place, is_written in zip(places, written, strict=True) if is_written]
-    constants = list(shared.constants.values())
+    constants = [] if own.fixed else list(shared.constants.values())
     return Draft(found, setting, printed, program, launcher, places, changed, local, constants)
 
 

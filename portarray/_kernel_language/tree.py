@@ -117,6 +117,13 @@ class Cast(Expr):
 
 
 @dataclass(slots=True)
+class Bitcast(Expr):
+    """The bits of a number as one of another dtype of the same size."""
+
+    value: Expr
+
+
+@dataclass(slots=True)
 class Items(Expr):
     """A tuple."""
 

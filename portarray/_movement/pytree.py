@@ -26,6 +26,13 @@ LEAVES: set[type] = set()
 """Classes of leaves, even where a library takes them for trees."""
 
 
+def register(cls: type, flatten: Callable[[Any], tuple[Any, ...]], unflatten: Any) -> None:
+    """Register a class of portarray's own with optree; its first object does so."""
+    import optree  # most programs move no trees
+
+    optree.register_pytree_node(cls, flatten, unflatten, namespace=NAMESPACE)
+
+
 class NodeType(Protocol):
     """How values of one class are flattened and unflattened."""
 

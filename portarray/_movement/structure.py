@@ -2,10 +2,12 @@
 
 An array is named by the path to it, ``"layers.0.weight"``. In a structure ``{key: tree}`` is a
 mapping, ``["list", tree, ...]`` a list, ``["tuple", tree, ...]`` a tuple and ``null`` an array.
+``["packed", {key: tree}, text]`` is an object of a class of :data:`CLASSES`.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -15,6 +17,16 @@ ALONE = "array"
 
 DEEPEST = 200
 """How many levels a tree may have: well within Python's limit of recursion."""
+
+
+CLASSES: Mapping[str, str] = {"packed": "portarray.kernels.packed"}
+"""Modules of classes that are saved, by the word for them, imported when one is met. ``flattened``
+returns an object's arrays by name and a text, ``unflattened`` makes one of these."""
+
+
+def module_of(word: str) -> Any:
+    """Return the module of a class that is saved."""
+    return importlib.import_module(CLASSES[word])
 
 
 class Leaf(NamedTuple):
@@ -44,6 +56,10 @@ def _flatten(
 ) -> Any:
     """Add the arrays of a subtree to the leaves, and return its structure."""
     pairs: Iterable[tuple[Any, Any]]
+    for word, module in CLASSES.items():
+        if type(node).__module__ == module:
+            arrays, text = module_of(word).flattened(node)
+            return [word, _flatten(arrays, path, place, ancestors, leaves, check), text]
     if isinstance(node, Mapping):
         pairs = node.items()
     elif type(node) in (list, tuple):
@@ -110,6 +126,9 @@ def _collect(structure: Any, path: str | None, names: list[str], depth: int) -> 
         pairs = structure.items()
     elif isinstance(structure, list) and structure and structure[0] in ("list", "tuple"):
         pairs = enumerate(structure[1:])
+    elif isinstance(structure, list) and len(structure) == 3 and structure[0] in CLASSES:
+        _collect(structure[1], path, names, depth)
+        return
     else:
         raise TypeError(f"{structure!r} describes no tree")
     if depth == DEEPEST:
@@ -128,5 +147,7 @@ def _unflatten(node: Any, rest: Iterator[Any]) -> Any:
         return next(rest)
     if isinstance(node, dict):
         return {key: _unflatten(inner, rest) for key, inner in node.items()}
+    if node[0] in CLASSES:
+        return module_of(node[0]).unflattened(_unflatten(node[1], rest), node[2])
     inner = [_unflatten(part, rest) for part in node[1:]]
     return inner if node[0] == "list" else tuple(inner)

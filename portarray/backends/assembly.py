@@ -147,10 +147,15 @@ class NativeFunctions:
             function = rules.accumulating(self, "trace", function)
         return function, how
 
+    def served(self, name: str) -> Served:
+        """Return how a function is served, whatever the dtype."""
+        serves = self.backend.serves(self.device, name)
+        return chapters.served(self.backend, name, on_device=serves)
+
     def _found(self, name: str, dtype: DType | None) -> tuple[Any, Served]:
         """Return the first function of a name in the order that stands at the top."""
         own = chapters.own(self.backend, name, dtype)
-        if own is not None:
+        if own is not None and self.backend.serves(self.device, name):
             return self._ruled(name, self._guarded(name, own)), served_by(own)
         composition = chapters.composition(name)
         if composition is not None:

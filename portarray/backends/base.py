@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -245,6 +245,14 @@ class Backend(ABC):
         """
         return function
 
+    def serves(self, device: Any, name: str) -> bool:
+        """Tell whether the backend's own function of a name serves a device.
+
+        **May**; by default it serves all. Where it does not, the name is looked for among the
+        shared compositions and then on the host.
+        """
+        return True
+
     def linalg_errors(self) -> tuple[type[Exception], ...]:
         """Return the library's errors for singular, indefinite or unsuitable matrices.
 
@@ -296,13 +304,20 @@ class Backend(ABC):
         return x
 
     def compiled(
-        self, function: Callable[..., Any], natives: Sequence[Any], names: Collection[str]
+        self,
+        function: Callable[..., Any],
+        natives: Sequence[Any],
+        names: Collection[str],
+        *,
+        dynamic: bool = False,
     ) -> Any:
         """Return a function of native arrays, which returns a tuple of them, compiled.
 
         **May**, for libraries with a compiler; None, the default, has portarray fuse what it can.
         ``natives`` are arguments of a call, ``names`` the functions of the standard that it calls.
         What is raised here, or in the first call, is the reason why the function is not compiled.
+        ``dynamic`` asks for one that takes other sizes, too: a result with an attribute
+        ``serves(natives)``, which tells for which; without it the function is for these shapes.
         """
         return None
 
@@ -332,6 +347,29 @@ class Backend(ABC):
         """
         shape = tuple(x.shape)
         return shape, tuple([math.prod(shape[axis + 1 :]) for axis in range(len(shape))]), 0
+
+    # Order of tasks
+
+    def extent(self, x: Any) -> tuple[Hashable, int, tuple[int, ...] | None] | None:
+        """Return the memory of an array, the address of its first element, and strides in bytes.
+
+        **Should** if the default is wrong, which reads NumPy's or CUDA's array interface and else
+        says that the array may be anywhere in its device's memory, by the address -1. Addresses
+        compare where memories are equal, which are None for pointers. Without strides the array is
+        C-contiguous. None is for arrays that share no memory that changes, as in immutable
+        libraries.
+        """
+        if self.immutable:
+            return None
+        for name in ("__array_interface__", "__cuda_array_interface__"):
+            found = getattr(x, name, None)
+            if found is not None:
+                strides = found.get("strides")
+                return None, found["data"][0], None if strides is None else tuple(strides)
+        return self.device_of_array(x), -1, None
+
+    def evaluate(self, x: Any) -> None:  # noqa: B027 - optional
+        """Compute an array's values in this thread. **Should** for libraries that compute late."""
 
     # Host memory and other devices
 

@@ -160,10 +160,13 @@ def accepted(name: str) -> Accepts | None:
     return found or _in_chapters("portarray.backends.composed", name, "ACCEPTED")
 
 
-def served(backend: Backend, name: str) -> Served:
-    """Return how a backend serves a function of the standard; needs no device."""
+def served(backend: Backend, name: str, *, on_device: bool = True) -> Served:
+    """Return how a backend serves a function of the standard; needs no device.
+
+    ``on_device`` is False where the backend's own function does not serve the device in question.
+    """
     rows = _in_chapters(backend.chapters, name, "ROWS")
     found = next(iter(rows.values())) if rows else own(backend, name, None)
-    if found is not None:
+    if found is not None and on_device:
         return served_by(found)
     return "host" if composition(name) is None else "composed"

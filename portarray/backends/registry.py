@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import re
 import sys
 import threading
@@ -34,6 +35,7 @@ RESERVED = (*PLATFORMS, "auto", "gpu")
 """Words of device texts that are not allowed as library names."""
 
 _HERE = "portarray.backends"
+_VIRTUAL = "portarray.testing.virtual"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 _packages: dict[str, str] = {}  # library to the package of its backend
@@ -130,7 +132,9 @@ def imported_backends() -> Iterator[Backend]:
     for library, info in backend_infos().items():
         if info.module not in sys.modules or info.pending:
             continue
-        package = _packages[library]
+        package = _packages.get(library)
+        if package is None:  # another thread has removed it
+            continue
         if package in _unloadable and package not in _backends:
             continue
         try:
@@ -261,6 +265,8 @@ def _read_plugins() -> None:
 
 def _read_entry_points() -> None:
     """Register the plugins of the entry points; errors of broken ones are recorded."""
+    if os.environ.get("PORTARRAY_VIRTUAL"):
+        add_backend(_VIRTUAL)
     # Lazy: takes milliseconds, and most programs use built-in backends only.
     from importlib.metadata import entry_points
 

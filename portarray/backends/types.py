@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Kind",
     "MemoryFigures",
     "NoOwnGradientError",
+    "PlatformFacts",
     "Rows",
     "Served",
     "TunedKernel",
@@ -70,6 +72,36 @@ class Arrays(NamedTuple):
     others: Callable[[], Iterable[Callable[..., Any]]]
 
 
+class PlatformFacts(NamedTuple):
+    """What a library's arrays are like on a platform; virtual devices are made from it.
+
+    Parameters
+    ----------
+    lacks : tuple of str
+        Dtypes of the standard that devices lack, with the library's default settings.
+    immutable : bool
+        Whether arrays are immutable.
+    on_host : bool
+        Whether device memory is host memory.
+    current : bool
+        Whether one of several devices is current, and functions need that of their arrays.
+    dlpack : int
+        DLPack's type of device memory.
+    host_functions : tuple of str
+        Functions of the standard that are computed on the host.
+    kind : {"cpu", "gpu", "accelerator"}
+        What devices are.
+    """
+
+    lacks: tuple[str, ...] = ()
+    immutable: bool = False
+    on_host: bool = False
+    current: bool = False
+    dlpack: int = 1
+    host_functions: tuple[str, ...] = ()
+    kind: Kind = "gpu"
+
+
 class BackendInfo(NamedTuple):
     """The declaration of a backend, available without importing its library.
 
@@ -91,6 +123,10 @@ class BackendInfo(NamedTuple):
         Oldest version that the backend works with: ``"0.29"``; empty where any does.
     pending : str
         Why portarray does not support the library yet, or an empty string.
+    facts : mapping of str to PlatformFacts
+        What arrays are like on the platforms that virtual devices may stand for.
+    virtual : bool
+        Whether devices are simulated: only texts that name the library mean them.
     """
 
     library: str
@@ -101,6 +137,8 @@ class BackendInfo(NamedTuple):
     distributions: tuple[str, ...] = ()
     oldest: str = ""
     pending: str = ""
+    facts: Mapping[str, PlatformFacts] = MappingProxyType({})
+    virtual: bool = False
 
     def requirement(self, platform: str = "") -> str:
         """Return what ``pip install`` needs for a platform."""

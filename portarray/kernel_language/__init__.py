@@ -19,10 +19,12 @@ __all__ = [
     "atomic_max",
     "atomic_min",
     "barrier",
+    "bitcast",
     "bool",
     "float16",
     "float32",
     "float64",
+    "fma",
     "global_size",
     "group_count",
     "group_index",
@@ -146,6 +148,29 @@ def local(shape: int | tuple[int, ...], dtype: Any) -> Any:
 def private(shape: int | tuple[int, ...], dtype: Any) -> Any:
     """Return memory of this work-item alone, uninitialized; see :func:`local`."""
     _outside("private")
+
+
+def bitcast(x: Any, dtype: Any, /) -> Any:
+    """Return the number of a dtype that has the bits of another number of the same size.
+
+    Parameters
+    ----------
+    x : scalar
+        Its dtype is known: ``kl.uint16(...)``, not a literal.
+    dtype : dtype
+        One of as many bytes.
+
+    Returns
+    -------
+    scalar
+        Such as a float16 of the two bytes of a packed block.
+    """
+    _outside("bitcast")
+
+
+def fma(x: Any, y: Any, z: Any, /) -> Any:
+    """Return ``x * y + z`` of floating-point numbers, rounded once."""
+    _outside("fma")
 
 
 def barrier() -> None:

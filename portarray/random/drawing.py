@@ -6,8 +6,10 @@ draw can be made by itself.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from portarray._api.creation.filled import empty
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from portarray._devices.device import Device
     from portarray._kernel_language.kernel import Kernel
 
-__all__ = ["Draw", "at"]
+__all__ = ["Block", "Draw", "at", "block"]
 
 
 class Draw(NamedTuple):
@@ -41,6 +43,25 @@ class Draw(NamedTuple):
     counters: int = 1  # random words are made of so many counters for each position
 
 
+class Block(NamedTuple):
+    """A part of an array: the array's shape, where the part begins, and the part's shape.
+
+    Functions that draw numbers take it for a shape, and return the part of the array.
+    """
+
+    whole: tuple[int, ...]
+    start: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+class Rows(NamedTuple):
+    """Rows of ``length`` positions each, with a gap between; without length there is but one."""
+
+    length: int
+    gap: int
+
+
+_ONE = Rows(0, 0)
 _LARGEST = 2**30
 """Numbers in one launch of a kernel."""
 
@@ -56,7 +77,7 @@ _started: set[Device] = set()
 _waited: Counter[Device] = Counter()
 
 
-def at(draw: Draw, key: Array, start: int, count: int) -> Array:
+def at(draw: Draw, key: Array, start: int, count: int, rows: Rows = _ONE) -> Array:
     """Return the numbers at the positions from ``start`` on of the draw with a key, in one axis."""
     if count == 0:
         return empty(_shape(draw, 0), dtype=draw.dtype, device=key.device)
@@ -68,13 +89,43 @@ def at(draw: Draw, key: Array, start: int, count: int) -> Array:
         made, size = _by_formula, min(_BLOCK, 1 << (count - 1).bit_length())
     else:
         made, size = _by_formula, count
+    if rows.length:  # parts are whole rows
+        size = max(1, min(size, 2**32 // (rows.length + rows.gap)) // rows.length) * rows.length
     whole = size if made is _by_formula else 0
-    parts = [
-        made(draw, key, start + first, max(whole, min(size, count - first)))
-        for first in range(0, count, size)
-    ]
+    parts = []
+    for first in range(0, count, size):
+        skipped = first // rows.length * rows.gap if rows.length else 0
+        number = max(whole, min(size, count - first))
+        parts.append(made(draw, key, start + first + skipped, number, rows))
     found = parts[0] if len(parts) == 1 else concat(parts, axis=0)
     return found if found.shape[0] == count else found[:count, ...]
+
+
+def block(draw: Draw, key: Array, part: Block) -> Array:
+    """Return the numbers of a part of an array, in one axis."""
+    whole, begin, shape = ([*one] for one in part)
+    while len(shape) > 1 and shape[-1] == whole[-1]:  # rows that lie together
+        last = whole.pop()
+        begin[-2:] = [begin[-2] * last]
+        shape[-2:] = [shape[-2] * last]
+        whole[-1] *= last
+    strides = [math.prod(whole[axis + 1 :]) for axis in range(len(whole))]
+    start = sum(i * stride for i, stride in zip(begin, strides, strict=True))
+    count = math.prod(shape)
+    if len(shape) < 2 or not count:
+        return at(draw, key, start, count)
+    rows = Rows(shape[-1], whole[-1] - shape[-1])
+    parts = [
+        at(
+            draw,
+            key,
+            start + sum(i * stride for i, stride in zip(place, strides, strict=False)),
+            shape[-2] * shape[-1],
+            rows,
+        )
+        for place in product(*map(range, shape[:-2]))
+    ]
+    return parts[0] if len(parts) == 1 else concat(parts, axis=0)
 
 
 def _shape(draw: Draw, count: int) -> tuple[int, ...]:
@@ -97,18 +148,23 @@ def _runs_kernels(draw: Draw, device: Device, count: int) -> bool:
     return True
 
 
-def _by_kernel(draw: Draw, key: Array, start: int, count: int) -> Array:
+def _by_kernel(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Array:
     high, low = divmod(start, 2**32)
     out = empty(_shape(draw, count), dtype=draw.dtype, device=key.device)
-    found: Array = draw.kernel(out, key, high, low, *draw.values, ndrange=(count,))
+    given = bool(rows.length), *rows, *draw.values
+    found: Array = draw.kernel(out, key, high, low, *given, ndrange=(count,))
     return found
 
 
-def _by_formula(draw: Draw, key: Array, start: int, count: int) -> Array:
+def _by_formula(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Array:
     high, low = divmod(start, 2**32)
     c1 = arange(count, dtype=programs.U32, device=key.device)
     c0: Any = high
-    if low + count > 2**32:
+    last = count - 1
+    if rows.length:
+        c1 = c1 + c1 // rows.length * rows.gap
+        last += last // rows.length * rows.gap
+    if low + last >= 2**32:
         c1 = c1 + low
         c0 = astype(c1 < low, programs.U32) + high
     elif low:

@@ -14,7 +14,7 @@ from portarray._api.manipulation.shapes import reshape
 from portarray._array import dispatch, dtypes
 from portarray._array.array import Array
 from portarray.random import drawing, programs
-from portarray.random.drawing import Draw
+from portarray.random.drawing import Block, Draw
 from portarray.random.keys import one_key
 
 if TYPE_CHECKING:
@@ -360,9 +360,14 @@ def _placed(offsets: Array, least: int, dtype: DType) -> Array:
 # --- arguments ----------------------------------------------------------------------------------
 
 
-def _drawn(draw: Draw, key: Array, shape: int | Sequence[int], dtype: DType | None) -> Array:
-    sizes = arguments.shape(shape)
-    found = drawing.at(draw, key, 0, math.prod(sizes))
+def _drawn(
+    draw: Draw, key: Array, shape: int | Sequence[int] | Block, dtype: DType | None
+) -> Array:
+    if isinstance(shape, Block):
+        sizes, found = shape.shape, drawing.block(draw, key, shape)
+    else:
+        sizes = arguments.shape(shape)
+        found = drawing.at(draw, key, 0, math.prod(sizes))
     if len(sizes) != 1:
         found = reshape(found, sizes)
     return found if dtype is None or dtype == draw.dtype else astype(found, dtype)

@@ -1,8 +1,9 @@
 """What makes the numbers: a kernel for each kind of draw, and the same of arrays of the words.
 
-A work-item's counter is its position plus ``high`` and ``low``, the 32-bit halves of where the draw
-starts. Products and sums are rounded one by one on every device, kernels included, so that both
-ways give the same numbers.
+A work-item's counter is its position plus ``high`` and ``low``, the 32-bit halves of where the
+draw starts; of a ``block``, which is a part of each of an array's rows, the next ``row`` positions
+follow after a ``gap``. Products and sums are rounded one by one on every device, kernels included,
+so that both ways give the same numbers.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ STEP32, STEP53, STEP64 = 2.0**-32, 2.0**-53, 2.0**-64
 
 
 @kernel.function
-def _words(key: Any, high: Any, low: Any, i: Any) -> Any:
+def _words(key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, i: Any) -> Any:
     """Return the two words of a position."""
     start = kl.uint32(low)
     c1 = kl.uint32(i) + start
+    if block:
+        c1 += kl.uint32(i) // kl.uint32(row) * kl.uint32(gap)
     c0 = kl.uint32(high)
     if c1 < start:
         c0 += kl.uint32(1)
@@ -43,11 +46,11 @@ def _words(key: Any, high: Any, low: Any, i: Any) -> Any:
 # --- bits ---------------------------------------------------------------------------------------
 
 
-@kernel
-def fill_words(out: Any, key: Any, high: Any, low: Any) -> None:
+@kernel(static=("block",))
+def fill_words(out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any) -> None:
     """Write both words."""
     i = kl.index()
-    x0, x1 = _words(key, high, low, i)
+    x0, x1 = _words(key, high, low, block, row, gap, i)
     out[i, 0] = x0
     out[i, 1] = x1
 
@@ -57,11 +60,11 @@ def words(x0: Array, x1: Array) -> Array:
     return stack([x0, x1], axis=-1)
 
 
-@kernel
-def fill_bits32(out: Any, key: Any, high: Any, low: Any) -> None:
+@kernel(static=("block",))
+def fill_bits32(out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any) -> None:
     """Write the exclusive or of the words."""
     i = kl.index()
-    x0, x1 = _words(key, high, low, i)
+    x0, x1 = _words(key, high, low, block, row, gap, i)
     out[i] = x0 ^ x1
 
 
@@ -70,11 +73,11 @@ def bits32(x0: Array, x1: Array) -> Array:
     return x0 ^ x1
 
 
-@kernel
-def fill_bits64(out: Any, key: Any, high: Any, low: Any) -> None:
+@kernel(static=("block",))
+def fill_bits64(out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any) -> None:
     """Write both words as one number."""
     i = kl.index()
-    x0, x1 = _words(key, high, low, i)
+    x0, x1 = _words(key, high, low, block, row, gap, i)
     out[i] = (kl.uint64(x0) << 32) | kl.uint64(x1)
 
 
@@ -86,12 +89,15 @@ def bits64(x0: Array, x1: Array) -> Array:
 # --- uniform numbers ----------------------------------------------------------------------------
 
 
-@kernel(static=("shift",))
+@kernel(static=("block", "shift"))
 def fill_uniform32(
     out: Any,
     key: Any,
     high: Any,
     low: Any,
+    block: Any,
+    row: Any,
+    gap: Any,
     shift: Any,
     step: Any,
     width: Any,
@@ -100,7 +106,7 @@ def fill_uniform32(
 ) -> None:
     """Write what :func:`uniform32` returns."""
     i = kl.index()
-    x0, x1 = _words(key, high, low, i)
+    x0, x1 = _words(key, high, low, block, row, gap, i)
     out[i] = min(kl.float32((x0 ^ x1) >> shift) * step * width + least, most)
 
 
@@ -111,13 +117,22 @@ def uniform32(
     return _within(astype((x0 ^ x1) >> shift, F32) * step, width, least, most)
 
 
-@kernel
+@kernel(static=("block",))
 def fill_uniform64(
-    out: Any, key: Any, high: Any, low: Any, width: Any, least: Any, most: Any
+    out: Any,
+    key: Any,
+    high: Any,
+    low: Any,
+    block: Any,
+    row: Any,
+    gap: Any,
+    width: Any,
+    least: Any,
+    most: Any,
 ) -> None:
     """Write what :func:`uniform64` returns."""
     i = kl.index()
-    x0, x1 = _words(key, high, low, i)
+    x0, x1 = _words(key, high, low, block, row, gap, i)
     u = (kl.float64(x0) * TWO_21 + kl.float64(x1 >> 11)) * STEP53
     out[i] = min(u * width + least, most)
 
@@ -140,11 +155,13 @@ def _within(u: Array, width: float, least: float, most: float) -> Array:
 # from the nearer end. Both are made of m, the bits that count from the middle.
 
 
-@kernel
-def fill_normal32(out: Any, key: Any, high: Any, low: Any, scale: Any, loc: Any) -> None:
+@kernel(static=("block",))
+def fill_normal32(
+    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, scale: Any, loc: Any
+) -> None:
     """Write what :func:`normal32` returns."""
     i = kl.index()
-    x0, x1 = _words(key, high, low, i)
+    x0, x1 = _words(key, high, low, block, row, gap, i)
     x = x0 ^ x1
     m = (x if x > LOW31 else ~x) & LOW31
     q = (kl.float32(m) + HALF) * STEP32
@@ -164,11 +181,13 @@ def normal32(x0: Array, x1: Array, scale: float, loc: float) -> Array:
     return _scaled(where(above, z, -z), scale, loc)
 
 
-@kernel
-def fill_normal64(out: Any, key: Any, high: Any, low: Any, scale: Any, loc: Any) -> None:
+@kernel(static=("block",))
+def fill_normal64(
+    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, scale: Any, loc: Any
+) -> None:
     """Write what :func:`normal64` returns."""
     i = kl.index()
-    x0, x1 = _words(key, high, low, i)
+    x0, x1 = _words(key, high, low, block, row, gap, i)
     above = x0 > LOW31
     m0 = (x0 if above else ~x0) & LOW31
     m1 = x1 if above else ~x1
@@ -196,11 +215,13 @@ def _scaled(z: Array, scale: float, loc: float) -> Array:
 # --- exponential numbers ------------------------------------------------------------------------
 
 
-@kernel
-def fill_exponential32(out: Any, key: Any, high: Any, low: Any, scale: Any) -> None:
+@kernel(static=("block",))
+def fill_exponential32(
+    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, scale: Any
+) -> None:
     """Write what :func:`exponential32` returns."""
     i = kl.index()
-    x0, x1 = _words(key, high, low, i)
+    x0, x1 = _words(key, high, low, block, row, gap, i)
     x = x0 ^ x1
     u = (kl.float32(x) + HALF) * STEP32
     v = (kl.float32(~x) + HALF) * STEP32
@@ -216,11 +237,13 @@ def exponential32(x0: Array, x1: Array, scale: float) -> Array:
     return found
 
 
-@kernel
-def fill_exponential64(out: Any, key: Any, high: Any, low: Any, scale: Any) -> None:
+@kernel(static=("block",))
+def fill_exponential64(
+    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, scale: Any
+) -> None:
     """Write what :func:`exponential64` returns."""
     i = kl.index()
-    x0, x1 = _words(key, high, low, i)
+    x0, x1 = _words(key, high, low, block, row, gap, i)
     u = (kl.float64(x0) * TWO_32 + (kl.float64(x1) + HALF)) * STEP64
     v = (kl.float64(~x0) * TWO_32 + (kl.float64(~x1) + HALF)) * STEP64
     out[i] = quantiles.exponential64(u, v, kl.float64(0)) * scale
@@ -257,11 +280,13 @@ def _below(x0: Any, x1: Any, n0: Any, n1: Any) -> Any:
     return where(rest < low, top + 1, top)
 
 
-@kernel
-def fill_integers(out: Any, key: Any, high: Any, low: Any, n0: Any, n1: Any) -> None:
+@kernel(static=("block",))
+def fill_integers(
+    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, n0: Any, n1: Any
+) -> None:
     """Write what :func:`integers` returns."""
     i = kl.index()
-    x0, x1 = _words(key, high, low, i)
+    x0, x1 = _words(key, high, low, block, row, gap, i)
     out[i] = _below(x0, x1, kl.uint32(n0), kl.uint32(n1))
 
 
@@ -276,11 +301,13 @@ def first_words(x0: Array, x1: Array) -> Array:
     return x0
 
 
-@kernel
-def fill_first_words(out: Any, key: Any, high: Any, low: Any) -> None:
+@kernel(static=("block",))
+def fill_first_words(
+    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any
+) -> None:
     """Write the first words."""
     i = kl.index()
-    out[i], _ = _words(key, high, low, i)
+    out[i], _ = _words(key, high, low, block, row, gap, i)
 
 
 @kernel.function
@@ -297,12 +324,14 @@ SECOND = 2**31
 """In a counter's upper word: another 64 bits for the same position."""
 
 
-@kernel
-def fill_wide_integers(out: Any, key: Any, high: Any, low: Any, n0: Any, n1: Any) -> None:
+@kernel(static=("block",))
+def fill_wide_integers(
+    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, n0: Any, n1: Any
+) -> None:
     """Write what :func:`wide_integers` returns."""
     i = kl.index()
-    x0, x1 = _words(key, high, low, i)
-    x2, _ = _words(key, high | SECOND, low, i)
+    x0, x1 = _words(key, high, low, block, row, gap, i)
+    x2, _ = _words(key, high | SECOND, low, block, row, gap, i)
     n0, n1 = kl.uint64(n0), kl.uint64(n1)
     out[i] = _below_wide(kl.uint64(x0), kl.uint64(x1), kl.uint64(x2), n0, n1)
 

@@ -22,6 +22,7 @@ MODULES: dict[str, Any] = {
     "fft": pa.fft,
     "kernels": pa.kernels,
     "random": pa.random,
+    "tasks": pa.tasks,
 }
 TEXTS = [
     *(row for table in _elsewhere.FUNCTIONS.values() for row in table.items()),

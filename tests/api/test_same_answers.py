@@ -151,3 +151,17 @@ def test_differences_with_ends_by_native_functions(device: str) -> None:
         parts = [before] * ("prepend" in ends) + [given] + [after] * ("append" in ends)
         found = np.asarray(pa.asarray(xp.diff(x, **ends)).to_device("numpy"))
         np.testing.assert_array_equal(found, np.diff(np.concatenate(parts)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_of_one_half(device: str, dtype: str) -> None:
+    """A power is no square root: that of -inf is inf, and that of -0.0 is 0.0."""
+    if dtype not in pa.__array_namespace_info__().dtypes(device=device):
+        pytest.skip(f"{device} has no {dtype}")
+    x = pa.asarray([-INF, -0.0, 4.0, -4.0], dtype=dtype, device=device)
+    half = pa.asarray([0.5], dtype=dtype, device=device)
+    changed = pa.asarray(x, copy=True)
+    changed **= 0.5
+    for found in (x**0.5, x**half, pa.pow(x, half[0]), pa.pow(x, 0.5), changed):
+        assert found.dtype == x.dtype
+        assert _alike(np.asarray(found.to_device("numpy")), np.asarray([INF, 0.0, 2.0, NAN]))

@@ -369,3 +369,31 @@ def test_complex_signs_reach_both_ends_of_the_range(device: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
         known = ~np.isnan(wanted)
         np.testing.assert_array_equal(np.signbit(found[known]), np.signbit(wanted[known]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int8", "complex64"])
+def test_where_of_a_large_array_and_a_number(device: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    values = (rng.standard_normal((2, 4200, 2)) * 9).astype(dtype)
+    if dtype != "int32" and dtype != "int8":
+        values[0, :6, 0] = [np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-40]
+    x = pa.asarray(values, device=device)
+    for shape, y, place in (
+        ((2, 4200, 2), x, values),
+        ((4200, 2), x, values),
+        ((2, 4200, 2), x[1, ...], values[1, ...]),
+        ((2, 4200, 1), x[..., ::-1], values[..., ::-1]),
+    ):
+        mask = rng.random(shape) > 0.4
+        condition = pa.asarray(mask, device=device)
+        for number in (0, 0.0, -0.0, 3) if values.dtype.kind in "fc" else (0, 3):
+            for got, wanted in (
+                (pa.where(condition, y, number), np.where(mask, place, place.dtype.type(number))),
+                (pa.where(condition, number, y), np.where(mask, place.dtype.type(number), place)),
+            ):
+                assert got.dtype == dtype
+                np.testing.assert_array_equal(_values(got), wanted)
+                if dtype == "float32" and number == 0:
+                    known = np.isfinite(wanted) & (np.abs(wanted) > 1e-30) | (wanted == 0)
+                    signs = np.signbit(_values(got)), np.signbit(wanted)
+                    np.testing.assert_array_equal(signs[0][known], signs[1][known])

@@ -12,6 +12,7 @@ import pytest
 
 import portarray as pa
 from portarray.backends import registry
+from portarray.testing import virtual_devices
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -20,8 +21,8 @@ from drawn import VALUES, library_of, shares_with_numpy
 LIMITED = {
     "fake": "fake:cuda:0",  # memory that NumPy cannot read, no DLPack, a current device
     "nofloat64": "nofloat64:metal:0",
-    "no64bit": "no64bit:tpu:0",
 }
+VIRTUAL = ("virtual:cuda", "virtual:tpu")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -32,8 +33,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """
     if "anywhere" in metafunc.fixturenames:
         one = metafunc.definition.get_closest_marker("one_device")
-        places = ["numpy:cpu:0"] if one else [*functional_devices(), *LIMITED.values()]
-        metafunc.parametrize("anywhere", places, indirect=True)
+        places = [*functional_devices(), *LIMITED.values(), *VIRTUAL]
+        metafunc.parametrize("anywhere", ["numpy:cpu:0"] if one else places, indirect=True)
     texts = functional_devices()
     if "sharing" in metafunc.fixturenames:
         metafunc.parametrize("sharing", [text for text in texts if shares_with_numpy(text)])
@@ -55,7 +56,11 @@ def functional_devices() -> list[str]:
 def anywhere(request: pytest.FixtureRequest) -> Iterator[str]:
     """A device; the limited ones are there for the time of the test."""
     text: str = request.param
-    library = text.partition(":")[0]
+    library, _, platform = text.partition(":")
+    if text in VIRTUAL:
+        with virtual_devices(platform, count=2) as (_, device):
+            yield str(device)
+        return
     if library in LIMITED:
         registry.add_backend(library)
         pa.reset_gpu_device()

@@ -41,8 +41,9 @@ dpnp's lie in memory that SYCL allocates.
 
 
 def library_of(device: str) -> str:
-    """Return the library of a device's text."""
-    return device.partition(":")[0]
+    """Return the library of a device's text; of a virtual one that which it stands for."""
+    library = device.partition(":")[0]
+    return str(pa.device(device).native.traits.library) if library == "virtual" else library
 
 
 def shares_with_numpy(device: str) -> bool:

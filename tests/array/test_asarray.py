@@ -189,7 +189,7 @@ def test_narrowing_is_asked_for(nofloat64: str, no64bit: str, name: str) -> None
         name, "uint32"
     )
     values = np.asarray([1, 2], dtype=name)
-    for device in ("nofloat64", "no64bit"):
+    for device in (nofloat64, no64bit):
         if np.dtype(name) in dtypes_of(device):
             continue
         for given_values in (values, pa.asarray(values, device="numpy")):

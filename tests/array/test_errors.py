@@ -39,11 +39,21 @@ EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = 
         MemoryError,
         {"asked": 8, "free": 4, "total": 16},
     ),
+    (
+        errors.HostAccessError("numpy.asarray", "numpy:cpu:0", "a.py:3: np.asarray(x)"),
+        TypeError,
+        {"what": "numpy.asarray", "device": "numpy:cpu:0", "line": "a.py:3: np.asarray(x)"},
+    ),
     (errors.HostFallbackError("sort", "fake:cuda:0"), RuntimeError, {"function": "sort"}),
     (
         errors.NoGradientError("linalg.svd", "some vectors are arbitrary"),
         TypeError,
         {"function": "linalg.svd", "reason": "some vectors are arbitrary"},
+    ),
+    (
+        errors.TaskCancelledError("task 3, gemm,", "task 1, potrf, failed"),
+        RuntimeError,
+        {"task": "task 3, gemm,", "reason": "task 1, potrf, failed"},
     ),
     (
         errors.TracedArrayError("a gradient would be lost"),

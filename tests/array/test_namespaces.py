@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import array_api_compat
@@ -30,10 +31,11 @@ def test_native_arrays_have_their_device_s_namespace(anywhere: str) -> None:
     x = pa.asarray([1.0, 4.0], device=anywhere)
     xp: Any = pa.array_namespace(x.native, 1.0)
     assert xp is pa.namespace(anywhere)
-    root = xp.sqrt(x.native)
+    with x.device._backend.scope(x.device.native) or nullcontext():  # native calls enter nothing
+        root = xp.sqrt(x.native)
+        made = xp.ones((2,))
     assert type(root) is type(x.native)
     same(pa.asarray(root, device=anywhere), np.asarray([1.0, 2.0], dtype=x.dtype))
-    made = xp.ones((2,))
     assert pa.asarray(made, device=anywhere).native is made
     info = xp.__array_namespace_info__()
     assert info.default_device() == x.device.native

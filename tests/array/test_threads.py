@@ -9,10 +9,13 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 import portarray as pa
 
@@ -241,7 +244,45 @@ def test_a_product_with_the_own_transpose(device: str) -> None:
     assert not wrong, wrong
 
 
+def steps(device: str, seconds: float) -> None:
+    """Compute for some time and wait after each step."""
+    until = time.monotonic() + seconds
+    x = pa.asarray(np.random.default_rng(0).normal(size=(64, 64)).astype("f4"), device=device)
+    while True:
+        y = x
+        for _ in range(6):
+            y = pa.exp(-pa.abs(y)) @ x
+            y = y / (1 + pa.max(pa.abs(y)))
+        float(pa.sum(y))
+        # By a kernel where there is one, in NumPy's memory too.
+        for _ in range(4):
+            pa.random.uniform(pa.random.key(1, device=device), 50_000)
+        if time.monotonic() > until:
+            return
+
+
+def beside(one: str, other: str, seconds: float = 6.0) -> None:
+    """Compute on two devices at once; may wait for ever."""
+    with ThreadPoolExecutor(1) as thread:
+        for length in (0.0, seconds):  # without what comes first
+            there = thread.submit(steps, other, length)
+            steps(one, length)
+            there.result()
+
+
+def test_dpnp_beside_another_library(device: str) -> None:
+    """Intel's OpenCL runtime computes for both, by the same threads."""
+    if device.startswith("dpnp") or not pa.functional("dpnp"):
+        pytest.skip("takes dpnp and another library")
+    command = [sys.executable, __file__, device, "beside", "dpnp"]
+    child = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS)
+    assert child.returncode == 0, child.stdout + child.stderr
+
+
 if __name__ == "__main__":
     # After that time every thread's place is printed, and the process ends.
-    faulthandler.dump_traceback_later(SECONDS, exit=True)
-    sys.exit(said_wrong(*sys.argv[1:]) or None)
+    device, *rest = sys.argv[1:]
+    faulthandler.dump_traceback_later(60 if rest[:1] == ["beside"] else SECONDS, exit=True)
+    if rest[:1] == ["beside"]:
+        sys.exit(beside(device, rest[1]))
+    sys.exit(said_wrong(device, *rest) or None)

@@ -17,7 +17,7 @@ pytest.importorskip("rich", reason="the extra 'cli' is not installed")
 from click.testing import CliRunner, Result
 
 from portarray._cli.group import portarray
-from portarray.backends import registry
+from portarray.testing import virtual_devices
 
 
 @pytest.fixture(autouse=True)
@@ -137,12 +137,9 @@ def test_support_of_everything_names_what_is_not_here() -> None:
 
 
 def test_support_filtered() -> None:
-    partial = registry.add_backend("partial").library  # its library lacks some functions
-    try:
-        arguments = ("-d", "numpy", "-d", partial, "--served", "host", "--json")
+    with virtual_devices("oneapi", host_functions=["cos", "sort"]) as (partial,):
+        arguments = ("-d", "numpy", "-d", str(partial), "--served", "host", "--json")
         rows = json.loads(run("support", *arguments).stdout)["rows"]
-    finally:
-        registry.remove_backend(partial)
     served: dict[str, set[str]] = {}
     for row in rows:
         served.setdefault(row["function"], set()).add(row["served"])

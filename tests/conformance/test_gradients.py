@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,13 @@ from portarray_conformance.cli import conformance
 from portarray_conformance.gradients import CASES, cases_of, run_cases, run_programs
 from portarray_conformance.gradients.case import Case, Drawn
 from portarray_conformance.gradients.differences import KinkError, autograd, central
-from portarray_conformance.gradients.programs import draw_program
+from portarray_conformance.gradients.programs import (
+    Program,
+    Reference,
+    compare,
+    draw_program,
+    reference,
+)
 from portarray_conformance.run import Result
 from portarray_conformance.target import portarray_target
 
@@ -73,6 +80,8 @@ def test_programs_have_what_gradients_are_made_of() -> None:
     text = "\n".join(line for one in programs for line in one.statements)
     for part in ("] = ", "+= ", "xp.linalg.", "xp.fft.", "xp.where(", "[None", "::-1", "complex"):
         assert part in text, part
+    integers = (int(x) for x in re.findall(r"(?<![\d.])\d+(?![\d.e])", text))
+    assert max(integers) < 2**31  # all that devices without int64 have
     assert all(one.outputs for one in programs)
     assert all(np.all(np.isfinite(x)) for one in programs for x in one.args)
 
@@ -107,6 +116,20 @@ def test_faults_are_found_in_programs_and_made_small(monkeypatch: pytest.MonkeyP
     assert found
     assert all("def program(" in one.example for one in found)
     assert max(one.example.count("\n") for one in found) < 12
+
+
+def test_single_precision_has_no_wider_dtypes(device: str) -> None:
+    """Devices that have float64 and no complex128 cannot compute what both are mixed in."""
+    statements = (
+        "b = xp.astype(a, float, copy=False)",
+        "c = xp.asarray(b, dtype=float) * complex(0.5, 2.0)",
+        "d = c + xp.ones(2, dtype=complex)",
+    )
+    program = Program(("a",), (np.asarray([0.5, -1.5]),), statements, ("b", "c", "d"))
+    known, target = reference(program), portarray_target(device)
+    assert isinstance(known, Reference)
+    with target.scope():
+        compare(program, target, "grad", narrow=True, known=known)
 
 
 def test_points_at_kinks_are_counted_and_not_passed() -> None:

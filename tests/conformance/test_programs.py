@@ -284,7 +284,7 @@ def test_programs_of_the_corpus(device: str) -> None:
     with warnings.catch_warnings(), target.scope():
         warnings.simplefilter("ignore")  # NumPy's, of what overflows
         suite = Programs.on(target)
-        for name, program in corpus(portarray=True):
+        for name, program in corpus(portarray=True, dtypes=suite.rules.dtypes):
             assert suite.find(program) is None, name
 
 

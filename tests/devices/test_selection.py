@@ -41,18 +41,20 @@ def test_supported_is_not_functional() -> None:
 def test_devices_are_ordered(fake: str, no64bit: str) -> None:
     texts = [str(device) for device in pa.devices()]
     assert texts.index("fake:cuda:0") + 1 == texts.index("fake:cuda:1")
-    assert texts.index("fake:cuda:1") < texts.index("no64bit:tpu:0") < texts.index("numpy:cpu:0")
+    assert texts.index("fake:cuda:1") < texts.index("numpy:cpu:0") < texts.index(no64bit)
     assert pa.device("auto") is pa.devices()[0]
 
 
 def test_a_cpu_comes_first_through_its_own_platform() -> None:
-    def candidate(platform: str, rank: int) -> Any:
-        info = SimpleNamespace(ranks={platform: rank})
+    def candidate(platform: str, rank: int, kind: str = "cpu") -> Any:
+        info = SimpleNamespace(virtual=False, ranks={platform: rank})
         backend = SimpleNamespace(info=info)
-        return SimpleNamespace(kind="cpu", platform=platform, index=0, _backend=backend)
+        return SimpleNamespace(kind=kind, platform=platform, index=0, _backend=backend)
 
     found = [candidate("opencl", 1), candidate("oneapi", 1), candidate("cpu", 90)]
     assert sorted(found, key=discovery.order)[0].platform == "cpu"
+    found += [candidate("tpu", 1, "accelerator"), candidate("metal", 1, "gpu")]
+    assert [one.platform for one in sorted(found, key=discovery.order)][:2] == ["metal", "tpu"]
 
 
 def test_devices_stay_what_they_are_when_all_is_asked_again(fake: str) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import portarray as pa
+from portarray.backends.types import PlatformFacts
+from portarray.testing import virtual_devices
 
 Capture = pytest.CaptureFixture[str]
 FOLDER = Path(__file__).parents[2] / "gpu_check"
@@ -175,3 +177,53 @@ def test_a_part_that_fails_costs_itself_alone(tmp_path: Path) -> None:
     assert report["suite"]["cupy:rocm:7"]["counts"] == {}
     assert "nothing; not run: it ended with status 1" in printed
     assert status == 1, "a device that was asked for and cannot be had is a failure"
+
+
+def test_compiled_functions_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    compiled = importlib.import_module("compiled")
+    given = compiled.values((3, 5), 0)
+    for name, (function, options, most) in compiled.CASES.items():
+        made = pa.compile(function, **options)
+        got = compiled.checked(made, function, given, "numpy", most)
+        assert got == ("passed", ""), name
+
+    def wrong(*args: Any) -> Any:
+        return compiled.softmax(*args) + 1e-3
+
+    def changing(x: Any, *args: Any) -> Any:
+        y = compiled.softmax(x, *args)
+        x[0, 0] += 1.0
+        return y
+
+    for function, said in ((wrong, "differs from NumPy's"), (changing, "argument was changed")):
+        status, message = compiled.checked(function, compiled.softmax, given, "numpy", 1e-4)
+        assert status == "failed"
+        assert said in message or function is changing
+
+
+def test_numpys_functions_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    part = importlib.import_module("numpy_functions")
+    assert part.checked("np.flip(x, axis=1)", "numpy:cpu:0") == ("passed", "")
+    assert part.checked("np.polyfit(v, w, 1)", "numpy:cpu:0")[0] == "failed"
+    assert part.declared("numpy")[0] == "not run"
+    facts = {"cuda": PlatformFacts(dlpack=10)}
+    with virtual_devices("cuda") as (card,):
+        monkeypatch.setattr(card._backend, "info", card._backend.info._replace(facts=facts))
+        assert part.declared(str(card)) == ("failed", "DLPack type is 2 and not 10")
+        facts["cuda"] = PlatformFacts(dlpack=2)
+        assert part.declared(str(card)) == ("passed", "")
+
+
+@pytest.mark.parametrize("name", ["numpy", "virtual:cuda"])
+def test_many_devices_are_checked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("dask.array", reason="the extra portarray[dask] is not installed")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    many = importlib.import_module("many_devices")
+    with virtual_devices("cuda"):
+        for case in many.CASES:
+            if case != "dask workers":
+                assert many.checked(case, name) == ("passed", "")
+        monkeypatch.setattr(many, "potrf", lambda a: None)
+        assert many.checked("cholesky", name)[0] == "failed"

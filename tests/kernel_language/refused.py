@@ -281,6 +281,11 @@ CALLED = [
     one("element-called", "v = x[i](1)", "call|no function"),
     one("print-keyword", "kl.print(i, sep=',')", "sep|keyword"),
     one("print-array", "kl.print(x)", "array"),
+    one("bits-of-literal", "v = kl.bitcast(1, kl.float32)", "4 bytes"),
+    one("bits-of-another-size", "v = kl.bitcast(kl.uint16(1), kl.float32)", "4 bytes"),
+    one("bits-as-truth", "v = kl.bitcast(kl.uint8(1), kl.bool)", "bool"),
+    one("bits-as-number", "v = kl.bitcast(x[i], 1)", "dtype"),
+    one("fma-of-two", "v = kl.fma(x[i], x[i])", "3"),
 ]
 MEMORY = [
     one("local-by-data", "v = kl.local(i, kl.float32)", "constant|static|known when"),

@@ -409,7 +409,8 @@ def test_files_and_pickles_of_more_than_32_bits_can_count(path: Path) -> None:
         assert values_of(x[-1]).tolist() == [0] * 4095 + [7]
         buffers: list[pickle.PickleBuffer] = []
         data = pickle.dumps(x, 5, buffer_callback=buffers.append)
-        assert [buffer.raw().nbytes for buffer in buffers] == [nbytes]
+        # Where portarray.dask was imported, a byte is before it.
+        assert [size for buffer in buffers if (size := buffer.raw().nbytes) > 1] == [nbytes]
         again = pickle.loads(data, buffers=buffers)
         assert values_of(again[-1]).tolist() == values_of(x[-1]).tolist()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 import portarray as pa
 from portarray_conformance.gradients.case import Case, Draw, Drawn, Number, kinds, standard
 
@@ -88,6 +90,8 @@ def kernels() -> Iterator[Case]:
         ("linear", _linear),
         ("matmul", _matmul),
         ("embedding", _embedding),
+        ("gemm", _gemm),
+        ("solve_triangular", _solve_triangular),
     ):
         function = getattr(pa.kernels, name)
         yield Case(f"kernels.{name}", f"kernels.{name}", _of(function, make))
@@ -165,6 +169,26 @@ def _linear(d: Draw, function: Any) -> Drawn:
 
 def _matmul(d: Draw, function: Any) -> Drawn:
     return Drawn(function, (d.real(d.size(), 3), d.real(3, d.size())))
+
+
+def _gemm(d: Draw, function: Any) -> Drawn:
+    m, n = d.size(), d.size()
+    options: dict[str, Any] = {"alpha": d.of(1.0, -0.7), "transpose_a": d.flag()}
+    a = d.real(3, m) if options["transpose_a"] else d.real(m, 3)
+    if d.flag():
+        options["beta"] = d.of(1.0, 0.3)
+        return Drawn(
+            lambda a, b, out: function(a, b, out=out * 1, **options),
+            (a, d.real(3, n), d.real(m, n)),
+        )
+    return Drawn(lambda a, b: function(a, b, **options), (a, d.real(3, n)))
+
+
+def _solve_triangular(d: Draw, function: Any) -> Drawn:
+    options = {key: d.flag() for key in ("lower", "transpose", "unit_diagonal")}
+    a = d.real(3, 3) + 3 * np.eye(3)
+    b = d.real(3) if d.flag() else d.real(3, d.size())
+    return Drawn(lambda a, b: function(a, b, **options), (a, b))
 
 
 def _embedding(d: Draw, function: Any) -> Drawn:

@@ -145,7 +145,8 @@ class _Drafted(Generator):
         if not self.steps:
             return False
         for snap in (self.steps[-1].after.get(name) for name in read.read):
-            if snap is None or snap.kind != "array" or snap.value.dtype.kind not in "fc":
+            # Integers too: PyTorch's derivative of 0 ** z by a complex z is NaN.
+            if snap is None or snap.kind != "array" or snap.value.dtype.kind not in "iufc":
                 continue
             x = snap.value
             if edge is not None and np.any(np.abs(np.abs(x) - edge) < NEAR):
@@ -241,10 +242,12 @@ def draw_program(seed: int, number: int) -> Program:
 
 
 def _function(program: Program, replaced: Sequence[tuple[str, str]]) -> Callable[..., Any]:
-    """Return a program as a function that returns the sum of the losses of its outputs."""
+    """Return a program, with other dtypes, as a function of the sum of its outputs' losses."""
     text = "\n".join(program.statements)
     for one, other in replaced:
-        text = text.replace(one, other)
+        # Python's types stand for dtypes too, alone and not called.
+        python = rf"(?<=[ =]){one.rstrip('0123456789')}(?=[,)])"
+        text = re.sub(rf"xp\.{one}\b|{python}", f"xp.{other}", text)
     code = compile(text, "<program>", "exec")
 
     def function(*args: Any) -> Any:
@@ -256,7 +259,7 @@ def _function(program: Program, replaced: Sequence[tuple[str, str]]) -> Callable
     return function
 
 
-class _Reference(NamedTuple):
+class Reference(NamedTuple):
     """What a program gives on NumPy's device."""
 
     value: float
@@ -279,9 +282,9 @@ def _gradients(
     """Return the value and the gradients on a device, as arrays of it."""
     replaced = []
     if narrow:
-        replaced += [("xp.float64", "xp.float32"), ("xp.complex128", "xp.complex64")]
+        replaced += [("float64", "float32"), ("complex128", "complex64")]
     if not has(device, "int64"):
-        replaced.append(("xp.int64", "xp.int32"))
+        replaced.append(("int64", "int32"))
     function = _function(program, replaced)
     args = [placed(x, device, narrow=narrow) for x in program.args]
     places = tuple(range(len(args)))
@@ -299,12 +302,12 @@ def _flat(arrays: Sequence[Any]) -> Values:
 
 
 @lru_cache(maxsize=20_000)
-def _reference(seed: int, number: int) -> _Reference | Refused:
+def _reference(seed: int, number: int) -> Reference | Refused:
     program = draw_program(seed, number)
     return reference(program)
 
 
-def reference(program: Program) -> _Reference | Refused:
+def reference(program: Program) -> Reference | Refused:
     """Return NumPy's value and gradient of a program, which central differences agree with.
 
     Raises
@@ -361,10 +364,10 @@ def reference(program: Program) -> _Reference | Refused:
                 f"central differences: the derivative in a direction is {wanted:.9g}, the "
                 f"gradient's {got:.9g}"
             )
-    return _Reference(float(y), gradients, *map(float, spreads))
+    return Reference(float(y), gradients, *map(float, spreads))
 
 
-def compare(program: Program, target: Target, way: str, *, narrow: bool, known: _Reference) -> None:
+def compare(program: Program, target: Target, way: str, *, narrow: bool, known: Reference) -> None:
     """Compare a program's value and gradient on a device with NumPy's.
 
     Raises

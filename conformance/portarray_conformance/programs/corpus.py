@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from importlib.resources import files
 
+from portarray_conformance.programs.values import KINDS
 
-def corpus(portarray: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
+
+def corpus(
+    portarray: bool, dtypes: Collection[str] = tuple(KINDS)
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield (name, statements) of the programs in ``corpus/*.txt``.
 
     Programs are separated by empty lines; a comment above each says what was wrong. Files whose
     names begin with ``standard`` hold what the standard alone decides, the others portarray's
-    rules.
+    rules. Programs that name other than the given dtypes are left out.
     """
     folder = files(__package__) / "corpus"
     for entry in sorted(folder.iterdir(), key=lambda one: one.name):
@@ -23,5 +28,6 @@ def corpus(portarray: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
             lines = tuple(
                 line.rstrip() for line in block.splitlines() if line.strip() and line[0] != "#"
             )
-            if lines:
+            named = set(re.findall(r"xp\.(\w+)", "\n".join(lines))) & KINDS.keys()
+            if lines and named <= set(dtypes):
                 yield f"{entry.name.removesuffix('.txt')}:{number}", lines

@@ -183,7 +183,7 @@ def run_programs(
     with warnings.catch_warnings(), target.scope():
         warnings.simplefilter("ignore")
         suite = Programs.on(target)
-        for name, statements in corpus(suite.rules.portarray):
+        for name, statements in corpus(suite.rules.portarray, suite.rules.dtypes):
             result = suite.check(name, statements, None)
             if on_result is not None:
                 on_result(result or passed)

@@ -62,7 +62,7 @@ class Flavor:
     ``plain`` draws small numbers without zeros or special values, for matrices that must be
     solved; ``subnormal`` allows numbers below the smallest normal one. ``apart`` draws
     floating-point numbers of moderate size of which no two are equal, where most functions have
-    derivatives.
+    derivatives, and integers that fit in any dtype.
     """
 
     plain: bool = False
@@ -102,7 +102,7 @@ def element(rng: random.Random, dtype: str, special: float, flavor: Flavor) -> s
         return rng.choice(("True", "False"))
     if kind in "iu":
         low, high = limits(dtype)
-        if rng.random() < special:
+        if rng.random() < special and not flavor.apart:
             return str(rng.choice((low, high, low, high, high - 1, low + 1, high // 2 + 1)))
         return str(rng.randint(max(low, -9), min(high, 12)))
     if kind == "f":

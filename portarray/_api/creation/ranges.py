@@ -164,7 +164,7 @@ def linspace(
     endpoint = arguments.flag(endpoint, "endpoint")
     if kind in ("i", "u"):
         values = rules.whole_spaced(first, last, count, dtypes.canonical(dtype), endpoint=endpoint)  # type: ignore[arg-type]  # real here
-        return conversion.asarray(values, device=selection.resolve(device))
+        return conversion.from_host(values, selection.resolve(device), own=True)
     return call.create(
         "linspace",
         (first, last, count),

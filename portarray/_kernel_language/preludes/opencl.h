@@ -69,7 +69,13 @@ inline i32 pa_place(size_t n) {
 #define pa_isfinite(x) (fabs(x) < INFINITY)
 #define pa_signbit(x) ((bool)signbit(x))
 
+/* Intel's compiler for CPUs calls a function for vload_half of one number, but not for this. */
+#if defined(cl_khr_fp16) && defined(cl_intel_vec_len_hint)
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+inline f32 pa_half_value(f16 bits) { return (f32)as_half(bits); }
+#else
 inline f32 pa_half_value(f16 bits) { return vload_half(0, (const half*)&bits); }
+#endif
 inline f16 pa_half_bits(f32 x) {
     f16 bits;
     vstore_half_rte(x, 0, (half*)&bits);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 
 from portarray.backends.base import Backend
@@ -20,6 +21,13 @@ class Launching(Backend):
 
     def layout(self, x: Array) -> Layout:
         return x.shape, x.strides, x.offset
+
+    def extent(self, x: Array) -> tuple[Hashable, int, tuple[int, ...]]:
+        itemsize = x.dtype.itemsize
+        host = x.storage.host
+        memory, begin = (id(x.storage), 0) if host is None else (None, host.ctypes.data)
+        strides = tuple([step * itemsize for step in x.strides])
+        return memory, begin + x.offset * itemsize, strides
 
 
 @cache

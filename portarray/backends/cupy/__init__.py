@@ -1,6 +1,6 @@
 """The backend of CuPy: NVIDIA GPUs, and AMD GPUs with the builds for ROCm."""
 
-from portarray.backends.types import BackendInfo
+from portarray.backends.types import BackendInfo, PlatformFacts
 
 INFO = BackendInfo(
     library="cupy",
@@ -12,4 +12,8 @@ INFO = BackendInfo(
     distributions=("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy-rocm-7-0", "cupy"),
     # The first whose DLPack exchange takes versions and the options of the standard.
     oldest="13.4",
+    facts={
+        "cuda": PlatformFacts(current=True, dlpack=2),
+        "rocm": PlatformFacts(current=True, dlpack=10),
+    },
 )

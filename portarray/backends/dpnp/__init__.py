@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portarray.backends.types import BackendInfo
+from portarray.backends.types import BackendInfo, PlatformFacts
 
 INFO = BackendInfo(
     library="dpnp",
@@ -12,4 +12,7 @@ INFO = BackendInfo(
     install={"": "portarray[dpnp]"},
     # The arrays themselves moved from dpctl into dpnp (dpnp.tensor) with this version.
     oldest="0.20",
+    facts={
+        "oneapi": PlatformFacts(dlpack=14, host_functions=("linalg.eig", "linalg.eigvals")),
+    },
 )

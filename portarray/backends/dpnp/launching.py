@@ -52,6 +52,12 @@ class Launching(Backend):
         memory = x.get_array()
         return memory.shape, memory.strides, memory._element_offset
 
+    def extent(self, x: dpnp.ndarray) -> tuple[None, int, tuple[int, ...]]:
+        memory = x.get_array()
+        itemsize = memory.itemsize
+        begin = memory.usm_data._pointer + memory._element_offset * itemsize
+        return None, begin, tuple([step * itemsize for step in memory.strides])
+
 
 @cache
 def _launcher(queue: dpctl.SyclQueue) -> Launcher | str:

@@ -10,7 +10,7 @@ each thread and at any time. portarray's functions work inside ``jax.jit``, ``ja
 ``jax.vmap``, all but those that need values.
 """
 
-from portarray.backends.types import BackendInfo
+from portarray.backends.types import BackendInfo, PlatformFacts
 
 INFO = BackendInfo(
     library="jax",
@@ -20,4 +20,12 @@ INFO = BackendInfo(
     install={"": "portarray[jax]", "cuda": "jax[cuda12]", "rocm": "jax[rocm]", "tpu": "jax[tpu]"},
     # First with jax.enable_x64; earlier releases were not tried.
     oldest="0.8",
+    facts={
+        "tpu": PlatformFacts(
+            lacks=("int64", "uint64", "float64", "complex128"),
+            immutable=True,
+            dlpack=12,
+            kind="accelerator",
+        ),
+    },
 )

@@ -14,7 +14,12 @@ class Compiling(Backend):
     """The hook of compilation."""
 
     def compiled(
-        self, function: Callable[..., Any], natives: Sequence[Any], names: Collection[str]
+        self,
+        function: Callable[..., Any],
+        natives: Sequence[Any],
+        names: Collection[str],
+        *,
+        dynamic: bool = False,
     ) -> Any:
         """See :meth:`portarray.backends.base.Backend.compiled`."""
         return jax.jit(function)

@@ -27,6 +27,7 @@ Function = Callable[..., Any]
 
 FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
 INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
+MATRICES = frozenset({"float32", "float64", "complex64", "complex128"})
 NUMERIC = FLOATING | INTEGERS | {"complex64", "complex128"}
 
 _GENERIC = "jax.jit of the generic kernel"
@@ -95,11 +96,37 @@ def _jit(wins: str, *options: str, dtypes: frozenset[str] = FLOATING) -> tuple[T
     return (TunedKernel(compiled, _GENERIC, dtypes, wins, wraps_generic=True),)
 
 
+@partial(jax.jit, static_argnames=("lower", "transpose", "unit_diagonal"))
+def _solve_triangular(
+    a: jax.Array, b: jax.Array, /, *, lower: bool, transpose: bool, unit_diagonal: bool
+) -> jax.Array:
+    options: Any = {"lower": lower, "trans": int(transpose), "unit_diagonal": unit_diagonal}
+    found: jax.Array = jax.scipy.linalg.solve_triangular(a, b, **options)
+    return found
+
+
+def _no_solve(a: jax.Array, b: jax.Array, /, **_: Any) -> str:
+    if not a.size or not b.size:
+        return "there is nothing to solve"
+    return "" if a.ndim == 2 >= b.ndim else "it solves with one matrix"
+
+
+_GEMM = ("alpha", "beta", "transpose_a", "transpose_b", "in_place")
 _LOSS = ("reduction", "ignore_index", "label_smoothing")
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "matmul": _jit("matmul 512x576x1536 float16", dtypes=NUMERIC),
     "linear": _jit("linear decode 1536x576", dtypes=NUMERIC),
+    "gemm": _jit("gemm 512x512x512", *_GEMM, dtypes=MATRICES | FLOATING),
+    "solve_triangular": (
+        TunedKernel(
+            _solve_triangular,
+            "jax.scipy.linalg.solve_triangular",
+            MATRICES,
+            "solve_triangular 512x512",
+            _no_solve,
+        ),
+    ),
     "embedding": _jit("embedding 1 of 49152x576", dtypes=NUMERIC | {"bool"}),
     "softmax": _jit("softmax 512x576", "axis"),
     "log_softmax": _jit("log_softmax 512x576", "axis"),

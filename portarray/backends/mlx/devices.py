@@ -32,8 +32,6 @@ _HAS_GPU = mx.is_available(mx.gpu)
 _GPU = "cuda" if mx.cuda.is_available() else "metal"
 _TYPE_OF = {"cpu": mx.cpu, _GPU: mx.gpu}
 
-_OTHER_THREAD = "There is no Stream("
-
 _GPU_DTYPES: dict[np.dtype[Any], mx.Dtype] = {
     np.dtype(np.bool_): mx.bool_,
     np.dtype(np.int8): mx.int8,
@@ -152,7 +150,7 @@ class Devices(Backend):
         if isinstance(error, RuntimeError) and "factorization failed" in str(error):
             # Only with check_linalg=False: otherwise the function itself has waited.
             return np.linalg.LinAlgError(f"a matrix of an earlier call is singular ({error})")
-        if not (isinstance(error, RuntimeError) and _OTHER_THREAD in str(error)):
+        if not (isinstance(error, RuntimeError) and tracing.OTHER_THREAD in str(error)):
             return tracing.explained(error)
         return RuntimeError(
             f"MLX computes an array in the thread that asked for it, when its values are needed, "

@@ -35,6 +35,12 @@ class Launching(Backend):
         shape = x.shape
         return shape, strides_of(shape), 0
 
+    def extent(self, x: mx.array) -> None:
+        """Return None: the views of an array are arrays of their own."""
+
+    def evaluate(self, x: mx.array) -> None:
+        mx.eval(x)
+
 
 @cache
 def _launcher() -> Launcher | str:

@@ -17,7 +17,7 @@ class NumPyBackend(Devices, Transfer, Launching):
 
     standard: ClassVar[Any] = np
     takes_scalars = True
-    launch_cost = 30_000
+    launch_cost = 100_000
     tuned_kernels = TUNED
 
 

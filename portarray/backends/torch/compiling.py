@@ -15,7 +15,12 @@ class Compiling(Backend):
     """The hook of compilation."""
 
     def compiled(
-        self, function: Callable[..., Any], natives: Sequence[Any], names: Collection[str]
+        self,
+        function: Callable[..., Any],
+        natives: Sequence[Any],
+        names: Collection[str],
+        *,
+        dynamic: bool = False,
     ) -> Any:
         """See :meth:`portarray.backends.base.Backend.compiled`.
 
@@ -29,8 +34,13 @@ class Compiling(Backend):
             from torch.fx.experimental.proxy_tensor import make_fx
 
             # Fake tensors have no values, so that calls which read them are refused.
-            trace = make_fx(function, tracing_mode="fake", _allow_non_fake_inputs=True)
-            graph = trace(*given)
+            graph = make_fx(
+                function,
+                tracing_mode="symbolic" if dynamic else "fake",
+                _allow_non_fake_inputs=True,
+            )(*given)
+            if dynamic:
+                given = [node.meta["val"] for node in graph.graph.nodes if node.op == "placeholder"]
             run: Callable[..., Any] = _inductor.compile(
                 graph,
                 given,
@@ -42,4 +52,11 @@ class Compiling(Backend):
                 return function(*natives)  # autograd is to see the calls
             return run(*[x if x.is_contiguous() else x.contiguous() for x in natives])
 
+        sizes = graph.shape_env if dynamic else None
+        if sizes is not None:
+
+            def serves(natives: Sequence[Any]) -> bool:
+                return sizes.evaluate_guards_for_args(given, [x.contiguous() for x in natives])
+
+            compiled.serves = serves  # type: ignore[attr-defined]
         return compiled

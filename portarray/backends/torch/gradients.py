@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.compiler import is_compiling
+from torch.overrides import has_torch_function
 
 from portarray.backends.base import Backend
 from portarray.backends.types import NoOwnGradientError
@@ -34,33 +36,43 @@ class OwnGradients(Backend):
         self, function: Callable[[Natives], Natives], primals: Natives, *, once: bool
     ) -> tuple[Natives, Callable[[Natives], Natives]]:
         """See :meth:`portarray.backends.base.Backend.pulled`."""
-        # A new tensor for each argument: one that stands for two has a gradient for each.
-        inputs = [x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in primals]
-        nested = _depth.now > 0 or any(x.requires_grad for x in primals)
+        nested = _depth.now > 0
+        inputs = []
+        for x in primals:
+            # A new tensor for each argument: one that stands for two has a gradient for each.
+            if x.requires_grad:
+                nested = True
+                inputs.append(x.view_as(x))
+            else:
+                inputs.append(x.detach().requires_grad_())
         _depth.now += 1
+        enabled = torch.is_grad_enabled()
+        if not enabled:
+            torch.set_grad_enabled(True)
         try:
-            with torch.enable_grad():
-                results = function(inputs)
+            results = function(inputs)
         except Exception as error:
             if _is_refusal(error) or _is_refusal(error.__cause__):
                 raise NoOwnGradientError(str(error)) from error
             raise
         finally:
             _depth.now -= 1
+            if not enabled:
+                torch.set_grad_enabled(False)
         followed = [n for n, x in enumerate(results) if isinstance(x, Tensor) and x.requires_grad]
 
         def pull(cotangents: Natives) -> Natives:
             if not followed:
                 return [None] * len(inputs)
-            deeper = nested or _depth.now > 0 or any(_needs(cotangents[n]) for n in followed)
+            given = tuple([cotangents[n] for n in followed])
+            deeper = nested or _depth.now > 0 or True in [g.requires_grad for g in given]
             try:
-                found: Sequence[Tensor | None] = torch.autograd.grad(
-                    [results[n] for n in followed],
-                    inputs,
-                    [cotangents[n] for n in followed],
-                    create_graph=deeper,
-                    retain_graph=deeper or not once,
-                    allow_unused=True,
+                found = _backward(
+                    tuple([results[n] for n in followed]),
+                    tuple(inputs),
+                    given,
+                    create=deeper,
+                    retain=deeper or not once,
                 )
             except RuntimeError as error:
                 if _is_refusal(error):
@@ -81,8 +93,32 @@ class OwnGradients(Backend):
         return x.detach()
 
 
-def _needs(x: Any) -> bool:
-    return isinstance(x, Tensor) and x.requires_grad
+def _backward(
+    results: tuple[Tensor, ...],
+    inputs: tuple[Tensor, ...],
+    cotangents: tuple[Tensor, ...],
+    *,
+    create: bool,
+    retain: bool,
+) -> Sequence[Tensor | None]:
+    """Do what ``torch.autograd.grad`` does, whose checks take as long as some of its calls.
+
+    The cotangents are like the results, which was checked before.
+    """
+    found: Sequence[Tensor | None]
+    if _engine is None or is_compiling() or has_torch_function(results + inputs):
+        found = torch.autograd.grad(
+            results, inputs, cotangents, create_graph=create, retain_graph=retain, allow_unused=True
+        )
+    else:
+        found = _engine.run_backward(
+            results, cotangents, retain, create, inputs, True, accumulate_grad=False
+        )
+    return found
+
+
+# Not public, but what all of torch.autograd calls, with these arguments since PyTorch 1.8.
+_engine: Any = getattr(torch.autograd.Variable, "_execution_engine", None)
 
 
 def _is_refusal(error: BaseException | None) -> bool:

@@ -40,6 +40,12 @@ class Launching(Backend):
             )
         return x.shape, x.stride(), 0
 
+    def extent(self, x: torch.Tensor) -> tuple[None, int, tuple[int, ...] | None]:
+        if x.is_contiguous():
+            return None, x.data_ptr(), None
+        itemsize = x.element_size()
+        return None, x.data_ptr(), tuple([step * itemsize for step in x.stride()])
+
 
 @cache
 def _launcher(device: torch.device) -> Launcher | str:

@@ -161,6 +161,46 @@ def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
     return torch.matmul(x1, x2)
 
 
+def gemm(
+    a: Tensor,
+    b: Tensor,
+    /,
+    *,
+    out: Tensor | None,
+    alpha: complex,
+    beta: complex,
+    transpose_a: bool,
+    transpose_b: bool,
+    in_place: bool,
+) -> Tensor:
+    """Return ``alpha * a @ b + beta * out``, in the memory of ``out`` where that is asked."""
+    first, second = a.mT if transpose_a else a, b.mT if transpose_b else b
+    if out is None:
+        product = torch.mm(first, second)
+        return product if alpha == 1 else product * alpha
+    followed = a.requires_grad or b.requires_grad or out.requires_grad
+    if in_place and not followed and not _shares(out, a) and not _shares(out, b):
+        return out.addmm_(first, second, alpha=alpha, beta=beta)
+    return torch.addmm(out, first, second, alpha=alpha, beta=beta)
+
+
+def _shares(x: Tensor, y: Tensor) -> bool:
+    """Tell whether two tensors are of one memory."""
+    return x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
+
+
+def solve_triangular(
+    a: Tensor, b: Tensor, /, *, lower: bool, transpose: bool, unit_diagonal: bool
+) -> Tensor:
+    """Solve a triangular system."""
+    rows = b[:, None] if b.ndim == 1 else b
+    matrix = a.mT if transpose else a
+    found: Tensor = torch.linalg.solve_triangular(
+        matrix, rows, upper=lower is transpose, unitriangular=unit_diagonal
+    )
+    return found[..., 0] if b.ndim == 1 else found
+
+
 def embedding(indices: Tensor, weight: Tensor, /) -> Tensor:
     """Return the rows of a table at indices."""
     return torch.embedding(weight, indices if indices.dtype in _INDICES else indices.long())
@@ -240,6 +280,7 @@ def cross_entropy(
 
 
 _WIDE = frozenset({"float32", "float64"})
+_MATRICES = _WIDE | {"complex64", "complex128"}
 _NARROW_NAMES = frozenset({"float16", "bfloat16"})
 _FLOATS = _WIDE | _NARROW_NAMES
 _NUMBERS = _FLOATS | {"int8", "int16", "int32", "int64", "uint8", "complex64", "complex128"}
@@ -259,6 +300,15 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
             "torch.nn.functional.linear",
             _NARROW_NAMES,
             "linear decode 1536x576 bfloat16",
+        ),
+    ),
+    "gemm": (TunedKernel(gemm, "torch.addmm", _MATRICES, "gemm 512x512x512"),),
+    "solve_triangular": (
+        TunedKernel(
+            solve_triangular,
+            "torch.linalg.solve_triangular",
+            _MATRICES,
+            "solve_triangular 512x512",
         ),
     ),
     "softmax": (TunedKernel(softmax, "torch.softmax", _FLOATS, "softmax 512x4096"),),

@@ -29,6 +29,9 @@ _PACKED = 96**3
 """Multiplications from which packing pays."""
 _DIRECT = 256**3
 """Multiplications up to which unpacked tiles are faster, if b is contiguous along rows."""
+_COPIED = (32**3, 160**3)
+"""Multiplications for which b is copied where it is not contiguous along rows: fewer take less
+time than the copy, for more it is packed."""
 _SHORT = 32
 """Sums of fewer terms are faster with a work-item for each than with vectors along them."""
 _SUMS = 2048
@@ -52,9 +55,12 @@ def launch(device: Device, dtype: DType, out: DType, task: Task, conjugate: bool
         if few and _narrow(device, dtype, out, task):
             return
         dense = dtype.itemsize >= 4 and out == dtype
-        if dense and work <= _DIRECT and task.b_n == 1 and n >= tile.width and m > 1:
-            _direct(device, dtype, task)
-            return
+        if dense and work <= _DIRECT and n >= tile.width and m > 1:
+            if task.b_n != 1 and _COPIED[0] <= work * task.matrices and work <= _COPIED[1]:
+                task = _with_rows(dtype, task)
+            if task.b_n == 1:
+                _direct(device, dtype, task)
+                return
         if work >= _PACKED:
             packed_products(device, dtype, out, task)
             return
@@ -87,6 +93,20 @@ def _each(device: Device, dtype: DType, out: DType, task: Task, conjugate: bool)
         task.a_m, task.a_k, task.b_k, task.b_n, task.c_m, task.c_n, task.batch[1], task.batch[2],
         *task.a_batch, *task.b_batch, int(conjugate),
     )  # fmt: skip
+
+
+def _with_rows(dtype: DType, task: Task) -> Task:
+    """Return a task with b contiguous along rows, copied once where it is broadcast."""
+    own = zip(task.batch, task.b_batch, strict=True)
+    shape = (*(size if step else 1 for size, step in own), task.depth, task.n)
+    strides = (*task.b_batch, task.b_k, task.b_n)
+    b = contiguous(new_array(task.b, dtype, shape, strides, task.b_at, False))
+    first, second, third = (
+        step and new for step, new in zip(task.b_batch, b.strides[:3], strict=True)
+    )
+    return task._replace(
+        b=b.storage, b_at=b.offset, b_k=task.n, b_n=1, b_batch=(first, second, third)
+    )
 
 
 def _direct(device: Device, dtype: DType, task: Task) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.runtime import faults
+from portarray.clarray.runtime import faults, waiting
 from portarray.clarray.runtime.pool import Memory, Pool
 from portarray.clarray.runtime.programs import Kernel, Programs
 
@@ -28,6 +28,7 @@ class Traits:
     group: int
     units: int
     few_groups: bool = False
+    intel: bool = False
 
 
 class Device:
@@ -61,6 +62,7 @@ class Device:
             group=min(64 if on_host else 256, native.max_work_group_size),
             units=native.max_compute_units,
             few_groups="Portable Computing Language" in self.platform_name,
+            intel=on_host and "Intel" in self.platform_name,
         )
         self.host_memory = on_host
         self.context = cl.Context([native])
@@ -123,7 +125,7 @@ class Device:
             return
         retired, self._retired = self._retired, []
         try:
-            self.queue.finish()
+            waiting.finish(self)
         except cl.Error as error:
             raise faults.translated(error, self, "") from error
         finally:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.runtime import faults, registry
+from portarray.clarray.runtime import faults, registry, waiting
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import CODES, enqueue
 
@@ -77,7 +77,8 @@ def launch_of(
 
     ``address`` is that of an array's first element; None where arrays are NumPy's.
     """
-    submit = _submitter(kernel, _queue(device), arrays, values, address)
+    queue = _queue(device)
+    submit = _submitter(kernel, queue, arrays, values, address)
 
     def launch(arrays: Sequence[Any], values: Sequence[Any], ndrange: Sizes, group: Sizes) -> None:
         if len(ndrange) > 1:
@@ -86,7 +87,7 @@ def launch_of(
             # The device's lock refuses in forked processes, where nothing would run.
             with device.lock:
                 event = submit(arrays, values, ndrange, group)
-            event.wait()
+            waiting.wait(event, queue, device)
         except cl.Error as error:
             raise faults.translated(error, device, name) from error
 

@@ -151,6 +151,11 @@ def test_work_of_another_thread_says_what_to_do() -> None:
             float(pa.sum(late))
         with pytest.raises(RuntimeError, match=r"mlx\.core\.eval\(x\.native\)"):
             np.asarray(late)
+        # It has values, but not here.
+        assert not pa.device(CPU)._backend.is_traced(late.native)
+        key = pool.submit(lambda: pa.random.fold_in(pa.random.key(1, device=CPU), 2)).result()
+        with pytest.raises(RuntimeError, match=r"mlx\.core\.eval\(x\.native\)"):
+            pa.random.uniform(key, 3).tolist()
     assert float(pa.sum(done)) == 6
 
 

@@ -132,6 +132,22 @@ def bytes_of_words(y, x):
     y[i] = kl.uint8(x[i // 4] >> kl.uint32(8 * (i % 4)))
 
 
+def bits_as_numbers(half, single, words, x):
+    """Bits as floats of two sizes and back, and a product that is rounded with the sum."""
+    i = kl.index()
+    half[i] = kl.bitcast(x[i], kl.float16)
+    single[i] = kl.fma(kl.float32(half[i]), kl.float32(1.25), kl.bitcast(words[i], kl.float32))
+    words[i] = kl.bitcast(-kl.bitcast(words[i], kl.float32), kl.uint32) + kl.uint32(
+        kl.bitcast(kl.float16(half[i]), kl.uint16)
+    )
+
+
+def _bits_as_numbers(half, single, words, x):
+    halves, singles = x.view(np.float16), words.view(np.float32)
+    total = halves.astype(np.float64) * 1.25 + singles.astype(np.float64)
+    return halves, total.astype(np.float32), (-singles).view(np.uint32) + x.astype(np.uint32)
+
+
 def words_of_bytes(y, x):
     i = kl.index()
     word = kl.uint32(0)
@@ -292,5 +308,15 @@ CASES = [
         words_of_bytes,
         lambda rng: (np.zeros(20, np.uint32), rng.integers(0, 256, 80).astype(np.uint8)),
         lambda y, x: (x.view("<u4").astype(np.uint32),),
+    ),
+    Case(
+        bits_as_numbers,
+        lambda rng: (
+            np.zeros(60, np.float16),
+            np.zeros(60, np.float32),
+            rng.standard_normal(60).astype(np.float32).view(np.uint32),
+            rng.standard_normal(60).astype(np.float16).view(np.uint16),
+        ),
+        _bits_as_numbers,
     ),
 ]

@@ -58,8 +58,8 @@ def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:
     except (TypeError, ValueError):
         # Looked at here, so that arrays which may be written pay nothing.
         if not x.flags.writeable:
-            x = x.copy()
-        elif isinstance(value, np.ndarray) and value.shape[:1] == (1,):
+            return setitem(x.copy(), key, value)
+        if isinstance(value, np.ndarray) and value.shape[:1] == (1,):
             # To single elements and through masks NumPy assigns no axes of length 1.
             value = value.reshape(without_leading_ones(value.shape))
         else:

@@ -10,6 +10,11 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
+def matrix_transpose(x: Array, /) -> Array:
+    """Return a view with the last two axes exchanged."""
+    return x.mT
+
+
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Return the inner product along an axis, of the first operand's conjugate."""
     # NumPy's stubs do not know axis here.

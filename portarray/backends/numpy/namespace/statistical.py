@@ -36,7 +36,12 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the mean."""
-    out: Array = x.mean(axis, keepdims=keepdims)
+    out: Array
+    if x.size and x.dtype.kind == "f" and x.dtype.itemsize > 2:  # as x.mean, in half its time
+        number = x.size if axis is None else count(x, axis)
+        out = _add(x, axis, None, None, keepdims) / number
+    else:
+        out = x.mean(axis, keepdims=keepdims)
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from portarray.backends.numpy.tuned import rows
+from portarray.backends.numpy.tuned import blas, rows
 from portarray.backends.numpy.tuned.heads import attention
 from portarray.backends.numpy.tuned.products import linear
 from portarray.backends.types import TunedKernel
@@ -12,11 +12,22 @@ from portarray.backends.types import TunedKernel
 __all__ = ["TUNED"]
 
 _FLOATS = frozenset({"float16", "float32", "float64"})
+_BLAS = frozenset({"float32", "float64", "complex64", "complex128"})
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "linear": (
         TunedKernel(
             linear, "numpy.matmul, numpy.vecdot for one row", _FLOATS, "linear decode 49152x576"
+        ),
+    ),
+    "gemm": (TunedKernel(blas.gemm, "SciPy's BLAS", _BLAS, "gemm 512x512x512", blas.no_gemm),),
+    "solve_triangular": (
+        TunedKernel(
+            blas.solve_triangular,
+            "SciPy's BLAS",
+            _BLAS,
+            "solve_triangular 512x512",
+            blas.no_solve,
         ),
     ),
     "softmax": (
@@ -38,6 +49,8 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
             rows.not_by_tanh,
         ),
     ),
+    # The generic version is faster in half precision, where each comparison converts.
+    "relu": (TunedKernel(rows.relu, "numpy.maximum", _FLOATS - {"float16"}, "relu 512x4096"),),
     "rms_norm": (TunedKernel(rows.rms_norm, "blocks of rows", _FLOATS, "rms_norm 512x4096"),),
     "layer_norm": (TunedKernel(rows.layer_norm, "blocks of rows", _FLOATS, "layer_norm 512x4096"),),
     "rope": (TunedKernel(rows.rope, "blocks of heads", _FLOATS, "rope 9x1024x64"),),

@@ -58,11 +58,11 @@ def attention(
     scale = 1 / math.sqrt(size) if scale is None else scale
     queries = np.multiply(q, scale, dtype=wide(q[:0]).dtype)
     with np.errstate(all="ignore"):
-        if length == 1 and mask is None:
-            out = _one_query(queries.reshape(-1, heads // groups, size), wide(k), wide(v))
+        shown = None if mask is None else _shown(mask, shape, heads, groups, keys)
+        if length == 1:
+            out = _one_query(queries.reshape(-1, heads // groups, size), wide(k), wide(v), shown)
         else:
             grouped = queries.reshape(-1, heads // groups, length, size)
-            shown = None if mask is None else _shown(mask, shape, heads, groups, keys)
             out = _blocks(grouped, wide(k), wide(v), causal, shown)
     return out.reshape(*shape[:-1], v.shape[-1]).astype(dtype, copy=False)
 
@@ -82,13 +82,22 @@ def _shown(mask: Array, shape: tuple[int, ...], heads: int, groups: int, keys: i
     return np.broadcast_to(rows, (*rows.shape[:2], shape[-2], keys))
 
 
-def _one_query(q: Array, k: Array, v: Array) -> Array:
-    """Attend with one query of each head, which sees all keys: a product with a vector each."""
+def _one_query(q: Array, k: Array, v: Array, shown: Array | None) -> Array:
+    """Attend with one query of each head: a product with a vector each."""
     k, v = k.reshape(-1, 1, *k.shape[-2:]), v.reshape(-1, *v.shape[-2:])
     scores = np.matmul(k, q[..., None])[..., 0]
-    np.subtract(scores, scores.max(-1, keepdims=True), out=scores)
+    if shown is not None and shown.dtype == bool:
+        _hide(scores, shown[..., 0, :])
+    elif shown is not None:
+        scores += shown[..., 0, :]
+    top = scores.max(-1, keepdims=True)
+    if shown is not None:
+        top = np.where(top == -math.inf, 0, top)
+    np.subtract(scores, top, out=scores)
     np.exp(scores, out=scores)
     totals = scores.sum(-1, keepdims=True)
+    if shown is not None:
+        totals = np.where(totals == 0, 1, totals)
     out: Array = np.matmul(scores, v)
     np.divide(out, totals, out=out)
     return out

@@ -24,6 +24,7 @@ __all__ = [
     "layer_norm",
     "log_softmax",
     "not_last",
+    "relu",
     "rms_norm",
     "rope",
     "silu",
@@ -87,6 +88,11 @@ def _silu(x: Array, out: Array) -> None:
 def silu(x: Array, /) -> Array:
     """Return ``x * sigmoid(x)``."""
     return by_values(_silu, x)
+
+
+def relu(x: Array, /) -> Array:
+    """Return the larger of x and 0."""
+    return np.maximum(x, 0)
 
 
 def _gelu_tanh(x: Array, out: Array) -> None:

@@ -1,0 +1,151 @@
+"""Which memory arrays cover: what orders tasks that read and write."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+from portarray._array import base, placement, results
+from portarray._devices.device import Device
+from portarray.backends import registry
+
+__all__ = [
+    "Extent",
+    "assign",
+    "blank",
+    "evaluate",
+    "extent_of",
+    "is_immutable",
+    "is_native",
+    "moved",
+    "place_of",
+]
+
+
+class Extent(NamedTuple):
+    """The bytes that an array covers: those from ``begin`` to ``end`` if it is ``dense``.
+
+    ``steps`` are the strides in bytes, without signs, and the lengths of the axes that are longer
+    than one; ``item`` bytes lie together. It is hashable: equal arrays have equal extents.
+    """
+
+    memory: Hashable
+    begin: int
+    end: int
+    steps: tuple[tuple[int, int], ...]
+    item: int
+    dense: bool
+
+
+def place_of(x: Any) -> Device | None:
+    """Return the device of an array, portarray's or a native one; None for all else."""
+    if type(x) is base.array_type:
+        return x._table.device._seen
+    return placement.device_of(x)
+
+
+def extent_of(x: Any) -> Extent | None:
+    """Return what an array covers; None where it has no elements.
+
+    Arrays without memory that changes are their own extent: an ``Array`` is another after each
+    assignment, so that it counts by its identity.
+    """
+    if type(x) is base.array_type:
+        native, backend = x._native, x._table.device._backend
+        itemsize = x._table.dtype.itemsize
+    else:
+        owner = registry.owner(x)
+        assert owner is not None  # asked before
+        native, backend = x, owner
+        itemsize = 0
+    found = backend.extent(native)
+    if found is None:
+        return Extent(("array", id(x)), 0, 1, (), 1, True)
+    shape = native.shape
+    size = math.prod(shape)
+    if not size:
+        return None
+    memory, begin, strides = found
+    if begin < 0:
+        return Extent(memory, 0, 1 << 64, (), 1 << 64, False)
+    if not itemsize:
+        itemsize = native.dtype.itemsize
+    nbytes = size * itemsize
+    if strides is None:
+        return Extent(memory, begin, begin + nbytes, (), nbytes, True)
+    span = itemsize
+    steps = []
+    for stride, length in zip(strides, shape, strict=True):
+        if length > 1 and stride:
+            if stride < 0:
+                begin += stride * (length - 1)
+                stride = -stride
+            span += stride * (length - 1)
+            steps.append((stride, length))
+    if span == nbytes and _is_packed(steps, itemsize):
+        return Extent(memory, begin, begin + span, (), nbytes, True)
+    return Extent(memory, begin, begin + span, tuple(steps), itemsize, False)
+
+
+def _is_packed(steps: list[tuple[int, int]], itemsize: int) -> bool:
+    """Tell whether elements lie next to each other, in any order of the axes."""
+    for stride, length in sorted(steps):
+        if stride != itemsize:
+            return False
+        itemsize *= length
+    return True
+
+
+def moved(x: Any, device: Device, *, copy: bool) -> Any:
+    """Return an array on another device, native where it is native; shared unless ``copy``."""
+    if type(x) is base.array_type:
+        return placement.moved(x, device, copy=copy or None)
+    here = placement.device_of(x)
+    assert here is not None  # asked before
+    there = placement.moved(placement.from_native(x, here, copy=None), device, copy=copy or None)
+    return there._native
+
+
+def blank(x: Any, device: Device) -> Any:
+    """Return an array like another on a device, whose values are not set."""
+    if type(x) is base.array_type:
+        return base.NAMESPACE[0].empty(x.shape, dtype=x.dtype, device=device)
+    here = placement.device_of(x)
+    assert here is not None  # asked before
+    like = placement.from_native(x, here, copy=None)
+    return base.NAMESPACE[0].empty(like.shape, dtype=like.dtype, device=device)._native
+
+
+def assign(x: Any, value: Any) -> None:
+    """Write the values of an array on any device into another."""
+    if type(x) is not base.array_type:
+        here = placement.device_of(x)
+        assert here is not None  # asked before
+        x = placement.from_native(x, here, copy=None)
+    if type(value) is not base.array_type:
+        owner = placement.device_of(value)
+        assert owner is not None
+        value = results.wrap(value, owner)
+    x[...] = placement.moved(value, x.device, copy=None)
+
+
+def is_native(x: Any) -> bool:
+    """Tell whether an array is not portarray's."""
+    return type(x) is not base.array_type
+
+
+def is_immutable(device: Device) -> bool:
+    """Tell whether a device's native arrays never change."""
+    return device._backend.immutable
+
+
+def evaluate(x: Any) -> None:
+    """Compute the late values of an array, or of those of a container, in this thread."""
+    if isinstance(x, dict):
+        evaluate(list(x.values()))
+    elif isinstance(x, (list, tuple)):
+        for one in x:
+            evaluate(one)
+    elif type(x) is base.array_type:
+        x._table.device._backend.evaluate(x._native)

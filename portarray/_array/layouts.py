@@ -1,0 +1,143 @@
+"""Values of arrays without their memory, for other processes, and how they lie in one memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portarray._array import base, dtypes, extents, pickling, placement
+from portarray._devices.device import Device
+
+__all__ = ["Image", "Layout", "Values", "layout_of"]
+
+
+class Layout(NamedTuple):
+    """Where elements lie: the address of the first, strides in bytes; and what they are."""
+
+    begin: int
+    strides: tuple[int, ...]
+    shape: tuple[int, ...]
+    itemsize: int
+    dtype: str
+
+    def span(self) -> tuple[int, int]:
+        """Return the first address and the one behind the last."""
+        ends = [step * (length - 1) for step, length in zip(self.strides, self.shape, strict=True)]
+        low, high = (sum(end for end in ends if (end < 0) == down) for down in (True, False))
+        return self.begin + low, self.begin + high + self.itemsize
+
+
+def layout_of(x: Any) -> Layout | None:
+    """Return where an array's elements lie; None where there is no memory that changes.
+
+    That is so in immutable libraries, for arrays without elements, and where a library does not
+    tell addresses.
+    """
+    x = _own(x)
+    found = x._table.device._backend.extent(x._native)
+    if found is None or not x.size:
+        return None
+    _, begin, strides = found
+    if begin < 0:
+        return None
+    shape, itemsize = x.shape, x._table.dtype.itemsize
+    if strides is None:
+        strides = tuple(itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape)))
+    return Layout(begin, strides, shape, itemsize, dtypes.name_of(x._table.dtype))
+
+
+def _own(x: Any) -> Any:
+    """Return an Array of a native array's values, or the Array itself."""
+    if not extents.is_native(x):
+        return x
+    device = placement.device_of(x)
+    assert device is not None  # asked before
+    return placement.from_native(x, device, copy=None)
+
+
+class Values:
+    """The values of an array, on a device or on their way, in host memory."""
+
+    __slots__ = ("_array", "_host")
+
+    def __init__(self, array: Any, host: tuple[np.ndarray[Any, Any], str] | None = None) -> None:
+        self._array = array
+        self._host = host
+
+    @staticmethod
+    def of(x: Any) -> Values:
+        """Return the values of an array, portarray's or a native one, which shares them."""
+        x = _own(x)
+        extents.evaluate(x)
+        return Values(x)
+
+    def on(self, device: Device, *, copy: bool) -> Any:
+        """Return an array on a device; it shares values unless ``copy``."""
+        if self._host is not None:
+            host, dtype = self._host
+            return pickling.restored(host.copy() if copy else host, dtype, str(device))
+        return placement.moved(self._array, device, copy=copy or None)
+
+    def host(self) -> np.ndarray[Any, Any]:
+        """Return contiguous values in host memory; what they are of does not matter."""
+        host: np.ndarray[Any, Any] = self.__reduce_ex__(5)[1][1][0]
+        return np.ascontiguousarray(host).reshape(host.shape)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        found = self._host
+        if found is None:
+            host, dtype, _ = pickling.reduce(self._array, protocol)[1]
+            found = host, dtype
+        return Values, (None, found)
+
+    def __sizeof__(self) -> int:
+        return 64 + int((self._host[0] if self._host else self._array).nbytes)
+
+
+class Image:
+    """A piece of a memory, which arrays that lie in it share.
+
+    Parameters
+    ----------
+    layouts : sequence of Layout
+        What has to be in it.
+    """
+
+    def __init__(self, layouts: Sequence[Layout]) -> None:
+        spans = [one.span() for one in layouts]
+        self._begin = min(begin for begin, _ in spans)
+        self._bytes = np.empty(max(end for _, end in spans) - self._begin, np.uint8)
+
+    def _view(self, layout: Layout) -> np.ndarray[Any, Any]:
+        low, high = layout.span()
+        first = layout.begin - self._begin
+        assert low >= self._begin
+        assert high <= self._begin + self._bytes.size
+        return np.ndarray(
+            layout.shape, f"V{layout.itemsize}", self._bytes, first, strides=layout.strides
+        )
+
+    def put(self, layout: Layout, values: Values) -> None:
+        """Write values where they lie."""
+        low, high = layout.span()
+        begin, end = self._begin, self._begin + self._bytes.size
+        host = values.host().view(f"V{layout.itemsize}").reshape(layout.shape)
+        if begin <= low and high <= end:
+            self._view(layout)[...] = host
+            return
+        around = Image([layout])  # of which only a part is in this one
+        inside = slice(max(begin - low, 0), end - low)
+        mine = slice(max(low - begin, 0), max(low - begin, 0) + min(high, end) - max(low, begin))
+        around._bytes[inside] = self._bytes[mine]
+        around._view(layout)[...] = host
+        self._bytes[mine] = around._bytes[inside]
+
+    def get(self, layout: Layout, device: Device, *, share: bool) -> Any:
+        """Return an array on a device of what lies there."""
+        values = self._view(layout).view(dtypes.canonical(layout.dtype))
+        if not share:
+            values = values.copy()
+        return base.NAMESPACE[0].asarray(values, device=device, copy=False if share else None)

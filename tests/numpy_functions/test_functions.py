@@ -1,0 +1,174 @@
+"""NumPy's functions on portarray arrays: the table is complete, and what it serves is NumPy's."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import overrides
+
+import portarray as pa
+from portarray._numpy_functions import table, ufuncs
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from comparing import LINES, agree, compare, evaluated, inputs
+
+ALL_ROWS = "PORTARRAY_TEST_ALL_ROWS" in os.environ
+COMPILING = ("jax",)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_results_are_numpys(line: str, device: str) -> None:
+    if device.startswith(COMPILING) and LINES.index(line) % 6 and not ALL_ROWS:
+        pytest.skip("compiles each function; PORTARRAY_TEST_ALL_ROWS runs all")
+    reason = compare(line, device)
+    if reason:
+        pytest.skip(reason)
+
+
+def names(line: str) -> set[str]:
+    """Return the functions that a line calls."""
+    return set(re.findall(r"np\.((?:[a-z_]+\.)*[a-z_0-9]+)", line))
+
+
+CALLED = set().union(*map(names, LINES))
+
+
+def test_every_served_function_is_called_here() -> None:
+    there = {name for name in table.SERVED if table.function_named(name) is not None}
+    assert there - CALLED == set()
+    assert set(ufuncs.STANDARD | ufuncs.COMPOSED.keys()) - CALLED - {"clip"} == set()
+
+
+def test_every_function_is_served_or_refused() -> None:
+    x = pa.asarray([1.0, 2.0])
+    for function in overrides.get_overridable_numpy_array_functions():
+        name = table.name_of(function)
+        if name in table.SERVED:
+            assert table.SERVED[name].function is not None
+        else:
+            with pytest.raises(TypeError, match=re.escape(f"numpy.{name} ")):
+                x.__array_function__(function, (pa.Array,), (x,), {})
+
+
+def test_every_ufunc_is_served_or_refused() -> None:
+    x = pa.asarray([1.0, 2.0], device="numpy")
+    public = {
+        f for f in overrides.get_overridable_numpy_ufuncs() if getattr(np, f.__name__, 0) is f
+    }
+    for function in public:
+        assert ufuncs.is_numpys(function)
+        if function.__name__ not in ufuncs.STANDARD | ufuncs.COMPOSED.keys():
+            with pytest.raises(TypeError, match=f"numpy.{function.__name__} does not take"):
+                function(*[x] * function.nin)
+
+
+def test_parameters_are_numpys() -> None:
+    """A served function takes NumPy's parameters under their names, in their order."""
+    import inspect
+
+    for name, row in table.SERVED.items():
+        function = table.function_named(name)
+        if function is None or row.gathers:
+            continue
+        try:
+            parameters = inspect.signature(function).parameters
+        except ValueError:  # some of NumPy's compiled functions have none
+            continue
+        positional = [
+            key
+            for key, one in parameters.items()
+            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        ]
+        assert [key for key in row.order if key in positional] == positional, name
+        if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+            assert row.taken - set(parameters) == set(), name
+
+
+def test_a_gpu_computes_all(fake: str) -> None:
+    """Memory that the host cannot read is not read, and nothing falls back."""
+    device = f"{fake}:cuda:0"
+    values = inputs(wide=True)
+    arrays = {name: pa.asarray(x, device=device) for name, x in values.items()}
+    wrong = []
+    for line in LINES:
+        if "shares_memory" in line:  # which compares addresses of the host
+            continue
+        try:
+            with pa.config(host_fallback="error"):
+                found = evaluated(line, arrays)
+            agree(found, evaluated(line, dict(values)), device, exact_dtype="eig" not in line)
+        except Exception as error:  # noqa: BLE001  (all are told)
+            wrong.append(f"{line}: {type(error).__name__}: {error}")
+    assert wrong == []
+
+
+class Foreign:
+    """An array of a library that computes with our arrays as chunks."""
+
+    def __init__(self, chunk: Any) -> None:
+        self.chunk = chunk
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> str:
+        return f"{function.__name__} of {len(types)} types"
+
+
+def test_others_have_their_say() -> None:
+    x = pa.asarray([1.0, 2.0], device="numpy")
+    assert np.concatenate([x, Foreign(x)]) == "concatenate of 2 types"
+    assert np.stack([Foreign(x), x]) == "stack of 2 types"
+
+
+REFUSED = {
+    "takes no weights=": "np.percentile(x, 5, weights=x)",
+    "takes no k=": "np.polyint(v, 1, v)",
+    r"numpy\.linalg\.lstsq does not take .* pa\.linalg\.pinv\(x\) @ y": "np.linalg.lstsq(m, m)",
+    r"numpy\.histogram2d does not take .*x\.to_device\('numpy'\)\.native": "np.histogram2d(v, w)",
+    "concat takes portarray arrays .* not numpy.ndarray": "np.concatenate([x, np.ones((1, 4))])",
+    "where takes portarray arrays": "np.where(b, x, np.ones(4))",
+    "where=.* not numpy.ndarray": "np.sum(x, where=np.ones(4, bool))",
+    "out= is ndarray, and the result is on": "np.sum(x, out=np.zeros(()))",
+    "out= has dtype int": "np.mean(x, out=np.zeros_like(x, shape=(), dtype=np.int32))",
+    r"out= has shape \(2,\), and the result \(4,\)": "np.sum(x, 0, out=x[0, :2])",
+    "takes 4 arguments, not 5": "x.__array_function__(np.copyto, (), (x, 1, 'no', True, 0), {})",
+    "mode='mean'": "np.pad(x, 1, mode='mean')",
+    "ufunc matmul of portarray arrays takes no axes": "np.matmul(m, m, axes=[(0, 1)] * 3)",
+    "numpy.add.reduceat is not available": "np.add.reduceat(x, [0, 1])",
+    "numpy.divide.accumulate is not available": "np.divide.accumulate(x)",
+    "where= needs initial=": "np.max(x, where=b)",
+    "does not name the 2 axes of operand 1": "np.einsum('ij,j', x, x)",
+    "names each axis of the operands at most once": "np.einsum('ij->iji', x)",
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_not_served_is_refused_by_name(message: str) -> None:
+    arrays = {name: pa.asarray(x, device="numpy") for name, x in inputs(wide=True).items()}
+    with pytest.raises((TypeError, ValueError), match=message):
+        evaluated(REFUSED[message], arrays)
+
+
+def test_results_go_where_the_array_of_like_is(device: str, fake: str) -> None:
+    with pa.device(f"{fake}:cuda:1"):
+        x = pa.ones(2, device=device)
+        for made in (np.zeros(3, like=x), np.asarray([1, 2], like=x), np.eye(2, like=x)):
+            assert isinstance(made, pa.Array)
+            assert str(made.device) == device
+
+
+def test_nothing_is_loaded_before_numpy_asks() -> None:
+    import subprocess
+
+    code = (
+        "import sys, portarray as pa, numpy as np; x = pa.ones(2, device='numpy'); pa.sum(x + x);"
+        "name = 'portarray._numpy_functions'; print(name in sys.modules);"
+        "np.sum(x); print(name in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False", "True"]

@@ -1,0 +1,281 @@
+"""Try functions of SciPy, scikit-learn and xarray on portarray arrays, and write what becomes of it.
+
+Each public function is called with the first of some plain arguments that it takes as NumPy arrays,
+and then with the same arguments as portarray arrays on several devices. An answer with a portarray
+array *stays*; one with NumPy arrays in its place *becomes NumPy*; an error is *refused*. To write
+``docs/where_it_does_not_work.json`` anew::
+
+    python tools/try_libraries.py
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import io
+import json
+import os
+import re
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+os.environ["SCIPY_ARRAY_API"] = "1"  # before SciPy is imported
+
+import numpy as np
+
+import portarray as pa
+
+TARGET = Path(__file__).parents[1] / "docs" / "where_it_does_not_work.json"
+DEVICES = ("numpy", "torch", "clarray")
+SECONDS = 20
+
+SCIPY = (
+    *("cluster.hierarchy", "cluster.vq", "fft", "integrate", "interpolate", "linalg", "ndimage"),
+    *("signal", "signal.windows", "spatial.distance", "special", "stats"),
+)
+SKLEARN = ("metrics", "metrics.pairwise", "preprocessing", "feature_selection", "utils.extmath")
+
+DRAW = np.random.default_rng(3)
+X = DRAW.normal(size=(12, 4))
+SQUARE = DRAW.normal(size=(4, 4))
+POSITIVE_DEFINITE = SQUARE @ SQUARE.T + np.eye(4)
+LINE, OTHER = np.abs(DRAW.normal(size=(2, 12))) + 0.1
+LABELS, GUESSED = DRAW.integers(0, 2, (2, 12))
+
+Make = Callable[[np.ndarray[Any, Any]], Any]
+
+ARGUMENTS: tuple[tuple[str, Callable[[Make], tuple[Any, ...]]], ...] = (
+    ("f(x)", lambda a: (a(LINE),)),
+    ("f(x, y)", lambda a: (a(LINE), a(OTHER))),
+    ("f(matrix)", lambda a: (a(X),)),
+    ("f(square)", lambda a: (a(POSITIVE_DEFINITE),)),
+    ("f(square, square)", lambda a: (a(POSITIVE_DEFINITE), a(SQUARE))),
+    ("f(square, x)", lambda a: (a(POSITIVE_DEFINITE), a(LINE[:4]))),
+    ("f(matrix, matrix)", lambda a: (a(X), a(X[:5]))),
+    ("f(x, 3)", lambda a: (a(LINE), 3)),
+    ("f(matrix, 3)", lambda a: (a(X), 3)),
+    ("f(x, y, z)", lambda a: (a(LINE), a(OTHER), a(LINE * 2))),
+    ("f(2, x)", lambda a: (2, a(LINE))),
+    ("f(2, 0.5, x)", lambda a: (2, 0.5, a(LINE))),
+    ("f(x, 2, 3)", lambda a: (a(LINE), 2, 3)),
+)
+LABELLED: tuple[tuple[str, Callable[[Make], tuple[Any, ...]]], ...] = (
+    ("f(labels, labels)", lambda a: (a(LABELS), a(GUESSED))),
+    ("f(labels, scores)", lambda a: (a(LABELS), a(LINE / LINE.max()))),
+    ("f(matrix, labels)", lambda a: (a(X), a(LABELS))),
+    ("f(labels)", lambda a: (a(LABELS),)),
+)
+
+
+class TooLongError(Exception):
+    """A call took longer than it should."""
+
+
+@contextlib.contextmanager
+def limited() -> Iterator[None]:
+    """Let a call take some seconds, write nothing and warn of nothing."""
+
+    def stop(*_: object) -> None:
+        raise TooLongError(f"took more than {SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            with contextlib.redirect_stdout(io.StringIO()):
+                yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def arrays_in(result: Any, depth: int = 0) -> set[str]:
+    """Return what kinds of arrays are in a result: ``"portarray"``, ``"NumPy"``."""
+    if isinstance(result, pa.Array):
+        return {"portarray"}
+    if isinstance(result, np.ndarray):
+        return {"NumPy"} if result.ndim else set()
+    if depth > 2 or isinstance(result, (str, bytes, type)) or inspect.ismodule(result):
+        return set()
+    if isinstance(result, dict):
+        parts: Any = result.values()
+    elif isinstance(result, (tuple, list)):
+        parts = result
+    elif hasattr(result, "__dict__"):
+        parts = [x for name, x in vars(result).items() if not name.startswith("__")]
+    else:
+        return set()
+    found: set[str] = set()
+    for part in list(parts)[:50]:
+        found |= arrays_in(part, depth + 1)
+    return found
+
+
+def outcome(call: Callable[[Make], Any], device: str) -> str:
+    """Make a call with arrays of a device and say what became of it."""
+    try:
+        with limited(), pa.device(device):
+            kinds = arrays_in(call(lambda values: pa.asarray(values, device=device)))
+    except TooLongError as error:
+        return f"refused: {error}"
+    except Exception as error:  # noqa: BLE001  (that is what is asked)
+        text = re.sub(r" from '[^']*'| at 0x\w+", "", " ".join(str(error).split()))
+        return f"refused: {type(error).__name__}: {text[:160]}"
+    if "NumPy" in kinds:
+        return "becomes NumPy" if "portarray" not in kinds else "becomes NumPy in part"
+    return "stays"
+
+
+def row(name: str, call: Callable[[Make], Any], how: str) -> dict[str, Any] | None:
+    """Return a row of the page; None if NumPy's arrays do not work either, or none come back."""
+    try:
+        with limited():
+            kinds = arrays_in(call(np.array))
+    except Exception:  # noqa: BLE001  (other arguments are tried)
+        return None
+    found = {device: outcome(call, device) for device in DEVICES}
+    return {"name": name, "call": how, "array": bool(kinds), **found}
+
+
+def functions(module: str) -> Iterator[tuple[str, Any]]:
+    """Yield the public functions of a module."""
+    home = importlib.import_module(module)
+    for name in getattr(home, "__all__", dir(home)):
+        one = getattr(home, name, None)
+        if callable(one) and not inspect.isclass(one) and not name.startswith("_"):
+            yield f"{module}.{name}", one
+
+
+def tried(module: str, arguments: Any) -> Iterator[dict[str, Any]]:
+    """Yield a row for each function of a module that takes some of the arguments."""
+    for name, one in functions(module):
+        for how, values in arguments:
+
+            def call(a: Make, one: Any = one, values: Any = values) -> Any:
+                return one(*values(a))
+
+            found = row(name, call, how)
+            if found is not None:
+                yield found
+                break
+
+
+def estimators() -> Iterator[dict[str, Any]]:
+    """Yield a row for each estimator of scikit-learn: fit, then predict or transform."""
+    from sklearn.utils.discovery import all_estimators
+
+    for name, cls in all_estimators():
+
+        def fit(a: Make, cls: Any = cls) -> Any:
+            x, y = a(np.abs(X)), a(LABELS)
+            model = cls().fit(x, y)
+            for method in ("predict", "transform"):
+                if hasattr(model, method):
+                    return model, getattr(model, method)(x)
+            return model
+
+        found = row(f"sklearn {name}", fit, "fit, predict or transform")
+        if found is not None:
+            yield found
+
+
+def labelled_arrays() -> Iterator[dict[str, Any]]:
+    """Yield a row for each method of xarray's arrays."""
+    import xarray
+
+    def data(values: Any) -> Any:
+        return xarray.DataArray(values, dims=("row", "column"))
+
+    more: dict[str, tuple[Any, ...]] = {
+        "dot": (data(X),),
+        "shift": ({"row": 1},),
+        "roll": ({"row": 1},),
+        "pad": ({"row": 1},),
+        "quantile": (0.5,),
+        "diff": ("row",),
+        "cumsum": ("row",),
+        "cumprod": ("row",),
+        "fillna": (0.0,),
+        "clip": (0.0, 1.0),
+        "isin": ([0.0],),
+        "rank": ("row",),
+        "sortby": ("row",),
+        "argmax": ("row",),
+        "argmin": ("row",),
+        "differentiate": ("row",),
+        "integrate": ("row",),
+        "interpolate_na": ("row",),
+        "ffill": ("row",),
+        "bfill": ("row",),
+        "coarsen": ({"row": 2},),
+        "rolling": ({"row": 2},),
+        "astype": ("float32",),
+        "round": (1,),
+        "head": (2,),
+        "tail": (2,),
+        "thin": (2,),
+    }
+    skipped = {"plot", "to_netcdf", "to_zarr", "to_iris", "close", "to_pandas", "to_dataframe"}
+    for name in dir(xarray.DataArray):
+        method = getattr(xarray.DataArray, name)
+        if (
+            name.startswith("_")
+            or name in skipped
+            or not callable(method)
+            or inspect.isclass(method)
+        ):
+            continue
+
+        def call(a: Make, name: str = name) -> Any:
+            x = data(a(X)).assign_coords(row=np.arange(12.0))
+            given = [
+                data(a(X)) if isinstance(one, xarray.DataArray) else one
+                for one in more.get(name, ())
+            ]
+            found = getattr(x, name)(*given)
+            found = found.mean() if name in ("coarsen", "rolling") else found
+            return found.data if isinstance(found, xarray.DataArray) else ()
+
+        found = row(f"xarray.DataArray.{name}", call, "x.f()")
+        if found is not None:
+            yield found
+
+
+def main() -> None:
+    """Try everything and write it."""
+    import sklearn
+
+    for device in DEVICES:  # loads the libraries, which must not be interrupted
+        pa.sum(pa.ones(2, device=device))
+    rows: list[dict[str, Any]] = []
+    for module in SCIPY:
+        rows.extend(tried(f"scipy.{module}", ARGUMENTS))
+        print(module, len(rows), file=sys.stderr, flush=True)
+    with sklearn.config_context(array_api_dispatch=True):
+        for module in SKLEARN:
+            rows.extend(tried(f"sklearn.{module}", (*LABELLED, *ARGUMENTS)))
+        print("sklearn functions", len(rows), file=sys.stderr, flush=True)
+        rows.extend(estimators())
+    print("sklearn", len(rows), file=sys.stderr, flush=True)
+    rows.extend(labelled_arrays())
+    failing = [one for one in rows if any(one[device] != "stays" for device in DEVICES)]
+    found = {
+        "versions": {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "xarray")},
+        "devices": DEVICES,
+        "tried": len(rows),
+        "stay": len(rows) - len(failing),
+        "rows": failing,
+    }
+    TARGET.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    print(f"{len(rows)} tried, {len(failing)} do not stay", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

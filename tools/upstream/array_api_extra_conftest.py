@@ -1,0 +1,56 @@
+"""Fixtures of array-api-extra's tests that the plugin does not have: it has `xp` and `device`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_extra.testing as xpx_testing
+import numpy as np
+import pytest
+from array_api_extra._lib._compat import array_namespace
+
+from portarray import testing
+
+# Its own read the host only where NumPy does not answer an import by DLPack with a RuntimeError.
+for _name in ("assert_close", "assert_close_nulp", "assert_equal", "assert_less"):
+    setattr(xpx_testing, _name, getattr(testing, _name))
+
+np_compat: Any = array_namespace(np.empty(0))  # type: ignore[arg-type]
+
+
+class Portarray:
+    """What stands for portarray among array-api-extra's libraries: none of them."""
+
+    value = modname = "portarray"
+
+    def like(self, *others: Any) -> bool:
+        return False
+
+
+@pytest.fixture
+def library() -> Portarray:
+    return Portarray()
+
+
+@pytest.fixture
+def infinity() -> float:
+    return 1.7976931348623157e308
+
+
+def _other_library() -> None:
+    pytest.skip("of another library alone")
+
+
+@pytest.fixture
+def da() -> None:
+    _other_library()
+
+
+@pytest.fixture
+def jnp() -> None:
+    _other_library()
+
+
+@pytest.fixture
+def torch() -> None:
+    _other_library()
