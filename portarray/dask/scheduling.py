@@ -80,7 +80,7 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
         self.known: dict[str, _Worker] = {}
         self.gone: dict[str, _Worker] = {}
         self.found: dict[Scope, set[str] | None] = {}
-        self.timer: Any = None
+        self.timer: tuple[float, Any] | None = None  # when it ends, and its handle
 
     def update_graph(self, scheduler: Any, *, tasks: Any, annotations: Any, **_: Any) -> None:
         """Limit the tasks of a new graph."""
@@ -169,11 +169,20 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
         wait = float(parse_timedelta(dask.config.get("portarray.return-timeout", "60s")))
         now = monotonic()
         self.gone = {one: gone for one, gone in self.gone.items() if now - gone.since < wait}
-        if self.known and not any(one.meets(within) for one in self.gone.values()):
+        awaited = [one.since for one in self.gone.values() if one.meets(within)]
+        if self.known and not awaited:
             return False
-        if self.timer is None:
-            self.timer = scheduler.loop.call_later(wait + 1, self._again, scheduler)
+        end = max(awaited, default=now) + wait
+        if self.timer is None or end < self.timer[0]:
+            self._stop_timer(scheduler)
+            later = scheduler.loop.call_later(end - now + 0.1, self._again, scheduler)
+            self.timer = (end, later)
         return True
+
+    def _stop_timer(self, scheduler: Any) -> None:
+        if self.timer is not None:
+            scheduler.loop.remove_timeout(self.timer[1])
+            self.timer = None
 
     def _refuse(self, ts: Any, within: Scope, allowed: set[str] | None) -> None:
         lines = [
@@ -192,7 +201,7 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
 
     def _again(self, scheduler: Any) -> None:
         """Find the workers of all tasks again; those that wait in vain become errors."""
-        self.timer = None
+        self._stop_timer(scheduler)
         self._look(scheduler)
         for key in self.tasks:
             self._limit(scheduler, key)
