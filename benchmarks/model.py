@@ -1,4 +1,4 @@
-"""A language model on every device beside plain PyTorch: tokens a second, and the memory's limit.
+"""A language model on every device beside a peer: tokens a second, and the memory's limit.
 
 The weights of one GGUF file (by default SmolLM2-135M-Instruct) run through examples/llama on each
 device and through torch_llama.py, which is eager PyTorch without portarray, in turns in one
@@ -12,8 +12,13 @@ machine can read in a second, are a limit that no device passes; the share of it
 machine reads is measured: the best of sums over 512 MB by PyTorch, clarray and NumPy, with the same
 threads.
 
-    python benchmarks/model.py [--device D ...] [--dtype float32] [--file FILE] [--prompt 512]
-        [--tokens 32] [--repeats 5] [--json docs/model.json] [--plot docs/model.svg]
+    python benchmarks/model.py [--device D ...] [--beside llama.cpp] [--dtype float32]
+        [--file FILE] [--prompt 512] [--tokens 32] [--repeats 5]
+        [--json docs/model.json] [--plot docs/model.svg]
+
+``--beside llama.cpp`` compares with that instead, by the package llama-cpp-python where it is
+installed, from the same file and with as many threads; weights then stay as the file has them
+(``--dtype auto``), as llama.cpp has them.
 
 ``--read FILE`` takes the figures of an earlier run, to print or draw them.
 """
@@ -39,7 +44,13 @@ def main() -> None:
         metavar="DEVICE",
         help="measure on these, as portarray.device takes them. By default every functional device",
     )
-    parser.add_argument("--dtype", default="float32", help="what the weights are kept in")
+    parser.add_argument(
+        "--beside", choices=("torch", "llama.cpp"), default="torch", help="what is compared with"
+    )
+    parser.add_argument(
+        "--dtype",
+        help="what the weights are kept in; by default float32, beside llama.cpp as in the file",
+    )
     parser.add_argument("--file", type=Path, help="a GGUF file of a Llama model")
     parser.add_argument("--prompt", type=int, default=512, help="tokens of the prompt")
     parser.add_argument("--tokens", type=int, default=32, help="tokens that one turn makes")
@@ -76,11 +87,12 @@ def main() -> None:
             devices = [pa.device(text) for text in options.device or map(str, pa.devices())]
             plan = model_table.Plan(
                 options.file,
-                options.dtype,
+                options.dtype or ("float32" if options.beside == "torch" else "auto"),
                 options.prompt,
                 options.tokens,
                 options.repeats,
                 options.threads,
+                options.beside,
             )
             report = model_table.measured(
                 plan, devices, keep=lambda report: write(report, options.json)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 __all__ = ["draw"]
 
 _BAR = "#4f9d9f"
-_TORCH = "#e07a5f"
+_PEER = "#e07a5f"
 _LIMIT = "#b48a1e"
 
 
@@ -54,21 +54,20 @@ def draw(report: dict[str, Any], file: Path) -> None:
 
 
 def _panel(axes: Axes, rows: list[dict[str, Any]], phase: str, title: str) -> None:
-    """Draw one phase: bars for devices, and for each what PyTorch made in the same minutes."""
+    """Draw one phase: bars for devices, and for each what its peer made in the same minutes."""
     places = list(range(len(rows)))
     values = [row[f"{phase}_rate"] for row in rows]
     axes.barh(places, values, color=_BAR, height=0.62)
     axes.set_yticks(places, [row["device"] for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     for place, row in zip(places, rows, strict=True):
-        torch = row[f"torch_{phase}_rate"]
-        label = "PyTorch eager by hand, in the same minutes" if place == 0 else None
-        axes.plot(
-            [torch, torch], [place - 0.42, place + 0.42], color=_TORCH, linewidth=2, label=label
-        )
-        ratio = row[f"{phase}_to_torch"]
+        peer = row[f"peer_{phase}_rate"]
+        name = "PyTorch eager by hand" if row["beside"].startswith("torch") else row["beside"]
+        label = f"{name}, in the same minutes" if place == 0 else None
+        axes.plot([peer, peer], [place - 0.42, place + 0.42], color=_PEER, linewidth=2, label=label)
+        ratio = row[f"{phase}_ratio"]
         # Written on the bar, or behind a short one.
-        short = values[place] < 0.3 * max([*values, torch])
+        short = values[place] < 0.3 * max([*values, peer])
         axes.text(
             values[place],
             place,

@@ -7,13 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from promises import Target, show_targets
-from torch_llama import TorchLlama
 
 import portarray as pa
 from examples import llama
@@ -25,9 +25,14 @@ __all__ = ["Line", "Plan", "bandwidth", "measured", "show_all", "targets"]
 
 REST = 0.3  # seconds in which the threads of the candidate before fall asleep
 READ = 512 * 1_000_000  # bytes, more than any cache holds
-TARGETS: Mapping[str, float] = {"torch": 1.0, "clarray": 0.8, "numpy": 0.8}
-"""What share of PyTorch's tokens per second is promised."""
-HALF = 0.5
+PACKED = ("auto", "packed")  # dtypes that leave weights as the file has them
+TARGETS: Mapping[str, Mapping[str, tuple[float, float | None]]] = {
+    "PyTorch": {"torch": (1.0, 1.0), "clarray": (0.8, 0.8), "numpy": (0.8, 0.8)},
+    "llama.cpp": {"clarray": (1.0, 1.5), "numpy": (0.9, None), "torch": (0.9, None)},
+}
+"""What share of a peer's tokens per second is promised: of decoding and of the prompt."""
+SHARES = {"PyTorch": 0.5, "llama.cpp": 0.6}
+"""What share of the memory's limit is."""
 
 TEXT = """
 An array library computes with many numbers at once. Each has its own functions, its own rules and
@@ -40,7 +45,7 @@ standard is kept. What remains is where the numbers are, and how they get from o
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is measured: file, dtype, and how much of it."""
+    """What is measured, how much of it, and beside what."""
 
     file: Path | None
     dtype: str
@@ -48,6 +53,7 @@ class Plan:
     tokens: int
     repeats: int
     threads: int
+    beside: str = "torch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +65,13 @@ class Line:
     device : str
         Where.
     beside : str
-        PyTorch's device that it was compared with.
+        What it was compared with.
     prompt_rate, decode_rate : float
         Tokens in a second.
-    prompt_to_torch, decode_to_torch : float
-        The same as multiples of PyTorch's in the same minutes; more is faster.
-    torch_prompt_rate, torch_decode_rate : float
-        PyTorch's own.
+    prompt_ratio, decode_ratio : float
+        The same as multiples of the peer's in the same minutes; more is faster.
+    peer_prompt_rate, peer_decode_rate : float
+        The peer's own.
     share : float or None
         Of the limit that the machine's memory sets to decoding; None for GPUs, whose memory is
         not measured.
@@ -74,17 +80,17 @@ class Line:
     memory : int or None
         By how many bytes the process grew with the model and its cache.
     same : int
-        How many of the tokens are PyTorch's, from the first one on.
+        How many of the tokens are the peer's, from the first one on.
     """
 
     device: str
     beside: str
     prompt_rate: float
     decode_rate: float
-    prompt_to_torch: float
-    decode_to_torch: float
-    torch_prompt_rate: float
-    torch_decode_rate: float
+    prompt_ratio: float
+    decode_ratio: float
+    peer_prompt_rate: float
+    peer_decode_rate: float
     share: float | None
     spread: float
     memory: int | None
@@ -175,15 +181,16 @@ def measured(
     plan: Plan, devices: Sequence[pa.Device], *, keep: Callable[[dict[str, Any]], object]
 ) -> dict[str, Any]:
     """Measure, print, and return the report; hand it out after each device too."""
+    _check_peer(plan.beside)
     torch.set_num_threads(plan.threads)
     file = llama.ModelFile(plan.file or llama.default_file())
     limits = bandwidth(READ, max(3, plan.repeats))
     speed = max(limits.values())
     prompt = prompt_of(file, plan.prompt)
-    per_token = bytes_per_token(file.config, plan, len(prompt))
+    per_token = bytes_per_token(file, plan, len(prompt))
     limit = speed / per_token
     report: dict[str, Any] = {
-        **surroundings(devices, threads=plan.threads, torch=torch.__version__),
+        **surroundings(devices, threads=plan.threads, **_version(plan.beside)),
         "file": file.path.name,
         "dtype": plan.dtype,
         "prompt": len(prompt),
@@ -199,11 +206,9 @@ def measured(
     lines: list[Line] = []
     plain: dict[str, Runner] = {}
     for device in devices:
-        beside = f"cuda:{device.index}" if device.kind == "gpu" else "cpu"
-        if beside == "cuda:0" and not torch.cuda.is_available():
-            beside = "cpu"
+        beside = _peer_name(plan, device)
         if beside not in plain:
-            model = TorchLlama(file, device=beside, dtype=plan.dtype)
+            model = _peer(plan, beside, file)
             plain[beside] = Runner(model, lambda logits: int(logits.argmax()), plan, prompt)
         try:
             line = measure(plan, device, file, plain[beside], beside, prompt, limit)
@@ -216,22 +221,64 @@ def measured(
         keep(report)
         gc.collect()
         pa.reclaim(device)
-    judged = targets(lines, plan.dtype)
+    judged = targets(lines, plan)
     show_targets(judged)
     report["targets"] = [asdict(target) for target in judged]
     return report
 
 
-def bytes_per_token(config: llama.Config, plan: Plan, prompt: int) -> int:
+def _check_peer(beside: str) -> None:
+    """Refuse a peer that is not installed, before anything is measured."""
+    if beside == "llama.cpp":
+        try:
+            import llama_cpp  # noqa: F401
+        except ImportError as error:
+            raise llama.LlamaError(
+                f"--beside llama.cpp needs the package llama-cpp-python ({error}); pip builds it "
+                "with a C++ compiler and CMake"
+            ) from None
+
+
+def _version(beside: str) -> dict[str, str]:
+    if beside == "torch":
+        return {"torch": torch.__version__}
+    return {"llama_cpp_python": version("llama-cpp-python")}
+
+
+def _peer_name(plan: Plan, device: pa.Device) -> str:
+    """Return what a device is compared with, and where that runs."""
+    if plan.beside == "llama.cpp":
+        return "llama.cpp cpu"
+    gpu = device.kind == "gpu" and (device.index or torch.cuda.is_available())
+    return f"torch cuda:{device.index}" if gpu else "torch cpu"
+
+
+def _peer(plan: Plan, name: str, file: llama.ModelFile) -> Any:
+    """Return the model of a peer."""
+    if plan.beside == "llama.cpp":
+        from llama_cpp_llama import LlamaCpp
+
+        return LlamaCpp(file, threads=plan.threads, context=plan.prompt + plan.tokens + 256)
+    from torch_llama import TorchLlama
+
+    dtype = "float32" if plan.dtype in PACKED else plan.dtype
+    return TorchLlama(file, device=name.partition(" ")[2], dtype=dtype)
+
+
+def bytes_per_token(file: llama.ModelFile, plan: Plan, prompt: int) -> int:
     """Return the bytes that one token reads: every weight once, and the keys and values so far.
 
     Of a tied embedding the head is read whole; the row of the token is nothing beside it.
     """
+    config = file.config
     attention = (2 * config.heads + 2 * config.kv_heads) * config.head_dim * config.hidden
     layer = attention + 3 * config.hidden * config.intermediate + 2 * config.hidden
     weights = config.layers * layer + config.hidden + config.vocab * config.hidden
     length = prompt + plan.tokens // 2
     cache = 2 * config.layers * config.kv_heads * config.head_dim * length
+    if plan.dtype in PACKED:
+        row = 0 if config.tied else file.size_of("token_embd.weight")
+        return file.nbytes - row + 4 * cache
     size = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}[plan.dtype]
     return size * (weights + cache)
 
@@ -262,13 +309,13 @@ def measure(
     same = next((n for n, (a, b) in enumerate(pairs) if a != b), len(ours.made))
     return Line(
         str(device),
-        f"torch {beside}",
+        beside,
         prompt_rate=rates["ours"][0],
         decode_rate=rates["ours"][1],
-        prompt_to_torch=rates["ours"][0] / rates["plain"][0],
-        decode_to_torch=rates["ours"][1] / rates["plain"][1],
-        torch_prompt_rate=rates["plain"][0],
-        torch_decode_rate=rates["plain"][1],
+        prompt_ratio=rates["ours"][0] / rates["plain"][0],
+        decode_ratio=rates["ours"][1] / rates["plain"][1],
+        peer_prompt_rate=rates["plain"][0],
+        peer_decode_rate=rates["plain"][1],
         share=None if device.kind == "gpu" else rates["ours"][1] / limit,
         spread=decoding["ours"].spread,
         memory=None if before is None or after is None else max(0, after - before),
@@ -290,22 +337,26 @@ def alternate(actions: Mapping[str, Callable[[], object]], repeats: int) -> dict
     return found
 
 
-def targets(lines: Sequence[Line], dtype: str) -> list[Target]:
+def targets(lines: Sequence[Line], plan: Plan) -> list[Target]:
     """Judge the promises by the figures; clarray's is about the first of its devices."""
     found = []
+    peer = "PyTorch" if plan.beside == "torch" else plan.beside
+    judged = plan.dtype == "float32" if peer == "PyTorch" else plan.dtype in PACKED
     first = next((one.device for one in lines if one.device.startswith("clarray:")), "")
     for line in lines:
         library = line.device.partition(":")[0]
-        least = TARGETS.get(library)
+        promised = TARGETS[peer].get(library)
         second = library == "clarray" and line.device != first  # machines may have slower drivers
-        if least is not None and dtype == "float32" and not second:
-            for what, ratio in (
-                ("decoding", line.decode_to_torch),
-                ("the prompt", line.prompt_to_torch),
+        if promised is not None and judged and not second:
+            for what, ratio, least in (
+                ("decoding", line.decode_ratio, promised[0]),
+                ("the prompt", line.prompt_ratio, promised[1]),
             ):
+                if least is None:
+                    continue
                 found.append(
                     Target(
-                        f"{what} at least {least} of PyTorch's tokens a second: {line.device}",
+                        f"{what} at least {least} of {peer}'s tokens a second: {line.device}",
                         f"{ratio:.2f}",
                         ratio >= least,
                     )
@@ -313,9 +364,10 @@ def targets(lines: Sequence[Line], dtype: str) -> list[Target]:
         if line.share is not None:
             found.append(
                 Target(
-                    f"half of the memory's limit or a profile that says why: {line.device}",
+                    f"{SHARES[peer]} of the memory's limit or a profile that says why: "
+                    f"{line.device}",
                     f"{line.share:.2f}",
-                    line.share >= HALF,
+                    line.share >= SHARES[peer],
                 )
             )
     return found
@@ -323,8 +375,9 @@ def targets(lines: Sequence[Line], dtype: str) -> list[Target]:
 
 def show_head(report: Mapping[str, Any]) -> None:
     reads = ", ".join(f"{name} {value / 1e9:.1f}" for name, value in report["bandwidth"].items())
+    kept = "its own packing" if report["dtype"] in PACKED else report["dtype"]
     print(
-        f"{report['file']} in {report['dtype']}: a prompt of {report['prompt']} tokens, then "
+        f"{report['file']} in {kept}: a prompt of {report['prompt']} tokens, then "
         f"{report['tokens']} made; {report['machine']['threads']} threads"
     )
     print(f"reading memory, GB/s: {reads}")
@@ -333,7 +386,7 @@ def show_head(report: Mapping[str, Any]) -> None:
         f"{report['limit']:.1f} tokens a second\n"
     )
     print(
-        f"{'device':<18} {'prompt':>9} {'of torch':>9} {'decoding':>9} {'of torch':>9} "
+        f"{'device':<18} {'prompt':>9} {'of peer':>9} {'decoding':>9} {'of peer':>9} "
         f"{'of limit':>9} {'spread':>7} {'memory':>9}  same tokens",
         flush=True,
     )
@@ -344,13 +397,13 @@ def show(line: Line) -> None:
     share = "-" if line.share is None else f"{line.share:.2f}"
     memory = "-" if line.memory is None else f"{line.memory / 1e6:.0f} MB"
     print(
-        f"{line.device:<18} {line.prompt_rate:>7.1f}/s {line.prompt_to_torch:>9.2f} "
-        f"{line.decode_rate:>7.1f}/s {line.decode_to_torch:>9.2f} {share:>9} "
+        f"{line.device:<18} {line.prompt_rate:>7.1f}/s {line.prompt_ratio:>9.2f} "
+        f"{line.decode_rate:>7.1f}/s {line.decode_ratio:>9.2f} {share:>9} "
         f"{line.spread:>7.0%} {memory:>9}  {line.same}"
     )
     print(
-        f"{'  ' + line.beside:<18} {line.torch_prompt_rate:>7.1f}/s {'':>9} "
-        f"{line.torch_decode_rate:>7.1f}/s",
+        f"{'  ' + line.beside:<18} {line.peer_prompt_rate:>7.1f}/s {'':>9} "
+        f"{line.peer_decode_rate:>7.1f}/s",
         flush=True,
     )
 

@@ -93,8 +93,8 @@ def show(report: Mapping[str, Any]) -> None:
     for row in model["rows"]:
         print(
             f"    {row['device']:<16} prompt {row['prompt_rate']:>9.1f}/s"
-            f"{_figure(row['prompt_to_torch'], 'of torch')}; decoding {row['decode_rate']:>7.1f}/s"
-            f"{_figure(row['decode_to_torch'], 'of torch')}"
+            f"{_figure(row['prompt_ratio'], 'of torch')}; decoding {row['decode_rate']:>7.1f}/s"
+            f"{_figure(row['decode_ratio'], 'of torch')}"
             f"{_figure(row['share_of_bandwidth'], 'of the bandwidth')}"
             f"{_figure(row['times_the_cpu'], 'times the CPU')}; {row['same']} tokens the same"
         )

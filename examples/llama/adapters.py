@@ -61,6 +61,10 @@ def shapes(config: Config, names: Sequence[str], rank: int) -> dict[str, tuple[i
     return found
 
 
+_JOINED = {"qkv": ("q", "k", "v"), "gate_up": ("gate", "up")}
+"""Matrices of a layer that are several of the file's."""
+
+
 @dataclass(frozen=True, slots=True)
 class AdaptedLayer(Layer):
     """A layer with adapters that have not been added to its matrices.
@@ -81,7 +85,7 @@ class AdaptedLayer(Layer):
 
     def product(self, name: str, x: pa.Array) -> pa.Array:
         """Return the product with a matrix and its adapters."""
-        parts = ("q", "k", "v") if name == "qkv" else (name,)
+        parts = _JOINED.get(name, (name,))
         y = Layer.product(self, name, x)
         if not any(f"{part}_A" in self.adapters for part in parts):
             return y

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -42,6 +43,11 @@ __all__ = ["llama"]
     type=click.Choice([*PACKED, *DTYPES]),
     help="What weights and cache are kept in; packed: weights as in the file.",
 )
+@click.option(
+    "--activations",
+    type=click.Choice(["int8"]),
+    help="Round features to 8 bits before packed weights, as llama.cpp does.",
+)
 @click.option("--cache-dtype", type=click.Choice(list(DTYPES)), help="Of keys and values alone.")
 @click.option("--tokens", default=256, show_default=True, help="How many to make at most.")
 @click.option("--temperature", default=0.0, show_default=True, help="0 takes the likeliest token.")
@@ -61,6 +67,7 @@ def llama(
     adapter: Path | None,
     device: str,
     dtype: str,
+    activations: Literal["int8"] | None,
     cache_dtype: str | None,
     tokens: int,
     temperature: float,
@@ -94,6 +101,7 @@ def llama(
                 dtype=dtype,
                 context=length,
                 adapter=adapter,
+                activations=activations,
                 progress=advance,
             )
         ready = time.perf_counter() - start

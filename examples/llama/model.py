@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -134,7 +134,7 @@ class Model:
 
     def _logits(self, x: pa.Array) -> pa.Array:
         x = kernels.rms_norm(x, self.weights.norm, eps=self.config.eps)
-        return kernels.linear(x, self.weights.head)
+        return self.weights.logits(x)
 
     def _run(self, tokens: Sequence[int], cache: Cache) -> pa.Array:
         """Return the last layer's output for tokens, (tokens, hidden)."""
@@ -214,8 +214,9 @@ def attention(
 def mlp(config: Config, layer: Layer, x: pa.Array) -> pa.Array:
     """Return what each token makes of its own features."""
     x = kernels.rms_norm(x, layer.mlp_norm, eps=config.eps)
-    gate = kernels.silu(layer.product("gate", x))
-    return layer.product("down", gate * layer.product("up", x))
+    both = layer.product("gate_up", x)
+    gate, up = both[..., : config.intermediate], both[..., config.intermediate :]
+    return layer.product("down", kernels.silu(gate) * up)
 
 
 def needed_memory(config: Config, *, context: int, dtype: str) -> InferenceMemory:
@@ -248,6 +249,7 @@ def load(
     dtype: str = "auto",
     context: int | None = None,
     adapter: str | Path | None = None,
+    activations: Literal["int8"] | None = None,
     progress: Progress | None = None,
 ) -> Model:
     """Load a model from a GGUF file.
@@ -266,6 +268,9 @@ def load(
         Tokens that a cache will hold, for the estimate of memory; the default is the model's.
     adapter : path-like, optional
         A file of adapters that were trained for this model; they are added to its matrices.
+    activations : {"int8"}, optional
+        Features are rounded to 8 bits before they are multiplied by packed matrices, as llama.cpp
+        does; see :func:`portarray.kernels.linear`.
     progress : callable, optional
         Called after each tensor with its bytes in the file.
 
@@ -285,13 +290,18 @@ def load(
     """
     file = path if isinstance(path, ModelFile) else ModelFile(path or default_file())
     if dtype not in (*DTYPES, *PACKED):
-        raise LlamaError(f"dtype {dtype!r} is none of {', '.join((*DTYPES, *PACKED))}")
+        raise LlamaError(f"dtype {dtype!r} is none of {', '.join((*PACKED, *DTYPES))}")
     tokens = file.config.context if context is None else context
     kind = dtype if dtype in DTYPES else "float32"
     memory = needed_memory(file.config, context=tokens, dtype=kind)
     small = memory if dtype in DTYPES else packed_memory(memory, file)
     where = pa.device(device, memory=small if adapter is None else memory)
     packed = adapter is None and (dtype == "packed" or (dtype == "auto" and _reads_packed(where)))
+    if activations is not None and not packed:
+        raise LlamaError(
+            f"activations={activations!r} is for packed weights, and these are kept in {kind} on "
+            f"{where}: give --dtype packed, and no adapter"
+        )
     if not packed:
         where = pa.device(where, memory=memory)
     kept = dtype_of(kind, where)  # refused before loading, too
@@ -299,6 +309,8 @@ def load(
     weights = load_weights(
         file, device=where, dtype=kept, packed=packed, changed=changed, progress=progress
     )
+    if activations is not None:
+        weights = weights.rounded()
     return Model(file.config, weights, file)
 
 

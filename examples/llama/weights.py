@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from examples.llama.file import Bytes, ModelFile, Values
 from portarray import kernels
 from portarray.typing import DType
 
-__all__ = ["Layer", "Weights", "load_layer", "load_weights", "unpermuted"]
+__all__ = ["Layer", "RoundedLayer", "Weights", "load_layer", "load_weights", "unpermuted"]
 
 Matrix = pa.Array | kernels.Packed
 Progress = Callable[[int], object]
@@ -35,8 +35,8 @@ class Layer:
         Queries, keys and values, one below the other: ((heads + 2 kv_heads) head_dim, hidden).
     output : Array or Packed
         (hidden, heads head_dim).
-    gate, up : Array or Packed
-        (intermediate, hidden).
+    gate_up : Array or Packed
+        The gates and what they let through, one below the other: (2 intermediate, hidden).
     down : Array or Packed
         (hidden, intermediate).
     """
@@ -45,13 +45,28 @@ class Layer:
     qkv: Matrix
     output: Matrix
     mlp_norm: pa.Array
-    gate: Matrix
-    up: Matrix
+    gate_up: Matrix
     down: Matrix
 
     def product(self, name: str, x: pa.Array) -> pa.Array:
         """Return the product with a matrix."""
         return kernels.linear(x, getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedLayer(Layer):
+    """A layer whose packed matrices are multiplied as llama.cpp does, by features of 8 bits."""
+
+    def product(self, name: str, x: pa.Array) -> pa.Array:
+        """Return the product with a matrix."""
+        return rounded_product(x, getattr(self, name))
+
+
+def rounded_product(x: pa.Array, matrix: Matrix) -> pa.Array:
+    """Return a product with features of 8 bits, where the matrix is packed."""
+    if isinstance(matrix, kernels.Packed):
+        return kernels.linear(x, matrix, activations="int8")
+    return kernels.linear(x, matrix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +89,19 @@ class Weights:
     layers: tuple[Layer, ...]
     norm: pa.Array
     head: Matrix
+
+    def logits(self, x: pa.Array) -> pa.Array:
+        """Return the product with the head."""
+        rounded = isinstance(self.layers[0], RoundedLayer)
+        return rounded_product(x, self.head) if rounded else kernels.linear(x, self.head)
+
+    def rounded(self) -> Weights:
+        """Return the same weights, multiplied by features of 8 bits."""
+        layers = [
+            RoundedLayer(**{one.name: getattr(layer, one.name) for one in fields(Layer)})
+            for layer in self.layers
+        ]
+        return replace(self, layers=tuple(layers))
 
 
 def unpermuted(rows: Rows, heads: int) -> Rows:
@@ -193,8 +221,7 @@ def load_layer(
         qkv=matrix("q", "k", "v"),
         output=matrix("output"),
         mlp_norm=put(read(f"blk.{number}.ffn_norm")),
-        gate=matrix("gate"),
-        up=matrix("up"),
+        gate_up=matrix("gate", "up"),
         down=matrix("down"),
     )
 

@@ -172,6 +172,26 @@ def packed_embedding(name: str, arrays: Arrays, options: Options) -> None:
     _array_of_integers("embedding", "indices", arrays[0])
 
 
+def activations(value: str | None, weight: Any) -> None:
+    """Check what a product with a packed weight rounds its other factor to."""
+    if value is None:
+        return
+    if value != "int8":
+        raise ValueError(f"linear got activations={value!r}; use 'int8' or None")
+    if type(weight) is _array.Array:
+        raise ValueError(f"linear got activations={value!r} for a weight that is not packed")
+
+
+def in_blocks(name: str, arrays: Arrays, options: Options) -> None:
+    """Check an array whose last axis is cut into groups of 32."""
+    _floating("linear", "x", arrays[0])
+    if arrays[0].ndim == 0 or arrays[0].shape[-1] % 32:
+        raise ValueError(
+            f"linear got x of shape {arrays[0].shape}, which does not fit a packed weight: its "
+            "rows are a multiple of 32"
+        )
+
+
 def matrix(name: str, x: Any) -> None:
     """Check a matrix of floating-point numbers."""
     _floating(name, "x", x)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from portarray._array import array as _array
 from portarray._array.kernel import version
 from portarray._config import config
+from portarray.kernels import checks
 from portarray.kernels.activations import (
     GELU,
     LOG_SOFTMAX,
@@ -160,6 +161,8 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
     bound = signature(function).bind(*args, **options)
     bound.apply_defaults()
     arrays, given = bound.args, bound.kwargs
+    if name == "linear":  # what serves it does not depend on this
+        checks.activations(given.pop("activations"), arrays[1])
     if name in ("linear", "embedding") and type(arrays[1]) is not _array.Array:
         from portarray.kernels import packed  # most programs have no such weights
 

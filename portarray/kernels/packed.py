@@ -282,12 +282,14 @@ def unpack(packed: Packed, /) -> Array:
 
 
 def call_of(
-    name: str, arguments: tuple[Any, ...]
+    name: str, arguments: tuple[Any, ...], *, rounded: bool = False
 ) -> tuple[Kernel, tuple[Any, ...], dict[str, Any]]:
     """Return what serves a kernel's call with a packed weight, and how it is called."""
     x, weight, *bias = arguments
     if type(weight) is not Packed:
         raise operands.refused(weight, name, scalars=False)
+    if rounded:
+        x = ROUNDED(x)
     parts = weight.data, weight.scales
     return (LINEAR if bias else EMBEDDING), (x, *bias, *parts), {"layout": weight._row}
 
@@ -319,6 +321,7 @@ EMBEDDING = _Kernel(
     "packed_embedding", packed_generic.packed_embedding, checks.packed_embedding, leads=1
 )
 UNPACK = _Kernel("packed_unpack", packed_generic.unpack)
+ROUNDED = _Kernel("packed_rounded", packed_generic.rounded, checks.in_blocks)
 
 
 _DTYPES = frozenset({"float32", "float16", "bfloat16", "uint8"})
@@ -345,7 +348,7 @@ def _own(name: str, table: DispatchTable) -> tuple[TunedKernel, ...]:
     return (TunedKernel(function, title, _DTYPES, row, partial(_refused, device)),)
 
 
-def _refused(device: Device, *natives: Any, layout: Layout) -> str:
+def _refused(device: Device, *natives: Any, layout: Layout | None = None) -> str:
     """Return why a user kernel does not take a call."""
     if _empty(natives):
         return "there is nothing to compute"

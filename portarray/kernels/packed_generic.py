@@ -11,7 +11,7 @@ from typing import Any
 
 from portarray.kernels.layouts import Field, Layout
 
-__all__ = ["packed_embedding", "packed_linear", "unpack"]
+__all__ = ["packed_embedding", "packed_linear", "rounded", "unpack"]
 
 PANEL = 2**20
 """Weights that are unpacked at once."""
@@ -38,6 +38,15 @@ def packed_embedding(xp: Any, indices: Any, data: Any, scales: Any, /, *, layout
     some = None if scales is None else xp.take(scales, flat, axis=0)
     rows = unpack(xp, xp.take(data, flat, axis=0), some, layout=layout)
     return xp.reshape(rows, (*indices.shape, rows.shape[1]))
+
+
+def rounded(xp: Any, x: Any, /) -> Any:
+    """Round to multiples of a 127th of the largest of each 32 neighbours."""
+    groups = xp.reshape(_wide(xp, x), (math.prod(x.shape) // 32, 32))
+    largest = xp.max(xp.abs(groups), axis=1, keepdims=True)
+    zero = largest == 0
+    inverse = 127 / xp.where(zero, xp.ones_like(largest), largest)
+    return xp.reshape(_as(xp, xp.round(groups * inverse) * (largest / 127), x.dtype), x.shape)
 
 
 def unpack(xp: Any, data: Any, scales: Any, /, *, layout: Layout) -> Any:

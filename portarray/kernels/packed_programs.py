@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
 
-__all__ = ["packed_embedding", "packed_linear", "packed_unpack", "programs"]
+__all__ = ["packed_embedding", "packed_linear", "packed_rounded", "packed_unpack", "programs"]
 
 LANES = 16
 FEW = 15
@@ -218,6 +218,26 @@ def packed_embedding(
     some = None if scales is None else take(scales, flat, axis=0)
     rows = packed_unpack(take(data, flat, axis=0), some, layout=layout)
     return reshape(rows, (*indices.shape, rows.shape[1]))
+
+
+@kernel
+def _round(out: Any, x: Any) -> None:
+    begin = 32 * kl.index()
+    largest = kl.float32(0)
+    for j in range(32):
+        largest = max(largest, abs(kl.float32(x[begin + j])))
+    inverse = kl.float32(0)
+    if largest > 0:
+        inverse = 127 / largest
+    for j in range(32):
+        out[begin + j] = round(kl.float32(x[begin + j]) * inverse) * (largest / 127)
+
+
+def packed_rounded(x: Array) -> Array:
+    """Round to 8 bits by groups of 32."""
+    size = math.prod(x.shape)
+    out: Array = empty((size,), dtype=x.dtype, device=x.device)
+    return reshape(_round(out, reshape(x, (size,)), ndrange=(size // 32,)), x.shape)
 
 
 def packed_unpack(data: Array, scales: Array | None, /, *, layout: Layout) -> Array:

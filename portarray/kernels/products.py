@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from portarray._array import array as _array
 from portarray._array.kernel import Kernel, written
@@ -123,7 +123,14 @@ def gemm(
     return result if out is None else written(out, result)
 
 
-def linear(x: Array, weight: Array | Packed, bias: Array | None = None, /) -> Array:
+def linear(
+    x: Array,
+    weight: Array | Packed,
+    bias: Array | None = None,
+    /,
+    *,
+    activations: Literal["int8"] | None = None,
+) -> Array:
     """Apply a linear layer: ``x @ weight.T + bias``.
 
     Parameters
@@ -135,6 +142,9 @@ def linear(x: Array, weight: Array | Packed, bias: Array | None = None, /) -> Ar
         of the dtype of `x`. A packed matrix is read as it is, a part at a time.
     bias : Array, optional
         Array of shape ``(out,)`` and the same dtype.
+    activations : {"int8"}, optional
+        With a packed weight: `x` is rounded to 8 bits before, 32 neighbours with one scale, as
+        llama.cpp does. It changes the answer by about 0.4 % of its size and saves nothing here.
 
     Returns
     -------
@@ -144,7 +154,8 @@ def linear(x: Array, weight: Array | Packed, bias: Array | None = None, /) -> Ar
     Raises
     ------
     ValueError
-        If the shapes do not fit.
+        If the shapes do not fit, or `activations` is none of these or given without a packed
+        weight.
     TypeError
         If an argument is no portarray array or boolean, or the dtypes differ.
 
@@ -161,8 +172,9 @@ def linear(x: Array, weight: Array | Packed, bias: Array | None = None, /) -> Ar
     >>> pa.kernels.linear(x, weight).tolist()
     [3.0, 6.0, 1.0]
     """
+    checks.activations(activations, weight)
     if type(weight) is not _array.Array:
-        return _packed("linear", x, weight, bias)
+        return _packed("linear", x, weight, bias, rounded=activations is not None)
     return LINEAR(x, weight, bias)
 
 
@@ -203,11 +215,11 @@ def embedding(indices: Array, weight: Array | Packed, /) -> Array:
     return EMBEDDING(indices, weight)
 
 
-def _packed(name: str, *arguments: Any) -> Array:
+def _packed(name: str, *arguments: Any, rounded: bool = False) -> Array:
     """Call a kernel with a packed weight."""
     from portarray.kernels import packed  # most programs have none
 
-    kernel, arrays, options = packed.call_of(name, arguments)
+    kernel, arrays, options = packed.call_of(name, arguments, rounded=rounded)
     return kernel(*arrays, **options)
 
 

@@ -54,7 +54,7 @@ def test_the_plain_model_is_the_textbook_s(
     files = importlib.import_module("llama_files")
     tiny = files.Tiny(hidden=24, intermediate=40, heads=3, kv_heads=1, theta=1e5, tied=False)
     file = table.llama.ModelFile(tiny.write(tmp_path / "tiny.gguf"))
-    plain = table.TorchLlama(file)
+    plain = importlib.import_module("torch_llama").TorchLlama(file)
     tokens = np.random.default_rng(3).integers(0, tiny.vocab, 12).tolist()
     wanted = files.logits(tiny, tokens)
     cache = plain.cache(12)
@@ -83,7 +83,7 @@ def test_one_short_run(
     assert [row["device"] for row in report["rows"]] == [str(device) for device in devices]
     for row in report["rows"]:
         assert row["same"] == 4, "greedy tokens are PyTorch's"
-        assert min(row["prompt_rate"], row["decode_rate"], row["torch_decode_rate"]) > 0
+        assert min(row["prompt_rate"], row["decode_rate"], row["peer_decode_rate"]) > 0
         assert row["device"] in printed.out
     assert report["prompt"] == 7
     # A layer of a hidden size of 32, one of 48 between, 4 heads of 8 and 2 with keys.
@@ -106,10 +106,10 @@ def line(table: ModuleType, **figures: Any) -> Any:
         "beside": "torch cpu",
         "prompt_rate": 1.0,
         "decode_rate": 1.0,
-        "prompt_to_torch": 1.0,
-        "decode_to_torch": 1.0,
-        "torch_prompt_rate": 1.0,
-        "torch_decode_rate": 1.0,
+        "prompt_ratio": 1.0,
+        "decode_ratio": 1.0,
+        "peer_prompt_rate": 1.0,
+        "peer_decode_rate": 1.0,
         "share": None,
         "spread": 0.0,
         "memory": None,
@@ -121,17 +121,17 @@ def line(table: ModuleType, **figures: Any) -> Any:
 @pytest.mark.parametrize(
     ("figures", "held"),
     [
-        ({"decode_to_torch": 0.79}, [False, True]),
-        ({"prompt_to_torch": 0.79}, [True, False]),
-        ({"device": "torch:cpu:0", "decode_to_torch": 0.99}, [False, True]),
-        ({"device": "clarray:opencl:0", "decode_to_torch": 0.81}, [True, True]),
-        ({"device": "dpnp:oneapi:0", "decode_to_torch": 0.01}, []),
+        ({"decode_ratio": 0.79}, [False, True]),
+        ({"prompt_ratio": 0.79}, [True, False]),
+        ({"device": "torch:cpu:0", "decode_ratio": 0.99}, [False, True]),
+        ({"device": "clarray:opencl:0", "decode_ratio": 0.81}, [True, True]),
+        ({"device": "dpnp:oneapi:0", "decode_ratio": 0.01}, []),
         ({"device": "mlx:cpu:0", "share": 0.51}, [True]),
         ({"share": 0.49}, [True, True, False]),
     ],
 )
 def test_targets_are_judged(table: ModuleType, figures: dict[str, Any], held: list[bool]) -> None:
-    judged = table.targets([line(table, **figures)], "float32")
+    judged = table.targets([line(table, **figures)], table.Plan(None, "float32", 7, 3, 1, 2))
     assert [target.holds for target in judged] == held
 
 

@@ -123,7 +123,7 @@ def test_figures_of_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> N
     assert moving["share_of_bandwidth"] == pytest.approx(0.75)
     assert moving["times_the_cpu"] == pytest.approx(100)
     assert computing["share_of_bandwidth"] is computing["times_the_cpu"] is None
-    rates = {"prompt_rate": 1e4, "prompt_to_torch": 1.5, "decode_to_torch": 2.0, "same": 33}
+    rates = {"prompt_rate": 1e4, "prompt_ratio": 1.5, "decode_ratio": 2.0, "same": 33}
     decoder = {
         "bytes_per_token": 5e8,
         "rows": [

@@ -105,6 +105,28 @@ def test_products_are_those_of_the_weights(layout: str, rows: tuple[int, ...]) -
         assert np.all(np.abs(host(got) - (x @ weights.T + bias)) <= bound)
 
 
+@pytest.mark.parametrize("tuned", [True, False])
+def test_activations_are_those_of_ggufs_q8_0(device: str, *, tuned: bool) -> None:
+    """Rounded as gguf's own function rounds to Q8_0, but for its scales: those are float16."""
+    gguf = pytest.importorskip("gguf", reason="the judge")
+    x = np.random.default_rng(8).standard_normal((5, IN)).astype(np.float32)
+    x[2, 32:64] = 0
+    kind = gguf.GGMLQuantizationType.Q8_0
+    want = gguf.quants.dequantize(gguf.quants.quantize(x, kind), kind)
+    blocks = np.zeros((IN, IN // 32, 34), np.uint8)  # the identity, in Q8_0
+    blocks[:, :, :2] = np.ones(1, "<f2").view(np.uint8)
+    blocks[np.arange(IN), np.arange(IN) // 32, 2 + np.arange(IN) % 32] = 1
+    packed = Packed(blocks.reshape(IN, -1), "Q8_0", device=device)
+    given = pa.asarray(x, device=device)
+    with pa.config(tuned_kernels=tuned):
+        found = host(pa.kernels.linear(given, packed, activations="int8"))
+        np.testing.assert_array_equal(host(pa.kernels.linear(given, packed)), x)
+    largest = np.abs(x.reshape(5, -1, 32)).max(axis=2).repeat(32, axis=1)
+    assert np.all(np.abs(found - want) <= largest * 2.0**-10)
+    assert np.all(np.abs(found - x) <= largest * 0.501 / 127)
+    assert np.abs(found - x).max() > 1e-3
+
+
 def test_scratch_memory_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = on("numpy", "Q4_1")
     x = pa.asarray(np.ones((20, IN), np.float32), device="numpy")
@@ -202,6 +224,17 @@ def test_explain_says_what_serves_a_packed_weight() -> None:
         (lambda p, x: pa.kernels.linear(x[:, 1:], p), ValueError, r"\(37, 512\)"),
         (lambda p, x: pa.kernels.linear(pa.astype(x, pa.int32), p), TypeError, "int32"),
         (lambda p, x: pa.kernels.linear(x, p, x), ValueError, r"bias must be \(37,\)"),
+        (
+            lambda p, x: pa.kernels.linear(x, p, activations="int4"),
+            ValueError,
+            "'int4'; use 'int8'",
+        ),
+        (lambda p, x: pa.kernels.linear(x, x, activations="int8"), ValueError, "is not packed"),
+        (
+            lambda p, x: pa.kernels.linear(x[0, 0], p, activations="int8"),
+            ValueError,
+            "multiple of 32",
+        ),
         (lambda p, x: pa.kernels.embedding(x, p), TypeError, "integer"),
         (lambda p, x: pa.kernels.matmul(x, p), TypeError, "Packed"),
     ],
