@@ -20,13 +20,35 @@ __all__ = ["gemm", "panel", "permuted", "potrf", "product", "rtrsm", "syrk", "tr
 def potrf(a: pa.Array, *, place: int, first: int, owned: bool) -> pa.Array:
     """Return the lower Cholesky factor of a tile on the diagonal."""
     try:
-        return pa.linalg.cholesky(a)
+        return _cholesky(a, owned=owned)
     except LinAlgError as error:
         raise LinAlgError(
             "cholesky",
             f"the matrix is not positive definite: tile ({place}, {place}), whose first row is "
             f"{first}, has no factor once the tiles before it are eliminated",
         ) from error
+
+
+def _cholesky(a: pa.Array, *, owned: bool) -> pa.Array:
+    """Return the factor; of NumPy's tiles by SciPy's LAPACK, which takes a quarter of the time."""
+    routine = _lapack("potrf", a) if a.device.library == "numpy" else None
+    if routine is None:
+        return pa.linalg.cholesky(a)
+    # Read by columns, the lower triangle is the upper one.
+    factor, failed = routine(as_numpy(a).T, lower=0, overwrite_a=owned, clean=1)
+    if failed:
+        raise LinAlgError("cholesky", f"the minor of order {failed} is not positive definite")
+    return pa.asarray(factor.T, device=a.device)
+
+
+def _lapack(name: str, a: pa.Array) -> Any:
+    """Return a routine of SciPy's LAPACK; None where SciPy is missing."""
+    try:
+        lapack: Any = importlib.import_module("scipy.linalg.lapack")
+    except ImportError:
+        return None
+    letter = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}[a.dtype.name]
+    return getattr(lapack, f"{letter}{name}")
 
 
 def _conj(x: pa.Array) -> pa.Array:
@@ -107,12 +129,10 @@ def panel(_: Any, *column: pa.Array, owned: bool) -> tuple[pa.Array, ...]:
 
 def _by_lapack(a: pa.Array) -> tuple[pa.Array, pa.Array] | None:
     """Return the factors and the order of rows by SciPy's LAPACK; None where SciPy is missing."""
-    try:
-        lapack: Any = importlib.import_module("scipy.linalg.lapack")
-    except ImportError:
+    routine = _lapack("getrf", a)
+    if routine is None:
         return None
-    name = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}[a.dtype.name]
-    factors, pivots, _ = getattr(lapack, f"{name}getrf")(as_numpy(a))
+    factors, pivots, _ = routine(as_numpy(a))
     order = list(range(a.shape[0]))
     for k, pivot in enumerate(pivots.tolist()):
         order[k], order[pivot] = order[pivot], order[k]
