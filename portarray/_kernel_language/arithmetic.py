@@ -25,8 +25,11 @@ class Fault(Exception):  # noqa: N818  (the error of it is made by the runner)
     """What is wrong at run time; the runner adds where, and makes the error of it."""
 
     def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(kind, message)  # what it is made of when it is unpickled
         self.kind = kind  # "index", "zero" or ""
+
+    def __str__(self) -> str:
+        return str(self.args[1])
 
 
 def whole(x: Any) -> int:

@@ -7,6 +7,7 @@ import builtins
 import inspect
 import linecache
 import textwrap
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -15,6 +16,8 @@ from types import FunctionType
 from typing import Any
 
 from portarray.errors import KernelProblem, KernelSyntaxError
+
+_PARSING = threading.RLock()
 
 
 @dataclass(slots=True)
@@ -82,7 +85,7 @@ def read(function: Any, *, helper: bool = False) -> Source:
     text = "".join(lines)
     dedented = textwrap.dedent(text)
     indent = len(lines[0]) - len(lines[0].lstrip())
-    tree = ast.parse(dedented)
+    tree = _parsed(dedented)
     node = tree.body[0]
     filename = inspect.getsourcefile(function) or function.__code__.co_filename
     if not isinstance(node, ast.FunctionDef):
@@ -90,6 +93,16 @@ def read(function: Any, *, helper: bool = False) -> Source:
         what = "an async function" if isinstance(node, ast.AsyncFunctionDef) else "no def statement"
         raise KernelSyntaxError([place.problem(node, f"{name} is {what}; kernels are plain ones")])
     return Source(function, filename, lines, first, indent, node)
+
+
+def _parsed(text: str) -> ast.Module:
+    """Parse a program's text.
+
+    One thread at a time: CPython 3.11 counts how deep it is for all threads together, and raises
+    SystemError where two are in it (https://github.com/python/cpython/issues/106905).
+    """
+    with _PARSING:
+        return ast.parse(text)
 
 
 @lru_cache(maxsize=256)  # it reads the whole file
@@ -102,7 +115,7 @@ def _read_lambda(function: FunctionType) -> Source:
     )
     try:
         lines, _ = inspect.findsource(code)
-        module = ast.parse("".join(lines))
+        module = _parsed("".join(lines))
     except (OSError, SyntaxError):
         raise missing from None
     names = list(code.co_varnames[: code.co_argcount])

@@ -15,11 +15,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tasks"))  # drawn programs
 
 
-# A cluster is started once, but is Dask's scheduler only within the tests that ask for it: the
-# rest would run on its workers as well, which have neither the memory nor the devices for that.
+# A cluster is started once for a module, and is Dask's scheduler only within the tests that ask for
+# it: the rest would run on its workers as well, which have neither the memory nor the devices for
+# that. It ends with the module: its threads make objects, which tests of other folders count.
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_client() -> Iterator[Any]:
     """A client of two worker processes, shared by tests that stop none of them."""
     distributed = pytest.importorskip("distributed")
@@ -37,7 +38,7 @@ def client(shared_client: Any) -> Iterator[Any]:
         yield shared_client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_cluster() -> Iterator[Any]:
     """A client of a cluster with a worker for each device: NumPy's has two, and PyTorch's one."""
     distributed = pytest.importorskip("distributed")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -9,6 +13,7 @@ import pytest
 
 import portarray as pa
 import portarray.kernel_language as kl
+from portarray._kernel_language import source
 
 SCALE = 2.0
 
@@ -195,3 +200,41 @@ def test_groups_keep_the_stack_small(device: str, kernel: Any) -> None:
     x = pa.ones(1 << 18, dtype=pa.float32, device=device)
     y = kernel(pa.zeros_like(x), x)
     assert np.unique(np.asarray(y)).tolist() == [1024 * 1025 / 2]
+
+
+class _Slow:
+    """What the garbage collector finds lets another thread go on."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+    def __del__(self) -> None:
+        time.sleep(0)
+
+
+def test_threads_read_their_kernels_at_once() -> None:
+    """CPython 3.11's parser is for one thread: https://github.com/python/cpython/issues/106905."""
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            for _ in range(60):
+                _Slow()
+                source.read(test_threads_read_their_kernels_at_once)
+                source.read(test_calls_in_turn)
+        except BaseException as error:  # noqa: BLE001  (a thread's)
+            errors.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    interval, often = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(20)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*often)
+    assert not errors

@@ -204,6 +204,8 @@ def test_what_is_wrong_is_told_in_debug_mode(
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert str(again) == str(error)
+    cause = error.__cause__ or error.__context__  # programs such as Dask send it along
+    assert str(pickle.loads(pickle.dumps(cause))) == str(cause)
 
 
 def test_without_debug_mode_indices_are_checked_and_nothing_else() -> None:
