@@ -10,6 +10,8 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import portarray as pa
 from portarray.dask.registration import as_numpy
 from portarray.errors import LinAlgError
@@ -31,7 +33,7 @@ def potrf(a: pa.Array, *, place: int, first: int, owned: bool) -> pa.Array:
 
 def _cholesky(a: pa.Array, *, owned: bool) -> pa.Array:
     """Return the factor; of NumPy's tiles by SciPy's LAPACK, which takes a quarter of the time."""
-    routine = _lapack("potrf", a) if a.device.library == "numpy" else None
+    routine = _lapack("potrf", a) if isinstance(a.native, np.ndarray) else None
     if routine is None:
         return pa.linalg.cholesky(a)
     # Read by columns, the lower triangle is the upper one.
