@@ -10,8 +10,6 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 import portarray as pa
 from portarray.dask.registration import as_numpy
 from portarray.errors import LinAlgError
@@ -33,14 +31,15 @@ def potrf(a: pa.Array, *, place: int, first: int, owned: bool) -> pa.Array:
 
 def _cholesky(a: pa.Array, *, owned: bool) -> pa.Array:
     """Return the factor; of NumPy's tiles by SciPy's LAPACK, which takes a quarter of the time."""
-    routine = _lapack("potrf", a) if isinstance(a.native, np.ndarray) else None
+    host = pa.device("numpy")
+    routine = _lapack("potrf", a) if a.device == host else None
     if routine is None:
         return pa.linalg.cholesky(a)
     # Read by columns, the lower triangle is the upper one.
     factor, failed = routine(as_numpy(a).T, lower=0, overwrite_a=owned, clean=1)
     if failed:
         raise LinAlgError("cholesky", f"the minor of order {failed} is not positive definite")
-    return pa.asarray(factor.T, device=a.device)
+    return pa.asarray(factor.T, device=host)
 
 
 def _lapack(name: str, a: pa.Array) -> Any:
