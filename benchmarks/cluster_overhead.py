@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,6 +31,8 @@ import portarray as pa
 import portarray.dask as pd
 
 __all__ = ["overhead", "transfers"]
+
+os.environ.setdefault("JAX_ENABLE_X64", "1")  # read when JAX is imported, by workers too
 
 SIZE, CHUNKS = 4000, 1000
 MEGABYTES = 64
