@@ -89,18 +89,33 @@ def mortal() -> Iterator[Any]:
         yield client
 
 
+def _alive(client: Any, killed: int) -> list[int]:
+    """Return the workers' processes, once there is another in the place of the killed one."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        client.wait_for_workers(2, timeout=120)
+        try:
+            client.run(import_module, "portarray.dask.calls")
+            found = sorted(client.run(os.getpid).values())
+        except OSError:  # the scheduler has not noticed yet
+            found = []
+        if len(found) == 2 and killed not in found:
+            return found
+        time.sleep(0.05)
+    pytest.fail(f"process {killed} was killed, and no worker has come in its place in 120 s")
+
+
 def test_workers_are_killed(mortal: Any) -> None:
     """Nothing is lost: versions of a killed worker are computed again."""
     device = pa.device("numpy")
-    times = []
+    times, killed = [], 0
     draw = random.Random(20)
     for _ in range(KILLS):
-        mortal.wait_for_workers(2, timeout=120)
-        mortal.run(import_module, "portarray.dask.calls")
+        processes = _alive(mortal, killed)
         program = drawn(draw, draw.randint(30, 60))
         wanted, read = one_after_the_other(program)
-        process = draw.choice(sorted(mortal.run(os.getpid).values()))
-        timer = threading.Timer(draw.uniform(0, 0.6), _kill, [process])
+        killed = draw.choice(processes)
+        timer = threading.Timer(draw.uniform(0, 0.6), _kill, [killed])
         begin = time.perf_counter()
         timer.start()
         found, told = in_a_region(program, [device] * 3, engine=mortal)
