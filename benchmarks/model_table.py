@@ -17,6 +17,7 @@ from promises import Target, show_targets
 
 import portarray as pa
 from examples import llama
+from examples.llama.model import DTYPES, PACKED
 from portarray import _host_memory
 from portarray._cli.bench.report import surroundings
 from portarray._cli.bench.timing import Times, turns
@@ -25,7 +26,6 @@ __all__ = ["Line", "Plan", "bandwidth", "measured", "show_all", "targets"]
 
 REST = 0.3  # seconds in which the threads of the candidate before fall asleep
 READ = 512 * 1_000_000  # bytes, more than any cache holds
-PACKED = ("auto", "packed")  # dtypes that leave weights as the file has them
 TARGETS: Mapping[str, Mapping[str, tuple[float, float | None]]] = {
     "PyTorch": {"torch": (1.0, 1.0), "clarray": (0.8, 0.8), "numpy": (0.8, 0.8)},
     "llama.cpp": {"clarray": (1.0, 1.5), "numpy": (0.9, None), "torch": (0.9, None)},
@@ -279,8 +279,7 @@ def bytes_per_token(file: llama.ModelFile, plan: Plan, prompt: int) -> int:
     if plan.dtype in PACKED:
         row = 0 if config.tied else file.size_of("token_embd.weight")
         return file.nbytes - row + 4 * cache
-    size = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}[plan.dtype]
-    return size * (weights + cache)
+    return DTYPES[plan.dtype] * (weights + cache)
 
 
 def measure(

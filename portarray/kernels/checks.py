@@ -172,10 +172,8 @@ def packed_embedding(name: str, arrays: Arrays, options: Options) -> None:
     _array_of_integers("embedding", "indices", arrays[0])
 
 
-def activations(value: str | None, weight: Any) -> None:
+def activations(value: str, weight: Any) -> None:
     """Check what a product with a packed weight rounds its other factor to."""
-    if value is None:
-        return
     if value != "int8":
         raise ValueError(f"linear got activations={value!r}; use 'int8' or None")
     if type(weight) is _array.Array:

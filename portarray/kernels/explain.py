@@ -161,8 +161,9 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
     bound = signature(function).bind(*args, **options)
     bound.apply_defaults()
     arrays, given = bound.args, bound.kwargs
-    if name == "linear":  # what serves it does not depend on this
-        checks.activations(given.pop("activations"), arrays[1])
+    # What serves a product does not depend on what is rounded before.
+    if (rounding := given.pop("activations", None)) is not None:
+        checks.activations(rounding, arrays[1])
     if name in ("linear", "embedding") and type(arrays[1]) is not _array.Array:
         from portarray.kernels import packed  # most programs have no such weights
 
