@@ -14,9 +14,14 @@ serves = chapter("Reductions")
 _ORDER = "a axis dtype out keepdims initial where"
 
 
+def keeps_all(where: Any) -> bool:
+    """Tell whether no mask is given, or one that is true everywhere."""
+    return where is None or where is True
+
+
 def kept(x: Any, where: Any, other: Any) -> Any:
     """Return an array with another value where a mask is false; None keeps all."""
-    if where is None or where is True:
+    if keeps_all(where):
         return x
     mask = beside(where, x, "where=").astype(pa.bool, copy=False)
     fill = pa.asarray(other, dtype=x.dtype, device=x.device)
@@ -25,7 +30,7 @@ def kept(x: Any, where: Any, other: Any) -> Any:
 
 def _counted(x: Any, axis: Any, where: Any, *, keepdims: bool) -> Any:
     """Return how many elements a mask keeps in each reduction."""
-    if where is None or where is True:
+    if keeps_all(where):
         return math.prod(x.shape[i] for i in axes_of(x, axis))
     mask = pa.broadcast_to(beside(where, x).astype(pa.bool, copy=False), x.shape)
     counts = pa.count_nonzero(mask, axis=axis, keepdims=keepdims)
@@ -70,7 +75,7 @@ def prod(
 def _extreme(
     reduce: Any, meet: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any
 ) -> Any:
-    if where is not None and where is not True and initial is None:
+    if not keeps_all(where) and initial is None:
         raise ValueError("where= needs initial=, the result where nothing is left")
     if initial is None:
         return reduce(a, **reducing(axis, keepdims))
@@ -124,7 +129,7 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, where: Any = None
 ) -> Any:
     x = cast(a, dtype)
-    if (where is None or where is True) and x.dtype.kind != "c":
+    if keeps_all(where) and x.dtype.kind != "c":
         return pa.mean(x, **reducing(axis, keepdims))
     x = as_float(x)
     total = pa.sum(kept(x, where, 0), **reducing(axis, keepdims))
@@ -144,7 +149,7 @@ def var(
 ) -> Any:
     x = as_float(cast(a, dtype))
     less = ddof if correction is None else correction
-    if (where is None or where is True) and mean is None and x.dtype.kind != "c":
+    if keeps_all(where) and mean is None and x.dtype.kind != "c":
         return pa.var(x, correction=less, **reducing(axis, keepdims))
     count = _counted(x, axis, where, keepdims=True)
     if mean is None:

@@ -11,6 +11,7 @@ from portarray._numpy_functions.common import is_float
 from portarray._numpy_functions.reductions import (
     cumprod,
     cumsum,
+    keeps_all,
     kept,
     max_,
     mean,
@@ -30,8 +31,10 @@ _ORDER = "a axis dtype out keepdims initial where"
 def _present(a: Any, where: Any = None) -> Any:
     """Return a mask of what is a number, None for all."""
     mask = pa.logical_not(pa.isnan(a)) if is_float(a) else None
-    if where is None or where is True or mask is None:
-        return mask if where is None or where is True else where
+    if keeps_all(where):
+        return mask
+    if mask is None:
+        return where
     return pa.logical_and(mask, where)
 
 
