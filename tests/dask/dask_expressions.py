@@ -173,7 +173,7 @@ EXPRESSIONS: dict[str, Row] = {
     "random": lambda x, s, v, i: x + _random(x),
     "store": lambda x, s, v, i: _stored(x),
     "to_zarr": lambda x, s, v, i: _through_zarr(x),
-    "empty_like": lambda x, s, v, i: da.empty_like(x) * 0,
+    "empty_like": lambda x, s, v, i: da.empty_like(i) * 0,  # NaN * 0 would not be 0
 }
 
 
