@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -83,14 +84,20 @@ class AdaptedLayer(Layer):
     scale: float
     config: Config
 
-    def product(self, name: str, x: pa.Array) -> pa.Array:
+    def product(self, name: str, x: pa.Array, **around: Any) -> pa.Array:
         """Return the product with a matrix and its adapters."""
         parts = _JOINED.get(name, (name,))
-        y = Layer.product(self, name, x)
         if not any(f"{part}_A" in self.adapters for part in parts):
-            return y
+            return Layer.product(self, name, x, **around)
+        if "norm" in around:
+            x = kernels.rms_norm(x, around["norm"], eps=around["eps"])
         more = [self._added(part, x) for part in parts]
-        return y + (more[0] if len(more) == 1 else pa.concat(more, axis=-1))
+        y = Layer.product(self, name, x)
+        y = y + (more[0] if len(more) == 1 else pa.concat(more, axis=-1))
+        if around.get("gated"):
+            half = self.config.intermediate
+            y = kernels.silu(y[..., :half]) * y[..., half:]
+        return around["residual"] + y if "residual" in around else y
 
     def _added(self, name: str, x: pa.Array) -> pa.Array:
         if f"{name}_A" not in self.adapters:

@@ -133,8 +133,7 @@ class Model:
         return self._logits(self._run(tokens, cache))
 
     def _logits(self, x: pa.Array) -> pa.Array:
-        x = kernels.rms_norm(x, self.weights.norm, eps=self.config.eps)
-        return self.weights.logits(x)
+        return self.weights.logits(x, self.config.eps)
 
     def _run(self, tokens: Sequence[int], cache: Cache) -> pa.Array:
         """Return the last layer's output for tokens, (tokens, hidden)."""
@@ -188,8 +187,7 @@ def decoder_layer(
     Array
         Of the shape of `x`.
     """
-    x = x + attention(config, layer, x, tables, attend)
-    return x + mlp(config, layer, x)
+    return mlp(config, layer, attention(config, layer, x, tables, attend))
 
 
 def attention(
@@ -199,24 +197,21 @@ def attention(
     tables: Tables | None,
     attend: Attend | None,
 ) -> pa.Array:
-    """Return what tokens read of one another."""
-    x = kernels.rms_norm(x, layer.attention_norm, eps=config.eps)
-    qkv = layer.product("qkv", x)
+    """Add to tokens what they read of one another."""
+    qkv = layer.product("qkv", x, norm=layer.attention_norm, eps=config.eps)
     if attend is None:
         assert tables is not None
         q, keys, values = turned(config, qkv, tables)
         mixed = kernels.attention(q, keys, values, causal=True)
     else:
         mixed = attend(qkv)
-    return layer.product("output", by_token(mixed))
+    return layer.product("output", by_token(mixed), residual=x)
 
 
 def mlp(config: Config, layer: Layer, x: pa.Array) -> pa.Array:
-    """Return what each token makes of its own features."""
-    x = kernels.rms_norm(x, layer.mlp_norm, eps=config.eps)
-    both = layer.product("gate_up", x)
-    gate, up = both[..., : config.intermediate], both[..., config.intermediate :]
-    return layer.product("down", kernels.silu(gate) * up)
+    """Add to each token what it makes of its own features."""
+    inner = layer.product("gate_up", x, norm=layer.mlp_norm, eps=config.eps, gated=True)
+    return layer.product("down", inner, residual=x)
 
 
 def needed_memory(config: Config, *, context: int, dtype: str) -> InferenceMemory:

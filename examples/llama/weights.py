@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -48,25 +48,24 @@ class Layer:
     gate_up: Matrix
     down: Matrix
 
-    def product(self, name: str, x: pa.Array) -> pa.Array:
-        """Return the product with a matrix."""
-        return kernels.linear(x, getattr(self, name))
+    def product(self, name: str, x: pa.Array, **around: Any) -> pa.Array:
+        """Return the product with a matrix, and what is around it: see ``fused_linear``."""
+        return kernels.fused_linear(x, getattr(self, name), **around)
 
 
 @dataclass(frozen=True, slots=True)
 class RoundedLayer(Layer):
     """A layer whose packed matrices are multiplied as llama.cpp does, by features of 8 bits."""
 
-    def product(self, name: str, x: pa.Array) -> pa.Array:
+    def product(self, name: str, x: pa.Array, **around: Any) -> pa.Array:
         """Return the product with a matrix."""
-        return rounded_product(x, getattr(self, name))
+        return rounded_product(x, getattr(self, name), **around)
 
 
-def rounded_product(x: pa.Array, matrix: Matrix) -> pa.Array:
+def rounded_product(x: pa.Array, matrix: Matrix, **around: Any) -> pa.Array:
     """Return a product with features of 8 bits, where the matrix is packed."""
-    if isinstance(matrix, kernels.Packed):
-        return kernels.linear(x, matrix, activations="int8")
-    return kernels.linear(x, matrix)
+    rounding: Any = "int8" if isinstance(matrix, kernels.Packed) else None
+    return kernels.fused_linear(x, matrix, activations=rounding, **around)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +89,11 @@ class Weights:
     norm: pa.Array
     head: Matrix
 
-    def logits(self, x: pa.Array) -> pa.Array:
-        """Return the product with the head."""
+    def logits(self, x: pa.Array, eps: float) -> pa.Array:
+        """Return the product of what the last layer returns with the head."""
         rounded = isinstance(self.layers[0], RoundedLayer)
-        return rounded_product(x, self.head) if rounded else kernels.linear(x, self.head)
+        product = rounded_product if rounded else kernels.fused_linear
+        return product(x, self.head, norm=self.norm, eps=eps)
 
     def rounded(self) -> Weights:
         """Return the same weights, multiplied by features of 8 bits."""

@@ -14,7 +14,14 @@ from portarray.kernels.losses import cross_entropy
 from portarray.kernels.memory import InferenceMemory, estimate_inference_memory
 from portarray.kernels.normalization import layer_norm, rms_norm
 from portarray.kernels.positions import rope, rope_tables
-from portarray.kernels.products import embedding, gemm, linear, matmul, solve_triangular
+from portarray.kernels.products import (
+    embedding,
+    fused_linear,
+    gemm,
+    linear,
+    matmul,
+    solve_triangular,
+)
 from portarray.kernels.verify import Verification, verify
 
 __all__ = [
@@ -27,6 +34,7 @@ __all__ = [
     "embedding",
     "estimate_inference_memory",
     "explain",
+    "fused_linear",
     "gelu",
     "gemm",
     "layer_norm",

@@ -167,6 +167,29 @@ def packed_linear(name: str, arrays: Arrays, options: Options) -> None:
             )
 
 
+def fused_linear(x: Any, weight: Any, norm: Any, residual: Any, gated: bool) -> None:
+    """Check what :func:`linear` does not: what stands around it."""
+    _floating("fused_linear", "x", x)
+    shape: tuple[int, ...] = getattr(weight, "shape", ())
+    if len(shape) != 2 or x.ndim == 0 or x.shape[-1] != shape[1]:
+        return  # linear says so
+    if gated and shape[0] % 2:
+        raise ValueError(
+            f"fused_linear got gated=True and weight of shape {shape}; gates and what they let "
+            f"through are halves of its rows, so that their number must be even"
+        )
+    if norm is not None:
+        _same_table("fused_linear", "x", x, "norm", norm)
+    if residual is not None:
+        _same_table("fused_linear", "x", x, "residual", residual)
+        out = (*x.shape[:-1], shape[0] // 2 if gated else shape[0])
+        if residual.shape != out:
+            raise ValueError(
+                f"fused_linear got residual of shape {residual.shape}; it is added to a result of "
+                f"shape {out}"
+            )
+
+
 def packed_embedding(name: str, arrays: Arrays, options: Options) -> None:
     """Check the indices of rows of a packed table."""
     _array_of_integers("embedding", "indices", arrays[0])

@@ -294,6 +294,25 @@ def call_of(
     return (LINEAR if bias else EMBEDDING), (x, *bias, *parts), {"layout": weight._row}
 
 
+def fused(
+    x: Array, weight: Any, norm: Array | None, residual: Array | None, *, eps: float, gated: bool
+) -> Array | None:
+    """Return the product and what is around it by one user kernel; None where none serves it."""
+    if type(weight) is not Packed or x.dtype != np.float32:
+        return None
+    given = (x, weight.data, weight.scales, norm, residual)
+    fits = x.ndim == 2 and x.shape[1] == weight.shape[1] and not _empty(given)
+    program = _program("packed_few", x._table) if fits else None
+    if program is None or not at_once(given, x._table.device):
+        return None
+    from portarray.kernels import packed_programs
+
+    if x.shape[0] > packed_programs.FEW:
+        return None
+    found: Array = program(*given, layout=weight._row, eps=eps, gated=gated)
+    return found
+
+
 # --- versions -------------------------------------------------------------------------------------
 
 

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
 
-__all__ = ["packed_embedding", "packed_linear", "packed_rounded", "packed_unpack", "programs"]
+__all__ = [
+    "FEW",
+    "packed_embedding",
+    "packed_few",
+    "packed_linear",
+    "packed_rounded",
+    "packed_unpack",
+    "programs",
+]
 
 LANES = 16
 FEW = 15
@@ -35,20 +43,33 @@ PANEL = 2**21
 """Weights that are unpacked at once."""
 
 
+class Around(NamedTuple):
+    """What a product does besides, as :func:`portarray.kernels.fused_linear` tells."""
+
+    normed: bool = False
+    gated: bool = False
+    added: bool = False
+
+
 class Programs(NamedTuple):
     """The kernels of a layout."""
 
     products: Kernel
-    """``products(y, x, data, scales)``: work-items take ``each`` rows of the matrix and
-    ``together`` rows of x, in an ndrange of (tiles of x, tiles of the matrix, LANES), and
-    ``beside`` of them along its second axis are a group."""
+    """``products(y, x, data, scales, norm, residual, eps)``: work-items take ``each`` rows of the
+    matrix and ``together`` rows of x, in an ndrange of (tiles of x, tiles of the matrix, LANES),
+    and ``beside`` of them along its second axis are a group."""
     unpacked: Kernel
     """``unpacked(out, data, scales)``, with an ndrange of (rows, LANES)."""
 
 
 @cache
-def programs(layout: Layout, each: int, beside: int, together: int = 1) -> Programs:
+def programs(
+    layout: Layout, each: int, beside: int, together: int = 1, around: Around | None = None
+) -> Programs:
     """Return the kernels of a layout."""
+    normed, gated, added = around or Around()
+    halves = 2 if gated else 1
+    sizes = (halves * each + normed) * together  # squares come behind the sums
     block, nbytes, zero, signed = layout.block, layout.nbytes, layout.zero, layout.signed
     low_at, low_bits, low_run = layout.low
     low_span, low_mask = layout.low.span, 2**low_bits - 1
@@ -121,33 +142,62 @@ def programs(layout: Layout, each: int, beside: int, together: int = 1) -> Progr
             return kl.fma(scale, value, offset)
         return scale * value
 
-    def products(y: Any, x: Any, data: Any, scales: Any) -> None:
-        sums = kl.private((each, together), kl.float32)
-        shared = kl.local((beside, each * together, LANES), kl.float32)
+    @kernel.function
+    def total(shared: Any, here: Any, at: Any) -> Any:
+        result = kl.float32(0)
+        for k in kl.unroll(range(LANES)):
+            result += shared[here, at, k]
+        return result
+
+    def products(
+        y: Any, x: Any, data: Any, scales: Any, norm: Any, residual: Any, eps: Any
+    ) -> None:
+        sums = kl.private((halves * each, together), kl.float32)
+        squares = kl.private((together,), kl.float32)
+        shared = kl.local((beside, sizes, LANES), kl.float32)
         tile, number, lane = kl.index()
         here = kl.local_index(1)
-        for r in kl.unroll(range(each)):
-            for t in kl.unroll(range(together)):
+        for t in kl.unroll(range(together)):
+            squares[t] = 0.0
+            for r in kl.unroll(range(halves * each)):
                 sums[r, t] = 0.0
         for n in range(data.shape[1] // nbytes):
-            for r in kl.unroll(range(each)):
-                row = min(number * each + r, y.shape[1] - 1)
+            if normed:
+                for step in kl.unroll(range(steps)):
+                    for t in kl.unroll(range(together)):
+                        i = min(tile * together + t, y.shape[0] - 1)
+                        value = x[i, n * block + place(step, lane)]
+                        squares[t] = kl.fma(value, value, squares[t])
+            for r in kl.unroll(range(halves * each)):
+                row = min(number * each + r % each, y.shape[1] - 1) + r // each * y.shape[1]
                 for step in kl.unroll(range(steps)):
                     found = weight(data, scales, row, n, step, lane)
                     for t in kl.unroll(range(together)):
                         i = min(tile * together + t, y.shape[0] - 1)
-                        value = x[i, n * block + place(step, lane)]
+                        j = n * block + place(step, lane)
+                        value = x[i, j]
+                        if normed:
+                            value = value * norm[j]
                         sums[r, t] = kl.fma(found, value, sums[r, t])
-        for r in kl.unroll(range(each)):
-            for t in kl.unroll(range(together)):
+        for t in kl.unroll(range(together)):
+            for r in kl.unroll(range(halves * each)):
                 shared[here, r * together + t, lane] = sums[r, t]
+            if normed:
+                shared[here, halves * each * together + t, lane] = squares[t]
         kl.barrier()
         j, i = number * each + lane // together, tile * together + lane % together
         if lane < each * together and i < y.shape[0] and j < y.shape[1]:
-            total = kl.float32(0)
-            for k in kl.unroll(range(LANES)):
-                total += shared[here, lane, k]
-            y[i, j] = total
+            result, scale = total(shared, here, lane), kl.float32(1)
+            if normed:
+                square = total(shared, here, halves * each * together + lane % together)
+                scale /= math.sqrt(square / x.shape[1] + eps)
+                result = result * scale
+            if gated:
+                other = scale * total(shared, here, each * together + lane)
+                result = result / (1 + math.exp(-result)) * other
+            if added:
+                result += residual[i, j]
+            y[i, j] = result
 
     def unpacked(out: Any, data: Any, scales: Any) -> None:
         row, lane = kl.index()
@@ -167,9 +217,39 @@ def programs(layout: Layout, each: int, beside: int, together: int = 1) -> Progr
 def _sizes(device: Device, layout: Layout, rows: int) -> tuple[int, int, int]:
     """Return ``each``, ``beside`` and ``together`` of :class:`Programs`."""
     if rows == 1:
-        each = LANES if layout.block == 32 else 4  # all of their weights are written out
+        each = 8 if layout.block == 32 else 4  # all of their weights are written out
         return (each, 1, 1) if device.kind == "cpu" else (1, 8, 1)
     return (4, 1, 4) if device.kind == "cpu" else (2, 8, 4)
+
+
+def packed_few(
+    x: Array,
+    data: Array,
+    scales: Array | None,
+    norm: Array | None = None,
+    residual: Array | None = None,
+    /,
+    *,
+    layout: Layout,
+    eps: float = 0.0,
+    gated: bool = False,
+) -> Array:
+    """Multiply few rows of float32, with what is to be done besides in the same launch."""
+    rows, out = x.shape[0], data.shape[0] // (2 if gated else 1)
+    each, beside, together = _sizes(x.device, layout, rows)
+    if gated and together > 1:
+        each = max(1, each // 2)  # both halves are summed at once
+    around = Around(norm is not None, gated, residual is not None)
+    found: Array = programs(layout, each, beside, together, around).products(
+        empty((rows, out), dtype=np.float32, device=x.device),
+        x,
+        data,
+        *[data if one is None else one for one in (scales, norm, residual)],
+        eps,
+        ndrange=(-(-rows // together), -(-out // (each * beside)) * beside, LANES),
+        group=(1, beside, LANES),
+    )
+    return found
 
 
 def packed_linear(
@@ -180,18 +260,8 @@ def packed_linear(
     wide = x if x.dtype == np.float32 else astype(x, np.float32)
     if len(shape) != 2:
         wide = reshape(wide, (math.prod(shape[:-1]), shape[-1]))
-    rows = wide.shape[0]
-    if rows <= FEW:
-        each, beside, together = _sizes(x.device, layout, rows)
-        found = empty((rows, out), dtype=np.float32, device=x.device)
-        found = programs(layout, each, beside, together).products(
-            found,
-            wide,
-            data,
-            data if scales is None else scales,
-            ndrange=(-(-rows // together), -(-out // (each * beside)) * beside, LANES),
-            group=(1, beside, LANES),
-        )
+    if wide.shape[0] <= FEW:
+        found = packed_few(wide, data, scales, layout=layout)
     else:
         step = max(1, PANEL // shape[-1])
         parts = []

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from portarray._array import array as _array
 from portarray._array.kernel import Kernel, written
 from portarray.kernels import checks, generic
+from portarray.kernels.activations import silu
+from portarray.kernels.normalization import rms_norm
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -177,6 +179,88 @@ def linear(
     if type(weight) is not _array.Array:
         return _packed("linear", x, weight, bias, rounded=activations is not None)
     return LINEAR(x, weight, bias)
+
+
+def fused_linear(
+    x: Array,
+    weight: Array | Packed,
+    /,
+    *,
+    norm: Array | None = None,
+    eps: float = 1e-6,
+    gated: bool = False,
+    residual: Array | None = None,
+    activations: Literal["int8"] | None = None,
+) -> Array:
+    """Apply a linear layer with what stands around it in a transformer.
+
+    With a packed weight, few rows of float32 and a device that runs user kernels this is one
+    launch; elsewhere it is the functions that the steps below name.
+
+    Parameters
+    ----------
+    x : Array
+        Real floating-point array of shape ``(..., in)``.
+    weight : Array or Packed
+        As for :func:`linear`.
+    norm : Array, optional
+        Of shape ``(in,)``: first ``x = rms_norm(x, norm, eps=eps)``.
+    eps : float, default: 1e-6
+        As for :func:`rms_norm`.
+    gated : bool, default: False
+        Whether the first half of the features that come out gates the second half, as in SwiGLU:
+        ``silu(first) * second``, of shape ``(..., out / 2)``.
+    residual : Array, optional
+        Of the shape of the result, and added to it last.
+    activations : {"int8"}, optional
+        As for :func:`linear`.
+
+    Returns
+    -------
+    Array
+        Array of shape ``(..., out)``, or half as wide if `gated`, and the dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or `gated` meets an odd number of features.
+    TypeError
+        If an argument is no portarray array, or the dtypes differ.
+
+    See Also
+    --------
+    linear, rms_norm, silu : The steps.
+
+    Notes
+    -----
+    N. Shazeer, "GLU Variants Improve Transformer", 2020, arXiv:2002.05202. Gradients reach `x`,
+    `norm`, `residual` and a weight that is not packed.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> with pa.device("numpy"):
+    ...     x, weight = pa.asarray([3.0, 4.0]), pa.asarray([[1.0, 0.0], [0.0, 1.0]])
+    >>> pa.kernels.fused_linear(x, weight, residual=x).tolist()
+    [6.0, 8.0]
+    """
+    checks.fused_linear(x, weight, norm, residual, gated)
+    if type(weight) is not _array.Array and activations is None:
+        from portarray.kernels import packed  # most programs have none
+
+        options = {"eps": eps}
+        if norm is not None:
+            checks.rms_norm("fused_linear", (x, norm), options)
+        found = packed.fused(x, weight, norm, residual, eps=options["eps"], gated=gated)
+        if found is not None:
+            return found
+    if norm is not None:
+        x = rms_norm(x, norm, eps=eps)
+    y = linear(x, weight, activations=activations)
+    if gated:
+        half = y.shape[-1] // 2
+        y = silu(y[..., :half]) * y[..., half:]
+    return y if residual is None else residual + y
 
 
 def embedding(indices: Array, weight: Array | Packed, /) -> Array:

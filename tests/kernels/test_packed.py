@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import portarray as pa
 from portarray._verification import packed_reference
@@ -103,6 +105,70 @@ def test_products_are_those_of_the_weights(layout: str, rows: tuple[int, ...]) -
         with pa.config(tuned_kernels=tuned):
             got = pa.kernels.linear(*given)
         assert np.all(np.abs(host(got) - (x @ weights.T + bias)) <= bound)
+
+
+AROUND = ("norm", "gated", "residual")
+
+
+@pytest.mark.parametrize("rows", [(1,), (5,), (20,), (2, 3), ()])
+@pytest.mark.parametrize("around", [AROUND, *[(one,) for one in AROUND]])
+def test_what_is_around_a_product(device: str, rows: tuple[int, ...], around: Any) -> None:
+    _check_around(device, "Q4_1", rows, around)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_around_a_product_of_each_layout(layout: str) -> None:
+    for rows in (1, 5):
+        _check_around("numpy", layout, (rows,), AROUND)
+
+
+def _check_around(device: str, layout: str, rows: tuple[int, ...], around: Any) -> None:
+    data, scales = drawn(layout)
+    packed = Packed(data[:-1], layout, None if scales is None else scales[:-1], device=device)
+    weights = host(pa.kernels.unpack(packed)).astype(np.float64)
+    rng = np.random.default_rng(6)
+    out = (OUT - 1) // 2 if "gated" in around else OUT - 1
+    x, norm, residual = (
+        rng.standard_normal(shape).astype(np.float32) for shape in ((*rows, IN), IN, (*rows, out))
+    )
+    scale = np.sqrt(np.mean(np.square(x, dtype=np.float64), axis=-1, keepdims=True) + 0.5)
+    wide = x / scale * norm if "norm" in around else x
+    want, size = wide @ weights.T, np.abs(wide) @ np.abs(weights.T)
+    if "gated" in around:
+        gate, up = want[..., :out], want[..., out:]
+        want = gate * expit(gate) * up
+        # Each factor is off by its own bound; silu is nowhere steeper than 1.1.
+        size = (np.abs(gate) + 1) * size[..., out:] + 1.1 * np.abs(up) * size[..., :out]
+    arrays = {"norm": norm, "residual": residual}
+    options: dict[str, Any] = {
+        name: pa.asarray(arrays[name], device=device) if name in arrays else True for name in around
+    }
+    if "residual" in around:
+        want, size = want + residual, size + np.abs(residual)
+    for weight in (packed, pa.kernels.unpack(packed)):
+        given = pa.asarray(x, device=device), weight
+        found = host(pa.kernels.fused_linear(*given, eps=0.5, **options))
+        assert found.shape == want.shape
+        assert np.all(np.abs(found - want) <= 2.0**-24 * 300 * size)
+
+
+def test_gradients_reach_what_is_around_a_product(device: str) -> None:
+    packed = on(device, "Q4_1")
+    weights = pa.kernels.unpack(packed)
+    x, norm = (pa.ones(shape, dtype=pa.float32, device=device) for shape in ((3, IN), (IN,)))
+    residual = pa.ones((3, OUT), dtype=pa.float32, device=device)
+
+    def loss(weight: Any, x: pa.Array, norm: pa.Array, residual: pa.Array) -> pa.Array:
+        y = pa.kernels.fused_linear(x, weight, norm=norm, residual=residual)
+        return pa.sum(y * y)
+
+    found, want = (
+        pa.grad(partial(loss, weight), argnums=(0, 1, 2))(x, norm, residual)
+        for weight in (packed, weights)
+    )
+    for got, exact in zip(found, want, strict=True):
+        largest = float(np.abs(host(exact)).max())
+        np.testing.assert_allclose(host(got), host(exact), rtol=0, atol=1e-4 * largest)
 
 
 @pytest.mark.parametrize("tuned", [True, False])
@@ -236,6 +302,12 @@ def test_explain_says_what_serves_a_packed_weight() -> None:
             "multiple of 32",
         ),
         (lambda p, x: pa.kernels.embedding(x, p), TypeError, "integer"),
+        (lambda p, x: pa.kernels.fused_linear(x, p, gated=True), ValueError, "must be even"),
+        (lambda p, x: pa.kernels.fused_linear(x, p, residual=x), ValueError, r"shape \(2, 37\)"),
+        (lambda p, x: pa.kernels.fused_linear(x, p, norm=x), ValueError, r"\(512,\)"),
+        (lambda p, x: pa.kernels.fused_linear(x, p, norm=x[0, :], eps=-1), ValueError, "eps"),
+        (lambda p, x: pa.kernels.fused_linear(x[:, 1:], p), ValueError, r"\(37, 512\)"),
+        (lambda p, x: pa.kernels.fused_linear(x, [1]), TypeError, "list"),
         (lambda p, x: pa.kernels.matmul(x, p), TypeError, "Packed"),
     ],
 )
