@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import click
-from rich.console import Console
 from rich.text import Text
 
+from portarray._cli.output import console
 from portarray._devices import selection
 from portarray._devices.summary import summary
 
@@ -27,4 +27,4 @@ def devices(as_json: bool, reprobe: bool) -> None:
     text.highlight_regex(r"✓", "green")
     text.highlight_regex(r"✗", "red")
     text.highlight_regex(r"← recommended|Recommended:.*", "bold")
-    Console().print(text, soft_wrap=True)
+    console().print(text, soft_wrap=True)

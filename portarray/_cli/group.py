@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -17,8 +19,10 @@ ENTRY_POINTS = "portarray.commands"
 
 _BUILT_IN = {
     "bench": "portarray._cli.bench.command:bench",
+    "cache": "portarray._cli.cache:cache",
     "device-report": "portarray._cli.device_report:device_report",
     "devices": "portarray._cli.devices:devices",
+    "doctor": "portarray._cli.doctor:doctor",
     "prefer": "portarray._cli.prefer:prefer",
     "routes": "portarray._cli.routes:routes",
     "support": "portarray._cli.support:support",
@@ -73,6 +77,9 @@ class Commands(click.Group):
             try:
                 with config(progress=True):
                     return super().invoke(ctx)
+            except BrokenPipeError:  # the reader, such as head, has all it wants
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                ctx.exit(0)
             except PortarrayError as error:
                 raise click.ClickException(str(error)) from error
 

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from portarray._cli.choice import chosen
+from portarray._cli.output import console
 from portarray._devices import memory, selection
 from portarray._devices.device import Device
 from portarray._devices.summary import gib
@@ -54,7 +55,7 @@ def routes(names: tuple[str, ...], measure: bool, megabytes: int | None, as_json
     if as_json:
         click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
         return
-    _show(found, Console())
+    _show(found, console())
 
 
 def _check(megabytes: int) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from portarray._api.support import SERVED, Overview, Place, Row, overview
+from portarray._cli.output import as_csv, console
 
 _STYLES = {"native": "green", "composed": "cyan", "host": "yellow"}
 
@@ -32,7 +32,10 @@ _STYLES = {"native": "green", "composed": "cyan", "host": "yellow"}
 )
 @click.option("--short", is_flag=True, help="Only the totals of each device.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def support(names: tuple[str, ...], kinds: tuple[str, ...], short: bool, as_json: bool) -> None:
+@click.option("--csv", "as_text", is_flag=True, help="Print a row for each function and device.")
+def support(
+    names: tuple[str, ...], kinds: tuple[str, ...], short: bool, as_json: bool, as_text: bool
+) -> None:
     """Show how each function is served on each device.
 
     native: by the library's own function. composed: from several of them, on the device.
@@ -48,13 +51,16 @@ def support(names: tuple[str, ...], kinds: tuple[str, ...], short: bool, as_json
         text = {"places": [place._asdict() for place in found.places], "rows": listed}
         click.echo(json.dumps(text, indent=2))
         return
-    console = Console()
+    if as_text:
+        click.echo(as_csv(row._asdict() for row in rows), nl=False)
+        return
+    out = console()
     if not short:
-        console.print(_table(found, rows))
-    console.print(_totals(found))
+        out.print(_table(found, rows))
+    out.print(_totals(found))
     for place in found.places:
         if place.state != "functional":
-            console.print(f"{place.device}: {_state(place)}: {escape(place.reason)}")
+            out.print(f"{place.device}: {_state(place)}: {escape(place.reason)}")
 
 
 def _chosen(rows: list[Row], kinds: tuple[str, ...]) -> list[Row]:

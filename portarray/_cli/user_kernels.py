@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from portarray._cli.output import console
 from portarray._devices.device import Device
 from portarray._kernel_language.kernel import Kernel
 from portarray.errors import DTypeNotSupportedError, KernelVerificationError, PortarrayError
@@ -98,7 +98,7 @@ def _on(device: Device, examples: Any, tolerance: float) -> list[Compared]:
 
 
 def _show(found: list[Compared], tolerance: float) -> None:
-    console = Console()
+    out = console()
     table = Table(
         title=f"Largest differences in ULP, of {tolerance:g} allowed", title_justify="left"
     )
@@ -109,7 +109,7 @@ def _show(found: list[Compared], tolerance: float) -> None:
         told = ", ".join(f"{name}: {ulp:g}" for name, ulp in one.differences.items())
         color = "red" if one.problem else "yellow" if one.skipped else "green"
         table.add_row(one.device, one.kernel, f"[{color}]{escape(told or one.skipped or 'error')}")
-    console.print(table)
+    out.print(table)
     for one in found:
         if one.problem:
-            console.print(f"[red]{escape(f'{one.kernel} on {one.device}: {one.problem}')}")
+            out.print(f"[red]{escape(f'{one.kernel} on {one.device}: {one.problem}')}")

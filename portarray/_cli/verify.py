@@ -12,6 +12,7 @@ from rich.table import Table
 
 from portarray._cli import user_kernels
 from portarray._cli.choice import chosen
+from portarray._cli.output import console
 from portarray._movement.progress import Bar
 from portarray._verification.comparison import DTYPES, VerificationRow
 from portarray.kernels.verify import Verification
@@ -88,7 +89,7 @@ def verify(
         if not user_kernels.verify_file(file, devices, tolerance, as_json=as_json):
             context.exit(1)
         return
-    console = Console()
+    out = console()
     found: list[Verification] = []
     for device in devices:
         with Bar(f"verifying {device}") as bar:
@@ -106,7 +107,7 @@ def verify(
                 raise click.UsageError(str(error)) from None
         found.append(one)
         if not as_json:
-            _show(one, console)
+            _show(one, out)
     if as_json:
         click.echo(json.dumps([one.as_dict() for one in found], indent=2, ensure_ascii=False))
     if not all(one.ok for one in found):

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -14,9 +17,12 @@ import portarray as pa
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("rich", reason="the extra 'cli' is not installed")
 
+import platformdirs
 from click.testing import CliRunner, Result
 
+from portarray._cli import doctor
 from portarray._cli.group import portarray
+from portarray._devices import discovery, selection
 from portarray.testing import virtual_devices
 
 
@@ -117,6 +123,13 @@ def test_support() -> None:
     assert sum(place["totals"].values()) == len(found["rows"])
 
 
+def test_support_as_csv() -> None:
+    rows = list(csv.DictReader(run("support", "-d", "numpy", "--csv").stdout.splitlines()))
+    wanted = json.loads(run("support", "-d", "numpy", "--json").stdout)["rows"]
+    assert [row["function"] for row in rows] == [row["function"] for row in wanted]
+    assert {row["device"] for row in rows} == {"numpy:cpu:0"}
+
+
 def test_support_of_everything_names_what_is_not_here() -> None:
     result = run("support", "--short")
     assert result.exit_code == 0
@@ -205,3 +218,84 @@ def test_as_a_process() -> None:
     assert done.returncode == 0, done.stderr
     assert "NumPy" in done.stdout
     assert "PORTARRAY_DEVICE prefers 'troch'" in done.stdout
+
+
+def piped(command: str) -> subprocess.CompletedProcess[str]:
+    """Run a pipe in which the reader has what it wants before the end."""
+    start = f"{sys.executable} -c 'from portarray._cli import main; main()'"
+    environment = {name: text for name, text in os.environ.items() if name != "COLUMNS"}
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command.replace("portarray", start, 1)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="pipes are bash's here")
+def test_a_pipe_gets_whole_rows_and_may_be_closed() -> None:
+    whole = piped("portarray support -d numpy | cat")
+    assert whole.returncode == 0, whole.stderr
+    assert "…" not in whole.stdout
+    assert "linalg.vector_norm" in whole.stdout
+    for options in ("", "--json", "--csv"):
+        # More than a pipe holds, so that writing meets the closed end.
+        closed = piped(f"portarray support {options} | true")
+        assert (closed.returncode, closed.stderr) == (0, ""), options
+
+
+def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLARRAY_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda name: tmp_path / name)
+    assert "Nothing is kept" in run("cache").stdout
+    (tmp_path / "kept" / "programs").mkdir(parents=True)
+    (tmp_path / "kept" / "programs" / "one.bin").write_bytes(bytes(1500))
+    (tmp_path / "portarray" / "conformance").mkdir(parents=True)
+    shown = run("cache").stdout
+    assert "OpenCL programs" in shown
+    assert "Total: 1.5 kB" in shown
+    found = json.loads(run("cache", "--json").stdout)
+    assert [(Path(one["path"]).name, one["files"], one["bytes"]) for one in found["folders"]] == [
+        ("programs", 1, 1500),
+        ("conformance", 0, 0),
+    ]
+    assert "Removed: 1.5 kB" in run("cache", "--clear").stdout
+    assert not (tmp_path / "kept" / "programs").exists()
+    assert "Nothing is kept" in run("cache").stdout
+
+
+def test_doctor() -> None:
+    result = run("doctor", "--fast", "--json")
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert found["devices"] == [str(device) for device in pa.devices()]
+    assert found["packages"]["NumPy"] == version("numpy")
+    for library in json.loads(run("devices", "--json").stdout)["libraries"]:
+        told = set(library["reasons"].values())
+        rows = [one for one in found["refused"] if one["why"] in told]
+        assert {one["why"] for one in rows} == told
+        mends = set() if library["installed"] else {library["install"]}
+        assert {one["mend"] for one in rows} - {""} == mends
+    text = run("doctor", "--fast").stdout
+    assert f"Recommended: {pa.device('auto')}" in text
+
+
+def test_doctor_measures_and_names_what_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "SECONDS", 2.0)
+    monkeypatch.setattr(selection, "supported_backends", lambda: ["numpy", "mlx"])
+    monkeypatch.setattr(discovery, "is_installed", lambda info: True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "mlx").mkdir()
+    (tmp_path / "mlx" / "__init__.py").write_text("import os; os.abort()")
+    result = run("doctor", "--json")
+    found = json.loads(result.stdout)
+    assert result.exit_code == 1
+    (broken,) = found["broken"]
+    assert (broken["what"], "SIGABRT" in broken["why"]) == ("mlx", True)
+    assert broken["mend"].startswith("reinstall it: pip install")
+    fastest = found["speeds"][0]
+    assert fastest["gigaflops"] > 0

@@ -70,6 +70,8 @@ def three() -> list[Any]:
     return [pa.device((names * 3)[k]) for k in range(3)]
 
 
+# Dask's threads use it while programs are drawn.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @settings(max_examples=EXAMPLES)
 @given(program=st.lists(steps, min_size=2, max_size=14))
 def test_drawn_programs(shared_client: Any, three: list[Any], program: list[Step]) -> None:

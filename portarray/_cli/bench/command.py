@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from portarray._cli.bench import plot as picture
 from portarray._cli.bench.measure import SUBJECTS, measured, moves
 from portarray._cli.bench.report import Report
 from portarray._cli.bench.table import tables
 from portarray._cli.choice import chosen
+from portarray._cli.output import console
 from portarray._devices import selection
 from portarray._devices.device import Device
 from portarray._movement.progress import Bar
@@ -104,6 +104,6 @@ def _hand_out(report: Report, file: Path | None) -> None:
             file.write_text(text + "\n", "utf-8")
         except OSError as error:
             raise click.FileError(str(file), error.strerror) from error
-    console = Console()
-    for table in tables(report, console.width):
-        console.print(table)
+    out = console()
+    for table in tables(report, out.width):
+        out.print(table)

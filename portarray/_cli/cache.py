@@ -1,0 +1,84 @@
+"""``portarray cache``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import platformdirs
+from rich.table import Table
+
+from portarray._cli.output import console, size
+from portarray._opencl.folders import cache_folder
+
+_KEPT = {
+    "programs": "OpenCL programs, built for this machine's devices",
+    "programs_in_c": "kernels, built by a C compiler",
+    "drivers": "where drivers of OpenCL that came as wheels are",
+    "verdicts": "what was found of drivers: which of their functions err",
+    "conformance": "the official suite and what drawn inputs found",
+}
+
+
+class Folder(NamedTuple):
+    """A folder of the cache, with what is in it."""
+
+    path: Path
+    keeps: str
+    files: int
+    bytes: int
+
+
+def folders() -> list[Folder]:
+    """Return the folders of the cache that there are."""
+    root = cache_folder("")
+    own = sorted(root.iterdir()) if root.is_dir() else []
+    places = [*own, platformdirs.user_cache_path("portarray") / "conformance"]
+    return [_measured(path) for path in places if path.is_dir()]
+
+
+def _measured(path: Path) -> Folder:
+    sizes = []
+    for file in path.rglob("*"):
+        try:
+            if file.is_file():
+                sizes.append(file.stat().st_size)
+        except OSError:  # another process removed it
+            continue
+    return Folder(path, _KEPT.get(path.name, ""), len(sizes), sum(sizes))
+
+
+@click.command()
+@click.option("--clear", is_flag=True, help="Remove it; what is needed again is made again.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def cache(clear: bool, as_json: bool) -> None:
+    """Show what is kept on disk between runs, and how much of it.
+
+    Nothing there is needed: what is missing is made again, which takes longer once.
+    """
+    found = folders()
+    if clear:
+        for folder in found:
+            try:
+                shutil.rmtree(folder.path)
+            except OSError as error:
+                raise click.ClickException(f"{folder.path} cannot be removed: {error}") from error
+    total = sum(folder.bytes for folder in found)
+    if as_json:
+        rows = [{**folder._asdict(), "path": str(folder.path)} for folder in found]
+        click.echo(json.dumps({"cleared": clear, "bytes": total, "folders": rows}, indent=2))
+        return
+    if not found:
+        click.echo(f"Nothing is kept: {cache_folder('')} is empty.")
+        return
+    table = Table("folder", "keeps", "files", "size")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    table.columns[0].overflow = "fold"
+    for folder in found:
+        table.add_row(str(folder.path), folder.keeps, str(folder.files), size(folder.bytes))
+    console().print(table)
+    click.echo(f"{'Removed' if clear else 'Total'}: {size(total)}")
