@@ -98,6 +98,9 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", ".")
     files = [*Path("portarray").rglob("*.py"), *Path("conformance").rglob("*.py")]
     session.run("numpydoc", "lint", *map(str, sorted(files)))
+    folders = ("portarray", "conformance", "examples", "tools", "benchmarks", "gpu_check")
+    pages = [*Path().glob("*.md"), *Path("docs").glob("*.md")]
+    session.run("codespell", *folders, *map(str, pages))
 
 
 @nox.session
@@ -174,6 +177,17 @@ def docs(session: nox.Session) -> None:
     options = ["--quiet", "--jobs=auto", "-W", "--keep-going"]
     session.run("sphinx-build", *options, "-b", "html", "docs", str(out))
     session.log(f"open {(out / 'index.html').resolve()}")
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """Build the documentation, and open every page in Chromium at several widths."""
+    docs(session)
+    session.install("selenium>=4.25")
+    folder = Path(session.create_tmp()).resolve()
+    session.run("npm", "install", "--silent", "--prefix", str(folder), "axe-core@4", external=True)
+    axe = folder / "node_modules" / "axe-core" / "axe.min.js"
+    session.run("python", "tools/check_site.py", "docs/_build/html", "--axe", str(axe))
 
 
 @nox.session

@@ -54,6 +54,7 @@ html_show_sourcelink = False
 html_logo = html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 # What is typed is copied, without prompts.
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
@@ -67,6 +68,14 @@ def _installed_from(app: object, name: str, text: list[str]) -> None:
         text[0] = text[0].replace('pip install ".', 'pip install "portarray')
 
 
+def _without_formulas(
+    app: object, what: str, name: str, object: object, options: object, lines: list[str]
+) -> None:
+    # One docstring of array-api-extra has a formula, for which pages would load MathJax.
+    lines[:] = [line.replace(r":math:`\sqrt{\epsilon}`", "the root of eps") for line in lines]
+
+
 def setup(app: Sphinx) -> None:
-    """Let pages say how portarray is installed today."""
+    """Let pages say how portarray is installed today, and load nothing from elsewhere."""
     app.connect("source-read", _installed_from)
+    app.connect("autodoc-process-docstring", _without_formulas)

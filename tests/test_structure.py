@@ -155,7 +155,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_numpy_functions": {"", "_absent", "_array", "_elsewhere", "errors"},
     "_cli": {
         *("", "errors", "_version", "_config", "_devices", "_array", "_api", "_movement"),
-        *("_verification", "kernels", "_kernel_language", "testing"),
+        *("_verification", "kernels", "_kernel_language", "testing", "_opencl"),
+        "backends.registry",
     },
     "__main__": {"_cli"},
 }

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
-import platformdirs
 from rich.table import Table
 
 from portarray._cli.output import console, size
@@ -34,6 +33,8 @@ class Folder(NamedTuple):
 
 def folders() -> list[Folder]:
     """Return the folders of the cache that there are."""
+    import platformdirs  # lazy: takes milliseconds
+
     root = cache_folder("")
     own = sorted(root.iterdir()) if root.is_dir() else []
     places = [*own, platformdirs.user_cache_path("portarray") / "conformance"]

@@ -1,0 +1,113 @@
+"""Open every page of the built documentation in Chromium, and say what readers would stumble on.
+
+``python tools/check_site.py docs/_build/html --axe axe.min.js`` opens each page that is written by hand
+at three widths, in light and dark, and each generated one once. It reports what is wider than its
+page, what the console says, and what axe-core finds against WCAG 2 A and AA; the status is 1 then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+WIDTHS = (360, 1280, 1920)
+HEIGHT = 1200
+THEMES = ("light", "dark")
+
+CUT = """
+const width = document.documentElement.clientWidth, found = [];
+const hides = node => {
+    for (let one = node.parentElement; one; one = one.parentElement)
+        if (getComputedStyle(one).overflowX !== "visible") return true;
+    return false;
+};
+for (const node of document.querySelectorAll("main table, main img, main pre, main p, main h1")) {
+    const box = node.getBoundingClientRect();
+    if (box.width && box.right > width + 1 && !hides(node))
+        found.push(node.tagName + ": " + node.textContent.trim().slice(0, 50));
+}
+if (document.documentElement.scrollWidth > width + 1) found.push("the page scrolls sideways");
+return found;
+"""
+AXE = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {runOnly: ["wcag2a", "wcag2aa"]}).then(
+    found => done(found.violations.map(one => one.id + ": " + one.nodes[0].html.slice(0, 160))),
+    error => done(["axe-core: " + error]));
+"""
+
+
+def driver() -> Any:
+    """Return a browser without a window."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    service = shutil.which("chromedriver")
+    if program is None or service is None:
+        sys.exit("check_site needs chromium and chromedriver: apt install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for one in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--allow-file-access-from-files",
+    ):
+        options.add_argument(one)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(service))
+
+
+def problems(browser: Any, page: Path, theme: str, axe: str) -> Iterator[str]:
+    """Yield what is wrong with a page."""
+    browser.get(page.as_uri())
+    browser.execute_script("document.body.dataset.theme = arguments[0]", theme)
+    yield from browser.execute_script(CUT)
+    yield from (f"console: {one['message']}" for one in browser.get_log("browser"))
+    if axe:
+        browser.execute_script(axe)
+        yield from browser.execute_async_script(AXE)
+
+
+def main() -> int:
+    """Check a folder of pages."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--axe", type=Path, help="axe.min.js of axe-core")
+    parser.add_argument("--only", default="", help="pages with this in their path")
+    given = parser.parse_args()
+    axe = given.axe.read_text("utf-8") if given.axe else ""
+    root = given.folder.resolve()
+    pages = sorted(page for page in root.rglob("*.html") if "_static" not in page.parts)
+    found: dict[str, list[str]] = {}
+    browser = driver()
+    browser.set_script_timeout(120)
+    opened = 0
+    try:
+        for page in pages:
+            name = str(page.relative_to(root))
+            if given.only not in name:
+                continue
+            by_hand = "generated" not in page.parts
+            for width in WIDTHS if by_hand else WIDTHS[:1]:
+                browser.set_window_size(width, HEIGHT)
+                for theme in THEMES if by_hand else THEMES[:1]:
+                    opened += 1
+                    for one in problems(browser, page, theme, axe if width != 1920 else ""):
+                        found.setdefault(one, []).append(f"{name} ({width}, {theme})")
+    finally:
+        browser.quit()
+    for one, where in found.items():
+        print(f"{one}\n    {len(where)} times, first on {where[0]}")
+    print(json.dumps({"pages": len(pages), "opened": opened, "problems": len(found)}))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
