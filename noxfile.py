@@ -224,11 +224,10 @@ def release(session: nox.Session) -> None:
 
 def _runs(program: str) -> bool:
     try:
-        return not subprocess.run(
-            [program, "--version"], capture_output=True, check=False
-        ).returncode
+        done = subprocess.run([program, "--version"], capture_output=True, check=False)
     except OSError:
         return False
+    return done.returncode == 0
 
 
 def _tried(session: nox.Session, version: str, wheels: list[str], folder: Path) -> None:

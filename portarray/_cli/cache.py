@@ -13,13 +13,13 @@ from rich.table import Table
 from portarray._cli.output import console, size
 from portarray._opencl.folders import cache_folder
 
-_KEPT = {
+_PROGRAMS = {
     "programs": "OpenCL programs, built for this machine's devices",
     "programs_in_c": "kernels, built by a C compiler",
     "drivers": "where drivers of OpenCL that came as wheels are",
     "verdicts": "what was found of drivers: which of their functions err",
-    "conformance": "the official suite and what drawn inputs found",
 }
+_KEPT = {**_PROGRAMS, "conformance": "the official suite and what drawn inputs found"}
 
 
 class Folder(NamedTuple):
@@ -35,9 +35,9 @@ def folders() -> list[Folder]:
     """Return the folders of the cache that there are."""
     import platformdirs  # lazy: takes milliseconds
 
-    root = cache_folder("")
-    own = sorted(root.iterdir()) if root.is_dir() else []
-    places = [*own, platformdirs.user_cache_path("portarray") / "conformance"]
+    # By name: CLARRAY_CACHE_DIR may be a folder that has other things in it.
+    places = [cache_folder(name) for name in _PROGRAMS]
+    places.append(platformdirs.user_cache_path("portarray") / "conformance")
     return [_measured(path) for path in places if path.is_dir()]
 
 
@@ -49,7 +49,7 @@ def _measured(path: Path) -> Folder:
                 sizes.append(file.stat().st_size)
         except OSError:  # another process removed it
             continue
-    return Folder(path, _KEPT.get(path.name, ""), len(sizes), sum(sizes))
+    return Folder(path, _KEPT[path.name], len(sizes), sum(sizes))
 
 
 @click.command()

@@ -95,6 +95,7 @@ def _broken(bar: Bar) -> list[Finding]:
         if reason:
             mend = f"reinstall it: {discovery.install_command(info)}"
             found.append(Finding(info.library, reason, mend))
+            discovery.refuse(info.library, reason)  # it might end this process, too
         bar.update(number, len(installed))
     return found
 

@@ -40,6 +40,7 @@ __all__ = [
     "is_installed",
     "made",
     "order",
+    "refuse",
     "sees",
     "status",
     "version",
@@ -173,6 +174,13 @@ def forget() -> None:
             table.clear()
         importlib.invalidate_caches()
         markers.forget()
+
+
+def refuse(library: str, reason: str) -> None:
+    """Make all devices of a library unusable, so that nothing imports it in this process."""
+    with _lock:
+        for platform in _info(library).ranks:
+            _refused[library, platform, None] = _Refusal(reason, fault=True)
 
 
 def change(
