@@ -26,11 +26,14 @@ const hides = node => {
         if (getComputedStyle(one).overflowX !== "visible") return true;
     return false;
 };
-for (const node of document.querySelectorAll("main table, main img, main pre, main p, main h1")) {
+const parts = ["table", "img", "pre", "p", "h1"].map(one => "[role=main] " + one).join();
+for (const node of document.querySelectorAll(parts)) {
     const box = node.getBoundingClientRect();
     if (box.width && box.right > width + 1 && !hides(node))
         found.push(node.tagName + ": " + node.textContent.trim().slice(0, 50));
 }
+if (document.querySelectorAll("h1").length > 1) found.push("several first-level headings");
+if (!document.querySelector("[role=main]")) found.push("there is no main part to look at");
 if (document.documentElement.scrollWidth > width + 1) found.push("the page scrolls sideways");
 return found;
 """
@@ -75,6 +78,18 @@ def problems(browser: Any, page: Path, theme: str, axe: str) -> Iterator[str]:
         yield from browser.execute_async_script(AXE)
 
 
+def filtered(browser: Any, page: Path) -> Iterator[str]:
+    """Yield what is wrong with the filter of the support table."""
+    rows = "[...document.querySelectorAll('[role=main] tbody tr')]"
+    count = f"return {rows}.filter(one => one.offsetParent).length"
+    browser.get(page.as_uri())
+    every = browser.execute_script(count)
+    browser.find_element("css selector", ".filter input").send_keys("linalg native")
+    few = browser.execute_script(count)
+    if not 20 < few < every / 2:
+        yield f"the filter shows {few} of {every} rows"
+
+
 def main() -> int:
     """Check a folder of pages."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -101,6 +116,8 @@ def main() -> int:
                     opened += 1
                     for one in problems(browser, page, theme, axe if width != 1920 else ""):
                         found.setdefault(one, []).append(f"{name} ({width}, {theme})")
+        for one in filtered(browser, root / "support.html"):
+            found.setdefault(one, []).append("support.html")
     finally:
         browser.quit()
     for one, where in found.items():
