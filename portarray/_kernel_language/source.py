@@ -139,7 +139,7 @@ def _read_lambda(function: FunctionType) -> Source:
             f"the one that is given; write it with def"
         )
     (own,) = found
-    node = ast.parse("def unnamed():\n    return 0").body[0]
+    node = _parsed("def unnamed():\n    return 0").body[0]
     assert isinstance(node, ast.FunctionDef)
     node.args, node.body = own.args, [ast.copy_location(ast.Return(own.body), own.body)]
     ast.copy_location(node, own)
