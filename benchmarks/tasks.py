@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -114,7 +113,9 @@ def main() -> None:
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     import portarray as pa
+    from portarray._cli.bench.report import surroundings
 
+    machine = surroundings(map(pa.device, given.device))
     rows: list[dict[str, Any]] = []
     targets = []
     if given.dask:
@@ -144,7 +145,6 @@ def main() -> None:
                 most = MOST.get(device.library, USUALLY)
                 promise = f"a task of {row} on {device} costs at most {most:.0f} µs"
                 targets.append(Target(promise, f"{each['region']:.1f} µs", each["region"] <= most))
-            machine = {"machine": platform.platform(), "python": platform.python_version()}
             reports.write({**machine, "tasks": given.tasks, "rows": rows}, given.json)
     show_targets(targets)
     if given.dask:

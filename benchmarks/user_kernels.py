@@ -6,7 +6,7 @@ time of each counts. What is printed are ratios to Numba's ``njit(parallel=True)
 kernels do (``fastmath=False``); below 1 is faster. Only ratios of one run compare.
 
     python benchmarks/user_kernels.py [--json user_kernels.json] [--repeats N] [--threads 2]
-    python benchmarks/user_kernels.py --read user_kernels.json [--table user_kernels_table.txt]
+    python benchmarks/user_kernels.py --read user_kernels.json
 
 ``--only NAME`` keeps the rows whose name contains NAME; ``--read`` shows what was measured before.
 """
@@ -17,7 +17,6 @@ import argparse
 import importlib
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -599,10 +598,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2, help="threads of every candidate")
     parser.add_argument("--only", default="", help="only rows whose name contains this")
     parser.add_argument("--read", type=Path, help="show the figures in this file instead")
-    parser.add_argument("--table", type=Path, help="also write them to this file as Markdown")
     options = parser.parse_args()
     if options.read is not None:
-        finish(json.loads(options.read.read_text("utf-8")), None, options.table)
+        finish(json.loads(options.read.read_text("utf-8")), None)
         return
     for name in ("repeats", "threads"):
         if getattr(options, name) < 1:
@@ -622,15 +620,14 @@ def main() -> None:
     first = first_calls(3) if options.only in "first" else {}
     front = front_end(options.repeats) if options.only in "front end" else {}
     own = built_in(options.repeats) if options.only in "built in" else {}
-    import portarray as pa
+    from importlib.metadata import version
 
+    import portarray as pa
+    from portarray._cli.bench.report import surroundings
+
+    devices = (pa.device("numpy"), pa.device("opencl"))
     report = {
-        "machine": {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "device": str(pa.device("opencl").name),
-            "threads": options.threads,
-        },
+        **surroundings(devices, threads=options.threads, numba=version("numba")),
         "rows": [asdict(one) for one in figures],
         "launch": tiny,
         "first_call": first,
@@ -638,15 +635,13 @@ def main() -> None:
         "built_in": own,
         "targets": [asdict(one) for one in targets(found, figures, tiny, first, front, own)],
     }
-    finish(report, options.json, options.table)
+    finish(report, options.json)
 
 
-def finish(report: Mapping[str, Any], file: Path | None, table: Path | None) -> None:
+def finish(report: Mapping[str, Any], file: Path | None) -> None:
     """Print the targets, and write what is asked for."""
     show_targets([Target(**one) for one in report["targets"]])
     reports.write(report, file)
-    if table is not None:
-        table.write_text(tables(report), "utf-8")
 
 
 if __name__ == "__main__":

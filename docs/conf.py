@@ -26,12 +26,13 @@ extensions = [
     "support_table",
     "upstream_tests",
     "kernel_table",
+    "measurements",
     "other_names",
     "numpy_functions",
     "other_libraries",
     "dask_expressions",
 ]
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_templates", "drawn"]
 templates_path = ["_templates"]
 root_doc = "index"
 

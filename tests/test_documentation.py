@@ -47,9 +47,39 @@ def test_examples_in_docstrings() -> None:
                 if not any(extra in str(error) for extra in ("click", "pyopencl", "rich")):
                     failed.append(f"{name}: {error}")
                 continue
+            for public in getattr(module, "__all__", ()):
+                getattr(module, public)  # those that are imported when they are asked for
             if doctest.testmod(module, optionflags=options).failed:
                 failed.append(name)
     assert failed == []  # the report is in what was printed
+
+
+def public_names() -> Iterator[tuple[str, Any]]:
+    """Yield every name of the pages in docs/api, with what it stands for."""
+    for page in sorted((ROOT / "docs" / "api").glob("*.md")):
+        module, listed = "", False
+        for line in page.read_text("utf-8").splitlines():
+            if found := re.search(r"currentmodule:: (\S+)", line):
+                module = found[1]
+            if line.strip() and not line.startswith("   "):
+                listed = "autosummary::" in line
+            elif listed and re.fullmatch(r"~?[\w.]+", line.strip()):
+                name = line.strip().lstrip("~")
+                value = importlib.import_module(module)
+                for part in name.split("."):
+                    value = getattr(value, part)
+                yield f"{module}.{name}", value
+
+
+def test_every_public_name_has_an_example() -> None:
+    for needed in ("dask", "pyopencl"):
+        pytest.importorskip(needed, reason=f"some pages of docs/api show what needs {needed}")
+    names = dict(public_names())
+    if not names:
+        pytest.skip("docs/api is not beside the tests")
+    assert len(names) > 300  # the pages are read
+    without = [name for name, value in names.items() if ">>> " not in (value.__doc__ or "")]
+    assert without == []
 
 
 def run(page: str, names: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +126,7 @@ def test_code_of_the_page_on_scikit_learn() -> None:
 def test_the_support_page_says_what_the_backends_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """``python docs/_ext/support_data.py`` writes the page's data anew."""
     pytest.importorskip("click", reason="portarray support needs it")
-    if not (ROOT / "docs" / "support.json").is_file():
+    if not (ROOT / "docs" / "data" / "support.json").is_file():
         pytest.skip("the documentation is not beside the tests")
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
     support_data = importlib.import_module("support_data")

@@ -3,7 +3,7 @@
 Each public function is called with the first of some plain arguments that it takes as NumPy arrays,
 and then with the same arguments as portarray arrays on several devices. An answer with a portarray
 array *stays*; one with NumPy arrays in its place *becomes NumPy*; an error is *refused*. To write
-``docs/where_it_does_not_work.json`` anew::
+``docs/data/where_it_does_not_work.json`` anew::
 
     python tools/try_libraries.py
 """
@@ -31,7 +31,7 @@ import numpy as np
 
 import portarray as pa
 
-TARGET = Path(__file__).parents[1] / "docs" / "where_it_does_not_work.json"
+TARGET = Path(__file__).parents[1] / "docs" / "data" / "where_it_does_not_work.json"
 DEVICES = ("numpy", "torch", "clarray")
 SECONDS = 20
 

@@ -1,6 +1,6 @@
 """The directive ``dask-expressions``: what Dask's operations do not do on portarray chunks.
 
-From ``docs/dask.json``, which ``tests/dask/dask_outcomes.py`` writes.
+From ``docs/data/dask.json``, which ``tests/dask/dask_outcomes.py`` writes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 from support_table import table_of
 
-FILE = Path(__file__).parents[1] / "dask.json"
+FILE = Path(__file__).parents[1] / "data" / "dask.json"
 
 
 class DaskExpressions(Directive):

@@ -1,6 +1,6 @@
 """The directive ``other-libraries``: functions of other libraries that do not keep the arrays.
 
-From ``docs/where_it_does_not_work.json``, which ``tools/try_libraries.py`` writes.
+From ``docs/data/where_it_does_not_work.json``, which ``tools/try_libraries.py`` writes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 from support_table import table_of
 
-FILE = Path(__file__).parents[1] / "where_it_does_not_work.json"
+FILE = Path(__file__).parents[1] / "data" / "where_it_does_not_work.json"
 
 
 class OtherLibraries(Directive):

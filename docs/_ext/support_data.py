@@ -1,4 +1,4 @@
-"""The data of the support table and the table of kernel versions: ``docs/support.json``.
+"""The data of the support table and the table of kernel versions: ``docs/data/support.json``.
 
 The pages are built from this file, so that no array library is needed for that. To write it anew,
 for the libraries of this environment (what it says of others stays as it is)::
@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).parents[1] / "support.json"
+FILE = Path(__file__).parents[1] / "data" / "support.json"
 
 Data = dict[str, Any]
 

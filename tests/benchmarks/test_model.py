@@ -19,7 +19,7 @@ for needed in ("gguf", "tokenizers", "jinja2", "torch"):
     pytest.importorskip(needed, reason=f"{needed}, which the benchmark needs, is not installed")
 
 ROOT = Path(__file__).parents[2]
-FIGURES = ROOT / "docs" / "model.json"
+FIGURES = ROOT / "docs" / "data" / "model.json"
 
 
 @pytest.fixture

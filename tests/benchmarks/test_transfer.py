@@ -16,7 +16,7 @@ import portarray as pa
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 KNOWN = {"numpy", "torch", "mlx", "jax", "dpnp", "clarray"}
-FIGURES = ROOT / "docs" / "transfer.json"
+FIGURES = ROOT / "docs" / "data" / "transfer.json"
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What becomes of each expression on chunks of a device.
 
-``python tests/dask/dask_outcomes.py numpy torch mlx jax dpnp clarray`` writes docs/dask.json.
+``python tests/dask/dask_outcomes.py numpy torch mlx jax dpnp clarray`` writes docs/data/dask.json.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import portarray as pa
 import portarray.dask as pd
 from portarray.testing import virtual_devices
 
-PAGE = Path(__file__).parents[2] / "docs" / "dask.json"
+PAGE = Path(__file__).parents[2] / "docs" / "data" / "dask.json"
 
 
 def values() -> list[np.ndarray[Any, Any]]:

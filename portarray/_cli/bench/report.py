@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import platform
 from collections.abc import Iterable
@@ -49,12 +50,13 @@ class Report:
 
 
 def surroundings(devices: Iterable[pa.Device], **more: object) -> dict[str, Any]:
-    """Return what figures depend on: the machine, devices, versions.
+    """Return what figures depend on: the day, the machine, devices, versions.
 
     ``more`` goes to what is said of the machine.
     """
     return {
         "machine": {
+            "date": dt.datetime.now(dt.UTC).date().isoformat(),
             "python": platform.python_version(),
             "machine": platform.machine(),
             "cores": os.cpu_count(),

@@ -1,0 +1,155 @@
+"""What was measured, as tables and pictures: ``docs/drawn``, made from ``docs/data``.
+
+
+Pages include ``drawn/NAME.md``, which begins with the day and the machine. ``nox -s docs-data``
+measures anew, where every library is.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
+
+DOCS = Path(__file__).parents[1]
+DATA = DOCS / "data"
+DRAWN = DOCS / "drawn"
+
+Report = Mapping[str, Any]
+
+
+def measured_on(report: Report) -> str:
+    """Return a line that says when and where figures were measured."""
+    machine, devices = report["machine"], report["devices"]
+    day = dt.date.fromisoformat(machine["date"])
+    names = dict.fromkeys(one["name"] for one in devices.values())
+    versions = dict.fromkeys(
+        f"{device.partition(':')[0]} {one['version']}" for device, one in devices.items()
+    )
+    for name in ("torch", "llama_cpp_python", "numba"):
+        if name in machine and name not in {device.partition(":")[0] for device in devices}:
+            versions[f"{name.replace('_', '-')} {machine[name]}"] = None
+    cores = f"{machine.get('threads', machine['cores'])} of {machine['cores']} cores"
+    return (
+        f"*Measured on {day:%d %B %Y} on {', '.join(names)} ({machine['machine']}, {cores}), "
+        f"Python {machine['python']}: {', '.join(versions)}.*"
+    )
+
+
+def rows(head: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
+    """Return a table in Markdown; all columns but the first are figures."""
+    names = list(head)
+    marks = ["---", *("---:" for _ in names[1:])]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (names, marks, *lines))
+
+
+def kernels(report: Report) -> str:
+    """Return the kernels by devices, as multiples of PyTorch's time."""
+    return str(import_module("kernel_report").markdown(report))
+
+
+def user_kernels(report: Report) -> str:
+    """Return user kernels as multiples of Numba's time, and what is promised."""
+    return str(import_module("user_kernels").tables(report))
+
+
+def llama_cpp(report: Report) -> str:
+    """Return what devices make of llama.cpp's tokens per second."""
+    head = ["", "prompt, tokens a second", "of llama.cpp's", "decoding", "of llama.cpp's"]
+    return rows(
+        [*head, "of the memory's limit"],
+        (
+            [
+                f"`{row['device']}`",
+                f"{row['prompt_rate']:.0f}",
+                f"{row['prompt_ratio']:.2f}",
+                f"{row['decode_rate']:.1f}",
+                f"{row['decode_ratio']:.2f}",
+                f"{row['share']:.2f}",
+            ]
+            for row in report["rows"]
+        ),
+    )
+
+
+def clarray(report: Report) -> str:
+    """Return clarray's operations and others', as multiples of NumPy's time."""
+    ratios = {(one["row"], one["candidate"]): one["ratio"] for one in report["rows"]}
+    aims = report["aims"]
+    names = [name for name in dict.fromkeys(name for _, name in ratios) if name != "NumPy"]
+    return rows(
+        ["operation", "aim", *names],
+        (
+            [row, f"{aims[row]:g}" if row in aims else ""]
+            + [f"{ratios[row, name]:.2f}" if (row, name) in ratios else "" for name in names]
+            for row in dict.fromkeys(row for row, _ in ratios)
+        ),
+    )
+
+
+def tasks(report: Report) -> str:
+    """Return microseconds a task, by what runs it."""
+    names = list(dict.fromkeys(name for row in report["rows"] for name in row["microseconds"]))
+    return rows(
+        ["calls", "device", *names],
+        (
+            [row["row"], f"`{row['device']}`"]
+            + [f"{row['microseconds'][name]:.3g}" for name in names]
+            for row in report["rows"]
+        ),
+    )
+
+
+def picture(module: str, name: str, alt: str) -> Callable[[Report], str]:
+    """Return what draws a report by the benchmark's own module, and shows it."""
+
+    def drawn(report: Report) -> str:
+        import_module(module).draw(report, DRAWN / f"{name}.svg")
+        return f"![{alt}](drawn/{name}.svg)\n"
+
+    return drawn
+
+
+PARTS: Mapping[str, Callable[[Report], str]] = {
+    "clarray": clarray,
+    "kernels": kernels,
+    "model": picture(
+        "model_picture",
+        "model",
+        "Tokens per second of each device, beside PyTorch's and the memory's limit",
+    ),
+    "model_llama_cpp": llama_cpp,
+    "tasks": tasks,
+    "transfer": picture(
+        "picture",
+        "transfer",
+        "Matrix of routes: from each device, in rows, to each other, in columns",
+    ),
+    "user_kernels": user_kernels,
+}
+
+
+def draw(app: Sphinx) -> None:
+    """Write every part whose figures are newer than what is drawn."""
+    DRAWN.mkdir(exist_ok=True)
+    sys.path.insert(0, str(DOCS.parent / "benchmarks"))
+    for name, part in PARTS.items():
+        source, target = DATA / f"{name}.json", DRAWN / f"{name}.md"
+        report = json.loads(source.read_text("utf-8"))
+        text = f"{measured_on(report)}\n\n{part(report)}"
+        # What has not changed is not read again by Sphinx.
+        if not target.is_file() or target.read_text("utf-8") != text:
+            target.write_text(text, "utf-8")
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Draw before pages are read."""
+    app.connect("builder-inited", draw)
+    return {"parallel_read_safe": True}
