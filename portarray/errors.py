@@ -67,7 +67,17 @@ __all__ = [
 
 
 class PortarrayError(Exception):
-    """Base class of every error that portarray defines."""
+    """Base class of every error that portarray defines.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> try:
+    ...     pa.device("numpy:cpu:7")
+    ... except pa.PortarrayError as error:
+    ...     print(type(error).__name__)
+    DeviceNotFunctionalError
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Subclasses build their message from several values; the default would pass the message to
@@ -95,6 +105,14 @@ class UnknownDeviceError(PortarrayError, ValueError):
         The rule that it breaks.
     nearest : sequence of str
         Valid texts that resemble it.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.device("nump")
+    Traceback (most recent call last):
+        ...
+    portarray.errors.UnknownDeviceError: 'nump' names no device: ... Did you mean 'numpy'?
     """
 
     def __init__(self, text: str, rule: str, nearest: tuple[str, ...] = ()) -> None:
@@ -116,6 +134,15 @@ class DeviceNotFunctionalError(PortarrayError, RuntimeError):
         Candidate to the reason why it was refused.
     fix : str
         What to do about it.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> try:
+    ...     pa.device("numpy:cpu:7")
+    ... except pa.DeviceNotFunctionalError as error:
+    ...     print(error.reasons)
+    {'numpy:cpu:7': 'numpy sees 1 device, with index 0, on cpu here'}
     """
 
     def __init__(self, asked: str, reasons: Mapping[str, str], fix: str = "") -> None:
@@ -146,6 +173,16 @@ class DeviceMismatchError(PortarrayError, ValueError):
         The function that was called.
     first, second : str
         Text of the two devices.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> from portarray.testing import virtual_devices
+    >>> with virtual_devices("cuda") as (gpu,):
+    ...     pa.ones(2, device="numpy") + pa.ones(2, device=gpu)
+    Traceback (most recent call last):
+        ...
+    portarray.errors.DeviceMismatchError: add got arrays on numpy:cpu:0 and virtual:cuda:0; ...
     """
 
     def __init__(self, function: str, first: str, second: str) -> None:
@@ -174,6 +211,19 @@ class DTypeNotSupportedError(PortarrayError, TypeError):
         Whether data was being moved, so that ``narrow=True`` is a fix.
     setting : str
         The library's setting that enables the dtype, or an empty string.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> from portarray.testing import virtual_devices
+    >>> x = pa.asarray([1.0, 2.0], dtype="float64", device="numpy")
+    >>> with virtual_devices("metal") as (metal,):
+    ...     try:
+    ...         y = x.to_device(metal)
+    ...     except TypeError as error:  # which it is
+    ...         y = x.astype(error.nearest).to_device(metal)
+    ...     print(y.dtype)
+    float32
     """
 
     def __init__(
@@ -199,7 +249,21 @@ class DTypeNotSupportedError(PortarrayError, TypeError):
 
 
 class PreferenceError(PortarrayError, ValueError):
-    """A device preference that cannot be read, met or saved."""
+    """A device preference that cannot be read, met or saved.
+
+    Examples
+    --------
+    >>> import contextlib
+    >>> import pathlib
+    >>> import tempfile
+    >>> import portarray as pa
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     characters = pathlib.Path("portarray.toml").write_text("device = cuda")  # no quotes
+    ...     pa.set_preference("numpy", scope="project")
+    Traceback (most recent call last):
+        ...
+    portarray.errors.PreferenceError: ...portarray.toml is no TOML: ...
+    """
 
 
 class HostAccessError(PortarrayError, TypeError):
@@ -215,6 +279,20 @@ class HostAccessError(PortarrayError, TypeError):
         File, line and source of the caller; empty if there is none.
     rule : str, default: "config.host_access is 'error'"
         What refuses it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import portarray as pa
+    >>> x = pa.ones(2, device="numpy")
+    >>> with pa.config(host_access="error"):
+    ...     np.asarray(x)
+    Traceback (most recent call last):
+        ...
+    portarray.errors.HostAccessError: numpy.asarray reads an array of numpy:cpu:0 on the host, ...
+    >>> with pa.config(host_access="error"):
+    ...     x.to_device("numpy").native  # the explicit way
+    array([1., 1.])
     """
 
     def __init__(
@@ -236,7 +314,18 @@ class HostAccessError(PortarrayError, TypeError):
 
 
 class HostFallbackError(PortarrayError, RuntimeError):
-    """A host-served function was called while ``pa.config`` forbids host fallbacks."""
+    """A host-served function was called while ``pa.config`` forbids host fallbacks.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> from portarray.testing import virtual_devices
+    >>> with virtual_devices("opencl") as (device,), pa.config(host_fallback="error"):
+    ...     pa.sort(pa.ones(2, device=device))
+    Traceback (most recent call last):
+        ...
+    portarray.errors.HostFallbackError: sort runs on the host for virtual:opencl:0, ...
+    """
 
     def __init__(self, function: str, device: str) -> None:
         self.function = function
@@ -260,6 +349,16 @@ class KernelBuildError(PortarrayError, RuntimeError):
         What the compiler said; empty if the library does not pass it on.
     text : str
         The program.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> error = pa.KernelBuildError("saxpy", "a GPU", "line 3: unknown type name 'half'")
+    >>> print(error)
+    the compiler of a GPU refused kernel 'saxpy':
+    line 3: unknown type name 'half'
+    >>> error.log  # the compiler's own words, for a report
+    "line 3: unknown type name 'half'"
     """
 
     def __init__(self, kernel: str, device: str, log: str, text: str = "") -> None:
@@ -295,6 +394,20 @@ class KernelDebugError(PortarrayError, RuntimeError):
         Which work-item: its index in the ndrange.
     values : mapping
         The numbers in its variables.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.kernel_language as kl
+    >>> @pa.kernel
+    ... def shift(y, x):
+    ...     i = kl.index()
+    ...     y[i] = x[i + 1]
+    >>> try:
+    ...     shift.interpret(pa.zeros(3), pa.ones(3))
+    ... except pa.KernelDebugError as error:
+    ...     print(error.text.strip(), error.work_item, error.values)
+    y[i] = x[i + 1] (2,) {'i': 2}
     """
 
     def __init__(
@@ -329,11 +442,43 @@ class KernelDebugError(PortarrayError, RuntimeError):
 
 
 class KernelIndexError(KernelDebugError, IndexError):
-    """An index in an interpreted kernel that is outside its array."""
+    """An index in an interpreted kernel that is outside its array.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.kernel_language as kl
+    >>> @pa.kernel
+    ... def shift(y, x):
+    ...     i = kl.index()
+    ...     y[i] = x[i + 1]
+    >>> shift.interpret(pa.zeros(3), pa.ones(3))
+    Traceback (most recent call last):
+        ...
+    portarray.errors.KernelIndexError: index 3 is outside axis 0 of length 3 (of x)...
+    """
 
 
 class KernelZeroDivisionError(KernelDebugError, ZeroDivisionError):
-    """Division of integers by zero in an interpreted kernel, in debug mode; devices make it 0."""
+    """Division of integers by zero in an interpreted kernel, in debug mode; devices make it 0.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.kernel_language as kl
+    >>> @pa.kernel
+    ... def divide(y, x):
+    ...     i = kl.index()
+    ...     y[i] = 7 // x[i]
+    >>> x = pa.asarray([2, 0], dtype="int32")
+    >>> divide.interpret(pa.zeros_like(x), x).tolist()
+    [3, 0]
+    >>> with pa.config(kernel_debug=True):
+    ...     divide.interpret(pa.zeros_like(x), x)
+    Traceback (most recent call last):
+        ...
+    portarray.errors.KernelZeroDivisionError: 7 // 0...
+    """
 
 
 class KernelProblem(NamedTuple):
@@ -382,6 +527,18 @@ class KernelSyntaxError(PortarrayError, SyntaxError):
     ----------
     problems : sequence of KernelProblem
         What is wrong: at least one, each with message, filename, line, column, end and text.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.kernel_language as kl
+    >>> @pa.kernel
+    ... def add(y, x):
+    ...     y[kl.index()] = y + x[kl.index()]
+    >>> add.interpret(pa.zeros(3), pa.ones(3))
+    Traceback (most recent call last):
+        ...
+    portarray.errors.KernelSyntaxError: y is an array; a number is needed here
     """
 
     def __init__(self, problems: Sequence[KernelProblem]) -> None:
@@ -413,6 +570,15 @@ class KernelVerificationError(PortarrayError, AssertionError):
         The largest difference of each array that is written, in units of the last place.
     tolerance : float
         The largest difference that was allowed.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> error = pa.KernelVerificationError("saxpy", "torch:cuda:0", {"y": 2.0}, 1.0)
+    >>> print(error)
+    saxpy on torch:cuda:0 differs from the interpreter: y by 2 ULP; the tolerance is 1
+    >>> max(error.differences.values())  # a tolerance= of the kernel's verify that accepts it
+    2.0
     """
 
     def __init__(
@@ -446,6 +612,16 @@ class LinAlgError(PortarrayError, np.linalg.LinAlgError):
         What is wrong with the matrices, and what to do.
     device : str
         Text of the device; empty for functions of native arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import portarray as pa
+    >>> try:
+    ...     pa.linalg.inv(pa.zeros((2, 2), device="numpy"))
+    ... except np.linalg.LinAlgError as error:
+    ...     print(error.reason)
+    a matrix of shape (2, 2) is singular; pa.linalg.pinv has a least-squares inverse
     """
 
     def __init__(self, function: str, reason: str, device: str = "") -> None:
@@ -464,6 +640,15 @@ class NoGradientError(PortarrayError, TypeError):
         The function.
     reason : str
         Why, and what to do; empty where it never has one.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([2.0, 2.0, 3.0])
+    >>> pa.grad(lambda x: pa.sum(pa.unique_values(x)))(x)
+    Traceback (most recent call last):
+        ...
+    portarray.errors.NoGradientError: unique_values has no gradient: use pa.stop_gradient ...
     """
 
     def __init__(self, function: str, reason: str = "") -> None:
@@ -480,6 +665,17 @@ class TracedArrayError(PortarrayError, TypeError):
     ----------
     reason : str
         What is wrong, and what to do.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([-1.0, 2.0])
+    >>> pa.compile(lambda x: x if x[0] > 0 else -x)(x)
+    Traceback (most recent call last):
+        ...
+    portarray.errors.TracedArrayError: pa.compile traces this array, ... use pa.where, ...
+    >>> pa.compile(lambda x: pa.where(x[0] > 0, x, -x))(x).tolist()
+    [1.0, -2.0]
     """
 
     def __init__(self, reason: str) -> None:
@@ -496,6 +692,21 @@ class TaskCancelledError(PortarrayError, RuntimeError):
         The task.
     reason : str
         What failed, as a clause.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> from portarray.tasks import In, InOut, Region
+    >>> def read(x):
+    ...     raise OSError("no such file")
+    >>> x = pa.zeros(3)
+    >>> try:
+    ...     with Region() as region:
+    ...         first = region.spawn(read, InOut(x))
+    ...         total = region.spawn(pa.sum, In(x))
+    ... except* OSError:
+    ...     print(total.exception().reason)
+    task 0, read, failed with OSError: no such file
     """
 
     def __init__(self, task: str, reason: str) -> None:
@@ -520,6 +731,15 @@ class VerificationError(PortarrayError, AssertionError):
         What is wrong.
     inputs : tuple
         The smallest arguments that show it, where they were drawn.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> try:
+    ...     pa.verify(pa.log, pa.asarray([1.0, 0.0], device="numpy"), property="finite")
+    ... except pa.VerificationError as error:
+    ...     print(error.reason, error.inputs[0].tolist())
+    the result is not finite: -inf [0.0, 0.0]
     """
 
     def __init__(self, function: str, device: str, reason: str, inputs: tuple[Any, ...] = ()):
@@ -547,6 +767,17 @@ class OutOfMemoryError(PortarrayError, MemoryError):
         Bytes requested, free and in total. ``asked`` is the size of the failed allocation if the
         library reports it, else of the array to be made or moved; None for a driver's or Python's
         own allocations. ``free`` and ``total`` are None if unknown.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> from portarray.testing import virtual_devices
+    >>> with virtual_devices("cuda", memory=1000) as (gpu,):
+    ...     try:
+    ...         x = pa.ones(1000, device=gpu)
+    ...     except MemoryError as error:  # which it is, of every library
+    ...         print(error.asked, error.free)
+    8000 1000
     """
 
     def __init__(
@@ -574,12 +805,55 @@ class OutOfMemoryError(PortarrayError, MemoryError):
 
 
 class PortarrayWarning(UserWarning):
-    """Base class of every warning that portarray issues."""
+    """Base class of every warning that portarray issues.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import portarray as pa
+    >>> from portarray.testing import virtual_devices
+    >>> with virtual_devices("opencl") as (device,), warnings.catch_warnings():
+    ...     warnings.simplefilter("error", pa.PortarrayWarning)  # as pytest's filterwarnings does
+    ...     pa.sort(pa.ones(2, device=device))
+    Traceback (most recent call last):
+        ...
+    portarray.errors.HostFallbackWarning: sort is not available on virtual:opencl:0 ...
+    """
 
 
 class HostFallbackWarning(PortarrayWarning):
-    """A function was computed on the host for a device whose memory is not host memory."""
+    """A function was computed on the host for a device whose memory is not host memory.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import portarray as pa
+    >>> from portarray.testing import virtual_devices
+    >>> with virtual_devices("opencl") as (device,):
+    ...     x = pa.asarray([2.0, 1.0], device=device)
+    ...     with warnings.catch_warnings(record=True) as told:
+    ...         warnings.simplefilter("always")
+    ...         y = pa.sort(x)  # once for each function and device
+    ...     with pa.config(host_fallback="allow"):
+    ...         y = pa.sort(x)  # says nothing
+    >>> print(told[0].message)
+    sort is not available on virtual:opencl:0 and runs on the host; ...
+    """
 
 
 class DeviceSelectionWarning(PortarrayWarning):
-    """A preference could not be met, or a device was passed over; the message has the reason."""
+    """A preference could not be met, or a device was passed over; the message has the reason.
+
+    Examples
+    --------
+    >>> import contextlib
+    >>> import tempfile
+    >>> import warnings
+    >>> import portarray as pa
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     with warnings.catch_warnings(record=True) as told:
+    ...         warnings.simplefilter("always")
+    ...         pa.set_preference("numpy:cpu:7", scope="project")
+    >>> print(str(told[-1].message).partition("now ")[2])
+    prefers 'numpy:cpu:7', which does not function here: numpy:cpu:7: numpy sees 1 device...
+    """

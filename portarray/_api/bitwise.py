@@ -27,6 +27,14 @@ def bitwise_and(x1: Array | int, x2: Array | int, /) -> Array:
     ------
     TypeError
         For floating-point operands.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.bitwise_and(pa.asarray([0b1100, 0b1011]), 0b1010).tolist()
+    [8, 10]
+    >>> pa.bitwise_and(pa.asarray([1, 2, 3, 4]), 1).tolist()
+    [1, 0, 1, 0]
     """
     return call.binary("bitwise_and", x1, x2)
 
@@ -48,6 +56,16 @@ def bitwise_invert(x: Array, /) -> Array:
     ------
     TypeError
         For floating-point elements.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.bitwise_invert(pa.asarray([0, 5, -1])).tolist()
+    [-1, -6, 0]
+    >>> pa.bitwise_invert(pa.asarray([0, 5], dtype=pa.uint8)).tolist()
+    [255, 250]
+    >>> pa.bitwise_invert(pa.asarray([True, False])).tolist()
+    [False, True]
     """
     return call.unary("bitwise_invert", x)
 
@@ -103,6 +121,14 @@ def bitwise_or(x1: Array | int, x2: Array | int, /) -> Array:
     ------
     TypeError
         For floating-point operands.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> bin(int(pa.bitwise_or(pa.asarray(0b1100), 0b1010)))
+    '0b1110'
+    >>> pa.bitwise_or(pa.asarray([True, False]), False).tolist()
+    [True, False]
     """
     return call.binary("bitwise_or", x1, x2)
 
@@ -158,5 +184,14 @@ def bitwise_xor(x1: Array | int, x2: Array | int, /) -> Array:
     ------
     TypeError
         For floating-point operands.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> bin(int(pa.bitwise_xor(pa.asarray(0b1100), 0b1010)))
+    '0b110'
+    >>> x = pa.asarray([3, 14, 15])
+    >>> pa.bitwise_xor(pa.bitwise_xor(x, 42), 42).tolist()
+    [3, 14, 15]
     """
     return call.binary("bitwise_xor", x1, x2)

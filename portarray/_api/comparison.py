@@ -71,6 +71,14 @@ def equal(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     Notes
     -----
     NaN equals nothing, itself included; the two zeros are equal.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.equal(pa.asarray([1.0, 0.0, pa.nan]), pa.asarray([1.0, -0.0, pa.nan])).tolist()
+    [True, True, False]
+    >>> pa.equal(pa.asarray([1, 2]), 2.0).tolist()
+    [False, True]
     """
     return call.binary("equal", x1, x2)
 
@@ -93,6 +101,15 @@ def greater(x1: Array | Real, x2: Array | Real, /) -> Array:
     ------
     TypeError
         For complex numbers, which have no order.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([-1.0, 2.0, pa.nan])
+    >>> pa.greater(x, 0).tolist()
+    [False, True, False]
+    >>> x[pa.greater(x, 0)].tolist()
+    [2.0]
     """
     return call.binary("greater", x1, x2)
 
@@ -115,6 +132,14 @@ def greater_equal(x1: Array | Real, x2: Array | Real, /) -> Array:
     ------
     TypeError
         For complex numbers, which have no order.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.greater_equal(pa.asarray([1, 2, 3]), pa.asarray([[2], [3]])).tolist()
+    [[False, True, True], [False, False, True]]
+    >>> pa.greater_equal(pa.asarray([pa.nan]), pa.asarray([pa.nan])).tolist()
+    [False]
     """
     return call.binary("greater_equal", x1, x2)
 
@@ -131,6 +156,15 @@ def isfinite(x: Array, /) -> Array:
     -------
     Array
         Booleans, of x's shape; True throughout for integers and booleans.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1.0, pa.inf, pa.nan])
+    >>> pa.isfinite(x).tolist()
+    [True, False, False]
+    >>> x[pa.isfinite(x)].tolist()
+    [1.0]
     """
     return call.unary("isfinite", x)
 
@@ -147,6 +181,14 @@ def isinf(x: Array, /) -> Array:
     -------
     Array
         Booleans, of x's shape; False throughout for integers and booleans.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.isinf(pa.asarray([pa.inf, -pa.inf, pa.nan, 1.0])).tolist()
+    [True, True, False, False]
+    >>> pa.isinf(pa.asarray([complex(1, pa.inf)])).tolist()
+    [True]
     """
     return call.unary("isinf", x)
 
@@ -163,6 +205,15 @@ def isnan(x: Array, /) -> Array:
     -------
     Array
         Booleans, of x's shape; False throughout for integers and booleans.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1.0, pa.nan, pa.inf])
+    >>> pa.isnan(x).tolist()
+    [False, True, False]
+    >>> pa.where(pa.isnan(x), 0.0, x).tolist()
+    [1.0, 0.0, inf]
     """
     return call.unary("isnan", x)
 
@@ -185,6 +236,14 @@ def less(x1: Array | Real, x2: Array | Real, /) -> Array:
     ------
     TypeError
         For complex numbers, which have no order.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.less(pa.asarray([1.0, 2.0, pa.nan]), 2).tolist()
+    [True, False, False]
+    >>> pa.less(pa.arange(3), pa.arange(3)[:, None]).tolist()
+    [[False, False, False], [True, False, False], [True, True, False]]
     """
     return call.binary("less", x1, x2)
 
@@ -207,6 +266,15 @@ def less_equal(x1: Array | Real, x2: Array | Real, /) -> Array:
     ------
     TypeError
         For complex numbers, which have no order.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1.0, 2.0, 3.0, pa.nan])
+    >>> pa.less_equal(x, 2).tolist()
+    [True, True, False, False]
+    >>> int(pa.count_nonzero(pa.less_equal(x, 2)))
+    2
     """
     return call.binary("less_equal", x1, x2)
 
@@ -231,6 +299,12 @@ def maximum(x1: Array | Real, x2: Array | Real, /) -> Array:
     Notes
     -----
     Which of the two zeros counts as greater is undefined: devices may differ.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.maximum(pa.asarray([-1.0, 2.0, pa.nan]), 0.0).tolist()
+    [0.0, 2.0, nan]
     """
     return call.binary("maximum", x1, x2)
 
@@ -255,6 +329,14 @@ def minimum(x1: Array | Real, x2: Array | Real, /) -> Array:
     Notes
     -----
     Which of the two zeros counts as lesser is undefined: devices may differ.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.minimum(pa.asarray([[1, 5], [7, 2]]), pa.asarray([3, 4])).tolist()
+    [[1, 4], [3, 2]]
+    >>> pa.minimum(pa.asarray([1.0, pa.nan]), 0.0).tolist()
+    [0.0, nan]
     """
     return call.binary("minimum", x1, x2)
 
@@ -276,5 +358,14 @@ def not_equal(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     Notes
     -----
     NaN differs from everything, itself included; the two zeros do not differ.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1.0, -0.0, pa.nan])
+    >>> pa.not_equal(x, 0.0).tolist()
+    [True, False, True]
+    >>> pa.not_equal(x, x).tolist()
+    [False, False, True]
     """
     return call.binary("not_equal", x1, x2)

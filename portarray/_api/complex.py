@@ -27,6 +27,15 @@ def conj(x: Array, /) -> Array:
     ------
     TypeError
         For booleans.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1 + 2j, 3 - 4j])
+    >>> pa.conj(x).tolist()
+    [(1-2j), (3+4j)]
+    >>> pa.real(x * pa.conj(x)).tolist()
+    [5.0, 25.0]
     """
     return call.unary("conj", x)
 
@@ -67,5 +76,14 @@ def real(x: Array, /) -> Array:
     Array
         x's shape and the real dtype of x's precision: float32 for complex64, and x's own dtype for
         real numbers. Whether it shares memory with x depends on the device.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1 + 2j, 3 - 4j], dtype=pa.complex64)
+    >>> pa.real(x).tolist(), pa.real(x).dtype
+    ([1.0, 3.0], dtype('float32'))
+    >>> pa.real(pa.asarray([1, 2])).dtype
+    dtype('int64')
     """
     return call.unary("real", x)

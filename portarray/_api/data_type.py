@@ -96,6 +96,17 @@ def astype(
     -----
     Numbers become False if they are zero and True otherwise, and booleans become 0 and 1. What NaN,
     infinities and numbers out of range become as integers differs between devices.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([-1.7, 0.0, 2.5])
+    >>> pa.astype(x, pa.int64).tolist()
+    [-1, 0, 2]
+    >>> pa.astype(x, pa.bool).tolist()
+    [True, False, True]
+    >>> pa.astype(x, pa.float64, copy=False) is x
+    True
     """
     return conversion.astype(x, dtype, copy=copy, device=device)
 

@@ -28,6 +28,14 @@ def exp(x: Array, /) -> Array:
     See Also
     --------
     expm1 : More precise near zero.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.exp(pa.asarray([0.0, pa.inf, -pa.inf])).tolist()
+    [1.0, inf, 0.0]
+    >>> round(float(pa.exp(pa.asarray(1))), 6)
+    2.718282
     """
     return call.unary("exp", x)
 
@@ -45,6 +53,13 @@ def expm1(x: Array, /) -> Array:
     -------
     Array
         x's shape and floating-point dtype; -1 for negative infinity. Zeros keep their sign.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray(1e-20, dtype=pa.float64)
+    >>> float(pa.exp(x) - 1), float(pa.expm1(x))
+    (0.0, 1e-20)
     """
     return call.unary("expm1", x)
 
@@ -92,6 +107,15 @@ def log1p(x: Array, /) -> Array:
     Array
         x's shape and floating-point dtype; negative infinity at -1 and NaN below. Zeros keep their
         sign.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray(1e-20, dtype=pa.float64)
+    >>> float(pa.log(1 + x)), float(pa.log1p(x))
+    (0.0, 1e-20)
+    >>> pa.log1p(pa.asarray([-0.0, pa.inf])).tolist()
+    [-0.0, inf]
     """
     return call.unary("log1p", x)
 
@@ -109,6 +133,14 @@ def log2(x: Array, /) -> Array:
     -------
     Array
         x's shape and floating-point dtype; special values and branch cut as :func:`log` has them.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.log2(pa.asarray([1, 8, 1024])).tolist()
+    [0.0, 3.0, 10.0]
+    >>> pa.log2(pa.asarray([0.25, pa.inf])).tolist()
+    [-2.0, inf]
     """
     return call.unary("log2", x)
 
@@ -126,6 +158,14 @@ def log10(x: Array, /) -> Array:
     -------
     Array
         x's shape and floating-point dtype; special values and branch cut as :func:`log` has them.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> [round(v, 6) for v in pa.log10(pa.asarray([1, 20, 1000])).tolist()]
+    [0.0, 1.30103, 3.0]
+    >>> [round(v, 6) for v in pa.log10(pa.asarray([0.01, pa.inf])).tolist()]
+    [-2.0, inf]
     """
     return call.unary("log10", x)
 
@@ -144,6 +184,15 @@ def logaddexp(x1: Array | Real, x2: Array | Real, /) -> Array:
     Array
         The broadcast shape and the real floating-point dtype to which both promote. NaN beside
         NaN; infinity beside infinity; two negative infinities give negative infinity.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> log_p = pa.asarray([-1000.0, -pa.inf])
+    >>> pa.exp(log_p).tolist()
+    [0.0, 0.0]
+    >>> [round(v, 6) for v in pa.logaddexp(log_p, log_p).tolist()]
+    [-999.306853, -inf]
     """
     return call.binary("logaddexp", x1, x2)
 
@@ -200,6 +249,17 @@ def sqrt(x: Array, /) -> Array:
     -----
     -0.0 gives -0.0. A complex x has its branch cut on the negative real axis: the real part of the
     root is not negative.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.sqrt(pa.asarray([4.0, -0.0, pa.inf])).tolist()
+    [2.0, -0.0, inf]
+
+    A negative number has a root among the complex numbers:
+
+    >>> complex(pa.sqrt(pa.asarray(-4 + 0j)))
+    2j
     """
     return call.unary("sqrt", x)
 
@@ -216,5 +276,13 @@ def square(x: Array, /) -> Array:
     -------
     Array
         x's shape and dtype; integers wrap around on overflow.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.square(pa.asarray([3, -4])).tolist()
+    [9, 16]
+    >>> pa.square(pa.asarray([15, 16], dtype=pa.uint8)).tolist()
+    [225, 0]
     """
     return call.unary("square", x)

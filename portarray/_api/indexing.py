@@ -91,6 +91,15 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     See Also
     --------
     argsort : Its result, used as `indices`, gives the sorted array.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[3, 1, 2], [4, 6, 5]])
+    >>> pa.take_along_axis(x, pa.argsort(x, axis=1), axis=1).tolist()
+    [[1, 2, 3], [4, 5, 6]]
+    >>> pa.take_along_axis(x, pa.argmax(x, axis=1, keepdims=True), axis=1).tolist()
+    [[3], [6]]
     """
     axis = arguments.axis(axis, x)
     if not arguments.is_array(indices):

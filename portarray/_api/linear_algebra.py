@@ -67,6 +67,14 @@ def matrix_transpose(x: Array, /) -> Array:
     ------
     ValueError
         If `x` has fewer than two axes.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.matrix_transpose(pa.asarray([[1, 2, 3], [4, 5, 6]])).tolist()
+    [[1, 4], [2, 5], [3, 6]]
+    >>> pa.matrix_transpose(pa.ones((5, 2, 3))).shape
+    (5, 3, 2)
     """
     arguments.matrices(x, "matrix_transpose")
     return call.options("matrix_transpose", x)
@@ -100,6 +108,15 @@ def tensordot(
     Notes
     -----
     Complex numbers are not conjugated.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x1, x2 = pa.ones((2, 3, 4)), pa.ones((4, 3, 5))
+    >>> pa.tensordot(x1, x2, axes=1).shape
+    (2, 3, 3, 5)
+    >>> pa.tensordot(x1, x2, axes=((1, 2), (1, 0))).tolist()
+    [[12.0, 12.0, 12.0, 12.0, 12.0], [12.0, 12.0, 12.0, 12.0, 12.0]]
     """
     if isinstance(axes, int):
         count = arguments.size(axes, "axes")
@@ -142,6 +159,14 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
         If an operand has no such axis.
     ValueError
         If the vectors differ in size. They are not broadcast.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.vecdot(pa.asarray([[1, 2], [3, 4]]), pa.asarray([10, 1])).tolist()
+    [12, 34]
+    >>> complex(pa.vecdot(pa.asarray([1j, 2]), pa.asarray([1, 1])))
+    (2-1j)
     """
     axis = arguments.axis(axis, x1)
     if axis < 0:

@@ -23,6 +23,15 @@ def logical_and(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     -------
     Array
         Booleans, of the broadcast shape.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([-1.0, 0.5, 2.0])
+    >>> pa.logical_and(x > 0, x < 1).tolist()
+    [False, True, False]
+    >>> pa.logical_and(pa.asarray([0.0, 2.0, pa.nan]), True).tolist()
+    [False, True, True]
     """
     return call.binary("logical_and", x1, x2)
 
@@ -39,6 +48,12 @@ def logical_not(x: Array, /) -> Array:
     -------
     Array
         Booleans, of x's shape.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.logical_not(pa.asarray([0.0, -0.0, 2.0, pa.nan])).tolist()
+    [True, True, False, False]
     """
     return call.unary("logical_not", x)
 
@@ -55,6 +70,15 @@ def logical_or(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     -------
     Array
         Booleans, of the broadcast shape.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([-1.0, 0.5, 2.0])
+    >>> pa.logical_or(x < 0, x > 1).tolist()
+    [True, False, True]
+    >>> pa.logical_or(pa.asarray([0, 3]), False).tolist()
+    [False, True]
     """
     return call.binary("logical_or", x1, x2)
 

@@ -57,6 +57,16 @@ def array_namespace(*arrays: object) -> Any:
     TypeError
         If there is no array, or arrays of several libraries or devices, or of portarray and
         others, are mixed.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.array_namespace(pa.ones(2), 3.0, None) is pa
+    True
+    >>> import numpy as np
+    >>> xp = pa.array_namespace(np.ones(2))
+    >>> xp.flip(np.asarray([1, 2]))
+    array([2, 1])
     """
     ours = False
     homes = {}

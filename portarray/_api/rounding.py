@@ -23,6 +23,14 @@ def ceil(x: Array, /) -> Array:
     Array
         x's shape and dtype. Zeros keep their sign, as do results that become zero; infinities and
         NaN stay.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.ceil(pa.asarray([-1.5, -0.5, 1.2])).tolist()
+    [-1.0, -0.0, 2.0]
+    >>> pa.ceil(pa.asarray([1, 2])).dtype
+    dtype('int64')
     """
     return call.unary("ceil", x)
 
@@ -39,6 +47,14 @@ def floor(x: Array, /) -> Array:
     -------
     Array
         x's shape and dtype. Zeros keep their sign; infinities and NaN stay.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.floor(pa.asarray([-1.5, -0.0, 1.7, pa.inf])).tolist()
+    [-2.0, -0.0, 1.0, inf]
+    >>> pa.floor(pa.asarray([1, 2])).dtype
+    dtype('int64')
     """
     return call.unary("floor", x)
 
@@ -78,5 +94,13 @@ def trunc(x: Array, /) -> Array:
     Array
         x's shape and dtype. Zeros keep their sign, as do results that become zero; infinities and
         NaN stay.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.trunc(pa.asarray([-1.7, -0.5, 1.7])).tolist()
+    [-1.0, -0.0, 1.0]
+    >>> pa.trunc(pa.asarray([1, 2])).dtype
+    dtype('int64')
     """
     return call.unary("trunc", x)

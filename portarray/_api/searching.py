@@ -46,6 +46,15 @@ def argmax(
     Notes
     -----
     The first NaN counts as the largest element.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1, 9, 9], [7, 3, 5]])
+    >>> pa.argmax(x, axis=1).tolist(), int(pa.argmax(x))
+    ([1, 0], 1)
+    >>> int(pa.argmax(pa.asarray([1.0, pa.nan, 3.0])))
+    1
     """
     if unknown:
         raise _absent.unexpected(argmax, unknown)
@@ -88,6 +97,15 @@ def argmin(
     Notes
     -----
     The first NaN counts as the smallest element.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[4, 2, 2], [7, 1, 5]])
+    >>> pa.argmin(x, axis=1).tolist(), int(pa.argmin(x))
+    ([1, 1], 4)
+    >>> int(pa.argmin(pa.asarray([1.0, pa.nan, -3.0])))
+    1
     """
     if unknown:
         raise _absent.unexpected(argmin, unknown)
@@ -123,6 +141,15 @@ def count_nonzero(
     ------
     AxisError
         If `x` has no such axis.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[0.0, 1.0], [pa.nan, -2.0]])
+    >>> int(pa.count_nonzero(x)), pa.count_nonzero(x, axis=0).tolist()
+    (3, [1, 2])
+    >>> int(pa.count_nonzero(x > 0))
+    1
     """
     if unknown:
         raise _absent.unexpected(count_nonzero, unknown)

@@ -34,6 +34,14 @@ def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> 
     Notes
     -----
     Elements are compared as ``equal`` compares them: NaN is in no array, and 0.0 is -0.0.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.isin(pa.asarray([[1, 2], [3, 4]]), pa.asarray([2, 4, 6])).tolist()
+    [[False, True], [False, True]]
+    >>> pa.isin(pa.asarray([0.0, pa.nan]), pa.asarray([-0.0, pa.nan])).tolist()
+    [True, False]
     """
     if invert is not False:
         invert = arguments.flag(invert, "invert")
@@ -65,6 +73,16 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
     not part of the contract. The size of the results depends on the data, so a device must be
     waited for.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([3, 1, 3])
+    >>> values, indices, inverse_indices, counts = pa.unique_all(x)
+    >>> sorted(zip(values.tolist(), indices.tolist(), counts.tolist()))
+    [(1, 1, 1), (3, 0, 2)]
+    >>> values[inverse_indices].tolist()
+    [3, 1, 3]
     """
     return UniqueAllResult(*call.several("unique_all", x))
 
@@ -87,6 +105,15 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
     -----
     Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
     not part of the contract.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> values, counts = pa.unique_counts(pa.asarray([[3, 1], [3, 3]]))
+    >>> sorted(zip(values.tolist(), counts.tolist()))
+    [(1, 1), (3, 3)]
+    >>> pa.unique_counts(pa.asarray([pa.nan, pa.nan])).counts.tolist()
+    [1, 1]
     """
     return UniqueCountsResult(*call.several("unique_counts", x))
 
@@ -110,6 +137,15 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
     -----
     Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
     not part of the contract.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> values, inverse_indices = pa.unique_inverse(pa.asarray([[20, 10], [20, 30]]))
+    >>> inverse_indices.shape
+    (2, 2)
+    >>> values[inverse_indices].tolist()
+    [[20, 10], [20, 30]]
     """
     return UniqueInverseResult(*call.several("unique_inverse", x))
 

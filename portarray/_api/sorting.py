@@ -49,6 +49,17 @@ def argsort(
     Notes
     -----
     The standard leaves the place of NaN open; it comes last in ascending order on every device.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.argsort(pa.asarray([2.0, pa.nan, 1.0])).tolist()
+    [2, 0, 1]
+    >>> x = pa.asarray([3, 1, 3])
+    >>> pa.argsort(x, descending=True).tolist()
+    [0, 2, 1]
+    >>> pa.take(x, pa.argsort(x)).tolist()
+    [1, 3, 3]
     """
     if unknown:
         raise _absent.unexpected(argsort, unknown)

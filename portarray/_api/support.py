@@ -83,6 +83,14 @@ def support(device: DeviceLike | None = None) -> list[Row]:
     -------
     list of Row
         Device by device, in the order of the standard's chapters.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> rows = pa.support("numpy")
+    >>> row = next(row for row in rows if row.function == "linalg.svd")
+    >>> row.chapter, row.served
+    ('linalg', 'native')
     """
     where = discovery.devices() if device is None else [selection.resolve(device)]
     return [

@@ -28,6 +28,13 @@ def acos(x: Array, /) -> Array:
     Notes
     -----
     A complex x has its branch cuts on the real axis below -1 and above 1.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> degrees = pa.acos(pa.asarray([1.0, 0.5, 0.0, -1.0])) * 180 / pa.pi
+    >>> pa.round(degrees).tolist()
+    [0.0, 60.0, 90.0, 180.0]
     """
     return call.unary("acos", x)
 
@@ -50,6 +57,14 @@ def acosh(x: Array, /) -> Array:
     -----
     A complex x has its branch cut on the real axis below 1; the imaginary part of the result is
     within [-π, π].
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.acosh(pa.asarray([1.0, pa.inf])).tolist()
+    [0.0, inf]
+    >>> round(float(pa.acosh(pa.cosh(pa.asarray(-2.0)))), 6)
+    2.0
     """
     return call.unary("acosh", x)
 
@@ -72,6 +87,13 @@ def asin(x: Array, /) -> Array:
     Notes
     -----
     A complex x has its branch cuts on the real axis below -1 and above 1.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> degrees = pa.asin(pa.asarray([-1.0, -0.0, 0.5, 1.0])) * 180 / pa.pi
+    >>> pa.round(degrees).tolist()
+    [-90.0, -0.0, 30.0, 90.0]
     """
     return call.unary("asin", x)
 
@@ -93,6 +115,14 @@ def asinh(x: Array, /) -> Array:
     Notes
     -----
     A complex x has its branch cuts on the imaginary axis below -1j and above 1j.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.asinh(pa.asarray([-0.0, -pa.inf])).tolist()
+    [-0.0, -inf]
+    >>> round(float(pa.asinh(pa.sinh(pa.asarray(-2.0)))), 6)
+    -2.0
     """
     return call.unary("asinh", x)
 
@@ -118,6 +148,13 @@ def atan(x: Array, /) -> Array:
     Notes
     -----
     A complex x has its branch cuts on the imaginary axis below -1j and above 1j.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> degrees = pa.atan(pa.asarray([1.0, -0.0, pa.inf])) * 180 / pa.pi
+    >>> pa.round(degrees).tolist()
+    [45.0, -0.0, 90.0]
     """
     return call.unary("atan", x)
 
@@ -169,6 +206,14 @@ def atanh(x: Array, /) -> Array:
     Notes
     -----
     A complex x has its branch cuts on the real axis below -1 and above 1.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.atanh(pa.asarray([-0.0, pa.nan])).tolist()
+    [-0.0, nan]
+    >>> round(float(pa.atanh(pa.tanh(pa.asarray(0.5)))), 6)
+    0.5
     """
     return call.unary("atanh", x)
 
@@ -186,6 +231,13 @@ def cos(x: Array, /) -> Array:
     -------
     Array
         x's shape and floating-point dtype; NaN for infinite angles.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> radians = pa.asarray([0, 60, 180]) * pa.pi / 180
+    >>> [round(v, 6) for v in pa.cos(radians).tolist()]
+    [1.0, 0.5, -1.0]
     """
     return call.unary("cos", x)
 
@@ -203,6 +255,15 @@ def cosh(x: Array, /) -> Array:
     -------
     Array
         x's shape and floating-point dtype; infinity for infinities of either sign.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.cosh(pa.asarray([0.0, -pa.inf])).tolist()
+    [1.0, inf]
+    >>> x = pa.asarray(2.0)
+    >>> round(float(pa.cosh(x) ** 2 - pa.sinh(x) ** 2), 6)
+    1.0
     """
     return call.unary("cosh", x)
 
@@ -248,6 +309,13 @@ def sin(x: Array, /) -> Array:
     -------
     Array
         x's shape and floating-point dtype; NaN for infinite angles. Zeros keep their sign.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> radians = pa.asarray([-0.0, 30.0, 90.0]) * pa.pi / 180
+    >>> [round(v, 6) for v in pa.sin(radians).tolist()]
+    [-0.0, 0.5, 1.0]
     """
     return call.unary("sin", x)
 
@@ -265,6 +333,14 @@ def sinh(x: Array, /) -> Array:
     -------
     Array
         x's shape and floating-point dtype. Zeros and infinities keep their sign.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.sinh(pa.asarray([-0.0, pa.inf, -pa.inf])).tolist()
+    [-0.0, inf, -inf]
+    >>> round(float(pa.sinh(pa.asarray(1))), 6)
+    1.175201
     """
     return call.unary("sinh", x)
 
@@ -282,6 +358,18 @@ def tan(x: Array, /) -> Array:
     -------
     Array
         x's shape and floating-point dtype; NaN for infinite angles. Zeros keep their sign.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> radians = pa.asarray([-0.0, 45.0, 60.0]) * pa.pi / 180
+    >>> [round(v, 6) for v in pa.tan(radians).tolist()]
+    [-0.0, 1.0, 1.732051]
+
+    No floating-point number is exactly a right angle, so its tangent is finite:
+
+    >>> bool(pa.isfinite(pa.tan(pa.asarray(pa.pi / 2))))
+    True
     """
     return call.unary("tan", x)
 
@@ -299,5 +387,11 @@ def tanh(x: Array, /) -> Array:
     -------
     Array
         x's shape and floating-point dtype; ±1 for infinities. Zeros keep their sign.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.tanh(pa.asarray([-pa.inf, -0.0, 100.0])).tolist()
+    [-1.0, -0.0, 1.0]
     """
     return call.unary("tanh", x)

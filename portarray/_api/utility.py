@@ -38,6 +38,15 @@ def all(
     Notes
     -----
     Of no elements the answer is True.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1.0, 0.0], [pa.nan, 2.0]])
+    >>> pa.all(x, axis=1).tolist(), bool(pa.all(x))
+    ([False, True], False)
+    >>> bool(pa.all(pa.zeros(0)))
+    True
     """
     if unknown:
         raise _absent.unexpected(all, unknown)
@@ -69,6 +78,15 @@ def any(
     Notes
     -----
     Of no elements the answer is False.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[0.0, 0.0], [pa.nan, 0.0]])
+    >>> pa.any(x, axis=1).tolist(), bool(pa.any(x))
+    ([False, True], True)
+    >>> bool(pa.any(pa.zeros(0)))
+    False
     """
     if unknown:
         raise _absent.unexpected(any, unknown)

@@ -101,5 +101,20 @@ def _letters(kind: str | tuple[str, ...] | None) -> str:
 
 
 def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807  (the standard's name)
-    """Return the object that inspects the namespace."""
+    """Return the object that inspects the namespace.
+
+    Returns
+    -------
+    NamespaceInfo
+        Its methods tell the devices, dtypes, defaults and limits.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> info = pa.__array_namespace_info__()
+    >>> info.default_dtypes(device="numpy")["real floating"]
+    dtype('float64')
+    >>> sorted(info.dtypes(device="numpy", kind="complex floating"))
+    ['complex128', 'complex64']
+    """
     return NamespaceInfo()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from contextlib import nullcontext
 from contextvars import ContextVar
 from functools import partial
 from itertools import count, repeat
@@ -153,6 +154,17 @@ class Device:
 
     def __repr__(self) -> str:
         return f"Device({self._text!r})"
+
+    def _repr_html_(self) -> str:
+        from portarray import _html  # only notebooks need it
+
+        with self._backend.scope(self.native) or nullcontext():
+            memory = self._backend.memory(self.native)
+        rows = [("library", self.library), ("name", self.name), ("kind", self.kind)]
+        if memory.total is not None and memory.free is not None:
+            free = f"{memory.free / 2**30:.1f} of {memory.total / 2**30:.1f} GiB free"
+            rows.append(("memory", free))
+        return _html.table(rows, caption=f"Device {self}")
 
     if TYPE_CHECKING:
 

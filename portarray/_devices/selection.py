@@ -120,12 +120,29 @@ def devices() -> list[Device]:
     """Return every functional device, best first.
 
     Imports and probes every installed library; :func:`device` only what it needs.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> [device for device in pa.devices() if device.library == "numpy"]
+    [Device('numpy:cpu:0')]
+    >>> free = {str(device): pa.memory(device).free for device in pa.devices()}
+    >>> "numpy:cpu:0" in free
+    True
     """
     return discovery.devices()
 
 
 def supported_backends() -> tuple[str, ...]:
-    """Return the libraries that portarray knows, plugins included, whether installed or not."""
+    """Return the libraries that portarray knows, plugins included, whether installed or not.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> known = pa.supported_backends()
+    >>> "numpy" in known, "cupy" in known
+    (True, True)
+    """
     seen = dict.fromkeys(
         lib for platform in PLATFORMS for lib in discovery.by_rank(platform, virtual=True)
     )
@@ -144,6 +161,16 @@ def functional(obj: DeviceLike) -> bool:
     ------
     UnknownDeviceError
         If the text names nothing known: a typing error is no "no".
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.functional("numpy"), pa.functional("numpy:cpu:7")
+    (True, False)
+    >>> pa.functional("nump")
+    Traceback (most recent call last):
+        ...
+    portarray.errors.UnknownDeviceError: 'nump' names no device: ... Did you mean 'numpy'?
     """
     if isinstance(obj, Device):
         obj = str(obj)
@@ -155,7 +182,14 @@ def functional(obj: DeviceLike) -> bool:
 
 
 def cpu_device() -> Device:
-    """Return the CPU through its preferred library; it is always there."""
+    """Return the CPU through its preferred library; it is always there.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.cpu_device()
+    Device('numpy:cpu:0')
+    """
     return device("cpu")
 
 
@@ -174,6 +208,14 @@ def gpu_device(*, required: bool = False) -> Device:
     ------
     DeviceNotFunctionalError
         If ``required`` and there is no GPU, with the reason for each refused candidate.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> device = pa.gpu_device()  # code that runs with or without a GPU
+    >>> x = pa.ones(3, device=device)
+    >>> x.device is pa.gpu_device()
+    True
     """
     global _gpu
     known = _gpu  # other threads may forget choices at any time
@@ -199,6 +241,15 @@ def reset_gpu_device() -> None:
 
     Crashes of probes in earlier processes are forgotten as well. Devices and arrays stay valid, and
     so does :func:`set_default_device`.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.ones(3, device=pa.gpu_device())
+    >>> pa.reset_gpu_device()  # after a driver was installed, or the environment changed
+    >>> device = pa.gpu_device()  # chosen anew
+    >>> pa.sum(x).tolist()  # arrays stay valid
+    3.0
     """
     discovery.forget()
     _forget_choices()
@@ -218,6 +269,14 @@ def set_default_device(obj: DeviceLike | None) -> Device | None:
     -------
     Device or None
         The new setting. An error leaves the old one in place.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.set_default_device("numpy")
+    Device('numpy:cpu:0')
+    >>> x = pa.ones(3)  # there, in every thread
+    >>> pa.set_default_device(None)  # the automatic choice again
     """
     global _fixed
     _fixed = None if obj is None else device(obj)
@@ -248,6 +307,17 @@ def set_preference(text: str | None, *, scope: Scope = "user") -> None:
     DeviceSelectionWarning
         If the device does not function here and now, or something else overrides the preference;
         it is saved nevertheless.
+
+    Examples
+    --------
+    >>> import contextlib
+    >>> import pathlib
+    >>> import tempfile
+    >>> import portarray as pa
+    >>> with tempfile.TemporaryDirectory() as project, contextlib.chdir(project):
+    ...     pa.set_preference("numpy", scope="project")
+    ...     print(pathlib.Path("portarray.toml").read_text())
+    device = "numpy"
     """
     from portarray._devices import preferences
 

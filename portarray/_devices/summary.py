@@ -77,6 +77,17 @@ def summary() -> Summary:
     Summary
         Prints as text, with ✓ and ✗ for each library, the reasons, names and memory of the devices
         and the recommended one.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> print(pa.summary())
+    portarray ...
+    ✓ NumPy ...
+        ✓ numpy:cpu:0 ...
+    Recommended: ...
+    >>> [status.version for status in pa.summary().libraries if status.info.library == "numpy"]
+    ['...']
     """
     found = [discovery.status(library) for library in selection.supported_backends()]
     # A stable sort: libraries without devices keep the order of preference.

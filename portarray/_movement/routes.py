@@ -245,6 +245,13 @@ class TransferPlan(NamedTuple):
         Bytes that are written on the way, all copies together.
     reasons : tuple of str
         Why each copy is made, in their order.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> plan = pa.transfer_plan(pa.zeros(3, device="numpy"), "numpy")
+    >>> plan.route, plan.dtype, plan.copies, plan.nbytes
+    ('library', dtype('float64'), 0, 0)
     """
 
     source: Device
@@ -268,6 +275,14 @@ class TransferPlan(NamedTuple):
         how = {0: "without a copy", 1: "with one copy"}.get(self.copies, f"{self.copies} copies")
         text = f"{self.source} → {self.target}: {self.route}, {how}"
         return f"{text} ({self.nbytes:,} bytes): {self.why}" if self.copies else text
+
+    def _repr_html_(self) -> str:
+        from portarray import _html  # only notebooks need it
+
+        rows = [("route", self.route), ("dtype", self.dtype), ("bytes", f"{self.nbytes:,}")]
+        rows += [(f"copy {number}", why) for number, why in enumerate(self.reasons, 1)]
+        rows += [] if self.copies else [("copies", "none")]
+        return _html.table(rows, caption=f"TransferPlan {self.source} → {self.target}")
 
 
 def plan(x: Any, source: Device, target: Device, *, dtype: np.dtype[Any]) -> TransferPlan:

@@ -131,6 +131,17 @@ def value_and_grad(
     See Also
     --------
     grad : The gradient alone, with the rules for complex numbers and ties.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> def loss(w, x, y):
+    ...     error = x @ w - y
+    ...     return pa.sum(error * error)
+    >>> w, x, y = pa.asarray([1.0, 2.0]), pa.asarray([[3.0, 0.0], [0.0, 4.0]]), pa.ones(2)
+    >>> value, gradient = pa.value_and_grad(loss)(w, x, y)
+    >>> float(value), gradient.tolist()
+    (53.0, [12.0, 56.0])
     """
     check_function("value_and_grad", function)
 

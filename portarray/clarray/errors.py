@@ -43,11 +43,34 @@ class DeviceNotFunctionalError(RuntimeError):
 
 
 class DeviceLostError(DeviceNotFunctionalError):
-    """A device that worked stopped working: its driver reset or removed it."""
+    """A device that worked stopped working: its driver reset or removed it.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> try:
+    ...     total = cl.sum(cl.ones(4, dtype=cl.int32)).tolist()
+    ... except cl.errors.DeviceLostError:
+    ...     total = sum([1] * 4)  # on the host
+    >>> total
+    4
+    >>> issubclass(cl.errors.DeviceLostError, cl.errors.DeviceNotFunctionalError)
+    True
+    """
 
 
 class KernelError(RuntimeError):
-    """A kernel could not be built or did not run."""
+    """A kernel could not be built or did not run.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> try:
+    ...     cl.default_device().kernel("kernel void f(", "f", 0)
+    ... except cl.errors.KernelError as error:
+    ...     print(error.kernel, len(error.log) > 0)
+    f True
+    """
 
     def __init__(self, message: str, *, kernel: str = "", log: str = "") -> None:
         super().__init__(message)

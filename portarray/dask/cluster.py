@@ -50,6 +50,14 @@ class LocalCluster(distributed.SpecCluster):  # type: ignore[misc]
     -----
     Libraries' own threads (BLAS, OpenMP, OpenCL on CPUs) are set in each worker's environment, such
     that all workers together compute in as many threads as there are cores.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> from distributed import Client
+    >>> with pd.LocalCluster("numpy", dashboard_address=":0") as cluster, Client(cluster) as client:
+    ...     [worker["name"] for worker in pd.workers_of(client).values()]
+    ['numpy:cpu:0']
     """
 
     def __init__(

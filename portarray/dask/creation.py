@@ -40,6 +40,16 @@ def from_array(x: Any, chunks: Any = "auto", devices: Devices = None) -> da.Arra
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import portarray.dask as pd
+    >>> x = pd.from_array(np.arange(6.0), chunks=3, devices="numpy")
+    >>> x.chunks
+    ((3, 3),)
+    >>> type(x.blocks[0].compute()).__name__, pd.collect(x.sum()).tolist()
+    ('Array', 15.0)
     """
     return places.to_device(da.from_array(x, chunks=chunks, asarray=False), devices)
 
@@ -64,6 +74,15 @@ def ones(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> from portarray.testing import virtual_devices
+    >>> with virtual_devices("cuda", count=2) as gpus:
+    ...     x = pd.ones((4, 2), chunks=2, devices=gpus)  # made there, in turn
+    ...     [block.device for block in pd.placement(x)]
+    ['virtual:cuda:0', 'virtual:cuda:1']
     """
     return _filled("ones", pa.ones, (), shape, dtype, chunks, devices)
 
@@ -82,6 +101,13 @@ def zeros(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> x = pd.zeros((2, 3), chunks=2, dtype="int32", devices="numpy")
+    >>> x.chunks, pd.collect(x).tolist()
+    (((2,), (2, 1)), [[0, 0, 0], [0, 0, 0]])
     """
     return _filled("zeros", pa.zeros, (), shape, dtype, chunks, devices)
 
@@ -100,6 +126,13 @@ def empty(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> x = pd.empty((1000, 1000), chunks=500, dtype="float32", devices="numpy")
+    >>> x.numblocks, x.nbytes  # nothing is allocated before it is computed
+    ((2, 2), 4000000)
     """
     return _filled("empty", pa.empty, (), shape, dtype, chunks, devices)
 
@@ -129,6 +162,13 @@ def full(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> x = pd.full(4, 7, chunks=2, dtype="int16", devices="numpy")
+    >>> pd.collect(x)
+    Array([7, 7, 7, 7], dtype=int16, device='numpy:cpu:0')
     """
     dtype = np.asarray(fill_value).dtype if dtype is None else dtype
     return _filled("full", pa.full, (fill_value,), shape, dtype, chunks, devices)
@@ -221,6 +261,13 @@ def arange(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> x = pd.arange(1, 10, 2, chunks=3, devices="numpy")
+    >>> x.chunks, pd.collect(x).tolist()
+    (((3, 2),), [1, 3, 5, 7, 9])
     """
     first, last = (0, start) if stop is None else (start, stop)
     count = max(0, math.ceil((last - first) / step))
@@ -266,6 +313,13 @@ def linspace(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> x = pd.linspace(0, 1, 5, chunks=2, devices="numpy")
+    >>> pd.collect(x).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     step = (stop - start) / max(num - 1, 1)
     layout = Layout.of(num, chunks, dtype or np.float64, devices, exact=dtype is not None)
@@ -301,6 +355,13 @@ def eye(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> x = pd.eye(3, chunks=2, dtype="int32", devices="numpy")
+    >>> pd.collect(x).tolist()
+    [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     """
     layout = Layout.of((n, n), chunks, dtype or np.float64, devices, exact=dtype is not None)
     return layout.made("eye", lambda begin, size: (_diagonal, *size, begin[0] - begin[1]))

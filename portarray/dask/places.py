@@ -86,6 +86,19 @@ def to_device(x: Any, devices: Devices) -> da.Array:
     -------
     dask.array.Array
         Of the same shape, chunks and dtype.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import portarray.dask as pd
+    >>> from portarray.testing import virtual_devices
+    >>> with virtual_devices("cuda", count=2) as gpus:
+    ...     x = pd.to_device(da.arange(4, chunks=1), gpus)  # in turn
+    ...     print([block.device for block in pd.placement(x)])
+    ...     y = pd.to_device(x, lambda place: gpus[place[0] // 2])  # halves
+    ...     print([block.device for block in pd.placement(y)])
+    ['virtual:cuda:0', 'virtual:cuda:1', 'virtual:cuda:0', 'virtual:cuda:1']
+    ['virtual:cuda:0', 'virtual:cuda:0', 'virtual:cuda:1', 'virtual:cuda:1']
     """
     belongs = assign(x.numblocks, devices)
     name = f"to_device-{tokenize(x, sorted(belongs.items()))}"
@@ -135,6 +148,13 @@ def to_numpy(x: Any) -> da.Array:
     -------
     dask.array.Array
         Of the same shape, chunks and dtype.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> x = pd.ones(4, chunks=2, devices="numpy")
+    >>> pd.to_numpy(x).compute()
+    array([1., 1., 1., 1.])
     """
     result: da.Array = x.map_blocks(
         registration.as_numpy, dtype=x.dtype, meta=np.empty((0,) * x.ndim, x.dtype)
@@ -156,6 +176,15 @@ def collect(x: Any, device: DeviceLike = "cpu") -> pa.Array:
     -------
     Array
         Of the shape of `x`.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> from portarray.testing import virtual_devices
+    >>> with virtual_devices("cuda", count=2) as gpus:
+    ...     x = pd.arange(4, chunks=2, devices=gpus)
+    ...     pd.collect(x * x, "numpy")
+    Array([0, 1, 4, 9], dtype=int64, device='numpy:cpu:0')
     """
     result: pa.Array = to_device(x, device).compute()
     return result
@@ -173,6 +202,13 @@ def persist(x: Any) -> da.Array:
     -------
     dask.array.Array
         Whose graph holds the blocks, and which knows where they belong if `x` did.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> x = pd.persist(pd.ones(4, chunks=2, devices="numpy") + 1)  # computed now, and once
+    >>> pd.collect(x.sum()).tolist(), pd.collect(x.max()).tolist()
+    (8.0, 2.0)
     """
     result: da.Array = x.persist()
     wanted(result, wanted(x))
@@ -194,6 +230,16 @@ class Block(NamedTuple):
         Bytes of its values.
     wanted : str or None
         The device that it was put on; None where nobody said.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> x = pd.persist(pd.ones((4, 2), chunks=2, dtype="float32", devices="numpy"))
+    >>> last = pd.placement(x)[-1]
+    >>> last.block, last.device, last.nbytes
+    ((1, 0), 'numpy:cpu:0', 16)
+    >>> last.device == last.wanted
+    True
     """
 
     block: tuple[int, ...]
@@ -204,7 +250,22 @@ class Block(NamedTuple):
 
 
 class Placement(tuple[Block, ...]):
-    """A table of blocks, as :func:`placement` returns it; printed as one."""
+    """A table of blocks, as :func:`placement` returns it; printed as one.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> from portarray.testing import virtual_devices
+    >>> with virtual_devices("cuda") as (gpu,):
+    ...     x = pd.persist(pd.ones(4, chunks=2, dtype="float32", devices=["numpy", gpu]))
+    ...     table = pd.placement(x)
+    >>> table.verify()
+    block  worker  device          bytes
+    (0,)   -       numpy:cpu:0     8
+    (1,)   -       virtual:cuda:0  8
+    >>> sum(block.nbytes for block in table if block.device == "numpy:cpu:0")
+    8
+    """
 
     __slots__ = ()
 
@@ -231,10 +292,19 @@ class Placement(tuple[Block, ...]):
         return self
 
     def __repr__(self) -> str:
-        rows = [("block", "worker", "device", "bytes")]
-        rows += [(str(b.block), b.worker or "-", b.device, str(b.nbytes)) for b in self]
+        rows = self._rows()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return "\n".join(_line(row, widths) for row in rows)
+
+    def _repr_html_(self) -> str:
+        from portarray import _html  # only notebooks need it
+
+        head, *rows = self._rows()
+        return _html.table(rows, caption=f"Placement of {len(self)} blocks", head=head)
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        blocks = ((str(b.block), b.worker or "-", b.device, str(b.nbytes)) for b in self)
+        return [("block", "worker", "device", "bytes"), *blocks]
 
 
 def _line(row: Iterable[str], widths: Sequence[int]) -> str:
@@ -254,6 +324,15 @@ def placement(x: Any) -> Placement:
     Placement
         A row for each block: its place, the worker, the device, bytes; ``verify()`` raises where
         one is not where it belongs.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> x = pd.persist(pd.ones((2, 4), chunks=2, dtype="float32", devices="numpy"))
+    >>> pd.placement(x)
+    block   worker  device       bytes
+    (0, 0)  -       numpy:cpu:0  16
+    (0, 1)  -       numpy:cpu:0  16
     """
     places = list(product(*map(range, x.numblocks)))
     name = f"placement-{tokenize(x)}"

@@ -2,6 +2,15 @@
 
 The functions are those of :mod:`portarray.random`, whose numbers depend on the key and the position
 alone: each block draws its own part of the whole array on its device.
+
+Examples
+--------
+>>> import portarray as pa
+>>> import portarray.dask as pd
+>>> key = pa.random.key(42)
+>>> x = pd.random.normal(key, (4, 6), chunks=(2, 3), devices="numpy")
+>>> bool(pa.all(pd.collect(x) == pa.random.normal(key, (4, 6))))
+True
 """
 
 from __future__ import annotations
@@ -46,6 +55,15 @@ def bits(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.dask as pd
+    >>> key = pa.random.key(42)
+    >>> x = pd.random.bits(key, 4, chunks=2, devices="numpy")
+    >>> pd.collect(x).tolist() == pa.random.bits(key, 4).tolist()
+    True
     """
     return _drawn(numbers.bits, key, shape, {"dtype": dtype}, chunks, devices)
 
@@ -75,6 +93,15 @@ def uniform(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.dask as pd
+    >>> key = pa.random.key(42)
+    >>> x = pd.random.uniform(key, (100, 100), low=2, high=4, chunks=50, devices="numpy")
+    >>> 2 <= float(x.min()) < 2.1, round(float(x.mean()), 1)
+    (True, 3.0)
     """
     options = {"dtype": dtype, "low": low, "high": high}
     return _drawn(numbers.uniform, key, shape, options, chunks, devices)
@@ -105,6 +132,15 @@ def normal(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.dask as pd
+    >>> key = pa.random.key(42)
+    >>> x = pd.random.normal(key, (100, 100), loc=5, scale=2, chunks=50, devices="numpy")
+    >>> round(float(x.mean()), 1), round(float(x.std()), 1)
+    (5.0, 2.0)
     """
     options = {"dtype": dtype, "loc": loc, "scale": scale}
     return _drawn(numbers.normal, key, shape, options, chunks, devices)
@@ -134,6 +170,15 @@ def exponential(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.dask as pd
+    >>> key = pa.random.key(42)
+    >>> x = pd.random.exponential(key, (100, 100), scale=3, chunks=50, devices="numpy")
+    >>> float(x.min()) >= 0, round(float(x.mean()), 1)
+    (True, 3.0)
     """
     options = {"dtype": dtype, "scale": scale}
     return _drawn(numbers.exponential, key, shape, options, chunks, devices)
@@ -165,6 +210,15 @@ def integers(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.dask as pd
+    >>> key = pa.random.key(42)
+    >>> x = pd.random.integers(key, 1, 6, 100, endpoint=True, chunks=50, devices="numpy")
+    >>> int(x.min()), int(x.max())
+    (1, 6)
     """
     options = {"low": low, "high": high, "dtype": dtype, "endpoint": endpoint}
     return _drawn(_integers, key, shape, options, chunks, devices)
@@ -190,6 +244,17 @@ def permutation(
     -------
     dask.array.Array
         With portarray chunks. To bring a Dask array into that order, index it.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.dask as pd
+    >>> order = pd.random.permutation(pa.random.key(42), 6, chunks=3, devices="numpy")
+    >>> sorted(pd.collect(order).tolist())
+    [0, 1, 2, 3, 4, 5]
+    >>> rows = pd.arange(0, 60, 10, chunks=3, devices="numpy")
+    >>> sorted(pd.collect(rows[order.compute().tolist()]).tolist())
+    [0, 10, 20, 30, 40, 50]
     """
     return _at_once(_permutation, key, x, {}, chunks, devices)
 
@@ -222,6 +287,14 @@ def choice(
     -------
     dask.array.Array
         With portarray chunks. To choose from a Dask array, index it.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.dask as pd
+    >>> x = pd.random.choice(pa.random.key(42), 10, 4, replace=False, chunks=2, devices="numpy")
+    >>> len(set(pd.collect(x).tolist()))  # no number twice
+    4
     """
     if replace:
         return integers(key, 0, a, shape, chunks=chunks, devices=devices)

@@ -46,7 +46,23 @@ _NAMES = ("platform", "library", "index", "worker")
 
 
 class ScopeError(RuntimeError):
-    """No worker meets a scope, or scopes in each other share nothing."""
+    """No worker meets a scope, or scopes in each other share nothing.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> pd.scope(platform="cuda") & pd.scope(platform="metal")
+    Traceback (most recent call last):
+        ...
+    portarray.dask.scopes.ScopeError: nothing meets both scope(platform='cuda') and ...
+    >>> with pd.scope(device="numpy:cpu:7"):
+    ...     x = pd.ones(4, chunks=2)
+    >>> x.compute()
+    Traceback (most recent call last):
+        ...
+    portarray.dask.scopes.ScopeError: no device of this process meets scope(platform='cpu',
+    library='numpy', index=7); there are ...
+    """
 
 
 @dataclass(frozen=True)
@@ -95,6 +111,15 @@ class Scope:
         Ways to meet it.
     placed : bool
         Whether it only follows where a block is; workers that declare no devices then meet it.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> gpu = pd.scope(platform={"cuda", "rocm"})
+    >>> gpu & pd.scope(library="torch", platform="cuda")
+    scope(platform='cuda', library='torch')
+    >>> with gpu | pd.scope(library="clarray"):
+    ...     x = pd.ones(4, chunks=2)  # computed on such devices, wherever they are then
     """
 
     __slots__ = ("placed", "ways")

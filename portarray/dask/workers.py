@@ -33,6 +33,12 @@ def resource(device: DeviceLike) -> dict[str, float]:
     -------
     dict of str to float
         For ``resources=`` of Dask: one unit of the device.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> pd.resource("numpy")  # for client.submit(function, resources=...)
+    {'numpy:cpu:0': 1.0}
     """
     return {str(pa.device(device)): 1.0}
 
@@ -49,6 +55,18 @@ def workers_of(client: Any) -> dict[str, dict[str, Any]]:
     -------
     dict
         For each worker's address its ``"name"`` and ``"devices"``, a list of texts.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> from distributed import Client, LocalCluster
+    >>> from portarray.testing import virtual_devices
+    >>> options = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
+    >>> with virtual_devices("cuda", count=2) as gpus:
+    ...     with LocalCluster(**options) as cluster, Client(cluster) as client:
+    ...         _ = client.register_plugin(pd.DevicesPlugin(gpus))
+    ...         [worker["devices"] for worker in pd.workers_of(client).values()]
+    [['virtual:cuda:0', 'virtual:cuda:1']]
     """
     workers = client.scheduler_info(n_workers=-1)["workers"]
     return {
@@ -76,6 +94,19 @@ class DevicesPlugin(WorkerPlugin):  # type: ignore[misc]
     -----
     ``dask worker --preload portarray.dask`` and :class:`LocalCluster` add it; on a cluster that
     runs without, ``client.register_plugin(portarray.dask.DevicesPlugin())`` does.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> from distributed import Client, LocalCluster
+    >>> from portarray.testing import virtual_devices
+    >>> options = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
+    >>> with virtual_devices("cuda", count=2) as gpus:
+    ...     with LocalCluster(**options) as cluster, Client(cluster) as client:
+    ...         _ = client.register_plugin(pd.DevicesPlugin(gpus))
+    ...         x = pd.persist(pd.ones(4, chunks=2, devices=gpus))
+    ...         [block.device for block in pd.placement(x).verify()]
+    ['virtual:cuda:0', 'virtual:cuda:1']
     """
 
     name = "portarray-devices"

@@ -90,6 +90,16 @@ class Explanation(NamedTuple):
     benchmark : str
         Row of ``benchmarks/kernels.py`` that shows what a tuned version wins; empty for the
         generic one.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.ones(3, dtype="float32", device="numpy")
+    >>> with pa.config(tuned_kernels=False):
+    ...     print(pa.kernels.explain("softmax", x))
+    softmax of float32 on numpy:cpu:0: portarray.kernels.generic.softmax (generic)
+      why: pa.config(tuned_kernels=False) asks for the generic version
+      not blocks of rows: pa.config(tuned_kernels=False) asks for the generic version
     """
 
     kernel: str

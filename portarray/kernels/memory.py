@@ -29,6 +29,22 @@ class InferenceMemory(NamedTuple):
         Keys and values of all layers over the whole context.
     workspace : int
         Activations of one token.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> estimate = pa.kernels.estimate_inference_memory(
+    ...     hidden=64, intermediate=256, layers=2, vocab=1000, heads=4, context=128,
+    ... )
+    >>> print(estimate)
+    embedding and head     512,000 bytes
+    2 layers of 262,656    525,312 bytes
+    final norm                 256 bytes
+    KV cache               131,072 bytes
+    workspace                4,096 bytes
+    total                1,172,736 bytes (0.00 GiB)
+    >>> estimate.weights  # what the file holds
+    1037568
     """
 
     embedding: int

@@ -37,6 +37,15 @@ class Verification(NamedTuple):
         How many times its bound an error may be.
     seconds : float
         How long it took.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> found = pa.kernels.verify("numpy", "silu", examples=2)
+    >>> [row.dtype for row in found.rows]
+    ['float32', 'float64', 'float16']
+    >>> found.cases, found.ok, found.failures
+    (6, True, ())
     """
 
     device: Device

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol
 
@@ -23,7 +24,7 @@ __all__ = ["assert_close", "assert_close_nulp", "assert_equal", "assert_less"]
 P = ParamSpec("P")
 
 
-def _on_any_device(assertion: Callable[P, None]) -> Callable[P, None]:
+def _on_any_device(assertion: Callable[P, None], examples: str) -> Callable[P, None]:
     """Compare devices here, and values on the host, whatever memory they are in."""
 
     @functools.wraps(assertion)
@@ -39,8 +40,53 @@ def _on_any_device(assertion: Callable[P, None]) -> Callable[P, None]:
             arrays = [to_device(x, "numpy") if type(x) is Array else x for x in arrays]
             assertion(*arrays, **options)
 
+    asserted.__module__ = __name__  # where doctest looks for the examples
+    own = inspect.cleandoc(assertion.__doc__ or "")
+    asserted.__doc__ = f"{own}\n\nExamples\n--------\n{inspect.cleandoc(examples)}\n"
     return asserted
 
+
+_CLOSE = """
+    >>> import portarray as pa
+    >>> from portarray.testing import assert_close
+    >>> x = pa.asarray([1.0, 2.0], dtype="float32")
+    >>> assert_close(x / 3 * 3, x)
+    >>> assert_close(x, x + 0.1, atol=0.2)
+    >>> assert_close(x, pa.astype(x, "float16"))  # equal, but of another dtype
+    Traceback (most recent call last):
+        ...
+    AssertionError: dtypes do not match: float32 != float16
+"""
+_CLOSE_NULP = """
+    >>> import portarray as pa
+    >>> from portarray.testing import assert_close_nulp
+    >>> x = pa.asarray([1.0, 1e30], dtype="float32")
+    >>> next_to_it = pa.nextafter(x, pa.full_like(x, pa.inf))
+    >>> assert_close_nulp(next_to_it, x)
+    >>> assert_close_nulp(pa.nextafter(next_to_it, pa.full_like(x, pa.inf)), x, nulp=2)
+"""
+_EQUAL = """
+    >>> import portarray as pa
+    >>> from portarray.testing import assert_equal, virtual_devices
+    >>> assert_equal(pa.asarray([2, 1]) * 2, pa.asarray([4, 2]))
+    >>> with virtual_devices("cuda") as (gpu,):
+    ...     assert_equal(pa.zeros(2, device=gpu), pa.zeros(2, device="numpy"))
+    Traceback (most recent call last):
+        ...
+    AssertionError: Devices do not match.
+    Actual: virtual:cuda:0
+    Desired: numpy:cpu:0
+"""
+_LESS = """
+    >>> import portarray as pa
+    >>> from portarray.testing import assert_less
+    >>> x = pa.asarray([0.0, 0.5])
+    >>> assert_less(x, pa.asarray([1.0, 1.0]))
+    >>> assert_less(x, x)  # equal elements are not less
+    Traceback (most recent call last):
+        ...
+    AssertionError: ...
+"""
 
 if TYPE_CHECKING:
     # As array-api-extra declares them, whose type of arrays is a protocol of its own.
@@ -90,7 +136,7 @@ if TYPE_CHECKING:
     assert_equal: _Compare
     assert_less: _Compare
 else:
-    assert_close = _on_any_device(xpx.assert_close)
-    assert_close_nulp = _on_any_device(xpx.assert_close_nulp)
-    assert_equal = _on_any_device(xpx.assert_equal)
-    assert_less = _on_any_device(xpx.assert_less)
+    assert_close = _on_any_device(xpx.assert_close, _CLOSE)
+    assert_close_nulp = _on_any_device(xpx.assert_close_nulp, _CLOSE_NULP)
+    assert_equal = _on_any_device(xpx.assert_equal, _EQUAL)
+    assert_less = _on_any_device(xpx.assert_less, _LESS)

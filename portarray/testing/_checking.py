@@ -30,7 +30,16 @@ NUMPY = str(Path(np.__file__).parent)
 
 
 class CheckRow(NamedTuple):
-    """What was found on one device with one dtype; nothing is wrong where no problems are."""
+    """What was found on one device with one dtype; nothing is wrong where no problems are.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> from portarray.testing import check_function
+    >>> report = check_function(pa.exp, [1.0, 2.0], devices="numpy", dtypes=["float32"])
+    >>> report.rows
+    (CheckRow(device='numpy:cpu', dtype='float32', problems=()),)
+    """
 
     device: str
     dtype: str
@@ -48,6 +57,16 @@ class CheckReport(NamedTuple):
         A device, a dtype and the problems found there, for each pair that ran.
     not_run : dict of str to str
         Libraries that have no device here, with the reason.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> from portarray.testing import check_function
+    >>> report = check_function(pa.exp, [1.0, 2.0], devices="numpy,virtual:metal")
+    >>> print(report)
+    exp: right on 3 devices and dtypes
+    >>> [(row.device, row.dtype) for row in report.rows]  # Metal has no float64
+    [('numpy:cpu', 'float32'), ('numpy:cpu', 'float64'), ('virtual:metal', 'float32')]
     """
 
     function: str
@@ -79,6 +98,20 @@ class CheckError(AssertionError):
     ----------
     report : CheckReport
         What was found where.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> from portarray.testing import CheckError, check_function
+    >>> def scaled(x):
+    ...     return x / pa.asarray(2.0)  # a bug: made on the default device
+    >>> try:
+    ...     check_function(scaled, [1.0, 2.0], devices="virtual:cuda", dtypes=["float32"])
+    ... except CheckError as error:
+    ...     print(str(error).partition(";")[0])
+    scaled fails on 1 of 1:
+      virtual:cuda float32
+        DeviceMismatchError: divide got arrays on virtual:cuda:0 and numpy:cpu:0
     """
 
     def __init__(self, report: CheckReport) -> None:

@@ -199,6 +199,12 @@ def yield_namespace_device_dtype_combinations(
     tuple of str
         The importable name of the namespace, the text of a device and the name of a dtype, for
         scikit-learn's ``_array_api_for_tests`` or for ``pa.asarray(x, device=..., dtype=...)``.
+
+    Examples
+    --------
+    >>> from portarray.testing import yield_namespace_device_dtype_combinations
+    >>> list(yield_namespace_device_dtype_combinations("numpy"))
+    [('portarray', 'numpy:cpu:0', 'float32'), ('portarray', 'numpy:cpu:0', 'float64')]
     """
     names = list(dtypes)
     for device in choose(devices, _entered).devices:

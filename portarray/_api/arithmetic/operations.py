@@ -131,6 +131,16 @@ def multiply(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     Integers wrap around on overflow. Two booleans multiply to their logical and. Zero times
     infinity is NaN. For complex factors with infinite parts devices may differ in which part of
     the product is NaN.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.multiply(pa.asarray([[1], [2]]), pa.asarray([10, 20])).tolist()
+    [[10, 20], [20, 40]]
+    >>> pa.multiply(pa.asarray([15, 16], dtype=pa.uint8), 16).tolist()
+    [240, 0]
+    >>> pa.multiply(pa.asarray([True, False]), True).tolist()
+    [True, False]
     """
     return call.binary("multiply", x1, x2)
 
@@ -157,6 +167,14 @@ def negative(x: Array, /) -> Array:
     -----
     The most negative integer of a signed dtype has no positive counterpart; its result is
     undefined and may differ between devices.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.negative(pa.asarray([1.5, 0.0])).tolist()
+    [-1.5, -0.0]
+    >>> pa.negative(pa.asarray([0, 1, 2], dtype=pa.uint8)).tolist()
+    [0, 255, 254]
     """
     return call.unary("negative", x)
 
@@ -173,6 +191,15 @@ def positive(x: Array, /) -> Array:
     -------
     Array
         A new array with x's shape, dtype and elements.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1, -2])
+    >>> y = pa.positive(x)
+    >>> y[0] = 5
+    >>> x.tolist(), y.tolist()
+    ([1, -2], [5, -2])
     """
     return call.unary("positive", x)
 
@@ -194,6 +221,14 @@ def reciprocal(x: Array, /) -> Array:
     Notes
     -----
     A zero gives infinity with the zero's sign, an infinity gives zero with its sign.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.reciprocal(pa.asarray([4.0, pa.inf, -pa.inf])).tolist()
+    [0.25, 0.0, -0.0]
+    >>> pa.reciprocal(pa.asarray([2, 4])).tolist()
+    [0.5, 0.25]
     """
     return call.unary("reciprocal", x)
 
@@ -253,5 +288,14 @@ def subtract(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     Notes
     -----
     Integers wrap around on overflow. Infinities of equal sign differ by NaN.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1, 4, 9])
+    >>> pa.subtract(x[:, None], x).tolist()
+    [[0, -3, -8], [3, 0, -5], [8, 5, 0]]
+    >>> pa.subtract(pa.asarray([0], dtype=pa.uint8), 1).tolist()
+    [255]
     """
     return call.binary("subtract", x1, x2)

@@ -63,6 +63,12 @@ def copysign(x1: Array | Real, x2: Array | Real, /) -> Array:
     Notes
     -----
     The signs of zeros and NaNs count: ``copysign(1.0, -0.0)`` is -1.0.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.copysign(pa.asarray([1.0, -2.0, 3.0]), pa.asarray([-0.0, 5.0, -5.0])).tolist()
+    [-1.0, 2.0, -3.0]
     """
     return call.binary("copysign", x1, x2)
 
@@ -118,6 +124,14 @@ def sign(x: Array, /) -> Array:
     See Also
     --------
     signbit : Tells negative zero from positive zero.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.sign(pa.asarray([-3.5, 0.0, pa.nan])).tolist()
+    [-1.0, 0.0, nan]
+    >>> complex(pa.sign(pa.asarray(4j)))
+    1j
     """
     return call.unary("sign", x)
 

@@ -38,6 +38,14 @@ def empty(
         If a size is negative.
     OutOfMemoryError
         If the device has not enough memory.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> squares = pa.empty(3, dtype=pa.int64)
+    >>> squares[...] = pa.arange(3) ** 2
+    >>> squares.tolist()
+    [0, 1, 4]
     """
     sizes = arguments.shape(shape)
     return call.create("empty", (sizes,), dtype=dtype, device=device, shape=sizes)
@@ -59,6 +67,13 @@ def empty_like(
     -------
     Array
         Array whose elements have whatever values the memory had.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.empty_like(pa.asarray([[1, 2, 3]]), dtype=pa.float32)
+    >>> x.shape, x.dtype
+    ((1, 3), dtype('float32'))
     """
     if device is None:
         if dtype is None:
@@ -102,6 +117,14 @@ def full(
         If an integer dtype cannot hold the value.
     TypeError
         If the value is complex and the dtype is not, or the value is no number.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.full((2, 2), 7).tolist()
+    [[7, 7], [7, 7]]
+    >>> pa.full(2, 7).dtype, pa.full(2, 7.0).dtype, pa.full(2, True).dtype
+    (dtype('int64'), dtype('float64'), dtype('bool'))
     """
     if dtype is None and type(fill_value) is Array:
         dtype = fill_value.dtype
@@ -147,6 +170,13 @@ def full_like(
         If an integer dtype cannot hold the value.
     TypeError
         If the value is complex and the dtype is not, or the value is no number.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1.5, 2.5], dtype=pa.float32)
+    >>> pa.full_like(x, 7)
+    Array([7., 7.], dtype=float32, device='numpy:cpu:0')
     """
     shape, wanted = _pattern("full_like", x, dtype)
     value = arguments.fill_value(fill_value, wanted)
@@ -178,6 +208,14 @@ def ones(
     ------
     ValueError
         If a size is negative.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.ones((1, 2)).tolist()
+    [[1.0, 1.0]]
+    >>> pa.ones(2, dtype=pa.bool).tolist()
+    [True, True]
     """
     sizes = arguments.shape(shape)
     return call.create("ones", (sizes,), dtype=dtype, device=device, shape=sizes)
@@ -199,6 +237,14 @@ def ones_like(
     -------
     Array
         Array filled with one, or True.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.ones_like(pa.asarray([[5, 6]])).tolist()
+    [[1, 1]]
+    >>> pa.ones_like(pa.asarray([5, 6]), dtype=pa.float64).tolist()
+    [1.0, 1.0]
     """
     if device is None:
         if dtype is None:
@@ -231,6 +277,14 @@ def zeros(
     ------
     ValueError
         If a size is negative.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.zeros((2, 3), dtype=pa.int64).tolist()
+    [[0, 0, 0], [0, 0, 0]]
+    >>> pa.zeros(()).shape
+    ()
     """
     sizes = arguments.shape(shape)
     return call.create("zeros", (sizes,), dtype=dtype, device=device, shape=sizes)
@@ -252,6 +306,14 @@ def zeros_like(
     -------
     Array
         Array filled with zero, or False.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.zeros_like(pa.asarray([[5, 6]])).tolist()
+    [[0, 0]]
+    >>> pa.zeros_like(pa.asarray([True, False])).tolist()
+    [False, False]
     """
     if device is None:
         if dtype is None:

@@ -46,6 +46,12 @@ def eye(
     ------
     ValueError
         If a size is negative.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.eye(2, 3, k=1, dtype=pa.int64).tolist()
+    [[0, 1, 0], [0, 0, 1]]
     """
     rows = arguments.size(n_rows, "n_rows")
     columns = rows if n_cols is None else arguments.size(n_cols, "n_cols")
@@ -74,6 +80,15 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
     ------
     ValueError
         If `x` has fewer than two axes.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+    >>> pa.tril(x).tolist()
+    [[1, 0, 0], [4, 5, 0], [7, 8, 9]]
+    >>> pa.tril(x, k=-1).tolist()
+    [[0, 0, 0], [4, 0, 0], [7, 8, 0]]
     """
     arguments.matrices(x, "tril")
     return call.options("tril", x, k=index(k))
@@ -98,6 +113,17 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
     ------
     ValueError
         If `x` has fewer than two axes.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.triu(pa.asarray([[1, 2, 3], [4, 5, 6]])).tolist()
+    [[1, 2, 3], [0, 5, 6]]
+
+    A mask of the places that come later, as attention needs it:
+
+    >>> pa.triu(pa.ones((3, 3), dtype=pa.bool), k=1).tolist()
+    [[False, True, True], [False, False, True], [False, False, False]]
     """
     arguments.matrices(x, "triu")
     return call.options("triu", x, k=index(k))

@@ -78,6 +78,17 @@ def rfftfreq(
         If `n` is less than 1.
     TypeError
         If `dtype` is not real floating-point.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.fft.rfftfreq(4).tolist()
+    [0.0, 0.25, 0.5]
+
+    Of 8 samples taken every 0.125 s, in hertz:
+
+    >>> pa.fft.rfftfreq(8, d=0.125).tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     return _frequencies("fft.rfftfreq", n, d, dtype, device)
 
@@ -101,6 +112,14 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     ------
     AxisError
         If `x` has no such axis.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.fft.fftshift(pa.fft.fftfreq(4, d=0.25)).tolist()
+    [-2.0, -1.0, 0.0, 1.0]
+    >>> pa.fft.fftshift(pa.asarray([0, 1, 2, -2, -1])).tolist()
+    [-2, -1, 0, 1, 2]
     """
     if axes is not None:
         axes = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
@@ -128,6 +147,15 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     ------
     AxisError
         If `x` has no such axis.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.fft.fftshift(pa.arange(5))
+    >>> x.tolist()
+    [3, 4, 0, 1, 2]
+    >>> pa.fft.ifftshift(x).tolist()
+    [0, 1, 2, 3, 4]
     """
     if axes is not None:
         axes = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")

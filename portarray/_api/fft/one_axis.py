@@ -78,6 +78,14 @@ def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "
         If `x` has no such axis.
     ValueError
         If `x` has no element along the axis, `n` is less than 1 or `norm` is unknown.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1.0, 2.0, 3.0, 4.0])
+    >>> y = pa.fft.ifft(pa.fft.fft(x))
+    >>> y.dtype, pa.round(pa.real(y)).tolist()
+    (dtype('complex128'), [1.0, 2.0, 3.0, 4.0])
     """
     return _one("fft.ifft", x, n, axis, norm)
 
@@ -108,6 +116,15 @@ def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "
         If `x` has no such axis.
     ValueError
         If `x` has no element along the axis, `n` is less than 1 or `norm` is unknown.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1.0, 0.0, 0.0, 0.0])
+    >>> pa.fft.fft(x).shape, pa.fft.rfft(x).shape
+    ((4,), (3,))
+    >>> pa.real(pa.fft.rfft(x)).tolist()
+    [1.0, 1.0, 1.0]
     """
     return _one("fft.rfft", x, n, axis, norm)
 
@@ -146,6 +163,15 @@ def irfft(
     -----
     Whether the original had an even or an odd size is not to be seen in `x`: pass `n` if it was
     odd. The imaginary parts of the first and, for an even `n`, last element are not used.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> half = pa.fft.rfft(pa.asarray([1.0, 2.0, 3.0, 4.0, 5.0]))
+    >>> pa.round(pa.fft.irfft(half, n=5)).tolist()
+    [1.0, 2.0, 3.0, 4.0, 5.0]
+    >>> pa.fft.irfft(half).shape
+    (4,)
     """
     return _one("fft.irfft", x, n, axis, norm)
 
@@ -177,6 +203,14 @@ def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "
         If `x` has no such axis.
     ValueError
         If `x` has no element along the axis, `n` is less than 1 or `norm` is unknown.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.fft.hfft(pa.asarray([1.0, 2.0, 3.0])).tolist()
+    [8.0, -2.0, 0.0, -2.0]
+    >>> pa.real(pa.fft.fft(pa.asarray([1.0, 2.0, 3.0, 2.0]))).tolist()
+    [8.0, -2.0, 0.0, -2.0]
     """
     return _one("fft.hfft", x, n, axis, norm)
 
@@ -209,6 +243,13 @@ def ihfft(
         If `x` has no such axis.
     ValueError
         If `x` has no element along the axis, `n` is less than 1 or `norm` is unknown.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> half = pa.fft.ihfft(pa.asarray([8.0, -2.0, 0.0, -2.0]))
+    >>> half.dtype, pa.real(half).tolist()
+    (dtype('complex128'), [1.0, 2.0, 3.0])
     """
     return _one("fft.ihfft", x, n, axis, norm)
 

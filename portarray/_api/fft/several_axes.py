@@ -53,6 +53,17 @@ def fftn(
     ValueError
         If `s` and `axes` differ in length, `x` or `s` has no element along an axis, or `norm` is
         unknown.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> y = pa.fft.fftn(pa.ones((2, 4)))
+    >>> y.shape, y.dtype
+    ((2, 4), dtype('complex128'))
+    >>> pa.abs(y).tolist()
+    [[8.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
+    >>> pa.fft.fftn(pa.ones((2, 4)), s=(8,)).shape
+    (2, 8)
     """
     return _several("fft.fftn", x, s, axes, norm)
 
@@ -93,6 +104,13 @@ def ifftn(
     ValueError
         If `s` and `axes` differ in length, `x` or `s` has no element along an axis, or `norm` is
         unknown.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> pa.round(pa.real(pa.fft.ifftn(pa.fft.fftn(x)))).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     return _several("fft.ifftn", x, s, axes, norm)
 
@@ -134,6 +152,15 @@ def rfftn(
     ValueError
         If `s` and `axes` differ in length, `x` or `s` has no element along an axis, or `norm` is
         unknown.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.ones((4, 6))
+    >>> pa.fft.rfftn(x).shape
+    (4, 4)
+    >>> pa.fft.rfftn(x, axes=(1, 0)).shape
+    (3, 6)
     """
     return _several("fft.rfftn", x, s, axes, norm)
 
@@ -179,6 +206,16 @@ def irfftn(
     -----
     Whether the original had an even or an odd size along the last axis is not to be seen in `x`:
     pass `s` if it was odd.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> half = pa.fft.rfftn(x)
+    >>> pa.fft.irfftn(half).shape
+    (2, 2)
+    >>> pa.round(pa.fft.irfftn(half, s=x.shape)).tolist()
+    [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
     """
     return _several("fft.irfftn", x, s, axes, norm)
 

@@ -35,6 +35,16 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     LinAlgError
         If the matrices are not square, or one is not positive-definite; where a library does not
         look, looking waits for the result, which ``pa.config(check_linalg=False)`` saves.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[4.0, 2.0], [2.0, 5.0]])
+    >>> lower = pa.linalg.cholesky(x)
+    >>> lower.tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
+    >>> (lower @ lower.mT).tolist()
+    [[4.0, 2.0], [2.0, 5.0]]
     """
     if upper is not False:
         upper = arguments.flag(upper, "upper")
@@ -68,6 +78,16 @@ def eig(x: Array, /) -> EigResult:
     Notes
     -----
     The order of the eigenvalues, and length and phase of the eigenvectors, differ between devices.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[2.0, 1.0], [0.0, 3.0]])
+    >>> values, vectors = pa.linalg.eig(x)
+    >>> values.dtype, vectors.shape
+    (dtype('complex128'), (2, 2))
+    >>> bool(pa.max(pa.abs(x @ vectors - vectors * values)) < 1e-6)
+    True
     """
     return EigResult(*call.several("linalg.eig", x))
 
@@ -97,6 +117,16 @@ def eigh(x: Array, /) -> EighResult:
     Notes
     -----
     The sign (phase) of the eigenvectors differs between devices.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[2.0, 1.0], [1.0, 2.0]])
+    >>> values, vectors = pa.linalg.eigh(x)
+    >>> pa.round(pa.sort(values)).tolist()
+    [1.0, 3.0]
+    >>> pa.round((vectors * values) @ vectors.mT).tolist()
+    [[2.0, 1.0], [1.0, 2.0]]
     """
     return EighResult(*call.several("linalg.eigh", x))
 
@@ -119,6 +149,13 @@ def eigvals(x: Array, /) -> Array:
     ------
     LinAlgError
         If the matrices are not square. NaN and infinity in a matrix make its eigenvalues NaN.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> turn = pa.asarray([[0.0, -1.0], [1.0, 0.0]])
+    >>> sorted(round(v.imag, 6) for v in pa.linalg.eigvals(turn).tolist())
+    [-1.0, 1.0]
     """
     return call.options("linalg.eigvals", x)
 
@@ -142,6 +179,13 @@ def eigvalsh(x: Array, /) -> Array:
     ------
     LinAlgError
         If the matrices are not square. NaN and infinity in a matrix make its eigenvalues NaN.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> values = pa.linalg.eigvalsh(pa.asarray([[0, -1j], [1j, 0]]))
+    >>> values.dtype, pa.round(pa.sort(values)).tolist()
+    (dtype('float64'), [-1.0, 1.0])
     """
     return call.options("linalg.eigvalsh", x)
 
@@ -173,6 +217,18 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
     Notes
     -----
     The signs of the diagonal of ``R`` differ between devices.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> q, r = pa.linalg.qr(x)
+    >>> q.shape, r.shape
+    ((3, 2), (2, 2))
+    >>> pa.round(q @ r).tolist()
+    [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    >>> pa.linalg.qr(x, mode="complete").Q.shape
+    (3, 3)
     """
     arguments.matrices(x, "linalg.qr")
     arguments.choice(mode, "mode", ("reduced", "complete"))
@@ -205,6 +261,16 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     Notes
     -----
     The signs (phases) of the vectors differ between devices.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> u, s, vh = pa.linalg.svd(x, full_matrices=False)
+    >>> u.shape, s.shape, vh.shape
+    ((3, 2), (2,), (2, 2))
+    >>> pa.round((u * s) @ vh).tolist()
+    [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
     """
     arguments.matrices(x, "linalg.svd")
     if full_matrices is not True:
@@ -230,6 +296,13 @@ def svdvals(x: Array, /) -> Array:
     ------
     LinAlgError
         If `x` has fewer than two axes. NaN and infinity in a matrix make its singular values NaN.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[0.0, 3.0, 0.0], [4.0, 0.0, 0.0]])
+    >>> pa.round(pa.linalg.svdvals(x)).tolist()
+    [4.0, 3.0]
     """
     arguments.matrices(x, "linalg.svdvals")
     return call.options("linalg.svdvals", x)

@@ -43,6 +43,15 @@ def matrix_norm(
     ------
     ValueError
         If `ord` is unknown, `x` has fewer than two axes, or there is no element to choose from.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1.0, -2.0], [3.0, 4.0]])
+    >>> float(pa.linalg.matrix_norm(x, ord=1)), float(pa.linalg.matrix_norm(x, ord=pa.inf))
+    (6.0, 7.0)
+    >>> pa.linalg.matrix_norm(pa.ones((5, 2, 2))).tolist()
+    [2.0, 2.0, 2.0, 2.0, 2.0]
     """
     arguments.matrices(x, "linalg.matrix_norm")
     if ord is None:
@@ -87,6 +96,15 @@ def vector_norm(
         If `x` has no such axis.
     TypeError
         If `ord` is no real number.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[3.0, -4.0], [0.0, 12.0]])
+    >>> float(pa.linalg.vector_norm(x)), pa.linalg.vector_norm(x, axis=1).tolist()
+    (13.0, [5.0, 12.0])
+    >>> [float(pa.linalg.vector_norm(x, ord=n)) for n in (1, pa.inf, 0)]
+    [19.0, 12.0, 3.0]
     """
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")

@@ -34,6 +34,14 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
         If an operand has no such axis.
     ValueError
         If an operand has not 3 elements along it.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.linalg.cross(pa.asarray([1, 2, 3]), pa.asarray([4, 5, 6])).tolist()
+    [-3, 6, -3]
+    >>> pa.linalg.cross(pa.ones((4, 3)), pa.ones((2, 1, 3))).shape
+    (2, 4, 3)
     """
     axis = arguments.axis(axis, x1)
     arguments.axis(axis, x2)
@@ -66,6 +74,15 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     ------
     ValueError
         If `x` has fewer than two axes.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1, 2, 3], [4, 5, 6]])
+    >>> pa.linalg.diagonal(x).tolist(), pa.linalg.diagonal(x, offset=1).tolist()
+    ([1, 5], [2, 6])
+    >>> pa.linalg.diagonal(x, offset=3).shape
+    (0,)
     """
     arguments.matrices(x, "linalg.diagonal")
     return call.options("linalg.diagonal", x, offset=index(offset))
@@ -88,6 +105,12 @@ def outer(x1: Array, x2: Array, /) -> Array:
     ------
     ValueError
         If an operand is not 1-d.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.linalg.outer(pa.asarray([1, 2]), pa.asarray([10, 20, 30])).tolist()
+    [[10, 20, 30], [20, 40, 60]]
     """
     for x in (x1, x2):
         if arguments.is_array(x) and x.ndim != 1:
@@ -117,6 +140,15 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Ar
     ------
     ValueError
         If `x` has fewer than two axes.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[100, 2], [3, 100]], dtype=pa.int8)
+    >>> int(pa.linalg.trace(x)), pa.linalg.trace(x).dtype
+    (200, dtype('int64'))
+    >>> int(pa.linalg.trace(x, offset=1))
+    2
     """
     arguments.matrices(x, "linalg.trace")
     arguments.numeric(dtype, "trace")

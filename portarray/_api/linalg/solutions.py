@@ -32,6 +32,14 @@ def det(x: Array, /) -> Array:
     See Also
     --------
     slogdet : Determinants too large or too small for the dtype.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> float(pa.linalg.det(pa.asarray([[4.0, 3.0], [2.0, 1.0]])))
+    -2.0
+    >>> pa.linalg.det(pa.ones((5, 0, 0))).tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0]
     """
     return call.options("linalg.det", x)
 
@@ -60,6 +68,16 @@ def inv(x: Array, /) -> Array:
     --------
     solve : Solve equations, faster and more exactly than with an inverse.
     pinv : Return an inverse in the least-squares sense.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.linalg.inv(pa.asarray([[4, 2], [2, 2]])).tolist()
+    [[0.5, -0.5], [-0.5, 1.0]]
+    >>> pa.linalg.inv(pa.zeros((2, 2)))
+    Traceback (most recent call last):
+        ...
+    portarray.errors.LinAlgError: ... a matrix of shape (2, 2) is singular; ...
     """
     return call.options("linalg.inv", x)
 
@@ -85,6 +103,17 @@ def matrix_power(x: Array, n: int, /) -> Array:
         If the matrices are not square, or `n` is negative and one is singular.
     TypeError
         If `n` is no integer.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1, 1], [1, 0]])
+    >>> pa.linalg.matrix_power(x, 10).tolist()
+    [[89, 55], [55, 34]]
+    >>> pa.linalg.matrix_power(x, 0).tolist()
+    [[1, 0], [0, 1]]
+    >>> pa.linalg.matrix_power(x, -1).dtype
+    dtype('float64')
     """
     n = index(n)
     if n < 0:
@@ -115,6 +144,15 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     ------
     LinAlgError
         If `x` has fewer than two axes.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> int(pa.linalg.matrix_rank(pa.asarray([[1.0, 2.0], [2.0, 4.0]])))
+    1
+    >>> x = pa.asarray([[1.0, 0.0], [0.0, 1e-3]])
+    >>> int(pa.linalg.matrix_rank(x)), int(pa.linalg.matrix_rank(x, rtol=0.01))
+    (2, 1)
     """
     arguments.matrices(x, "linalg.matrix_rank")
     if rtol is None:
@@ -143,6 +181,16 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     ------
     LinAlgError
         If `x` has fewer than two axes.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> y = pa.linalg.pinv(x)
+    >>> y.shape
+    (2, 3)
+    >>> pa.round(x @ y @ x).tolist()
+    [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
     """
     arguments.matrices(x, "linalg.pinv")
     if rtol is None:
@@ -170,6 +218,14 @@ def slogdet(x: Array, /) -> SlogdetResult:
     ------
     LinAlgError
         If the matrices are not square.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = -1e-200 * pa.eye(3, dtype=pa.float64)
+    >>> sign, logabsdet = pa.linalg.slogdet(x)
+    >>> float(pa.abs(pa.linalg.det(x))), float(sign), round(float(logabsdet), 3)
+    (0.0, -1.0, -1381.551)
     """
     return SlogdetResult(*call.several("linalg.slogdet", x))
 

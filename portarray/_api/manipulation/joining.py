@@ -88,6 +88,15 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0, **unknown: Never) -> Arr
     --------
     concat : Join along an axis that the arrays have.
     unstack : The inverse.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x, y = pa.asarray([1, 2, 3]), pa.asarray([4, 5, 6])
+    >>> pa.stack([x, y]).tolist()
+    [[1, 2, 3], [4, 5, 6]]
+    >>> pa.stack([x, y], axis=-1).tolist()
+    [[1, 4], [2, 5], [3, 6]]
     """
     if unknown:
         raise _absent.unexpected(stack, unknown)
@@ -119,6 +128,13 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     See Also
     --------
     stack : The inverse.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x, y = pa.unstack(pa.asarray([[1, 4], [2, 5], [3, 6]]), axis=1)
+    >>> x.tolist(), y.tolist()
+    ([1, 2, 3], [4, 5, 6])
     """
     axis = arguments.axis(axis, x)
     return call.several("unstack", x, axis=axis)

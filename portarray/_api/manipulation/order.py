@@ -32,6 +32,15 @@ def flip(x: Array, /, *, axis: Axes | None = None) -> Array:
     ------
     AxisError
         If `x` has no such axis.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1, 2], [3, 4]])
+    >>> pa.flip(x).tolist()
+    [[4, 3], [2, 1]]
+    >>> pa.flip(x, axis=1).tolist()
+    [[2, 1], [4, 3]]
     """
     if axis is not None:
         axis = arguments.axes(axis, x)
@@ -61,6 +70,15 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
         If `x` has no such axis.
     ValueError
         If an axis is named twice, or `source` and `destination` differ in length.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> images = pa.zeros((8, 32, 64, 3))
+    >>> pa.moveaxis(images, -1, 1).shape
+    (8, 3, 32, 64)
+    >>> pa.moveaxis(images, (0, 1), (-1, -2)).shape
+    (64, 3, 32, 8)
     """
     origin = arguments.axes(arguments.integers(source, "source"), x, name="source")
     target = arguments.axes(arguments.integers(destination, "destination"), x, name="destination")

@@ -31,6 +31,15 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     ------
     ValueError
         If the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x, y = pa.broadcast_arrays(pa.asarray([[1], [2]]), pa.asarray([0.5, 1.5, 2.5]))
+    >>> x.tolist(), x.dtype
+    ([[1, 1, 1], [2, 2, 2]], dtype('int64'))
+    >>> y.tolist(), y.dtype
+    ([[0.5, 1.5, 2.5], [0.5, 1.5, 2.5]], dtype('float64'))
     """
     if not arrays:
         return ()
@@ -98,6 +107,14 @@ def broadcast_to(x: Array, /, shape: ShapeLike) -> Array:
     ------
     ValueError
         If `x` does not broadcast to the shape.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.broadcast_to(pa.asarray([1, 2]), (3, 2)).tolist()
+    [[1, 2], [1, 2], [1, 2]]
+    >>> pa.broadcast_to(pa.asarray([[1], [2]]), (2, 2)).tolist()
+    [[1, 1], [2, 2]]
     """
     sizes = arguments.shape(shape)
     call.check_countable("broadcast_to", x, sizes)
@@ -206,6 +223,13 @@ def squeeze(x: Array, /, axis: Axes) -> Array:
         If `x` has no such axis.
     ValueError
         If an axis has another size, or is named twice.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.zeros((1, 3, 1))
+    >>> pa.squeeze(x, axis=0).shape, pa.squeeze(x, axis=(0, -1)).shape
+    ((3, 1), (3,))
     """
     places = arguments.axes(arguments.integers(axis, "axis"), x)
     for one in places if isinstance(places, tuple) else ():

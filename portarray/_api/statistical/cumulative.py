@@ -115,6 +115,17 @@ def cumulative_sum(
     See Also
     --------
     sum : Return only the last of these.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> sizes = pa.asarray([2, 3, 5])
+    >>> pa.cumulative_sum(sizes).tolist()
+    [2, 5, 10]
+    >>> pa.cumulative_sum(sizes, include_initial=True).tolist()
+    [0, 2, 5, 10]
+    >>> pa.cumulative_sum(pa.asarray([[1, 2], [3, 4]]), axis=0).tolist()
+    [[1, 2], [4, 6]]
     """
     if unknown:
         raise _absent.unexpected(cumulative_sum, unknown)

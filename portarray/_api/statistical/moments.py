@@ -44,6 +44,17 @@ def mean(
     Notes
     -----
     A NaN among the elements makes the result NaN, and so does having no elements.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1, 2], [3, 6]])
+    >>> float(pa.mean(x)), pa.mean(x, axis=0).tolist()
+    (3.0, [2.0, 4.0])
+    >>> (x - pa.mean(x, axis=1, keepdims=True)).tolist()
+    [[-0.5, 0.5], [-1.5, 1.5]]
+    >>> float(pa.mean(pa.asarray([1.0, pa.nan])))
+    nan
     """
     if unknown:
         raise _absent.unexpected(mean, unknown)
@@ -94,6 +105,15 @@ def std(
     Notes
     -----
     A NaN among the elements makes the result NaN, and so does a divisor that is not positive.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1, 3])
+    >>> float(pa.std(x)), round(float(pa.std(x, correction=1)), 6)
+    (1.0, 1.414214)
+    >>> float(pa.std(pa.asarray([1.0]), correction=1))
+    nan
     """
     if unknown:
         raise _absent.unexpected(std, unknown)

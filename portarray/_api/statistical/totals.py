@@ -46,6 +46,15 @@ def max(
     -----
     A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
     between devices.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1, 7], [5, 2]])
+    >>> int(pa.max(x)), pa.max(x, axis=0).tolist()
+    (7, [5, 7])
+    >>> float(pa.max(pa.asarray([1.0, pa.nan])))
+    nan
     """
     if unknown:
         raise _absent.unexpected(max, unknown)
@@ -87,6 +96,15 @@ def min(
     -----
     A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
     between devices.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1, 7], [5, 2]])
+    >>> int(pa.min(x)), pa.min(x, axis=1, keepdims=True).tolist()
+    (1, [[1], [2]])
+    >>> float(pa.min(pa.asarray([1.0, pa.nan])))
+    nan
     """
     if unknown:
         raise _absent.unexpected(min, unknown)
@@ -131,6 +149,17 @@ def prod(
         If `x` has no such axis.
     TypeError
         If `dtype` is bool, or real where `x` is complex.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.prod(pa.asarray([[1, 2], [3, 4]]), axis=1).tolist()
+    [2, 12]
+    >>> x = pa.asarray([100, 100], dtype=pa.int8)
+    >>> int(pa.prod(x)), int(pa.prod(x, dtype=pa.int8))
+    (10000, 16)
+    >>> float(pa.prod(pa.zeros(0)))
+    1.0
     """
     if unknown:
         raise _absent.unexpected(prod, unknown)

@@ -94,6 +94,16 @@ def attention(
     ``1 / sqrt(d)`` by default. ``mask`` is bool (True: seen) or added to the scores. ``key_length``
     is the number of keys in use, an int or a 0-d integer array read on the device. ``causal`` lets
     query ``i`` see keys up to ``i + key_length - queries``. Queries that see no key give zeros.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> q = k = cl.zeros((2, 4), dtype=cl.float32)
+    >>> v = cl.asarray([[1.0, 2.0], [3.0, 4.0]], dtype=cl.float32)
+    >>> cl.neural.attention(q, k, v).tolist()  # all scores are equal: means of v
+    [[2.0, 3.0], [2.0, 3.0]]
+    >>> cl.neural.attention(q, k, v, causal=True).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
     """
     q, k, v = (
         array_of(q, "attention", "q"),

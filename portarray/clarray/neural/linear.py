@@ -42,7 +42,16 @@ class _Plan(NamedTuple):
 
 
 def linear(x: Array, weight: Array, bias: Array | None = None, /) -> Array:
-    """Return ``x @ weight.T + bias``, for numeric ``x`` (..., in) and ``weight`` (out, in)."""
+    """Return ``x @ weight.T + bias``, for numeric ``x`` (..., in) and ``weight`` (out, in).
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> weight = cl.asarray([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], dtype=cl.float32)
+    >>> x, bias = (cl.asarray(one, dtype=cl.float32) for one in ([2.0, 3.0], [0.5, 0.5, 0.5]))
+    >>> cl.neural.linear(x, weight, bias).tolist()
+    [2.5, 3.5, 5.5]
+    """
     x, weight = array_of(x, "linear"), array_of(weight, "linear", "weight")
     bias = None if bias is None else array_of(bias, "linear", "bias")
     found = _few(x, weight, bias)

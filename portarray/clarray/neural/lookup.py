@@ -22,7 +22,15 @@ _WORTH = 1 << 13
 
 
 def embedding(indices: Array, weight: Array, /) -> Array:
-    """Return rows of a (rows, dim) table of any dtype; the indices are waited for and checked."""
+    """Return rows of a (rows, dim) table of any dtype; the indices are waited for and checked.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> weight = cl.asarray([[0, 1], [10, 11], [20, 21]])
+    >>> cl.neural.embedding(cl.asarray([2, 0, 2]), weight).tolist()
+    [[20, 21], [0, 1], [20, 21]]
+    """
     array_of(weight, "embedding", "weight")
     integers(indices, "embedding", "indices")
     matching(indices, weight, "embedding", "indices", dtype=False)

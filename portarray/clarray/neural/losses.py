@@ -30,6 +30,15 @@ def cross_entropy(
     ``logits`` are (..., classes), ``targets`` integers (...), which are waited for and checked.
     Rows with the target ``ignore_index`` have loss 0 and do not count in the mean, which is NaN of
     no rows. ``label_smoothing`` is the share of the target spread evenly over all classes.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> logits = cl.zeros((3, 4), dtype=cl.float32)
+    >>> targets = cl.asarray([3, 0, -100])  # the last row is ignored
+    >>> loss = cl.neural.cross_entropy(logits, targets)
+    >>> round(float(loss), 4)  # log(4)
+    1.3863
     """
     real(logits, "cross_entropy", "logits")
     integers(targets, "cross_entropy", "targets")

@@ -19,14 +19,31 @@ _UNFIT = "unfit"
 
 
 def rms_norm(x: Array, weight: Array | None = None, /, *, eps: float = 1e-6) -> Array:
-    """Return ``x / sqrt(mean(x * x) + eps) * weight`` along the last axis."""
+    """Return ``x / sqrt(mean(x * x) + eps) * weight`` along the last axis.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> x = cl.asarray([3.0, 4.0], dtype=cl.float32)  # the root of the mean square is 3.5355
+    >>> [round(value, 4) for value in cl.neural.rms_norm(x).tolist()]
+    [0.8485, 1.1314]
+    """
     return _normalized("rms_norm", x, (weight,), eps)
 
 
 def layer_norm(
     x: Array, weight: Array | None = None, bias: Array | None = None, /, *, eps: float = 1e-5
 ) -> Array:
-    """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` along the last axis."""
+    """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` along the last axis.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> x = cl.asarray([[1.0, 3.0], [10.0, 30.0]], dtype=cl.float32)
+    >>> y = cl.neural.layer_norm(x)  # each row has mean 0 and variance 1
+    >>> [[round(value, 4) for value in row] for row in y.tolist()]
+    [[-1.0, 1.0], [-1.0, 1.0]]
+    """
     return _normalized("layer_norm", x, (weight, bias), eps)
 
 

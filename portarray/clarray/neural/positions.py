@@ -40,6 +40,13 @@ def rope(
     positions broadcast to ``x.shape[:-1]`` and are 0, 1, 2, ... by default. Instead, ``tables`` of
     :func:`rope_tables` broadcast to (..., length, r / 2) and rotate the first ``r`` features. Pairs
     are ``(2 * i, 2 * i + 1)`` if ``interleaved``, else ``(i, i + r / 2)``.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> x = cl.asarray([[1.0, 0.0], [1.0, 0.0]], dtype=cl.float32)  # at positions 0 and 1
+    >>> [[round(value, 4) for value in row] for row in cl.neural.rope(x).tolist()]
+    [[1.0, 0.0], [0.5403, 0.8415]]
     """
     if tables is not None:
         cos, sin = tables
@@ -77,7 +84,18 @@ def rope(
 def rope_tables(
     positions: Array, dimensions: int, /, *, theta: float = 10000.0, dtype: Any = None
 ) -> Tables:
-    """Return tables for :func:`rope`, of shape ``(*positions.shape, dimensions / 2)``."""
+    """Return tables for :func:`rope`, of shape ``(*positions.shape, dimensions / 2)``.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> tables = cl.neural.rope_tables(cl.arange(16), 8, dtype=cl.float32)
+    >>> [table.shape for table in tables]  # cosines and sines
+    [(16, 4), (16, 4)]
+    >>> x = cl.ones((2, 16, 8), dtype=cl.float32)
+    >>> cl.neural.rope(x, tables=tables).shape  # made once, for every layer
+    (2, 16, 8)
+    """
     places = integers(positions, "rope_tables", "positions")
     if dimensions < 0 or dimensions % 2:
         raise ValueError(f"dimensions is {dimensions!r}; features are rotated in pairs")

@@ -18,12 +18,29 @@ _WORTH = 1 << 13
 
 
 def softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Return exponentials divided by their sum along an axis; NaN where that is undefined."""
+    """Return exponentials divided by their sum along an axis; NaN where that is undefined.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> cl.neural.softmax(cl.asarray([1000.0, 1000.0], dtype=cl.float32)).tolist()  # no overflow
+    [0.5, 0.5]
+    """
     return _along("softmax", x, axis)
 
 
 def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Return the logarithm of :func:`softmax`, without underflow."""
+    """Return the logarithm of :func:`softmax`, without underflow.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> x = cl.asarray([0.0, -1000.0], dtype=cl.float32)
+    >>> cl.neural.log_softmax(x).tolist()[1]
+    -1000.0
+    >>> cl.neural.softmax(x).tolist()[1]  # whose logarithm would be infinite
+    0.0
+    """
     return _along("log_softmax", x, axis)
 
 

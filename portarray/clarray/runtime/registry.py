@@ -27,6 +27,14 @@ def devices() -> tuple[Device, ...]:
 
     On each a kernel was built, ran and gave the right result; :func:`reasons` says why others are
     missing. ``CLARRAY_MEMORY=discrete`` in the environment treats each as one with its own memory.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> best = cl.devices()[0]
+    >>> x = cl.ones(4, dtype=cl.float32, device=best)
+    >>> x.device is best, best.index
+    (True, 0)
     """
     global _devices
     found = _devices
@@ -94,7 +102,15 @@ def _opened(native: cl.Device, refusal: str) -> Device | str:
 
 
 def reasons() -> dict[str, str]:
-    """Return why platforms, devices and drivers' entries cannot be used, by their names."""
+    """Return why platforms, devices and drivers' entries cannot be used, by their names.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> refused = [f"{name}: {reason}" for name, reason in cl.reasons().items()]
+    >>> all(cl.reasons().values())  # nothing is refused without a reason
+    True
+    """
     devices()
     return discovery.refusals()
 
@@ -104,6 +120,15 @@ def default_device() -> Device:
 
     The default is named by the environment's ``CLARRAY_DEVICE``, an index or part of the name of a
     platform or device, or is the first functional one.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> last = cl.devices()[-1]
+    >>> with last:
+    ...     x = cl.ones(3)
+    ...     cl.default_device() is x.device is last
+    True
     """
     global _first
     entered = scopes.get()
@@ -163,17 +188,49 @@ def device_of(device: object = None) -> Device:
 
 
 def synchronize(device: object = None) -> None:
-    """Wait until everything enqueued on a device is done."""
+    """Wait until everything enqueued on a device is done.
+
+    Examples
+    --------
+    >>> import time
+    >>> from portarray import clarray as cl
+    >>> x = cl.ones((500, 500), dtype=cl.float32)
+    >>> began = time.perf_counter()
+    >>> y = x @ x  # returns when the kernel is enqueued
+    >>> cl.synchronize(x.device)
+    >>> seconds = time.perf_counter() - began
+    """
     device_of(device).finish()
 
 
 def memory(device: object = None) -> Memory:
-    """Return a device's memory figures, in bytes."""
+    """Return a device's memory figures, in bytes.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> x = cl.zeros(1_000_000, dtype=cl.uint8)
+    >>> figures = cl.memory(x.device)
+    >>> figures.used >= 1_000_000, figures.free < figures.total
+    (True, True)
+    """
     return device_of(device).memory()
 
 
 def reclaim(device: object = None) -> None:
-    """Return memory without arrays to the system; waits for running kernels."""
+    """Return memory without arrays to the system; waits for running kernels.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> x = cl.zeros(1_000_000, dtype=cl.uint8)
+    >>> del x
+    >>> cl.memory().pooled >= 1_000_000  # kept for arrays to come
+    True
+    >>> cl.reclaim()
+    >>> cl.memory().pooled < 1_000_000
+    True
+    """
     device_of(device).pool.reclaim()
 
 

@@ -2,6 +2,15 @@
 
 Each operation is described once, as tasks that read and write tiles, and runs in a region of this
 process (:mod:`portarray.tasks`) or as a graph of Dask.
+
+Examples
+--------
+>>> import numpy as np
+>>> import portarray.dask as pd
+>>> a = pd.from_array(np.diag([2.0, 4.0, 5.0, 8.0]), chunks=2, devices="numpy")
+>>> b = pd.ones(4, chunks=2, devices="numpy")
+>>> pd.collect(pd.linalg.solve(a, b)).tolist()
+[0.5, 0.25, 0.2, 0.125]
 """
 
 from portarray.dask.linalg.explaining import Plan, explain

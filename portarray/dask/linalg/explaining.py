@@ -38,6 +38,16 @@ class Plan(NamedTuple):
         Floating-point operations of all tasks.
     bytes_moved : int
         Bytes of tiles that are copied from device to device; between workers there may be more.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> x = pd.eye(40, chunks=10, devices="numpy")
+    >>> plan = pd.linalg.explain("cholesky", x)
+    >>> plan.tasks
+    {'potrf': 4, 'rtrsm': 6, 'syrk': 6, 'gemm': 4}
+    >>> plan.engine, plan.bytes_moved
+    ('region', 0)
     """
 
     operation: str
@@ -49,19 +59,42 @@ class Plan(NamedTuple):
     bytes_moved: int
 
     def __str__(self) -> str:
-        rows, columns = self.chunks
         number = sum(self.tasks.values())
-        kinds = ", ".join(f"{count} {kind}" for kind, count in self.tasks.items())
         lines = [
-            f"{self.operation} of {len(rows)} x {len(columns)} tiles of {max(rows)} x "
-            f"{max(columns)} and less, {'by a region' if self.engine == 'region' else 'on Dask'}",
-            f"  {number} tasks: {kinds}",
+            self._title(),
+            f"  {number} tasks: {self._kinds()}",
             f"  {self.flops:.3g} floating-point operations, {self.bytes_moved} bytes moved",
         ]
-        for device, (count, flops) in self.devices.items():
-            share = flops / self.flops if self.flops else 0.0
-            lines.append(f"  {device}: {count} tasks, {share:.0%} of the operations")
+        lines += [
+            f"  {device}: {count} tasks, {share} of the operations"
+            for device, count, share in self._shares()
+        ]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from portarray import _html  # only notebooks need it
+
+        total = ("all", f"{sum(self.tasks.values())}: {self._kinds()}", f"{self.flops:.3g}")
+        rows = [*self._shares(), total, ("bytes moved", "", f"{self.bytes_moved:,}")]
+        head = ("device", "tasks", "floating-point operations")
+        return _html.table(rows, caption=self._title(), head=head)
+
+    def _title(self) -> str:
+        rows, columns = self.chunks
+        return (
+            f"{self.operation} of {len(rows)} x {len(columns)} tiles of {max(rows)} x "
+            f"{max(columns)} and less, {'by a region' if self.engine == 'region' else 'on Dask'}"
+        )
+
+    def _kinds(self) -> str:
+        return ", ".join(f"{count} {kind}" for kind, count in self.tasks.items())
+
+    def _shares(self) -> list[tuple[str, int, str]]:
+        """Return each device with its tasks and its share of the operations."""
+        return [
+            (device, count, f"{flops / self.flops if self.flops else 0.0:.0%}")
+            for device, (count, flops) in self.devices.items()
+        ]
 
 
 def explain(
@@ -98,6 +131,19 @@ def explain(
     ------
     ValueError, TypeError
         If there is no such operation, and what it raises for these arguments.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> from portarray.testing import virtual_devices
+    >>> with virtual_devices("cuda") as (gpu,):
+    ...     x = pd.ones((40, 40), chunks=20, devices=["numpy", gpu])
+    ...     print(pd.linalg.explain("matmul", x, x))
+    matmul of 2 x 2 tiles of 20 x 20 and less, by a region
+      4 tasks: 4 product
+      1.28e+05 floating-point operations, 12800 bytes moved
+      numpy:cpu:0: 2 tasks, 50% of the operations
+      virtual:cuda:0: 2 tasks, 50% of the operations
     """
     name: str = operation
     if operation == "solve" and options.pop("assume_a", "gen") == "pos":

@@ -46,6 +46,15 @@ def matmul(
     ------
     ValueError, TypeError
         If shapes, chunks or dtypes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import portarray.dask as pd
+    >>> a = pd.from_array(np.arange(16.0).reshape(4, 4), chunks=2, devices="numpy")
+    >>> x = pd.linalg.matmul(a, pd.ones(4, chunks=2, devices="numpy"))
+    >>> x.chunks, pd.collect(x).tolist()
+    (((2, 2),), [6.0, 22.0, 38.0, 54.0])
     """
     program = prepared("matmul", a, b, tiles=tiles, devices=devices)
     return _finished(program, engine, a, vector=b)
@@ -82,6 +91,19 @@ def cholesky(
         If the shape, the chunks or the dtype do not fit.
     LinAlgError
         When it is computed, if `x` is not positive definite; names the tile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import portarray.dask as pd
+    >>> factor = np.tril(np.ones((4, 4)))
+    >>> x = pd.from_array(factor @ factor.T, chunks=2, devices="numpy")
+    >>> pd.collect(pd.linalg.cholesky(x)).tolist()[3]
+    [1.0, 1.0, 1.0, 1.0]
+    >>> pd.linalg.cholesky(-x).compute()
+    Traceback (most recent call last):
+        ...
+    portarray.errors.LinAlgError: cholesky: the matrix is not positive definite: tile (0, 0), ...
     """
     lower = _finished(prepared("cholesky", x, tiles=tiles, devices=devices), engine, x)
     if not upper:
@@ -119,6 +141,15 @@ def lu(
     most, and about ``n ** (2 / 3)`` times as a rule (Higham, "Accuracy and Stability of Numerical
     Algorithms", 2002, chapter 9). ``dask.array.linalg.lu`` pivots within tiles alone, where growth
     has no bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import portarray.dask as pd
+    >>> x = pd.from_array(np.flip(np.eye(4), axis=0), chunks=2, devices="numpy")  # zero pivots
+    >>> p, l, u = pd.linalg.lu(x)
+    >>> bool((abs(p @ l @ u - x) == 0).all())
+    True
     """
     program = prepared("lu", x, tiles=tiles, devices=devices)
     p, lower, upper = _finished(program, engine, x)
@@ -164,6 +195,19 @@ def solve(
     Notes
     -----
     A singular matrix gives infinities or NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import portarray as pa
+    >>> import portarray.dask as pd
+    >>> values = np.full((4, 4), 1.0) + np.eye(4)
+    >>> a = pd.from_array(values, chunks=2, devices="numpy")
+    >>> x = pd.linalg.solve(a, pd.full(4, 5.0, chunks=2, devices="numpy"), assume_a="pos")
+    >>> [round(value, 9) for value in pd.collect(x).tolist()]
+    [1.0, 1.0, 1.0, 1.0]
+    >>> pd.linalg.solve(pa.asarray(values), pa.full(4, 5.0)).shape  # an array, cut into tiles
+    (4,)
     """
     if assume_a not in ("gen", "pos"):
         raise ValueError(f"assume_a={assume_a!r}: use 'gen' or 'pos'")
@@ -204,6 +248,15 @@ def solve_triangular(
     ------
     ValueError, TypeError
         If shapes, chunks or dtypes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import portarray.dask as pd
+    >>> a = pd.from_array(np.tril(np.ones((4, 4))), chunks=2, devices="numpy")
+    >>> b = pd.arange(1.0, 5.0, chunks=2, devices="numpy")
+    >>> pd.collect(pd.linalg.solve_triangular(a, b, lower=True)).tolist()
+    [1.0, 1.0, 1.0, 1.0]
     """
     name = "solve_lower" if lower else "solve_upper"
     program = prepared(name, a, b, tiles=tiles, devices=devices)
@@ -231,6 +284,15 @@ def qr(x: da.Array, /) -> tuple[da.Array, da.Array]:
     Notes
     -----
     Dask's own, ``dask.array.linalg.qr``: TSQR where `x` is tall.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import portarray.dask as pd
+    >>> x = pd.from_array(np.arange(12.0).reshape(6, 2), chunks=(3, 2), devices="numpy")  # tall
+    >>> q, r = pd.linalg.qr(x)
+    >>> r.shape, bool((abs(q @ r - x) < 1e-9).all())
+    ((2, 2), True)
     """
     if not isinstance(x, da.Array) or x.ndim != 2:
         raise TypeError(f"qr takes a Dask array with two axes, not {told(x)}")

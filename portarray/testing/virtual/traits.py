@@ -58,6 +58,16 @@ class Traits:
         DLPack's type of the memory.
     kind : {"gpu", "accelerator"}
         What the device is.
+
+    Examples
+    --------
+    >>> from portarray.testing import virtual_devices
+    >>> with virtual_devices("tpu", memory=10**9) as (tpu,):
+    ...     traits = tpu.native.traits
+    >>> traits.library, traits.immutable, traits.memory
+    ('jax', True, 1000000000)
+    >>> sorted(traits.lacks)
+    ['complex128', 'float64', 'int64', 'uint64']
     """
 
     library: str
@@ -92,7 +102,17 @@ class Traits:
 
 
 def presets() -> tuple[str, ...]:
-    """Return the platforms that virtual devices may stand for."""
+    """Return the platforms that virtual devices may stand for.
+
+    Examples
+    --------
+    >>> from portarray.testing import presets, virtual_devices
+    >>> presets()
+    ('cuda', 'rocm', 'metal', 'oneapi', 'opencl', 'tpu')
+    >>> with virtual_devices(*presets()) as devices:
+    ...     print(len(devices))
+    6
+    """
     return tuple(INFO.ranks)
 
 

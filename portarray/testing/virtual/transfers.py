@@ -13,7 +13,20 @@ __all__ = ["HostTransfer", "HostTransferError", "host_transfers"]
 
 
 class HostTransferError(AssertionError):
-    """A copy between a device and the host, where none is allowed."""
+    """A copy between a device and the host, where none is allowed.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> from portarray.testing import host_transfers, virtual_devices
+    >>> with virtual_devices("cuda") as (gpu,), host_transfers(refuse=True):
+    ...     x = pa.ones(3, device=gpu)
+    ...     float(pa.sum(x))
+    Traceback (most recent call last):
+        ...
+    portarray.testing.virtual.transfers.HostTransferError: ...: float copies to the host from
+    virtual:cuda:0, which is refused here
+    """
 
 
 class HostTransfer(NamedTuple):
@@ -31,6 +44,18 @@ class HostTransfer(NamedTuple):
         The function that the host computes, or the other device of a move.
     where : str
         File, line and text of the code that calls portarray.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> from portarray.testing import host_transfers, virtual_devices
+    >>> with virtual_devices("cuda") as (gpu,), host_transfers() as made:
+    ...     x = pa.ones(3, device=gpu)
+    ...     y = x.tolist()
+    >>> made[0].kind, made[0].to_host, made[0].device
+    ('tolist', True, 'virtual:cuda:0')
+    >>> print(str(made[0]).rpartition(": ")[2])  # after the file, the line and its text
+    tolist copies to the host from virtual:cuda:0
     """
 
     kind: str
