@@ -8,6 +8,7 @@ page, what the console says, and what axe-core finds against WCAG 2 A and AA; th
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import shutil
 import sys
@@ -43,6 +44,26 @@ axe.run(document, {runOnly: ["wcag2a", "wcag2aa"]}).then(
     found => done(found.violations.map(one => one.id + ": " + one.nodes[0].html.slice(0, 160))),
     error => done(["axe-core: " + error]));
 """
+
+
+# Names that are not among the five pages that the site's own search finds first.
+SEARCH = """
+const [names, done] = arguments;
+const look = () => {
+    if (!Search._index) return setTimeout(look, 50);
+    const last = name => name.split(".").pop();
+    const found = (name, result) =>
+        last(result[1]) === name || last(result[2].slice(1)) === name || result[1].includes(name);
+    done(names.filter(name => !Search._performSearch(...Search._parseQuery(last(name)))
+        .slice(-5).some(result => found(last(name), result))));
+};
+look();
+"""
+MODULES = (
+    *("portarray", "portarray.errors", "portarray.fft", "portarray.kernel_language"),
+    *("portarray.kernels", "portarray.linalg", "portarray.random", "portarray.tasks"),
+    *("portarray.testing", "portarray.typing"),
+)
 
 
 def driver() -> Any:
@@ -90,6 +111,18 @@ def filtered(browser: Any, page: Path) -> Iterator[str]:
         yield f"the filter shows {few} of {every} rows"
 
 
+def sought(browser: Any, page: Path) -> Iterator[str]:
+    """Yield the public names that the search does not find."""
+    names = [
+        f"{module}.{name}"
+        for module in MODULES
+        for name in getattr(importlib.import_module(module), "__all__", ())
+    ]
+    browser.get(page.as_uri())
+    for name in browser.execute_async_script(SEARCH, names):
+        yield f"the search does not find {name}"
+
+
 def main() -> int:
     """Check a folder of pages."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -118,6 +151,8 @@ def main() -> int:
                         found.setdefault(one, []).append(f"{name} ({width}, {theme})")
         for one in filtered(browser, root / "support.html"):
             found.setdefault(one, []).append("support.html")
+        for one in sought(browser, root / "search.html"):
+            found.setdefault(one, []).append("search.html")
     finally:
         browser.quit()
     for one, where in found.items():
