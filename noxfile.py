@@ -38,6 +38,7 @@ DATA = {
     "dask": "tests/dask/dask_outcomes.py numpy torch mlx jax dpnp clarray",
     "where_it_does_not_work": "tools/try_libraries.py",
     "clarray": "benchmarks/clarray.py --json docs/data/clarray.json",
+    "overhead": "benchmarks/overhead.py --json docs/data/overhead.json",
     "kernels": "benchmarks/kernels.py --json docs/data/kernels.json",
     "model": "benchmarks/model.py --tokens 16 --repeats 3 --json docs/data/model.json"
     " --plot docs/model.svg",  # which README.md shows
@@ -233,7 +234,8 @@ def release(session: nox.Session) -> None:
     ``nox -s release -- 3.11 3.13`` tries these versions of Python; by default all that are
     supported and there.
     """
-    session.install("build>=1.2", "twine>=6", "check-wheel-contents>=0.6", "virtualenv>=20.26")
+    tools = ("build>=1.2", "twine>=6", "check-wheel-contents>=0.6", "virtualenv>=20.26", "uv>=0.8")
+    session.install(*tools)
     root = Path(session.create_tmp()).resolve()
     folders = [root / "dist", root / "again"]
     for folder in folders:
@@ -250,6 +252,7 @@ def release(session: nox.Session) -> None:
     large = [name for name in wheels if Path(name).stat().st_size > LARGEST_WHEEL]
     if large:
         session.error(f"more than {LARGEST_WHEEL:,} bytes: {', '.join(large)}")
+    _resolved(session, wheels, folders[0])
     for version in session.posargs or VERSIONS:
         if session.posargs or _runs(f"python{version}"):
             _tried(session, version, wheels, root / version)
@@ -264,6 +267,15 @@ def _runs(program: str) -> bool:
     except OSError:
         return False
     return done.returncode == 0
+
+
+def _resolved(session: nox.Session, wheels: list[str], folder: Path) -> None:
+    """Resolve the wheel with each extra to wheels, without installing gigabytes."""
+    wheel = next(name for name in wheels if "conformance" not in name)
+    for extra in PYPROJECT["project"]["optional-dependencies"]:
+        wanted = f"portarray[{extra}] @ {Path(wheel).as_uri()}"
+        options = ["--dry-run", "--only-binary=:all:", f"--find-links={folder}", "--quiet"]
+        session.run("uv", "pip", "install", *options, wanted)
 
 
 def _tried(session: nox.Session, version: str, wheels: list[str], folder: Path) -> None:

@@ -146,7 +146,7 @@ def merged(files: Sequence[Path]) -> dict[str, Any]:
         one = json.loads(file.read_text("utf-8"))
         if not isinstance(one, dict) or not {"machine", "devices", "rows", "targets"} <= set(one):
             raise ValueError(f"{file} is no report of kernels.py")
-        if report and one["machine"] != report["machine"]:
+        if report and {**one["machine"], "date": None} != {**report["machine"], "date": None}:
             raise ValueError(f"{file} was measured on another machine, or with other settings")
         devices = {**report.get("devices", {}), **one["devices"]}
         report = {**one, "devices": devices}

@@ -21,7 +21,6 @@ import argparse
 import importlib
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -38,6 +37,7 @@ from installed import optional
 from promises import Target, show_targets
 
 import portarray as pa
+from portarray._cli.bench.report import surroundings
 from portarray._cli.bench.timing import Action, side_by_side
 
 TINY = 4
@@ -355,15 +355,8 @@ def main() -> None:
     judged = targets(rows)
     show(rows, judged)
     if options.json is not None:
-        machine = {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "numpy": np.__version__,
-            "portarray": pa.__version__,
-        }
         report = {
-            "machine": machine,
-            "devices": {str(d): {"name": d.name, "version": d._backend.version()} for d in devices},
+            **surroundings(devices),
             "rows": [asdict(row) for row in rows],
             "targets": [asdict(target) for target in judged],
         }

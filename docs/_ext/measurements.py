@@ -94,6 +94,31 @@ def clarray(report: Report) -> str:
     )
 
 
+def overhead(report: Report) -> str:
+    """Return microseconds of each library's own calls on four numbers, and what portarray adds."""
+    tiny = [row for row in report["rows"] if row["size"] == "tiny"]
+    own = {
+        (row["baseline"], row["what"]): row for row in tiny if row["candidate"] == row["baseline"]
+    }
+    calls = {
+        (row["baseline"], row["what"]): row
+        for row in tiny
+        if row["candidate"] == f"portarray on {row['baseline']}"
+    }
+    libraries, what = (dict.fromkeys(key[part] for key in calls) for part in (0, 1))
+    return rows(
+        ["library", *(f"`{one}`" for one in what)],
+        (
+            [library]
+            + [
+                f"{1e6 * own[library, one]['seconds']:.2f} {1e6 * calls[library, one]['difference']:+.2f}"
+                for one in what
+            ]
+            for library in libraries
+        ),
+    )
+
+
 def tasks(report: Report) -> str:
     """Return microseconds a task, by what runs it."""
     names = list(dict.fromkeys(name for row in report["rows"] for name in row["microseconds"]))
@@ -126,6 +151,7 @@ PARTS: Mapping[str, Callable[[Report], str]] = {
         "Tokens per second of each device, beside PyTorch's and the memory's limit",
     ),
     "model_llama_cpp": llama_cpp,
+    "overhead": overhead,
     "tasks": tasks,
     "transfer": picture(
         "picture",

@@ -73,6 +73,16 @@ def test_tables_have_every_figure(pages: ModuleType) -> None:
             if one["row"] == name and one["candidate"] != "NumPy"
         ]
         assert row[-len(ratios) :] == pytest.approx(ratios, abs=0.006)
+    report = read("overhead")
+    added = {row["baseline"]: 0.0 for row in report["rows"] if row["size"] == "tiny"}
+    for row in report["rows"]:
+        if row["size"] == "tiny" and row["candidate"] == f"portarray on {row['baseline']}":
+            added[row["baseline"]] += 1e6 * row["difference"]
+    for line in pages.overhead(report).splitlines()[2:]:
+        library, *cells = line.strip("| ").split(" | ")
+        assert sum(float(cell.split()[1]) for cell in cells) == pytest.approx(
+            added[library], abs=0.03
+        )
     costs = [list(row["microseconds"].values()) for row in read("tasks")["rows"]]
     for row, wanted in zip(figures(pages.tasks(read("tasks"))), costs, strict=True):
         assert row == pytest.approx(wanted, rel=0.02)
