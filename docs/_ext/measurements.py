@@ -98,24 +98,23 @@ def overhead(report: Report) -> str:
     """Return microseconds of each library's own calls on four numbers, and what portarray adds."""
     tiny = [row for row in report["rows"] if row["size"] == "tiny"]
     own = {
-        (row["baseline"], row["what"]): row for row in tiny if row["candidate"] == row["baseline"]
+        (row["baseline"], row["what"]): row["seconds"]
+        for row in tiny
+        if row["candidate"] == row["baseline"]
     }
-    calls = {
-        (row["baseline"], row["what"]): row
+    added = {
+        (row["baseline"], row["what"]): row["difference"]
         for row in tiny
         if row["candidate"] == f"portarray on {row['baseline']}"
     }
-    libraries, what = (dict.fromkeys(key[part] for key in calls) for part in (0, 1))
+    libraries, what = (dict.fromkeys(key[part] for key in added) for part in (0, 1))
+
+    def cell(*key: str) -> str:
+        return f"{1e6 * own[key]:.2f} {1e6 * added[key]:+.2f}"
+
     return rows(
         ["library", *(f"`{one}`" for one in what)],
-        (
-            [library]
-            + [
-                f"{1e6 * own[library, one]['seconds']:.2f} {1e6 * calls[library, one]['difference']:+.2f}"
-                for one in what
-            ]
-            for library in libraries
-        ),
+        ([library, *(cell(library, one) for one in what)] for library in libraries),
     )
 
 
