@@ -54,34 +54,6 @@ def test_examples_in_docstrings() -> None:
     assert failed == []  # the report is in what was printed
 
 
-def public_names() -> Iterator[tuple[str, Any]]:
-    """Yield every name of the pages in docs/api, with what it stands for."""
-    for page in sorted((ROOT / "docs" / "api").glob("*.md")):
-        module, listed = "", False
-        for line in page.read_text("utf-8").splitlines():
-            if found := re.search(r"currentmodule:: (\S+)", line):
-                module = found[1]
-            if line.strip() and not line.startswith("   "):
-                listed = "autosummary::" in line
-            elif listed and re.fullmatch(r"~?[\w.]+", line.strip()):
-                name = line.strip().lstrip("~")
-                value = importlib.import_module(module)
-                for part in name.split("."):
-                    value = getattr(value, part)
-                yield f"{module}.{name}", value
-
-
-def test_every_public_name_has_an_example() -> None:
-    for needed in ("dask", "pyopencl"):
-        pytest.importorskip(needed, reason=f"some pages of docs/api show what needs {needed}")
-    names = dict(public_names())
-    if not names:
-        pytest.skip("docs/api is not beside the tests")
-    assert len(names) > 300  # the pages are read
-    without = [name for name, value in names.items() if ">>> " not in (value.__doc__ or "")]
-    assert without == []
-
-
 def run(page: str, names: dict[str, Any]) -> dict[str, Any]:
     """Run the Python code of a page, block after block, and return its names."""
     path = ROOT / page

@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "_version": set(),
     "_elsewhere": set(),  # data
+    "_html": set(),  # tables of texts
     "_absent": {"_elsewhere"},
     "_config": {"_devices"},  # what texts name devices
     "typing": set(),
@@ -93,13 +94,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "backends.matrices": {"errors", "_config"},
     "_devices": {
-        *("errors", "_version", "_host_memory", "_small_files"),
+        *("errors", "_version", "_host_memory", "_small_files", "_html"),
         *("backends.sizes", "backends.types"),
         *("backends.base", "backends.registry", "backends.assembly"),
     },
-    "_movement": {"errors", "backends.base", "backends.registry", "_devices"},
+    "_movement": {"errors", "_html", "backends.base", "backends.registry", "_devices"},
     "_array": {
-        *("_absent", "_elsewhere"),
+        *("_absent", "_elsewhere", "_html"),
         *("backends.kinds", "errors", "_config", "_devices", "_movement", "backends.promotion"),
         *("backends.types", "backends.registry", "backends.assembly", "_dlpack"),
         *("backends.sizes", "backends.keys"),
@@ -151,7 +152,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("backends.launching", "backends.host_launching"),
         *("_api", "_config", "_transforms", "typing"),
     },
-    "dask": {"", "_array", "_devices", "errors", "random", "tasks"},
+    "dask": {"", "_array", "_devices", "_html", "errors", "random", "tasks"},
     "_numpy_functions": {"", "_absent", "_array", "_elsewhere", "errors"},
     "_cli": {
         *("", "errors", "_version", "_config", "_devices", "_array", "_api", "_movement"),
@@ -477,8 +478,8 @@ def test_what_is_there_is_listed() -> None:
     assert unlisted <= modules
 
 
-def documented() -> list[str]:
-    """Return every name of the API reference, as its pages list them."""
+def documented(*, data: bool = True) -> list[str]:
+    """Return every name of the API reference, as its pages list them, or those with docstrings."""
     found: list[str] = []
     for page in sorted((DOCS / "api").glob("*.md")):
         module = "portarray"
@@ -486,7 +487,7 @@ def documented() -> list[str]:
         for line in page.read_text("utf-8").splitlines():
             if line.startswith(".. currentmodule:: "):
                 module = line.split()[-1]
-            elif line.startswith(".. py:data:: "):
+            elif data and line.startswith(".. py:data:: "):
                 found.append(f"{module}.{line.split()[-1]}")
             elif line.startswith(".. autosummary::"):
                 inside = True
@@ -501,16 +502,35 @@ def documented() -> list[str]:
 def test_every_public_name_is_in_the_reference_once() -> None:
     # clarray is a library of its own: its page lists what it has beyond the standard's names.
     # portarray.dask needs Dask: tests/dask holds it.
-    apart = ("portarray.clarray.", "portarray.dask.")
+    # The page on types has sections: what is not there the site's own search would not find.
+    apart = ("portarray.clarray.", "portarray.dask.", "portarray.typing.")
     listed = [name for name in documented() if not name.startswith(apart)]
     public = [
         f"portarray.{prefix}{name}"
         for prefix, namespace in NAMESPACES.items()
         for name in namespace.__all__
-        if prefix + name not in ("linalg", "fft", "kernels", "random", "tasks", "__version__")
+        if prefix + name not in ("linalg", "fft", "kernels", "random", "tasks")
         and prefix + name != "linalg.LinAlgError"  # which stands among the errors
     ]
     assert sorted(listed) == sorted(public)
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation's source is not beside the tests")
+def test_every_documented_name_has_an_example() -> None:
+    for needed in ("dask", "pyopencl"):
+        pytest.importorskip(needed, reason=f"some pages of docs/api show what needs {needed}")
+    without = []
+    for name in documented(data=False):
+        module, attributes = "portarray", name.split(".")[1:]
+        value: object = pa
+        for attribute in attributes:  # modules that are imported when they are asked for, too
+            value = getattr(value, attribute, None) or importlib.import_module(
+                f"{module}.{attribute}"
+            )
+            module = f"{module}.{attribute}"
+        if ">>> " not in (value.__doc__ or ""):
+            without.append(name)
+    assert without == []
 
 
 def test_functions_say_what_they_take_and_do() -> None:

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from platformdirs import user_cache_path
@@ -26,10 +26,12 @@ from portarray_conformance.expected import (
 from portarray_conformance.official import run_official
 from portarray_conformance.official_suite import OfficialSuite, OfficialSuiteError, find_suite
 from portarray_conformance.programs import PROGRAMS, run_programs, run_threads, show_program
-from portarray_conformance.progress import PlainWatch, Watch, watch
+from portarray_conformance.progress import BarWatch, PlainWatch, Watch, watch
 from portarray_conformance.report import (
     Report,
     TargetReport,
+    as_csv,
+    as_json,
     failure_texts,
     summary_table,
     write_html,
@@ -42,8 +44,8 @@ from portarray_conformance.target import Target, module_target, portarray_target
 
 __all__ = ["conformance"]
 
-# Width of tables where there is no terminal to ask.
-PLAIN_WIDTH = 100
+# Columns of what is no terminal: more than any row has.
+WIDE = 10_000
 # Programs of the suite of gradients: that package needs portarray, and is imported when asked for.
 GRADIENT_PROGRAMS = 100
 # Failures that are told in full at the end; the report holds them all.
@@ -70,16 +72,6 @@ class _Plan:
     programs: int = 0
     threads: int = 1
     gradients: bool = False
-
-
-class _NoWatch(PlainWatch):
-    """Says nothing."""
-
-    def begin(self, label: str, total: int) -> None:
-        """Say nothing."""
-
-    def result(self, result: Result) -> None:
-        """Say nothing."""
 
 
 @click.group()
@@ -189,6 +181,8 @@ def conformance() -> None:
     help="Your library's known failures, TOML tables [[expected]] with the keys function, aspect, "
     "target, reason, link. Each must fail: one that passes fails the run.",
 )
+@click.option("--json", "form", flag_value="json", help="Print the report as JSON instead.")
+@click.option("--csv", "form", flag_value="csv", help="Print the results as CSV instead.")
 def run_command(
     devices: Sequence[str],
     modules: Sequence[str],
@@ -204,6 +198,7 @@ def run_command(
     processes: int,
     folder: Path | None,
     expected_file: Path | None,
+    form: str | None,
 ) -> None:
     """Run the conformance suite and report what it found.
 
@@ -236,6 +231,8 @@ def run_command(
         raise click.UsageError(
             "--suite gradients tests portarray's own derivatives: name a --device, not a --module."
         )
+    if only is not None and form is not None:
+        raise click.UsageError(f"--only prints a program as text: leave --{form} out.")
     names = None if functions is None else _names(functions)
     targets = _targets(devices, modules)
     if only is not None:
@@ -257,9 +254,6 @@ def run_command(
         _gradient_cases(names)  # whether there are such functions
     if folder is not None:
         _make_folder(folder)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=PLAIN_WIDTH)
     report = Report(
         suite=suite,
         seed=seed,
@@ -270,19 +264,21 @@ def run_command(
     )
     for warning in report.warnings:
         click.echo(f"Warning: {warning}", err=True)
-    if processes == 1:
-        with watch(console) as view:
+    with watch(Console(stderr=True)) as view:
+        if processes == 1:
             report.targets.extend(_run(plan, target, view) for target in targets)
-    else:
-        found = _run_at_once(plan, targets, processes)
-        report.targets.extend(found[target.label] for target in targets)
+        else:
+            found = _run_at_once(plan, targets, processes, view)
+            report.targets.extend(found[target.label] for target in targets)
     if not devices and not modules:
         report.targets.extend(_absent_devices())
-    _tell(report, console)
     if folder is not None:
         write_json(report, folder / "conformance.json")
         write_html(report, folder / "conformance.html")
-        click.echo(f"Report: {folder / 'conformance.html'} and conformance.json beside it")
+    try:
+        _print(report, form, folder)
+    except BrokenPipeError:  # the reader, such as head, has all it wants
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if report.bad or not any(_ran(target) for target in report.targets):
         raise SystemExit(1)
 
@@ -456,19 +452,21 @@ def _run(plan: _Plan, target: Target, view: Watch) -> TargetReport:
     return TargetReport(target.label, results, time.perf_counter() - began)
 
 
-def _run_at_once(plan: _Plan, targets: list[Target], processes: int) -> dict[str, TargetReport]:
+def _run_at_once(
+    plan: _Plan, targets: list[Target], processes: int, view: Watch
+) -> dict[str, TargetReport]:
     """Return the reports of targets that are run in processes of their own, by their labels."""
     found = {}
     sent = replace(plan, cases=[])  # functions of the suite's modules: each process finds them
+    if isinstance(view, BarWatch):  # elsewhere each process says what it begins
+        view.begin("targets", len(targets))
     # What libraries hold open, threads above all, does not survive a fork.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         done = [pool.submit(_run_alone, sent, target.label) for target in targets]
         for future in as_completed(done):
             report = future.result()
             found[report.label] = report
-            bad = sum(result.bad for result in report.results)
-            count = f"{len(report.results)} cases in {report.seconds:.0f} s"
-            click.echo(f"{report.label}: {count}, {bad or 'none'} failed")
+            view.advance(sum(result.bad for result in report.results))
     return found
 
 
@@ -478,15 +476,35 @@ def _run_alone(plan: _Plan, label: str) -> TargetReport:
     target = portarray_target(label) if module == label else module_target(module)
     other = plan.official or plan.programs or plan.gradients
     cases = [] if other else _cases(plan.functions)
-    return _run(replace(plan, cases=cases), target, _NoWatch())
+    return _run(replace(plan, cases=cases), target, PlainWatch())
 
 
 def _ran(target: TargetReport) -> bool:
     return any(result.status != "not run" for result in target.results)
 
 
-def _tell(report: Report, console: Console) -> None:
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
+
+
+def _print(report: Report, form: str | None, folder: Path | None) -> None:
+    """Print the report to standard output, which may be a pipe that its reader closes."""
+    if form == "json":
+        click.echo(as_json(report), nl=False)
+    elif form == "csv":
+        click.echo(as_csv(report), nl=False)
+    else:
+        _tell(report)
+        if folder is not None:
+            click.echo(f"Report: {folder / 'conformance.html'} and conformance.json beside it")
+
+
+def _tell(report: Report) -> None:
     """Print the tables, the failures and the verdict."""
+    console = _Console(highlight=False)
+    if not console.file.isatty() and not os.environ.get("COLUMNS"):
+        console = _Console(highlight=False, width=WIDE)
     tested = [target for target in report.targets if not target.reason]
     for target in tested:
         click.echo()

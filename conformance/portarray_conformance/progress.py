@@ -1,8 +1,7 @@
-"""Shows how far a run is: a live bar on a terminal, plain lines everywhere else."""
+"""Shows how far a run is: a live bar on a terminal, a line for each target elsewhere."""
 
 from __future__ import annotations
 
-import time
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -21,9 +20,6 @@ from portarray_conformance.run import Result
 
 __all__ = ["BarWatch", "PlainWatch", "Watch", "watch"]
 
-# How often a run without a terminal says that it is alive.
-LINE_SECONDS = 10.0
-
 
 class Watch(Protocol):
     """What a run tells while it goes."""
@@ -36,6 +32,9 @@ class Watch(Protocol):
 
     def result(self, result: Result) -> None:
         """Take note of what a case came to."""
+
+    def advance(self, bad: int) -> None:
+        """Take note that one of the total is done, in which this many failed."""
 
     def __enter__(self) -> Self: ...
 
@@ -83,9 +82,13 @@ class BarWatch:
 
     def result(self, result: Result) -> None:
         """Move on by one."""
-        self._bad += result.bad
-        bad = f"{self._bad} failed" if self._bad else ""
-        self._progress.update(self._task, advance=1, bad=bad, name="")
+        self.advance(result.bad)
+
+    def advance(self, bad: int) -> None:
+        """Move on by one."""
+        self._bad += bad
+        told = f"{self._bad} failed" if self._bad else ""
+        self._progress.update(self._task, advance=1, bad=told, name="")
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -101,35 +104,20 @@ class BarWatch:
 
 
 class PlainWatch:
-    """A line for each failure, and one now and then; no control codes."""
-
-    def __init__(self) -> None:
-        self._total = self._done = 0
-        self._began = self._last = time.monotonic()
+    """One line for each target, for logs; what a run found is said at its end."""
 
     def begin(self, label: str, total: int) -> None:
         """Say what is tested."""
-        self._total, self._done = total, 0
-        self._began = self._last = time.monotonic()
-        click.echo(f"{label}: {total} cases")
+        click.echo(f"{label}: {total} cases", err=True)
 
     def start(self, name: str) -> None:
-        """Say nothing: a line for each case would bury the failures."""
+        """Say nothing."""
 
     def result(self, result: Result) -> None:
-        """Say what failed, and every ten seconds how far the run is."""
-        self._done += 1
-        if result.bad:
-            click.echo(f"  {result.status.upper()} {result.function} ({result.aspect})")
-        now = time.monotonic()
-        if now - self._last >= LINE_SECONDS:
-            self._last = now
-            elapsed = now - self._began
-            remaining = elapsed / self._done * (self._total - self._done)
-            click.echo(
-                f"  {self._done} of {self._total}, {elapsed:.0f} s elapsed, "
-                f"about {remaining:.0f} s remaining"
-            )
+        """Say nothing."""
+
+    def advance(self, bad: int) -> None:
+        """Say nothing."""
 
     def __enter__(self) -> Self:
         return self

@@ -440,6 +440,9 @@ class Array(base.ArrayBase):
     def __str__(self) -> str:
         return formatting.plain(self)
 
+    def _repr_html_(self) -> str:
+        return formatting.html(self)
+
     def __format__(self, spec: str, /) -> str:
         return formatting.formatted(self, spec)
 

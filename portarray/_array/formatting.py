@@ -11,7 +11,7 @@ from portarray._array import call, dispatch, host_access, results
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["formatted", "item", "listed", "plain", "represent", "scalar"]
+__all__ = ["formatted", "html", "item", "listed", "plain", "represent", "scalar"]
 
 # Larger arrays are summarized, and only the elements shown are copied to the host.
 _THRESHOLD = 1000
@@ -105,6 +105,19 @@ def plain(x: Array) -> str:
     if x.ndim == 0:
         return str(_peek(x)[()])
     return "[]" if x.size == 0 else _body(x, "", " ")
+
+
+def html(x: Array) -> str:
+    """Return a table of what an array is, above its values as :func:`plain` has them."""
+    from portarray import _html  # only notebooks need it
+
+    rows = (
+        ("shape", x.shape),
+        ("dtype", x.dtype),
+        ("device", x.device),
+        ("bytes", f"{x.nbytes:,}"),
+    )
+    return _html.table(rows, caption="portarray.Array", values=plain(x))
 
 
 def formatted(x: Array, spec: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import NamedTuple
 
 import click
+from rich.console import Console
 from rich.table import Table
 
-from portarray._cli.output import console, size
+from portarray._cli.output import Form, forms, show, size
 from portarray._opencl.folders import cache_folder
 
 _PROGRAMS = {
@@ -54,8 +54,8 @@ def _measured(path: Path) -> Folder:
 
 @click.command()
 @click.option("--clear", is_flag=True, help="Remove it; what is needed again is made again.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def cache(clear: bool, as_json: bool) -> None:
+@forms
+def cache(clear: bool, form: Form) -> None:
     """Show what is kept on disk between runs, and how much of it.
 
     Nothing there is needed: what is missing is made again, which takes longer once.
@@ -68,10 +68,17 @@ def cache(clear: bool, as_json: bool) -> None:
             except OSError as error:
                 raise click.ClickException(f"{folder.path} cannot be removed: {error}") from error
     total = sum(folder.bytes for folder in found)
-    if as_json:
-        rows = [{**folder._asdict(), "path": str(folder.path)} for folder in found]
-        click.echo(json.dumps({"cleared": clear, "bytes": total, "folders": rows}, indent=2))
-        return
+    rows = [{**folder._asdict(), "path": str(folder.path)} for folder in found]
+    show(
+        form,
+        document={"cleared": clear, "bytes": total, "folders": rows},
+        columns=Folder._fields,
+        rows=rows,
+        text=lambda out: _show(found, f"{'Removed' if clear else 'Total'}: {size(total)}", out),
+    )
+
+
+def _show(found: list[Folder], total: str, console: Console) -> None:
     if not found:
         click.echo(f"Nothing is kept: {cache_folder('')} is empty.")
         return
@@ -81,5 +88,5 @@ def cache(clear: bool, as_json: bool) -> None:
     table.columns[0].overflow = "fold"
     for folder in found:
         table.add_row(str(folder.path), folder.keeps, str(folder.files), size(folder.bytes))
-    console().print(table)
-    click.echo(f"{'Removed' if clear else 'Total'}: {size(total)}")
+    console.print(table)
+    click.echo(total)

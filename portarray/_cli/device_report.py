@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
+from portarray._cli.output import Form, forms, show
 from portarray.testing import _report
 
 _FILES = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -26,9 +29,24 @@ def merge(files: tuple[Path, ...], output: Path) -> None:
 
 @device_report.command()
 @click.argument("files", nargs=-1, required=True, type=_FILES)
-def table(files: tuple[Path, ...]) -> None:
+@forms
+def table(files: tuple[Path, ...], form: Form) -> None:
     """Print the table of FILES in Markdown."""
-    click.echo(_report.markdown(_merged(files)), nl=False)
+    report = _merged(files)
+    show(
+        form,
+        document=report,
+        columns=("test", "supports", "device", *_report.OUTCOMES),
+        rows=_rows(report),
+        text=lambda _: click.echo(_report.markdown(report), nl=False),
+    )
+
+
+def _rows(report: _report.Report) -> Iterator[dict[str, Any]]:
+    for name, test in report["tests"].items():
+        for device, counts in test["devices"].items():
+            before = dict.fromkeys(_report.OUTCOMES, 0)
+            yield {"test": name, "supports": test["supports"], "device": device, **before, **counts}
 
 
 @device_report.command()

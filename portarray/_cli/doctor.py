@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import shutil
 import time
@@ -11,11 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 import portarray as pa
-from portarray._cli.output import console, size
+from portarray._cli.output import Form, forms, show, size
 from portarray._devices import discovery, probe, selection
 from portarray._devices.summary import Summary, summary
 from portarray._movement.progress import Bar
@@ -32,6 +32,9 @@ SIDE = 1024
 """Rows and columns of the matrices that are multiplied."""
 SMALLEST = 500_000_000
 """Bytes that should be free where programs are kept: those of a large library's kernels."""
+
+
+COLUMNS = ("about", "what", "found", "mend")
 
 
 class Finding(NamedTuple):
@@ -52,9 +55,9 @@ class Speed(NamedTuple):
 
 @click.command()
 @click.option("--fast", is_flag=True, help="Measure nothing and start no processes.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@forms
 @click.pass_context
-def doctor(context: click.Context, fast: bool, as_json: bool) -> None:
+def doctor(context: click.Context, fast: bool, form: Form) -> None:
     """Say what is installed here, what does not work and what would make it, and what is fastest.
 
     Each library is imported in a process of its own, so that one that crashes or hangs is found.
@@ -66,23 +69,40 @@ def doctor(context: click.Context, fast: bool, as_json: bool) -> None:
     refused = _refused(found, {one.what for one in broken})
     speeds = [] if fast else _speeds()
     free = _free()
-    if as_json:
-        text: dict[str, Any] = {
-            "python": platform.python_version(),
-            "system": platform.platform(),
-            "portarray": pa.__version__,
-            "packages": _packages(found),
-            "broken": [one._asdict() for one in broken],
-            "refused": [one._asdict() for one in refused],
-            "devices": [str(device) for device in selection.devices()],
-            "speeds": [one._asdict() for one in speeds],
-            "cache": {"path": str(cache_folder("")), "free_bytes": free},
-        }
-        click.echo(json.dumps(text, indent=2, ensure_ascii=False))
-    else:
-        _show(found, broken, refused, speeds, free)
+    document: dict[str, Any] = {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "portarray": pa.__version__,
+        "packages": _packages(found),
+        "broken": [one._asdict() for one in broken],
+        "refused": [one._asdict() for one in refused],
+        "devices": [str(device) for device in selection.devices()],
+        "speeds": [one._asdict() for one in speeds],
+        "cache": {"path": str(cache_folder("")), "free_bytes": free},
+    }
+    show(
+        form,
+        document=document,
+        columns=COLUMNS,
+        rows=_rows(document),
+        text=lambda out: _show(found, broken, refused, speeds, free, out),
+    )
     if broken:
         context.exit(1)
+
+
+def _rows(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return each thing that the report says, with the key of the report that it stands under."""
+    kept = document["cache"]
+    rows = [(about, about, document[about], "") for about in ("python", "system", "portarray")]
+    rows += [("packages", name, number, "") for name, number in document["packages"].items()]
+    for about in ("broken", "refused"):
+        rows += [(about, one["what"], one["why"], one["mend"]) for one in document[about]]
+    rows += [("devices", name, "", "") for name in document["devices"]]
+    for one in document["speeds"]:
+        rows.append(("speeds", one["device"], one["problem"] or one["gigaflops"], ""))
+    rows.append(("cache", kept["path"], kept["free_bytes"], ""))
+    return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
 
 
 def _broken(bar: Bar) -> list[Finding]:
@@ -177,8 +197,8 @@ def _show(
     refused: list[Finding],
     speeds: list[Speed],
     free: int | None,
+    out: Console,
 ) -> None:
-    out = console()
     out.print(f"portarray {pa.__version__}, Python {platform.python_version()}", highlight=False)
     out.print(platform.platform(), highlight=False)
     packages = _packages(found)

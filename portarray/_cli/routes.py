@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import get_args
 
 import click
@@ -11,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from portarray._cli.choice import chosen
-from portarray._cli.output import console
+from portarray._cli.output import Form, forms, show
 from portarray._devices import memory, selection
 from portarray._devices.device import Device
 from portarray._devices.summary import gib
@@ -21,6 +20,10 @@ from portarray._movement.routes import Kind
 
 MEGABYTE = 1_000_000
 COPIES = 5  # of the array in the host's memory at one time, at most: values, x, two on the way, y
+COLUMNS = (
+    *("from", "to", "route", "copies", "bytes", "why", "problem"),
+    *("seconds", "gigabytes_per_second", "ratio_to_memcpy"),  # with --measure
+)
 
 _STYLES = {0: "green", 1: "yellow"}
 _ROUTES: dict[Kind, str] = {
@@ -40,8 +43,8 @@ _ROUTES: dict[Kind, str] = {
     type=click.IntRange(min=1),
     help="Size of the array that is moved.  [default: 64 with --measure, else 1]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def routes(names: tuple[str, ...], measure: bool, megabytes: int | None, as_json: bool) -> None:
+@forms
+def routes(names: tuple[str, ...], measure: bool, megabytes: int | None, form: Form) -> None:
     """Show how an array gets from each DEVICE to each other, and how often it is copied.
 
     DEVICE is a text such as cuda or torch:cuda:1; by default every functional device. The array is
@@ -52,10 +55,14 @@ def routes(names: tuple[str, ...], measure: bool, megabytes: int | None, as_json
     _check(size)
     with Bar("measuring routes") as bar:
         found = matrix(devices, nbytes=size * MEGABYTE, measure=measure, progress=bar.update)
-    if as_json:
-        click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
-        return
-    _show(found, console())
+    document = found.as_dict()
+    show(
+        form,
+        document=document,
+        columns=COLUMNS,
+        rows=document["routes"],
+        text=lambda out: _show(found, out),
+    )
 
 
 def _check(megabytes: int) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import click
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from portarray._api.support import SERVED, Overview, Place, Row, overview
-from portarray._cli.output import as_csv, console
+from portarray._cli.output import Form, forms, show
 
 _STYLES = {"native": "green", "composed": "cyan", "host": "yellow"}
 
@@ -31,11 +30,8 @@ _STYLES = {"native": "green", "composed": "cyan", "host": "yellow"}
     help="Only functions that some device serves so; may be repeated.",
 )
 @click.option("--short", is_flag=True, help="Only the totals of each device.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-@click.option("--csv", "as_text", is_flag=True, help="Print a row for each function and device.")
-def support(
-    names: tuple[str, ...], kinds: tuple[str, ...], short: bool, as_json: bool, as_text: bool
-) -> None:
+@forms
+def support(names: tuple[str, ...], kinds: tuple[str, ...], short: bool, form: Form) -> None:
     """Show how each function is served on each device.
 
     native: by the library's own function. composed: from several of them, on the device.
@@ -45,22 +41,25 @@ def support(
     as declared; what is not here at all is listed as not run.
     """
     found = overview(names)
-    rows = _chosen(found.rows, kinds)
-    if as_json:
-        listed = [] if short else [row._asdict() for row in rows]
-        text = {"places": [place._asdict() for place in found.places], "rows": listed}
-        click.echo(json.dumps(text, indent=2))
-        return
-    if as_text:
-        click.echo(as_csv(row._asdict() for row in rows), nl=False)
-        return
-    out = console()
-    if not short:
-        out.print(_table(found, rows))
-    out.print(_totals(found))
+    rows = [] if short else _chosen(found.rows, kinds)
+    listed = [row._asdict() for row in rows]
+    places = [place._asdict() for place in found.places]
+    show(
+        form,
+        document={"places": places, "rows": listed},
+        columns=("device", "state", *SERVED, "reason") if short else Row._fields,
+        rows=[{**place, **place["totals"]} for place in places] if short else listed,
+        text=lambda out: _show(found, rows, out),
+    )
+
+
+def _show(found: Overview, rows: list[Row], console: Console) -> None:
+    if rows:
+        console.print(_table(found, rows))
+    console.print(_totals(found))
     for place in found.places:
         if place.state != "functional":
-            out.print(f"{place.device}: {_state(place)}: {escape(place.reason)}")
+            console.print(f"{place.device}: {_state(place)}: {escape(place.reason)}")
 
 
 def _chosen(rows: list[Row], kinds: tuple[str, ...]) -> list[Row]:

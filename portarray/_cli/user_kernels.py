@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import json
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from portarray._cli.output import console
+from portarray._cli.output import Form, show
 from portarray._devices.device import Device
 from portarray._kernel_language.kernel import Kernel
+from portarray._movement.progress import Bar
 from portarray.errors import DTypeNotSupportedError, KernelVerificationError, PortarrayError
 
 EXAMPLES = "kernel_examples"
@@ -35,9 +36,7 @@ class Compared:
     skipped: str = ""
 
 
-def verify_file(
-    path: Path, devices: Iterable[Device], tolerance: float | None, *, as_json: bool
-) -> bool:
+def verify_file(path: Path, devices: Iterable[Device], tolerance: float | None, form: Form) -> bool:
     """Compare the kernels of a file on devices, show the differences; tell if all are right."""
     module = _imported(path)
     examples = getattr(module, EXAMPLES, None)
@@ -50,10 +49,14 @@ def verify_file(
     found: list[Compared] = []
     for device in devices:
         found += _on(device, examples, allowed)
-    if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
-    else:
-        _show(found, allowed)
+    document = [asdict(one) for one in found]
+    show(
+        form,
+        document=document,
+        columns=[column.name for column in fields(Compared)],
+        rows=document,
+        text=lambda out: _show(found, allowed, out),
+    )
     if not any(one.differences for one in found) and not any(one.problem for one in found):
         raise click.UsageError(f"no kernel of {path} runs on these devices")
     return not any(one.problem for one in found)
@@ -73,12 +76,13 @@ def _imported(path: Path) -> Any:
 def _on(device: Device, examples: Any, tolerance: float) -> list[Compared]:
     """Return what the calls gave with arrays on a device."""
     out = []
-    with device:
+    with device, Bar(f"verifying {device}") as bar:
         try:
             calls = list(examples())
         except DTypeNotSupportedError as error:
             return [Compared(str(device), "", skipped=str(error))]
-        for call in calls:
+        for number, call in enumerate(calls):
+            bar.update(number, len(calls))
             kernel = getattr(call, "func", None)
             if not (isinstance(call, functools.partial) and isinstance(kernel, Kernel)):
                 raise click.UsageError(
@@ -97,8 +101,7 @@ def _on(device: Device, examples: Any, tolerance: float) -> list[Compared]:
     return out
 
 
-def _show(found: list[Compared], tolerance: float) -> None:
-    out = console()
+def _show(found: list[Compared], tolerance: float, out: Console) -> None:
     table = Table(
         title=f"Largest differences in ULP, of {tolerance:g} allowed", title_justify="left"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -12,11 +11,16 @@ from rich.table import Table
 
 from portarray._cli import user_kernels
 from portarray._cli.choice import chosen
-from portarray._cli.output import console
+from portarray._cli.output import Form, forms, show
 from portarray._movement.progress import Bar
 from portarray._verification.comparison import DTYPES, VerificationRow
 from portarray.kernels.verify import Verification
 from portarray.kernels.verify import verify as verified
+
+VERIFIED = (
+    *("kernel", "dtype", "cases", "outside", "worst", "problem", "versions"),
+    *("seed", "number", "input"),
+)
 
 
 @click.command()
@@ -53,7 +57,7 @@ from portarray.kernels.verify import verify as verified
     help="What the calls are drawn from.",
 )
 @click.option("--generic", is_flag=True, help="Verify the generic versions alone.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@forms
 @click.pass_context
 def verify(
     context: click.Context,
@@ -64,7 +68,7 @@ def verify(
     examples: int,
     seed: int,
     generic: bool,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Compare every kernel with a reference in float64, on every device.
 
@@ -86,10 +90,9 @@ def verify(
     """  # noqa: D301  (click leaves paragraphs after \b as they are)
     devices = chosen(names)
     if file is not None:
-        if not user_kernels.verify_file(file, devices, tolerance, as_json=as_json):
+        if not user_kernels.verify_file(file, devices, tolerance, form):
             context.exit(1)
         return
-    out = console()
     found: list[Verification] = []
     for device in devices:
         with Bar(f"verifying {device}") as bar:
@@ -106,15 +109,24 @@ def verify(
             except ValueError as error:
                 raise click.UsageError(str(error)) from None
         found.append(one)
-        if not as_json:
-            _show(one, out)
-    if as_json:
-        click.echo(json.dumps([one.as_dict() for one in found], indent=2, ensure_ascii=False))
+    document = [one.as_dict() for one in found]
+    show(
+        form,
+        document=document,
+        columns=("device", *VERIFIED),
+        rows=[{**row, "device": one["device"]} for one in document for row in one["rows"]],
+        text=lambda out: _show(found, out),
+    )
     if not all(one.ok for one in found):
         context.exit(1)
 
 
-def _show(found: Verification, console: Console) -> None:
+def _show(found: list[Verification], console: Console) -> None:
+    for one in found:
+        _show_one(one, console)
+
+
+def _show_one(found: Verification, console: Console) -> None:
     """Print a device's table: a row for each kernel, a column for each dtype."""
     rows = {(row.kernel, row.dtype): row for row in found.rows}
     columns = [dtype for dtype in DTYPES if any(row.dtype == dtype for row in found.rows)]

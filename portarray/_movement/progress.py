@@ -79,7 +79,8 @@ class Bar:
         )
 
         console = Console(stderr=True)
-        if not console.is_terminal:
+        # FORCE_COLOR makes a log a terminal for rich.
+        if not console.file.isatty() or console.is_dumb_terminal:
             self._due = math.inf
             return
         amounts = (

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from portarray._cli import routes as command
 from portarray._cli.group import portarray
-from portarray._movement import matrix, progress
+from portarray._movement import matrix
 
 
 @pytest.fixture(autouse=True)
@@ -123,18 +123,6 @@ def test_a_device_that_fails_says_so_in_its_cells(monkeypatch: pytest.MonkeyPatc
     listed = json.loads(run("numpy", "fake:cuda:0", "--json").stdout)
     assert [bool(route["problem"]) for route in listed["routes"]] == [False, False, True, True]
     assert [route["route"] for route in listed["routes"]] == ["library", "host", None, None]
-
-
-def test_a_progress_bar_is_shown_on_stderr_when_it_takes_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert run("numpy", "fake:cuda:0", "--json").stderr == ""
-    monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
-    assert "measuring" not in run("numpy", "fake:cuda:0", "--json").stderr
-    monkeypatch.setattr(progress, "DELAY", 0.0)
-    result = run("numpy", "fake:cuda:0", "--json")
-    assert "measuring routes" in result.stderr
-    assert json.loads(result.stdout)["devices"] == ["numpy:cpu:0", "fake:cuda:0"]
 
 
 def test_wrong_input() -> None:

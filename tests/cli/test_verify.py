@@ -16,7 +16,6 @@ from click.testing import CliRunner, Result
 
 from portarray._cli.group import portarray
 from portarray._devices.device import Device
-from portarray._movement import progress
 from portarray.kernels.verify import Verification
 
 
@@ -89,14 +88,6 @@ def test_generic_versions_alone() -> None:
     result = run("--json", "--generic", "-n", "1", "-k", "silu", "-d", "numpy")
     (found,) = json.loads(result.stdout)
     assert [row["versions"] for row in found["rows"]] == [{"generic": 1}] * 3
-
-
-def test_a_bar_is_shown_when_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
-    monkeypatch.setattr(progress, "DELAY", 0.0)
-    result = run("-n", "1", "-k", "relu", "-d", "numpy", "--json")
-    assert "verifying numpy:cpu:0" in result.stderr
-    assert json.loads(result.stdout)
 
 
 def test_wrong_input() -> None:

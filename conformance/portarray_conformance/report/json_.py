@@ -1,12 +1,14 @@
-"""The report as data: what was run, with what, and what came out."""
+"""The report as data: what was run, with what, and what came out; as JSON and as CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import platform
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +18,16 @@ from portarray_conformance.names import VERSION
 from portarray_conformance.run import Result, Status
 from portarray_conformance.target import Target
 
-__all__ = ["SCHEMA", "STATUSES", "Report", "TargetReport", "versions", "write_json"]
+__all__ = [
+    "SCHEMA",
+    "STATUSES",
+    "Report",
+    "TargetReport",
+    "as_csv",
+    "as_json",
+    "versions",
+    "write_json",
+]
 
 SCHEMA = 1
 """Number of the JSON layout; it changes when a field changes its meaning or goes away."""
@@ -133,7 +144,22 @@ def _distribution(name: str) -> str:
         return "(source tree)"
 
 
+def as_json(report: Report) -> str:
+    """Return the text of ``conformance.json``."""
+    return json.dumps(report.document(), indent=1, ensure_ascii=False) + "\n"
+
+
 def write_json(report: Report, path: Path) -> None:
     """Write ``conformance.json``."""
-    text = json.dumps(report.document(), indent=1, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    path.write_text(as_json(report), encoding="utf-8")
+
+
+def as_csv(report: Report) -> str:
+    """Return the results with commas, each on one line, below the names of their fields."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = [one.name for one in fields(Result)]
+    writer.writerow(names)
+    for row in report.document()["results"]:
+        writer.writerow([" ".join(str(row[name]).splitlines()) for name in names])
+    return text.getvalue()

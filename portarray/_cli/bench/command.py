@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from portarray._cli.bench import plot as picture
 from portarray._cli.bench.measure import SUBJECTS, measured, moves
-from portarray._cli.bench.report import Report
+from portarray._cli.bench.report import Figure, Report
 from portarray._cli.bench.table import tables
 from portarray._cli.choice import chosen
-from portarray._cli.output import console
+from portarray._cli.output import Form, forms, show
 from portarray._devices import selection
 from portarray._devices.device import Device
 from portarray._movement.progress import Bar
@@ -39,12 +40,7 @@ MOVES = "transfer"
     type=click.Path(path_type=Path, dir_okay=False),
     help="Draw growth curves into this file, such as bench.svg; needs matplotlib.",
 )
-@click.option(
-    "--json",
-    "file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the figures into this file; - prints them instead of the table.",
-)
+@forms
 def bench(
     subject: str,
     names: tuple[str, ...],
@@ -52,7 +48,7 @@ def bench(
     only: str,
     repeats: int,
     plot: Path | None,
-    file: Path | None,
+    form: Form,
 ) -> None:
     """Measure SUBJECT side by side on every device: kernels, ops, model or transfer.
 
@@ -77,7 +73,14 @@ def bench(
     if not report.figures:
         known = ", ".join(dict.fromkeys(case.name for case in SUBJECTS[subject][1]()))
         raise click.UsageError(f"--only {only}: {subject} has {known}")
-    _hand_out(report, file)
+    about = {"subject": subject, "unit": report.unit, "baseline": report.baseline}
+    show(
+        form,
+        document=report.as_dict(),
+        columns=(*about, *(field.name for field in fields(Figure))),
+        rows=[{**about, **asdict(figure)} for figure in report.figures],
+        text=lambda out: _show(report, out),
+    )
     if plot is not None:
         picture.draw(report, plot)
 
@@ -94,16 +97,6 @@ def _baseline(name: str | None, devices: list[Device], subject: str) -> Device:
     return base
 
 
-def _hand_out(report: Report, file: Path | None) -> None:
-    text = json.dumps(report.as_dict(), indent=2, ensure_ascii=False)
-    if file == Path("-"):
-        click.echo(text)
-        return
-    if file is not None:
-        try:
-            file.write_text(text + "\n", "utf-8")
-        except OSError as error:
-            raise click.FileError(str(file), error.strerror) from error
-    out = console()
-    for table in tables(report, out.width):
-        out.print(table)
+def _show(report: Report, console: Console) -> None:
+    for table in tables(report, console.width):
+        console.print(table)
