@@ -60,6 +60,10 @@ def asked(
             if device is not None and x.device is not device:
                 raise DeviceMismatchError(own.name, str(device), str(x.device))
             device = x.device
+            if x._table.device is not device:  # that of traced arrays, and of constants among them
+                refuse = getattr(getattr(x.native, "trace", None), "refuse_kernel", None)
+                if refuse is not None:
+                    refuse(own.name)
             shape, strides, offset = layout = device._backend.layout(x.native)
             layouts.append(layout)
             large = large or extent(shape, strides, offset) >= _SMALL

@@ -85,7 +85,9 @@ class Expressions:
             return found.value
         known = known_value(found) if isinstance(found, tree.Expr) else None
         if known is None:
-            raise Wrong(node, f"{ast.unparse(node)} must be known when the kernel is compiled")
+            text = ast.unparse(node)
+            fix = f"; @pa.kernel(static=({text!r},)) makes a parameter so" * text.isidentifier()
+            raise Wrong(node, f"{text} must be known when the kernel is compiled{fix}")
         return known
 
     def _constant(self, node: ast.Constant) -> Value:

@@ -22,7 +22,7 @@ from portarray._kernel_language.printer import print_kernel
 from portarray._kernel_language.ranges import launch_ranges
 from portarray._kernel_language.remembered import Call, call_key, call_of, remember
 from portarray._kernel_language.work_items import units_between
-from portarray.errors import KernelVerificationError
+from portarray.errors import KernelVerificationError, TracedArrayError
 
 
 class Kernel:
@@ -87,7 +87,10 @@ class Kernel:
         if named or len(args) != len(self._names):
             args = self._own.bound(args, named)
         # Most calls are like one before, and here is all that they need.
-        shared = self._call_key(ndrange, group, *args)
+        try:
+            shared = self._call_key(ndrange, group, *args)
+        except TracedArrayError:
+            shared = None  # what is asked for says it of kernels
         last, call = self._last
         if shared != last:
             call = self._calls.get(shared) if hashable(shared) else None
@@ -289,7 +292,14 @@ class Kernel:
         made = prepared.draft if prepared is not None and ready else draft(self._own, asked)
         return plan(self._own, asked, made, prepared=ready)
 
-    def source(self, dialect: str, *args: Any, ndrange: Sequence[int] | None = None) -> str:
+    def source(
+        self,
+        dialect: str,
+        *args: Any,
+        ndrange: int | Sequence[int] | None = None,
+        group: int | Sequence[int] | None = None,
+        **named: Any,
+    ) -> str:
         """Return the program's text, with the lines of Python beside it.
 
         Parameters
@@ -298,9 +308,11 @@ class Kernel:
             The language.
         *args
             Arguments as in a call, whose types the program is for. By default those of the last
-            program that was compiled.
-        ndrange : sequence of int, optional
+            program that was compiled; not for Metal, which has no float64.
+        ndrange, group : int or sequence of int, optional
             As in a call.
+        **named
+            Arguments by their names.
 
         Returns
         -------
@@ -309,15 +321,29 @@ class Kernel:
         """
         if dialect not in DIALECTS:
             raise ValueError(f"{dialect!r} is no dialect; use one of {', '.join(DIALECTS)}")
-        if args:
-            asked = arguments.asked(self._own, args, {}, ndrange)
+        if args or named:
+            asked = arguments.asked(self._own, args, named, ndrange, group)
+            _check_double(self._names, asked, dialect)
             found, setting, _ = read(self._own, asked, None, DIALECTS[dialect])
+        elif not DIALECTS[dialect].double:
+            raise ValueError(
+                f"pass arguments: {dialect} has no float64, and numbers of the last program may be"
+            )
         elif self._prepared:
             last = list(self._prepared.values())[-1].draft
             found, setting = last.tree, last.setting
         else:
             raise ValueError(f"pass arguments: {self.__name__} has not been called yet")
         return print_kernel(found, setting, DIALECTS[dialect], offsets=False).text
+
+
+def _check_double(names: Sequence[str], asked: Asked, dialect: str) -> None:
+    """Refuse arrays of float64 for a language that has none."""
+    if DIALECTS[dialect].double:
+        return
+    for name, x in zip(names, asked.args, strict=True):
+        if type(x) is Array and x.dtype == "float64":
+            raise ValueError(f"{name} is float64, which {dialect} has not: pass one of float32")
 
 
 def _returned(arrays: list[Array]) -> Any:

@@ -17,7 +17,7 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from portarray._devices.device import Device
 from portarray.backends.assembly import NativeFunctions, NativeNamespace
 from portarray.backends.base import Backend
 from portarray.backends.types import Served
-from portarray.errors import TracedArrayError
+from portarray.errors import NoGradientError, TracedArrayError
 
 __all__ = [
     "VIEWS",
@@ -135,6 +135,10 @@ class Trace(ABC):
     def __init__(self) -> None:
         self.level = next(_levels)
         self.ended = ""
+
+    def refuse_kernel(self, name: str) -> NoReturn:
+        """Raise what a user kernel is told that is called with a traced array."""
+        raise NoGradientError(name, "it is a user kernel; pa.custom_vjp gives it a rule of yours")
 
     def takes_whole(self, name: str) -> bool:
         """Tell whether a core kernel is recorded as one call, not as those of its generic one."""

@@ -238,3 +238,47 @@ def test_threads_read_their_kernels_at_once() -> None:
         sys.setswitchinterval(interval)
         gc.set_threshold(*often)
     assert not errors
+
+
+def test_transformations_say_what_they_do_not_do_with_kernels(device: str) -> None:
+    """A kernel's part of a derivative is not lost in silence, nor are its arrays read too early."""
+    place = pa.device(device)
+    if isinstance(reason := place._backend.launcher(place.native), str):
+        pytest.skip(reason)
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
+
+    def called(x: pa.Array) -> pa.Array:
+        return pa.sum(scaled(pa.empty_like(x), 2.0, x))
+
+    def interpreted(x: pa.Array) -> pa.Array:
+        return pa.sum(scaled.interpret(pa.empty_like(x), 2.0, x))
+
+    for function in (called, interpreted):
+        with pytest.raises(pa.errors.TracedArrayError, match=r"scaled is a user kernel.* outside"):
+            pa.compile(function)(x)
+    with pytest.raises(pa.errors.NoGradientError, match=r"scaled has no gradient.*custom_vjp"):
+        pa.grad(called)(x)
+    with pytest.raises(pa.errors.NoGradientError, match=r"scaled has no gradient.*custom_vjp"):
+        pa.jvp(called, (x,), (x,))
+
+    @pa.custom_vjp
+    def doubled(x: pa.Array) -> pa.Array:
+        found: pa.Array = scaled(pa.empty_like(x), 2.0, x)
+        return found
+
+    @doubled.defvjp
+    def _(kept: Any, g: pa.Array) -> tuple[pa.Array]:
+        return (scaled(pa.empty_like(g), 2.0, g),)
+
+    assert pa.grad(lambda x: pa.sum(doubled(x)))(x).tolist() == [2.0, 2.0]
+
+
+def test_text_for_a_language_without_float64_takes_arguments() -> None:
+    x = pa.ones(4, device="numpy", dtype=pa.float32)
+    scaled.verify(x.copy(), 2.0, x)
+    with pytest.raises(ValueError, match=r"pass arguments: metal has no float64"):
+        scaled.source("metal")
+    text = scaled.source("metal", x, a=2.0, x=x, ndrange=4, group=2)
+    assert "f32& a" in text
+    with pytest.raises(ValueError, match=r"y is float64, which metal has not"):
+        scaled.source("metal", pa.ones(4, device="numpy", dtype=pa.float64), 2.0, x)

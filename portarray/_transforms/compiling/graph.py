@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -124,6 +124,13 @@ class Capture(Trace):
         number = self._value(x._native, x.device, None)
         self.inputs.append(number)
         return tracing.traced(x, self, number + 1)
+
+    def refuse_kernel(self, name: str) -> NoReturn:
+        """Raise that kernels are not among the calls of a program."""
+        raise TracedArrayError(
+            f"{name} is a user kernel, which pa.compile does not trace: call it outside of the "
+            "compiled function, with what that takes or returns"
+        )
 
     def takes_whole(self, name: str) -> bool:
         """Tell that core kernels are calls."""

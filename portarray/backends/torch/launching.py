@@ -32,8 +32,8 @@ class Launching(Backend):
         """
         if x.requires_grad or x.is_neg() or x.is_conj():
             raise RuntimeError(
-                "a kernel reads and writes memory, and what it does has no gradient; call "
-                ".detach() on the tensor first"
+                "a kernel has no derivative; pa.custom_vjp gives it one, and .detach() gives a "
+                "tensor without"
                 if x.requires_grad
                 else "a kernel reads memory, and the tensor is lazily conjugated or negated; call "
                 ".resolve_conj().resolve_neg() on it first"
