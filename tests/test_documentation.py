@@ -77,6 +77,8 @@ def test_code_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     run(page, {})
 
 
+# Where another cluster has the port of the dashboard, Dask takes another and says so.
+@pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
 def test_code_of_the_page_on_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="the extra portarray[dask] is not installed")
     if not pa.functional("torch"):

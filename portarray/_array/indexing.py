@@ -211,6 +211,8 @@ def _native_part(x: Array, part: Any) -> Any:
     if isinstance(part, (list, np.ndarray)):
         return _native_index_array(x, np.asarray(part))
     try:
+        if not _is_one_integer(part):
+            raise TypeError
         return as_index(part)
     except TypeError:
         kind = type(part)
@@ -218,6 +220,11 @@ def _native_part(x: Array, part: Any) -> Any:
             f"{kind.__module__}.{kind.__qualname__} is no index; use integers, slices, None, "
             f"Ellipsis, or integer or boolean arrays (portarray's or NumPy's)"
         ) from None
+
+
+def _is_one_integer(part: Any) -> bool:
+    """Tell whether ``__index__`` says all: arrays of one element have it too."""
+    return getattr(part, "shape", ()) == () and "bool" not in str(getattr(part, "dtype", ""))
 
 
 def _as_signed(index: Array) -> Any:

@@ -104,6 +104,15 @@ def _first(obj: Any) -> Any:
     return obj
 
 
+def home_of(obj: Any) -> Device | None:
+    """Return the device of the array that a nested sequence begins with, if that is one's own."""
+    first = _first(obj)
+    if isinstance(first, base.array_type):
+        found: Device = first.device
+        return found
+    return None if isinstance(first, np.ndarray) else placement.device_of(first)
+
+
 def _host_values(
     obj: Any, dtype: DType | None, *, sequence: bool, copy: bool | None
 ) -> np.ndarray[Any, Any]:

@@ -346,3 +346,27 @@ def test_index_arrays_of_the_host_are_within_bounds(anywhere: str, index: int) -
         with pytest.raises(IndexError, match=text):
             x[key] = 0.0
     same(x, np.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], x.dtype))
+
+
+def test_other_libraries_arrays_of_one_element_are_no_indices(anywhere: str) -> None:
+    """They have ``__index__``, which forgets their axes and that they are masks."""
+    torch = pytest.importorskip("torch")
+    x = pa.reshape(pa.arange(12, device=anywhere), (3, 4))
+    for key in ([0], [True], True, [[1]]):
+        for wrong in (torch.tensor(key), (0, torch.tensor(key))):
+            with pytest.raises(IndexError, match="Tensor is no index"):
+                x[wrong]
+            with pytest.raises(IndexError, match="Tensor is no index"):
+                x[wrong] = 0
+    assert x[torch.tensor(1)].tolist() == [4, 5, 6, 7]
+
+
+def test_lists_of_arrays_stay_on_their_device(anywhere: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=anywhere)
+    for rows in ([x, x], [x[0], x[1]], [[x[0]], [x[1]]], (x.native, x.native)):
+        made = pa.asarray(rows)
+        other = made.device is not x.device and type(rows[0]) is np.ndarray
+        assert made.device is (pa.asarray(1.0).device if other else x.device)
+        assert made.dtype == pa.float32
+    assert pa.asarray([x, x], device="numpy").device is pa.device("numpy")
+    assert pa.asarray([np.ones(2, np.float32), x]).device is pa.asarray(1.0).device

@@ -39,7 +39,8 @@ def asarray(
         Dtype of the result. By default that of `obj`, or the one to which arrays and NumPy scalars
         in sequences promote; Python numbers take the device's default dtype of their kind.
     device : device-like, optional
-        Device of the result. By default arrays and native arrays stay where they are, NumPy's and
+        Device of the result. By default arrays and native arrays stay where they are, a nested
+        sequence that begins with one is made there too, by way of the host, and NumPy's arrays and
         everything else go to the default device.
     copy : bool, optional
         True always copies; False never does and raises where it would have to; None shares memory

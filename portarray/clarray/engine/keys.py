@@ -184,6 +184,9 @@ def _part(x: Array, part: Any) -> Any:
         one_device("indexing", x, part)
         return part
     try:
+        # Other libraries' arrays of one element have __index__ too.
+        if getattr(part, "shape", ()) != () or "bool" in str(getattr(part, "dtype", "")):
+            raise TypeError
         return as_index(part)
     except TypeError:
         kind = type(part)
