@@ -23,6 +23,7 @@ extensions = [
     "myst_parser",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
     "support_table",
     "upstream_tests",
     "kernel_table",
@@ -45,6 +46,22 @@ autodoc_mock_imports = ["pyopencl"]
 # Types are shown as they are written: DeviceLike, not the union behind it.
 python_use_unqualified_type_names = True
 numpydoc_show_class_members = False
+
+# Examples run while the pages are built, on the devices that are there; an error ends the build.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "auto_gallery",
+    "within_subsection_order": "gallery_order.place",
+    "abort_on_example_error": True,
+    "backreferences_dir": "auto_gallery/used",
+    "doc_module": ("portarray",),
+    "reference_url": {"portarray": None},  # names in the code link to their pages
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "css": ("sg_gallery",),
+}
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

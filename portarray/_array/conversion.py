@@ -55,8 +55,8 @@ def asarray(
         else:
             host_access.tell_move(owner, where)
         return _finished(native, wanted, where, copy=copy, narrow=narrow)
-    where = values.home_of(obj) if device is None and isinstance(obj, (list, tuple)) else None
-    where = where or selection.resolve(device)
+    home = values.home_of(obj) if device is None and isinstance(obj, (list, tuple)) else None
+    where = selection.resolve(device) if home is None else home
     if not isinstance(obj, np.ndarray) and producers.is_producer(obj):
         if wanted is None:
             return producers.imported(obj, where, copy=copy, narrow=narrow)
