@@ -1,0 +1,109 @@
+"""
+The graph of a region: which task waits for which
+=================================================
+
+The Cholesky factor of a matrix in tiles takes four kinds of tasks, whose order is by no means a
+line. A :class:`~portarray.tasks.Region` finds it from what each task reads and writes. This
+example draws its graph.
+"""
+
+# %%
+# Cholesky in tiles
+# -----------------
+#
+# Three functions of tiles, each in place.
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import portarray as pa
+from portarray.tasks import In, InOut, Region
+
+
+def factor(a):  # the factor of a tile on the diagonal
+    a[...] = pa.linalg.cholesky(a)
+
+
+def solve(a, b):  # b = b @ inv(a).T
+    b[...] = pa.kernels.solve_triangular(a, b.mT, lower=True).mT
+
+
+def update(x, y, c):  # c -= x @ y.T
+    c -= x @ y.mT
+
+
+# %%
+# The program reads as if it were serial.
+
+
+def cholesky(tiles):
+    """Replace the lower tiles of a matrix by its Cholesky factor."""
+    n = len(tiles)
+    with Region() as region:
+        for k in range(n):
+            region.spawn(factor, InOut(tiles[k][k]))
+            for i in range(k + 1, n):
+                region.spawn(solve, In(tiles[k][k]), InOut(tiles[i][k]))
+            for i in range(k + 1, n):
+                for j in range(k + 1, i + 1):
+                    region.spawn(update, In(tiles[i][k]), In(tiles[j][k]), InOut(tiles[i][j]))
+    return region
+
+
+SIZE, N = 40, 4
+rng = np.random.default_rng(0)
+x = rng.normal(size=(N * SIZE, N * SIZE))
+matrix = x @ x.T + N * SIZE * np.eye(N * SIZE)
+
+
+def tile(i, j):
+    part = matrix[i * SIZE : (i + 1) * SIZE, j * SIZE : (j + 1) * SIZE]
+    return pa.asarray(part, device="numpy", copy=True)
+
+
+tiles = [[tile(i, j) for j in range(i + 1)] for i in range(N)]
+graph = cholesky(tiles).graph()
+expected = np.linalg.cholesky(matrix)[-SIZE:, :SIZE]
+print(f"{len(graph.nodes)} tasks, {len(graph.edges)} edges")
+print("right:", np.allclose(np.asarray(tiles[-1][0]), expected))
+
+# %%
+# Places of the tasks
+# -------------------
+#
+# A task's level is one more than the highest of those it waits for. Tasks of one level may run at
+# the same time: the widest level says how many workers are of use. ``graph`` also writes
+# Mermaid's and Graphviz's languages, for drawings by these programs.
+
+level: dict[int, int] = {}
+for node in graph.nodes:  # in the order of the program
+    waits_for = [edge.first for edge in graph.edges if edge.second == node.number]
+    level[node.number] = 1 + max((level[one] for one in waits_for), default=-1)
+place = {}
+for one in sorted(set(level.values())):
+    numbers = [number for number in level if level[number] == one]
+    for n, number in enumerate(numbers):
+        place[number] = (n - (len(numbers) - 1) / 2, -one)
+
+# %%
+# The picture
+# -----------
+
+colours = {"factor": "#fde725", "solve": "#35b779", "update": "#90b4e8"}
+figure, axes = plt.subplots(figsize=(7, 7.5), layout="constrained")
+for edge in graph.edges:
+    axes.annotate(
+        "",
+        xy=place[edge.second],
+        xytext=place[edge.first],
+        arrowprops={"arrowstyle": "-|>", "color": "0.55", "shrinkA": 13, "shrinkB": 13},
+    )
+for node in graph.nodes:
+    style = {"boxstyle": "round,pad=0.4", "fc": colours[node.name], "ec": "black"}
+    axes.text(*place[node.number], node.name, ha="center", va="center", fontsize=9, bbox=style)
+axes.set(
+    title=f"The Cholesky factor of {N} x {N} tiles: {len(graph.nodes)} tasks", xlim=(-3.2, 3.2)
+)
+axes.set_ylim(-max(level.values()) - 0.6, 0.6)
+axes.set_axis_off()
+plt.show()
