@@ -120,7 +120,8 @@ def test_nothing_run_is_not_a_success(command: Run) -> None:
     assert "NOTHING WAS RUN" in result.output
 
 
-def test_output_to_a_log_is_plain(command: Run) -> None:
+def test_output_to_a_log_is_plain(command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # processes of pytest-xdist have it
     result = command("--module", "array_api_strict")
     assert "\x1b" not in result.output
     assert "\r" not in result.output
