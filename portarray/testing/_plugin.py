@@ -96,7 +96,8 @@ class Plugin:
             if text is not None:
                 device = selection.device(text)
                 _marks.apply(item, device)
-                item.add_marker(pytest.mark.xdist_group(device.library))
+                if self._config.pluginmanager.hasplugin("xdist"):  # else the mark is unknown
+                    item.add_marker(pytest.mark.xdist_group(device.library))
                 # hypothesis looks for this mark to tell the runs of one test apart.
                 item.add_marker(pytest.mark.parametrize(DEVICE, [text]))
         if self._wrong:

@@ -406,3 +406,14 @@ def test_the_entry_point_and_its_module_have_one_name() -> None:
     assert read["project"]["entry-points"]["pytest11"] == {"pytest_portarray": "pytest_portarray"}
     wheel = read["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert "pytest_portarray.py" in wheel["only-include"]
+
+
+def test_runs_without_xdist_under_strict_settings(run_pytest: Pytest) -> None:
+    """Marks that only pytest-xdist knows are errors where it is not there."""
+    source = """
+    def test_sum(xp, device):
+        assert xp.sum(xp.ones(3, device=device)) == 3
+    """
+    run = run_pytest(source, "-p", "no:xdist", "--strict-markers", "-W", "error")
+    assert run.code == 0, run.text
+    assert "1 passed" in run.text
