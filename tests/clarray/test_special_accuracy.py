@@ -21,8 +21,10 @@ NumpyArray = npt.NDArray[Any]
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     name: function
-    for name, function in vars(cl).items()
-    if getattr(function, "__module__", "") in (exponential.__name__, trigonometric.__name__)
+    for name in cl.__all__
+    # By asking for it, which imports it.
+    if getattr(function := getattr(cl, name), "__module__", "")
+    in (exponential.__name__, trigonometric.__name__)
 }
 REFERENCES: dict[str, Callable[..., NumpyArray]] = {
     "acos": np.arccos,
