@@ -32,11 +32,15 @@ def _on_any_device(assertion: Callable[P, None], examples: str) -> Callable[P, N
         __tracebackhide__ = True
         arrays: list[Any] = [*args]
         first, second = arrays[:2] if len(arrays) > 1 else (None, None)
-        if type(first) is Array and type(second) is Array and options.get("check_device", True):
-            if first.device is not second.device:  # an assert would be rewritten by pytest
-                raise AssertionError(
-                    f"Devices do not match.\nActual: {first.device}\nDesired: {second.device}"
-                )
+        if (
+            type(first) is Array
+            and type(second) is Array
+            and first.device is not second.device
+            and options.get("check_device", True)
+        ):  # an assert would be rewritten by pytest
+            raise AssertionError(
+                f"Devices do not match.\nActual: {first.device}\nDesired: {second.device}"
+            )
         with _guard.allowed():
             arrays = [to_device(x, "numpy") if type(x) is Array else x for x in arrays]
             assertion(*arrays, **options)
