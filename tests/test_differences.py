@@ -26,7 +26,8 @@ class Row(NamedTuple):
     condition: str
     differs: str
     devices: tuple[str, ...]
-    """Those with another answer than NumPy's, ``library:platform``; none where any may have."""
+    """Those with another answer than NumPy's, ``library`` or ``library:platform``; none where any
+    may have."""
     same: Callable[[pa.Device], bool]
     """Whether a device gives NumPy's answer."""
     promised: Callable[[pa.Device], bool]
@@ -150,7 +151,235 @@ def roots_of_the_rest(device: pa.Device) -> bool:
     )
 
 
+# --- zeros ----------------------------------------------------------------------------------------
+
+
+def _extrema(device: pa.Device) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+    """Return extrema of zeros of both signs, and of other numbers, on a device and in NumPy."""
+    pairs = []
+    for dtype in _floats(device):
+        x, y = np.asarray([-0.0, 0.0, 1.0, np.nan], dtype), np.asarray([0.0, -0.0, 2.0, 3.0], dtype)
+        given = there(x, device), there(y, device)
+        pairs += [
+            (here(getattr(pa, name)(*given)), getattr(np, name)(x, y))
+            for name in ("maximum", "minimum")
+        ]
+    return pairs
+
+
+def zeros_equal(device: pa.Device) -> bool:
+    """The larger of two zeros has the sign that NumPy gives it."""
+    return all(
+        np.array_equal(np.signbit(found[:2]), np.signbit(wanted[:2]))
+        for found, wanted in _extrema(device)
+    )
+
+
+def zeros_of_the_rest(device: pa.Device) -> bool:
+    """It is a zero, and others are as they are."""
+    return all(np.array_equal(found, wanted, equal_nan=True) for found, wanted in _extrema(device))
+
+
+# --- default dtypes -------------------------------------------------------------------------------
+
+
+def _created(device: pa.Device) -> dict[str, object]:
+    with pa.device(device):
+        return {
+            "real floating": pa.asarray(1.0).dtype,
+            "complex floating": pa.asarray(1j).dtype,
+            "integral": pa.asarray(1).dtype,
+            "indexing": pa.argmax(pa.ones(2)).dtype,
+        }
+
+
+def defaults_equal(device: pa.Device) -> bool:
+    """Numbers become arrays of NumPy's dtypes."""
+    return _created(device) == _created(pa.device("numpy"))
+
+
+def defaults_told(device: pa.Device) -> bool:
+    """The standard's inquiry tells which; a dtype that is missing is an error that names it."""
+    info = pa.__array_namespace_info__()
+    if dict(info.default_dtypes(device=device)) != _created(device):
+        return False
+    for name in ("float64", "complex128", "uint64"):
+        if name not in info.dtypes(device=device):
+            with pytest.raises(pa.DTypeNotSupportedError, match=name):
+                pa.ones(1, dtype=name, device=device)
+    return True
+
+
+# --- views ----------------------------------------------------------------------------------------
+
+
+def _written(device: pa.Device) -> tuple[list[float], list[float], list[float]]:
+    """Write to an array with a view, and return both, and what an alias of the array sees."""
+    x = pa.zeros(3, device=device)
+    alias, view = x, x[:2]
+    x[0] = 1
+    return x.tolist(), view.tolist(), alias.tolist()
+
+
+def views_equal(device: pa.Device) -> bool:
+    """A view sees what is written to its array, and the array what is written to its view."""
+    y = pa.zeros(2, device=device)
+    pa.reshape(y, (2, 1))[1, 0] = 3
+    return _written(device)[1] == [1, 0] and y.tolist() == [0, 3]
+
+
+def views_of_the_rest(device: pa.Device) -> bool:
+    """What is written is in the array itself, under all its names; and ``copy=True`` shares not."""
+    x = np.zeros(2)
+    y = pa.asarray(x.astype(pa.ones(1, device=device).dtype), device=device, copy=True)
+    x[0] = 5
+    return _written(device)[0] == _written(device)[2] == [1, 0, 0] and y.tolist() == [0, 0]
+
+
+# --- shared memory --------------------------------------------------------------------------------
+
+
+def _shared(device: pa.Device, *, copy: bool | None) -> bool:
+    x = np.zeros(64, pa.ones(1, device=device).dtype)
+    y = pa.asarray(x, device=device, copy=copy)
+    x[0] = 1
+    return bool(y[0] == 1)
+
+
+def memory_equal(device: pa.Device) -> bool:
+    """``asarray`` shares memory with a NumPy array."""
+    return _shared(device, copy=None)
+
+
+def memory_of_the_rest(device: pa.Device) -> bool:
+    """``copy=True`` shares none."""
+    return not _shared(device, copy=True)
+
+
+# --- factors of matrices --------------------------------------------------------------------------
+
+MATRIX = np.asarray([[4.0, 1.0, -2.0], [1.0, 2.0, 0.5], [-2.0, 0.5, 3.0]])
+
+
+def factors_equal(device: pa.Device) -> bool:
+    """Vectors have the signs that NumPy gives them."""
+    x = there(MATRIX.astype(pa.ones(1, device=device).dtype), device)
+    return all(
+        np.array_equal(np.sign(here(found)), np.sign(wanted))
+        for found, wanted in (
+            (pa.linalg.eigh(x)[1], np.linalg.eigh(MATRIX)[1]),
+            (pa.linalg.svd(x)[0], np.linalg.svd(MATRIX)[0]),
+            (pa.linalg.qr(x)[0], np.linalg.qr(MATRIX)[0]),
+        )
+    )
+
+
+def factors_multiply(device: pa.Device) -> bool:
+    """The factors' product is the matrix; values are in NumPy's order."""
+    x = there(MATRIX.astype(pa.ones(1, device=device).dtype), device)
+    q, r = pa.linalg.qr(x)
+    values, vectors = pa.linalg.eigh(x)
+    u, s, vh = pa.linalg.svd(x)
+    pairs = (
+        *((q @ r, MATRIX), (vectors * values @ vectors.T, MATRIX), (u * s @ vh, MATRIX)),
+        *((values, np.linalg.eigvalsh(MATRIX)), (s, np.linalg.svdvals(MATRIX))),
+    )
+    return all(np.allclose(here(found), wanted, 1e-4, 1e-5) for found, wanted in pairs)
+
+
+# --- indices in compiled functions ----------------------------------------------------------------
+
+
+def _compiled(device: pa.Device, index: int) -> list[float | str]:
+    """Return sums over rows at an index, in compiled functions; the error where there is one."""
+
+    def counted(indices: pa.Array, table: pa.Array) -> pa.Array:
+        return pa.sum(2 * pa.kernels.embedding(indices, table))
+
+    def taken(indices: pa.Array, table: pa.Array) -> pa.Array:
+        return pa.sum(2 * pa.take(table, indices, axis=0))
+
+    def indexed(indices: pa.Array, table: pa.Array) -> pa.Array:
+        return pa.sum(2 * table[indices])
+
+    table, found = pa.ones((2, 3), device=device), list[float | str]()
+    for function in map(pa.compile, (counted, taken, indexed)):
+        function(pa.asarray([0], device=device), table)
+        try:
+            found.append(float(function(pa.asarray([index], device=device), table)))
+        except IndexError:
+            found.append("IndexError")
+    return found
+
+
+def bounds_equal(device: pa.Device) -> bool:
+    """An index out of bounds is an error in a compiled function."""
+    return _compiled(device, 2) == ["IndexError"] * 3
+
+
+def bounds_of_the_rest(device: pa.Device) -> bool:
+    """It is an error in a call of its own, and others are right."""
+    table, index = pa.ones((2, 3), device=device), pa.asarray([2], device=device)
+    with pytest.raises(IndexError):
+        pa.kernels.embedding(index, table)
+    with pytest.raises(IndexError):
+        pa.take(table, index, axis=0)
+    with pytest.raises(IndexError):
+        table[index]
+    return _compiled(device, 1) == [6, 6, 6]
+
+
 ROWS = {
+    "default": Row(
+        "dtypes of Python's numbers, and which dtypes exist",
+        "Where there is no float64 (MLX, Metal, some GPUs, JAX without its 64-bit mode): float32 "
+        "and complex64, in JAX also int32, instead of float64, complex128 and int64. "
+        "`pa.__array_namespace_info__()` tells them. A dtype that a device lacks is an error that "
+        "names the nearest it has.",
+        (),
+        defaults_equal,
+        defaults_told,
+    ),
+    "view": Row(
+        "writing to an array that has views, or to a view",
+        "Arrays there never change: `x[...] = y` and `x += y` give `x` another one, which views "
+        "taken before do not see, and a view that is written leaves its array as it was.",
+        ("jax", "mlx"),
+        views_equal,
+        views_of_the_rest,
+    ),
+    "memory": Row(
+        "`asarray` of a NumPy array of the device's own memory",
+        "Whether memory is shared, so that writing to one changes the other. `copy=True` shares "
+        "none.",
+        (),
+        memory_equal,
+        memory_of_the_rest,
+    ),
+    "zero": Row(
+        "`maximum` and `minimum` of 0.0 and -0.0",
+        "The sign of the zero, which IEEE 754 leaves open.",
+        (),
+        zeros_equal,
+        zeros_of_the_rest,
+    ),
+    "factor": Row(
+        "`linalg.eigh`, `svd` and `qr`",
+        "Signs of the vectors (and vectors of values that are equal): factors are not unique. "
+        "Their product is the matrix, and values are in one order.",
+        (),
+        factors_equal,
+        factors_multiply,
+    ),
+    "bounds": Row(
+        "an index out of bounds in a compiled function, in an array (`take`, `x[indices]`, "
+        "`kernels.embedding`, `kernels.cross_entropy`)",
+        "No `IndexError`: what XLA and Metal compile cannot raise. JAX takes the nearest element "
+        "or NaN, MLX reads what is beside the array. Uncompiled, all raise.",
+        ("jax", "mlx"),
+        bounds_equal,
+        bounds_of_the_rest,
+    ),
     "subnormal": Row(
         "subnormal numbers: below 1.2e-38 in float32, below 2.2e-308 in float64",
         "Arithmetic, comparisons, conversions and most functions take them for zero, and results "
@@ -184,7 +413,8 @@ def test_a_row_of_the_page(row: str, device: str) -> None:
     place, told = pa.device(device), ROWS[row]
     assert told.promised(place), "what is promised although answers differ"
     if told.devices:
-        assert told.same(place) == (f"{place.library}:{place.platform}" not in told.devices)
+        names = {place.library, f"{place.library}:{place.platform}"}
+        assert told.same(place) == names.isdisjoint(told.devices)
 
 
 def table() -> str:

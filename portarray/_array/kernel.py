@@ -95,7 +95,8 @@ class Kernel:
         try:
             result = function(*natives, **options)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
-            reraise(error, f"kernels.{self.name}", table.device)
+            call = (natives, options)
+            reraise(error, f"kernels.{self.name}", table.device, call=call)
         if type(result) is tuple:
             return tuple(wrapped(part, table) for part in result)  # type: ignore[return-value]
         return wrapped(result, table)

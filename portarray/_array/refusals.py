@@ -250,13 +250,37 @@ def _take_along_axis(
     return outside("take_along_axis", device, indices, axis, _shape(x))
 
 
-def outside(name: str, device: Device, indices: Any, axis: int, shape: Shape) -> IndexError | None:
-    """Return the error for the first index that is out of bounds, or None."""
-    read = device._backend.read_host(indices, device.native)
+def _embedding(device: Device, indices: Any, weight: Any, *_: Any, **__: Any) -> Exception | None:
+    return outside("kernels.embedding", device, indices, 0, _shape(weight), lowest=0)
+
+
+def _cross_entropy(
+    device: Device, logits: Any, targets: Any, *, ignore_index: int = -100, **_: Any
+) -> Exception | None:
+    classes = device._backend.read_host(targets, device.native)
+    classes = classes[classes != ignore_index]
+    return outside("kernels.cross_entropy", device, classes, -1, _shape(logits), lowest=0)
+
+
+def outside(
+    name: str,
+    device: Device,
+    indices: Any,
+    axis: int,
+    shape: Shape,
+    *,
+    lowest: int | None = None,
+) -> IndexError | None:
+    """Return the error for the first index that is out of bounds, or None.
+
+    Negative ones count from the end, unless another lowest one is given.
+    """
+    host = isinstance(indices, np.ndarray)
+    read = indices if host else device._backend.read_host(indices, device.native)
     size = shape[axis]
     # Unsigned and signed bounds meet in Python's integers.
     for index in (int(read.min()), int(read.max())) if read.size else ():
-        if not -size <= index < size:
+        if not (-size if lowest is None else lowest) <= index < size:
             return IndexError(
                 f"{name} on {device}: index {index} is out of bounds for axis {axis % len(shape)} "
                 f"of size {size} (shape {shape})"
@@ -321,5 +345,8 @@ _RULES: dict[str, Rule] = {
     "reshape": _reshape,
     "stack": _stack,
     "take": _take,
+    "kernels.embedding": _embedding,
+    "kernels.packed_embedding": _embedding,
+    "kernels.cross_entropy": _cross_entropy,
     "take_along_axis": _take_along_axis,
 }

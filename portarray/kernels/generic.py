@@ -83,7 +83,7 @@ def gemm(
 
 def embedding(xp: Any, indices: Any, weight: Any, /) -> Any:
     """Take rows of a table."""
-    flat = xp.reshape(indices, (math.prod(indices.shape),))
+    flat = xp.reshape(counted(xp, indices, weight.shape[0]), (math.prod(indices.shape),))
     return xp.reshape(xp.take(weight, flat, axis=0), (*indices.shape, weight.shape[1]))
 
 
@@ -490,6 +490,7 @@ def cross_entropy(
     if limits.min <= ignore_index <= limits.max:
         kept = targets != ignore_index
         targets = xp.where(kept, targets, 0)
+    targets = counted(xp, targets, logits.shape[-1])
     due = xp.take_along_axis(below, targets[..., None], axis=-1)[..., 0]
     losses = total - due
     if label_smoothing:
@@ -503,6 +504,17 @@ def cross_entropy(
         number = math.prod(losses.shape) if kept is None else xp.sum(_as(xp, kept, wide.dtype))
         loss = loss / number
     return _back(xp, loss, logits)
+
+
+def counted(xp: Any, indices: Any, size: int) -> Any:
+    """Return indices of which none counts from the end: negative ones are out of bounds."""
+    limits = xp.iinfo(indices.dtype)
+    if not limits.min:
+        return indices
+    if size > limits.max:  # its lowest number may be within bounds, counted from the end
+        indices = xp.astype(indices, xp.int32)
+        limits = xp.iinfo(xp.int32)
+    return xp.where(indices < 0, limits.min, indices)
 
 
 # --- dtypes and places --------------------------------------------------------------------------

@@ -31,8 +31,7 @@ def cross_entropy(
         probabilities, up to a constant of each row.
     targets : Array
         Integer array of shape ``(...)``: the class that was due in each row, from 0 to
-        ``classes - 1``, or `ignore_index`. The values are not checked: what another class does is
-        up to the library.
+        ``classes - 1``, or `ignore_index`.
     reduction : {"mean", "sum", "none"}, default: "mean"
         ``"none"`` returns the loss of each row, ``"sum"`` their sum, and ``"mean"`` their mean over
         the rows that are not ignored; NaN where all are.
@@ -50,6 +49,8 @@ def cross_entropy(
     ------
     ValueError
         If shapes do not fit, there are no classes, or an option is out of range.
+    IndexError
+        If a target is no class. In a function that JAX compiles, its loss is NaN.
     TypeError
         If an argument is no portarray array, `logits` are not real floating-point, or `targets`
         are no integers.

@@ -12,6 +12,7 @@ from portarray._api.creation.values import asarray
 from portarray._array import array as _array
 from portarray._array import dispatch, operands
 from portarray._array.kernel import Kernel, at_once, is_followed, of_arrays
+from portarray._array.results import reraise
 from portarray._kernel_language.decorator import why_not
 from portarray._movement import pytree
 from portarray.backends.types import TunedKernel
@@ -327,7 +328,11 @@ class _Kernel(Kernel):
         table = self.table(arrays)
         program = _program(self.name, table)
         if program is not None and at_once(arrays, table.device) and not _empty(arrays):
-            return program(*arrays, **options)  # type: ignore[no-any-return]
+            try:
+                return program(*arrays, **options)  # type: ignore[no-any-return]
+            except IndexError as error:
+                call = (self.natives(table, arrays, options)[1], options)
+                reraise(error, f"kernels.{self.name}", table.device, call=call)
         return super().__call__(*arrays, **options)
 
     def candidates(self, table: DispatchTable) -> tuple[TunedKernel, ...]:

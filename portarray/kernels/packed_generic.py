@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from portarray.kernels.generic import counted
 from portarray.kernels.layouts import Field, Layout
 
 __all__ = ["packed_embedding", "packed_linear", "rounded", "unpack"]
@@ -34,7 +35,7 @@ def packed_linear(xp: Any, x: Any, bias: Any, data: Any, scales: Any, /, *, layo
 
 def packed_embedding(xp: Any, indices: Any, data: Any, scales: Any, /, *, layout: Layout) -> Any:
     """Take rows of a packed table, in float32."""
-    flat = xp.reshape(indices, (math.prod(indices.shape),))
+    flat = xp.reshape(counted(xp, indices, data.shape[0]), (math.prod(indices.shape),))
     some = None if scales is None else xp.take(scales, flat, axis=0)
     rows = unpack(xp, xp.take(data, flat, axis=0), some, layout=layout)
     return xp.reshape(rows, (*indices.shape, rows.shape[1]))

@@ -20,6 +20,7 @@ from portarray._api.manipulation.joining import concat
 from portarray._api.manipulation.shapes import reshape
 from portarray._kernel_language.decorator import kernel
 from portarray._kernel_language.kernel import Kernel
+from portarray.kernels.generic import counted
 from portarray.kernels.layouts import Field, Layout
 
 if TYPE_CHECKING:
@@ -284,7 +285,8 @@ def packed_embedding(
     indices: Array, data: Array, scales: Array | None, /, *, layout: Layout
 ) -> Array:
     """Take rows, and unpack them."""
-    flat = reshape(indices, (math.prod(indices.shape),))
+    known = counted(indices.__array_namespace__(), indices, data.shape[0])
+    flat = reshape(known, (math.prod(indices.shape),))
     some = None if scales is None else take(scales, flat, axis=0)
     rows = packed_unpack(take(data, flat, axis=0), some, layout=layout)
     return reshape(rows, (*indices.shape, rows.shape[1]))

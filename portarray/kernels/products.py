@@ -269,8 +269,8 @@ def embedding(indices: Array, weight: Array | Packed, /) -> Array:
     Parameters
     ----------
     indices : Array
-        Integer array of any shape, from 0 up to the number of rows less 1. The values are not
-        checked: what another index does is up to the library.
+        Integer array of any shape, from 0 up to the number of rows less 1: negative ones do not
+        count from the end.
     weight : Array or Packed
         Array of shape ``(rows, dim)`` and any dtype, or a packed matrix.
 
@@ -284,6 +284,8 @@ def embedding(indices: Array, weight: Array | Packed, /) -> Array:
     ------
     ValueError
         If `weight` has not two axes.
+    IndexError
+        If an index is out of bounds. In a function that JAX compiles, its row is NaN.
     TypeError
         If an argument is no portarray array, or `indices` are no integers.
 

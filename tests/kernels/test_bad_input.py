@@ -184,6 +184,30 @@ def test_arrays_of_two_devices_are_refused(fake: str) -> None:
         assert there in str(caught.value)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("tuned", [True, False])
+def test_indices_and_classes_out_of_bounds_are_named(device: str, dtype: str, tuned: bool) -> None:
+    """Alike on every device: negative ones do not count from the end."""
+    with pa.device(device), pa.config(tuned_kernels=tuned):
+        packed = pa.kernels.pack(pa.ones((3, 32), dtype=pa.float32), "Q8_0")
+        for wrong in (3, 127) if dtype[0] == "u" else (3, 127, -1, -3, -4, -100):
+            given = pa.asarray([0, wrong, 2], dtype=dtype)
+            calls: list[Callable[[], object]] = [
+                lambda given=given: K.embedding(given, pa.ones((3, 2))),
+                lambda given=given: K.embedding(given, packed),
+                lambda given=given: K.cross_entropy(pa.ones((3, 3)), given, ignore_index=2),
+            ]
+            for call in calls:
+                with pytest.raises(IndexError, match=rf"index {wrong} is out of bounds .* size 3"):
+                    call()
+        if dtype == "int8":  # the lowest number is within 200 rows, counted from the end
+            low = pa.asarray([-128], dtype=dtype)
+            with pytest.raises(IndexError, match="-128"):
+                K.embedding(low, pa.ones((200, 2)))
+            with pytest.raises(IndexError, match="-128"):
+                K.cross_entropy(pa.ones((1, 200)), low)
+
+
 def test_what_is_close_to_right_is_taken(device: str) -> None:
     # NumPy's numbers, truth as a number, a list of two tables: what users have at hand.
     one = x(5, 4, device=device)

@@ -66,9 +66,14 @@ def integer_arrays(key: tuple[Any, ...], ndim: int, boolean: Any) -> Iterator[tu
         axis += _width(part, boolean)
 
 
-def check_within(indices: np.ndarray[Any, Any], size: int, axis: int) -> None:
-    """Raise IndexError if an index, given on the host, is out of bounds for an axis."""
-    outside = indices[(indices < -size) | (indices >= size)]
+def check_within(
+    indices: np.ndarray[Any, Any], size: int, axis: int, *, lowest: int | None = None
+) -> None:
+    """Raise IndexError if an index, given on the host, is out of bounds for an axis.
+
+    Negative ones count from the end, unless another lowest one is given.
+    """
+    outside = indices[(indices < (-size if lowest is None else lowest)) | (indices >= size)]
     if outside.size:
         raise IndexError(f"index {outside[0]} is out of bounds for axis {axis} with size {size}")
 

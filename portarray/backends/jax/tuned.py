@@ -16,9 +16,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
+from portarray.backends.composed.indexing import check_within
 from portarray.backends.jax.attention import attention
+from portarray.backends.jax.tracing import is_traced
 from portarray.backends.types import TunedKernel
 
 __all__ = ["TUNED"]
@@ -86,12 +89,29 @@ def _of(function: Function, name: str, dtypes: frozenset[str], wins: str) -> tup
     return (TunedKernel(function, name, dtypes, wins),)
 
 
-def _jit(wins: str, *options: str, dtypes: frozenset[str] = FLOATING) -> tuple[TunedKernel]:
-    """Return the generic kernel compiled by XLA, for each value of its options."""
+def _jit(
+    wins: str,
+    *options: str,
+    dtypes: frozenset[str] = FLOATING,
+    check: Callable[..., None] | None = None,
+) -> tuple[TunedKernel]:
+    """Return the generic kernel compiled by XLA, for each value of its options.
+
+    Compiled functions cannot raise: a check of values that are known comes before.
+    """
 
     @cache  # called once for each dtype
     def compiled(generic: Function) -> Function:
-        return jax.jit(partial(generic, jnp), static_argnames=options)
+        function: Function = jax.jit(partial(generic, jnp), static_argnames=options)
+        if check is None:
+            return function
+
+        def checked(*arrays: jax.Array, **given: Any) -> jax.Array:
+            check(*arrays, **given)
+            result: jax.Array = function(*arrays, **given)
+            return result
+
+        return checked
 
     return (TunedKernel(compiled, _GENERIC, dtypes, wins, wraps_generic=True),)
 
@@ -112,6 +132,21 @@ def _no_solve(a: jax.Array, b: jax.Array, /, **_: Any) -> str:
 
 
 _GEMM = ("alpha", "beta", "transpose_a", "transpose_b", "in_place")
+
+
+def _check_rows(indices: jax.Array, weight: jax.Array, /) -> None:
+    if not is_traced(indices):
+        check_within(np.asarray(indices), weight.shape[0], 0, lowest=0)
+
+
+def _check_classes(
+    logits: jax.Array, targets: jax.Array, /, *, ignore_index: int, **_: Any
+) -> None:
+    if not is_traced(targets):
+        known = np.asarray(targets)
+        check_within(known[known != ignore_index], logits.shape[-1], -1, lowest=0)
+
+
 _LOSS = ("reduction", "ignore_index", "label_smoothing")
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
@@ -127,7 +162,7 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
             _no_solve,
         ),
     ),
-    "embedding": _jit("embedding 1 of 49152x576", dtypes=NUMERIC | {"bool"}),
+    "embedding": _jit("embedding 1 of 49152x576", dtypes=NUMERIC | {"bool"}, check=_check_rows),
     "softmax": _jit("softmax 512x576", "axis"),
     "log_softmax": _jit("log_softmax 512x576", "axis"),
     "silu": _of(_silu, "jax.nn.silu", FLOATING, "silu 512x576"),
@@ -140,5 +175,5 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "attention": _of(
         attention, "jax.jit of attention by blocks", FLOATING, "attention 9x1024x64 causal"
     ),
-    "cross_entropy": _jit("cross_entropy 512x4096", *_LOSS),
+    "cross_entropy": _jit("cross_entropy 512x4096", *_LOSS, check=_check_classes),
 }

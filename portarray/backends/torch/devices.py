@@ -193,6 +193,16 @@ class Devices(Backend):
         failure: type[BaseException] | None = getattr(torch, "AcceleratorError", None)
         return failure is not None and isinstance(error, failure)
 
+    def translate_error(self, error: Exception) -> Exception | None:
+        """Return an IndexError for what a program of Inductor finds out of bounds on a CPU."""
+        found = re.search(r"index out of bounds: 0 <= \w+ < (\d+)", str(error))
+        if not isinstance(error, RuntimeError) or found is None:
+            return None
+        return IndexError(
+            f"in a compiled function, an index is out of bounds for an axis of size {found[1]}; "
+            f"the function itself, called without pa.compile, tells which"
+        )
+
     def memory(self, device: torch.device) -> MemoryFigures:
         """Return the memory figures of a device.
 

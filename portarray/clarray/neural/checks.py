@@ -68,8 +68,9 @@ def vector(other: object, x: Array, function: str, name: str) -> Array:
 def within(indices: Array, size: int, what: str, ignored: int | None = None) -> None:
     """Wait, and raise unless indices are from 0 to below ``size``, or equal to ``ignored``."""
     values = to_numpy(indices)
-    # Negative indices are large as unsigned numbers.
-    if not values.size or values.view(_UNSIGNED[values.itemsize]).max() < size:
+    # Negative indices are large as unsigned numbers: above all of their dtype.
+    bound = min(size, np.iinfo(values.dtype).max + 1)
+    if not values.size or values.view(_UNSIGNED[values.itemsize]).max() < bound:
         return
     outside = (values < 0) | (values >= size)
     if ignored is not None:

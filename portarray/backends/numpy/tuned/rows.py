@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.composed.indexing import check_within
 from portarray.backends.numpy.tuned.blocks import (
     SMALL,
     Array,
@@ -262,6 +263,7 @@ def cross_entropy(
     rows = logits.reshape(targets.size, size)
     kept = targets.reshape(-1) != ignore_index
     due = np.where(kept, targets.reshape(-1), 0)
+    check_within(due, size, -1, lowest=0)
     dtype = float32 if logits.dtype == float16 else logits.dtype
     losses = np.empty(targets.size, dtype)
 
