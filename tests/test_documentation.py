@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 # Pages whose code stands on its own, with the names that the reader is expected to have.
 PAGES = (
     *("README.md", "docs/index.md", "docs/getting_started.md", "docs/moving_data.md"),
-    "docs/numpy_functions.md",
+    *("docs/numpy_functions.md", "docs/from_pytorch.md", "docs/beside.md"),
     *("docs/devices.md", "docs/kernels.md", "docs/user_kernels.md", "docs/random.md"),
     "docs/tasks.md",
     "docs/dagger.md",

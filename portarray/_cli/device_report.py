@@ -29,8 +29,9 @@ def merge(files: tuple[Path, ...], output: Path) -> None:
 
 @device_report.command()
 @click.argument("files", nargs=-1, required=True, type=_FILES)
+@click.option("--not-run", is_flag=True, help="List the libraries that did not run, and why.")
 @forms
-def table(files: tuple[Path, ...], form: Form) -> None:
+def table(files: tuple[Path, ...], not_run: bool, form: Form) -> None:
     """Print the table of FILES in Markdown."""
     report = _merged(files)
     show(
@@ -38,7 +39,7 @@ def table(files: tuple[Path, ...], form: Form) -> None:
         document=report,
         columns=("test", "supports", "device", *_report.OUTCOMES),
         rows=_rows(report),
-        text=lambda _: click.echo(_report.markdown(report), nl=False),
+        text=lambda _: click.echo(_report.markdown(report, not_run=not_run), nl=False),
     )
 
 

@@ -146,14 +146,26 @@ def _cell(counts: dict[str, int]) -> str:
 
 
 def _order(device: str) -> tuple[bool, str]:
-    return device.startswith("virtual:"), device
+    return _is_virtual(device), device
 
 
-def markdown(report: Report) -> str:
-    """Return the table in Markdown."""
+def _is_virtual(device: str) -> bool:
+    return device.startswith("virtual:")
+
+
+def _share(passed: list[bool]) -> str:
+    return str(len(passed)) if all(passed) else f"{sum(passed)} of {len(passed)}"
+
+
+def markdown(report: Report, *, not_run: bool = False) -> str:
+    """Return the table in Markdown; on request with a list of the libraries that did not run."""
     head, lines = table(report)
     rows = [head, ["---"] + [":-:"] * (len(head) - 1), *lines]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    text = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    if not_run and report["not_run"]:
+        text += "\nNot run:\n\n"
+        text += "".join(f"- {name}: {why}\n" for name, why in sorted(report["not_run"].items()))
+    return text
 
 
 _BADGE = """\
@@ -171,13 +183,19 @@ aria-label="{label}: {text}">
 
 
 def badge(report: Report) -> str:
-    """Return a picture (SVG) that says on how many devices every test passed."""
+    """Return a picture (SVG) that says on how many devices every test passed.
+
+    Virtual ones, which are NumPy, are counted apart.
+    """
     passed = dict.fromkeys(report["devices"], True)
     for test in report["tests"].values():
         for device, counts in test["devices"].items():
             passed[device] &= not counts.get("failed") and not counts.get("xfailed")
     right, all_of = sum(passed.values()), len(passed)
-    text = f"{right} of {all_of}" if right < all_of else str(all_of)
+    virtual = [good for device, good in passed.items() if _is_virtual(device)]
+    real = [good for device, good in passed.items() if not _is_virtual(device)]
+    parts = [*([_share(real)] if real else []), *([f"{_share(virtual)} virtual"] if virtual else [])]
+    text = " + ".join(parts) or "0"
     label, left, width = "devices", 54, 54 + 14 + 7 * len(text)
     colour = "#2e7d32" if all_of and right == all_of else "#b26a00" if right else "#b3261e"
     return _BADGE.format(
