@@ -194,7 +194,10 @@ def badge(report: Report) -> str:
     right, all_of = sum(passed.values()), len(passed)
     virtual = [good for device, good in passed.items() if _is_virtual(device)]
     real = [good for device, good in passed.items() if not _is_virtual(device)]
-    parts = [*([_share(real)] if real else []), *([f"{_share(virtual)} virtual"] if virtual else [])]
+    parts = [
+        *([_share(real)] if real else []),
+        *([f"{_share(virtual)} virtual"] if virtual else []),
+    ]
     text = " + ".join(parts) or "0"
     label, left, width = "devices", 54, 54 + 14 + 7 * len(text)
     colour = "#2e7d32" if all_of and right == all_of else "#b26a00" if right else "#b3261e"
