@@ -91,8 +91,8 @@ def _check_on_host(device: Device) -> None:
     """Raise if NumPy cannot read the device's memory."""
     if not device._backend.on_host(device.native):
         raise TypeError(
-            f"NumPy cannot read the memory of {device}; functions of x.__array_namespace__() compute "
-            f"there, and numpy.asarray(x.to_device('numpy')) copies to the host"
+            f"NumPy cannot read the memory of {device}; functions of x.__array_namespace__() "
+            f"compute there, and numpy.asarray(x.to_device('numpy')) copies to the host"
         )
 
 
