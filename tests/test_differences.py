@@ -302,8 +302,11 @@ def _compiled(device: pa.Device, index: int) -> list[float | str]:
     def indexed(indices: pa.Array, table: pa.Array) -> pa.Array:
         return pa.sum(2 * table[indices])
 
+    def along(indices: pa.Array, table: pa.Array) -> pa.Array:
+        return pa.sum(2 * pa.take_along_axis(table, indices[:, None], axis=0))
+
     table, found = pa.ones((2, 3), device=device), list[float | str]()
-    for function in map(pa.compile, (counted, taken, indexed)):
+    for function in map(pa.compile, (counted, taken, indexed, along)):
         function(pa.asarray([0], device=device), table)
         try:
             found.append(float(function(pa.asarray([index], device=device), table)))
@@ -314,7 +317,7 @@ def _compiled(device: pa.Device, index: int) -> list[float | str]:
 
 def bounds_equal(device: pa.Device) -> bool:
     """An index out of bounds is an error in a compiled function."""
-    return _compiled(device, 2) == ["IndexError"] * 3
+    return _compiled(device, 2) == ["IndexError"] * 4
 
 
 def bounds_of_the_rest(device: pa.Device) -> bool:
@@ -326,7 +329,7 @@ def bounds_of_the_rest(device: pa.Device) -> bool:
         pa.take(table, index, axis=0)
     with pytest.raises(IndexError):
         table[index]
-    return _compiled(device, 1) == [6, 6, 6]
+    return _compiled(device, 1) == [6, 6, 6, 6]
 
 
 ROWS = {
@@ -372,11 +375,12 @@ ROWS = {
         factors_multiply,
     ),
     "bounds": Row(
-        "an index out of bounds in a compiled function, in an array (`take`, `x[indices]`, "
-        "`kernels.embedding`, `kernels.cross_entropy`)",
-        "No `IndexError`: what XLA and Metal compile cannot raise. JAX takes the nearest element "
-        "or NaN, MLX reads what is beside the array. Uncompiled, all raise.",
-        ("jax", "mlx"),
+        "an index out of bounds in an array of indices, in a compiled function (`take`, "
+        "`take_along_axis`, `x[indices]`, `kernels.embedding`, `kernels.cross_entropy`)",
+        "Not always an `IndexError`: what XLA and Metal compile cannot raise. JAX takes the "
+        "nearest element or NaN, and MLX reads what is beside the array; PyTorch's compiler checks "
+        "on CPUs, but not `take_along_axis` and gradients. Uncompiled, all raise.",
+        ("jax", "mlx", "torch"),
         bounds_equal,
         bounds_of_the_rest,
     ),

@@ -286,6 +286,23 @@ def test_gradients_of_compiled_functions(device: str) -> None:
     np.testing.assert_allclose(host(both(x)), [6.0, 12.0])
 
 
+def test_gradients_of_losses_are_compiled_whole(device: str) -> None:
+    """PyTorch's compiler has no values of the classes that the gradient writes at."""
+
+    def loss(weight: Any, x: Any, due: Any) -> Any:
+        return pa.kernels.cross_entropy(x @ weight, due)
+
+    rng = np.random.default_rng(5)
+    weight, x = (asarray(rng.normal(size=shape), device) for shape in ((3, 4), (5, 3)))
+    due = pa.asarray([0, 1, 2, 3, 0], device=device)
+    function = pa.value_and_grad(loss)
+    compiled = pa.compile(function)
+    for found, wanted in zip(compiled(weight, x, due), function(weight, x, due), strict=True):
+        assert_alike(found, wanted)
+    if device.startswith("torch"):
+        assert "not fused" not in str(compiled.explain(weight, x, due))
+
+
 def test_branches_and_loops(device: str) -> None:
     one, x = asarray(1.0, device), asarray([1.0, 2.0], device)
     branch = pa.compile(lambda p, x: pa.cond(p > 0, lambda x: x * 2, lambda x: -x, x))

@@ -129,7 +129,7 @@ def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return elements at indices that are matched with x along an axis; other axes broadcast."""
     size = x.shape[axis]
     indices = _as_int64(indices)
-    if x.is_cpu and indices.numel():
+    if x.is_cpu and indices.numel() and not is_traced(indices):
         # There PyTorch takes the last element for indices out of bounds that it broadcasts.
         low, high = map(int, torch.aminmax(indices))
         if low < -size or high >= size:
