@@ -80,8 +80,10 @@ def reclaim(device: DeviceLike | None = None) -> None:
     UnknownDeviceError, DeviceNotFunctionalError
         If the text names no device, or one that cannot be used here.
 
-    Notes ----- The C library's cache is released on Linux with glibc and on macOS. Later calls
-    allocate and compile again, so use this when memory is short, not in every step.
+    Notes
+    -----
+    The C library's cache is released on Linux with glibc and on macOS. Later calls allocate and
+    compile again, so use this when memory is short, not in every step.
 
     Examples
     --------
@@ -113,8 +115,10 @@ def synchronize(device: DeviceLike | None = None) -> None:
     UnknownDeviceError, DeviceNotFunctionalError
         If the text names no device, or one that cannot be used here.
 
-    Notes ----- MLX is lazy: this does not start computations that nothing has read yet. Read them,
-    or call ``mlx.core.eval(x.native)``.
+    Notes
+    -----
+    MLX is lazy: this does not start computations that nothing has read yet. Read them, or call
+    ``mlx.core.eval(x.native)``.
 
     Examples
     --------
