@@ -80,6 +80,7 @@ class Scope:
         self.constants: dict[str, Any] = {}
         self.memory: dict[str, Array] = {}
         self.assigned: set[str] = set()
+        self.unknown: set[str] = set()  # what wrong statements assign to
         self.divergent = 0
         self.loops: list[bool] = []  # whether each enclosing loop is uniform
         self.bodies: list[int] = []  # the statements of each enclosing loop

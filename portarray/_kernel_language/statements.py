@@ -43,11 +43,13 @@ class Statements:
             try:
                 found = visited(self, node, _REFUSED)
             except Wrong as wrong:
-                self.scope.problems.append(self.scope.source.problem(wrong.at, str(wrong)))
-                for one in ast.walk(node):  # so that one mistake is told once
-                    stored = isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-                    if stored and one.id not in self.scope.parameters:  # type: ignore[attr-defined]
-                        assert isinstance(one, ast.Name)
+                names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+                # One mistake is told once, and not what follows from it.
+                if self.scope.unknown.isdisjoint(one.id for one in names):
+                    self.scope.problems.append(self.scope.source.problem(wrong.at, str(wrong)))
+                for one in names:
+                    if isinstance(one.ctx, ast.Store) and one.id not in self.scope.parameters:
+                        self.scope.unknown.add(one.id)
                         self.scope.assigned.add(one.id)
                         self.scope.types.setdefault(one.id, types.weak_int(types.ALL_BITS))
                 continue

@@ -109,6 +109,7 @@ def module(name: str, text: str, says: str, **options: Any) -> Refused:
 
 
 STATEMENTS = [
+    body("unknown-length", f"t = kl.local(n, y.dtype)  {MARK}\nt[i] = x[i]\ny[i] = t[0]", "known"),
     one("lambda", "f = lambda v: v", "lambda"),
     body("class", f"class Inner:  {MARK}\n    pass", "class"),
     body("function", f"def inner(v):  {MARK}\n    return v", r"function within|pa\.kernel"),

@@ -20,7 +20,6 @@ pytest.importorskip("portarray.kernel_language")
 DEVICE = "numpy"
 
 
-# Refused otherwise, or not at all, as yet.
 def rows(*tables: str) -> list[Any]:
     """Return the rows of tables as parameters."""
     return [pytest.param(row, id=row.name) for table in tables for row in getattr(refused, table)]
@@ -66,6 +65,9 @@ def test_refused(row: Refused, tmp_path: Path) -> None:
     if isinstance(raised.value, SyntaxError) and row.lines:
         assert raised.value.filename == str(tmp_path / "bad_kernel.py")
         assert raised.value.lineno == row.lines[0]
+    if isinstance(raised.value, pa.KernelSyntaxError) and row.lines:
+        # What follows from a mistake is not told.
+        assert [problem.line for problem in raised.value.problems] == list(row.lines)
 
 
 @pytest.mark.parametrize("row", rows("MAKING"))

@@ -90,7 +90,7 @@ class HostMemory(Places):
         RuntimeError
             If the tensor requires grad.
         """
-        refuse_grad(x, "NumPy")
+        refuse_grad(x, "another library")
         obstacle = HostMemory.why_copied_out(x, x.device)
         if obstacle:
             if copy is False:
@@ -105,7 +105,7 @@ class HostMemory(Places):
         """
         if not self.readable_dlpack_types(x.device):
             return None
-        refuse_grad(x, "NumPy")
+        refuse_grad(x, "another library")
         locked = _page_locked(x)
         return None if locked is None else shown(locked)
 
