@@ -278,9 +278,10 @@ def outside(
     host = isinstance(indices, np.ndarray)
     read = indices if host else device._backend.read_host(indices, device.native)
     size = shape[axis]
+    lowest = -size if lowest is None else lowest
     # Unsigned and signed bounds meet in Python's integers.
     for index in (int(read.min()), int(read.max())) if read.size else ():
-        if not (-size if lowest is None else lowest) <= index < size:
+        if not lowest <= index < size:
             return IndexError(
                 f"{name} on {device}: index {index} is out of bounds for axis {axis % len(shape)} "
                 f"of size {size} (shape {shape})"
