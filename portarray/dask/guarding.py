@@ -98,8 +98,9 @@ class Checked(Guarded):
         if not isinstance(result, Array):
             raise TypeError(
                 f"{name_of(self)} made a chunk of {type(result).__name__}, and the collection's "
-                f"meta says portarray.Array; pass the meta of what it makes, such as "
-                f"meta=numpy.empty(0) to map_blocks"
+                f"meta says portarray.Array. Move NumPy blocks that meet portarray's by "
+                f"portarray.dask.to_device first; to map_blocks, pass the meta of what the "
+                f"function makes, such as meta=numpy.empty(0)"
             )
         return result
 
