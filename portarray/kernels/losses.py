@@ -50,7 +50,7 @@ def cross_entropy(
     ValueError
         If shapes do not fit, there are no classes, or an option is out of range.
     IndexError
-        If a target is no class. In a function that JAX compiles, its loss is NaN.
+        If a target is no class. What JAX, MLX and in part PyTorch compile does not notice it.
     TypeError
         If an argument is no portarray array, `logits` are not real floating-point, or `targets`
         are no integers.

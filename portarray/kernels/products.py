@@ -285,7 +285,8 @@ def embedding(indices: Array, weight: Array | Packed, /) -> Array:
     ValueError
         If `weight` has not two axes.
     IndexError
-        If an index is out of bounds. In a function that JAX compiles, its row is NaN.
+        If an index is out of bounds. What JAX, MLX and in part PyTorch compile does not notice
+        it.
     TypeError
         If an argument is no portarray array, or `indices` are no integers.
 
