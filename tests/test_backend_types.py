@@ -19,9 +19,10 @@ from types import ModuleType
 import pytest
 
 import portarray
-from portarray.backends import chapters, registry
+from portarray._dispatch import categories
+from portarray._dtypes.accepted import OPERANDS
+from portarray.backends import registry
 from portarray.backends.base import Backend
-from portarray.backends.kinds import OPERANDS
 from portarray.typing import BackendNamespace, FftNamespace, LinalgNamespace
 from portarray.typing.elementwise import ElementwiseNamespace
 
@@ -51,7 +52,7 @@ def checks(backend: Backend) -> Iterator[str]:
     yield "from collections.abc import Callable"
     yield f"from {array.__module__} import {array.__qualname__} as Native"
     yield "from portarray import typing as types"
-    for chapter, module in chapters.chapter_files(backend.chapters).items():
+    for chapter, module in categories.chapter_files(backend.chapters).items():
         part = chapter if chapter in PARTS else ""
         protocol = PARTS[part]
         tree = ast.parse(inspect.getsource(module))

@@ -14,7 +14,7 @@ import pytest
 
 import portarray as pa
 from portarray import backends
-from portarray.backends.chapters import CHAPTERS
+from portarray._dispatch.categories import CHAPTERS
 
 EXTENSIONS = ("linalg", "fft")
 FOLDER = Path(backends.__path__[0])

@@ -25,90 +25,52 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 # Layers from the bottom up: each may import those named here at run time, and no others.
 MAY_IMPORT: dict[str, set[str]] = {
+    # Leaves.
     "errors": set(),
-    "_version": set(),
-    "_elsewhere": set(),  # data
-    "_html": set(),  # tables of texts
-    "_absent": {"_elsewhere"},
-    "_config": {"_devices"},  # what texts name devices
     "typing": set(),
-    "backends": set(),  # the package itself: empty
+    "_version": set(),
+    "_dlpack": set(),
+    "_host_memory": set(),
+    "_html": set(),
+    "_small_files": set(),
+    "_elsewhere": set(),
+    "_absent": {"_elsewhere"},
+    "_dtypes": set(),
+    "_opencl": {"_small_files"},
+    # The array libraries, and what they share.
+    "backends": set(),
     "backends.types": set(),
-    "backends.launching": set(),
-    "backends.host_launching": {
-        *("backends.launching", "backends.opencl_launching", "backends.c_launching"),
-    },
-    "backends.c_programs": {"backends.launching", "_small_files", "_opencl"},
-    "backends.c_launching": {
-        *("backends.launching", "backends.machine", "backends.c_programs", "errors"),
-    },
-    "backends.opencl_launching": {"backends.launching", "clarray", "errors"},
     "backends.base": {"backends.types"},
     "backends.contract": {"backends.base"},
     "backends.registry": {"backends.types", "backends.base", "backends.contract"},
-    "backends.kinds": {"backends.promotion"},
-    "backends.composed": {"backends.types", "backends.promotion", "backends.kinds"},
-    "_dlpack": set(),  # what capsules hold, for whatever imports them
-    "_host_memory": set(),  # what the system says, for whatever computes on the host
-    "backends.machine": {"_host_memory", "backends.types"},
-    "backends.promotion": set(),
-    "backends.copying": set(),
-    "backends.python_values": set(),
-    "backends.sizes": set(),
-    "backends.keys": set(),
-    "backends.rules": {"backends.promotion"},
-    "backends.clipping": {"backends.promotion"},
-    "backends.chapters": {
-        *("backends.types", "backends.base", "backends.kinds", "backends.promotion"),
-    },
-    "backends.aligned": {
-        *("backends.chapters", "backends.kinds", "backends.promotion", "backends.rules"),
-    },
+    "backends.common": {"_host_memory", "backends.types"},
+    "backends.composed": {"_dtypes", "backends.types"},
+    "_launchers": {"_opencl", "_small_files", "backends.common", "clarray", "errors"},
     "backends.BACKEND": {
-        *(
-            "backends.types",
-            "backends.base",
-            "backends.machine",
-            "backends.promotion",
-            "backends.composed",
-        ),
-        *("_dlpack", "backends.copying", "backends.python_values", "backends.sizes", "_config"),
-        *("backends.keys", "backends.launching", "backends.host_launching", "errors"),
+        *("backends.types", "backends.base", "backends.common", "backends.composed"),
+        *("_config", "_dlpack", "_dtypes", "_launchers", "errors"),
     },
-    "_small_files": set(),  # that outlive the process
-    "_opencl": {"_small_files"},  # drivers, for whatever computes through OpenCL
-    # Beyond what every backend may: portarray's own library.
-    "backends.clarray": {"clarray", "backends.opencl_launching"},
+    "backends.clarray": {"clarray"},
     "backends.dpnp": {"_opencl"},
-    "clarray": {
-        "_dlpack",
-        "_host_memory",
-        "_opencl",
-        "_small_files",
-    },  # a library for itself, which happens to lie here
-    "backends.host": {"backends.base"},
-    "backends.assembly": {
-        *("backends.types", "backends.base", "backends.host", "backends.kinds"),
-        *("backends.promotion", "backends.registry", "backends.matrices", "backends.rules"),
-        *("backends.aligned", "backends.chapters", "backends.clipping"),
+    "clarray": {"_dlpack", "_host_memory", "_opencl", "_small_files"},
+    # From native functions to those of portarray's arrays.
+    "_dispatch": {
+        *("_config", "_dtypes", "errors", "backends.base", "backends.registry", "backends.types"),
     },
-    "backends.matrices": {"errors", "_config"},
+    "_config": {"_devices"},
     "_devices": {
         *("errors", "_version", "_host_memory", "_small_files", "_html"),
-        *("backends.sizes", "backends.types"),
-        *("backends.base", "backends.registry", "backends.assembly"),
+        *("_dispatch", "backends.base", "backends.common", "backends.registry", "backends.types"),
     },
     "_movement": {"errors", "_html", "backends.base", "backends.registry", "_devices"},
     "_array": {
-        *("_absent", "_elsewhere", "_html"),
-        *("backends.kinds", "errors", "_config", "_devices", "_movement", "backends.promotion"),
-        *("backends.types", "backends.registry", "backends.assembly", "_dlpack"),
-        *("backends.sizes", "backends.keys"),
+        *("_absent", "_config", "_devices", "_dispatch", "_dlpack", "_dtypes", "_elsewhere"),
+        *("_html", "_movement", "errors"),
+        *("backends.common", "backends.registry", "backends.types"),
     },
     "_api": {
-        "_absent",
-        *("backends.kinds", "errors", "_config", "_devices", "_movement", "_array"),
-        *("backends.types", "backends.registry", "backends.chapters", "backends.rules"),
+        *("_absent", "_array", "_config", "_devices", "_dispatch", "_dtypes", "_movement"),
+        *("errors", "backends.registry", "backends.types"),
     },
     "linalg": {"_absent", "_api", "_array", "errors"},
     "fft": {"_absent", "_api", "_array"},
@@ -122,35 +84,21 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("_kernel_language", "kernel_language"),
     },
     "tasks": {"_absent", "errors", "_devices", "_array", "_api", "backends.registry"},
-    # names, and algorithms
     "cubed": {""},
     "kernel_language": {"", "_array", "_kernel_language", "errors", "typing"},
-    "_kernel_language": {
-        *("errors", "_config", "_devices", "_array", "backends.promotion", "backends.launching"),
-    },
+    "_kernel_language": {"errors", "_config", "_devices", "_array", "_dtypes", "_launchers"},
     "_transforms": {
-        *("", "errors", "_array", "_devices", "_movement", "backends.assembly", "backends.base"),
-        *("backends.types", "backends.launching", "_config", "_kernel_language", "kernel_language"),
+        *("", "_array", "_config", "_devices", "_dispatch", "_dtypes", "_launchers", "_movement"),
+        *("errors", "backends.base", "backends.types", "_kernel_language", "kernel_language"),
     },
     "": {
-        *("errors", "_version", "_config", "_devices", "_movement", "_array"),
-        *(
-            "_absent",
-            "_api",
-            "linalg",
-            "fft",
-            "kernels",
-            "random",
-            "tasks",
-            "_kernel_language",
-            "_transforms",
-        ),
+        *("_absent", "_api", "_array", "_config", "_devices", "_kernel_language", "_movement"),
+        *("_transforms", "_version", "errors", "fft", "kernels", "linalg", "random", "tasks"),
     },
     "testing": {
-        *("", "errors", "_version", "_devices", "_array", "_dlpack", "backends.types"),
-        *("backends.base", "backends.registry", "backends.assembly", "backends.chapters"),
-        *("backends.launching", "backends.host_launching"),
-        *("_api", "_config", "_transforms", "typing"),
+        *("", "_api", "_array", "_config", "_devices", "_dispatch", "_dlpack", "_launchers"),
+        *("_transforms", "_version", "errors", "typing"),
+        *("backends.base", "backends.registry", "backends.types"),
     },
     "dask": {"", "_array", "_devices", "_html", "errors", "random", "tasks"},
     "_numpy_functions": {"", "_absent", "_array", "_elsewhere", "errors"},
@@ -325,7 +273,8 @@ def test_backends_know_nothing_of_the_array() -> None:
             if found.name.partition(".")[0] == "portarray"
             and not found.name.startswith(
                 (
-                    *("portarray.backends", "portarray.clarray"),
+                    *("portarray.backends", "portarray.clarray", "portarray._launchers"),
+                    "portarray._dtypes",
                     *("portarray._opencl", "portarray._host_memory", "portarray._dlpack"),
                     *("portarray.kernels.generic", "portarray.errors", "portarray._config"),
                     "portarray._small_files",
@@ -379,7 +328,7 @@ def test_native_arrays_are_touched_in_two_places() -> None:
     for module in MODULES:
         part = part_of(module)
         # Devices have a native part too: portarray's, and clarray's, which knows no other arrays.
-        of_devices = part in ("_devices", "backends.clarray", "backends.opencl_launching")
+        of_devices = part in ("_devices", "backends.clarray", "_launchers")
         closed = {"_native"} if of_devices else {"_native", "native"}
         wrong += [
             f"{place(module, node.lineno)} reads .{node.attr}"

@@ -16,7 +16,7 @@ from numpy.exceptions import AxisError
 
 from portarray._array import dtypes, operands
 from portarray._array.array import Array
-from portarray.backends import rules
+from portarray._dispatch import argument_rules
 from portarray.errors import LinAlgError
 
 
@@ -130,7 +130,7 @@ def numeric(dtype: object, function: str, x: Any = None) -> None:
             f"{function} got dtype bool; it computes in numbers. Use any or all for truth values"
         )
     if isinstance(getattr(x, "dtype", None), np.dtype):
-        rules.check_accumulated(function, x.dtype, wanted)
+        argument_rules.check_accumulated(function, x.dtype, wanted)
 
 
 def number(value: Any, name: str) -> int | float | complex:

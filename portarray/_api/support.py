@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from portarray._array import dispatch, dtypes, interop
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
-from portarray.backends import chapters, registry
+from portarray._dispatch import categories
+from portarray.backends import registry
 from portarray.backends.types import Served
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def overview(devices: Iterable[DeviceLike] = ()) -> Overview:
 def functions() -> Iterator[tuple[str, str]]:
     """Yield chapter and name of every function of the standard that runs on devices."""
     main: Any = interop.namespace(interop.VERSION)
-    for chapter in chapters.CHAPTERS:
+    for chapter in categories.CHAPTERS:
         extension = getattr(main, chapter, None)  # linalg and fft
         if extension is not None:
             for name in extension.__all__:
@@ -159,14 +160,14 @@ def _declared(library: str) -> list[Row]:
     if backend is None:
         return []
     return [
-        Row(library, chapter, name, chapters.served(backend, name), ())
+        Row(library, chapter, name, categories.served(backend, name), ())
         for chapter, name in functions()
     ]
 
 
 def _taken(device: Device, name: str) -> tuple[str, ...]:
     """Return the dtypes that a function takes on a device."""
-    rule = chapters.accepted(name)
+    rule = categories.accepted(name)
     return tuple(
         dtype.name
         for dtype in dispatch.dtypes_of(device)

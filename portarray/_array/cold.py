@@ -15,8 +15,8 @@ from portarray._array import base, dispatch, dtypes
 from portarray._array.operands import common, from_scalar, refused, scalar
 from portarray._array.results import countable, reraise, wrapped
 from portarray._devices import selection
+from portarray._dtypes.promotion import COMPARISONS
 from portarray.backends import registry
-from portarray.backends.promotion import COMPARISONS
 
 if TYPE_CHECKING:
     from portarray._array.array import Array

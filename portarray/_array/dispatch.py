@@ -20,7 +20,8 @@ from portarray._array import dtypes, host_access
 from portarray._config import config
 from portarray._devices import notices
 from portarray._devices.device import Device
-from portarray.backends import assembly, promotion
+from portarray._dispatch import native_functions
+from portarray._dtypes import promotion
 from portarray.errors import DeviceMismatchError, HostFallbackError, HostFallbackWarning
 
 __all__ = [
@@ -164,12 +165,12 @@ _SCALARS: Mapping[str, frozenset[type]] = {
 }
 
 
-def functions_of(device: Device) -> assembly.NativeFunctions:
+def functions_of(device: Device) -> native_functions.NativeFunctions:
     """Return the native functions of a device."""
     try:
-        known: assembly.NativeFunctions = device._functions
+        known: native_functions.NativeFunctions = device._functions
     except AttributeError:
-        known = assembly.NativeFunctions(device._backend, device.native)
+        known = native_functions.NativeFunctions(device._backend, device.native)
         # Device forbids setattr; only this module fills this slot.
         object.__setattr__(device, "_functions", known)
     return known
@@ -311,8 +312,8 @@ def default_dtype(device: Device, kind: str) -> np.dtype[Any]:
     """Return a device's default dtype of a kind: ``"f"``, ``"i"`` or ``"c"``."""
     available = dtypes_of(device)
     try:
-        return assembly.default_dtype(available, kind)
-    except assembly.MissingDTypeError as error:
+        return native_functions.default_dtype(available, kind)
+    except native_functions.MissingDTypeError as error:
         raise dtypes.missing(error.dtype, device, set(available)) from None
 
 
@@ -322,7 +323,7 @@ def _serve(table: DispatchTable, name: str) -> Function:
     function: Function
     try:
         function, how = functions_of(device).serve(name, table.dtype)
-    except assembly.MissingDTypeError as error:
+    except native_functions.MissingDTypeError as error:
         raise dtypes.missing(error.dtype, device, set(dtypes_of(device))) from None
     if how == "host" and not device._backend.on_host(device.native):
         function = _reporting_fallback(function, name, device)

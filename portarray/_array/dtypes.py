@@ -1,6 +1,6 @@
 """The dtypes of portarray.
 
-They are NumPy's on every device; :mod:`portarray.backends.promotion` has the promotion rules.
+They are NumPy's on every device; :mod:`portarray._dtypes.promotion` has the promotion rules.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray.backends.promotion import KIND_ORDER, KINDS, Kind, float_limits, kind_of, promote
+from portarray._dtypes.promotion import KIND_ORDER, KINDS, Kind, float_limits, kind_of, promote
 from portarray.errors import DTypeNotSupportedError
 
 if TYPE_CHECKING:

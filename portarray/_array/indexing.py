@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from portarray._array import base, dispatch, dtypes, host_access, operands, refusals, results
-from portarray.backends import promotion
+from portarray._dtypes import promotion
 
 if TYPE_CHECKING:
     from portarray._array.array import Array

@@ -11,8 +11,8 @@ from portarray._array import base, dispatch
 from portarray._array.info import NamespaceInfo
 from portarray._array.interop import VERSION
 from portarray._devices.device import Device
+from portarray._dispatch.native_functions import NativeNamespace
 from portarray._elsewhere import FUNCTIONS
-from portarray.backends.assembly import NativeNamespace
 
 _namespaces: dict[Device, DeviceNamespace] = {}
 _CREATION = frozenset(

@@ -11,7 +11,7 @@ import numpy as np
 from portarray._array import base, dispatch, dtypes
 from portarray._array.results import wrapped
 from portarray._devices import selection
-from portarray.backends import promotion
+from portarray._dtypes import promotion
 
 if TYPE_CHECKING:
     from portarray._array.array import Array

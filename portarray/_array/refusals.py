@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray.backends import keys
-from portarray.backends.kinds import OPERANDS
+from portarray._dtypes.accepted import OPERANDS
+from portarray.backends.common import keys
 
 if TYPE_CHECKING:
     from portarray._devices.device import Device

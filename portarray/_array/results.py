@@ -9,7 +9,7 @@ import numpy as np
 
 from portarray._array import base, dispatch, refusals
 from portarray._devices import memory
-from portarray.backends import sizes
+from portarray.backends.common import sizes
 from portarray.errors import DeviceNotFunctionalError, LinAlgError, PortarrayError
 
 if TYPE_CHECKING:

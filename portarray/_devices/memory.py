@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from portarray import _host_memory
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
-from portarray.backends import sizes
+from portarray.backends.common import sizes
 from portarray.backends.types import MemoryFigures
 from portarray.errors import OutOfMemoryError
 

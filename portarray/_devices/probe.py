@@ -19,7 +19,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from portarray.backends import assembly, registry
+from portarray._dispatch import native_functions
+from portarray.backends import registry
 from portarray.backends.base import Backend
 from portarray.errors import PortarrayError
 
@@ -47,7 +48,7 @@ def compute(backend: Backend, platform: str, index: int) -> str:
         if dtype is None:
             return "it has neither float32 nor int32"
         given = np.asarray([1, 2, 3, 4], dtype=dtype)
-        functions = assembly.NativeFunctions(backend, native)
+        functions = native_functions.NativeFunctions(backend, native)
         add, multiply = (functions.serve(name, dtype)[0] for name in ("add", "multiply"))
         with backend.eager(), backend.scope(native) or contextlib.nullcontext():
             x = backend.from_host(given, native, copy=True)

@@ -16,7 +16,7 @@ from portarray._kernel_language.constants import given, plain
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.ranges import Range, checked
 from portarray._kernel_language.scope import Wrong
-from portarray.backends.launching import Layout
+from portarray._launchers.launcher import Layout
 from portarray.errors import DeviceMismatchError
 
 _SMALL = 1 << types.INDEX_BITS

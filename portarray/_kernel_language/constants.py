@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from portarray._dtypes import promotion
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.scope import Value, Wrong
 from portarray._kernel_language.types import Constant, DType, Tuple
 from portarray._kernel_language.words import Helper
-from portarray.backends import promotion
 
 
 def given(node: ast.AST, value: Any) -> Value:

@@ -13,7 +13,7 @@ import numpy as np
 
 from portarray._array.array import Array
 from portarray._kernel_language.arguments import Asked
-from portarray.backends.launching import Launcher, Range
+from portarray._launchers.launcher import Launcher, Range
 
 Values = np.ndarray[Any, Any]
 

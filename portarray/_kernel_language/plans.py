@@ -13,7 +13,7 @@ from portarray._kernel_language.constants import plain
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.preparing import Draft
 from portarray._kernel_language.ranges import Range, launch_ranges
-from portarray.backends.launching import MEMORY
+from portarray._launchers.launcher import MEMORY
 
 _LANGUAGES = {"opencl": "OpenCL C", "cuda": "CUDA", "hip": "HIP", "metal": "Metal", "c": "C"}
 

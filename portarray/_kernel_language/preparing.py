@@ -22,7 +22,7 @@ from portarray._kernel_language.printer import Printed, print_kernel
 from portarray._kernel_language.ranges import Range
 from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.setting import Setting
-from portarray.backends.launching import Launch, Launcher, Program
+from portarray._launchers.launcher import Launch, Launcher, Program
 
 Captured: TypeAlias = tuple[Callable[[str], Any], str, Any]
 """What looks a name up, the name, and the value that a program was compiled with."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from portarray._kernel_language.setting import MAX_AXES
-from portarray.backends.launching import Launcher
+from portarray._launchers.launcher import Launcher
 
 Range = tuple[int, ...]
 _GROUP = 64

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from portarray.backends import promotion
+from portarray._dtypes import promotion
 
 DType: TypeAlias = np.dtype[Any]
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from portarray._array import dispatch
 from portarray._devices.device import Device
+from portarray._dtypes import promotion
 from portarray._kernel_language import source, tree, types
 from portarray._kernel_language.definition import Definition, define
 from portarray._kernel_language.dialects import DIALECTS
@@ -21,7 +22,6 @@ from portarray._kernel_language.remembered import remember
 from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.types import DType, Scalar, Tuple
 from portarray._kernel_language.words import Helper
-from portarray.backends import promotion
 from portarray.errors import KernelSyntaxError
 
 __all__ = ["combined", "helper_of", "returned", "swapped", "told"]

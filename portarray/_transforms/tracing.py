@@ -25,7 +25,7 @@ from portarray._array import dispatch, placement
 from portarray._array.array import Array
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
-from portarray.backends.assembly import NativeFunctions, NativeNamespace
+from portarray._dispatch.native_functions import NativeFunctions, NativeNamespace
 from portarray.backends.base import Backend
 from portarray.backends.types import Served
 from portarray.errors import NoGradientError, TracedArrayError

@@ -34,8 +34,8 @@ Besides functions, a chapter file may have these tables, ``name -> {kinds: funct
     functions that compute ``x1 op= x2`` in x1's memory. Without one the result is computed and
     assigned.
 
-:mod:`portarray.backends.assembly` guarantees: operands that are promoted together have one dtype,
-of a kind in :data:`portarray.backends.kinds.ACCEPTED`; dtypes are native dtypes that the device
+:mod:`portarray._dispatch.native_functions` guarantees: operands that are promoted together have one dtype,
+of a kind in :data:`portarray._dtypes.accepted.ACCEPTED`; dtypes are native dtypes that the device
 has; devices are native devices.
 """
 
@@ -58,7 +58,7 @@ from portarray.backends.types import (
 )
 
 if TYPE_CHECKING:
-    from portarray.backends.launching import Launcher, Layout
+    from portarray._launchers.launcher import Launcher, Layout
 
 __all__ = ["Backend"]
 

@@ -16,7 +16,8 @@ from portarray_conformance.promotion import PAIRS
 
 import portarray as pa
 from portarray._array import dtypes
-from portarray.backends import assembly, promotion
+from portarray._dispatch import native_functions
+from portarray._dtypes import promotion
 from portarray.errors import DTypeNotSupportedError
 
 ORDER = "biufc".replace("u", "")  # bool, integer, real, complex
@@ -100,7 +101,7 @@ def test_the_real_default_matches_the_complex_one() -> None:
         (("complex64", "complex128"), "float64"),
     ):
         available = {np.dtype(name): name for name in names.difference(lacking)}
-        assert assembly.default_dtype(available, "f") == wanted
+        assert native_functions.default_dtype(available, "f") == wanted
 
 
 def test_in_place_scalars_are_within_the_range(device: str) -> None:

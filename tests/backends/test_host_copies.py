@@ -15,7 +15,7 @@ import pytest
 
 import portarray as pa
 from portarray import _dlpack as dlpack
-from portarray.backends.copying import copied
+from portarray.backends.common.copying import copied
 
 NumpyArray = np.ndarray[Any, Any]
 View = Callable[[NumpyArray], NumpyArray]

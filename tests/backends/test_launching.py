@@ -19,8 +19,9 @@ import pytest
 
 import portarray as pa
 from portarray import _host_memory, errors
-from portarray.backends import host_launching, launching, registry
-from portarray.backends.launching import Program
+from portarray._launchers import host, launcher
+from portarray._launchers.launcher import Program
+from portarray.backends import registry
 
 C = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
 C |= {"int8": "char", "uint8": "uchar", "int16": "short", "uint16": "ushort"}
@@ -70,7 +71,7 @@ class Bench:
     def run(
         self,
         program: Program,
-        launch: launching.Launch,
+        launch: launcher.Launch,
         arrays: Sequence[Any],
         values: Sequence[Any],
         ndrange: tuple[int, ...],
@@ -448,7 +449,7 @@ def test_what_is_broadcast_is_copied(where: str) -> None:
 def test_fields_of_structured_arrays_are_refused() -> None:
     rows = np.zeros(3, [("a", "f4"), ("b", "f8")])
     with pytest.raises(ValueError, match=r"strides \(12,\) in bytes"):
-        launching.layout_of(rows["b"])
+        launcher.layout_of(rows["b"])
 
 
 def test_gradients_are_not_lost_in_silence() -> None:
@@ -590,7 +591,7 @@ assert np.asarray(clarray.ones(3)).tolist() == [1.0] * 3
 def test_a_first_kernel_in_host_memory_opens_one_device_and_imports_no_library(
     tmp_path: Path,
 ) -> None:
-    if isinstance(host_launching.host_launcher(), str):
+    if isinstance(host.host_launcher(), str):
         pytest.skip("needs OpenCL's CPU runtime")
     file = tmp_path / "first.py"
     file.write_text(FIRST)
@@ -604,10 +605,10 @@ def test_a_first_kernel_in_host_memory_opens_one_device_and_imports_no_library(
 def test_a_launch_in_host_memory_asks_the_runtime_four_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    launcher = host_launching.host_launcher()
+    launcher = host.host_launcher()
     if isinstance(launcher, str):
         pytest.skip(launcher)
-    from portarray.backends import opencl_launching
+    from portarray._launchers import opencl
     from portarray.clarray.runtime import pointers
 
     asked: list[str] = []
@@ -623,7 +624,7 @@ def test_a_launch_in_host_memory_asks_the_runtime_four_times(
         return kernel
 
     monkeypatch.setattr(pointers, "enqueue", enqueue)
-    device = opencl_launching.host_device()
+    device = opencl.host_device()
     assert not isinstance(device, str)
     values = (np.dtype(np.float64), INT64)
     kernel: Any = Runtime()
@@ -639,7 +640,7 @@ def test_a_launch_in_host_memory_asks_the_runtime_four_times(
     [(1,), (1000,), (5000,), (1 << 24,), (4096, 4096), (4097, 4097), (1025, 3), (7, 9, 5)],
 )
 def test_groups_on_cpus(ndrange: tuple[int, ...], units: int) -> None:
-    group = launching.group_on_cpu(ndrange, units, 8192)
+    group = launcher.group_on_cpu(ndrange, units, 8192)
     total, size = math.prod(ndrange), math.prod(group)
     assert size <= 8192
     assert size & (size - 1) == 0

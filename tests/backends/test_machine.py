@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portarray.backends import machine
+from portarray.backends.common import machine
 
 
 def test_processor() -> None:

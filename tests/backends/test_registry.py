@@ -8,7 +8,8 @@ import pytest
 
 import portarray as pa
 from portarray._devices import discovery
-from portarray.backends import chapters, registry
+from portarray._dispatch import categories
+from portarray.backends import registry
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
             del sys.modules[name]
             registry._backends.pop(name, None)
     discovery._made.pop(("plug", "cpu", 0), None)
-    chapters.chapter_files.cache_clear()
+    categories.chapter_files.cache_clear()
     monkeypatch.undo()
     pa.reset_gpu_device()
 

@@ -18,7 +18,7 @@ import pytest
 
 import portarray as pa
 from portarray._devices.memory import out_of_memory
-from portarray.backends import sizes
+from portarray.backends.common import sizes
 
 PROGRAM = Path(__file__).with_name("short.py")
 

@@ -23,7 +23,6 @@ import test_drawn
 
 import portarray as pa
 import portarray.kernel_language as kl
-from portarray.backends import host_launching
 from portarray.backends.numpy import launching
 from portarray.errors import KernelBuildError
 
@@ -48,7 +47,7 @@ WITH_BFLOAT16 = [
 @pytest.fixture(autouse=True)
 def through_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let kernels in host memory go through the C compiler."""
-    monkeypatch.setattr(host_launching, "_through_opencl", lambda address: "")
+    monkeypatch.setattr(host, "_through_opencl", lambda address: "")
     forget()
     launcher = launching._launcher()
     if isinstance(launcher, str):
@@ -112,7 +111,7 @@ FORKED = """
 import os, sys
 import numpy as np
 from portarray.backends import host_launching
-host_launching._through_opencl = lambda address: ""
+host._through_opencl = lambda address: ""
 import portarray as pa
 from test_c import turned
 x = np.arange(1 << 20, dtype=np.float32)
@@ -237,9 +236,9 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run_again() -> str:
     """Run a kernel in a launcher of its own; return where its program was."""
     forget()
-    from portarray.backends import c_launching
+    from portarray._launchers import c
 
-    c_launching._programs.cache_clear()
+    c._programs.cache_clear()
     kernel = pa.kernel(converted.__wrapped__)
     y, x = pa.zeros(3, device="numpy"), pa.asarray([1.0, 2.0, 3.0], device="numpy")
     where = kernel.explain(y, x).program

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import portarray as pa
 from portarray._kernel_language.ranges import launch_ranges
-from portarray.backends.launching import ANY_GROUPS, GPU_GROUPS, group_for
+from portarray._launchers.launcher import ANY_GROUPS, GPU_GROUPS, group_for
 
 
 def launcher(groups: tuple[int, ...], sizes: tuple[int, ...] = (64, 1024, 1024)) -> Any:

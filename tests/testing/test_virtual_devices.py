@@ -19,7 +19,8 @@ import pytest
 import portarray as pa
 import portarray.kernel_language as kl
 from portarray._devices import discovery
-from portarray.backends import chapters, registry
+from portarray._dispatch import categories
+from portarray.backends import registry
 from portarray.backends.types import PlatformFacts
 from portarray.errors import (
     DeviceNotFunctionalError,
@@ -55,7 +56,7 @@ def test_real_libraries_keep_what_they_declare(
     backend = registry.load_backend(library)
     assert backend.immutable is facts.immutable
     functions = {row.function for row in pa.support("numpy")}
-    hosted = {name for name in functions if chapters.served(backend, name) == "host"}
+    hosted = {name for name in functions if categories.served(backend, name) == "host"}
     assert hosted == set(facts.host_functions)
     if backend.count(platform) and pa.device(f"{library}:{platform}").kind != "cpu":
         found = pa.device(f"{library}:{platform}")

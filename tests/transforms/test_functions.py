@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import portarray as pa
+from portarray._dispatch import categories
+from portarray._dtypes import accepted
 from portarray._transforms.rules import RULES
-from portarray.backends import chapters, kinds
 
 NONE = frozenset(
     {
@@ -22,10 +23,10 @@ NONE = frozenset(
 
 
 def test_every_function_has_a_rule_or_none_for_a_reason() -> None:
-    taken = {name for name, rule in kinds.ACCEPTED.items() if set("fc") & set(rule.kinds)}
+    taken = {name for name, rule in accepted.ACCEPTED.items() if set("fc") & set(rule.kinds)}
     assert taken - set(RULES) <= NONE
     with pytest.raises(pa.NoGradientError, match="unique_values has no gradient"):
         pa.grad(lambda x: pa.sum(pa.unique_values(x)))(pa.asarray([1.0, 2.0], device="numpy"))
     assert set(RULES) >= {"getitem", "setitem", "take", "where"}
     assert not NONE & set(RULES)
-    assert chapters.accepted("sum") is not None
+    assert categories.accepted("sum") is not None

@@ -7,8 +7,8 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 
-from portarray.backends import machine
 from portarray.backends.base import Backend
+from portarray.backends.common import machine
 from portarray.backends.types import Description
 
 # Names for one CPU, whose arrays the library refuses to mix. It has two more, without float64 and

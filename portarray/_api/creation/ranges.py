@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from portarray._api import arguments
 from portarray._array import call, conversion, dispatch, dtypes
 from portarray._devices import selection
-from portarray.backends import rules
+from portarray._dispatch import argument_rules
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -89,7 +89,7 @@ def arange(
     if dtype is None and exact and builtins.max(map(abs, bounds)) >= 2**31:
         kind, dtype = "i", dispatch.default_dtype(selection.resolve(device), "i")
     if kind in ("i", "u"):
-        bounds = rules.whole_steps(*bounds, dtypes.canonical(dtype))
+        bounds = argument_rules.whole_steps(*bounds, dtypes.canonical(dtype))
     return call.create(
         "arange", bounds, dtype=dtype, device=device, shape=(_count(*bounds),), default=default
     )
@@ -163,7 +163,9 @@ def linspace(
     count = arguments.size(num, "num")
     endpoint = arguments.flag(endpoint, "endpoint")
     if kind in ("i", "u"):
-        values = rules.whole_spaced(first, last, count, dtypes.canonical(dtype), endpoint=endpoint)  # type: ignore[arg-type]  # real here
+        values = argument_rules.whole_spaced(
+            first, last, count, dtypes.canonical(dtype), endpoint=endpoint
+        )  # type: ignore[arg-type]  # real here
         return conversion.from_host(values, selection.resolve(device), own=True)
     return call.create(
         "linspace",

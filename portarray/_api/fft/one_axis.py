@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from portarray._api import arguments
 from portarray._array import call
 from portarray._array.array import Array
-from portarray.backends import rules
+from portarray._dispatch import argument_rules
 
 if TYPE_CHECKING:
     from portarray.typing import FftNorm
@@ -261,5 +261,5 @@ def _one(name: str, x: Array, n: int | None, axis: int, norm: str) -> Array:
     if n is not None:
         n = arguments.size(n, "n")
     if type(x) is Array:
-        rules.check_transformed(name, x.shape, n, axis)
+        argument_rules.check_transformed(name, x.shape, n, axis)
     return call.options(name, x, n=n, axis=axis, norm=norm)

@@ -11,7 +11,7 @@ from portarray._api import arguments
 from portarray._api.fft.one_axis import NORMS
 from portarray._array import call, conversion, operands
 from portarray._array.array import Array
-from portarray.backends import rules
+from portarray._dispatch import argument_rules
 
 if TYPE_CHECKING:
     from portarray.typing import FftNorm
@@ -238,7 +238,7 @@ def _several(
             raise ValueError(f"s={s!r} and axes={axes!r} must have the same length")
         options["axes"] = places
     if type(x) is Array:
-        rules.check_all_transformed(name, x.shape, options.get("s"), options.get("axes"))
+        argument_rules.check_all_transformed(name, x.shape, options.get("s"), options.get("axes"))
         if options.get("axes") == ():
             # Nothing is computed, and libraries return the same memory, or real numbers.
             return conversion.astype(x, operands.dtype_with_scalar(x.dtype, 1j, x.device))

@@ -16,6 +16,7 @@ from portarray._kernel_language.definition import define
 from portarray._kernel_language.preparing import Prepared
 from portarray._kernel_language.ranges import launch_ranges
 from portarray._kernel_language.remembered import remember
+from portarray._launchers.launcher import strides_of
 from portarray._transforms.compiling import fusion, texts
 from portarray._transforms.compiling.explanation import FusedKernel
 from portarray._transforms.compiling.expressions import ELEMENTWISE, REDUCTIONS
@@ -23,7 +24,6 @@ from portarray._transforms.compiling.fusion import Group, is_alias
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
 from portarray._transforms.compiling.texts import KernelText
 from portarray._transforms.standard import pa
-from portarray.backends.launching import strides_of
 from portarray.errors import PortarrayError
 
 __all__ = ["Fused", "fused_steps"]

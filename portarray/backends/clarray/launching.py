@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import cache
 
+from portarray._launchers.launcher import Launcher, Layout
+from portarray._launchers.opencl import ArrayLauncher
 from portarray.backends.base import Backend
-from portarray.backends.launching import Launcher, Layout
-from portarray.backends.opencl_launching import ArrayLauncher
 from portarray.clarray import Array, Device
 
 __all__ = ["Launching"]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray.backends import promotion
+from portarray._dtypes import promotion
 
 __all__ = ["can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 

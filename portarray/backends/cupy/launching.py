@@ -12,8 +12,7 @@ from typing import Any
 import cupy
 from cupy.cuda import runtime
 
-from portarray.backends.base import Backend
-from portarray.backends.launching import (
+from portarray._launchers.launcher import (
     COMPILER,
     GPU_GROUPS,
     Launch,
@@ -24,6 +23,7 @@ from portarray.backends.launching import (
     group_for,
     layout_of,
 )
+from portarray.backends.base import Backend
 from portarray.errors import KernelBuildError
 
 __all__ = ["Launching"]

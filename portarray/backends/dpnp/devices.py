@@ -25,8 +25,8 @@ from dpctl.utils import SequentialOrderManager, intel_device_info
 from dpnp.tensor import Device, usm_ndarray
 
 from portarray._opencl import loader
-from portarray.backends import machine
 from portarray.backends.base import Backend
+from portarray.backends.common import machine
 from portarray.backends.dpnp import warmup
 from portarray.backends.types import Description, MemoryFigures
 

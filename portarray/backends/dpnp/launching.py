@@ -14,9 +14,8 @@ from dpctl.program import SyclProgramCompilationError, create_program_from_sourc
 from dpctl.utils import SequentialOrderManager
 from dpnp.tensor import Device
 
-from portarray.backends.base import Backend
-from portarray.backends.host_launching import log_of
-from portarray.backends.launching import (
+from portarray._launchers.host import log_of
+from portarray._launchers.launcher import (
     ANY_GROUPS,
     COMPILER,
     Launch,
@@ -27,6 +26,7 @@ from portarray.backends.launching import (
     group_for,
     group_on_cpu,
 )
+from portarray.backends.base import Backend
 from portarray.errors import KernelBuildError
 
 __all__ = ["Launching"]

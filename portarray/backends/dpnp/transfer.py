@@ -16,9 +16,9 @@ from dpctl.memory import MemoryUSMDevice
 from dpnp.tensor import Device, usm_ndarray
 
 from portarray import _dlpack as dlpack
-from portarray.backends import copying, machine
 from portarray.backends.base import Backend
-from portarray.backends.copying import copied
+from portarray.backends.common import copying, machine
+from portarray.backends.common.copying import copied
 from portarray.backends.dpnp.devices import Devices, wait_for_work
 
 __all__ = ["Transfer", "from_dlpack", "from_host", "move", "to_host"]

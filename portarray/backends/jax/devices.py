@@ -17,8 +17,8 @@ import ml_dtypes
 import numpy as np
 from jax._src.array import ArrayImpl  # the one concrete class; `jax.Array` is abstract
 
-from portarray.backends import machine
 from portarray.backends.base import Backend
+from portarray.backends.common import machine
 from portarray.backends.jax import tracing
 from portarray.backends.types import Description, MemoryFigures
 

@@ -15,7 +15,7 @@ from jax._src.config import explicit_device_put_scope
 from jax._src.interpreters.pxla import batched_device_put
 
 from portarray.backends.base import Backend
-from portarray.backends.copying import copied
+from portarray.backends.common.copying import copied
 from portarray.backends.jax import tracing
 
 __all__ = ["HostMemory", "adopted"]

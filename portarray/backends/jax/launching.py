@@ -13,12 +13,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from portarray._launchers.host import OverHost, host_launcher
+from portarray._launchers.launcher import Launch, Launcher, Layout, Program, Range, strides_of
 from portarray.backends.base import Backend
-from portarray.backends.copying import copied
-from portarray.backends.host_launching import OverHost, host_launcher
+from portarray.backends.common.copying import copied
 from portarray.backends.jax import tracing
 from portarray.backends.jax.host_memory import HostMemory, adopted
-from portarray.backends.launching import Launch, Launcher, Layout, Program, Range, strides_of
 
 __all__ = ["Launching"]
 

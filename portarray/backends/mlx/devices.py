@@ -17,8 +17,8 @@ import ml_dtypes
 import mlx.core as mx
 import numpy as np
 
-from portarray.backends import machine
 from portarray.backends.base import Backend
+from portarray.backends.common import machine
 from portarray.backends.mlx import limits, tracing
 from portarray.backends.types import Description, MemoryFigures
 

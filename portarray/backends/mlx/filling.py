@@ -24,7 +24,7 @@ import ml_dtypes
 import mlx.core as mx
 import numpy as np
 
-from portarray.backends import copying, machine
+from portarray.backends.common import copying, machine
 from portarray.backends.mlx import devices
 
 _LARGE = 1 << 24

@@ -13,9 +13,9 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from portarray._launchers.host import OverHost, host_launcher
+from portarray._launchers.launcher import Launch, Launcher, Layout, Program, Range, strides_of
 from portarray.backends.base import Backend
-from portarray.backends.host_launching import OverHost, host_launcher
-from portarray.backends.launching import Launch, Launcher, Layout, Program, Range, strides_of
 from portarray.backends.mlx.filling import filled
 from portarray.backends.mlx.transfer import to_host
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from portarray.backends import machine, sizes
+from portarray.backends.common import machine, sizes
 from portarray.backends.types import served_by
 
 _Function = Callable[..., Any]

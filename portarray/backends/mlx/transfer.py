@@ -15,7 +15,7 @@ import numpy as np
 
 from portarray import _dlpack as dlpack
 from portarray.backends.base import Backend
-from portarray.backends.copying import copied
+from portarray.backends.common.copying import copied
 from portarray.backends.mlx import devices, filling, limits
 from portarray.backends.mlx.devices import Devices
 from portarray.backends.mlx.tracing import evaluated, is_traced

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends import machine
 from portarray.backends.base import Backend
+from portarray.backends.common import machine
 from portarray.backends.types import Description, MemoryFigures
 
 __all__ = ["Devices"]

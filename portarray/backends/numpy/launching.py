@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from portarray._launchers.host import OverHost, host_launcher
+from portarray._launchers.launcher import Launcher, layout_of
 from portarray.backends.base import Backend
-from portarray.backends.copying import copied
-from portarray.backends.host_launching import OverHost, host_launcher
-from portarray.backends.launching import Launcher, layout_of
+from portarray.backends.common.copying import copied
 
 __all__ = ["Launching"]
 

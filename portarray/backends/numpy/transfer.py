@@ -8,7 +8,7 @@ import numpy as np
 
 from portarray import _dlpack as dlpack
 from portarray.backends.base import Backend
-from portarray.backends.copying import copied
+from portarray.backends.common.copying import copied
 
 __all__ = ["Transfer"]
 

@@ -12,8 +12,8 @@ import ml_dtypes
 import numpy as np
 import torch
 
-from portarray.backends import machine
 from portarray.backends.base import Backend
+from portarray.backends.common import machine
 from portarray.backends.types import Description, MemoryFigures
 
 __all__ = ["DTYPES", "Devices", "dtypes"]

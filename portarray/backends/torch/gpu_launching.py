@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from portarray.backends.launching import (
+from portarray._launchers.launcher import (
     ANY_GROUPS,
     COMPILER,
     GPU_GROUPS,

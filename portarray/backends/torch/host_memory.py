@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import torch.utils.dlpack
 
-from portarray.backends.copying import copied
+from portarray.backends.common.copying import copied
 from portarray.backends.torch.devices import Devices
 from portarray.backends.torch.places import CPU_DEVICE, Places
 

@@ -6,9 +6,9 @@ from functools import cache
 
 import torch
 
+from portarray._launchers.host import OverHost, host_launcher
+from portarray._launchers.launcher import Launcher, Layout
 from portarray.backends.base import Backend
-from portarray.backends.host_launching import OverHost, host_launcher
-from portarray.backends.launching import Launcher, Layout
 from portarray.backends.torch.gpu_launching import gpu_launcher
 from portarray.backends.torch.places import Places
 

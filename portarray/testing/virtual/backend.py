@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from portarray import _dlpack as dlpack
+from portarray._dispatch import categories, native_functions
+from portarray._launchers.launcher import Launcher, Layout
 from portarray._version import __version__
-from portarray.backends import assembly, chapters, registry
+from portarray.backends import registry
 from portarray.backends.base import Backend
-from portarray.backends.launching import Launcher, Layout
 from portarray.backends.types import Description, MemoryFigures
 from portarray.testing.virtual import launching, machine
 from portarray.testing.virtual.array import VirtualArray, lifted, made
@@ -34,7 +35,7 @@ class _Lifted:
         value = getattr(self._over, name)
         full = self._prefix + name
         found: Any = value
-        if full in chapters.EXTENSIONS:
+        if full in categories.EXTENSIONS:
             found = _Lifted(value, f"{full}.")
         elif full in _CHECKED:
             found = _CHECKED[full](lifted(value, full))
@@ -78,7 +79,7 @@ _CHECKED = {"setitem": _assigning, "reshape": _reshaping}
 
 
 def _numpy() -> Any:
-    return assembly.NativeFunctions(registry.load_backend("numpy"), "cpu").namespace
+    return native_functions.NativeFunctions(registry.load_backend("numpy"), "cpu").namespace
 
 
 class VirtualBackend(Backend):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.host_launching import OverHost, host_launcher
-from portarray.backends.launching import Launch, Launcher, Layout, Program, Range, layout_of
+from portarray._launchers.host import OverHost, host_launcher
+from portarray._launchers.launcher import Launch, Launcher, Layout, Program, Range, layout_of
 from portarray.testing.virtual.array import VirtualArray, made
 from portarray.testing.virtual.machine import VirtualDevice
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends import chapters, registry
+from portarray._dispatch import categories
+from portarray.backends import registry
 from portarray.backends.types import BackendInfo, Kind, PlatformFacts
 from portarray.testing.virtual import INFO
 
@@ -152,7 +153,7 @@ def preset(platform: str, **changes: Any) -> Traits:
 def _function(name: str) -> str:
     """Return the name of a function of the standard."""
     served = registry.load_backend("numpy")
-    if chapters.own(served, name, None) is None:
+    if categories.own(served, name, None) is None:
         raise ValueError(f"host_functions has {name!r}; use names of the standard, such as 'sort'")
     return name
 

@@ -9,9 +9,9 @@ import pytest
 
 import portarray as pa
 from portarray._array import call
-from portarray.backends import chapters
+from portarray._dispatch import categories
+from portarray._dtypes.accepted import Accepts
 from portarray.backends.composed import statistical
-from portarray.backends.kinds import Accepts
 
 
 def widest(xp: Any, x: Any, /) -> Any:
@@ -26,7 +26,7 @@ def composed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     rows = {"widest": Accepts("f", "iu", "floating")}
     monkeypatch.setattr(statistical, "ACCEPTED", rows, raising=False)
     yield
-    chapters.accepted.cache_clear()
+    categories.accepted.cache_clear()
 
 
 @pytest.mark.usefixtures("composed")

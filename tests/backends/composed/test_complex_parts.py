@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portarray.backends import assembly, registry
+from portarray._dispatch import native_functions
+from portarray.backends import registry
 from portarray.backends.composed import arithmetic, exponential, trigonometric
 
 ulp = pytest.importorskip("portarray_conformance.ulp")
@@ -65,7 +66,7 @@ class Side:
         backend = registry.load_backend(library)
         self.device = backend.native_device("cpu", 0)
         self.transfer = backend
-        self.xp = assembly.NativeFunctions(backend, self.device).namespace
+        self.xp = native_functions.NativeFunctions(backend, self.device).namespace
 
     def parts(self, name: str, z: Values) -> Values:
         """Return what a function's parts are for complex numbers, put together bit by bit."""

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from portarray.backends import assembly, registry
+from portarray._dispatch import native_functions
+from portarray.backends import registry
 from portarray.backends.composed import (
     indexing,
     manipulation,
@@ -38,7 +39,7 @@ class Side:
         backend = registry.load_backend(library)
         self.device = backend.native_device("cpu", 0)
         self.transfer = backend
-        self.xp = assembly.NativeFunctions(backend, self.device).namespace
+        self.xp = native_functions.NativeFunctions(backend, self.device).namespace
 
     def of(self, x: np.ndarray[Any, Any]) -> Any:
         return self.transfer.from_host(x.copy(), self.device, copy=None)

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portarray.backends import assembly, chapters, registry
+from portarray._dispatch import categories, native_functions
+from portarray.backends import registry
 
 names = pytest.importorskip("portarray_conformance.names")
 
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
 backend = registry.load_backend("cupy")
-functions = assembly.NativeFunctions(backend, cupy.cuda.Device(0))
+functions = native_functions.NativeFunctions(backend, cupy.cuda.Device(0))
 xp = functions.namespace  # the shared compositions too
 FOLDER = Path(sys.modules[type(backend).__module__].__file__ or "").parent
 FILES = sorted(FOLDER.rglob("*.py"))
@@ -144,8 +145,8 @@ def test_no_function_falls_to_the_host() -> None:
         if not name.startswith(("array.", "info.", "dtype.", "__")) and name != "newaxis"
     ]
     dtypes = {dtype.name for dtype in functions.dtypes}
-    standard = [name for name in standard if name not in dtypes | set(assembly.CONSTANTS)]
-    served = {name: chapters.served(backend, name) for name in standard}
+    standard = [name for name in standard if name not in dtypes | set(native_functions.CONSTANTS)]
+    served = {name: categories.served(backend, name) for name in standard}
     lacking = {f"linalg.{name}" for name in OPTIONAL}
     assert {name for name, how in served.items() if how == "host"} <= lacking
 

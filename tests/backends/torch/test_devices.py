@@ -6,7 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from portarray.backends import assembly, registry  # noqa: E402
+from portarray._dispatch import native_functions
+from portarray.backends import registry
 
 BACKEND = registry.load_backend("torch")
 devices = BACKEND
@@ -74,7 +75,7 @@ def test_a_failing_gpu_is_no_wrong_input() -> None:
 
 
 def test_nothing_global_is_touched() -> None:
-    namespace = assembly.NativeFunctions(BACKEND, torch.device("cpu")).namespace
+    namespace = native_functions.NativeFunctions(BACKEND, torch.device("cpu")).namespace
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float16)
     try:

@@ -11,9 +11,10 @@ from hypothesis.extra.numpy import basic_indices
 
 torch = pytest.importorskip("torch")
 
-from portarray.backends import assembly, registry  # noqa: E402
+from portarray._dispatch import native_functions
+from portarray.backends import registry
 
-xp = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
+xp = native_functions.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 
 SHAPE = (3, 4, 2)
 

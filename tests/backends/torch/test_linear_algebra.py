@@ -6,10 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from portarray.backends import assembly, registry  # noqa: E402
+from portarray._dispatch import native_functions
+from portarray.backends import registry
 from portarray.backends.torch.namespace import linear_algebra  # noqa: E402
 
-xp = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
+xp = native_functions.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 
 
 @pytest.mark.parametrize(

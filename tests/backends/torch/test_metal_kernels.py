@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portarray.backends.launching import Program
+from portarray._launchers.launcher import Program
 from portarray.errors import KernelBuildError
 
 torch = pytest.importorskip("torch")

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from portarray.backends import assembly, registry  # noqa: E402
+from portarray._dispatch import native_functions
+from portarray.backends import registry
 
-xp = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
+xp = native_functions.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 
 INF, NAN = float("inf"), float("nan")
 REAL = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-310, -1e308, INF, -INF, NAN]

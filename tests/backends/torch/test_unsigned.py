@@ -12,9 +12,10 @@ from hypothesis.extra.numpy import arrays, mutually_broadcastable_shapes
 
 torch = pytest.importorskip("torch")
 
-from portarray.backends import assembly, registry  # noqa: E402
+from portarray._dispatch import native_functions
+from portarray.backends import registry
 
-XP = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
+XP = native_functions.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 DTYPES = [np.dtype(name) for name in ("uint16", "uint32", "uint64")]
 
 each_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -315,7 +316,9 @@ def test_uint64_does_not_meet_signed() -> None:
 
 
 def test_in_place_is_left_to_the_caller() -> None:
-    functions = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu"))
+    functions = native_functions.NativeFunctions(
+        registry.load_backend("torch"), torch.device("cpu")
+    )
     assert functions.inplace("add", np.dtype("uint64")) is None
     assert functions.inplace("floor_divide", np.dtype("float16")) is None
     x = torch.ones(2)

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from portarray.backends import assembly, registry
+from portarray._dispatch import native_functions
+from portarray.backends import registry
 from portarray.backends.base import Backend
 from portarray.backends.types import Description, Kind, MemoryFigures
 
@@ -139,7 +140,7 @@ class Library:
 
     def standard(self, lacking: tuple[str, ...] = ()) -> Standard:
         """Return the NumPy backend's functions, for arrays of this library."""
-        functions = assembly.NativeFunctions(registry.load_backend("numpy"), "cpu")
+        functions = native_functions.NativeFunctions(registry.load_backend("numpy"), "cpu")
         return Standard(self, functions.namespace, lacking)
 
     def _over(self, function: Callable[..., Any]) -> Callable[..., Any]:

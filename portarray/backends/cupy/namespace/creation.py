@@ -10,11 +10,11 @@ import cupy
 import numpy as np
 from cupy import ndarray
 
+from portarray.backends.common.python_values import check_ends, spaced, with_values
 from portarray.backends.cupy import devices, transfer
 from portarray.backends.cupy.namespace import kernels
 from portarray.backends.cupy.namespace.manipulation import broadcast_arrays
 from portarray.backends.cupy.namespace.scalars import Scalar
-from portarray.backends.python_values import check_ends, spaced, with_values
 
 DType = np.dtype[Any]
 Shape = int | Sequence[int]

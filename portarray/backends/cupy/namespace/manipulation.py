@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 from cupy import ndarray
 
-from portarray.backends.promotion import promote
+from portarray._dtypes.promotion import promote
 
 Axes = int | tuple[int, ...]
 

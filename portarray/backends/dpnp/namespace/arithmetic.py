@@ -10,12 +10,12 @@ from typing import Any
 import dpnp
 from dpnp import ndarray
 
+from portarray._dtypes.promotion import Scalar
 from portarray.backends.composed.arithmetic import sign_parts
 from portarray.backends.dpnp.namespace.complex import by_parts
 from portarray.backends.dpnp.namespace.exponential import check_power
 from portarray.backends.dpnp.namespace.indexing import settle
 from portarray.backends.dpnp.namespace.scalars import constant, taking_scalars
-from portarray.backends.promotion import Scalar
 from portarray.backends.types import Rows
 
 abs = dpnp.abs

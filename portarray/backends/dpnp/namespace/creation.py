@@ -15,11 +15,17 @@ import numpy as np
 from dpnp import ndarray
 from dpnp.tensor import Device
 
-from portarray.backends import sizes
+from portarray._dtypes.promotion import Scalar, scalar_dtype
+from portarray.backends.common import sizes
+from portarray.backends.common.python_values import (
+    Spaced,
+    check_ends,
+    spaced,
+    with_values,
+    wrapped_64,
+)
 from portarray.backends.dpnp import devices, transfer
 from portarray.backends.dpnp.namespace.scalars import constant
-from portarray.backends.promotion import Scalar, scalar_dtype
-from portarray.backends.python_values import Spaced, check_ends, spaced, with_values, wrapped_64
 
 DType = np.dtype[Any]
 Shape = int | Sequence[int]

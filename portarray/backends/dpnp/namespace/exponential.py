@@ -8,10 +8,10 @@ from functools import partial
 import dpnp
 from dpnp import ndarray
 
+from portarray._dtypes.promotion import Scalar
 from portarray.backends.composed.exponential import expm1_parts, log1p_parts, log_parts
 from portarray.backends.dpnp.namespace.complex import by_parts, dense, exact, packed
 from portarray.backends.dpnp.namespace.scalars import constant, pair, taking_scalars
-from portarray.backends.promotion import Scalar
 from portarray.backends.types import Rows
 
 square = dpnp.square

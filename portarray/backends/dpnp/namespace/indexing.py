@@ -17,10 +17,10 @@ import dpnp
 import numpy as np
 from dpnp import ndarray
 
+from portarray._dtypes.promotion import Scalar
 from portarray.backends.composed.indexing import check_within, integer_arrays
 from portarray.backends.dpnp import transfer
 from portarray.backends.dpnp.devices import wait_for_work
-from portarray.backends.promotion import Scalar
 from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import dpnp
 from dpnp import ndarray
 
-from portarray.backends.promotion import promote
+from portarray._dtypes.promotion import promote
 
 concat = dpnp.concat
 expand_dims = dpnp.expand_dims

@@ -10,7 +10,7 @@ import dpnp
 import numpy as np
 from dpnp import ndarray
 
-from portarray.backends.promotion import Scalar
+from portarray._dtypes.promotion import Scalar
 from portarray.backends.types import Rows
 
 

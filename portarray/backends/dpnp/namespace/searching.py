@@ -8,8 +8,8 @@ from typing import Literal
 import dpnp
 from dpnp import ndarray
 
+from portarray._dtypes.promotion import Scalar
 from portarray.backends.dpnp.namespace.scalars import pair
-from portarray.backends.promotion import Scalar
 
 
 def _first_nan(own: Callable[..., ndarray]) -> Callable[..., ndarray]:

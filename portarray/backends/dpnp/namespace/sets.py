@@ -5,8 +5,8 @@ from __future__ import annotations
 import dpnp
 from dpnp import ndarray
 
+from portarray._dtypes.promotion import Scalar
 from portarray.backends.dpnp.namespace.scalars import pair
-from portarray.backends.promotion import Scalar
 
 unique_all = dpnp.unique_all
 unique_counts = dpnp.unique_counts

@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from portarray.backends import sizes
+from portarray._dtypes.promotion import kind_of
+from portarray.backends.common import sizes
+from portarray.backends.common.python_values import check_ends, spaced
 from portarray.backends.jax import tracing, transfer
 from portarray.backends.jax.namespace.manipulation import counted
-from portarray.backends.promotion import kind_of
-from portarray.backends.python_values import check_ends, spaced
 
 DType = np.dtype[Any]
 Shape = int | Sequence[int]

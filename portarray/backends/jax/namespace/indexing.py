@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from portarray._dtypes.promotion import Scalar
+from portarray.backends.common.keys import selected_shape, without_leading_ones
 from portarray.backends.composed.indexing import check_within, integer_arrays
 from portarray.backends.jax.namespace.creation import full_like
 from portarray.backends.jax.tracing import is_traced
-from portarray.backends.keys import selected_shape, without_leading_ones
-from portarray.backends.promotion import Scalar
 from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]

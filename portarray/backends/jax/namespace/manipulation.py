@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from portarray.backends import sizes
+from portarray.backends.common import sizes
 from portarray.backends.jax.tracing import is_traced
 
 

@@ -13,7 +13,8 @@ from typing import Any, Literal
 import mlx.core as mx
 import numpy as np
 
-from portarray.backends import sizes
+from portarray.backends.common import sizes
+from portarray.backends.common.python_values import spaced, with_values, wrapped_64
 from portarray.backends.mlx import devices, limits, transfer
 from portarray.backends.mlx.namespace.scalars import (
     INTEGRAL,
@@ -22,7 +23,6 @@ from portarray.backends.mlx.namespace.scalars import (
     default_dtype,
     widest_float,
 )
-from portarray.backends.python_values import spaced, with_values, wrapped_64
 
 _FROM_NATIVE = {native: dtype for dtype, native in devices.CPU_DTYPES.items()}
 

@@ -15,7 +15,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from portarray.backends.keys import separates
+from portarray.backends.common.keys import separates
 from portarray.backends.mlx import limits, transfer
 from portarray.backends.mlx.namespace.scalars import Scalar, array_of, on_cpu
 from portarray.backends.mlx.tracing import is_traced

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.common.keys import without_leading_ones
 from portarray.backends.composed.indexing import check_within, integer_arrays
-from portarray.backends.keys import without_leading_ones
 from portarray.backends.types import Rows
 
 Array = np.ndarray[Any, Any]

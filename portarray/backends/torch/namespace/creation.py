@@ -12,7 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from portarray.backends.python_values import Spaced, check_ends, spaced, with_values, wrapped_64
+from portarray.backends.common.python_values import (
+    Spaced,
+    check_ends,
+    spaced,
+    with_values,
+    wrapped_64,
+)
 from portarray.backends.torch import devices, transfer
 from portarray.backends.torch.namespace.unsigned import NAMES, UNSIGNED, moving
 from portarray.backends.types import Rows

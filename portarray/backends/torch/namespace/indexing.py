@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from portarray.backends.keys import separates
+from portarray.backends.common.keys import separates
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.creation import asarray
 from portarray.backends.torch.namespace.overlap import share_memory

@@ -1,6 +1,6 @@
 """Launchers on clarray's devices: for its own arrays, and for those in memory of the host.
 
-Imports clarray, and with it OpenCL's drivers: :mod:`portarray.backends.host_launching` imports this
+Imports clarray, and with it OpenCL's drivers: :mod:`portarray._launchers.host` imports this
 module when a kernel is run first.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.launching import (
+from portarray._launchers.launcher import (
     ANY_GROUPS,
     COMPILER,
     DISK,

@@ -11,7 +11,7 @@ import importlib.util
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from portarray.backends.launching import Launch, Launcher, Program, Range
+from portarray._launchers.launcher import Launch, Launcher, Program, Range
 
 __all__ = ["OverHost", "host_launcher", "log_of"]
 
@@ -42,10 +42,10 @@ def _through_opencl(address: Callable[[Any], int] | None) -> Launcher | str:
     if importlib.util.find_spec("pyopencl") is None:
         return ""
     try:
-        from portarray.backends import opencl_launching  # imports OpenCL
+        from portarray._launchers import opencl
     except ImportError as error:  # of pyopencl: without the system's loader, for one
         return f" (pyopencl cannot be imported: {error.__cause__ or error})"
-    found = opencl_launching.host_launcher(address)
+    found = opencl.host_launcher(address)
     return f" ({found})" if isinstance(found, str) else found
 
 
@@ -53,19 +53,19 @@ def _through_c(address: Callable[[Any], int] | None) -> Launcher | str:
     if importlib.util.find_spec("cffi") is None:
         return 'cffi is missing: pip install "portarray[c]"'
     try:
-        from portarray.backends import c_launching  # imports cffi
+        from portarray._launchers import c
     except ImportError as error:
         return f"cffi cannot be imported: {error}"
-    return c_launching.host_launcher(address)
+    return c.host_launcher(address)
 
 
 def log_of(program: Program) -> str:
     """Return what the CPU's compiler says of a program; for libraries that do not pass it on."""
     if importlib.util.find_spec("pyopencl") is None:
         return ""
-    from portarray.backends import opencl_launching  # imports OpenCL
+    from portarray._launchers import opencl
 
-    return opencl_launching.log_of(program)
+    return opencl.log_of(program)
 
 
 class OverHost:

@@ -1,6 +1,6 @@
 """Launchers that compile programs with the machine's C compiler: where there is no OpenCL.
 
-Imports cffi: :mod:`portarray.backends.host_launching` imports this module when a kernel is run
+Imports cffi: :mod:`portarray._launchers.host` imports this module when a kernel is run
 first and no OpenCL runtime is found.
 """
 
@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends import c_programs
-from portarray.backends.launching import ANY_GROUPS, Launch, Launcher, Program, Range, group_on_cpu
-from portarray.backends.machine import processor
+from portarray._launchers import c_compiler
+from portarray._launchers.launcher import ANY_GROUPS, Launch, Launcher, Program, Range, group_on_cpu
+from portarray.backends.common.machine import processor
 from portarray.errors import KernelBuildError
 
 __all__ = ["host_launcher"]
@@ -26,8 +26,8 @@ _MOST = 8192
 _CODES = {"b": "?", "i": "bhiq", "u": "BHIQ", "f": " efd"}
 _PADS: dict[int, Range] = {1: (1, 1), 2: (1,), 3: ()}
 
-_cast = c_programs.ffi.cast
-_from_buffer = c_programs.ffi.from_buffer
+_cast = c_compiler.ffi.cast
+_from_buffer = c_compiler.ffi.from_buffer
 
 _together = [1]
 """Whether launches use several threads: OpenMP's are not there in a forked process."""
@@ -78,7 +78,7 @@ class _CLauncher:
         """Compile a program and return what runs its kernel."""
         try:
             run = self._programs.function(program.text, len(program.arrays))
-        except c_programs.BuildError as error:
+        except c_compiler.BuildError as error:
             raise KernelBuildError(program.name, self.name, str(error), program.text) from error
         submit = _submitter(run, program, self._address)
         name = program.name
@@ -93,8 +93,8 @@ class _CLauncher:
 
 
 @cache
-def _programs(command: tuple[str, ...]) -> c_programs.Programs:
-    return c_programs.Programs(command)
+def _programs(command: tuple[str, ...]) -> c_compiler.Programs:
+    return c_compiler.Programs(command)
 
 
 def _units() -> int:
@@ -157,5 +157,5 @@ def host_launcher(address: Callable[[Any], int] | None) -> Launcher | str:
     address : callable or None
         Returns the address of a native array's first element.
     """
-    command = c_programs.compiler()
+    command = c_compiler.compiler()
     return command if isinstance(command, str) else _CLauncher(command, address)

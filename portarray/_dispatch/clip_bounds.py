@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray.backends.promotion import KIND_ORDER, Kind, kind_of, limits
+from portarray._dtypes.promotion import KIND_ORDER, Kind, kind_of, limits
 
 if TYPE_CHECKING:
-    from portarray.backends.assembly import NativeFunctions
+    from portarray._dispatch.native_functions import NativeFunctions
 
 __all__ = ["clipping"]
 

@@ -1,6 +1,6 @@
 """Host fallback: functions computed by NumPy on copies in host memory.
 
-The last resort of :mod:`portarray.backends.assembly`. Accounting (a warning, or an error where the
+The last resort of :mod:`portarray._dispatch.native_functions`. Accounting (a warning, or an error where the
 user's settings say so) is for ``_array/dispatch.py``, which knows the device's name.
 """
 

@@ -1,6 +1,6 @@
 """Which kinds of dtype each function of the standard accepts, and how the others are converted.
 
-Typed rows by chapter, the same for every library and asked by :mod:`portarray.backends.assembly`. A
+Typed rows by chapter, the same for every library and asked by :mod:`portarray._dispatch.native_functions`. A
 function without a row takes every dtype, unless a table ``ACCEPTED`` beside its shared composition
 has one. ``OPERANDS`` says which arguments are promoted together.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from portarray.backends.promotion import Kind
+from portarray._dtypes.promotion import Kind
 
 __all__ = ["ACCEPTED", "OPERANDS", "Accepts", "Conversion"]
 

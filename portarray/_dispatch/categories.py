@@ -1,6 +1,6 @@
 """What a backend's chapter files, its library's standard namespace and the compositions hold.
 
-Read from the files alone: no device is needed. :mod:`portarray.backends.assembly` makes the
+Read from the files alone: no device is needed. :mod:`portarray._dispatch.native_functions` makes the
 functions of a device of it.
 """
 
@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends import promotion
+from portarray._dtypes import promotion
+from portarray._dtypes.accepted import ACCEPTED, Accepts
+from portarray._dtypes.promotion import kind_of
 from portarray.backends.base import Backend
-from portarray.backends.kinds import ACCEPTED, Accepts
-from portarray.backends.promotion import kind_of
 from portarray.backends.types import Served, served_by
 
 __all__ = [

@@ -1,7 +1,7 @@
 """What linear algebra answers on matrices that have no answer, the same for every library.
 
 Libraries raise errors of their own, fill in infinities or NaN, or end the process. Here stands the
-one rule, applied by :mod:`portarray.backends.assembly` around their functions:
+one rule, applied by :mod:`portarray._dispatch.native_functions` around their functions:
 
 - singular matrices have no inverse, indefinite ones no Cholesky factor: LinAlgError, on libraries
   that do not look (:attr:`Backend.unchecked_linalg <portarray.backends.base.Backend>`) by a look at
@@ -23,7 +23,7 @@ from portarray._config import config
 from portarray.errors import LinAlgError
 
 if TYPE_CHECKING:
-    from portarray.backends.assembly import NativeFunctions
+    from portarray._dispatch.native_functions import NativeFunctions
     from portarray.backends.base import Backend
 
 __all__ = ["CHECKED", "DECOMPOSED", "checked"]

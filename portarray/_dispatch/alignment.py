@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray.backends import chapters, promotion, rules
-from portarray.backends.kinds import OPERANDS
-from portarray.backends.promotion import kind_of
+from portarray._dispatch import argument_rules, categories
+from portarray._dtypes import promotion
+from portarray._dtypes.accepted import OPERANDS
+from portarray._dtypes.promotion import kind_of
 
 if TYPE_CHECKING:
-    from portarray.backends.assembly import NativeFunctions
+    from portarray._dispatch.native_functions import NativeFunctions
 
 __all__ = ["promoting"]
 
@@ -29,13 +30,13 @@ _JOINS = ("concat", "stack")
 def promoting(functions: NativeFunctions, name: str) -> Function:
     """Return a function of native arrays and Python scalars that aligns them first."""
     found = _promoting(functions, name)
-    check = rules.AROUND.get(name)
+    check = argument_rules.AROUND.get(name)
     return found if check is None else check(functions, name, found)
 
 
 def _promoting(functions: NativeFunctions, name: str) -> Function:
-    rule, operands = chapters.accepted(name), OPERANDS.get(name)
-    if rule is None and operands is None and not chapters.has_rows(functions.backend, name):
+    rule, operands = categories.accepted(name), OPERANDS.get(name)
+    if rule is None and operands is None and not categories.has_rows(functions.backend, name):
         return functions.serve(name)[0]  # type: ignore[no-any-return]
     known: dict[Any, Function] = {}
     setting = functions.backend.configuration

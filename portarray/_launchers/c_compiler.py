@@ -21,9 +21,9 @@ from typing import Any
 import cffi
 
 from portarray import _small_files
+from portarray._launchers.launcher import COMPILER, DISK, MEMORY
 from portarray._opencl.folders import cache_folder, trim, write
 from portarray._opencl.processor import processor
-from portarray.backends.launching import COMPILER, DISK, MEMORY
 
 __all__ = ["BuildError", "Programs", "compiler", "ffi"]
 

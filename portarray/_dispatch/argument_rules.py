@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray.backends.promotion import kind_of, limits
+from portarray._dtypes.promotion import kind_of, limits
 
 if TYPE_CHECKING:
-    from portarray.backends.assembly import NativeFunctions
+    from portarray._dispatch.native_functions import NativeFunctions
 
 __all__ = [
     "AROUND",

@@ -16,10 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends import aligned, chapters, clipping, host, matrices, registry, rules
+from portarray._dispatch import (
+    alignment,
+    argument_rules,
+    categories,
+    clip_bounds,
+    host_functions,
+    linalg_checks,
+)
+from portarray._dtypes.accepted import Accepts
+from portarray._dtypes.promotion import Kind, kind_of
+from portarray.backends import registry
 from portarray.backends.base import Backend
-from portarray.backends.kinds import Accepts
-from portarray.backends.promotion import Kind, kind_of
 from portarray.backends.types import Served, served_by
 
 __all__ = [
@@ -94,7 +102,7 @@ class NativeFunctions:
         setting = self.backend.configuration()
         found = self._dtypes.get(setting)
         if found is None:
-            found = self._dtypes[setting] = host.dtypes_on(self.backend, self.device)
+            found = self._dtypes[setting] = host_functions.dtypes_on(self.backend, self.device)
             self._names.update({native: dtype for dtype, native in found.items()})
         return found
 
@@ -134,7 +142,7 @@ class NativeFunctions:
         TypeError
             If the function does not take the dtype.
         """
-        rule = chapters.accepted(name)
+        rule = categories.accepted(name)
         found = None
         if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
             found = self._converted(name, rule, dtype)
@@ -142,31 +150,33 @@ class NativeFunctions:
             found = self._of_half(name, rule, dtype)
         function, how = found or self._found(name, dtype)
         if dtype is not None and name == "clip":
-            function = clipping.clipping(self, function, dtype)
+            function = clip_bounds.clipping(self, function, dtype)
         elif dtype is not None and name == "linalg.trace" and kind_of(dtype) == "c":
-            function = rules.accumulating(self, "trace", function)
+            function = argument_rules.accumulating(self, "trace", function)
         return function, how
 
     def served(self, name: str) -> Served:
         """Return how a function is served, whatever the dtype."""
         serves = self.backend.serves(self.device, name)
-        return chapters.served(self.backend, name, on_device=serves)
+        return categories.served(self.backend, name, on_device=serves)
 
     def _found(self, name: str, dtype: DType | None) -> tuple[Any, Served]:
         """Return the first function of a name in the order that stands at the top."""
-        own = chapters.own(self.backend, name, dtype)
+        own = categories.own(self.backend, name, dtype)
         if own is not None and self.backend.serves(self.device, name):
             return self._ruled(name, self._guarded(name, own)), served_by(own)
-        composition = chapters.composition(name)
+        composition = categories.composition(name)
         if composition is not None:
             return self._ruled(name, partial(composition, self.namespace)), "composed"
         if self.backend is _host_functions().backend:
             raise AttributeError(f"the array API standard has no {name!r}")
-        return host.function(self.backend, self.device, name, _host_function(name)), "host"
+        return host_functions.function(
+            self.backend, self.device, name, _host_function(name)
+        ), "host"
 
     def _of_half(self, name: str, rule: Accepts | None, dtype: DType) -> tuple[Any, Served] | None:
         """Return or refuse what no library computes in half precision; None for all other names."""
-        if name in matrices.DECOMPOSED:
+        if name in linalg_checks.DECOMPOSED:
             raise TypeError(
                 f"{name} does not take {dtype}; convert with pa.astype to float32 first"
             )
@@ -180,7 +190,7 @@ class NativeFunctions:
 
     def _narrow_norm(self, dtype: DType) -> tuple[Any, Served]:
         """Return the composition of norms, without those of the singular values."""
-        composed = chapters.composition("linalg.matrix_norm")
+        composed = categories.composition("linalg.matrix_norm")
         assert composed is not None
         composition = partial(composed, self.namespace)
 
@@ -198,7 +208,11 @@ class NativeFunctions:
         return self.backend.guard_memory(name, own) if callable(own) else own
 
     def _ruled(self, name: str, function: Any) -> Any:
-        return matrices.checked(name, function, self) if name in matrices.CHECKED else function
+        return (
+            linalg_checks.checked(name, function, self)
+            if name in linalg_checks.CHECKED
+            else function
+        )
 
     def _converted(self, name: str, rule: Accepts, dtype: DType) -> tuple[Function, Served]:
         """Return a function for a dtype that is converted first, or refuse it."""
@@ -270,10 +284,10 @@ class NativeFunctions:
         return self._short("INPLACE", name, dtype)
 
     def _short(self, table: str, name: str, dtype: DType) -> Function | None:
-        rule = chapters.accepted(name)
+        rule = categories.accepted(name)
         if rule is not None and kind_of(dtype) not in rule.kinds:  # converted first
             return None
-        found = chapters.row(self.backend, table, name, dtype)
+        found = categories.row(self.backend, table, name, dtype)
         if found is None or table == "INPLACE":
             return found
         guarded: Function = self._guarded(name, found)
@@ -353,13 +367,13 @@ class NativeNamespace:
         if name.startswith("_"):
             raise AttributeError(name)
         full = self._prefix + name
-        if full in chapters.EXTENSIONS:
+        if full in categories.EXTENSIONS:
             value: Any = NativeNamespace(self._functions, f"{name}.")
         elif full in CONSTANTS:
             value = CONSTANTS[full]
         else:
             native = next((n for d, n in self._functions.dtypes.items() if d.name == full), None)
-            value = aligned.promoting(self._functions, full) if native is None else native
+            value = alignment.promoting(self._functions, full) if native is None else native
         # Cached in the instance.
         self.__dict__[name] = value
         return value

@@ -1,0 +1,1 @@
+"""Dtypes: promotion, and the kinds that each function accepts."""

@@ -1,0 +1,1 @@
+"""Launchers: compile and run the programs of user kernels on a device."""

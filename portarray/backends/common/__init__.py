@@ -1,0 +1,1 @@
+"""Helpers that the backends of several libraries share."""
