@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portarray._array import call
+from portarray._array import call, slow_path
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -50,7 +50,7 @@ def clip(x: Array, /, min: Array | Real | None = None, max: Array | Real | None 
     >>> pa.clip(pa.asarray([-1, 5, 12]), 0, 10).tolist()
     [0, 5, 10]
     """
-    result: Array = call.apply("clip", (x, min, max))
+    result: Array = slow_path.apply("clip", (x, min, max))
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portarray._api import arguments
-from portarray._array import call
+from portarray._array import call, slow_path
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -23,4 +23,4 @@ def reduced(
     if dtype is None:
         return call.options(name, x, axis=axis, keepdims=keepdims)
     arguments.numeric(dtype, name, x)
-    return call.apply(name, (x,), axis=axis, dtype=dtype, keepdims=keepdims)
+    return slow_path.apply(name, (x,), axis=axis, dtype=dtype, keepdims=keepdims)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Never, overload
 from portarray import _absent
 from portarray._api import arguments
 from portarray._api.reductions import reduced
-from portarray._array import call, operands
+from portarray._array import call, operands, slow_path
 from portarray._array.array import Array
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def searchsorted(
         )
     if sorter is None:
         return call.aligned("searchsorted", x1, x2, side=side)
-    return call.apply(
+    return slow_path.apply(
         "searchsorted", operands.promote("searchsorted", x1, x2), side=side, sorter=sorter
     )
 
@@ -299,4 +299,4 @@ def where(
         )
     if not arguments.is_array(x1) and not arguments.is_array(x2) and arguments.is_array(condition):
         x1 = operands.from_scalar(x1, "where", condition.device)
-    return call.where(condition, x1, x2)
+    return slow_path.where(condition, x1, x2)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import call, conversion, dtypes, host_access, placement, results
+from portarray._array import conversion, dtypes, host_access, placement, results, slow_path
 from portarray._array.array import Array
 from portarray._movement import files
 from portarray._movement import structure as structures
@@ -159,7 +159,7 @@ def _values(x: Any, place: str) -> Values:
             # Native arrays stay on their device; other producers are imported.
             x = conversion.asarray(x)
         host_access.tell("save", x.device)
-        return call.read(x)
+        return slow_path.read(x)
     except Exception as error:
         error.add_note(f"at {place}")
         raise

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, Never, SupportsIndex, final
 import numpy as np
 
 from portarray import _absent
-from portarray._array import base, call, formatting, indexing, interop, operators, pickling, warm
+from portarray._array import (
+    base,
+    call,
+    formatting,
+    indexing,
+    interop,
+    operators,
+    pickling,
+    slow_path,
+)
 
 if TYPE_CHECKING:
     from portarray.typing import DeviceLike, DTypeLike, Namespace
@@ -54,14 +63,14 @@ class Array(base.ArrayBase):
                 f"x.T is for arrays of two axes, and this one has {self.ndim}; "
                 f"use x.mT for stacks of matrices or pa.permute_dims"
             )
-        return call.apply("matrix_transpose", (self,))
+        return slow_path.apply("matrix_transpose", (self,))
 
     @property
     def mT(self) -> Array:  # noqa: N802
         """Transpose of the last two axes. Raises ValueError where there are fewer than two."""
         if self.ndim < 2:
             raise ValueError(f"x.mT needs at least two axes, and this array has {self.ndim}")
-        return call.apply("matrix_transpose", (self,))
+        return slow_path.apply("matrix_transpose", (self,))
 
     @property
     def real(self) -> Array:
@@ -166,7 +175,7 @@ class Array(base.ArrayBase):
         return interop.dlpack_device(self)
 
     def __getitem__(self, key: Any, /) -> Array:
-        return warm.getitem(self, key)
+        return call.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         indexing.setitem(self, key, value)

@@ -9,36 +9,29 @@ be made current, whether the host is used.
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from portarray._array import dtypes, host_access
-from portarray._config import config
-from portarray._devices import notices
+from portarray._array import dtypes
+from portarray._array.device_scope import scoped
+from portarray._array.host_fallback import reporting_fallback
 from portarray._devices.device import Device
 from portarray._dispatch import native_functions
 from portarray._dtypes import promotion
-from portarray.errors import DeviceMismatchError, HostFallbackError, HostFallbackWarning
+from portarray.errors import DeviceMismatchError
 
 __all__ = [
     "Functions",
     "DispatchTable",
-    "meeting",
+    "require_same_device",
     "default_dtype",
-    "forget_warnings",
     "functions_of",
-    "learned",
-    "scoped",
     "dtypes_of",
     "wrap_native",
-    "inplace",
     "table_of",
     "tables_of",
-    "basic_getitem",
 ]
 
 Function = Callable[..., Any]
@@ -78,10 +71,10 @@ class DispatchTable:
         The library's array class.
     functions : Functions
         Standard name to the function that serves it.
-    learned : dict
+    call_cache : dict
         Cache for calls with arrays of this table alone: function, table of the result, and class of
         the result, so that the result's dtype is not asked for in each call.
-    learned_with_scalar, learned_with_options : dict
+    scalar_call_cache, options_call_cache : dict
         The same for calls with an array and a Python scalar, and for calls with options that do not
         affect the dtype of the result.
     known_type : type or None
@@ -104,9 +97,9 @@ class DispatchTable:
         "high",
         "kind",
         "known_type",
-        "learned",
-        "learned_with_options",
-        "learned_with_scalar",
+        "call_cache",
+        "options_call_cache",
+        "scalar_call_cache",
         "low",
         "native",
         "scalars",
@@ -123,9 +116,9 @@ class DispatchTable:
         self.array_type: Any = device._backend.array_type
         self.functions = Functions(self)
         self.known_type: Any = self.array_type if device._backend.configuration() is None else None
-        self.learned: dict[str, Learned] = {}
-        self.learned_with_options: dict[str, Learned] = {}
-        self.learned_with_scalar: dict[str, Learned] = {}
+        self.call_cache: dict[str, CachedCall] = {}
+        self.options_call_cache: dict[str, CachedCall] = {}
+        self.scalar_call_cache: dict[str, CachedCall] = {}
         self.tables = tables
         self.scalars = _SCALARS[self.kind]
         self.low, self.high = promotion.limits(dtype)
@@ -152,7 +145,7 @@ class DispatchTable:
 
 
 DispatchTables = dict[Any, DispatchTable]
-Learned = tuple[Function, DispatchTable, Any]
+CachedCall = tuple[Function, DispatchTable, Any]
 """A function, the table of its results, and their class, or None to look the table up."""
 
 # With integer arrays the range is checked instead of the type.
@@ -232,7 +225,7 @@ def table_of(device: Device, dtype: np.dtype[Any]) -> DispatchTable:
         raise dtypes.missing(dtype, device, set(available)) from None
 
 
-def meeting(name: str, table: DispatchTable, other: DispatchTable) -> DispatchTable:
+def require_same_device(name: str, table: DispatchTable, other: DispatchTable) -> DispatchTable:
     """Return the table for a call with arrays of two: the first one, traced if either is.
 
     Raises
@@ -246,66 +239,6 @@ def meeting(name: str, table: DispatchTable, other: DispatchTable) -> DispatchTa
     if another._seen is device:
         return table_of(another, table.dtype)
     raise DeviceMismatchError(name, str(device), str(another))
-
-
-def learned(table: DispatchTable, name: str, result: DispatchTable, *, scalar: bool) -> Learned:
-    """Return the cache entry of a function of arrays, or of an array and a scalar.
-
-    Prefers the library's own function (``PLAIN``, ``WITH_SCALAR``) if the backend has one.
-    """
-    functions = functions_of(table.device)
-    own = (functions.with_scalar if scalar else functions.plain)(name, table.dtype)
-    if own is None:
-        function = table.functions[name]
-        if scalar and not table.device._backend.takes_scalars:
-            function = _making_arrays(function, table)
-        return function, result, table.known_type
-    return _wrap_direct(own, table, name), result, table.array_type
-
-
-def _making_arrays(function: Function, table: DispatchTable) -> Function:
-    """Wrap a function of two arrays so that either may be a Python scalar."""
-    is_array = table.device._backend.owns
-
-    def of_arrays(x1: Any, x2: Any) -> Any:
-        if is_array(x1):
-            return function(x1, table.operand(x2))
-        return function(table.operand(x1), x2)
-
-    return of_arrays
-
-
-def basic_getitem(table: DispatchTable) -> Function | None:
-    """Return the library's own ``x[key]`` for keys without arrays, or None."""
-    own = functions_of(table.device).plain("getitem", table.dtype)
-    return None if own is None else _wrap_direct(own, table, "getitem")
-
-
-@cache
-def inplace(table: DispatchTable, name: str) -> Function | None:
-    """Return the function that computes ``x1 op= x2`` in place, or None."""
-    own = functions_of(table.device).inplace(name, table.dtype)
-    return None if own is None else _wrap_direct(own, table, name)
-
-
-def _wrap_direct(own: Function, table: DispatchTable, name: str) -> Function:
-    """Wrap a library's own function: make the device current, check the user's settings."""
-    device = table.device
-    own = scoped(own, device)
-    return own if device._backend.has_fixed_dtype(table.native) else _while_set(own, table, name)
-
-
-def _while_set(own: Function, table: DispatchTable, name: str) -> Function:
-    """Use a library's own function only while the user's settings are the current ones."""
-    ask = table.device._backend.configuration
-    setting = ask()
-    if table.dtype not in dtypes_of(table.device):
-        return table.functions[name]
-
-    def while_set(*args: Any) -> Any:
-        return own(*args) if ask() == setting else table.functions[name](*args)
-
-    return while_set
 
 
 def default_dtype(device: Device, kind: str) -> np.dtype[Any]:
@@ -326,7 +259,7 @@ def _serve(table: DispatchTable, name: str) -> Function:
     except native_functions.MissingDTypeError as error:
         raise dtypes.missing(error.dtype, device, set(dtypes_of(device))) from None
     if how == "host" and not device._backend.on_host(device.native):
-        function = _reporting_fallback(function, name, device)
+        function = reporting_fallback(function, name, device)
     return scoped(function, device)
 
 
@@ -365,46 +298,3 @@ def _per_setting(
         return function(*args, **options)
 
     return per_setting
-
-
-_warned: set[tuple[Device, str]] = set()
-
-
-def forget_warnings(device: Device) -> None:
-    """Let the warnings of a device's host functions be shown again."""
-    _warned.difference_update([one for one in _warned if one[0] is device])
-
-
-def _reporting_fallback(function: Function, name: str, device: Device) -> Function:
-    """Wrap a host fallback: warn once for each device, or raise, as configured."""
-
-    def reporting(*args: Any, **options: Any) -> Any:
-        if config.host_fallback == "error":
-            raise HostFallbackError(name, str(device))
-        host_access.tell("host fallback", device, name=name)
-        if config.host_fallback == "warn" and (device, name) not in _warned:
-            _warned.add((device, name))
-            warnings.warn(
-                f"{name} is not available on {device} and runs on the host; "
-                f"pa.config(host_fallback='allow') silences this, 'error' forbids it",
-                HostFallbackWarning,
-                stacklevel=notices.users_level(),
-            )
-        return function(*args, **options)
-
-    return reporting
-
-
-def scoped(function: Function, device: Device) -> Function:
-    """Wrap a function so that its device is current during the call, where a backend needs that."""
-    backend, native = device._backend, device.native
-    if backend.scope(native) is None:
-        return function
-
-    def called(*args: Any, **options: Any) -> Any:
-        scope = backend.scope(native)
-        assert scope is not None  # the backend had one when this wrapper was chosen
-        with scope:
-            return function(*args, **options)
-
-    return called

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import call, dispatch, host_access, results
+from portarray._array import dispatch, host_access, results, slow_path
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -33,7 +33,7 @@ def item(x: Array, kind: str = "item") -> Any:
 def listed(x: Array) -> Any:
     """Return the values of an array as nested lists of Python scalars."""
     host_access.tell("tolist", x.device)
-    values = call.read(x)
+    values = slow_path.read(x)
     try:
         return values.tolist()
     except MemoryError as error:
@@ -72,7 +72,7 @@ def _values(x: Array) -> np.ndarray[Any, Any]:
                 table.functions["asarray"](ends, dtype=table.native, device=x.device.native),
                 x.device,
             )
-            pieces = call.apply("take", (pieces, index), axis=axis)
+            pieces = slow_path.apply("take", (pieces, index), axis=axis)
     return _peek(pieces)
 
 

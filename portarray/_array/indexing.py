@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from portarray._array import base, dispatch, dtypes, host_access, operands, refusals, results
+from portarray._array import (
+    base,
+    call_cache,
+    dispatch,
+    dtypes,
+    host_access,
+    operands,
+    refusals,
+    results,
+)
 from portarray._dtypes import promotion
 
 if TYPE_CHECKING:
@@ -22,12 +31,12 @@ _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 is_basic = _BASIC.issuperset
 
 
-def learn_getitem(x: Array, key: Any) -> Array:
+def cache_getitem(x: Array, key: Any) -> Array:
     """Find the function for keys without arrays, and call it."""
     table = x._table
-    own = dispatch.basic_getitem(table)
+    own = call_cache.basic_getitem(table)
     known = table.array_type if own else table.known_type
-    table.learned["getitem"] = (own or _checking(table), table, known)
+    table.call_cache["getitem"] = (own or _checking(table), table, known)
     return getitem(x, key)
 
 
@@ -83,7 +92,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     table = x._table
     native_key = _native_key(x, key)
     if type(value) is base.array_type:
-        table = dispatch.meeting("assignment", table, value._table)
+        table = dispatch.require_same_device("assignment", table, value._table)
         if value._table.kind == "c" and table.kind != "c":
             raise TypeError(
                 f"complex values cannot be assigned into a {table.dtype} array; "
@@ -199,7 +208,7 @@ def _native_part(x: Array, part: Any) -> Any:
     if isinstance(part, slice):
         return _native_slice(part, x._native.shape)
     if type(part) is base.array_type:
-        dispatch.meeting("indexing", x._table, part._table)
+        dispatch.require_same_device("indexing", x._table, part._table)
         if part._table.kind not in "biu":
             raise IndexError(
                 f"arrays used as indices must be of integer or boolean dtype, not {part.dtype}; "

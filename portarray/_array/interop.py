@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,13 @@ import numpy as np
 
 from portarray._array import (
     base,
-    call,
     conversion,
     dispatch,
     host_access,
     operands,
     placement,
     results,
+    slow_path,
 )
 from portarray._devices import selection
 from portarray._dlpack import host_capsule
@@ -79,12 +78,12 @@ def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtyp
     host_access.tell("numpy.asarray", x.device)
     wanted = None if dtype is None else np.dtype(dtype)
     if wanted is None or wanted == x.dtype:
-        return call.host_view(x, copy=copy)
+        return slow_path.host_view(x, copy=copy)
     if copy is False:
         raise ValueError(
             f"copy=False, but converting {x.dtype} to {wanted} needs a copy; pass copy=None"
         )
-    return call.read(x).astype(wanted)
+    return slow_path.read(x).astype(wanted)
 
 
 def _check_on_host(device: Device) -> None:
@@ -140,10 +139,10 @@ def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
     tables = [x._table for x in inputs if isinstance(x, base.array_type)]
     device = tables[0].device
     for table in tables:
-        dispatch.meeting(f"ufunc {function.__name__}", tables[0], table)
+        dispatch.require_same_device(f"ufunc {function.__name__}", tables[0], table)
     _check_on_host(device)
     host_access.tell("ufunc", device, name=function.__name__)
-    values = [call.read(x) if isinstance(x, base.array_type) else x for x in inputs]
+    values = [slow_path.read(x) if isinstance(x, base.array_type) else x for x in inputs]
     result = function(*values)
     if isinstance(result, tuple):
         return tuple(conversion.from_host(np.asarray(r), device, own=True) for r in result)
@@ -190,7 +189,7 @@ def dlpack(
         # Consumers may ask for host memory, which few libraries support.
         if copy is False:
             raise BufferError(f"copy=False, but {device} is not host memory; pass copy=None")
-        return host_capsule(call.host_view(x, copy=True), max_version=max_version)
+        return host_capsule(slow_path.host_view(x, copy=True), max_version=max_version)
     try:
         return backend.to_dlpack(
             x._native, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
@@ -215,7 +214,7 @@ def dlpack_device(x: Array) -> tuple[int, int]:
     return x._table.device._backend.dlpack_device(x._native)  # refuses a traced array
 
 
-# --- other libraries' transformations, see adoption.py ------------------------------------------
+# --- other libraries' transformations, see library_transforms.py ------------------------------------------
 
 
 numpy_functions: Callable[[], Any]
@@ -227,13 +226,15 @@ def begin(answers: Callable[[], Any]) -> None:
     global numpy_functions
     numpy_functions = cache(answers)
     pytree.LEAVES.add(base.array_type)
-    registry.when_loaded(lambda backend: _adoption().introduce(backend))
+    registry.when_loaded(lambda backend: _library_transforms().register_transforms(backend))
     asarray: Any = base.NAMESPACE[0].asarray
     asarray._torchdynamo_inline = _read_first
 
 
-def _adoption() -> Any:
-    return importlib.import_module("portarray._array.adoption")
+def _library_transforms() -> Any:
+    from portarray._array import library_transforms  # only for those libraries
+
+    return library_transforms
 
 
 def _read_first(obj: Any, /, **options: Any) -> Any:

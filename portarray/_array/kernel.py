@@ -119,19 +119,19 @@ class Kernel:
                 natives.append(None)
             else:
                 if x._table is not table:
-                    table = dispatch.meeting(self.name, table, x._table)
+                    table = dispatch.require_same_device(self.name, table, x._table)
                 natives.append(x._native)
         for key, value in options.items():
             kind = type(value)
             if kind in _PLAIN:
                 continue
             if kind is base.array_type:
-                table = dispatch.meeting(self.name, table, value._table)
+                table = dispatch.require_same_device(self.name, table, value._table)
                 options[key] = value._native
             elif kind is tuple:
                 for part in value:
                     if part._table is not table:
-                        table = dispatch.meeting(self.name, table, part._table)
+                        table = dispatch.require_same_device(self.name, table, part._table)
                 options[key] = tuple([part._native for part in value])
             elif isinstance(value, np.dtype):
                 options[key] = dispatch.table_of(table.device, value).native

@@ -88,7 +88,7 @@ def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]
     first, second = operands[0], operands[-1]
     are_arrays = type(first) is base.array_type and type(second) is base.array_type
     if are_arrays and len(operands) == 2 and first._table.dtype is second._table.dtype:
-        table = dispatch.meeting(name, first._table, second._table)
+        table = dispatch.require_same_device(name, first._table, second._table)
         return table, [first._native, second._native]
     return _common(name, operands)
 
@@ -102,7 +102,7 @@ def _common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any
             if table is None:
                 table = other
             elif table is not other:
-                table = dispatch.meeting(name, table, other)
+                table = dispatch.require_same_device(name, table, other)
                 if table.dtype != other.dtype:
                     common = dtypes.promote(table.dtype, other.dtype)
                     table = dispatch.table_of(table.device, common)

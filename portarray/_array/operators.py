@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from portarray._array import base, cold, dispatch, warm
+from portarray._array import base, call, call_cache, slow_path
 from portarray._array.operands import common, refused
 from portarray._array.results import reraise
 
@@ -27,7 +27,7 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
         own, first = self._table, self._native
         second = other._native if type(other) is base.array_type else other
         if (own.takes(other)) if second is other else (other._table is own):
-            direct = dispatch.inplace(own, name)
+            direct = call_cache.inplace(own, name)
             if direct is not None and (second is other or second.shape == first.shape):
                 try:
                     self._native = direct(first, second)
@@ -36,12 +36,12 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
                     if second is not other:
                         reraise(error, name, own.device, call=((first, second), {}))
                 # Below a scalar is converted, as one beyond 64 bits has to be.
-        elif cold.is_foreign(other, name):
+        elif slow_path.is_foreign(other, name):
             return NotImplemented  # type: ignore[no-any-return]
         table, (first, second) = common(name, (self, other))
         if table.kind != own.kind:
             raise TypeError(_conversion(name, own, table))
-        direct = dispatch.inplace(table, name) if table is own else None
+        direct = call_cache.inplace(table, name) if table is own else None
         if direct is not None:
             if getattr(second, "ndim", 0) > first.ndim or _grows(first, second):
                 raise ValueError(_growth(name, first, second))
@@ -50,7 +50,7 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 reraise(error, name, table.device, call=((first, second), {}))
             return self
-        result = cold.called(name, table, (first, second), {})
+        result = slow_path.called(name, table, (first, second), {})
         if result.shape != self.shape:
             raise ValueError(_growth(name, first, second))
         if result._table.kind != own.kind:
@@ -85,9 +85,9 @@ def _growth(name: str, first: Any, second: Any) -> str:
 def matmul(x1: Any, x2: Any) -> Array:
     """Compute ``x1 @ x2``; scalars are refused."""
     if type(x1) is base.array_type and type(x2) is base.array_type:
-        return warm.aligned("matmul", x1, x2)
+        return call.aligned("matmul", x1, x2)
     other = x2 if type(x1) is base.array_type else x1
-    if cold.is_foreign(other, "matmul"):
+    if slow_path.is_foreign(other, "matmul"):
         return NotImplemented  # type: ignore[no-any-return]
     raise refused(other, "matmul")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from portarray._array import call, conversion, dispatch, dtypes, host_access, results
+from portarray._array import conversion, dispatch, dtypes, host_access, results, slow_path
 from portarray._config import config
 from portarray._devices import notices, selection
 from portarray.errors import (
@@ -39,7 +39,7 @@ def reduce(x: Array, protocol: SupportsIndex) -> tuple[Any, ...]:
     """
     host_access.tell("pickle", x.device)
     # Before protocol 5 NumPy pickles a copy (bytes), made at once.
-    values = call.host_view(x) if operator.index(protocol) >= 5 else call.read(x)
+    values = slow_path.host_view(x) if operator.index(protocol) >= 5 else slow_path.read(x)
     one_block = values.flags.c_contiguous or values.flags.f_contiguous
     if not one_block and operator.index(protocol) >= 5:
         try:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import portarray as pa
-from portarray._array import call
+from portarray._array import slow_path
 from portarray._numpy_functions.common import (
     axes_of,
     beside,
@@ -155,7 +155,7 @@ def _memory(name: str, *arrays: Any) -> list[Any]:
     for x in arrays:
         if type(x) is pa.Array:
             try:
-                found.append(call.host_view(x, copy=False))
+                found.append(slow_path.host_view(x, copy=False))
             except (BufferError, TypeError, ValueError):  # memory that NumPy cannot address
                 found.append(np.empty(0))
                 elsewhere += 1

@@ -11,7 +11,7 @@ import numpy as np
 
 from portarray._api.creation.values import asarray
 from portarray._api.manipulation.order import permute_dims
-from portarray._array import call, dispatch, dtypes
+from portarray._array import dispatch, dtypes, slow_path
 from portarray._array.array import Array
 from portarray._devices import selection
 from portarray._movement import structure
@@ -184,7 +184,7 @@ def _judged(
             return float("inf"), f"the result's {name} is {seen}, due is {due}"
     if not result.size:
         return 0.0, ""
-    got = call.host_view(result).astype(np.float64)
+    got = slow_path.host_view(result).astype(np.float64)
     bound = np.broadcast_to(bound, want.shape)
     with np.errstate(all="ignore"):
         error = np.abs(got - want) / bound
@@ -247,6 +247,6 @@ def _changed(drawn: Drawn, given: tuple[Any, ...]) -> str:
         if part.name == "out":
             continue
         values = part.exact
-        if not np.array_equal(call.host_view(x).astype(values.dtype), values):
+        if not np.array_equal(slow_path.host_view(x).astype(values.dtype), values):
             return part.name
     return ""

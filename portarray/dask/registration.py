@@ -12,7 +12,7 @@ from dask.base import normalize_token
 from dask.sizeof import sizeof
 
 import portarray as pa
-from portarray._array import call, dispatch, extents
+from portarray._array import dispatch, extents, slow_path
 
 __all__ = ["as_numpy", "begin", "finished", "near", "size_of"]
 
@@ -30,7 +30,7 @@ def size_of(x: pa.Array) -> int:
 
 def _token(x: pa.Array) -> Any:
     """Return what an array's graph is named by: pickle's bytes would be made and compared twice."""
-    return "portarray", str(x.device), normalize_token(call.read(x))
+    return "portarray", str(x.device), normalize_token(slow_path.read(x))
 
 
 def _concatenate(arrays: Any, axis: int = 0, **_: Any) -> pa.Array:
@@ -109,7 +109,7 @@ def _percentile(a: pa.Array, q: Any, method: str = "linear") -> Any:
 
 def as_numpy(x: pa.Array, **_: Any) -> Any:
     """Return the values of an array for Dask's functions that ask for NumPy."""
-    return call.read(x)
+    return slow_path.read(x)
 
 
 def begin() -> None:

@@ -442,7 +442,7 @@ def attention(name: str, arrays: Arrays, options: Options) -> None:
 
 def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
     _array_only(name, mask)
-    dispatch.meeting(name, q._table, mask._table)
+    dispatch.require_same_device(name, q._table, mask._table)
     if mask._table.kind != "b" and mask.dtype != q.dtype:
         raise TypeError(
             f"{name} got a mask of {mask.dtype} with q of {q.dtype}; a mask is bool, True where a "
@@ -459,7 +459,7 @@ def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
 def _key_length(name: str, q: Any, length: Any, k: Any, keys: int) -> Any:
     """Return a number of keys as an int where it is one, after checking it."""
     if type(length) is _array.Array:
-        dispatch.meeting(name, q._table, length._table)
+        dispatch.require_same_device(name, q._table, length._table)
         if length.ndim or length._table.kind not in "iu":
             raise TypeError(
                 f"{name} got key_length of shape {length.shape} and {length.dtype}; "
@@ -562,7 +562,7 @@ def _same_table(name: str, first: str, x: Any, second: str, y: Any) -> None:
     if type(y) is not _array.Array:
         raise refused(y, name, scalars=False)
     if y._table is not x._table:
-        dispatch.meeting(name, x._table, y._table)
+        dispatch.require_same_device(name, x._table, y._table)
         if y.dtype != x.dtype:
             raise TypeError(
                 f"{name} got {first} of {x.dtype} and {second} of {y.dtype}; the arrays of one "

@@ -184,7 +184,7 @@ def _check(packed: Packed) -> None:
             f"Packed got {'no' if given is None else type(given).__name__} scales for "
             f"{row.name}; it takes an array of shape (out, groups)"
         )
-    dispatch.meeting("Packed", data._table, scales._table)
+    dispatch.require_same_device("Packed", data._table, scales._table)
     width = packed.shape[1]
     groups = scales.shape[1] if scales.ndim == 2 else 0
     fits = groups and width % groups == 0 and (width // groups) % row.group == 0

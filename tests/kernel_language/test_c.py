@@ -23,6 +23,7 @@ import test_drawn
 
 import portarray as pa
 import portarray.kernel_language as kl
+from portarray._launchers import host
 from portarray.backends.numpy import launching
 from portarray.errors import KernelBuildError
 

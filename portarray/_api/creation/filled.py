@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portarray._api import arguments
-from portarray._array import call, dispatch, operands
+from portarray._array import call, dispatch, operands, slow_path
 from portarray._array.array import Array
 from portarray._devices import selection
 
@@ -48,7 +48,7 @@ def empty(
     [0, 1, 4]
     """
     sizes = arguments.shape(shape)
-    return call.create("empty", (sizes,), dtype=dtype, device=device, shape=sizes)
+    return slow_path.create("empty", (sizes,), dtype=dtype, device=device, shape=sizes)
 
 
 def empty_like(
@@ -78,9 +78,9 @@ def empty_like(
     if device is None:
         if dtype is None:
             return call.options("empty_like", x)
-        return call.apply("empty_like", (x,), dtype=dtype)
+        return slow_path.apply("empty_like", (x,), dtype=dtype)
     shape, dtype = _pattern("empty_like", x, dtype)
-    return call.create("empty", (shape,), dtype=dtype, device=device, shape=shape)
+    return slow_path.create("empty", (shape,), dtype=dtype, device=device, shape=shape)
 
 
 def full(
@@ -135,7 +135,7 @@ def full(
     default = {bool: "bool", int: "integral", float: "real floating", complex: "complex floating"}
     sizes = arguments.shape(shape)
     kind = default[type(value)]
-    return call.create(
+    return slow_path.create(
         "full", (sizes, value), dtype=dtype, device=device, shape=sizes, default=kind
     )
 
@@ -181,8 +181,8 @@ def full_like(
     shape, wanted = _pattern("full_like", x, dtype)
     value = arguments.fill_value(fill_value, wanted)
     if device is None:
-        return call.apply("full_like", (x,), fill_value=value, dtype=dtype)
-    return call.create("full", (shape, value), dtype=wanted, device=device, shape=shape)
+        return slow_path.apply("full_like", (x,), fill_value=value, dtype=dtype)
+    return slow_path.create("full", (shape, value), dtype=wanted, device=device, shape=shape)
 
 
 def ones(
@@ -218,7 +218,7 @@ def ones(
     [True, True]
     """
     sizes = arguments.shape(shape)
-    return call.create("ones", (sizes,), dtype=dtype, device=device, shape=sizes)
+    return slow_path.create("ones", (sizes,), dtype=dtype, device=device, shape=sizes)
 
 
 def ones_like(
@@ -249,9 +249,9 @@ def ones_like(
     if device is None:
         if dtype is None:
             return call.options("ones_like", x)
-        return call.apply("ones_like", (x,), dtype=dtype)
+        return slow_path.apply("ones_like", (x,), dtype=dtype)
     shape, dtype = _pattern("ones_like", x, dtype)
-    return call.create("ones", (shape,), dtype=dtype, device=device, shape=shape)
+    return slow_path.create("ones", (shape,), dtype=dtype, device=device, shape=shape)
 
 
 def zeros(
@@ -287,7 +287,7 @@ def zeros(
     ()
     """
     sizes = arguments.shape(shape)
-    return call.create("zeros", (sizes,), dtype=dtype, device=device, shape=sizes)
+    return slow_path.create("zeros", (sizes,), dtype=dtype, device=device, shape=sizes)
 
 
 def zeros_like(
@@ -318,9 +318,9 @@ def zeros_like(
     if device is None:
         if dtype is None:
             return call.options("zeros_like", x)
-        return call.apply("zeros_like", (x,), dtype=dtype)
+        return slow_path.apply("zeros_like", (x,), dtype=dtype)
     shape, dtype = _pattern("zeros_like", x, dtype)
-    return call.create("zeros", (shape,), dtype=dtype, device=device, shape=shape)
+    return slow_path.create("zeros", (shape,), dtype=dtype, device=device, shape=shape)
 
 
 def _pattern(function: str, x: Array, dtype: DTypeLike | None) -> tuple[tuple[int, ...], DTypeLike]:

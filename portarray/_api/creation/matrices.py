@@ -6,7 +6,7 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from portarray._api import arguments
-from portarray._array import call
+from portarray._array import call, slow_path
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -58,7 +58,7 @@ def eye(
     # A diagonal beyond the corners is empty; some libraries overflow there.
     k = max(-rows, min(columns, index(k)))
     shape = (rows, columns)
-    return call.create("eye", shape, dtype=dtype, device=device, shape=shape, k=k)
+    return slow_path.create("eye", shape, dtype=dtype, device=device, shape=shape, k=k)
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:

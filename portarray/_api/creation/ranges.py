@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
 from portarray._api import arguments
-from portarray._array import call, conversion, dispatch, dtypes
+from portarray._array import call, conversion, dispatch, dtypes, slow_path
 from portarray._devices import selection
 from portarray._dispatch import argument_rules
 
@@ -90,7 +90,7 @@ def arange(
         kind, dtype = "i", dispatch.default_dtype(selection.resolve(device), "i")
     if kind in ("i", "u"):
         bounds = argument_rules.whole_steps(*bounds, dtypes.canonical(dtype))
-    return call.create(
+    return slow_path.create(
         "arange", bounds, dtype=dtype, device=device, shape=(_count(*bounds),), default=default
     )
 
@@ -167,7 +167,7 @@ def linspace(
             first, last, count, dtypes.canonical(dtype), endpoint=endpoint
         )  # type: ignore[arg-type]  # real here
         return conversion.from_host(values, selection.resolve(device), own=True)
-    return call.create(
+    return slow_path.create(
         "linspace",
         (first, last, count),
         dtype=dtype,
@@ -262,4 +262,4 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
             raise ValueError(f"meshgrid got an array of shape {x.shape}; it takes 1-d arrays")
     if not arrays:
         return ()
-    return call.spread("meshgrid", arrays, indexing=indexing)
+    return slow_path.call_variadic("meshgrid", arrays, indexing=indexing)

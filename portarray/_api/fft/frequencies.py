@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from portarray._api import arguments
-from portarray._array import call, dtypes
+from portarray._array import call, dtypes, slow_path
 from portarray._array.array import Array
 
 if TYPE_CHECKING:
@@ -173,4 +173,4 @@ def _frequencies(
     if dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) != "f":
         raise TypeError(f"{name} got dtype {dtype}; frequencies are real floating-point numbers")
     spacing = arguments.real_number(d, "d")
-    return call.create(name, (n,), dtype=dtype, device=device, shape=(n,), d=spacing)
+    return slow_path.create(name, (n,), dtype=dtype, device=device, shape=(n,), d=spacing)

@@ -6,7 +6,7 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from portarray._api import arguments
-from portarray._array import call
+from portarray._array import call, slow_path
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -152,4 +152,4 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Ar
     """
     arguments.matrices(x, "linalg.trace")
     arguments.numeric(dtype, "trace")
-    return call.apply("linalg.trace", (x,), offset=index(offset), dtype=dtype)
+    return slow_path.apply("linalg.trace", (x,), offset=index(offset), dtype=dtype)

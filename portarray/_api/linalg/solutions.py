@@ -6,7 +6,7 @@ from operator import index
 
 from portarray._api import arguments
 from portarray._api.results import SlogdetResult
-from portarray._array import call
+from portarray._array import call, slow_path
 from portarray._array.array import Array
 
 
@@ -120,7 +120,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
         x, n = inv(x), -n
     elif n == 1 and type(x) is Array:
         x = x.copy()  # libraries return the same memory
-    return call.apply("linalg.matrix_power", (x,), n)
+    return slow_path.apply("linalg.matrix_power", (x,), n)
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
@@ -157,7 +157,7 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     arguments.matrices(x, "linalg.matrix_rank")
     if rtol is None:
         return call.options("linalg.matrix_rank", x)
-    return call.apply("linalg.matrix_rank", (x,), rtol=_tolerance(rtol))
+    return slow_path.apply("linalg.matrix_rank", (x,), rtol=_tolerance(rtol))
 
 
 def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
@@ -195,7 +195,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     arguments.matrices(x, "linalg.pinv")
     if rtol is None:
         return call.options("linalg.pinv", x)
-    return call.apply("linalg.pinv", (x,), rtol=_tolerance(rtol))
+    return slow_path.apply("linalg.pinv", (x,), rtol=_tolerance(rtol))
 
 
 def slogdet(x: Array, /) -> SlogdetResult:

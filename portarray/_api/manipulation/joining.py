@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Never
 
 from portarray import _absent
 from portarray._api import arguments
-from portarray._array import call, operands
+from portarray._array import call, operands, slow_path
 from portarray._array.array import Array
 
 if TYPE_CHECKING:
@@ -186,9 +186,9 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
         arguments.indices(repeats, "repeats")
     else:
         repeats = arguments.size(repeats, "repeats")
-        call.check_countable("repeat", x, (repeats,), times=True)
+        slow_path.check_countable("repeat", x, (repeats,), times=True)
         return call.options("repeat", x, repeats, axis=axis)
-    return call.apply("repeat", (x, repeats), axis=axis)
+    return slow_path.apply("repeat", (x, repeats), axis=axis)
 
 
 def tile(x: Array, repetitions: ShapeLike, /) -> Array:
@@ -225,7 +225,7 @@ def tile(x: Array, repetitions: ShapeLike, /) -> Array:
     counts = arguments.integers(repetitions, "repetitions")
     if counts and min(counts) < 0:
         raise ValueError(f"repetitions is {repetitions!r}; numbers must not be negative")
-    call.check_countable("tile", x, counts, times=True)
+    slow_path.check_countable("tile", x, counts, times=True)
     return call.options("tile", x, counts)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from portarray._api import arguments
-from portarray._array import call, placement
+from portarray._array import call, placement, slow_path
 from portarray._array.array import Array
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """
     if not arrays:
         return ()
-    return call.spread("broadcast_arrays", arrays)
+    return slow_path.call_variadic("broadcast_arrays", arrays)
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ def broadcast_to(x: Array, /, shape: ShapeLike) -> Array:
     [[1, 1], [2, 2]]
     """
     sizes = arguments.shape(shape)
-    call.check_countable("broadcast_to", x, sizes)
+    slow_path.check_countable("broadcast_to", x, sizes)
     return call.options("broadcast_to", x, shape=sizes)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Never
 
 from portarray import _absent
 from portarray._api import arguments
-from portarray._array import call
+from portarray._array import slow_path
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -68,7 +68,7 @@ def cumulative_prod(
         include_initial = arguments.flag(include_initial, "include_initial")
     axis = _running_axis(axis, x, "cumulative_prod")
     arguments.numeric(dtype, "cumulative_prod", x)
-    return call.apply(
+    return slow_path.apply(
         "cumulative_prod", (x,), axis=axis, dtype=dtype, include_initial=include_initial
     )
 
@@ -133,7 +133,7 @@ def cumulative_sum(
         include_initial = arguments.flag(include_initial, "include_initial")
     axis = _running_axis(axis, x, "cumulative_sum")
     arguments.numeric(dtype, "cumulative_sum", x)
-    return call.apply(
+    return slow_path.apply(
         "cumulative_sum", (x,), axis=axis, dtype=dtype, include_initial=include_initial
     )
 

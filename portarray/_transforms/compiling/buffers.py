@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from portarray._array import dispatch
+from portarray._array import call_cache, device_scope, dispatch
 from portarray._transforms.compiling.explanation import Buffers
 from portarray._transforms.compiling.fused import Fused
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
@@ -216,12 +216,12 @@ class _Planner:
             function = getattr(node.function, "in_place", None)
             if function is None or x.number in refs(list(others)):
                 return 0
-            function = dispatch.scoped(function, node.device)
+            function = device_scope.scoped(function, node.device)
         else:
             table = dispatch.table_of(node.device, self.graph.values[x.number].dtype)
             if len(others) != 1 or not self._is_alike(others[0], table):
                 return 0
-            function = dispatch.inplace(table, node.name)
+            function = call_cache.inplace(table, node.name)
             if function is None:
                 return 0
         self._take(x.number, number, n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from portarray._array import dispatch
+from portarray._array import call_cache, device_scope, dispatch
 from portarray._kernel_language import source
 from portarray._transforms.compiling.buffers import Plan, last_uses
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
@@ -49,12 +49,14 @@ def replay(graph: Graph, steps: Sequence[Any], plan: Plan | None = None) -> Func
             own, args = plan.inplace[n]
             lines.append(f"{outputs} = {constant(own)}({', '.join(map(text, args))})")
         elif isinstance(step, Node):
-            function = constant(_direct(graph, step) or dispatch.scoped(step.function, step.device))
+            function = constant(
+                _direct(graph, step) or device_scope.scoped(step.function, step.device)
+            )
             options = [f"{key}={text(x)}" for key, x in step.options.items()]
             call = f"{function}({', '.join([*map(text, step.args), *options])})"
             lines.append(f"{outputs}{',' if step.several else ''} = {call}")
         else:
-            run = dispatch.scoped(step, step.told.device)
+            run = device_scope.scoped(step, step.told.device)
             arguments = ", ".join(f"v{number}" for number in step.inputs())
             if n in plan.into:
                 into = [f"v{one}" if one is not None else "None" for one in plan.into[n]]
@@ -87,7 +89,7 @@ def _direct(graph: Graph, node: Node) -> Function | None:
     short = (own.with_scalar if is_scalar else own.plain)(node.name, table.dtype)
     if short is None:
         return None
-    return dispatch.learned(table, node.name, table, scalar=is_scalar)[0]
+    return call_cache.cache_entry(table, node.name, table, scalar=is_scalar)[0]
 
 
 def _plain(x: Any) -> Any:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from portarray._array import call
+from portarray._array import slow_path
 from portarray._transforms.rules.table import RULES, conj, define, summed_to
 from portarray._transforms.standard import pa
 
@@ -28,7 +28,7 @@ def _in_single(part: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _relu(g: Any, y: Any, x: Any) -> Any:
-    return call.where(x > 0, g, 0)
+    return slow_path.where(x > 0, g, 0)
 
 
 def _silu(g: Any, y: Any, x: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from portarray._array import call
+from portarray._array import slow_path
 from portarray._array.array import Array
 from portarray._transforms.rules.table import RULES, as_operand, define, summed_to
 from portarray._transforms.standard import pa
@@ -132,7 +132,7 @@ def _is_index_array(part: Any) -> bool:
 
 def _added(x: Any, indices: Any, values: Any) -> Any:
     """Return x with values added to the rows at indices, repeated or not."""
-    return call.apply("add_at", (x, pa.reshape(indices, (-1,)), values))
+    return slow_path.apply("add_at", (x, pa.reshape(indices, (-1,)), values))
 
 
 def _take(g: Any, y: Any, x: Any, indices: Any, axis: int | None = None) -> Any:

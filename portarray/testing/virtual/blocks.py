@@ -7,7 +7,7 @@ from collections.abc import Collection
 from contextlib import ContextDecorator
 from typing import Any, NamedTuple
 
-from portarray._array import dispatch
+from portarray._array import host_fallback
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
 from portarray.backends import registry
@@ -180,6 +180,6 @@ def _remove(natives: list[VirtualDevice], devices: list[Device]) -> None:
             discovery.change(INFO.library, platform, left=left)
         for device in devices:
             selection.forget_device(device)
-            dispatch.forget_warnings(device)
+            host_fallback.forget_warnings(device)
         if not machine.live():
             registry.remove_backend(INFO.library)

@@ -1,6 +1,6 @@
 """The slow path of calls: first calls, promotion, creation and foreign operands.
 
-:mod:`portarray._array.call` has the fast path.
+:mod:`portarray._array.call` is the fast path.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import base, dispatch, dtypes
+from portarray._array import base, call_cache, dispatch, dtypes
 from portarray._array.operands import common, from_scalar, refused, scalar
 from portarray._array.results import countable, reraise, wrapped
 from portarray._devices import selection
@@ -46,21 +46,21 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
     return called(name, table, (first, second), {})  # type: ignore[no-any-return]
 
 
-def learn(name: str, table: DispatchTable, *natives: Any) -> Array:
+def cache_call(name: str, table: DispatchTable, *natives: Any) -> Array:
     """Call a function of arrays for the first time and cache it with the table of its results."""
     out: Array = called(name, table, natives, {})
-    table.learned[name] = dispatch.learned(table, name, out._table, scalar=False)
+    table.call_cache[name] = call_cache.cache_entry(table, name, out._table, scalar=False)
     return out
 
 
-def learn_with_scalar(name: str, table: DispatchTable, first: Any, second: Any) -> Array:
-    """Like :func:`learn`, for a native array and a Python scalar that its table takes."""
+def cache_scalar_call(name: str, table: DispatchTable, first: Any, second: Any) -> Array:
+    """Like :func:`cache_call`, for a native array and a Python scalar that its table takes."""
     out: Array = called(name, table, _operands(table, first, second), {})
-    table.learned_with_scalar[name] = dispatch.learned(table, name, out._table, scalar=True)
+    table.scalar_call_cache[name] = call_cache.cache_entry(table, name, out._table, scalar=True)
     return out
 
 
-def learn_with_options(
+def cache_options_call(
     name: str, table: DispatchTable, natives: Sequence[Any], options: dict[str, Any]
 ) -> Array:
     """Do the same for native arrays and options that do not decide the dtype of the result."""
@@ -68,7 +68,7 @@ def learn_with_options(
     first = out[0] if type(out) is tuple and out else out
     if type(first) is base.array_type:
         known = None if type(out) is tuple else table.known_type
-        table.learned_with_options[name] = (table.functions[name], first._table, known)
+        table.options_call_cache[name] = (table.functions[name], first._table, known)
     return out  # type: ignore[no-any-return]
 
 
@@ -80,13 +80,13 @@ def failed(
     With a Python scalar the namespace's function is tried, which works or raises a clearer error.
     """
     try:
-        flags = _truths(error, options)
+        flags = _coerce_flags(error, options)
         if flags:
             return called(name, table, operands, {**options, **flags})  # type: ignore[no-any-return]
         if (
             len(operands) == 2
             and isinstance(error, (TypeError, ValueError, OverflowError, RuntimeError))
-            and name in table.learned_with_scalar
+            and name in table.scalar_call_cache
             and not all(map(table.device._backend.owns, operands))
         ):
             return called(name, table, _operands(table, *operands), {})  # type: ignore[no-any-return]
@@ -145,7 +145,7 @@ def called(
     try:
         result = function(*natives, **options)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        flags = _truths(error, options)
+        flags = _coerce_flags(error, options)
         if flags:
             return called(name, table, natives, {**options, **flags}, shape=shape)
         asked = None if shape is None else table.dtype.itemsize * math.prod(shape)
@@ -156,7 +156,7 @@ def called(
 _FLAGS = frozenset(("descending", "full_matrices", "include_initial", "invert", "stable", "upper"))
 
 
-def _truths(error: Exception, options: dict[str, Any]) -> dict[str, Any]:
+def _coerce_flags(error: Exception, options: dict[str, Any]) -> dict[str, Any]:
     """Return the truth values of flags that are no bool, which some libraries refuse.
 
     And the sizes that are one, by True.
@@ -210,7 +210,7 @@ def where(condition: Any, x1: Any, x2: Any) -> Array:
     else:
         table, natives = common("where", (x1, x2))
     if condition._table.device is not table.device:
-        table = dispatch.meeting("where", table, condition._table)
+        table = dispatch.require_same_device("where", table, condition._table)
     return called("where", table, (condition._native, *natives), {})  # type: ignore[no-any-return]
 
 
@@ -238,7 +238,9 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
     natives: list[Any] = []
     for x in arrays:
         if type(x) is base.array_type:
-            first = x._table if first is None else dispatch.meeting(name, first, x._table)
+            first = (
+                x._table if first is None else dispatch.require_same_device(name, first, x._table)
+            )
             natives.append(x._native)
         elif x is None:
             natives.append(None)
@@ -272,14 +274,14 @@ def sequence(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     return found
 
 
-def spread(name: str, arrays: Sequence[Any], /, **options: Any) -> tuple[Array, ...]:
+def call_variadic(name: str, arrays: Sequence[Any], /, **options: Any) -> tuple[Array, ...]:
     """Call a function that takes any number of arrays (``meshgrid``, ``broadcast_arrays``)."""
     _refuse_others(name, arrays)
     if not arrays:
         raise ValueError(f"{name} needs at least one array, got none")
     table = arrays[0]._table
     for x in arrays:
-        table = dispatch.meeting(name, table, x._table)
+        table = dispatch.require_same_device(name, table, x._table)
     natives = [x._native for x in arrays]
     table = _unwrapped(name, table, options)
     found: tuple[Array, ...] = called(name, table, natives, options)
@@ -303,7 +305,7 @@ def _unwrapped(name: str, table: DispatchTable, options: dict[str, Any]) -> Disp
         if value is None or value is False:
             continue
         if type(value) is base.array_type:
-            table = dispatch.meeting(name, table, value._table)
+            table = dispatch.require_same_device(name, table, value._table)
             options[key] = value._native
         elif key == "dtype":
             options[key] = dispatch.table_of(table.device, dtypes.canonical(value)).native

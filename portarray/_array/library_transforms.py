@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from portarray._array import base, dispatch, placement, results, warm
+from portarray._array import base, call, dispatch, placement, results
 from portarray._devices import discovery
 from portarray.backends.types import Arrays
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.backends.base import Backend
 
-__all__ = ["introduce"]
+__all__ = ["register_transforms"]
 
 
-def introduce(backend: Backend) -> None:
+def register_transforms(backend: Backend) -> None:
     """Make arrays known to the transformations of a backend's library."""
     title, library = backend.info.title, backend.info.library
 
@@ -102,7 +102,7 @@ def _others() -> list[Callable[..., Any]]:
     """Return the other public functions, and those that all calls come through."""
     known = set(_functions())
     found: list[Callable[..., Any]] = [f for name, f in _public() if name not in known]
-    found += [f for f in vars(warm).values() if isinstance(f, FunctionType)]
+    found += [f for f in vars(call).values() if isinstance(f, FunctionType)]
     return [*found, results.wrapped, results.wrapped_like]
 
 
