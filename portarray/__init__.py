@@ -76,7 +76,6 @@ from portarray._api.exponential import (
     sqrt,
     square,
 )
-from portarray._api.files import load, save
 from portarray._api.indexing import take, take_along_axis
 from portarray._api.linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from portarray._api.logical import logical_and, logical_not, logical_or, logical_xor
@@ -90,7 +89,6 @@ from portarray._api.manipulation.shapes import (
     reshape,
     squeeze,
 )
-from portarray._api.movement import to_device, transfer_plan
 from portarray._api.namespaces import array_namespace, namespace
 from portarray._api.rounding import ceil, floor, round, trunc
 from portarray._api.searching import argmax, argmin, count_nonzero, nonzero, searchsorted, where
@@ -140,6 +138,8 @@ from portarray._devices.selection import (
 from portarray._devices.summary import summary
 from portarray._kernel_language.decorator import kernel
 from portarray._movement.routes import TransferPlan
+from portarray._movement.to_device import to_device, transfer_plan
+from portarray._saving.save_load import load, save
 from portarray._version import __version__
 from portarray.errors import (
     DeviceMismatchError,

@@ -32,11 +32,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_dlpack": set(),
     "_host_memory": set(),
     "_html": set(),
-    "_small_files": set(),
+    "_atomic_files": set(),
     "_elsewhere": set(),
     "_absent": {"_elsewhere"},
     "_dtypes": set(),
-    "_opencl": {"_small_files"},
+    "_opencl": {"_atomic_files"},
     # The array libraries, and what they share.
     "backends": set(),
     "backends.types": set(),
@@ -45,39 +45,49 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.registry": {"backends.types", "backends.base", "backends.contract"},
     "backends.common": {"_host_memory", "backends.types"},
     "backends.composed": {"_dtypes", "backends.types"},
-    "_launchers": {"_opencl", "_small_files", "backends.common", "clarray", "errors"},
+    "_launchers": {"_opencl", "_atomic_files", "backends.common", "clarray", "errors"},
     "backends.BACKEND": {
         *("backends.types", "backends.base", "backends.common", "backends.composed"),
         *("_config", "_dlpack", "_dtypes", "_launchers", "errors"),
     },
     "backends.clarray": {"clarray"},
     "backends.dpnp": {"_opencl"},
-    "clarray": {"_dlpack", "_host_memory", "_opencl", "_small_files"},
+    "clarray": {"_dlpack", "_host_memory", "_opencl", "_atomic_files"},
     # From native functions to those of portarray's arrays.
     "_dispatch": {
         *("_config", "_dtypes", "errors", "backends.base", "backends.registry", "backends.types"),
     },
     "_config": {"_devices"},
     "_devices": {
-        *("errors", "_version", "_host_memory", "_small_files", "_html"),
+        *("errors", "_version", "_host_memory", "_atomic_files", "_html"),
         *("_dispatch", "backends.base", "backends.common", "backends.registry", "backends.types"),
     },
-    "_movement": {"errors", "_html", "backends.base", "backends.registry", "_devices"},
+    "_trees": {"_devices"},
+    "_movement": set(),
+    "_movement.progress": set(),
+    "_movement.routes": {"_devices", "_html", "backends.base", "backends.registry"},
+    "_movement.matrix": {"_devices", "_movement.routes"},
     "_array": {
         *("_absent", "_config", "_devices", "_dispatch", "_dlpack", "_dtypes", "_elsewhere"),
-        *("_html", "_movement", "errors"),
+        *("_html", "_movement.array_moves", "_movement.routes", "_trees", "errors"),
         *("backends.common", "backends.registry", "backends.types"),
     },
     "_api": {
-        *("_absent", "_array", "_config", "_devices", "_dispatch", "_dtypes", "_movement"),
-        *("errors", "backends.registry", "backends.types"),
+        *("_absent", "_array", "_config", "_devices", "_dispatch", "_dtypes", "errors"),
+        *("backends.registry", "backends.types"),
     },
+    "_movement.array_moves": {"_array", "_movement.routes"},
+    "_movement.to_device": {
+        *("_array", "_config", "_devices", "_movement.array_moves", "_movement.progress"),
+        *("_movement.routes", "_trees", "backends.registry"),
+    },
+    "_saving": {"_array", "_atomic_files", "_devices"},
     "linalg": {"_absent", "_api", "_array", "errors"},
     "fft": {"_absent", "_api", "_array"},
-    "_verification": {"_devices", "_movement", "_array", "_api"},
+    "_verification": {"_api", "_array", "_devices", "_saving"},
     "kernels": {
-        *("_absent", "errors", "_config", "_devices", "_movement", "_array", "_api"),
-        *("_verification", "backends.types", "_kernel_language", "kernel_language"),
+        *("_absent", "_api", "_array", "_config", "_devices", "_movement.to_device", "_trees"),
+        *("_kernel_language", "_verification", "backends.types", "errors", "kernel_language"),
     },
     "random": {
         *("_absent", "errors", "_config", "_devices", "_array", "_api"),
@@ -88,22 +98,25 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kernel_language": {"", "_array", "_kernel_language", "errors", "typing"},
     "_kernel_language": {"errors", "_config", "_devices", "_array", "_dtypes", "_launchers"},
     "_transforms": {
-        *("", "_array", "_config", "_devices", "_dispatch", "_dtypes", "_launchers", "_movement"),
+        *("", "_array", "_config", "_devices", "_dispatch", "_dtypes", "_launchers", "_trees"),
+        "_movement.array_moves",
         *("errors", "backends.base", "backends.types", "_kernel_language", "kernel_language"),
     },
     "": {
-        *("_absent", "_api", "_array", "_config", "_devices", "_kernel_language", "_movement"),
-        *("_transforms", "_version", "errors", "fft", "kernels", "linalg", "random", "tasks"),
+        *("_absent", "_api", "_array", "_config", "_devices", "_kernel_language", "_saving"),
+        *("_movement.routes", "_movement.to_device", "_transforms", "_version", "errors", "fft"),
+        *("kernels", "linalg", "random", "tasks"),
     },
     "testing": {
         *("", "_api", "_array", "_config", "_devices", "_dispatch", "_dlpack", "_launchers"),
-        *("_transforms", "_version", "errors", "typing"),
+        *("_movement.to_device", "_transforms", "_version", "errors", "typing"),
         *("backends.base", "backends.registry", "backends.types"),
     },
     "dask": {"", "_array", "_devices", "_html", "errors", "random", "tasks"},
     "_numpy_functions": {"", "_absent", "_array", "_elsewhere", "errors"},
     "_cli": {
-        *("", "errors", "_version", "_config", "_devices", "_array", "_api", "_movement"),
+        *("", "errors", "_version", "_config", "_devices", "_array", "_api"),
+        *("_movement.matrix", "_movement.progress", "_movement.routes"),
         *("_verification", "kernels", "_kernel_language", "testing", "_opencl"),
         "backends.registry",
     },
@@ -111,7 +124,11 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 NATIVE_ARRAYS = {
     "_array",
-    "_movement",
+    "_movement.array_moves",
+    "_movement.matrix",
+    "_movement.routes",
+    "_movement.to_device",
+    "_saving",
     "_kernel_language",
     "_transforms",
     "testing",
@@ -124,9 +141,9 @@ HOMES_OF = {
     "tlz": {"dask"},
     "click": {"_cli"},
     "matplotlib": {"_cli"},
-    "rich": {"_cli", "_movement"},
-    "optree": {"_movement"},
-    "safetensors": {"_movement"},
+    "rich": {"_cli", "_movement.progress"},
+    "optree": {"_trees"},
+    "safetensors": {"_saving"},
 }
 # Imported where they are used, never with the module: most programs do without.
 LAZY = {"matplotlib", "ml_dtypes", "optree", "platformdirs", "rich", "safetensors", "tomllib"}
@@ -146,7 +163,7 @@ class Import:
 def part_of(module: str) -> str:
     """Return the layer of a module: ``portarray.backends.torch.devices`` to ``backends.torch``."""
     parts = module.split(".")[1:]
-    return ".".join(parts[: 2 if parts[:1] == ["backends"] else 1])
+    return ".".join(parts[: 2 if parts[:1] in (["backends"], ["_movement"]) else 1])
 
 
 def module_of(path: Path) -> str:
@@ -277,7 +294,7 @@ def test_backends_know_nothing_of_the_array() -> None:
                     "portarray._dtypes",
                     *("portarray._opencl", "portarray._host_memory", "portarray._dlpack"),
                     *("portarray.kernels.generic", "portarray.errors", "portarray._config"),
-                    "portarray._small_files",
+                    "portarray._atomic_files",
                 )
             )
         ]

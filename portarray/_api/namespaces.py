@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from portarray._array import dtypes, interop, namespaces, operands, placement
+from portarray._array import dtypes, interop, namespaces, native_arrays, operands
 from portarray._array.array import Array
 from portarray._devices import selection
 
@@ -76,7 +76,7 @@ def array_namespace(*arrays: object) -> Any:
         elif x is None or isinstance(x, dtypes.SCALARS):
             continue
         else:
-            home = placement.device_of(x)
+            home = native_arrays.device_of(x)
             if home is None:
                 raise operands.refused(x, "array_namespace")
             homes[home] = x

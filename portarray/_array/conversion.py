@@ -11,14 +11,14 @@ from portarray._array import (
     dispatch,
     dtypes,
     host_access,
+    native_arrays,
     operands,
-    placement,
     producers,
     results,
     values,
 )
 from portarray._devices import selection
-from portarray._movement import routes
+from portarray._movement import array_moves, routes
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -37,15 +37,15 @@ def asarray(
     narrow: bool = False,
 ) -> Array:
     """See :func:`portarray.asarray`."""
-    copy = copy if copy is None else placement.copy_flag(copy)
+    copy = copy if copy is None else native_arrays.copy_flag(copy)
     wanted = None if dtype is None else dtypes.canonical(dtype)
     if isinstance(obj, base.array_type):
         where = obj.device if device is None else selection.resolve(device)
         host_access.tell_move(obj.device, where)
         return _finished(obj, wanted, where, copy=copy, narrow=narrow)
-    owner = placement.device_of(obj)
+    owner = native_arrays.device_of(obj)
     if owner is not None:
-        native = placement.from_native(obj, owner, copy=copy)
+        native = native_arrays.from_native(obj, owner, copy=copy)
         where = owner if device is None else selection.resolve(device)
         # NumPy is the common host format, so its arrays go to the default device.
         if device is None and type(obj) is np.ndarray:
@@ -76,7 +76,7 @@ def from_host(
     caller gives up the memory.
     """
     table = dispatch.dtypes_of(device).get(values.dtype)
-    if table is None or values.dtype.num != table.dtype.num:  # see placement.canonical_values
+    if table is None or values.dtype.num != table.dtype.num:  # see native_arrays.canonical_values
         return asarray(values, device=device, narrow=narrow)
     try:
         if own:
@@ -102,7 +102,7 @@ def astype(
     if where is table.device._seen:
         where = table.device
     if wanted == table.dtype:
-        return placement.moved(x, where, copy=True if copy else None)
+        return array_moves.moved(x, where, copy=True if copy else None)
     if table.kind == "c" and dtypes.kind_of(wanted) not in "bc":
         raise values.loses_imaginary_part(table.dtype, wanted)
     target = dispatch.table_of(where, wanted)
@@ -120,7 +120,7 @@ def astype(
             return results.wrapped(native, target)
         if table.dtype in dispatch.dtypes_of(where):
             return results.wrapped(
-                target.cast(placement.moved(x, where, copy=None)._native), target
+                target.cast(array_moves.moved(x, where, copy=None)._native), target
             )
         # Neither device has both, for example float64 on NumPy to bfloat16 where float64 is
         # missing.
@@ -136,7 +136,7 @@ def _finished(
 ) -> Array:
     """Convert and move an array where asked."""
     if dtype is None or dtype == x.dtype:
-        return placement.moved(x, device, copy=copy, narrow=narrow)
+        return array_moves.moved(x, device, copy=copy, narrow=narrow)
     if copy is False:
-        raise placement.needs_copy(x.dtype, dtype)
+        raise native_arrays.needs_copy(x.dtype, dtype)
     return astype(x, dtype, device=device, told=True)

@@ -91,17 +91,17 @@ class DispatchTable:
 
     __slots__ = (
         "array_type",
+        "call_cache",
         "device",
         "dtype",
         "functions",
         "high",
         "kind",
         "known_type",
-        "call_cache",
-        "options_call_cache",
-        "scalar_call_cache",
         "low",
         "native",
+        "options_call_cache",
+        "scalar_call_cache",
         "scalars",
         "tables",
     )

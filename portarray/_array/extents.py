@@ -6,8 +6,9 @@ import math
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from portarray._array import base, placement, results
+from portarray._array import base, native_arrays, results
 from portarray._devices.device import Device
+from portarray._movement import array_moves
 from portarray.backends import registry
 
 __all__ = [
@@ -42,7 +43,7 @@ def place_of(x: Any) -> Device | None:
     """Return the device of an array, portarray's or a native one; None for all else."""
     if type(x) is base.array_type:
         return x._table.device._seen
-    return placement.device_of(x)
+    return native_arrays.device_of(x)
 
 
 def extent_of(x: Any) -> Extent | None:
@@ -100,10 +101,12 @@ def _is_packed(steps: list[tuple[int, int]], itemsize: int) -> bool:
 def moved(x: Any, device: Device, *, copy: bool) -> Any:
     """Return an array on another device, native where it is native; shared unless ``copy``."""
     if type(x) is base.array_type:
-        return placement.moved(x, device, copy=copy or None)
-    here = placement.device_of(x)
+        return array_moves.moved(x, device, copy=copy or None)
+    here = native_arrays.device_of(x)
     assert here is not None  # asked before
-    there = placement.moved(placement.from_native(x, here, copy=None), device, copy=copy or None)
+    there = array_moves.moved(
+        native_arrays.from_native(x, here, copy=None), device, copy=copy or None
+    )
     return there._native
 
 
@@ -111,23 +114,23 @@ def blank(x: Any, device: Device) -> Any:
     """Return an array like another on a device, whose values are not set."""
     if type(x) is base.array_type:
         return base.NAMESPACE[0].empty(x.shape, dtype=x.dtype, device=device)
-    here = placement.device_of(x)
+    here = native_arrays.device_of(x)
     assert here is not None  # asked before
-    like = placement.from_native(x, here, copy=None)
+    like = native_arrays.from_native(x, here, copy=None)
     return base.NAMESPACE[0].empty(like.shape, dtype=like.dtype, device=device)._native
 
 
 def assign(x: Any, value: Any) -> None:
     """Write the values of an array on any device into another."""
     if type(x) is not base.array_type:
-        here = placement.device_of(x)
+        here = native_arrays.device_of(x)
         assert here is not None  # asked before
-        x = placement.from_native(x, here, copy=None)
+        x = native_arrays.from_native(x, here, copy=None)
     if type(value) is not base.array_type:
-        owner = placement.device_of(value)
+        owner = native_arrays.device_of(value)
         assert owner is not None
         value = results.wrap(value, owner)
-    x[...] = placement.moved(value, x.device, copy=None)
+    x[...] = array_moves.moved(value, x.device, copy=None)
 
 
 def is_native(x: Any) -> bool:

@@ -13,14 +13,15 @@ from portarray._array import (
     conversion,
     dispatch,
     host_access,
+    native_arrays,
     operands,
-    placement,
     results,
     slow_path,
 )
 from portarray._devices import selection
 from portarray._dlpack import host_capsule
-from portarray._movement import pytree, routes
+from portarray._movement import array_moves, routes
+from portarray._trees import node_types
 from portarray.backends import registry
 
 if TYPE_CHECKING:
@@ -64,12 +65,12 @@ def to_device(
         raise ValueError(
             f"stream={stream!r}: portarray orders the work of both devices itself; pass None"
         )
-    copy = copy if copy is None else placement.copy_flag(copy)
+    copy = copy if copy is None else native_arrays.copy_flag(copy)
     if device is None:
         raise TypeError("to_device(None) names no device; pass a device, or its text")
     where = selection.resolve(device)
     host_access.tell_move(x.device, where)
-    return placement.moved(x, where, copy=copy, narrow=narrow)
+    return array_moves.moved(x, where, copy=copy, narrow=narrow)
 
 
 def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtype[Any]]:
@@ -166,7 +167,7 @@ def dlpack(
     """Return a DLPack capsule; see :meth:`portarray.Array.__dlpack__`."""
     device = x.device
     backend = device._backend
-    copy = copy if copy is None else placement.copy_flag(copy)
+    copy = copy if copy is None else native_arrays.copy_flag(copy)
     max_version = _two_integers("max_version", max_version)
     dl_device = _two_integers("dl_device", dl_device)
     if stream is not None and backend.dlpack_device_of(device.native) == routes.HOST:
@@ -214,7 +215,7 @@ def dlpack_device(x: Array) -> tuple[int, int]:
     return x._table.device._backend.dlpack_device(x._native)  # refuses a traced array
 
 
-# --- other libraries' transformations, see library_transforms.py ------------------------------------------
+# --- other libraries' transformations, see library_transforms.py ----------------------------------
 
 
 numpy_functions: Callable[[], Any]
@@ -225,7 +226,7 @@ def begin(answers: Callable[[], Any]) -> None:
     """Have the library of each backend told of arrays and functions, once it is loaded."""
     global numpy_functions
     numpy_functions = cache(answers)
-    pytree.LEAVES.add(base.array_type)
+    node_types.LEAVES.add(base.array_type)
     registry.when_loaded(lambda backend: _library_transforms().register_transforms(backend))
     asarray: Any = base.NAMESPACE[0].asarray
     asarray._torchdynamo_inline = _read_first

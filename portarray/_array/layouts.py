@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray._array import base, dtypes, extents, pickling, placement
+from portarray._array import base, dtypes, extents, native_arrays, pickling
 from portarray._devices.device import Device
+from portarray._movement import array_moves
 
 __all__ = ["Image", "Layout", "Values", "layout_of"]
 
@@ -53,9 +54,9 @@ def _own(x: Any) -> Any:
     """Return an Array of a native array's values, or the Array itself."""
     if not extents.is_native(x):
         return x
-    device = placement.device_of(x)
+    device = native_arrays.device_of(x)
     assert device is not None  # asked before
-    return placement.from_native(x, device, copy=None)
+    return native_arrays.from_native(x, device, copy=None)
 
 
 class Values:
@@ -79,7 +80,7 @@ class Values:
         if self._host is not None:
             host, dtype = self._host
             return pickling.restored(host.copy() if copy else host, dtype, str(device))
-        return placement.moved(self._array, device, copy=copy or None)
+        return array_moves.moved(self._array, device, copy=copy or None)
 
     def host(self) -> np.ndarray[Any, Any]:
         """Return contiguous values in host memory; what they are of does not matter."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from portarray._array import base, call, dispatch, placement, results
+from portarray._array import base, call, dispatch, native_arrays, results
 from portarray._devices import discovery
 from portarray.backends.types import Arrays
 
@@ -54,7 +54,7 @@ def _wrap(x: Any) -> Array:
     """Return a native array as an array; others are carried, as pytrees are made of any leaves."""
     if type(x) is base.array_type:  # a Jacobian, where pytrees are pytrees' leaves
         return x
-    device = placement.device_of(x)
+    device = native_arrays.device_of(x)
     return _stored(x, None) if device is None else results.wrap(x, device)
 
 

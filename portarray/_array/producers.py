@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from portarray import _dlpack as dlpack
-from portarray._array import base, host_access, placement, results, values
+from portarray._array import base, host_access, native_arrays, results, values
 from portarray._devices import discovery, selection
-from portarray._movement import routes
+from portarray._movement import array_moves, routes
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -28,17 +28,17 @@ def from_dlpack(
     x: Any, /, *, device: object = None, copy: bool | None = None, narrow: bool = False
 ) -> Array:
     """See :func:`portarray.from_dlpack`."""
-    copy = copy if copy is None else placement.copy_flag(copy)
+    copy = copy if copy is None else native_arrays.copy_flag(copy)
     if isinstance(x, base.array_type):
         where = x.device if device is None else selection.resolve(device)
         host_access.tell_move(x.device, where)
-        return placement.moved(x, where, copy=copy, narrow=narrow)
-    owner = placement.device_of(x)
+        return array_moves.moved(x, where, copy=copy, narrow=narrow)
+    owner = native_arrays.device_of(x)
     if owner is not None:
         where = owner if device is None else selection.resolve(device)
         host_access.tell_move(owner, where)
-        taken = placement.from_native(x, owner, copy=copy)
-        return placement.moved(taken, where, copy=copy, narrow=narrow)
+        taken = native_arrays.from_native(x, owner, copy=copy)
+        return array_moves.moved(taken, where, copy=copy, narrow=narrow)
     if not is_producer(x):
         refuse_capsule(x, "from_dlpack")
         raise TypeError(
@@ -86,7 +86,7 @@ def imported(x: Any, device: Device | None, *, copy: bool | None, narrow: bool =
     where = here if device is None else device
     # If the data moves on, the first import need not copy.
     taken = _taken(x, here, copy=copy if where is here else None)
-    return placement.moved(taken, where, copy=copy, narrow=narrow) if where is not here else taken
+    return array_moves.moved(taken, where, copy=copy, narrow=narrow) if where is not here else taken
 
 
 def _place_of(x: Any) -> tuple[int, int]:
@@ -130,14 +130,14 @@ def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool
         if x.dtype is None:
             raise TypeError(f"{said} holds elements of a DLPack type that portarray does not know")
         # Raises for unsupported dtypes before the capsule is consumed.
-        if placement.table_for(x.dtype, where, narrow=narrow).dtype == x.dtype:
+        if native_arrays.table_for(x.dtype, where, narrow=narrow).dtype == x.dtype:
             return _taken(x, where, copy=copy)
         x = dlpack.host_values(x)
-    owner = placement.device_of(x)
+    owner = native_arrays.device_of(x)
     if owner is None:
         return values.from_python(x, None, where, copy=copy, narrow=narrow)
-    taken = placement.from_native(x, owner, copy=copy)
-    return placement.moved(taken, where, copy=copy, narrow=narrow)
+    taken = native_arrays.from_native(x, owner, copy=copy)
+    return array_moves.moved(taken, where, copy=copy, narrow=narrow)
 
 
 def _driver_of(place: tuple[int, int], device: Device | None) -> Device | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import base, dispatch, dtypes, host_access, placement, results
+from portarray._array import base, dispatch, dtypes, host_access, native_arrays, results
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -24,13 +24,15 @@ def from_python(
     asked = None
     try:
         given = _host_values(obj, dtype, sequence=not typed, copy=copy if typed else None)
-        values = placement.canonical_values(given.astype(given.dtype.newbyteorder("="), copy=False))
+        values = native_arrays.canonical_values(
+            given.astype(given.dtype.newbyteorder("="), copy=False)
+        )
         if dtype is not None:
             table = dispatch.table_of(device, dtype)
         elif _is_python(obj, values):
             table = _default_table(values.dtype, device)
         elif typed or dtypes.canonical(values.dtype) in dispatch.dtypes_of(device):
-            table = placement.table_for(dtypes.canonical(values.dtype), device, narrow=narrow)
+            table = native_arrays.table_for(dtypes.canonical(values.dtype), device, narrow=narrow)
         else:  # numpy.float64 is a Python float too
             table = _default_table(values.dtype, device)
         asked = values.size * table.dtype.itemsize
@@ -67,7 +69,7 @@ def _has_dtype(obj: Any) -> bool:
         return True
     if isinstance(first, dtypes.SCALARS):
         return False
-    if first is not obj and placement.device_of(first) is not None:
+    if first is not obj and native_arrays.device_of(first) is not None:
         return True
     if any(hasattr(obj, f"__array{name}__") for name in ("", "_interface", "_struct")):
         return True
@@ -110,7 +112,7 @@ def home_of(obj: Any) -> Device | None:
     if isinstance(first, base.array_type):
         found: Device = first.device
         return found
-    return None if isinstance(first, np.ndarray) else placement.device_of(first)
+    return None if isinstance(first, np.ndarray) else native_arrays.device_of(first)
 
 
 def _host_values(
@@ -195,7 +197,7 @@ def _with_values(obj: Any) -> Any:
     if isinstance(obj, base.array_type):
         host_access.tell("asarray", obj.device)
         return obj.device._backend.read_host(obj._native, obj.device.native)
-    owner = placement.device_of(obj)
+    owner = native_arrays.device_of(obj)
     return obj if owner is None else owner._backend.read_host(obj, owner.native)
 
 

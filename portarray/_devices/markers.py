@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from portarray import _small_files
+from portarray import _atomic_files
 
 __all__ = ["forget", "guarded", "state_folder"]
 
@@ -159,13 +159,13 @@ def _files(prefix: str) -> list[Path]:
 
 def _write(file: Path, text: str) -> None:
     with contextlib.suppress(OSError):
-        _small_files.write(file, f"{text}\n".encode())
+        _atomic_files.write(file, f"{text}\n".encode())
 
 
 def _read(file: Path) -> str | None:
     """Return a verdict; None where there is none, or no whole one: they end with a line's end."""
     try:
-        text = _small_files.read(file).decode()
+        text = _atomic_files.read(file).decode()
     except (OSError, UnicodeDecodeError):
         return None
     return text[:-1] if text.endswith("\n") else None

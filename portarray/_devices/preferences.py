@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from portarray import _small_files
+from portarray import _atomic_files
 from portarray._devices.device import WORDS, parse
 from portarray.errors import PreferenceError
 
@@ -113,7 +113,7 @@ def _project_file() -> Path | None:
 def _content(path: Path) -> str:
     """Return a file's text, empty where there is none."""
     try:
-        return _small_files.read(path).decode().replace("\r\n", "\n")
+        return _atomic_files.read(path).decode().replace("\r\n", "\n")
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as error:

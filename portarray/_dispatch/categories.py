@@ -1,7 +1,7 @@
-"""What a backend's chapter files, its library's standard namespace and the compositions hold.
+"""Lookup of a function in a backend's modules, its library's namespace and the compositions.
 
-Read from the files alone: no device is needed. :mod:`portarray._dispatch.native_functions` makes the
-functions of a device of it.
+Needs no device: :mod:`portarray._dispatch.native_functions` builds the functions of a device from
+what is found here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Host fallback: functions computed by NumPy on copies in host memory.
 
-The last resort of :mod:`portarray._dispatch.native_functions`. Accounting (a warning, or an error where the
-user's settings say so) is for ``_array/dispatch.py``, which knows the device's name.
+The last resort of :mod:`portarray._dispatch.native_functions`. ``_array/host_fallback.py`` warns,
+or raises where the user's settings say so.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which kinds of dtype each function of the standard accepts, and how the others are converted.
+"""The kinds of dtype that each standard function accepts, and how other kinds are converted.
 
-Typed rows by chapter, the same for every library and asked by :mod:`portarray._dispatch.native_functions`. A
-function without a row takes every dtype, unless a table ``ACCEPTED`` beside its shared composition
-has one. ``OPERANDS`` says which arguments are promoted together.
+One table by category for every library. A function without a row accepts every dtype, unless the
+module of its shared composition has a row in its own ``ACCEPTED``. ``OPERANDS`` lists the arguments
+that are promoted together.
 """
 
 from __future__ import annotations

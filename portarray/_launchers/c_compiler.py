@@ -20,7 +20,7 @@ from typing import Any
 
 import cffi
 
-from portarray import _small_files
+from portarray import _atomic_files
 from portarray._launchers.launcher import COMPILER, DISK, MEMORY
 from portarray._opencl.folders import cache_folder, trim, write
 from portarray._opencl.processor import processor
@@ -171,8 +171,8 @@ def _digest(content: bytes) -> bytes:
 def _content(file: Path) -> bytes | None:
     """Return what is in a program's file, None if it is not there or damaged."""
     try:
-        content = _small_files.read(file)
-        kept = _small_files.read(_digest_file(file))
+        content = _atomic_files.read(file)
+        kept = _atomic_files.read(_digest_file(file))
     except OSError:
         return None
     return content if kept == _digest(content) else None

@@ -11,7 +11,7 @@ import os
 import warnings
 from pathlib import Path
 
-from portarray import _small_files
+from portarray import _atomic_files
 
 __all__ = ["cache_folder", "remove", "trim", "write"]
 
@@ -37,7 +37,7 @@ def write(file: Path, content: bytes) -> bool:
         Whether the file is there now.
     """
     try:
-        _small_files.write(file, content)
+        _atomic_files.write(file, content)
     except OSError as error:
         _warn(file.parent, error)
         return False

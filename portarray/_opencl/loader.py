@@ -19,7 +19,7 @@ import threading
 import time
 from pathlib import Path
 
-from portarray import _small_files
+from portarray import _atomic_files
 from portarray._opencl.folders import cache_folder, remove, write
 
 __all__ = ["prepare", "wrong_entries"]
@@ -118,7 +118,7 @@ def _of_wheel(wheel: str, starts: tuple[str, ...]) -> list[Path]:
 
 def _library(file: Path) -> str:
     try:
-        return _small_files.read(file).decode("utf-8", errors="replace").strip()
+        return _atomic_files.read(file).decode("utf-8", errors="replace").strip()
     except OSError:
         return ""
 

@@ -21,11 +21,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from portarray._array import dispatch, placement
+from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray._dispatch.native_functions import NativeFunctions, NativeNamespace
+from portarray._movement import array_moves
 from portarray.backends.base import Backend
 from portarray.backends.types import Served
 from portarray.errors import NoGradientError, TracedArrayError
@@ -307,7 +308,7 @@ class TracedFunctions(NativeFunctions):
         return
 
     def moved(self, x: Array, device: Device, *, copy: bool | None, narrow: bool) -> Array:
-        """Return an array on a device, as ``placement.moved`` does, recorded."""
+        """Return an array on a device, as ``array_moves.moved`` does, recorded."""
         table, home = x._table, self.home
         if device._seen is home:
             native = table.functions["asarray"](
@@ -316,7 +317,7 @@ class TracedFunctions(NativeFunctions):
             return wrapped(native, table)
 
         def move(native: Any, back: Device) -> Any:
-            there = placement.moved(untraced(native, back), device, copy=copy, narrow=narrow)
+            there = array_moves.moved(untraced(native, back), device, copy=copy, narrow=narrow)
             return there._native
 
         return untraced(recording("to_device", move, device)(x._native, back=home), device)

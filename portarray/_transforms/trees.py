@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from portarray._array.array import Array
-from portarray._movement.pytree import node_type
+from portarray._trees.node_types import node_type
 
 __all__ = ["arrays", "leaves", "mapped", "refilled"]
 

@@ -14,7 +14,7 @@ from portarray._api.manipulation.order import permute_dims
 from portarray._array import dispatch, dtypes, slow_path
 from portarray._array.array import Array
 from portarray._devices import selection
-from portarray._movement import structure
+from portarray._saving import structure
 from portarray._verification import bounds, reference
 from portarray._verification.bounds import Precision
 from portarray._verification.cases import Drawn, PackedPart, Part, draw

@@ -34,9 +34,9 @@ Besides functions, a chapter file may have these tables, ``name -> {kinds: funct
     functions that compute ``x1 op= x2`` in x1's memory. Without one the result is computed and
     assigned.
 
-:mod:`portarray._dispatch.native_functions` guarantees: operands that are promoted together have one dtype,
-of a kind in :data:`portarray._dtypes.accepted.ACCEPTED`; dtypes are native dtypes that the device
-has; devices are native devices.
+:mod:`portarray._dispatch.native_functions` guarantees that operands that are promoted together
+have one dtype, of a kind in :data:`portarray._dtypes.accepted.ACCEPTED`; that dtypes are native
+dtypes of the device; and that devices are native devices.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from distributed.protocol import pickle
 
 import portarray as pa
-from portarray._array import extents, placement
+from portarray._array import extents, native_arrays
 from portarray._array.layouts import Image, Layout, Values
 from portarray._devices.device import Device
 from portarray.dask import faults
@@ -88,7 +88,7 @@ def _ran(packed: bytes, device: str, inputs: Sequence[Any]) -> tuple[Any, ...]:
             return one
         if one.kind == "view":
             x = arrays[one.number]
-            return placement.native_of(x) if plan.views[one.number].bare else x
+            return native_arrays.native_of(x) if plan.views[one.number].bare else x
         return inputs[one.number][0] if one.kind == "result" else inputs[one.number]
 
     args = [arguments.mapped(one, value) for one in plan.args]

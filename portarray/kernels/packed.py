@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from portarray._api import movement
 from portarray._api.creation.values import asarray
 from portarray._array import array as _array
 from portarray._array import dispatch, operands
 from portarray._array.kernel import Kernel, at_once, is_followed, of_arrays
 from portarray._array.results import reraise
 from portarray._kernel_language.decorator import why_not
-from portarray._movement import pytree
+from portarray._movement import to_device
+from portarray._trees import node_types
 from portarray.backends.types import TunedKernel
 from portarray.kernels import checks, layouts, packed_generic, packing
 from portarray.kernels.layouts import Layout, layout_of
@@ -142,7 +142,7 @@ def _made(layout: str, children: Any) -> Packed:
 @cache
 def _register() -> None:
     """Tell how matrices are flattened: once there is one."""
-    pytree.register(Packed, lambda x: ((x.data, x.scales), x.layout, ("data", "scales")), _made)
+    node_types.register(Packed, lambda x: ((x.data, x.scales), x.layout, ("data", "scales")), _made)
 
 
 def flattened(x: Packed) -> tuple[dict[str, Array], str]:
@@ -249,7 +249,7 @@ def pack(x: Array, layout: str, /, *, group: int = 128) -> Packed:
             f"pack got group={group} for rows of {x.shape[1]}; it must be a multiple of 32 that "
             f"divides them"
         )
-    host = np.asarray(movement.to_device(x, "numpy")).astype(np.float32)
+    host = np.asarray(to_device.to_device(x, "numpy")).astype(np.float32)
     data, scales = packing.packed(host, row, size)
     arrays = [
         None if one is None else asarray(one, device=x.device, copy=True) for one in (data, scales)

@@ -16,7 +16,7 @@ from portarray._api.creation.filled import empty
 from portarray._api.creation.ranges import arange
 from portarray._api.data_type import astype
 from portarray._api.manipulation.joining import concat
-from portarray._array import dispatch, placement
+from portarray._array import dispatch, native_arrays
 from portarray._array.array import Array
 from portarray._config import config
 from portarray._kernel_language.decorator import why_not
@@ -81,7 +81,7 @@ def at(draw: Draw, key: Array, start: int, count: int, rows: Rows = _ONE) -> Arr
     """Return the numbers at the positions from ``start`` on of the draw with a key, in one axis."""
     if count == 0:
         return empty(_shape(draw, 0), dtype=draw.dtype, device=key.device)
-    traced = placement.is_traced(key)
+    traced = native_arrays.is_traced(key)
     if not traced and _runs_kernels(draw, key.device, count):
         made, size = _by_kernel, _LARGEST
     elif not traced and key.device.platform == "cpu":

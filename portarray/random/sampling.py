@@ -18,7 +18,7 @@ from portarray._api.searching import count_nonzero, searchsorted, where
 from portarray._api.sorting import argsort
 from portarray._api.statistical.cumulative import cumulative_sum
 from portarray._api.statistical.totals import min, sum
-from portarray._array import dispatch, dtypes, placement
+from portarray._array import dispatch, dtypes, native_arrays
 from portarray._array.array import Array
 from portarray.errors import DeviceMismatchError
 from portarray.random import drawing, programs
@@ -224,7 +224,7 @@ def _check_distribution(key: Array, p: Any, count: int, needed: int) -> None:
         raise ValueError(
             f"p has shape {p.shape}; it must have one probability for each of {count} elements"
         )
-    if placement.is_traced(p):
+    if native_arrays.is_traced(p):
         return
     least, total = float(min(p)), float(sum(p))
     if not least >= 0:

@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol
 
-from portarray._api.movement import to_device
 from portarray._array.array import Array
+from portarray._movement.to_device import to_device
 from portarray.testing import _guard
 
 try:

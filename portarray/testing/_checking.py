@@ -14,13 +14,13 @@ import numpy as np
 
 from portarray._api import data_type
 from portarray._api.creation.values import asarray
-from portarray._api.movement import to_device
 from portarray._array import dispatch, dtypes
 from portarray._array.array import Array
 from portarray._array.host_access import Transfer, callers
 from portarray._config import config
 from portarray._devices import memory, selection
 from portarray._devices.device import Device
+from portarray._movement.to_device import to_device
 from portarray.testing import _assertions, _choice, _guard
 
 __all__ = ["CheckError", "CheckReport", "check_function"]

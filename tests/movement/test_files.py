@@ -28,7 +28,7 @@ safetensors = pytest.importorskip("safetensors.numpy", reason="safetensors is no
 
 import portarray as pa  # noqa: E402
 from portarray._array import dispatch  # noqa: E402
-from portarray._movement import files, structure  # noqa: E402
+from portarray._saving import safetensors_files, structure, tree_files  # noqa: E402
 
 FILES = Path(__file__).parent
 SHARING = {"numpy", "torch", "clarray"}
@@ -304,10 +304,10 @@ def test_arrays_lie_in_the_file_on_devices_that_use_host_memory(device: str, pat
     if library not in SHARING:
         assert not any(in_mapping(values_of(y), path) for y in x.values() if library != "dpnp")
         return
-    stored = files.read(str(path))
+    loaded = safetensors_files.read(str(path))
     for name, y in x.items():
         # PyTorch and OpenCL need addresses that are multiples of the items' size.
-        address = stored.values(name).__array_interface__["data"][0]
+        address = loaded.values(name).__array_interface__["data"][0]
         if library == "numpy" or address % y.dtype.itemsize == 0:
             assert in_mapping(values_of(y), path), name
         before = path.read_bytes()
@@ -421,7 +421,7 @@ def test_memory_that_is_not_aligned_is_copied(path: Path) -> None:
     for padding in range(8):
         whole = header + b" " * padding
         path.write_bytes(len(whole).to_bytes(8, "little") + whole + data)
-        assert files.read(str(path)).values("w").flags.aligned
+        assert safetensors_files.read(str(path)).values("w").flags.aligned
         for device in pa.devices():
             if "float64" in pa.__array_namespace_info__().dtypes(device=device):
                 assert values_of(pa.load(path, device=device)["w"]).tolist() == [1.0, 2.0]
@@ -445,7 +445,7 @@ def test_a_file_that_is_replaced_while_it_is_read(
     other = path.with_name("other")
     pa.save(path, {"x": np.arange(3.0)})
     pa.save(other, {"much longer name than the first one's": np.arange(2.0), "x": np.ones(5)})
-    read_header, calls = files._header, []
+    read_header, calls = safetensors_files._header, []
 
     def header(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -453,7 +453,7 @@ def test_a_file_that_is_replaced_while_it_is_read(
             os.replace(other, path)
         return read_header(*arguments)
 
-    monkeypatch.setattr(files, "_header", header)
+    monkeypatch.setattr(safetensors_files, "_header", header)
     found = pa.load(path, device="numpy")
     assert len(calls) == 2
     assert {name: values_of(x).tolist() for name, x in found.items()} == {
@@ -467,7 +467,7 @@ def test_a_file_whose_length_changes_while_it_is_read(
     path: Path, monkeypatch: pytest.MonkeyPatch, change: bytes
 ) -> None:
     pa.save(path, {"x": np.arange(3.0)})
-    mapped = files._mapped
+    mapped = safetensors_files._mapped
 
     def changed(descriptor: int) -> Any:
         with path.open("r+b") as file:
@@ -476,7 +476,7 @@ def test_a_file_whose_length_changes_while_it_is_read(
             file.write(change)
         return mapped(descriptor)
 
-    monkeypatch.setattr(files, "_mapped", changed)
+    monkeypatch.setattr(safetensors_files, "_mapped", changed)
     with pytest.raises(ValueError, match="its length has changed while it was read"):
         pa.load(path)
 
@@ -610,7 +610,6 @@ def test_a_dtype_that_the_device_lacks(path: Path, nofloat64: str) -> None:
 def test_an_error_leaves_no_arrays_behind(
     path: Path, nofloat64: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from portarray._api import stored
     from portarray._array import conversion
 
     made: list[weakref.ref[pa.Array]] = []
@@ -622,7 +621,7 @@ def test_an_error_leaves_no_arrays_behind(
 
     watching = types.SimpleNamespace(from_host=watched)
     pa.save(path, {"a": np.ones(2, np.float32), "b": np.ones(2)})
-    monkeypatch.setattr(stored, "conversion", watching)
+    monkeypatch.setattr(tree_files, "conversion", watching)
     with pytest.raises(pa.DTypeNotSupportedError) as caught:
         pa.load(path, device=nofloat64)
     assert caught.value.__traceback__ is not None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from portarray._api import arguments
-from portarray._array import call, placement, slow_path
+from portarray._array import call, native_arrays, slow_path
 from portarray._array.array import Array
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array
     if shape and min(shape) < 0 and (min(shape) < -1 or shape.count(-1) > 1):
         raise ValueError(f"reshape got shape {shape!r}; one size may be -1, and none less")
     if copy is not None:
-        copy = placement.copy_flag(copy)
+        copy = native_arrays.copy_flag(copy)
     return call.options("reshape", x, shape=shape, copy=copy)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from portarray._array.array import Array
 from portarray._config import config
 from portarray._kernel_language.arguments import exact
-from portarray._movement.pytree import node_type
 from portarray._transforms import trees
+from portarray._trees.node_types import node_type
 
 __all__ = ["builder", "signature"]
 

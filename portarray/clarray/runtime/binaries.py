@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyopencl as cl
 
-from portarray import _small_files
+from portarray import _atomic_files
 from portarray._opencl.folders import cache_folder, remove, trim, write
 from portarray._opencl.processor import processor
 
@@ -73,14 +73,14 @@ class Binaries:
     def has(self, file: Path) -> bool:
         """Tell whether a program is in a file."""
         try:
-            return binary_of(_small_files.read(file)) not in (None, _WANTED)
+            return binary_of(_atomic_files.read(file)) not in (None, _WANTED)
         except OSError:
             return False
 
     def load(self, context: cl.Context, file: Path, options: str) -> cl._cl._Program | None:
         """Return the program in a file; None if it must be built."""
         try:
-            content = _small_files.read(file)
+            content = _atomic_files.read(file)
         except OSError:
             return None
         binary = binary_of(content)

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import pyopencl as cl
 
-from portarray import _small_files
+from portarray import _atomic_files
 from portarray._opencl.folders import cache_folder, write
 from portarray._opencl.processor import processor
 from portarray.clarray.runtime import discovery
@@ -133,7 +133,7 @@ def verdict_file(native: cl.Device) -> Path:
 def _read(file: Path) -> str | None:
     """Return a verdict; None where there is none, or no whole one."""
     try:
-        verdict = _small_files.read(file).decode()
+        verdict = _atomic_files.read(file).decode()
     except (OSError, UnicodeDecodeError):
         return None
     return verdict if verdict == WORKS or _FAULT.fullmatch(verdict) else None

@@ -11,8 +11,8 @@ from hypothesis.extra.numpy import basic_indices
 
 torch = pytest.importorskip("torch")
 
-from portarray._dispatch import native_functions
-from portarray.backends import registry
+from portarray._dispatch import native_functions  # noqa: E402
+from portarray.backends import registry  # noqa: E402
 
 xp = native_functions.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 

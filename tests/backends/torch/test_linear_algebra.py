@@ -6,8 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from portarray._dispatch import native_functions
-from portarray.backends import registry
+from portarray._dispatch import native_functions  # noqa: E402
+from portarray.backends import registry  # noqa: E402
 from portarray.backends.torch.namespace import linear_algebra  # noqa: E402
 
 xp = native_functions.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace

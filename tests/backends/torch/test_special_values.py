@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from portarray._dispatch import native_functions
-from portarray.backends import registry
+from portarray._dispatch import native_functions  # noqa: E402
+from portarray.backends import registry  # noqa: E402
 
 xp = native_functions.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 

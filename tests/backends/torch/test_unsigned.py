@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays, mutually_broadcastable_shapes
 
 torch = pytest.importorskip("torch")
 
-from portarray._dispatch import native_functions
-from portarray.backends import registry
+from portarray._dispatch import native_functions  # noqa: E402
+from portarray.backends import registry  # noqa: E402
 
 XP = native_functions.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 DTYPES = [np.dtype(name) for name in ("uint16", "uint32", "uint64")]

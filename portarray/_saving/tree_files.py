@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import conversion, dtypes, host_access, placement, results, slow_path
+from portarray._array import conversion, dtypes, host_access, native_arrays, results, slow_path
 from portarray._array.array import Array
-from portarray._movement import files
-from portarray._movement import structure as structures
+from portarray._saving import safetensors_files
+from portarray._saving import structure as structures
 
 if TYPE_CHECKING:
     from portarray._devices.device import Device
@@ -36,7 +36,7 @@ def write(path: object, tree: Any, metadata: object) -> None:
     if not (isinstance(tree, Mapping) and list(tree) == sorted(leaves)):
         notes[_STRUCTURE] = structure
     try:
-        files.write(where, values, own, notes)
+        safetensors_files.write(where, values, own, notes)
     except MemoryError as error:  # of a copy in C order
         results.reraise(error, "saving")
 
@@ -47,7 +47,7 @@ def read(
     """Return the tree in a file and its metadata; see :func:`portarray.load`."""
     where = _path(path)
     try:
-        stored = files.read(where)
+        stored = safetensors_files.read(where)
     except MemoryError as error:  # no address space to map the file
         results.reraise(error, "loading", asked=os.path.getsize(where))
     shared = _shared(stored)
@@ -70,7 +70,7 @@ def read(
     return structures.unflatten(structure, arrays), stored.metadata
 
 
-def _placed(stored: files.Stored, name: str, device: Device, *, narrow: bool) -> Array:
+def _placed(stored: safetensors_files.Stored, name: str, device: Device, *, narrow: bool) -> Array:
     host_access.tell("load", device, to_host=False)
     try:
         return conversion.from_host(_in_memory(stored, name), device, narrow=narrow, own=True)
@@ -79,7 +79,7 @@ def _placed(stored: files.Stored, name: str, device: Device, *, narrow: bool) ->
         raise
 
 
-def _in_memory(stored: files.Stored, name: str) -> Values:
+def _in_memory(stored: safetensors_files.Stored, name: str) -> Values:
     try:
         return stored.values(name)
     except MemoryError as error:  # of the copy of an unaligned array
@@ -105,7 +105,7 @@ def _check_array(x: Any, place: str) -> None:
             raise TypeError(f"{place} cannot be saved: {error}") from error
         return
     try:
-        if placement.device_of(x) is not None or hasattr(x, "__dlpack__"):
+        if native_arrays.device_of(x) is not None or hasattr(x, "__dlpack__"):
             return
     except Exception as error:
         error.add_note(f"at {place}")
@@ -129,22 +129,22 @@ def _described(x: Any) -> str:
 
 def _on_host(
     leaves: Mapping[str, structures.Leaf],
-) -> tuple[dict[str, files.Block], dict[str, str]]:
+) -> tuple[dict[str, safetensors_files.Block], dict[str, str]]:
     """Return arrays' values, each once, and for every repeated one its name to the first's."""
-    values: dict[str, files.Block] = {}
+    values: dict[str, safetensors_files.Block] = {}
     shared: dict[str, str] = {}
     objects: dict[int, str] = {}
     memories: dict[object, str] = {}
     for name, (x, place) in leaves.items():
-        first = objects.setdefault(id(placement.native_of(x)), name)
+        first = objects.setdefault(id(native_arrays.native_of(x)), name)
         if first == name:
             found = _values(x, place)
             # A PyTorch state_dict has a tensor object for each name of one parameter.
-            address = files.address_of(found)
+            address = safetensors_files.address_of(found)
             memory = (address, found.shape, found.strides, found.dtype)
             first = memories.setdefault(memory, name) if found.size else name
         if first == name:
-            values[name] = files.Block(found, address)
+            values[name] = safetensors_files.Block(found, address)
         else:
             shared[name] = first
     return values, shared
@@ -165,7 +165,7 @@ def _values(x: Any, place: str) -> Values:
         raise
 
 
-def _shared(stored: files.Stored) -> dict[str, str]:
+def _shared(stored: safetensors_files.Stored) -> dict[str, str]:
     """Return for each repeated array its name to the name that it is saved under."""
     found = stored.notes.get(_SHARED, {})
     try:
@@ -177,7 +177,7 @@ def _shared(stored: files.Stored) -> dict[str, str]:
     return dict(found)
 
 
-def _structure(stored: files.Stored, shared: Mapping[str, str]) -> Any:
+def _structure(stored: safetensors_files.Stored, shared: Mapping[str, str]) -> Any:
     """Return the structure of the tree in a file, by default a flat dict."""
     flat = dict.fromkeys(sorted((*stored.places, *shared)))
     if _STRUCTURE not in stored.notes:
@@ -192,11 +192,11 @@ def _structure(stored: files.Stored, shared: Mapping[str, str]) -> Any:
     return found
 
 
-def _unfit(stored: files.Stored, key: str) -> ValueError:
+def _unfit(stored: safetensors_files.Stored, key: str) -> ValueError:
     return ValueError(
         f"{stored.path!r} has notes of portarray's on its {key!r} that do not fit its arrays: "
         f"another program has changed them. Load them by names=[...], or remove the key "
-        f"{files.OWN!r} from its metadata"
+        f"{safetensors_files.OWN!r} from its metadata"
     )
 
 
@@ -224,7 +224,7 @@ def _metadata(metadata: object) -> dict[str, str]:
                 f"metadata[{key!r}] is {value!r}, and files keep text under text; use str(), or "
                 f"json.dumps"
             )
-        if key == files.OWN:
+        if key == safetensors_files.OWN:
             raise ValueError(f"the metadata key {key!r} is portarray's own; use another")
         try:
             (key + value).encode()
@@ -235,7 +235,7 @@ def _metadata(metadata: object) -> dict[str, str]:
     return dict(metadata)
 
 
-def _asked(names: object, stored: files.Stored, shared: Mapping[str, str]) -> list[str]:
+def _asked(names: object, stored: safetensors_files.Stored, shared: Mapping[str, str]) -> list[str]:
     """Return the names asked for, each once."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"names={names!r} is no list of names; use names=[{names!r}]")

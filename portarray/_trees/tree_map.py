@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from portarray._devices.memory import clear_frames
-from portarray._movement.pytree import LIST, NodeType, node_type
+from portarray._trees.node_types import LIST, NodeType, node_type
 
 if TYPE_CHECKING:
     from portarray._movement.progress import TreeBar

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray._movement.replacing import replaced
+from portarray._atomic_files import replaced
 
 Values = np.ndarray[Any, Any]
 

@@ -65,9 +65,9 @@ def save(
     >>> pa.load(path)["b"].shape
     (3,)
     """
-    from portarray._api import stored  # most programs save nothing
+    from portarray._saving import tree_files
 
-    stored.write(path, tree, metadata)
+    tree_files.write(path, tree, metadata)
 
 
 @overload
@@ -154,7 +154,7 @@ def load(
     >>> pa.load(path, device="numpy", names=["step"])
     {'step': Array(3, dtype=int64, device='numpy:cpu:0')}
     """
-    from portarray._api import stored
+    from portarray._saving import tree_files
 
-    tree, found = stored.read(path, selection.resolve(device), narrow=narrow, names=names)
+    tree, found = tree_files.read(path, selection.resolve(device), narrow=narrow, names=names)
     return (tree, found) if return_metadata else tree

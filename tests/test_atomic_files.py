@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import portarray as pa
-from portarray import _small_files
+from portarray import _atomic_files
 from portarray._devices import markers, preferences
 
 
@@ -56,10 +56,10 @@ def in_time(function: Callable[[], object]) -> object:
 @damaged
 def test_any_file_is_replaced(damage: str, tmp_path: Path) -> None:
     file = tmp_path / "new" / "file"
-    _small_files.write(file, b"first")
+    _atomic_files.write(file, b"first")
     DAMAGE[damage](file, b"first")
-    _small_files.write(file, b"second")
-    assert _small_files.read(file) == b"second"
+    _atomic_files.write(file, b"second")
+    assert _atomic_files.read(file) == b"second"
     assert os.listdir(file.parent) == ["file"]
 
 
@@ -67,12 +67,12 @@ def test_an_interrupt_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.Mo
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    _small_files.write(tmp_path / "file", b"first")
+    _atomic_files.write(tmp_path / "file", b"first")
     monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        _small_files.write(tmp_path / "file", b"second")
+        _atomic_files.write(tmp_path / "file", b"second")
     assert os.listdir(tmp_path) == ["file"]
-    assert _small_files.read(tmp_path / "file") == b"first"
+    assert _atomic_files.read(tmp_path / "file") == b"first"
 
 
 @damaged
@@ -126,11 +126,11 @@ def test_verdicts_on_drivers(damage: str, tmp_path: Path, monkeypatch: pytest.Mo
     native = discovery.candidates()[0]
     file = probe.verdict_file(native)
     for said in ("it works", f"it crashes: signal 6; remove {file} to try again"):
-        _small_files.write(file, said.encode())
+        _atomic_files.write(file, said.encode())
         assert probe.refusals_of([native]) == ["" if said == probe.WORKS else said]
         DAMAGE[damage](file, said.encode())
         assert in_time(lambda: probe.refusals_of([native])) == [""]
-        assert _small_files.read(file) == probe.WORKS.encode()
+        assert _atomic_files.read(file) == probe.WORKS.encode()
 
 
 @needs_opencl
@@ -150,6 +150,6 @@ def test_programs_and_entries(damage: str, tmp_path: Path, monkeypatch: pytest.M
     device = clarray.devices()[0]
     binaries = Binaries(device.native)
     file = binaries.file("text", "")
-    _small_files.write(file, b"a program")
+    _atomic_files.write(file, b"a program")
     DAMAGE[damage](file, b"a program")
     assert in_time(lambda: binaries.load(device.context, file, "") is None)

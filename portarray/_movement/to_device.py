@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from portarray._array import conversion, dtypes, host_access, placement, results
+from portarray._array import conversion, dtypes, host_access, native_arrays, results
 from portarray._array.array import Array
 from portarray._config import config
 from portarray._devices import selection
+from portarray._movement import array_moves
 from portarray._movement.routes import TransferPlan
 from portarray.backends import registry
 
@@ -63,7 +64,7 @@ def transfer_plan(x: Array, device: DeviceLike, *, narrow: bool = False) -> Tran
     >>> print(plan)
     numpy:cpu:0 → numpy:cpu:0: library, without a copy
     """
-    return placement.planned(x, selection.resolve(device), narrow=narrow)
+    return array_moves.planned(x, selection.resolve(device), narrow=narrow)
 
 
 @overload
@@ -173,7 +174,7 @@ def to_device(
     """
     # Most programs move single arrays.
     from portarray._movement import progress as bars
-    from portarray._movement import pytree, trees
+    from portarray._trees import node_types, tree_map
 
     if device is None:
         raise TypeError("to_device(tree, None) names no device; pass a device, or its text")
@@ -184,10 +185,10 @@ def to_device(
     shown = config.progress if progress is None else progress
     watch = bars.TreeBar(f"to {where}") if shown else None
     mover = _Mover(where, narrow=narrow, non_blocking=non_blocking, native=native)
-    if not (isinstance(tree, _ATOMS) or mover.is_array(tree) or trees.is_tree(tree)):
-        raise TypeError(_unmoved(tree, pytree.NAMESPACE))
+    if not (isinstance(tree, _ATOMS) or mover.is_array(tree) or tree_map.is_tree(tree)):
+        raise TypeError(_unmoved(tree, node_types.NAMESPACE))
     try:
-        return trees.tree_map(tree, mover.image, is_array=mover.is_array, watch=watch)
+        return tree_map.tree_map(tree, mover.image, is_array=mover.is_array, watch=watch)
     finally:
         mover.moved.clear()  # a traceback keeps this frame, and it the arrays
 
@@ -249,19 +250,19 @@ class _Mover:
     def image(self, value: Any) -> Any:
         """Return an array on the device, in the form that is asked for."""
         if type(value) is Array:
-            x = self._moved(placement.native_of(value), value)
-            return placement.native_of(x) if self._as_native else x
+            x = self._moved(native_arrays.native_of(value), value)
+            return native_arrays.native_of(x) if self._as_native else x
         plain = value.view(np.ndarray) if type(value) is np.memmap else value
-        owner = placement.device_of(plain)
+        owner = native_arrays.device_of(plain)
         as_native = self._as_native is not False
         if owner is self._device and as_native:
             return value
         if owner is not None:
-            x = self._moved(plain, placement.from_native(plain, owner, copy=None))
+            x = self._moved(plain, native_arrays.from_native(plain, owner, copy=None))
         else:  # of another byte order, or of a library that portarray does not know
             x = conversion.asarray(plain, device=self._device, narrow=self._narrow)
             as_native = as_native and (self._as_native is True or isinstance(plain, np.ndarray))
-        return placement.native_of(x) if as_native else x
+        return native_arrays.native_of(x) if as_native else x
 
     def _moved(self, native: Any, x: Array) -> Array:
         """Return an array on the device; each native array is moved once."""
@@ -269,12 +270,12 @@ class _Mover:
         known = self.moved.get(id(native))
         if known is None:
             host_access.tell_move(x.device, device)
-            there = placement.moved(
+            there = array_moves.moved(
                 x, device, copy=None, narrow=self._narrow, non_blocking=self._non_blocking
             )
             self.moved[id(native)] = native, there
             return there
-        return x if x.device is device else results.wrap(placement.native_of(known[1]), device)
+        return x if x.device is device else results.wrap(native_arrays.native_of(known[1]), device)
 
 
 _ATOMS = (type(None), *dtypes.SCALARS, str, bytes)

@@ -1,0 +1,1 @@
+"""Saving and loading trees of arrays in safetensors files."""

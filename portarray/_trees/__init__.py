@@ -1,0 +1,1 @@
+"""Pytrees: node types, and functions mapped over the arrays of a tree."""
