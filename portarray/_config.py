@@ -164,7 +164,7 @@ class Config:
         TypeError
             If a value is of the wrong type; then no setting is changed.
         UnknownDeviceError
-            If ``unpickle_device`` names no device; then no setting is changed.
+            If ``unpickle_device`` does not name a device; then no setting is changed.
         """
         wanted: dict[str, Any] = {}
         for name, word, words in (

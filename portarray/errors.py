@@ -3,32 +3,33 @@
 ::
 
     PortarrayError
-    ├── UnknownDeviceError (ValueError)              the text names no device
-    ├── DeviceNotFunctionalError (RuntimeError)      a known device that cannot be used
-    ├── DeviceMismatchError (ValueError)             arrays of several devices in one call
-    ├── DTypeNotSupportedError (TypeError)           a dtype that the device lacks
+    ├── UnknownDeviceError (ValueError)              text that does not name a device
+    ├── DeviceNotFunctionalError (RuntimeError)      a known device that does not work here
+    ├── DeviceMismatchError (ValueError)             arrays on different devices in one call
+    ├── DTypeNotSupportedError (TypeError)           a dtype the device does not support
     ├── PreferenceError (ValueError)                 a preference that cannot be read, met or saved
     ├── HostAccessError (TypeError)                  numpy.asarray(x) while config forbids it
-    ├── HostFallbackError (RuntimeError)             host-served function while config forbids it
-    ├── KernelBuildError (RuntimeError)              a device's compiler refused a program
-    ├── KernelDebugError (RuntimeError)              what an interpreted kernel does wrong
-    │   ├── KernelIndexError (IndexError)            an index outside an array
-    │   └── KernelZeroDivisionError (ZeroDivisionError)  integers, in debug mode
-    ├── KernelSyntaxError (SyntaxError)              a function is not in the kernel language
-    ├── KernelVerificationError (AssertionError)     a device computes another result
-    ├── LinAlgError (numpy.linalg.LinAlgError)       matrices without an inverse, a factor, ...
-    ├── NoGradientError (TypeError)                  a function, or its arguments, have no gradient
-    ├── TaskCancelledError (RuntimeError)            a task whose input was not computed
-    ├── TracedArrayError (TypeError)                 values asked for that a trace does not have
-    ├── VerificationError (AssertionError)           a function's result is wrong
-    └── OutOfMemoryError (MemoryError)               with asked, free and total bytes
+    ├── HostFallbackError (RuntimeError)             a host fallback while config forbids it
+    ├── KernelBuildError (RuntimeError)              a compiler rejected a kernel
+    ├── KernelDebugError (RuntimeError)              an error in an interpreted kernel
+    │   ├── KernelIndexError (IndexError)            an index out of bounds
+    │   └── KernelZeroDivisionError (ZeroDivisionError)  integer division, in debug mode
+    ├── KernelSyntaxError (SyntaxError)              unsupported syntax or types in a kernel
+    ├── KernelVerificationError (AssertionError)     a device differs from the interpreter
+    ├── LinAlgError (numpy.linalg.LinAlgError)       singular or indefinite matrices, ...
+    ├── NoGradientError (TypeError)                  a function that cannot be differentiated
+    ├── TaskCancelledError (RuntimeError)            a task that was not run
+    ├── TracedArrayError (TypeError)                 an operation that cannot be traced
+    ├── VerificationError (AssertionError)           a wrong result
+    └── OutOfMemoryError (MemoryError)               has bytes asked, free and total
 
     PortarrayWarning (UserWarning)
-    ├── HostFallbackWarning                          a function of this device runs on the host
-    └── DeviceSelectionWarning                       a preference was not met; says what was taken
+    ├── HostFallbackWarning                          a function runs on the host
+    └── DeviceSelectionWarning                       a preference was not met
 
-Each class builds its message from values and keeps them as attributes, so that they survive
-pickling and programs need not parse text.
+Every message reads ``<function>: <what is wrong, with the values>``, followed by a line
+``Hint: <what to do>`` where there is a fix. Each class builds its message from values and keeps
+them as attributes, which survive pickling: programs do not need to parse text.
 """
 
 from __future__ import annotations
@@ -79,32 +80,40 @@ class PortarrayError(Exception):
     DeviceNotFunctionalError
     """
 
+    @property
+    def hint(self) -> str:
+        """What to type or do; empty if the message has no hint."""
+        return str(self).partition("\nHint: ")[2]
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # Subclasses build their message from several values; the default would pass the message to
-        # __init__.
+        # The default would pass the message to __init__, which takes the values.
         return (_rebuild, (type(self), self.args, self.__dict__))
+
+
+def _hinted(problem: str, hint: str) -> str:
+    return f"{problem}\nHint: {hint}" if hint else problem
 
 
 def _rebuild(
     cls: type[PortarrayError], args: tuple[Any, ...], state: dict[str, Any]
 ) -> PortarrayError:
-    error = BaseException.__new__(cls, *args)  # MemoryError's own refuses subclasses of two bases
+    error = BaseException.__new__(cls, *args)  # MemoryError.__new__ refuses a second base class
     error.args = args
     error.__dict__.update(state)
     return error
 
 
 class UnknownDeviceError(PortarrayError, ValueError):
-    """A device text that names no library, platform or index.
+    """Text that does not name a library, platform or index.
 
     Parameters
     ----------
     text : str
-        What was asked for.
+        The requested device.
     rule : str
-        The rule that it breaks.
+        The rule that the text breaks.
     nearest : sequence of str
-        Valid texts that resemble it.
+        Similar valid texts.
 
     Examples
     --------
@@ -112,28 +121,29 @@ class UnknownDeviceError(PortarrayError, ValueError):
     >>> pa.device("nump")
     Traceback (most recent call last):
         ...
-    portarray.errors.UnknownDeviceError: 'nump' names no device: ... Did you mean 'numpy'?
+    portarray.errors.UnknownDeviceError: device: unknown device 'nump': ...
+    Hint: use 'numpy'
     """
 
     def __init__(self, text: str, rule: str, nearest: tuple[str, ...] = ()) -> None:
         self.text = text
         self.rule = rule
         self.nearest = tuple(nearest)
-        hint = f" Did you mean {' or '.join(repr(n) for n in nearest)}?" if nearest else ""
-        super().__init__(f"{text!r} names no device: {rule}.{hint}")
+        hint = f"use {' or '.join(map(repr, nearest))}" if nearest else ""
+        super().__init__(_hinted(f"device: unknown device {text!r}: {rule}", hint))
 
 
 class DeviceNotFunctionalError(PortarrayError, RuntimeError):
-    """A device that exists in name but cannot be used here.
+    """A known device that does not work on this machine.
 
     Parameters
     ----------
     asked : str
-        What was asked for.
+        The requested device.
     reasons : mapping of str to str
-        Candidate to the reason why it was refused.
+        The reason why each candidate was rejected.
     fix : str
-        What to do about it.
+        The hint.
 
     Examples
     --------
@@ -149,28 +159,27 @@ class DeviceNotFunctionalError(PortarrayError, RuntimeError):
         self.asked = asked
         self.reasons = dict(reasons)
         self.fix = fix
-        alike: dict[str, list[str]] = {}  # the same reason for all platforms of a library
+        by_reason: dict[str, list[str]] = {}  # the platforms of one library often share a reason
         for name, reason in self.reasons.items():
-            alike.setdefault(reason, []).append(name)
-        told = [f"{', '.join(names)}: {reason}" for reason, names in alike.items()]
-        if len(told) == 1:
-            ((reason, names),) = alike.items()
-            its = len(names) > 1 and all(name.startswith(f"{asked}:") for name in names)
-            detail = f": {reason}" if its or names == [asked] else f": {told[0]}"
+            by_reason.setdefault(reason, []).append(name)
+        lines = [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()]
+        if len(lines) == 1:
+            ((reason, names),) = by_reason.items()
+            redundant = len(names) > 1 and all(name.startswith(f"{asked}:") for name in names)
+            detail = f": {reason}" if redundant or names == [asked] else f": {lines[0]}"
         else:
-            detail = "".join(f"\n  {one}" for one in told)
-            detail = f"; every candidate was refused:{detail}" if detail else ""
-        end = f"\n{fix}" if fix else ""
-        super().__init__(f"{asked!r} is not functional{detail}{end}")
+            detail = "".join(f"\n  {line}" for line in lines)
+            detail = f"; every candidate was rejected:{detail}" if detail else ""
+        super().__init__(_hinted(f"device: {asked!r} is not functional{detail}", fix))
 
 
 class DeviceMismatchError(PortarrayError, ValueError):
-    """Arrays of different devices in one call.
+    """Arrays on different devices in one call.
 
     Parameters
     ----------
     function : str
-        The function that was called.
+        The called function.
     first, second : str
         Text of the two devices.
 
@@ -182,7 +191,8 @@ class DeviceMismatchError(PortarrayError, ValueError):
     ...     pa.ones(2, device="numpy") + pa.ones(2, device=gpu)
     Traceback (most recent call last):
         ...
-    portarray.errors.DeviceMismatchError: add got arrays on numpy:cpu:0 and virtual:cuda:0; ...
+    portarray.errors.DeviceMismatchError: add: arrays are on numpy:cpu:0 and virtual:cuda:0
+    Hint: move one of them, for example with x.to_device('numpy:cpu:0'); ...
     """
 
     def __init__(self, function: str, first: str, second: str) -> None:
@@ -190,9 +200,9 @@ class DeviceMismatchError(PortarrayError, ValueError):
         self.first = first
         self.second = second
         super().__init__(
-            f"{function} got arrays on {first} and {second}; nothing moves by itself. "
-            f"Move one of them with x.to_device({first!r}). If it was created inside library "
-            f"code without device=, call that code under `with x.device:`"
+            f"{function}: arrays are on {first} and {second}\n"
+            f"Hint: move one of them, for example with x.to_device({first!r}); call library code "
+            f"that creates arrays without device= under `with x.device:`"
         )
 
 
@@ -202,11 +212,11 @@ class DTypeNotSupportedError(PortarrayError, TypeError):
     Parameters
     ----------
     dtype : str
-        The dtype asked for.
+        The requested dtype.
     device : str
         Text of the device.
     nearest : str
-        The dtype of the same kind to use there, or an empty string.
+        The nearest supported dtype of the same kind, or an empty string.
     moving : bool
         Whether data was being moved, so that ``narrow=True`` is a fix.
     setting : str
@@ -220,7 +230,7 @@ class DTypeNotSupportedError(PortarrayError, TypeError):
     >>> with virtual_devices("metal") as (metal,):
     ...     try:
     ...         y = x.to_device(metal)
-    ...     except TypeError as error:  # which it is
+    ...     except TypeError as error:
     ...         y = x.astype(error.nearest).to_device(metal)
     ...     print(y.dtype)
     float32
@@ -240,12 +250,14 @@ class DTypeNotSupportedError(PortarrayError, TypeError):
         self.nearest = nearest
         self.moving = moving
         self.setting = setting
-        fix = f"; the nearest dtype it has is {nearest}" if nearest else ""
+        hints = []
         if moving and nearest:
-            fix += f". Convert before moving, or pass narrow=True to accept {nearest}"
+            hints.append(f"convert to {nearest} before moving, or pass narrow=True")
+        elif nearest:
+            hints.append(f"use {nearest}, the nearest supported dtype")
         if setting:
-            fix += f". To have {dtype}: {setting}"
-        super().__init__(f"{device} has no {dtype}{fix}")
+            hints.append(f"to enable {dtype}: {setting}")
+        super().__init__(_hinted(f"{device} does not support {dtype}", "; ".join(hints)))
 
 
 class PreferenceError(PortarrayError, ValueError):
@@ -262,23 +274,23 @@ class PreferenceError(PortarrayError, ValueError):
     ...     pa.set_preference("numpy", scope="project")
     Traceback (most recent call last):
         ...
-    portarray.errors.PreferenceError: ...portarray.toml is no TOML: ...
+    portarray.errors.PreferenceError: ...portarray.toml is not valid TOML: ...
     """
 
 
 class HostAccessError(PortarrayError, TypeError):
-    """Values were read into host memory unasked while ``pa.config`` forbids that.
+    """Values were implicitly read into host memory while ``pa.config`` forbids that.
 
     Parameters
     ----------
     what : str
-        What reads them, such as ``"numpy.asarray"``.
+        The function that reads them, such as ``"numpy.asarray"``.
     device : str
         Text of the array's device.
     line : str
-        File, line and source of the caller; empty if there is none.
+        File, line and source of the caller; empty if unknown.
     rule : str, default: "config.host_access is 'error'"
-        What refuses it.
+        The setting that forbids it.
 
     Examples
     --------
@@ -289,7 +301,7 @@ class HostAccessError(PortarrayError, TypeError):
     ...     np.asarray(x)
     Traceback (most recent call last):
         ...
-    portarray.errors.HostAccessError: numpy.asarray reads an array of numpy:cpu:0 on the host, ...
+    portarray.errors.HostAccessError: numpy.asarray: reads an array on numpy:cpu:0 from the host, ...
     >>> with pa.config(host_access="error"):
     ...     x.to_device("numpy").native  # the explicit way
     array([1., 1.])
@@ -308,13 +320,13 @@ class HostAccessError(PortarrayError, TypeError):
         self.line = line
         where = f"\n  {line}" if line else ""
         super().__init__(
-            f"{what} reads an array of {device} on the host, and {rule}. "
-            f"Where that is meant, say so: x.to_device('numpy').native{where}"
+            f"{what}: reads an array on {device} from the host, and {rule}{where}\n"
+            f"Hint: copy it to the host explicitly: x.to_device('numpy').native"
         )
 
 
 class HostFallbackError(PortarrayError, RuntimeError):
-    """A host-served function was called while ``pa.config`` forbids host fallbacks.
+    """A function that runs on the host was called while ``pa.config`` forbids host fallbacks.
 
     Examples
     --------
@@ -324,20 +336,20 @@ class HostFallbackError(PortarrayError, RuntimeError):
     ...     pa.sort(pa.ones(2, device=device))
     Traceback (most recent call last):
         ...
-    portarray.errors.HostFallbackError: sort runs on the host for virtual:opencl:0, ...
+    portarray.errors.HostFallbackError: sort: runs on the host for virtual:opencl:0, ...
     """
 
     def __init__(self, function: str, device: str) -> None:
         self.function = function
         self.device = device
         super().__init__(
-            f"{function} runs on the host for {device}, and config.host_fallback is 'error'. "
-            f"Allow it with pa.config(host_fallback='allow'), or move the array first"
+            f"{function}: runs on the host for {device}, and config.host_fallback is 'error'\n"
+            f"Hint: allow it with pa.config(host_fallback='allow'), or move the array first"
         )
 
 
 class KernelBuildError(PortarrayError, RuntimeError):
-    """A device's compiler refused a program.
+    """A device's compiler rejected a kernel.
 
     Parameters
     ----------
@@ -346,18 +358,18 @@ class KernelBuildError(PortarrayError, RuntimeError):
     device : str
         The device, as its library names it.
     log : str
-        What the compiler said; empty if the library does not pass it on.
+        The compiler's output; empty if the library does not pass it on.
     text : str
-        The program.
+        The source of the program.
 
     Examples
     --------
     >>> import portarray as pa
     >>> error = pa.KernelBuildError("saxpy", "a GPU", "line 3: unknown type name 'half'")
     >>> print(error)
-    the compiler of a GPU refused kernel 'saxpy':
+    saxpy: the compiler of a GPU rejected the kernel:
     line 3: unknown type name 'half'
-    >>> error.log  # the compiler's own words, for a report
+    >>> error.log  # the compiler's output, for a report
     "line 3: unknown type name 'half'"
     """
 
@@ -366,17 +378,16 @@ class KernelBuildError(PortarrayError, RuntimeError):
         self.device = device
         self.log = log
         self.text = text
-        told = f":\n{log.strip()}" if log.strip() else ", without saying why"
-        super().__init__(f"the compiler of {device} refused kernel {kernel!r}{told}")
+        output = f":\n{log.strip()}" if log.strip() else " without a message"
+        super().__init__(f"{kernel}: the compiler of {device} rejected the kernel{output}")
 
 
 class KernelDebugError(PortarrayError, RuntimeError):
-    """What is wrong at a line of a kernel that is interpreted.
+    """An error at a line of an interpreted kernel.
 
-    An index outside an array is always looked for; with ``pa.config(kernel_debug=True)`` also
-    division of integers by zero, memory that is read before it has a value, work-items that write
-    one element, or read what another one writes, without a barrier or an atomic function between,
-    and barriers that not all work-items of a group reach.
+    Indices are always checked. ``pa.config(kernel_debug=True)`` also checks for integer division by
+    zero, reads of uninitialized memory, data races between work-items, and barriers that some
+    work-items of a group do not reach.
 
     Parameters
     ----------
@@ -385,15 +396,15 @@ class KernelDebugError(PortarrayError, RuntimeError):
     kernel : str
         Name of the function.
     filename : str
-        Its file.
+        File of the function.
     line : int
-        The line in it.
+        Line number in the file.
     text : str
-        That line.
+        Source of the line.
     work_item : tuple of int
-        Which work-item: its index in the ndrange.
+        Index of the work-item in the ndrange.
     values : mapping
-        The numbers in its variables.
+        Values of the local variables.
 
     Examples
     --------
@@ -427,11 +438,11 @@ class KernelDebugError(PortarrayError, RuntimeError):
         self.text = text
         self.work_item = work_item
         self.values = dict(values)
-        place = work_item[0] if len(work_item) == 1 else work_item
-        told = ", ".join(f"{name} = {value!r}" for name, value in self.values.items())
+        index = work_item[0] if len(work_item) == 1 else work_item
+        variables = ", ".join(f"{name} = {value!r}" for name, value in self.values.items())
         super().__init__(
-            f'{message}\n  File "{filename}", line {line}, in {kernel}, work-item {place}\n'
-            f"    {text}" + (f"\n  where {told}" if told else "")
+            f'{message}\n  File "{filename}", line {line}, in {kernel}, work-item {index}\n'
+            f"    {text}" + (f"\n  where {variables}" if variables else "")
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -442,7 +453,7 @@ class KernelDebugError(PortarrayError, RuntimeError):
 
 
 class KernelIndexError(KernelDebugError, IndexError):
-    """An index in an interpreted kernel that is outside its array.
+    """An index out of bounds in an interpreted kernel.
 
     Examples
     --------
@@ -460,7 +471,7 @@ class KernelIndexError(KernelDebugError, IndexError):
 
 
 class KernelZeroDivisionError(KernelDebugError, ZeroDivisionError):
-    """Division of integers by zero in an interpreted kernel, in debug mode; devices make it 0.
+    """Integer division by zero in an interpreted kernel, in debug mode; devices return 0.
 
     Examples
     --------
@@ -482,7 +493,7 @@ class KernelZeroDivisionError(KernelDebugError, ZeroDivisionError):
 
 
 class KernelProblem(NamedTuple):
-    """One thing that is wrong in a kernel, and where.
+    """A problem in a kernel and its location.
 
     Parameters
     ----------
@@ -491,11 +502,11 @@ class KernelProblem(NamedTuple):
     filename : str
         The file.
     line : int
-        The line in it.
+        Line number.
     column, end : int
-        The columns from which and up to which, counted from 0.
+        First column, and the column after the last, counted from 0.
     text : str
-        That line.
+        Source of the line.
     """
 
     message: str
@@ -506,7 +517,7 @@ class KernelProblem(NamedTuple):
     text: str
 
     def shown(self) -> str:
-        """Return the place, the line with a caret, and the message."""
+        """Return the location, the line with a caret, and the message."""
         caret = " " * self.column + "^" * max(1, self.end - self.column)
         lines = (
             f'  File "{self.filename}", line {self.line}',
@@ -518,15 +529,15 @@ class KernelProblem(NamedTuple):
 
 
 class KernelSyntaxError(PortarrayError, SyntaxError):
-    """What stands in a kernel is not in the kernel language, or does not fit its types.
+    """Unsupported syntax, or types that do not fit, in a kernel.
 
-    All that is wrong in a kernel is told at once; the attributes of :class:`SyntaxError` say where
-    the first problem is.
+    One error reports all problems of a kernel; the attributes of :class:`SyntaxError` locate the
+    first one.
 
     Parameters
     ----------
     problems : sequence of KernelProblem
-        What is wrong: at least one, each with message, filename, line, column, end and text.
+        At least one problem.
 
     Examples
     --------
@@ -543,11 +554,11 @@ class KernelSyntaxError(PortarrayError, SyntaxError):
 
     def __init__(self, problems: Sequence[KernelProblem]) -> None:
         self.problems = tuple(problems)
-        first, *rest = self.problems
+        first, *others = self.problems
         message = first.message
-        if rest:
-            more = "\n".join(one.shown() for one in rest)
-            message = f"{message}\nand {len(rest)} more:\n{more}"
+        if others:
+            more = "\n".join(problem.shown() for problem in others)
+            message = f"{message}\nand {len(others)} more:\n{more}"
         super().__init__(
             message,
             (first.filename, first.line, first.column + 1, first.text, first.line, first.end + 1),
@@ -558,7 +569,7 @@ class KernelSyntaxError(PortarrayError, SyntaxError):
 
 
 class KernelVerificationError(PortarrayError, AssertionError):
-    """A device computes something else than the interpreter.
+    """A device's results differ from the interpreter's.
 
     Parameters
     ----------
@@ -567,16 +578,16 @@ class KernelVerificationError(PortarrayError, AssertionError):
     device : str
         Text of the device.
     differences : mapping of str to float
-        The largest difference of each array that is written, in units of the last place.
+        The largest difference in each written array, in units in the last place.
     tolerance : float
-        The largest difference that was allowed.
+        The largest allowed difference.
 
     Examples
     --------
     >>> import portarray as pa
     >>> error = pa.KernelVerificationError("saxpy", "torch:cuda:0", {"y": 2.0}, 1.0)
     >>> print(error)
-    saxpy on torch:cuda:0 differs from the interpreter: y by 2 ULP; the tolerance is 1
+    saxpy: torch:cuda:0 differs from the interpreter: y by 2 ULP; the tolerance is 1
     >>> max(error.differences.values())  # a tolerance= of the kernel's verify that accepts it
     2.0
     """
@@ -588,9 +599,9 @@ class KernelVerificationError(PortarrayError, AssertionError):
         self.device = device
         self.differences = dict(differences)
         self.tolerance = tolerance
-        told = ", ".join(f"{name} by {ulp:g} ULP" for name, ulp in self.differences.items())
+        listed = ", ".join(f"{name} by {ulp:g} ULP" for name, ulp in self.differences.items())
         super().__init__(
-            f"{kernel} on {device} differs from the interpreter: {told}; the tolerance is "
+            f"{kernel}: {device} differs from the interpreter: {listed}; the tolerance is "
             f"{tolerance:g}"
         )
 
@@ -599,17 +610,17 @@ class KernelVerificationError(PortarrayError, AssertionError):
 
 
 class LinAlgError(PortarrayError, np.linalg.LinAlgError):
-    """Matrices for which a function of linear algebra has no answer.
+    """Matrices for which a linear algebra function has no result.
 
-    It is a ValueError, and NumPy's own class catches it too: ``except numpy.linalg.LinAlgError``.
-    Also ``pa.linalg.LinAlgError``.
+    A ValueError; ``except numpy.linalg.LinAlgError`` catches it too. Also available as
+    ``pa.linalg.LinAlgError``.
 
     Parameters
     ----------
     function : str
-        The function that was called.
+        The called function.
     reason : str
-        What is wrong with the matrices, and what to do.
+        What is wrong with the matrices.
     device : str
         Text of the device; empty for functions of native arrays.
 
@@ -620,8 +631,9 @@ class LinAlgError(PortarrayError, np.linalg.LinAlgError):
     >>> try:
     ...     pa.linalg.inv(pa.zeros((2, 2), device="numpy"))
     ... except np.linalg.LinAlgError as error:
-    ...     print(error.reason)
-    a matrix of shape (2, 2) is singular; pa.linalg.pinv has a least-squares inverse
+    ...     print(error)
+    linalg.inv on numpy:cpu:0: a matrix of shape (2, 2) is singular
+    Hint: pa.linalg.pinv computes a least-squares inverse
     """
 
     def __init__(self, function: str, reason: str, device: str = "") -> None:
@@ -632,14 +644,14 @@ class LinAlgError(PortarrayError, np.linalg.LinAlgError):
 
 
 class NoGradientError(PortarrayError, TypeError):
-    """A function has no gradient, or none for its arguments.
+    """A function that has no gradient, or none for these arguments.
 
     Parameters
     ----------
     function : str
         The function.
     reason : str
-        Why, and what to do; empty where it never has one.
+        Why, with the fix; empty for functions that never have a gradient.
 
     Examples
     --------
@@ -648,23 +660,25 @@ class NoGradientError(PortarrayError, TypeError):
     >>> pa.grad(lambda x: pa.sum(pa.unique_values(x)))(x)
     Traceback (most recent call last):
         ...
-    portarray.errors.NoGradientError: unique_values has no gradient: use pa.stop_gradient ...
+    portarray.errors.NoGradientError: unique_values: the function has no gradient
+    Hint: use pa.stop_gradient on its operand, or define a rule with pa.custom_vjp
     """
 
     def __init__(self, function: str, reason: str = "") -> None:
         self.function = function
         self.reason = reason
-        why = reason or "use pa.stop_gradient on its operand, or pa.custom_vjp for a rule of yours"
-        super().__init__(f"{function} has no gradient: {why}")
+        default = "use pa.stop_gradient on its operand, or define a rule with pa.custom_vjp"
+        problem = f"{function}: the function has no gradient"
+        super().__init__(f"{problem}: {reason}" if reason else _hinted(problem, default))
 
 
 class TracedArrayError(PortarrayError, TypeError):
-    """A traced array is used where the trace would be lost: of a gradient, or of a compilation.
+    """An operation on a traced array that a gradient or compilation cannot record.
 
     Parameters
     ----------
     reason : str
-        What is wrong, and what to do.
+        What is wrong, with the fix.
 
     Examples
     --------
@@ -684,14 +698,14 @@ class TracedArrayError(PortarrayError, TypeError):
 
 
 class TaskCancelledError(PortarrayError, RuntimeError):
-    """A task was not run: what it needs was not computed, or its region was left by an error.
+    """A task that was not run, because an input was not computed or its region raised.
 
     Parameters
     ----------
     task : str
         The task.
     reason : str
-        What failed, as a clause.
+        What failed.
 
     Examples
     --------
@@ -712,14 +726,14 @@ class TaskCancelledError(PortarrayError, RuntimeError):
     def __init__(self, task: str, reason: str) -> None:
         self.task = task
         self.reason = reason
-        super().__init__(f"{task} was not run: {reason}")
+        super().__init__(f"{task}: was not run: {reason}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.task, self.reason)
 
 
 class VerificationError(PortarrayError, AssertionError):
-    """A function's results are not what they should be.
+    """A function returned wrong results.
 
     Parameters
     ----------
@@ -730,7 +744,7 @@ class VerificationError(PortarrayError, AssertionError):
     reason : str
         What is wrong.
     inputs : tuple
-        The smallest arguments that show it, where they were drawn.
+        The smallest failing arguments, if they were drawn.
 
     Examples
     --------
@@ -747,17 +761,17 @@ class VerificationError(PortarrayError, AssertionError):
         self.device = device
         self.reason = reason
         self.inputs = inputs
-        told = "".join(f"\n  argument {n}: {x!r}" for n, x in enumerate(inputs))
-        super().__init__(f"{function} on {device}: {reason}{told}")
+        arguments = "".join(f"\n  argument {n}: {x!r}" for n, x in enumerate(inputs))
+        super().__init__(f"{function} on {device}: {reason}{arguments}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.function, self.device, self.reason, self.inputs)
 
 
 class OutOfMemoryError(PortarrayError, MemoryError):
-    """The device does not have enough memory; the same error for every library.
+    """A device does not have enough memory; the same error for every library.
 
-    Existing arrays are intact, and temporaries of the failed call are already released.
+    Existing arrays are intact. Temporaries of the failed call are already released.
 
     Parameters
     ----------
@@ -765,8 +779,8 @@ class OutOfMemoryError(PortarrayError, MemoryError):
         Text of the device.
     asked, free, total : int or None
         Bytes requested, free and in total. ``asked`` is the size of the failed allocation if the
-        library reports it, else of the array to be made or moved; None for a driver's or Python's
-        own allocations. ``free`` and ``total`` are None if unknown.
+        library reports it, else of the array to be created or moved; None for allocations of a
+        driver or of Python. ``free`` and ``total`` are None if unknown.
 
     Examples
     --------
@@ -775,7 +789,7 @@ class OutOfMemoryError(PortarrayError, MemoryError):
     >>> with virtual_devices("cuda", memory=1000) as (gpu,):
     ...     try:
     ...         x = pa.ones(1000, device=gpu)
-    ...     except MemoryError as error:  # which it is, of every library
+    ...     except MemoryError as error:
     ...         print(error.asked, error.free)
     8000 1000
     """
@@ -798,10 +812,10 @@ class OutOfMemoryError(PortarrayError, MemoryError):
             if value is not None
         ]
         figures = f" ({', '.join(parts)})" if parts else ""
-        advice = "work in smaller pieces, or use a device with more memory"
+        hint = "work in smaller pieces, or use a device with more memory"
         if asked is None or total is None or asked <= total:  # freeing memory can help
-            advice = f"Delete arrays you no longer need and call pa.reclaim({device!r}), {advice}"
-        super().__init__(f"{device} is out of memory{figures}. {advice[0].upper()}{advice[1:]}")
+            hint = f"delete arrays you no longer need and call pa.reclaim({device!r}), {hint}"
+        super().__init__(_hinted(f"{device}: out of memory{figures}", hint))
 
 
 class PortarrayWarning(UserWarning):
@@ -817,7 +831,7 @@ class PortarrayWarning(UserWarning):
     ...     pa.sort(pa.ones(2, device=device))
     Traceback (most recent call last):
         ...
-    portarray.errors.HostFallbackWarning: sort is not available on virtual:opencl:0 ...
+    portarray.errors.HostFallbackWarning: sort: runs on the host, because virtual:opencl:0 ...
     """
 
 
@@ -831,18 +845,19 @@ class HostFallbackWarning(PortarrayWarning):
     >>> from portarray.testing import virtual_devices
     >>> with virtual_devices("opencl") as (device,):
     ...     x = pa.asarray([2.0, 1.0], device=device)
-    ...     with warnings.catch_warnings(record=True) as told:
+    ...     with warnings.catch_warnings(record=True) as caught:
     ...         warnings.simplefilter("always")
-    ...         y = pa.sort(x)  # once for each function and device
+    ...         y = pa.sort(x)  # warns once for each function and device
     ...     with pa.config(host_fallback="allow"):
-    ...         y = pa.sort(x)  # says nothing
-    >>> print(told[0].message)
-    sort is not available on virtual:opencl:0 and runs on the host; ...
+    ...         y = pa.sort(x)  # does not warn
+    >>> print(caught[0].message)
+    sort: runs on the host, because virtual:opencl:0 does not have it
+    Hint: ...
     """
 
 
 class DeviceSelectionWarning(PortarrayWarning):
-    """A preference could not be met, or a device was passed over; the message has the reason.
+    """A preference could not be met, or a device was skipped; the message gives the reason.
 
     Examples
     --------
@@ -851,9 +866,9 @@ class DeviceSelectionWarning(PortarrayWarning):
     >>> import warnings
     >>> import portarray as pa
     >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     with warnings.catch_warnings(record=True) as told:
+    ...     with warnings.catch_warnings(record=True) as caught:
     ...         warnings.simplefilter("always")
     ...         pa.set_preference("numpy:cpu:7", scope="project")
-    >>> print(str(told[-1].message).partition("now ")[2])
+    >>> print(str(caught[-1].message).partition("now ")[2])
     prefers 'numpy:cpu:7', which does not function here: numpy:cpu:7: numpy sees 1 device...
     """

@@ -60,7 +60,7 @@ def test_blocks_put_back_what_they_changed_and_nothing_else() -> None:
         ({"host_fallback": "never"}, ValueError, "'never': use one of error, warn, allow"),
         ({"host_access": "warn"}, ValueError, "'warn': use one of error, allow"),
         ({"host_fallback": None}, ValueError, "None: use one of error, warn, allow"),
-        ({"unpickle_device": "cqu"}, errors.UnknownDeviceError, "'cqu' names no device"),
+        ({"unpickle_device": "cqu"}, errors.UnknownDeviceError, "unknown device 'cqu'"),
         ({"unpickle_device": ""}, errors.UnknownDeviceError, "the text is empty"),
         ({"unpickle_device": 3}, TypeError, "use a device's text such as 'cpu', or None"),
         ({"kernel_debug": "on"}, TypeError, "kernel_debug='on': use True or False"),

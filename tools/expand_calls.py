@@ -17,14 +17,14 @@ FILE = Path(__file__).parents[1] / "portarray" / "_array" / "call.py"
 
 LOOKUP = """\
 try:
-    function, result, known = {table}[{key}]
+    function, result, result_type = {table}[{key}]
 except KeyError:
     return {slow}
 try:
     native = function({operands})
 except Exception as error:  # noqa: BLE001  (translated and raised again)
     return {failed}(error, {key}, table, {operands})
-if type(native) is known:
+if type(native) is result_type:
     out = base.new_uninitialized()
     out._native = native
     out._table = result

@@ -134,7 +134,7 @@ class Array(base.ArrayBase):
         Raises
         ------
         UnknownDeviceError, DeviceNotFunctionalError
-            If the text names no device, or one that cannot be used here.
+            If the text does not name a device, or one that cannot be used here.
         DTypeNotSupportedError
             If the device lacks the dtype, unless `narrow`.
         OutOfMemoryError
@@ -373,8 +373,8 @@ class Array(base.ArrayBase):
 
     def reshape(self, *shape: int | Sequence[int], copy: bool | None = None) -> Array:
         """Return the values in another shape, given as integers or as one sequence."""
-        wanted: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        return base.NAMESPACE[0].reshape(self, wanted, copy=copy)
+        new_shape: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        return base.NAMESPACE[0].reshape(self, new_shape, copy=copy)
 
     def squeeze(self, axis: int | tuple[int, ...] | None = None) -> Array:
         """Remove axes of length one; all of them where no axis is named."""

@@ -18,14 +18,14 @@ def unary(name: str, x: Any) -> Array:
     if type(x) is base.array_type:
         table = x._table
         try:
-            function, result, known = table.call_cache[name]
+            function, result, result_type = table.call_cache[name]
         except KeyError:
             return slow_path.cache_call(name, table, x._native)
         try:
             native = function(x._native)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             return slow_path.failed(error, name, table, x._native)
-        if type(native) is known:
+        if type(native) is result_type:
             out = base.new_uninitialized()
             out._native = native
             out._table = result
@@ -42,14 +42,14 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
         if kind is base.array_type:
             if table is x2._table:
                 try:
-                    function, result, known = table.call_cache[name]
+                    function, result, result_type = table.call_cache[name]
                 except KeyError:
                     return slow_path.cache_call(name, table, x1._native, x2._native)
                 try:
                     native = function(x1._native, x2._native)
                 except Exception as error:  # noqa: BLE001  (translated and raised again)
                     return slow_path.failed(error, name, table, x1._native, x2._native)
-                if type(native) is known:
+                if type(native) is result_type:
                     out = base.new_uninitialized()
                     out._native = native
                     out._table = result
@@ -57,14 +57,14 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
                 return slow_path.finished(native, result)
         elif kind in table.scalars or (kind is int and table.low <= x2 <= table.high):
             try:
-                function, result, known = table.scalar_call_cache[name]
+                function, result, result_type = table.scalar_call_cache[name]
             except KeyError:
                 return slow_path.cache_scalar_call(name, table, x1._native, x2)
             try:
                 native = function(x1._native, x2)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 return slow_path.failed(error, name, table, x1._native, x2)
-            if type(native) is known:
+            if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
                 out._table = result
@@ -75,14 +75,14 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
         kind = type(x1)
         if kind in table.scalars or (kind is int and table.low <= x1 <= table.high):
             try:
-                function, result, known = table.scalar_call_cache[name]
+                function, result, result_type = table.scalar_call_cache[name]
             except KeyError:
                 return slow_path.cache_scalar_call(name, table, x1, x2._native)
             try:
                 native = function(x1, x2._native)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 return slow_path.failed(error, name, table, x1, x2._native)
-            if type(native) is known:
+            if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
                 out._table = result
@@ -100,14 +100,14 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
         if kind is base.array_type:
             if table is other._table:
                 try:
-                    function, result, known = table.call_cache[name]
+                    function, result, result_type = table.call_cache[name]
                 except KeyError:
                     return slow_path.cache_call(name, table, self._native, other._native)
                 try:
                     native = function(self._native, other._native)
                 except Exception as error:  # noqa: BLE001  (translated and raised again)
                     return slow_path.failed(error, name, table, self._native, other._native)
-                if type(native) is known:
+                if type(native) is result_type:
                     out = base.new_uninitialized()
                     out._native = native
                     out._table = result
@@ -115,14 +115,14 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
                 return slow_path.finished(native, result)
         elif kind in table.scalars or (kind is int and table.low <= other <= table.high):
             try:
-                function, result, known = table.scalar_call_cache[name]
+                function, result, result_type = table.scalar_call_cache[name]
             except KeyError:
                 return slow_path.cache_scalar_call(name, table, self._native, other)
             try:
                 native = function(self._native, other)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 return slow_path.failed(error, name, table, self._native, other)
-            if type(native) is known:
+            if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
                 out._table = result
@@ -143,14 +143,14 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
         kind = type(other)
         if kind in table.scalars or (kind is int and table.low <= other <= table.high):
             try:
-                function, result, known = table.scalar_call_cache[name]
+                function, result, result_type = table.scalar_call_cache[name]
             except KeyError:
                 return slow_path.cache_scalar_call(name, table, other, self._native)
             try:
                 native = function(other, self._native)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 return slow_path.failed(error, name, table, other, self._native)
-            if type(native) is known:
+            if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
                 out._table = result
@@ -168,14 +168,14 @@ def options(name: str, x: Any, /, *args: Any, **options: Any) -> Array:
     if type(x) is base.array_type:
         table = x._table
         try:
-            function, result, known = table.options_call_cache[name]
+            function, result, result_type = table.options_call_cache[name]
         except KeyError:
             return slow_path.cache_options_call(name, table, (x._native, *args), options)
         try:
             native = function(x._native, *args, **options)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             return slow_path.failed(error, name, table, x._native, *args, **options)
-        if type(native) is known:
+        if type(native) is result_type:
             out = base.new_uninitialized()
             out._native = native
             out._table = result
@@ -194,14 +194,14 @@ def pair(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
         table = x1._table
         if x2._table.device is table.device:
             try:
-                function, result, known = table.options_call_cache[name]
+                function, result, result_type = table.options_call_cache[name]
             except KeyError:
                 return slow_path.cache_options_call(name, table, (x1._native, x2._native), options)
             try:
                 native = function(x1._native, x2._native, **options)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 return slow_path.failed(error, name, table, x1._native, x2._native, **options)
-            if type(native) is known:
+            if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
                 out._table = result
@@ -216,14 +216,14 @@ def aligned(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
         table = x1._table
         if x2._table is table:
             try:
-                function, result, known = table.options_call_cache[name]
+                function, result, result_type = table.options_call_cache[name]
             except KeyError:
                 return slow_path.cache_options_call(name, table, (x1._native, x2._native), options)
             try:
                 native = function(x1._native, x2._native, **options)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 return slow_path.failed(error, name, table, x1._native, x2._native, **options)
-            if type(native) is known:
+            if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
                 out._table = result
@@ -240,14 +240,14 @@ def joined(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
         natives = [x._native for x in arrays if type(x) is base.array_type and x._table is table]
         if len(natives) == len(arrays):
             try:
-                function, result, known = table.options_call_cache[name]
+                function, result, result_type = table.options_call_cache[name]
             except KeyError:
                 return slow_path.cache_options_call(name, table, (natives,), options)
             try:
                 native = function(natives, **options)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 return slow_path.failed(error, name, table, natives, **options)
-            if type(native) is known:
+            if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
                 out._table = result
@@ -266,14 +266,14 @@ def getitem(x: Array, key: Any) -> Array:
     ):
         table = x._table
         try:
-            function, result, known = table.call_cache["getitem"]
+            function, result, result_type = table.call_cache["getitem"]
         except KeyError:
             return indexing.cache_getitem(x, key)
         try:
             native = function(x._native, key)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             return indexing.failed(error, "getitem", table, x._native, key)
-        if type(native) is known:
+        if type(native) is result_type:
             out = base.new_uninitialized()
             out._native = native
             out._table = result

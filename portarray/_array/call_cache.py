@@ -19,13 +19,13 @@ def cache_entry(
     Prefers the library's own function (``PLAIN``, ``WITH_SCALAR``) if the backend has one.
     """
     functions = functions_of(table.device)
-    own = (functions.with_scalar if scalar else functions.plain)(name, table.dtype)
-    if own is None:
+    native_function = (functions.with_scalar if scalar else functions.plain)(name, table.dtype)
+    if native_function is None:
         function = table.functions[name]
         if scalar and not table.device._backend.takes_scalars:
             function = _making_arrays(function, table)
         return function, result, table.known_type
-    return _wrap_direct(own, table, name), result, table.array_type
+    return _wrap_direct(native_function, table, name), result, table.array_type
 
 
 def _making_arrays(function: Function, table: DispatchTable) -> Function:
@@ -42,25 +42,29 @@ def _making_arrays(function: Function, table: DispatchTable) -> Function:
 
 def basic_getitem(table: DispatchTable) -> Function | None:
     """Return the library's own ``x[key]`` for keys without arrays, or None."""
-    own = functions_of(table.device).plain("getitem", table.dtype)
-    return None if own is None else _wrap_direct(own, table, "getitem")
+    native_function = functions_of(table.device).plain("getitem", table.dtype)
+    return None if native_function is None else _wrap_direct(native_function, table, "getitem")
 
 
 @cache
 def inplace(table: DispatchTable, name: str) -> Function | None:
     """Return the function that computes ``x1 op= x2`` in place, or None."""
-    own = functions_of(table.device).inplace(name, table.dtype)
-    return None if own is None else _wrap_direct(own, table, name)
+    native_function = functions_of(table.device).inplace(name, table.dtype)
+    return None if native_function is None else _wrap_direct(native_function, table, name)
 
 
-def _wrap_direct(own: Function, table: DispatchTable, name: str) -> Function:
+def _wrap_direct(function: Function, table: DispatchTable, name: str) -> Function:
     """Wrap a library's own function: make the device current, check the user's settings."""
     device = table.device
-    own = scoped(own, device)
-    return own if device._backend.has_fixed_dtype(table.native) else _while_set(own, table, name)
+    function = scoped(function, device)
+    return (
+        function
+        if device._backend.has_fixed_dtype(table.native)
+        else _while_set(function, table, name)
+    )
 
 
-def _while_set(own: Function, table: DispatchTable, name: str) -> Function:
+def _while_set(function: Function, table: DispatchTable, name: str) -> Function:
     """Use a library's own function only while the user's settings are the current ones."""
     ask = table.device._backend.configuration
     setting = ask()
@@ -68,6 +72,6 @@ def _while_set(own: Function, table: DispatchTable, name: str) -> Function:
         return table.functions[name]
 
     def while_set(*args: Any) -> Any:
-        return own(*args) if ask() == setting else table.functions[name](*args)
+        return function(*args) if ask() == setting else table.functions[name](*args)
 
     return while_set

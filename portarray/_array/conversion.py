@@ -38,11 +38,11 @@ def asarray(
 ) -> Array:
     """See :func:`portarray.asarray`."""
     copy = copy if copy is None else native_arrays.copy_flag(copy)
-    wanted = None if dtype is None else dtypes.canonical(dtype)
+    target_dtype = None if dtype is None else dtypes.canonical(dtype)
     if isinstance(obj, base.array_type):
         where = obj.device if device is None else selection.resolve(device)
         host_access.tell_move(obj.device, where)
-        return _finished(obj, wanted, where, copy=copy, narrow=narrow)
+        return _finished(obj, target_dtype, where, copy=copy, narrow=narrow)
     owner = native_arrays.device_of(obj)
     if owner is not None:
         native = native_arrays.from_native(obj, owner, copy=copy)
@@ -54,69 +54,79 @@ def asarray(
             host_access.tell("asarray", where, to_host=False)
         else:
             host_access.tell_move(owner, where)
-        return _finished(native, wanted, where, copy=copy, narrow=narrow)
+        return _finished(native, target_dtype, where, copy=copy, narrow=narrow)
     home = values.home_of(obj) if device is None and isinstance(obj, (list, tuple)) else None
     where = selection.resolve(device) if home is None else home
     if not isinstance(obj, np.ndarray) and producers.is_producer(obj):
-        if wanted is None:
+        if target_dtype is None:
             return producers.imported(obj, where, copy=copy, narrow=narrow)
         taken = producers.imported(obj, where, copy=False if copy is False else None, narrow=narrow)
-        return _finished(taken, wanted, where, copy=copy, narrow=narrow)
+        return _finished(taken, target_dtype, where, copy=copy, narrow=narrow)
     producers.refuse_capsule(obj, "asarray")
     host_access.tell("asarray", where, to_host=False)
-    return values.from_python(obj, wanted, where, copy=copy, narrow=narrow)
+    return values.from_python(obj, target_dtype, where, copy=copy, narrow=narrow)
 
 
 def from_host(
-    values: np.ndarray[Any, Any], device: Device, *, narrow: bool = False, own: bool = False
+    values: np.ndarray[Any, Any],
+    device: Device,
+    *,
+    narrow: bool = False,
+    take_ownership: bool = False,
 ) -> Array:
     """Return an array of host values in one of portarray's own dtypes.
 
-    A faster :func:`asarray` for files and pickles with thousands of arrays. ``own`` means that the
+    A faster :func:`asarray` for files and pickles with thousands of arrays. ``take_ownership`` means that the
     caller gives up the memory.
     """
     table = dispatch.dtypes_of(device).get(values.dtype)
     if table is None or values.dtype.num != table.dtype.num:  # see native_arrays.canonical_values
         return asarray(values, device=device, narrow=narrow)
     try:
-        if own:
+        if take_ownership:
             native = device._backend.from_owned_host(values, device.native)
         else:
             native = device._backend.from_host(values, device.native, copy=None)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        results.reraise(error, "moving", device, asked=values.nbytes)
+        results.reraise(error, "moving", device, nbytes=values.nbytes)
     return results.wrapped(native, table)
 
 
 def astype(
-    x: Any, dtype: object, /, *, copy: bool = True, device: object = None, told: bool = False
+    x: Any,
+    dtype: object,
+    /,
+    *,
+    copy: bool = True,
+    device: object = None,
+    access_reported: bool = False,
 ) -> Array:
-    """See :func:`portarray.astype`; ``told`` says that listeners know of the move."""
+    """See :func:`portarray.astype`; ``access_reported`` says that listeners know of the move."""
     if type(x) is not base.array_type:
         raise operands.refused(x, "astype", scalars=False)
-    wanted = dtypes.canonical(dtype)
+    target_dtype = dtypes.canonical(dtype)
     table = x._table
     where = table.device if device is None else selection.resolve(device)
-    if device is not None and not told:
+    if device is not None and not access_reported:
         host_access.tell_move(x.device, where)
     if where is table.device._seen:
         where = table.device
-    if wanted == table.dtype:
+    if target_dtype == table.dtype:
         return array_moves.moved(x, where, copy=True if copy else None)
-    if table.kind == "c" and dtypes.kind_of(wanted) not in "bc":
-        raise values.loses_imaginary_part(table.dtype, wanted)
-    target = dispatch.table_of(where, wanted)
+    if table.kind == "c" and dtypes.kind_of(target_dtype) not in "bc":
+        raise values.loses_imaginary_part(table.dtype, target_dtype)
+    target = dispatch.table_of(where, target_dtype)
     try:
         if where is table.device:
             return results.wrapped(target.cast(x._native), target)
         # Convert on the device that has both dtypes.
-        if wanted in dispatch.dtypes_of(table.device):
-            cast = dispatch.table_of(table.device, wanted).cast
+        if target_dtype in dispatch.dtypes_of(table.device):
+            cast = dispatch.table_of(table.device, target_dtype).cast
             if table.kind == "f" and target.kind in "iu":
                 # Libraries differ in how they convert out-of-range values.
                 native = routes.move(cast(x._native), table.device, where, copy=None, own=True)
             else:
-                native = routes.convert(x._native, table.device, where, wanted, cast)
+                native = routes.convert(x._native, table.device, where, target_dtype, cast)
             return results.wrapped(native, target)
         if table.dtype in dispatch.dtypes_of(where):
             return results.wrapped(
@@ -125,10 +135,12 @@ def astype(
         # Neither device has both, for example float64 on NumPy to bfloat16 where float64 is
         # missing.
         with np.errstate(all="ignore"):
-            given = table.device._backend.read_host(x._native, table.device.native).astype(wanted)
-        return from_host(given, where, own=True)
+            given = table.device._backend.read_host(x._native, table.device.native).astype(
+                target_dtype
+            )
+        return from_host(given, where, take_ownership=True)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        results.reraise(error, "astype", where, table.device, asked=x.size * wanted.itemsize)
+        results.reraise(error, "astype", where, table.device, nbytes=x.size * target_dtype.itemsize)
 
 
 def _finished(
@@ -139,4 +151,4 @@ def _finished(
         return array_moves.moved(x, device, copy=copy, narrow=narrow)
     if copy is False:
         raise native_arrays.needs_copy(x.dtype, dtype)
-    return astype(x, dtype, device=device, told=True)
+    return astype(x, dtype, device=device, access_reported=True)

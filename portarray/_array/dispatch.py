@@ -161,30 +161,30 @@ _SCALARS: Mapping[str, frozenset[type]] = {
 def functions_of(device: Device) -> native_functions.NativeFunctions:
     """Return the native functions of a device."""
     try:
-        known: native_functions.NativeFunctions = device._functions
+        functions: native_functions.NativeFunctions = device._functions
     except AttributeError:
-        known = native_functions.NativeFunctions(device._backend, device.native)
+        functions = native_functions.NativeFunctions(device._backend, device.native)
         # Device forbids setattr; only this module fills this slot.
-        object.__setattr__(device, "_functions", known)
-    return known
+        object.__setattr__(device, "_functions", functions)
+    return functions
 
 
 def tables_of(device: Device) -> DispatchTables:
     """Return the tables of a device by native dtype."""
     dtypes_of(device)
-    known: DispatchTables = device._tables
-    return known
+    tables: DispatchTables = device._tables
+    return tables
 
 
 def dtypes_of(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
     """Return the tables of the dtypes that a device has now, by dtype."""
     try:
-        known: Mapping[np.dtype[Any], DispatchTable] | None = device._by_dtype
+        tables: Mapping[np.dtype[Any], DispatchTable] | None = device._by_dtype
     except AttributeError:
         return _ask_dtypes(device)
-    if known is None:  # the user's settings decide
-        known = device._by_setting.get(device._backend.configuration())
-    return _ask_dtypes(device) if known is None else known
+    if tables is None:  # the user's settings decide
+        tables = device._by_setting.get(device._backend.configuration())
+    return _ask_dtypes(device) if tables is None else tables
 
 
 def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
@@ -225,7 +225,7 @@ def table_of(device: Device, dtype: np.dtype[Any]) -> DispatchTable:
         raise dtypes.missing(dtype, device, set(available)) from None
 
 
-def require_same_device(name: str, table: DispatchTable, other: DispatchTable) -> DispatchTable:
+def require_same_device(name: str, table: DispatchTable, second: DispatchTable) -> DispatchTable:
     """Return the table for a call with arrays of two: the first one, traced if either is.
 
     Raises
@@ -233,12 +233,12 @@ def require_same_device(name: str, table: DispatchTable, other: DispatchTable) -
     DeviceMismatchError
         If they are on different devices.
     """
-    device, another = table.device, other.device
-    if device is another or device._seen is another:
+    device, second_device = table.device, second.device
+    if device is second_device or device._seen is second_device:
         return table
-    if another._seen is device:
-        return table_of(another, table.dtype)
-    raise DeviceMismatchError(name, str(device), str(another))
+    if second_device._seen is device:
+        return table_of(second_device, table.dtype)
+    raise DeviceMismatchError(name, str(device), str(second_device))
 
 
 def default_dtype(device: Device, kind: str) -> np.dtype[Any]:

@@ -98,18 +98,18 @@ def canonical(dtype: object) -> DType:
         return _SAME[dtype]
     if isinstance(dtype, str) and dtype == "bfloat16":
         return bfloat16()
-    found = None
+    resolved = None
     # NumPy takes None for float64, and anything with a dtype for that.
     if dtype is not None and (isinstance(dtype, type) or not hasattr(dtype, "dtype")):
         # NumPy raises any of these for objects that it cannot interpret.
         with suppress(TypeError, ValueError, SyntaxError):
-            found = np.dtype(dtype)  # type: ignore[call-overload]
-    if found is not None:
-        found = found.newbyteorder("=")
-        if found.name in STANDARD:
-            return STANDARD[found.name]
-        if found.name in EXTRA:
-            return _FLOAT16 if found.name == "float16" else bfloat16()
+            resolved = np.dtype(dtype)  # type: ignore[call-overload]
+    if resolved is not None:
+        resolved = resolved.newbyteorder("=")
+        if resolved.name in STANDARD:
+            return STANDARD[resolved.name]
+        if resolved.name in EXTRA:
+            return _FLOAT16 if resolved.name == "float16" else bfloat16()
     raise TypeError(
         f"{dtype!r} is no dtype of portarray; use one of {_NAMES}, for example dtype=pa.float32"
     )

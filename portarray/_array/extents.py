@@ -32,7 +32,7 @@ class Extent(NamedTuple):
     """
 
     memory: Hashable
-    begin: int
+    start: int
     end: int
     steps: tuple[tuple[int, int], ...]
     item: int
@@ -60,33 +60,33 @@ def extent_of(x: Any) -> Extent | None:
         assert owner is not None  # asked before
         native, backend = x, owner
         itemsize = 0
-    found = backend.extent(native)
-    if found is None:
+    memory_extent = backend.extent(native)
+    if memory_extent is None:
         return Extent(("array", id(x)), 0, 1, (), 1, True)
     shape = native.shape
     size = math.prod(shape)
     if not size:
         return None
-    memory, begin, strides = found
-    if begin < 0:
+    memory, start, strides = memory_extent
+    if start < 0:
         return Extent(memory, 0, 1 << 64, (), 1 << 64, False)
     if not itemsize:
         itemsize = native.dtype.itemsize
     nbytes = size * itemsize
     if strides is None:
-        return Extent(memory, begin, begin + nbytes, (), nbytes, True)
+        return Extent(memory, start, start + nbytes, (), nbytes, True)
     span = itemsize
     steps = []
     for stride, length in zip(strides, shape, strict=True):
         if length > 1 and stride:
             if stride < 0:
-                begin += stride * (length - 1)
+                start += stride * (length - 1)
                 stride = -stride
             span += stride * (length - 1)
             steps.append((stride, length))
     if span == nbytes and _is_packed(steps, itemsize):
-        return Extent(memory, begin, begin + span, (), nbytes, True)
-    return Extent(memory, begin, begin + span, tuple(steps), itemsize, False)
+        return Extent(memory, start, start + span, (), nbytes, True)
+    return Extent(memory, start, start + span, tuple(steps), itemsize, False)
 
 
 def _is_packed(steps: list[tuple[int, int]], itemsize: int) -> bool:
@@ -148,7 +148,7 @@ def evaluate(x: Any) -> None:
     if isinstance(x, dict):
         evaluate(list(x.values()))
     elif isinstance(x, (list, tuple)):
-        for one in x:
-            evaluate(one)
+        for item in x:
+            evaluate(item)
     elif type(x) is base.array_type:
         x._table.device._backend.evaluate(x._native)

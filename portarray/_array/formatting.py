@@ -49,10 +49,10 @@ def scalar(x: Array, target: str) -> Any:
         If the array has axes, or is complex where a real number is asked for.
     """
     if x.ndim and not (target == "bool" and x.size == 1):
-        what = "the truth value" if target == "bool" else f"{target}()"
+        conversion = "the truth value" if target == "bool" else f"{target}()"
         hint = "use pa.any(x) or pa.all(x)" if target == "bool" else "index it first"
         error = ValueError if target == "bool" else TypeError
-        raise error(f"{what} of an array of shape {x.shape} is not defined; {hint}")
+        raise error(f"{conversion} of an array of shape {x.shape} is not defined; {hint}")
     if x._table.kind == "c" and target in ("int", "float"):
         raise TypeError(f"{target}() of a complex array is not defined; take pa.real(x) first")
     return item(x, target)

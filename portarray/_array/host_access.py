@@ -90,8 +90,8 @@ def tell(kind: str, device: Device, *, to_host: bool = True, name: str = "") -> 
         for listener in tuple(LISTENERS):
             listener(transfer)
     if kind in REFUSED and config.host_access == "error":
-        what = f"{kind} {name}" if name else kind
-        raise HostAccessError(what, str(device), _where())
+        action = f"{kind} {name}" if name else kind
+        raise HostAccessError(action, str(device), _where())
 
 
 def tell_move(source: Device, target: Device) -> None:
@@ -133,5 +133,5 @@ def _where() -> str:
     lines = list(callers())
     if not lines:
         return ""
-    own = next((line for line in lines if not line.is_library()), lines[0])
-    return str(lines[0]) if own is lines[0] else f"{lines[0]}, called from {own}"
+    user_frame = next((line for line in lines if not line.is_library()), lines[0])
+    return str(lines[0]) if user_frame is lines[0] else f"{lines[0]}, called from {user_frame}"

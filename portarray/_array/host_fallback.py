@@ -21,7 +21,7 @@ _warned: set[tuple[Device, str]] = set()
 
 def forget_warnings(device: Device) -> None:
     """Let the warnings of a device's host functions be shown again."""
-    _warned.difference_update([one for one in _warned if one[0] is device])
+    _warned.difference_update([key for key in _warned if key[0] is device])
 
 
 def reporting_fallback(function: Function, name: str, device: Device) -> Function:
@@ -34,8 +34,8 @@ def reporting_fallback(function: Function, name: str, device: Device) -> Functio
         if config.host_fallback == "warn" and (device, name) not in _warned:
             _warned.add((device, name))
             warnings.warn(
-                f"{name} is not available on {device} and runs on the host; "
-                f"pa.config(host_fallback='allow') silences this, 'error' forbids it",
+                f"{name}: runs on the host, because {device} does not have it\n"
+                f"Hint: pa.config(host_fallback='allow') silences this, 'error' forbids it",
                 HostFallbackWarning,
                 stacklevel=notices.users_level(),
             )

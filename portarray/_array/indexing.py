@@ -34,9 +34,9 @@ is_basic = _BASIC.issuperset
 def cache_getitem(x: Array, key: Any) -> Array:
     """Find the function for keys without arrays, and call it."""
     table = x._table
-    own = call_cache.basic_getitem(table)
-    known = table.array_type if own else table.known_type
-    table.call_cache["getitem"] = (own or _checking(table), table, known)
+    native_getitem = call_cache.basic_getitem(table)
+    result_type = table.array_type if native_getitem else table.known_type
+    table.call_cache["getitem"] = (native_getitem or _checking(table), table, result_type)
     return getitem(x, key)
 
 
@@ -257,13 +257,13 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
         )
     device = x._table.device
     host_access.tell("indexing", device, to_host=False)
-    wanted = dtypes.canonical(index.dtype)
-    if wanted not in dispatch.dtypes_of(device):
-        wanted = dispatch.default_dtype(device, "i")
-    return device._backend.from_host(index.astype(wanted), device.native, copy=True)
+    target_dtype = dtypes.canonical(index.dtype)
+    if target_dtype not in dispatch.dtypes_of(device):
+        target_dtype = dispatch.default_dtype(device, "i")
+    return device._backend.from_host(index.astype(target_dtype), device.native, copy=True)
 
 
-def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:
+def _check(parts: list[Any], key: Sequence[Any], x: Array) -> None:
     """Check a key's number of axes, the bounds of its integers and the shapes of its masks.
 
     Integer arrays are checked only if given on the host: checking others would copy them there.
@@ -287,20 +287,20 @@ def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:
         used += width
     _check_counts(sum(part is Ellipsis for part in parts), used, shape)
     axis = 0
-    for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
+    for position, (part, width) in enumerate(zip(parts, widths, strict=True)):
         if part is Ellipsis:
             axis += len(shape) - used
             continue
         if type(part) is int and not -shape[axis] <= part < shape[axis]:
             raise _out_of_bounds(part, axis, shape)
-        if width == 1 and isinstance(given[place], (list, np.ndarray)):
-            _check_bounds(np.asarray(given[place]), axis, shape)
+        if width == 1 and isinstance(key[position], (list, np.ndarray)):
+            _check_bounds(np.asarray(key[position]), axis, shape)
         if width and is_mask(part) and part.shape != shape[axis : axis + width]:
             covered = shape[axis : axis + width]
             # The standard allows masks of size 0 along an axis; they select nothing.
-            if all(given in (0, n) for given, n in zip(part.shape, covered, strict=True)):
+            if all(key in (0, n) for key, n in zip(part.shape, covered, strict=True)):
                 make = table.tables[part.dtype].functions["zeros"]
-                parts[place] = make(covered, dtype=part.dtype, device=table.device.native)
+                parts[position] = make(covered, dtype=part.dtype, device=table.device.native)
             else:
                 raise IndexError(
                     f"a boolean index of shape {tuple(part.shape)} does not fit axes of "

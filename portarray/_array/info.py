@@ -78,11 +78,11 @@ class NamespaceInfo:
         """
         where = selection.resolve(device)
         available = dispatch.dtypes_of(where)
-        wanted = _letters(kind)
+        kinds = _letters(kind)
         return {
             name: dtype
             for name, dtype in dtypes.STANDARD.items()
-            if dtype in available and dtypes.kind_of(dtype) in wanted
+            if dtype in available and dtypes.kind_of(dtype) in kinds
         }
 
     def devices(self) -> tuple[Device, ...]:

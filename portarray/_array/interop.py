@@ -67,7 +67,7 @@ def to_device(
         )
     copy = copy if copy is None else native_arrays.copy_flag(copy)
     if device is None:
-        raise TypeError("to_device(None) names no device; pass a device, or its text")
+        raise TypeError("to_device(None) does not name a device; pass a device, or its text")
     where = selection.resolve(device)
     host_access.tell_move(x.device, where)
     return array_moves.moved(x, where, copy=copy, narrow=narrow)
@@ -77,14 +77,14 @@ def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtyp
     """Return an array's values for ``numpy.asarray``."""
     _check_on_host(x.device)
     host_access.tell("numpy.asarray", x.device)
-    wanted = None if dtype is None else np.dtype(dtype)
-    if wanted is None or wanted == x.dtype:
+    target_dtype = None if dtype is None else np.dtype(dtype)
+    if target_dtype is None or target_dtype == x.dtype:
         return slow_path.host_view(x, copy=copy)
     if copy is False:
         raise ValueError(
-            f"copy=False, but converting {x.dtype} to {wanted} needs a copy; pass copy=None"
+            f"copy=False, but converting {x.dtype} to {target_dtype} needs a copy; pass copy=None"
         )
-    return slow_path.read(x).astype(wanted)
+    return slow_path.read(x).astype(target_dtype)
 
 
 def _check_on_host(device: Device) -> None:
@@ -146,8 +146,8 @@ def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
     values = [slow_path.read(x) if isinstance(x, base.array_type) else x for x in inputs]
     result = function(*values)
     if isinstance(result, tuple):
-        return tuple(conversion.from_host(np.asarray(r), device, own=True) for r in result)
-    return conversion.from_host(np.asarray(result), device, own=True)
+        return tuple(conversion.from_host(np.asarray(r), device, take_ownership=True) for r in result)
+    return conversion.from_host(np.asarray(result), device, take_ownership=True)
 
 
 def no_out(name: str, out: object) -> None:
@@ -177,16 +177,16 @@ def dlpack(
                 f"pass None"
             )
         stream = None
-    own = dlpack_device(x)
-    wanted = dl_device or own
-    if wanted not in (own, routes.HOST):
+    own_device = dlpack_device(x)
+    target = dl_device or own_device
+    if target not in (own_device, routes.HOST):
         raise BufferError(
-            f"dl_device={wanted}: an array on {device} can be exported to its own DLPack device "
-            f"{own} and to the CPU {routes.HOST}"
+            f"dl_device={target}: an array on {device} can be exported to its own DLPack device "
+            f"{own_device} and to the CPU {routes.HOST}"
         )
-    if wanted == routes.HOST:
+    if target == routes.HOST:
         host_access.tell("DLPack", device)
-    if wanted != own and not backend.on_host(device.native):
+    if target != own_device and not backend.on_host(device.native):
         # Consumers may ask for host memory, which few libraries support.
         if copy is False:
             raise BufferError(f"copy=False, but {device} is not host memory; pass copy=None")

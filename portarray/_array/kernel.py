@@ -87,11 +87,11 @@ class Kernel:
             table, natives = self.natives(table, arrays, options)
         else:
             natives = (arrays[0]._native,)  # type: ignore[union-attr]
-        known = self._by_tables if config._tuned_kernels else self._generic
+        versions = self._by_tables if config._tuned_kernels else self._generic
         try:
-            function = known[table]
+            function = versions[table]
         except KeyError:
-            function = known[table] = self._serve(table, tuned=config._tuned_kernels)
+            function = versions[table] = self._serve(table, tuned=config._tuned_kernels)
         try:
             result = function(*natives, **options)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
@@ -103,8 +103,8 @@ class Kernel:
 
     def several(self, *arrays: Array | None, **options: Any) -> tuple[Array, ...]:
         """Call a kernel with several results."""
-        found: Any = self(*arrays, **options)
-        return found  # type: ignore[no-any-return]
+        results: Any = self(*arrays, **options)
+        return results  # type: ignore[no-any-return]
 
     def natives(
         self, table: DispatchTable, arrays: Sequence[Array | None], options: dict[str, Any]
@@ -141,8 +141,8 @@ class Kernel:
 
     def table(self, arrays: Sequence[Any]) -> DispatchTable:
         """Return the table of the array that determines the version."""
-        found: DispatchTable = arrays[self._leads]._table
-        return found
+        table: DispatchTable = arrays[self._leads]._table
+        return table
 
     def candidates(self, table: DispatchTable) -> tuple[TunedKernel, ...]:
         """Return every version for a table's library, of any dtype."""
@@ -157,13 +157,13 @@ class Kernel:
         generic, xp = self.generic, namespace(table.device)
         home = table.device._seen
         if home is not table.device:  # a trace records it
-            own = dispatch.table_of(home, table.dtype)
+            home_table = dispatch.table_of(home, table.dtype)
 
             def untraced(*args: Any, **options: Any) -> Any:
-                known = self._by_tables if config._tuned_kernels else self._generic
-                if own not in known:
-                    known[own] = self._serve(own, tuned=config._tuned_kernels)
-                return known[own](*args, **options)
+                cache = self._by_tables if config._tuned_kernels else self._generic
+                if home_table not in cache:
+                    cache[home_table] = self._serve(home_table, tuned=config._tuned_kernels)
+                return cache[home_table](*args, **options)
 
             traced: Function = table.device._functions.whole(
                 f"kernels.{self.name}", untraced, partial(generic, xp)
@@ -218,9 +218,9 @@ def is_followed(native: Any, device: Device) -> bool:
 
 def at_once(arrays: Sequence[Array | None], device: Device) -> bool:
     """Tell whether all arrays are a device's, and have values that nothing follows."""
-    seen = device._seen
+    seen_device = device._seen
     for x in arrays:
-        if x is not None and (x._table.device is not seen or is_followed(x._native, device)):
+        if x is not None and (x._table.device is not seen_device or is_followed(x._native, device)):
             return False
     return config._tuned_kernels
 
@@ -240,8 +240,8 @@ def version(
     if not config.tuned_kernels:
         why = "pa.config(tuned_kernels=False) asks for the generic version"
         return None, tuple((row, why) for row in kernel.candidates(table))
-    given = dict(options)
-    table, natives = kernel.natives(table, arrays, given)
+    call_options = dict(options)
+    table, natives = kernel.natives(table, arrays, call_options)
     device = table.device
     refused: list[tuple[TunedKernel, str]] = []
     for row in kernel.candidates(table):
@@ -249,7 +249,7 @@ def version(
             why = f"it takes {', '.join(sorted(row.dtypes))}, not {table.dtype}"
         else:
             with device._backend.scope(device.native) or nullcontext():  # as when it is called
-                why = "" if row.refuses is None else row.refuses(*natives, **given)
+                why = "" if row.refuses is None else row.refuses(*natives, **call_options)
         if not why:
             return row, tuple(refused)
         refused.append((row, why))

@@ -18,7 +18,7 @@ __all__ = ["Image", "Layout", "Values", "layout_of"]
 class Layout(NamedTuple):
     """Where elements lie: the address of the first, strides in bytes; and what they are."""
 
-    begin: int
+    start: int
     strides: tuple[int, ...]
     shape: tuple[int, ...]
     itemsize: int
@@ -38,16 +38,16 @@ def layout_of(x: Any) -> Layout | None:
     tell addresses.
     """
     x = _own(x)
-    found = x._table.device._backend.extent(x._native)
-    if found is None or not x.size:
+    memory_extent = x._table.device._backend.extent(x._native)
+    if memory_extent is None or not x.size:
         return None
-    _, begin, strides = found
-    if begin < 0:
+    _, start, strides = memory_extent
+    if start < 0:
         return None
     shape, itemsize = x.shape, x._table.dtype.itemsize
     if strides is None:
         strides = tuple(itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape)))
-    return Layout(begin, strides, shape, itemsize, dtypes.name_of(x._table.dtype))
+    return Layout(start, strides, shape, itemsize, dtypes.name_of(x._table.dtype))
 
 
 def _own(x: Any) -> Any:
@@ -88,11 +88,11 @@ class Values:
         return np.ascontiguousarray(host).reshape(host.shape)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        found = self._host
-        if found is None:
+        host_values = self._host
+        if host_values is None:
             host, dtype, _ = pickling.reduce(self._array, protocol)[1]
-            found = host, dtype
-        return Values, (None, found)
+            host_values = host, dtype
+        return Values, (None, host_values)
 
     def __sizeof__(self) -> int:
         return 64 + int((self._host[0] if self._host else self._array).nbytes)
@@ -108,8 +108,8 @@ class Image:
     """
 
     def __init__(self, layouts: Sequence[Layout]) -> None:
-        spans = [one.span() for one in layouts]
-        self._begin = min(begin for begin, _ in spans)
+        spans = [layout.span() for layout in layouts]
+        self._begin = min(start for start, _ in spans)
         self._bytes = np.empty(max(end for _, end in spans) - self._begin, np.uint8)
 
     def _view(self, layout: Layout) -> np.ndarray[Any, Any]:
@@ -124,14 +124,14 @@ class Image:
     def put(self, layout: Layout, values: Values) -> None:
         """Write values where they lie."""
         low, high = layout.span()
-        begin, end = self._begin, self._begin + self._bytes.size
+        start, end = self._begin, self._begin + self._bytes.size
         host = values.host().view(f"V{layout.itemsize}").reshape(layout.shape)
-        if begin <= low and high <= end:
+        if start <= low and high <= end:
             self._view(layout)[...] = host
             return
         around = Image([layout])  # of which only a part is in this one
-        inside = slice(max(begin - low, 0), end - low)
-        mine = slice(max(low - begin, 0), max(low - begin, 0) + min(high, end) - max(low, begin))
+        inside = slice(max(start - low, 0), end - low)
+        mine = slice(max(low - start, 0), max(low - start, 0) + min(high, end) - max(low, start))
         around._bytes[inside] = self._bytes[mine]
         around._view(layout)[...] = host
         self._bytes[mine] = around._bytes[inside]

@@ -86,7 +86,7 @@ _CHAPTERS = (
 def _functions() -> dict[str, Callable[..., Any]]:
     """Return the public functions of the standard and the kernels, and the methods, by name."""
     places = (*[f"portarray._api.{name}" for name in _CHAPTERS], "portarray.kernels")
-    found: dict[str, Callable[..., Any]] = {
+    functions: dict[str, Callable[..., Any]] = {
         name: function
         for name, function in _public()
         if function.__module__.startswith(places) or name == "device"
@@ -94,16 +94,16 @@ def _functions() -> dict[str, Callable[..., Any]]:
     for name, value in vars(base.array_type).items():
         method = value.fget if isinstance(value, property) else value
         if isinstance(method, FunctionType):
-            found[f"Array.{name}"] = method
-    return found
+            functions[f"Array.{name}"] = method
+    return functions
 
 
 def _others() -> list[Callable[..., Any]]:
     """Return the other public functions, and those that all calls come through."""
-    known = set(_functions())
-    found: list[Callable[..., Any]] = [f for name, f in _public() if name not in known]
-    found += [f for f in vars(call).values() if isinstance(f, FunctionType)]
-    return [*found, results.wrapped, results.wrapped_like]
+    known_names = set(_functions())
+    functions: list[Callable[..., Any]] = [f for name, f in _public() if name not in known_names]
+    functions += [f for f in vars(call).values() if isinstance(f, FunctionType)]
+    return [*functions, results.wrapped, results.wrapped_like]
 
 
 def _public() -> Iterator[tuple[str, FunctionType]]:

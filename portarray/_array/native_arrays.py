@@ -39,9 +39,9 @@ def copy_flag(copy: object) -> bool:
     raise TypeError(f"copy={copy!r}: pass True, False or None")
 
 
-def needs_copy(dtype: DType, wanted: DType) -> ValueError:
+def needs_copy(dtype: DType, target_dtype: DType) -> ValueError:
     return ValueError(
-        f"copy=False, but converting {dtype} to {wanted} needs a copy; pass copy=None"
+        f"copy=False, but converting {dtype} to {target_dtype} needs a copy; pass copy=None"
     )
 
 

@@ -46,9 +46,9 @@ def scalar(x: Any) -> Any:
 def refused(x: Any, name: str, *, scalars: bool = True) -> TypeError:
     """Return the error for an operand that is neither an array nor an allowed scalar."""
     kind = type(x)
-    what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    type_name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
     return TypeError(
-        f"{name} takes portarray arrays{' and Python scalars' if scalars else ''}, not {what}; "
+        f"{name} takes portarray arrays{' and Python scalars' if scalars else ''}, not {type_name}; "
         f"make an array of it first: pa.asarray(x, device=...)"
     )
 
@@ -98,13 +98,13 @@ def _common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any
     values: list[Any] = []
     for x in operands:
         if type(x) is base.array_type:
-            other = x._table
+            operand_table = x._table
             if table is None:
-                table = other
-            elif table is not other:
-                table = dispatch.require_same_device(name, table, other)
-                if table.dtype != other.dtype:
-                    common = dtypes.promote(table.dtype, other.dtype)
+                table = operand_table
+            elif table is not operand_table:
+                table = dispatch.require_same_device(name, table, operand_table)
+                if table.dtype != operand_table.dtype:
+                    common = dtypes.promote(table.dtype, operand_table.dtype)
                     table = dispatch.table_of(table.device, common)
             values.append(x)
         else:

@@ -61,9 +61,9 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
     return operator
 
 
-def _conversion(name: str, own: DispatchTable, result: DispatchTable) -> str:
+def _conversion(name: str, table: DispatchTable, result: DispatchTable) -> str:
     return (
-        f"in-place {name} gives {result.dtype} values, which the {own.dtype} array cannot take: "
+        f"in-place {name} gives {result.dtype} values, which the {table.dtype} array cannot take: "
         f"in-place operators keep x's dtype; write x = x op y, or convert the operand first"
     )
 
@@ -86,10 +86,10 @@ def matmul(x1: Any, x2: Any) -> Array:
     """Compute ``x1 @ x2``; scalars are refused."""
     if type(x1) is base.array_type and type(x2) is base.array_type:
         return call.aligned("matmul", x1, x2)
-    other = x2 if type(x1) is base.array_type else x1
-    if slow_path.is_foreign(other, "matmul"):
+    operand = x2 if type(x1) is base.array_type else x1
+    if slow_path.is_foreign(operand, "matmul"):
         return NotImplemented  # type: ignore[no-any-return]
-    raise refused(other, "matmul")
+    raise refused(operand, "matmul")
 
 
 def inplace_matmul(x1: Array, x2: Any) -> Array:

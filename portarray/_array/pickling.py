@@ -54,13 +54,13 @@ def reduce(x: Array, protocol: SupportsIndex) -> tuple[Any, ...]:
 def deep_copy(x: Array, memo: dict[int, Any]) -> Array:
     """Return a copy on the same device; arrays that share a native array share its copy."""
     native = x._native
-    found = memo.get(id(native))
-    if found is not None:
-        return results.wrap(found, x._table.device)
-    made = x.copy()
-    memo[id(native)] = made._native
+    known_copy = memo.get(id(native))
+    if known_copy is not None:
+        return results.wrap(known_copy, x._table.device)
+    new = x.copy()
+    memo[id(native)] = new._native
     memo.setdefault(id(memo), []).append(native)  # keep alive, as the copy module does
-    return made
+    return new
 
 
 def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
@@ -70,16 +70,16 @@ def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
     """
     # joblib passes memory-mapped arrays, a subclass of ndarray.
     values = np.asarray(values)
-    wanted = dtypes.canonical(dtype)
+    numpy_dtype = dtypes.canonical(dtype)
     try:
         if not values.dtype.isnative:  # pickled on a machine of other byte order
             values = values.astype(values.dtype.newbyteorder("="))
-        values = values.view(wanted)
+        values = values.view(numpy_dtype)
         if not values.flags.aligned:  # out-of-band buffers may be unaligned
             values = values.copy()
     except MemoryError as error:
         results.reraise(error, "unpickling")
-    home = _home_of_pickle(device, wanted)
+    home = _home_of_pickle(device, numpy_dtype)
     host_access.tell("unpickle", home, to_host=False)
     while True:
         try:

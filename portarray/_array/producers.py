@@ -77,12 +77,12 @@ def imported(x: Any, device: Device | None, *, copy: bool | None, narrow: bool =
     narrow : bool
         Whether to accept the nearest dtype if the device lacks x's.
     """
-    place = _place_of(x)
-    if place[0] in dlpack.HOST_KINDS:
+    dlpack_device = _place_of(x)
+    if dlpack_device[0] in dlpack.HOST_KINDS:
         return _from_host(x, device, copy=copy, narrow=narrow)
-    here = _driver_of(place, device)
+    here = _driver_of(dlpack_device, device)
     if here is None:
-        return _from_afar(x, place, device, copy=copy, narrow=narrow)
+        return _from_afar(x, dlpack_device, device, copy=copy, narrow=narrow)
     where = here if device is None else device
     # If the data moves on, the first import need not copy.
     taken = _taken(x, here, copy=copy if where is here else None)
@@ -140,44 +140,51 @@ def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool
     return array_moves.moved(taken, where, copy=copy, narrow=narrow)
 
 
-def _driver_of(place: tuple[int, int], device: Device | None) -> Device | None:
+def _driver_of(dlpack_device: tuple[int, int], device: Device | None) -> Device | None:
     """Return a device whose library reads memory: the one asked for, the default, or the best."""
     first = [selection.current()] if device is None else [device]
     for candidate in (*first, *discovery.devices()):
         backend, native = candidate._backend, candidate.native
-        own = backend.dlpack_device_of(native)
+        driver_device = backend.dlpack_device_of(native)
         # Managed memory is readable like the GPU's other memory.
-        same = own == place or (own == (_CUDA, place[1]) and place[0] == _CUDA_MANAGED)
-        if same and place[0] in backend.readable_dlpack_types(native):
+        same = driver_device == dlpack_device or (
+            driver_device == (_CUDA, dlpack_device[1]) and dlpack_device[0] == _CUDA_MANAGED
+        )
+        if same and dlpack_device[0] in backend.readable_dlpack_types(native):
             return candidate
     return None
 
 
 def _from_afar(
-    x: Any, place: tuple[int, int], device: Device | None, *, copy: bool | None, narrow: bool
+    x: Any,
+    dlpack_device: tuple[int, int],
+    device: Device | None,
+    *,
+    copy: bool | None,
+    narrow: bool,
 ) -> Array:
     """Import through host memory from a device that no backend here drives."""
     if copy is False:
         raise ValueError(
-            f"copy=False, but the data is on {_named(place)}, which no device here reads; "
+            f"copy=False, but the data is on {_named(dlpack_device)}, which no device here reads; "
             f"pass copy=None or copy=True"
         )
     try:
         held = dlpack.take(x, to_host=True)
     except (BufferError, ValueError, NotImplementedError, RuntimeError) as error:
-        _unreachable(x, place, error)
+        _unreachable(x, dlpack_device, error)
     # The exported copy is not shared with anyone.
     return _from_host(held, device, copy=None, narrow=narrow)
 
 
-def _unreachable(x: Any, place: tuple[int, int], error: Exception) -> NoReturn:
+def _unreachable(x: Any, dlpack_device: tuple[int, int], error: Exception) -> NoReturn:
     devices = ", ".join(map(str, discovery.devices()))
     raise BufferError(
-        f"the data of this {type(x).__name__} is on {_named(place)}, which none of the devices "
+        f"the data of this {type(x).__name__} is on {_named(dlpack_device)}, which none of the devices "
         f"here reads ({devices}), and it does not export a copy in host memory: "
         f"{type(error).__name__}: {error}. Move it to the host with its own library first"
     ) from error
 
 
-def _named(place: tuple[int, int]) -> str:
-    return f"DLPack device {place} ({dlpack.kind_name(place[0])})"
+def _named(dlpack_device: tuple[int, int]) -> str:
+    return f"DLPack device {dlpack_device} ({dlpack.kind_name(dlpack_device[0])})"

@@ -35,13 +35,13 @@ def fault(
     if rule is None:
         return None
     try:
-        found = rule(device, *operands, **options)
+        problem = rule(device, *operands, **options)
     except (AttributeError, RuntimeError, TypeError):
         # Operands of other types than the rule reads, or without values: traced, or failed late.
         return None
-    if isinstance(found, str):
-        return ValueError(f"{name} on {device}: {found}")
-    return found
+    if isinstance(problem, str):
+        return ValueError(f"{name} on {device}: {problem}")
+    return problem
 
 
 def broadcast(shapes: Sequence[Shape]) -> str | None:
@@ -49,10 +49,10 @@ def broadcast(shapes: Sequence[Shape]) -> str | None:
     for axis in range(-1, -1 - max(map(len, shapes), default=0), -1):
         sizes = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
         if len(sizes) > 1:
-            told = _listed(shapes)
+            listed = _listed(shapes)
             different = _listed(sorted(sizes))
             return (
-                f"shapes {told} do not broadcast: sizes {different} along axis {axis}; sizes must "
+                f"shapes {listed} do not broadcast: sizes {different} along axis {axis}; sizes must "
                 f"be equal or 1, counted from the last axis. pa.expand_dims adds an axis of size 1"
             )
     return None
@@ -120,7 +120,8 @@ def _tensordot(_: Device, x1: Any, x2: Any, *, axes: Any = 2) -> str | None:
     if isinstance(axes, int):
         axes = (tuple(range(len(first) - axes, len(first))), tuple(range(axes)))
     sizes = [
-        tuple(shape[axis] for axis in one) for shape, one in zip((first, second), axes, strict=True)
+        tuple(shape[axis] for axis in contracted)
+        for shape, contracted in zip((first, second), axes, strict=True)
     ]
     if len(axes[0]) != len(axes[1]):
         return f"axes {axes} name {len(axes[0])} axes of x1 and {len(axes[1])} of x2; pair them"
@@ -133,11 +134,11 @@ def _tensordot(_: Device, x1: Any, x2: Any, *, axes: Any = 2) -> str | None:
 
 
 def _broadcast_to(_: Device, x: Any, *, shape: Shape) -> str | None:
-    own = _shape(x)
-    missing = len(shape) - len(own)
-    if missing < 0 or any(a not in (1, b) for a, b in zip(own, shape[missing:], strict=True)):
+    x_shape = _shape(x)
+    missing = len(shape) - len(x_shape)
+    if missing < 0 or any(a not in (1, b) for a, b in zip(x_shape, shape[missing:], strict=True)):
         return (
-            f"shape {own} does not broadcast to {shape}; sizes must be equal or 1, counted from "
+            f"shape {x_shape} does not broadcast to {shape}; sizes must be equal or 1, counted from "
             f"the last axis"
         )
     return None
@@ -148,16 +149,18 @@ def _reshape(
 ) -> str | Exception | None:
     if not all(hasattr(n, "__index__") for n in shape):
         return TypeError(f"shape is {shape!r}; it must be an integer or a tuple of integers")
-    own, size = _shape(x), math.prod(_shape(x))
+    x_shape, size = _shape(x), math.prod(_shape(x))
     if not all(isinstance(n, int) for n in shape):
         return None
-    known = math.prod(n for n in shape if n != -1)
-    if -1 in shape and (size % known if known else size):
-        return f"{size} elements (shape {own}) have no shape {shape}"
-    if -1 in shape and not known:
+    known_size = math.prod(n for n in shape if n != -1)
+    if -1 in shape and (size % known_size if known_size else size):
+        return f"{size} elements (shape {x_shape}) have no shape {shape}"
+    if -1 in shape and not known_size:
         return f"shape {shape} does not say which size -1 stands for; name it"
-    if -1 not in shape and known != size:
-        return f"shape {own} has {size} elements, shape {shape} {known}; use -1 for one size"
+    if -1 not in shape and known_size != size:
+        return (
+            f"shape {x_shape} has {size} elements, shape {shape} {known_size}; use -1 for one size"
+        )
     if copy is False:
         return "copy=False, and these elements need a copy to lie in the new shape; pass copy=None"
     return None
@@ -180,16 +183,16 @@ def _concat(_: Device, arrays: Sequence[Any], *, axis: int | None = 0) -> str | 
 
 def _stack(_: Device, arrays: Sequence[Any], *, axis: int = 0) -> str | None:
     shapes = [_shape(x) for x in arrays]
-    other = next((shape for shape in shapes if shape != shapes[0]), None)
-    if other is None:
+    different = next((shape for shape in shapes if shape != shapes[0]), None)
+    if different is None:
         return None
-    return f"shapes {shapes[0]} and {other}; arrays must be of one shape"
+    return f"shapes {shapes[0]} and {different}; arrays must be of one shape"
 
 
 def _extremum(_: Device, x: Any, *, axis: Any = None, keepdims: bool = False) -> str | None:
     shape = _shape(x)
     axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    if any(shape[one] == 0 for one in axes):
+    if any(shape[axis_index] == 0 for axis_index in axes):
         over = "" if axis is None else f" over axis {axis}"
         return (
             f"no elements to choose from: shape {shape} is reduced{over}, where it is empty. "
@@ -310,12 +313,12 @@ def key_fault(
         return None
     if selected is None or not backend.owns(value):
         return None
-    given = tuple(value.shape)
+    value_shape = tuple(value.shape)
     with suppress(ValueError):
-        if np.broadcast_shapes(keys.without_leading_ones(given), selected) == selected:
+        if np.broadcast_shapes(keys.without_leading_ones(value_shape), selected) == selected:
             return None
     return ValueError(
-        f"{name} on {device}: values of shape {given} do not broadcast to the shape {selected} "
+        f"{name} on {device}: values of shape {value_shape} do not broadcast to the shape {selected} "
         f"of what the key selects; reshape the values or change the key"
     )
 

@@ -50,15 +50,15 @@ def wrapped(native: Any, table: DispatchTable) -> Array:
 def wrapped_like(natives: Sequence[Any], arrays: Sequence[Array]) -> list[Any]:
     """Return native arrays with the dtypes and devices of others as arrays; None as it is."""
     new = base.new_uninitialized
-    found: list[Any] = []
+    arrays_out: list[Any] = []
     for x, native in zip(arrays, natives, strict=True):
         out = None
         if native is not None:
             out = new()
             out._native = native
             out._table = x._table
-        found.append(out)
-    return found
+        arrays_out.append(out)
+    return arrays_out
 
 
 def _as_array(native: Any, table: DispatchTable) -> Any:
@@ -88,16 +88,16 @@ def reraise(
     error: Exception,
     name: str,
     *devices: Device,
-    asked: int | None = None,
+    nbytes: int | None = None,
     call: tuple[Sequence[Any], dict[str, Any]] | None = None,
 ) -> NoReturn:
     """Raise a library's error translated; the native one is its ``__cause__``.
 
-    ``devices`` are those involved, the result's first. ``asked`` is the size in bytes of the
+    ``devices`` are those involved, the result's first. ``nbytes`` is the size in bytes of the
     result, if known, for out-of-memory errors of libraries that do not report it. ``call`` has the
     native operands and the options of a function of the standard.
     """
-    translated = _translated(error, name, devices, asked, call)
+    translated = _translated(error, name, devices, nbytes, call)
     try:
         if translated is error:
             raise error
@@ -112,7 +112,7 @@ def _translated(
     error: Exception,
     name: str,
     devices: tuple[Device, ...],
-    asked: int | None,
+    nbytes: int | None,
     call: tuple[Sequence[Any], dict[str, Any]] | None,
 ) -> Exception:
     """Return the translated error."""
@@ -123,7 +123,7 @@ def _translated(
     wrong = None if call is None else refusals.fault(name, devices[0], *call)
     if wrong is not None:
         return wrong
-    short = memory.out_of_memory(error, *devices, asked=asked)
+    short = memory.out_of_memory(error, *devices, asked=nbytes)
     if short is not None:
         return short
     for device in devices:
@@ -148,9 +148,9 @@ def _translated(
 
 def _why_gone(device: Device) -> str:
     """Return why a device that functioned no longer does, or an empty string."""
-    number: int = device._backend.count(device.platform)
-    if device.index < number:
+    count: int = device._backend.count(device.platform)
+    if device.index < count:
         return ""
-    there = "no device" if number == 0 else f"{number} device{'s' if number > 1 else ''}"
+    there = "no device" if count == 0 else f"{count} device{'s' if count > 1 else ''}"
     title = device._backend.info.title
     return f"it was there before, and {title} sees {there} on {device.platform} now"

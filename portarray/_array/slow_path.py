@@ -67,8 +67,8 @@ def cache_options_call(
     out = called(name, table, natives, options)
     first = out[0] if type(out) is tuple and out else out
     if type(first) is base.array_type:
-        known = None if type(out) is tuple else table.known_type
-        table.options_call_cache[name] = (table.functions[name], first._table, known)
+        result_type = None if type(out) is tuple else table.known_type
+        table.options_call_cache[name] = (table.functions[name], first._table, result_type)
     return out  # type: ignore[no-any-return]
 
 
@@ -102,9 +102,9 @@ def finished(result: Any, table: DispatchTable) -> Array:
     if kind is table.array_type:
         return wrapped(result, table)
     if kind is tuple or kind is list:
-        known = table.array_type
+        array_type = table.array_type
         return tuple(  # type: ignore[return-value]  # functions with several results
-            [wrapped(x, table) if type(x) is known else _result(x, table) for x in result]
+            [wrapped(x, table) if type(x) is array_type else _result(x, table) for x in result]
         )
     return _result(result, table)  # type: ignore[no-any-return]
 
@@ -148,8 +148,8 @@ def called(
         flags = _coerce_flags(error, options)
         if flags:
             return called(name, table, natives, {**options, **flags}, shape=shape)
-        asked = None if shape is None else table.dtype.itemsize * math.prod(shape)
-        reraise(error, name, table.device, asked=asked, call=(natives, options))
+        nbytes = None if shape is None else table.dtype.itemsize * math.prod(shape)
+        reraise(error, name, table.device, nbytes=nbytes, call=(natives, options))
     return finished(result, table)
 
 
@@ -163,12 +163,12 @@ def _coerce_flags(error: Exception, options: dict[str, Any]) -> dict[str, Any]:
     """
     if not isinstance(error, (TypeError, ValueError)):
         return {}
-    found: dict[str, Any] = {
+    coerced: dict[str, Any] = {
         key: bool(x) for key, x in options.items() if key in _FLAGS and type(x) is not bool
     }
     if any(type(n) is bool for n in options.get("shape", ())):
-        found["shape"] = tuple(map(int, options["shape"]))
-    return found
+        coerced["shape"] = tuple(map(int, options["shape"]))
+    return coerced
 
 
 def _result(result: Any, table: DispatchTable) -> Any:
@@ -231,8 +231,8 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
     if len(arrays) == 1 and type(arrays[0]) is base.array_type:
         x = arrays[0]
         table = _unwrapped(name, x._table, options)
-        found: Array = called(name, table, (x._native, *more), options)
-        return found
+        result: Array = called(name, table, (x._native, *more), options)
+        return result
     _refuse_others(name, arrays[:1])
     first: DispatchTable | None = None
     natives: list[Any] = []
@@ -261,8 +261,8 @@ def promoted(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
         _refuse_others(name, arrays)
     table, natives = common(name, arrays)
     table = _unwrapped(name, table, options)
-    found: Array = called(name, table, natives, options)
-    return found
+    result: Array = called(name, table, natives, options)
+    return result
 
 
 def sequence(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
@@ -270,8 +270,8 @@ def sequence(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     _refuse_others(name, arrays)
     table, natives = common(name, arrays)
     table = _unwrapped(name, table, options)
-    found: Array = called(name, table, (natives,), options)
-    return found
+    result: Array = called(name, table, (natives,), options)
+    return result
 
 
 def call_variadic(name: str, arrays: Sequence[Any], /, **options: Any) -> tuple[Array, ...]:
@@ -284,8 +284,8 @@ def call_variadic(name: str, arrays: Sequence[Any], /, **options: Any) -> tuple[
         table = dispatch.require_same_device(name, table, x._table)
     natives = [x._native for x in arrays]
     table = _unwrapped(name, table, options)
-    found: tuple[Array, ...] = called(name, table, natives, options)
-    return found
+    results: tuple[Array, ...] = called(name, table, natives, options)
+    return results
 
 
 def _refuse_others(name: str, arrays: Sequence[Any]) -> None:
@@ -344,15 +344,15 @@ def create(
     """
     where = selection.resolve(device)
     if dtype is not None:
-        wanted = dtypes.canonical(dtype)
+        result_dtype = dtypes.canonical(dtype)
     elif default == "bool":
-        wanted = dtypes.STANDARD["bool"]
+        result_dtype = dtypes.STANDARD["bool"]
     else:
-        wanted = dispatch.default_dtype(where, _DEFAULTS[default])
-    table = dispatch.table_of(where, wanted)
+        result_dtype = dispatch.default_dtype(where, _DEFAULTS[default])
+    table = dispatch.table_of(where, result_dtype)
     countable(shape, table, name)
-    own = {"dtype": table.native, "device": where.native}
-    return called(name, table, args, {**own, **options}, shape=shape)  # type: ignore[no-any-return]
+    native_options = {"dtype": table.native, "device": where.native}
+    return called(name, table, args, {**native_options, **options}, shape=shape)  # type: ignore[no-any-return]
 
 
 _DEFAULTS = {"real floating": "f", "complex floating": "c", "integral": "i"}
@@ -364,7 +364,7 @@ def read(x: Array) -> np.ndarray[Any, Any]:
     try:
         return device._backend.read_host(x._native, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        reraise(error, "reading", device, asked=x.nbytes)
+        reraise(error, "reading", device, nbytes=x.nbytes)
 
 
 def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -373,10 +373,10 @@ def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
     try:
         return device._backend.to_host(x._native, copy=copy)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        reraise(error, "reading", device, asked=x.nbytes)
+        reraise(error, "reading", device, nbytes=x.nbytes)
 
 
-def is_foreign(other: Any, name: str) -> bool:
+def is_foreign(operand: Any, name: str) -> bool:
     """Tell whether an operand's own class is left to handle the operation.
 
     Those of pandas, xarray or units; arrays of libraries that portarray does not drive; and what a
@@ -384,13 +384,13 @@ def is_foreign(other: Any, name: str) -> bool:
     libraries that portarray drives are refused with an error that tells what to do, and so is
     whatever is an array where Python would answer itself (``==``), if nobody does.
     """
-    if isinstance(other, (base.array_type, *dtypes.SCALARS, np.ndarray, list, tuple)):
+    if isinstance(operand, (base.array_type, *dtypes.SCALARS, np.ndarray, list, tuple)):
         return False
-    if not (hasattr(other, "__dlpack__") or hasattr(other, "__array_namespace__")):
+    if not (hasattr(operand, "__dlpack__") or hasattr(operand, "__array_namespace__")):
         return True
     if name in ("equal", "not_equal"):
         return False
-    backend = registry.owner(other)
+    backend = registry.owner(operand)
     if backend is None:
-        return hasattr(type(other), "__radd__")
-    return type(other) is not backend.array_type and backend.is_traced(other)
+        return hasattr(type(operand), "__radd__")
+    return type(operand) is not backend.array_type and backend.is_traced(operand)

@@ -21,11 +21,11 @@ def from_python(
 ) -> Array:
     """Make an array from an object that is neither a native array nor a DLPack producer."""
     typed = _has_dtype(obj)
-    asked = None
+    nbytes = None
     try:
-        given = _host_values(obj, dtype, sequence=not typed, copy=copy if typed else None)
+        host_values = _host_values(obj, dtype, sequence=not typed, copy=copy if typed else None)
         values = native_arrays.canonical_values(
-            given.astype(given.dtype.newbyteorder("="), copy=False)
+            host_values.astype(host_values.dtype.newbyteorder("="), copy=False)
         )
         if dtype is not None:
             table = dispatch.table_of(device, dtype)
@@ -35,11 +35,15 @@ def from_python(
             table = native_arrays.table_for(dtypes.canonical(values.dtype), device, narrow=narrow)
         else:  # numpy.float64 is a Python float too
             table = _default_table(values.dtype, device)
-        asked = values.size * table.dtype.itemsize
+        nbytes = values.size * table.dtype.itemsize
         # Objects with a dtype have memory that NumPy views; lists of them are copied.
-        shares = typed and given.dtype.isnative and not isinstance(obj, (list, tuple))
+        shares = typed and host_values.dtype.isnative and not isinstance(obj, (list, tuple))
         if copy is False and not (shares and values.dtype == table.dtype):
-            order = "" if given.dtype.isnative else f" of byte order {given.dtype.byteorder!r}"
+            order = (
+                ""
+                if host_values.dtype.isnative
+                else f" of byte order {host_values.dtype.byteorder!r}"
+            )
             raise _made_anew(obj, order)
         if values.dtype != table.dtype:
             if values.dtype.kind == "c" and table.kind not in "bc":
@@ -51,7 +55,7 @@ def from_python(
         else:
             native = device._backend.from_owned_host(values, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        results.reraise(error, "asarray", device, asked=asked)
+        results.reraise(error, "asarray", device, nbytes=nbytes)
     return results.wrapped(native, table)
 
 
@@ -110,8 +114,8 @@ def home_of(obj: Any) -> Device | None:
     """Return the device of the array that a nested sequence begins with, if that is one's own."""
     first = _first(obj)
     if isinstance(first, base.array_type):
-        found: Device = first.device
-        return found
+        device: Device = first.device
+        return device
     return None if isinstance(first, np.ndarray) else native_arrays.device_of(first)
 
 
@@ -158,7 +162,7 @@ def _host_values(
             f"a value does not fit {dtype or 'any integer dtype'}: {error}{fix}"
         ) from error
     if values.dtype.kind in "OSUTVMm" and values.dtype.name not in dtypes.EXTRA:
-        what = {
+        reasons = {
             "O": "Python objects",
             "S": "bytes",
             "U": "strings",
@@ -174,7 +178,7 @@ def _host_values(
                 "x.toarray() of a sparse array"
             )
         raise TypeError(
-            f"arrays of {what[values.dtype.kind]} cannot be made (NumPy reads the "
+            f"arrays of {reasons[values.dtype.kind]} cannot be made (NumPy reads the "
             f"{type(obj).__name__} as dtype {values.dtype}); portarray holds booleans and numbers. "
             f"{fix}"
         )
@@ -210,7 +214,7 @@ def _default_table(dtype: DType, device: Device) -> DispatchTable:
     return dispatch.table_of(device, dtypes.canonical(dtype))
 
 
-def loses_imaginary_part(dtype: DType, wanted: DType) -> TypeError:
+def loses_imaginary_part(dtype: DType, target_dtype: DType) -> TypeError:
     return TypeError(
-        f"converting {dtype} to {wanted} loses the imaginary part; take pa.real(x) first"
+        f"converting {dtype} to {target_dtype} loses the imaginary part; take pa.real(x) first"
     )

@@ -38,7 +38,7 @@ def memory(device: DeviceLike | None = None) -> MemoryFigures:
     Raises
     ------
     UnknownDeviceError, DeviceNotFunctionalError
-        If the text names no device, or one that cannot be used here.
+        If the text does not name a device, or one that cannot be used here.
 
     See Also
     --------
@@ -78,7 +78,7 @@ def reclaim(device: DeviceLike | None = None) -> None:
     Raises
     ------
     UnknownDeviceError, DeviceNotFunctionalError
-        If the text names no device, or one that cannot be used here.
+        If the text does not name a device, or one that cannot be used here.
 
     Notes
     -----
@@ -113,7 +113,7 @@ def synchronize(device: DeviceLike | None = None) -> None:
     OutOfMemoryError
         If earlier work ran out of memory and the library reports it late.
     UnknownDeviceError, DeviceNotFunctionalError
-        If the text names no device, or one that cannot be used here.
+        If the text does not name a device, or one that cannot be used here.
 
     Notes
     -----

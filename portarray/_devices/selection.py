@@ -170,7 +170,7 @@ def functional(obj: DeviceLike) -> bool:
     >>> pa.functional("nump")
     Traceback (most recent call last):
         ...
-    portarray.errors.UnknownDeviceError: 'nump' names no device: ... Did you mean 'numpy'?
+    portarray.errors.UnknownDeviceError: unknown device 'nump': ... Did you mean 'numpy'?
     """
     if isinstance(obj, Device):
         obj = str(obj)
@@ -446,7 +446,7 @@ def _from_native(obj: object) -> Device:
     # Arrays passed by mistake would have long reprs.
     said = f"an array ({name})" if hasattr(obj, "__array__") else f"{obj!r} ({name})"
     raise TypeError(
-        f"{said} names no device; use a text such as 'cpu', 'cuda:1' or 'torch:cuda:1', a "
+        f"unknown device {said}; use a text such as 'cpu', 'cuda:1' or 'torch:cuda:1', a "
         f"portarray.Device, or a device object of a library that is imported; of an array x, "
         f"x.device"
     )

@@ -29,16 +29,16 @@ _JOINS = ("concat", "stack")
 
 def promoting(functions: NativeFunctions, name: str) -> Function:
     """Return a function of native arrays and Python scalars that aligns them first."""
-    found = _promoting(functions, name)
+    function = _promoting(functions, name)
     check = argument_rules.AROUND.get(name)
-    return found if check is None else check(functions, name, found)
+    return function if check is None else check(functions, name, function)
 
 
 def _promoting(functions: NativeFunctions, name: str) -> Function:
     rule, operands = categories.accepted(name), OPERANDS.get(name)
     if rule is None and operands is None and not categories.has_rows(functions.backend, name):
         return functions.serve(name)[0]  # type: ignore[no-any-return]
-    known: dict[Any, Function] = {}
+    by_dtypes: dict[Any, Function] = {}
     setting = functions.backend.configuration
     changes = setting() is not None  # dtypes depend on settings
     if operands == slice(0, 2) and not changes:
@@ -47,9 +47,9 @@ def _promoting(functions: NativeFunctions, name: str) -> Function:
             key = getattr(x1, "dtype", x1.__class__), getattr(x2, "dtype", x2.__class__)
             try:
                 try:
-                    function = known[key]
+                    function = by_dtypes[key]
                 except KeyError:
-                    function = known[key] = _aligning(functions, name, operands, x1, x2)
+                    function = by_dtypes[key] = _aligning(functions, name, operands, x1, x2)
                 return function(x1, x2, **options) if options else function(x1, x2)
             except Exception as error:
                 _refuse_others(functions, error, name, x1, x2)
@@ -65,9 +65,9 @@ def _promoting(functions: NativeFunctions, name: str) -> Function:
                 key = (*key, setting())
             try:
                 try:
-                    function = known[key]
+                    function = by_dtypes[key]
                 except KeyError:
-                    function = known[key] = _aligning(functions, name, operands, *args)
+                    function = by_dtypes[key] = _aligning(functions, name, operands, *args)
                 return function(*args, **options)
             except Exception as error:
                 _refuse_others(functions, error, name, *args)
@@ -79,9 +79,9 @@ def _promoting(functions: NativeFunctions, name: str) -> Function:
         try:
             key = (x.dtype, setting()) if changes else x.dtype
             try:
-                function = known[key]
+                function = by_dtypes[key]
             except KeyError:
-                function = known[key] = functions.serve(name, functions.numpy_dtype(x.dtype))[0]
+                function = by_dtypes[key] = functions.serve(name, functions.numpy_dtype(x.dtype))[0]
             return function(x, *args, **options)
         except Exception as error:
             _refuse_others(functions, error, name, x)
@@ -132,12 +132,12 @@ def _aligning(functions: NativeFunctions, name: str, where: slice, *args: Any) -
         function = partial(_of_list, function)
     native = functions.native_dtype(dtype)
     converters: list[Function | None] = [None for _ in args]
-    for place in range(*where.indices(len(args))):
-        x = args[place]
+    for position in range(*where.indices(len(args))):
+        x = args[position]
         if not hasattr(x, "dtype"):
-            converters[place] = _scalar_converter(functions, name, dtype)
+            converters[position] = _scalar_converter(functions, name, dtype)
         elif x.dtype != native:
-            converters[place] = functions.cast(functions.numpy_dtype(x.dtype), dtype)
+            converters[position] = functions.cast(functions.numpy_dtype(x.dtype), dtype)
     if not any(converters):
         return function  # type: ignore[no-any-return]
 

@@ -81,22 +81,22 @@ def whole_spaced(
         ends[1] = math.floor(stop)
     _check_held("linspace", (ends[0], ends[1]), dtype)
     with np.errstate(invalid="ignore"):
-        found = values.astype(dtype)
-    found[0], found[-1] = ends  # floats do not hold all of them
-    return found
+        rounded = values.astype(dtype)
+    rounded[0], rounded[-1] = ends  # floats do not hold all of them
+    return rounded
 
 
-def _check_held(name: str, numbers: tuple[int, ...], dtype: DType) -> None:
+def _check_held(name: str, values: tuple[int, ...], dtype: DType) -> None:
     low, high = limits(dtype)
-    for number in numbers:
-        if not low <= number <= high:
+    for value in values:
+        if not low <= value <= high:
             raise OverflowError(
-                f"{name} got {number}, which {dtype} does not hold ({low} to {high}); "
+                f"{name} got {value}, which {dtype} does not hold ({low} to {high}); "
                 f"use a wider dtype"
             )
 
 
-def check_accumulated(name: str, dtype: DType, wanted: DType) -> None:
+def check_accumulated(name: str, dtype: DType, accumulator: DType) -> None:
     """Check the dtype that a sum or product is computed in.
 
     Raises
@@ -104,9 +104,9 @@ def check_accumulated(name: str, dtype: DType, wanted: DType) -> None:
     TypeError
         If it is real and the elements are complex.
     """
-    if kind_of(dtype) == "c" and kind_of(wanted) != "c":
+    if kind_of(dtype) == "c" and kind_of(accumulator) != "c":
         raise TypeError(
-            f"{name} of {dtype} elements in {wanted} loses the imaginary part; "
+            f"{name} of {dtype} elements in {accumulator} loses the imaginary part; "
             f"take pa.real(x) first"
         )
 
@@ -148,12 +148,12 @@ def check_all_transformed(
         raise ValueError(f"{name} got axes={tuple(axes)}; each axis may be named once")
     if not axes and "r" in name:
         raise ValueError(f"{name} got no axes; it needs one that real numbers are along")
-    for place, axis in enumerate(axes):
+    for position, axis in enumerate(axes):
         if not -len(shape) <= axis < len(shape):
             return
         size = shape[axis]
-        n = size if s is None else s[place]
-        if s is None and name == "fft.irfftn" and place == len(axes) - 1:
+        n = size if s is None else s[position]
+        if s is None and name == "fft.irfftn" and position == len(axes) - 1:
             n = 2 * (size - 1)
         if size < 1 or n < 1:
             raise ValueError(
@@ -210,7 +210,7 @@ _TRANSFORMS = frozenset(
     )
 )
 
-AROUND: dict[str, Callable[[NativeFunctions, str, Function], Function]] = {
+WRAPPERS: dict[str, Callable[[NativeFunctions, str, Function], Function]] = {
     "arange": _whole_arange,
     **dict.fromkeys(("sum", "prod", "cumulative_sum", "cumulative_prod"), accumulating),
     **dict.fromkeys(_TRANSFORMS, _transforming),

@@ -73,13 +73,13 @@ def chapter_files(package: str) -> dict[str, ModuleType]:
     """
     if not package:
         return {}
-    found = {"": import_module(package)}
-    if hasattr(found[""], "__path__"):
-        names = {chapter: f"{package}.{chapter}" for chapter in CHAPTERS}
-        found |= {
-            chapter: import_module(name) for chapter, name in names.items() if find_spec(name)
+    modules = {"": import_module(package)}
+    if hasattr(modules[""], "__path__"):
+        names = {category: f"{package}.{category}" for category in CHAPTERS}
+        modules |= {
+            category: import_module(name) for category, name in names.items() if find_spec(name)
         }
-    return found
+    return modules
 
 
 def _in_chapters(package: str, name: str, table: str = "") -> Any:
@@ -88,11 +88,11 @@ def _in_chapters(package: str, name: str, table: str = "") -> Any:
     With ``table`` (such as ``"ROWS"``) it is looked up in the tables of that name.
     """
     *extension, short = name.split(".")
-    found = chapter_files(package)
-    for chapter in extension or ("", *CHAPTERS[: -len(EXTENSIONS)]):
-        if chapter in found:
-            own = found[chapter]
-            value = getattr(own, table, {}).get(short) if table else getattr(own, short, None)
+    modules = chapter_files(package)
+    for category in extension or ("", *CHAPTERS[: -len(EXTENSIONS)]):
+        if category in modules:
+            module = modules[category]
+            value = getattr(module, table, {}).get(short) if table else getattr(module, short, None)
             if value is not None:
                 return value
     return None
@@ -125,11 +125,11 @@ def own(backend: Backend, name: str, dtype: DType | None) -> Any:
     if name in _DTYPE_RULES:  # portarray's for every library
         return None
     for spelling in _spellings(name):
-        found = None if dtype is None else row(backend, "ROWS", spelling, dtype)
-        if found is None:
-            found = _in_chapters(backend.chapters, spelling)
-        if found is not None:
-            return found
+        function = None if dtype is None else row(backend, "ROWS", spelling, dtype)
+        if function is None:
+            function = _in_chapters(backend.chapters, spelling)
+        if function is not None:
+            return function
     for spelling in _spellings(name):
         with suppress(AttributeError):
             return attrgetter(spelling)(backend.standard)
@@ -141,8 +141,10 @@ _DTYPE_RULES = frozenset(("can_cast", "finfo", "iinfo", "isdtype", "result_type"
 
 def composition(name: str) -> Function | None:
     """Return the shared composition of a name, or None."""
-    found = (_in_chapters("portarray.backends.composed", one) for one in _spellings(name))
-    return next((function for function in found if function is not None), None)
+    candidates = (
+        _in_chapters("portarray.backends.composed", spelling) for spelling in _spellings(name)
+    )
+    return next((function for function in candidates if function is not None), None)
 
 
 def has_rows(backend: Backend, name: str) -> bool:
@@ -156,8 +158,8 @@ def accepted(name: str) -> Accepts | None:
 
     The row stands in kinds.py, or beside the shared composition of the name.
     """
-    found = ACCEPTED.get(name)
-    return found or _in_chapters("portarray.backends.composed", name, "ACCEPTED")
+    row = ACCEPTED.get(name)
+    return row or _in_chapters("portarray.backends.composed", name, "ACCEPTED")
 
 
 def served(backend: Backend, name: str, *, on_device: bool = True) -> Served:
@@ -166,7 +168,7 @@ def served(backend: Backend, name: str, *, on_device: bool = True) -> Served:
     ``on_device`` is False where the backend's own function does not serve the device in question.
     """
     rows = _in_chapters(backend.chapters, name, "ROWS")
-    found = next(iter(rows.values())) if rows else own(backend, name, None)
-    if found is not None and on_device:
-        return served_by(found)
+    function = next(iter(rows.values())) if rows else own(backend, name, None)
+    if function is not None and on_device:
+        return served_by(function)
     return "host" if composition(name) is None else "composed"

@@ -26,16 +26,16 @@ def clipping(functions: NativeFunctions, clip: Function, dtype: DType) -> Functi
             return None
         if not hasattr(value, "dtype"):
             return _bound(value, dtype, lower=lower)
-        given = functions.numpy_dtype(value.dtype)
-        if given == dtype:
+        value_dtype = functions.numpy_dtype(value.dtype)
+        if value_dtype == dtype:
             return value
-        ends = _bound_array(given, dtype)
+        ends = _bound_array(value_dtype, dtype)
         if ends is not None:
-            make, native = functions.serve("asarray")[0], functions.native_dtype(given)
+            make, native = functions.serve("asarray")[0], functions.native_dtype(value_dtype)
             for name, end in zip(("maximum", "minimum"), ends, strict=True):
                 held = make(end, dtype=native, device=functions.device)
-                value = functions.serve(name, given)[0](value, held)
-        return functions.cast(given, dtype)(value)
+                value = functions.serve(name, value_dtype)[0](value, held)
+        return functions.cast(value_dtype, dtype)(value)
 
     def clipped(x: Any, /, min: Any = None, max: Any = None) -> Any:
         return clip(x, limit(min, True), limit(max, False))
@@ -54,7 +54,7 @@ def _bound(value: Any, dtype: DType, *, lower: bool) -> Any:
         If it leaves no value of the dtype.
     """
     kinds: dict[type, Kind] = {bool: "b", int: "i", float: "f", complex: "c"}
-    kind = next(kinds[one] for one in kinds if isinstance(value, one))
+    kind = next(kinds[scalar_type] for scalar_type in kinds if isinstance(value, scalar_type))
     _check_kind(kind, repr(value), dtype)
     if kind_of(dtype) not in "iu":
         return float(value) if kind_of(dtype) == "f" else value
@@ -68,7 +68,7 @@ def _bound(value: Any, dtype: DType, *, lower: bool) -> Any:
     return int(value)
 
 
-def _bound_array(given: DType, dtype: DType) -> tuple[int, int] | None:
+def _bound_array(bound_dtype: DType, dtype: DType) -> tuple[int, int] | None:
     """Return the range to which an array of bounds is limited before it is cast; None for none.
 
     Raises
@@ -76,16 +76,16 @@ def _bound_array(given: DType, dtype: DType) -> tuple[int, int] | None:
     TypeError
         If its kind is above that of the clipped array.
     """
-    _check_kind(kind_of(given), f"of dtype {given}", dtype)
-    if kind_of(given) not in "iu" or kind_of(dtype) not in "iu":
+    _check_kind(kind_of(bound_dtype), f"of dtype {bound_dtype}", dtype)
+    if kind_of(bound_dtype) not in "iu" or kind_of(dtype) not in "iu":
         return None
-    (low, high), (lowest, highest) = limits(given), limits(dtype)
+    (low, high), (lowest, highest) = limits(bound_dtype), limits(dtype)
     return (max(low, lowest), min(high, highest)) if low < lowest or high > highest else None
 
 
-def _check_kind(kind: Kind, what: str, dtype: DType) -> None:
+def _check_kind(kind: Kind, bound: str, dtype: DType) -> None:
     if KIND_ORDER[kind] > KIND_ORDER[kind_of(dtype)]:
         raise TypeError(
-            f"clip keeps the dtype {dtype} of x, and the bound {what} is of a higher kind; convert "
+            f"clip keeps the dtype {dtype} of x, and the bound {bound} is of a higher kind; convert "
             f"one: pa.astype(x, ...) or a bound of x's kind"
         )

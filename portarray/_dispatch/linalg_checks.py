@@ -30,12 +30,14 @@ __all__ = ["CHECKED", "DECOMPOSED", "checked"]
 
 Function = Callable[..., Any]
 
-_SINGULAR = "a matrix of shape {shape} is singular; pa.linalg.pinv has a least-squares inverse"
-_INDEFINITE = (
-    "a matrix of shape {shape} is not positive definite, as its lower triangle tells; adding a "
-    "multiple of the identity makes it so"
+_SINGULAR = (
+    "a matrix of shape {shape} is singular\nHint: pa.linalg.pinv computes a least-squares inverse"
 )
-_UNCONVERGED = "the algorithm did not converge for a matrix of shape {shape}; scale it"
+_INDEFINITE = (
+    "a matrix of shape {shape} is not positive definite (judged by its lower triangle)\n"
+    "Hint: add a multiple of the identity"
+)
+_UNCONVERGED = "the algorithm did not converge for a matrix of shape {shape}\nHint: scale it"
 
 CHECKED: dict[str, str] = {
     "linalg.cholesky": _INDEFINITE,
@@ -133,9 +135,9 @@ def _with_nan(
     """Return the result with NaN for matrices that are not finite, which are not computed on."""
     xp = functions.namespace
     finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
-    one = xp.eye(*x.shape[-2:], dtype=x.dtype, device=functions.device)
+    identity = xp.eye(*x.shape[-2:], dtype=x.dtype, device=functions.device)
     try:
-        out = function(xp.where(finite, x, one), *args, **options)
+        out = function(xp.where(finite, x, identity), *args, **options)
     except functions.backend.linalg_errors() as error:
         raise LinAlgError(name, CHECKED[name].format(shape=tuple(x.shape))) from error
 
@@ -164,8 +166,8 @@ def _look(name: str, functions: NativeFunctions, out: Any, *args: Any, **options
         return
     on_host = [backend.to_host(x, copy=None) if backend.owns(x) else x for x in args]
     x = on_host[0]
-    known = np.isfinite(x).all(axis=(-2, -1), keepdims=True)
-    on_host[0] = np.where(known, x, np.eye(x.shape[-1], dtype=x.dtype))
+    finite = np.isfinite(x).all(axis=(-2, -1), keepdims=True)
+    on_host[0] = np.where(finite, x, np.eye(x.shape[-1], dtype=x.dtype))
     try:
         with np.errstate(all="ignore"):
             _ON_HOST[name](*on_host, **options)

@@ -100,11 +100,11 @@ class NativeFunctions:
     def dtypes(self) -> Mapping[DType, Any]:
         """The dtypes that the device has now, NumPy's to native."""
         setting = self.backend.configuration()
-        found = self._dtypes.get(setting)
-        if found is None:
-            found = self._dtypes[setting] = host_functions.dtypes_on(self.backend, self.device)
-            self._names.update({native: dtype for dtype, native in found.items()})
-        return found
+        dtypes = self._dtypes.get(setting)
+        if dtypes is None:
+            dtypes = self._dtypes[setting] = host_functions.dtypes_on(self.backend, self.device)
+            self._names.update({native: dtype for dtype, native in dtypes.items()})
+        return dtypes
 
     def numpy_dtype(self, native: Any) -> DType:
         """Return the NumPy dtype of a native one."""
@@ -143,12 +143,12 @@ class NativeFunctions:
             If the function does not take the dtype.
         """
         rule = categories.accepted(name)
-        found = None
+        resolved = None
         if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
-            found = self._converted(name, rule, dtype)
+            resolved = self._converted(name, rule, dtype)
         elif dtype is not None and dtype.itemsize == 2 and kind_of(dtype) == "f":
-            found = self._of_half(name, rule, dtype)
-        function, how = found or self._found(name, dtype)
+            resolved = self._of_half(name, rule, dtype)
+        function, how = resolved or self._found(name, dtype)
         if dtype is not None and name == "clip":
             function = clip_bounds.clipping(self, function, dtype)
         elif dtype is not None and name == "linalg.trace" and kind_of(dtype) == "c":
@@ -162,9 +162,9 @@ class NativeFunctions:
 
     def _found(self, name: str, dtype: DType | None) -> tuple[Any, Served]:
         """Return the first function of a name in the order that stands at the top."""
-        own = categories.own(self.backend, name, dtype)
-        if own is not None and self.backend.serves(self.device, name):
-            return self._ruled(name, self._guarded(name, own)), served_by(own)
+        function = categories.own(self.backend, name, dtype)
+        if function is not None and self.backend.serves(self.device, name):
+            return self._ruled(name, self._guarded(name, function)), served_by(function)
         composition = categories.composition(name)
         if composition is not None:
             return self._ruled(name, partial(composition, self.namespace)), "composed"
@@ -204,8 +204,8 @@ class NativeFunctions:
 
         return self._ruled("linalg.matrix_norm", norm), "composed"
 
-    def _guarded(self, name: str, own: Any) -> Any:
-        return self.backend.guard_memory(name, own) if callable(own) else own
+    def _guarded(self, name: str, function: Any) -> Any:
+        return self.backend.guard_memory(name, function) if callable(function) else function
 
     def _ruled(self, name: str, function: Any) -> Any:
         return (
@@ -242,20 +242,24 @@ class NativeFunctions:
         return lambda x: astype(x, native)
 
     def _casting(
-        self, dtype: DType, function: Function, cast: Function, number: Function | None = None
+        self,
+        dtype: DType,
+        function: Function,
+        cast: Function,
+        convert_number: Function | None = None,
     ) -> Function:
         """Wrap a function so that array operands of a dtype are cast first, and Python numbers."""
         is_array, native = self.backend.owns, self.native_dtype(dtype)
 
-        def one(x: Any) -> Any:
+        def convert(x: Any) -> Any:
             if isinstance(x, (list, tuple)):
-                return [one(item) for item in x]
-            if number is not None and isinstance(x, (int, float, complex)):
-                return number(x)
+                return [convert(item) for item in x]
+            if convert_number is not None and isinstance(x, (int, float, complex)):
+                return convert_number(x)
             return cast(x) if is_array(x) and x.dtype == native else x
 
         def casting(*args: Any, **options: Any) -> Any:
-            return function(*map(one, args), **options)
+            return function(*map(convert, args), **options)
 
         return casting
 
@@ -274,10 +278,10 @@ class NativeFunctions:
 
     def with_scalar(self, name: str, dtype: DType) -> Function | None:
         """Return the row of ``WITH_SCALAR``: an array and a Python scalar that the dtype holds."""
-        found = self._short("WITH_SCALAR", name, dtype)
-        if found is None and self.backend.takes_scalars:
-            found = self._short("ROWS", name, dtype)
-        return found
+        function = self._short("WITH_SCALAR", name, dtype)
+        if function is None and self.backend.takes_scalars:
+            function = self._short("ROWS", name, dtype)
+        return function
 
     def inplace(self, name: str, dtype: DType) -> Function | None:
         """Return the row of ``INPLACE``: ``x1 op= x2`` in x1's memory."""
@@ -287,10 +291,10 @@ class NativeFunctions:
         rule = categories.accepted(name)
         if rule is not None and kind_of(dtype) not in rule.kinds:  # converted first
             return None
-        found = categories.row(self.backend, table, name, dtype)
-        if found is None or table == "INPLACE":
-            return found
-        guarded: Function = self._guarded(name, found)
+        function = categories.row(self.backend, table, name, dtype)
+        if function is None or table == "INPLACE":
+            return function
+        guarded: Function = self._guarded(name, function)
         return guarded
 
 
@@ -315,8 +319,8 @@ def _refusal(name: str, rule: Accepts, dtype: DType) -> str:
 
 def _host_function(name: str) -> Function:
     """Return NumPy's function of a name, imported lazily."""
-    found: Function = attrgetter(name)(_host_functions().namespace)
-    return found
+    function: Function = attrgetter(name)(_host_functions().namespace)
+    return function
 
 
 @cache

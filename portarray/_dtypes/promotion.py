@@ -111,8 +111,8 @@ def limits(dtype: DType) -> tuple[int, int]:
     """Return the range of an integer dtype; an empty range for all others."""
     if kind_of(dtype) not in "iu":
         return 1, 0
-    found = np.iinfo(dtype)
-    return int(found.min), int(found.max)
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
 
 
 class FInfo(NamedTuple):

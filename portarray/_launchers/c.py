@@ -126,7 +126,7 @@ def _submitter(
     # Written out: a loop takes a tenth of a launch.
     pointer = "pointer_to({})" if address is None else "cast('void *', address({}))"
     pointers = "".join(f", {pointer.format(f'arrays[{n}]')}" for n in range(len(program.arrays)))
-    made: Callable[[Sequence[Any], Sequence[Any], Range, Range], int] = eval(  # noqa: S307
+    submit: Callable[[Sequence[Any], Sequence[Any], Range, Range], int] = eval(  # noqa: S307
         "lambda arrays, values, size, group: run(pack(*values, *pads[len(size)], *size, "
         f"*pads[len(size)], *group, together[0]){pointers})",
         {
@@ -139,7 +139,7 @@ def _submitter(
             "cast": _cast,
         },
     )
-    return made
+    return submit
 
 
 def _code(dtype: np.dtype[Any]) -> str:

@@ -63,12 +63,14 @@ class BuildError(Exception):
 
 def compiler() -> tuple[str, ...] | str:
     """Return the command of the C compiler, or why there is none; ``CC`` names it."""
-    given = os.environ.get("CC", "").strip()
-    for name in [given] if given else ["cc", "gcc", "clang"]:
+    command = os.environ.get("CC", "").strip()
+    for name in [command] if command else ["cc", "gcc", "clang"]:
         first, *more = shlex.split(name)
-        if found := shutil.which(first):
-            return found, *more
-    return f"CC={given} is not found" if given else "there is no C compiler (cc, gcc, clang or CC)"
+        if path := shutil.which(first):
+            return path, *more
+    return (
+        f"CC={command} is not found" if command else "there is no C compiler (cc, gcc, clang or CC)"
+    )
 
 
 class Programs:
@@ -102,14 +104,14 @@ class Programs:
         """
         key = self._key(text)
         with self._lock:
-            found = self._loaded.get(key)
-            if found is None:
-                found = self._loaded[key] = self._library(text, key)
+            function = self._loaded.get(key)
+            if function is None:
+                function = self._loaded[key] = self._library(text, key)
             name = f"pa_run_{arrays}"
             if arrays not in _declared:
                 ffi.cdef(f"int32_t {name}({', '.join(['const char *', *['void *'] * arrays])});")
                 _declared.add(arrays)
-            return getattr(found, name)
+            return getattr(function, name)
 
     def _key(self, text: str) -> str:
         return hashlib.sha256(f"{self._own}\0{text}".encode()).hexdigest()
@@ -118,40 +120,48 @@ class Programs:
         file = _file(key)
         if _content(file) is not None:
             with suppress(OSError):  # of another system, or where nothing may be run
-                found = ffi.dlopen(str(file))
-                for one in (file, _digest_file(file)):
+                library = ffi.dlopen(str(file))
+                for path in (file, _digest_file(file)):
                     with suppress(OSError):
-                        os.utime(one)
-                return found
-        found, content = self._built(text)
+                        os.utime(path)
+                return library
+        library, content = self._built(text)
         if write(file, content):
             write(_digest_file(file), _digest(content))
             trim(file.parent, _LIMIT)
-        return found
+        return library
 
     def _built(self, text: str) -> tuple[Any, bytes]:
         """Return a new program, as it is loaded and as it is kept."""
         while True:
-            found = self._tried(text)
-            if not isinstance(found, str):
-                return found
+            built = self._tried(text)
+            if not isinstance(built, str):
+                return built
             last = self._wanted == len(_WANTED) - 1
             if last or not isinstance(self._tried(_PLAIN), str):  # the program is wrong
-                raise BuildError(found)
+                raise BuildError(built)
             self._wanted += 1
 
     def _tried(self, text: str) -> tuple[Any, bytes] | str:
         """Compile and load a program with the options that are next; return why that fails."""
         # The library stays when its file is gone.
         with tempfile.TemporaryDirectory(prefix="portarray-", ignore_cleanup_errors=True) as folder:
-            made = Path(folder) / "program.so"
-            command = [*self._command, *_FLAGS, *_WANTED[self._wanted], "-", "-o", str(made), "-lm"]
+            program = Path(folder) / "program.so"
+            command = [
+                *self._command,
+                *_FLAGS,
+                *_WANTED[self._wanted],
+                "-",
+                "-o",
+                str(program),
+                "-lm",
+            ]
             done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
             if done.returncode:
                 log = done.stderr.decode(errors="replace")
                 return log or f"the compiler ended with {done.returncode}"
             try:
-                return ffi.dlopen(str(made)), made.read_bytes()
+                return ffi.dlopen(str(program)), program.read_bytes()
             except OSError as error:  # without OpenMP's library, for one
                 return str(error)
 
@@ -172,7 +182,7 @@ def _content(file: Path) -> bytes | None:
     """Return what is in a program's file, None if it is not there or damaged."""
     try:
         content = _atomic_files.read(file)
-        kept = _atomic_files.read(_digest_file(file))
+        digest = _atomic_files.read(_digest_file(file))
     except OSError:
         return None
-    return content if kept == _digest(content) else None
+    return content if digest == _digest(content) else None

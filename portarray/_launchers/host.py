@@ -29,13 +29,13 @@ def host_launcher(address: Callable[[Any], int] | None = None) -> Launcher | str
     address : callable, optional
         Returns the address of a native array's first element; by default arrays are NumPy's.
     """
-    found = _through_opencl(address)
-    if not isinstance(found, str):
-        return found
+    launcher = _through_opencl(address)
+    if not isinstance(launcher, str):
+        return launcher
     instead = _through_c(address)
     if not isinstance(instead, str):
         return instead
-    return f"{_WANTED}{found}, or programs of a C compiler ({instead}): {_FIX}"
+    return f"{_WANTED}{launcher}, or programs of a C compiler ({instead}): {_FIX}"
 
 
 def _through_opencl(address: Callable[[Any], int] | None) -> Launcher | str:
@@ -45,8 +45,8 @@ def _through_opencl(address: Callable[[Any], int] | None) -> Launcher | str:
         from portarray._launchers import opencl
     except ImportError as error:  # of pyopencl: without the system's loader, for one
         return f" (pyopencl cannot be imported: {error.__cause__ or error})"
-    found = opencl.host_launcher(address)
-    return f" ({found})" if isinstance(found, str) else found
+    launcher = opencl.host_launcher(address)
+    return f" ({launcher})" if isinstance(launcher, str) else launcher
 
 
 def _through_c(address: Callable[[Any], int] | None) -> Launcher | str:

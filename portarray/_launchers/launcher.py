@@ -201,9 +201,9 @@ def group_on_cpu(ndrange: Range, units: int, most: int) -> Range:
     through whole rows of an array: with rows in parts the memory is read ahead in vain.
     """
     total = math.prod(ndrange)
-    each = total // units
-    near = 1 << (max(each, 1) * 4 // 3).bit_length() - 1  # a power of two
-    size = max(64, min(512, near), min(8192, each // 16))
+    share = total // units
+    near = 1 << (max(share, 1) * 4 // 3).bit_length() - 1  # a power of two
+    size = max(64, min(512, near), min(8192, share // 16))
     return group_for(ndrange, min(size, most))
 
 
@@ -214,12 +214,12 @@ def group_for(ndrange: Range, size: int) -> Range:
     outside of the ndrange.
     """
     size = 1 << (size.bit_length() - 1)
-    found = []
-    left = size
+    divisors = []
+    remaining = size
     for length in reversed(ndrange):
-        step = min(left, 1 << max(length - 1, 0).bit_length())
+        step = min(remaining, 1 << max(length - 1, 0).bit_length())
         while step > 256 and -length % step > length // 8:
             step //= 2
-        found.append(step)
-        left //= step
-    return tuple(reversed(found))
+        divisors.append(step)
+        remaining //= step
+    return tuple(reversed(divisors))

@@ -144,9 +144,9 @@ def _address_of(x: np.ndarray[Any, Any]) -> int:
 @cache
 def host_device() -> Device | str:
     """Return the OpenCL device that computes in host memory, or why there is none."""
-    found = pointers.host_device()
-    if found is not None:
-        return found
+    device = pointers.host_device()
+    if device is not None:
+        return device
     why = "".join(f"; {name}: {reason}" for name, reason in registry.reasons().items())
     return f"no OpenCL device here is a CPU that uses other libraries' memory{why}"
 

@@ -44,8 +44,8 @@ def moved(
                 native, here, device, target.dtype, cast, non_blocking=non_blocking
             )
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        asked = x.size * target.dtype.itemsize
-        results.reraise(error, "moving", device, here, asked=asked)
+        nbytes = x.size * target.dtype.itemsize
+        results.reraise(error, "moving", device, here, nbytes=nbytes)
     return results.wrapped(native, target)
 
 

@@ -41,7 +41,7 @@ def transfer_plan(x: Array, device: DeviceLike, *, narrow: bool = False) -> Tran
     TypeError
         If x is no :class:`Array`; native arrays are made one by :func:`asarray`.
     UnknownDeviceError, DeviceNotFunctionalError
-        If the text names no device, or one that cannot be used here.
+        If the text does not name a device, or one that cannot be used here.
     DTypeNotSupportedError
         If the device lacks the dtype, unless ``narrow``.
     ValueError
@@ -132,7 +132,7 @@ def to_device(
     Raises
     ------
     UnknownDeviceError, DeviceNotFunctionalError
-        If the text names no device, or one that cannot be used here.
+        If the text does not name a device, or one that cannot be used here.
     DTypeNotSupportedError
         If the device lacks the dtype of an array, unless ``narrow``.
     OutOfMemoryError
@@ -177,7 +177,7 @@ def to_device(
     from portarray._trees import node_types, tree_map
 
     if device is None:
-        raise TypeError("to_device(tree, None) names no device; pass a device, or its text")
+        raise TypeError("to_device(tree, None) does not name a device; pass a device, or its text")
     for name, value in (("native", native), ("progress", progress)):
         if value is not None and not isinstance(value, bool):
             raise TypeError(f"{name}={value!r}: pass True, False or None")

@@ -49,7 +49,7 @@ def read(
     try:
         stored = safetensors_files.read(where)
     except MemoryError as error:  # no address space to map the file
-        results.reraise(error, "loading", asked=os.path.getsize(where))
+        results.reraise(error, "loading", nbytes=os.path.getsize(where))
     shared = _shared(stored)
     if names is None:
         structure = _structure(stored, shared)
@@ -73,7 +73,7 @@ def read(
 def _placed(stored: safetensors_files.Stored, name: str, device: Device, *, narrow: bool) -> Array:
     host_access.tell("load", device, to_host=False)
     try:
-        return conversion.from_host(_in_memory(stored, name), device, narrow=narrow, own=True)
+        return conversion.from_host(_in_memory(stored, name), device, narrow=narrow, take_ownership=True)
     except Exception as error:
         error.add_note(f"The array is {name!r} in {stored.path!r}.")
         raise

@@ -135,7 +135,7 @@ def to_device(x: Array, device: object, /, *, stream: object = None) -> Array:
     if stream is not None:
         raise ValueError(f"stream={stream!r}: clarray's devices have no streams; pass None")
     if device is None:
-        raise TypeError("to_device(None) names no device; pass a device, or its index")
+        raise TypeError("to_device(None) does not name a device; pass a device, or its index")
     return moved(x, device_of(device))
 
 

@@ -145,7 +145,7 @@ def _listed(devices: Any) -> list[pa.Device]:
         return list(pa.devices())
     listed = devices if isinstance(devices, (list, tuple)) else [devices]
     if not listed:
-        raise ValueError('devices=[] names no device; pass one at least, or "all"')
+        raise ValueError('devices=[] does not name a device; pass one at least, or "all"')
     return [pa.empty(0).device if one is None else pa.device(one) for one in listed]
 
 

@@ -45,7 +45,7 @@ def assign(numblocks: tuple[int, ...], devices: Devices) -> dict[tuple[int, ...]
         return {place: str(pa.device(devices(place))) for place in places}
     elif isinstance(devices, (list, tuple)):
         if not devices:
-            raise ValueError("devices=[] names no device; pass one at least, or None")
+            raise ValueError("devices=[] does not name a device; pass one at least, or None")
         texts = [str(pa.device(each)) for each in devices]
     else:
         one: Any = devices

@@ -111,7 +111,7 @@ class CheckError(AssertionError):
     ...     print(str(error).partition(";")[0])
     scaled fails on 1 of 1:
       virtual:cuda float32
-        DeviceMismatchError: divide got arrays on virtual:cuda:0 and numpy:cpu:0
+        DeviceMismatchError: divide: arrays are on virtual:cuda:0 and numpy:cpu:0
     """
 
     def __init__(self, report: CheckReport) -> None:

@@ -58,10 +58,10 @@ def split(text: str) -> list[str]:
 
 
 def check_texts(texts: Iterable[str]) -> None:
-    """Raise UnknownDeviceError if a text, of an option or a mark, names no device."""
+    """Raise UnknownDeviceError if a text, of an option or a mark, does not name a device."""
     for text in texts:
         if not isinstance(text, str):
-            raise TypeError(f"{text!r} names no device; use a text such as 'cuda' or 'torch:cpu'")
+            raise TypeError(f"unknown device {text!r}; use a text such as 'cuda' or 'torch:cpu'")
         if text not in (*KINDS, _virtual.LIBRARY, "all"):
             _virtual.parsed(text)
 

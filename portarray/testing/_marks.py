@@ -42,7 +42,7 @@ def apply(item: pytest.Item, device: Device) -> None:
     Raises
     ------
     pytest.UsageError
-        If a mark names no device, or takes no such argument.
+        If a mark does not name a device, or takes no such argument.
     """
     for name, rule in _RULES.items():
         for mark in item.iter_markers(name):
@@ -66,7 +66,7 @@ def _check(mark: pytest.Mark) -> None:
         )
     if mark.name.endswith("_devices"):
         if not mark.args:
-            raise TypeError("it names no device; name some, for example 'cuda' or 'torch'")
+            raise TypeError("it does not name a device; name some, for example 'cuda' or 'torch'")
         _choice.check_texts(mark.args)
 
 

@@ -210,7 +210,7 @@ def test_one_reason_for_several_devices_is_told_once() -> None:
 def test_an_array_for_a_device_is_not_printed() -> None:
     x = pa.ones((100, 100), device="numpy")
     with pytest.raises(
-        TypeError, match=r"^an array \(portarray\..*Array\) names no device.*x\.device"
+        TypeError, match=r"^an array \(portarray\..*Array\) does not name a device.*x\.device"
     ):
         x.to_device(x)
 

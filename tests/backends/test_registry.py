@@ -230,7 +230,7 @@ def test_a_plugin_with_broken_files_harms_nothing(
     (distribution / "entry_points.txt").write_text("[portarray.backends]\nplug = plug_bad\n")
     # Its library is imported, so that it is asked about every object that no other backend knows.
     assert pa.asarray(memoryview(b"ab"), device="numpy").tolist() == [97, 98]
-    with pytest.raises(TypeError, match="names no device"):
+    with pytest.raises(TypeError, match="does not name a device"):
         pa.device(object())
     listed = str(pa.summary())
     assert reason in listed

@@ -219,7 +219,7 @@ def test_targets_are_judged(
         (["--threads", "-1"], "--threads -1: at least 1 is needed"),
         (["--kernel", "sotfmax"], "--kernel sotfmax: known are softmax"),
         (["--row", "softmax 7x7"], "no row is of this kernel, dtype and name"),
-        (["--device", "numpi"], "'numpi' names no device"),
+        (["--device", "numpi"], "unknown device 'numpi'"),
         (["--read", "nothing.json"], "--read: "),
     ],
 )

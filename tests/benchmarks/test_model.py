@@ -139,7 +139,7 @@ def test_targets_are_judged(table: ModuleType, figures: dict[str, Any], held: li
     ("options", "message"),
     [
         (["--repeats", "0"], "--repeats 0: at least 1 is needed"),
-        (["--device", "numpi"], "'numpi' names no device"),
+        (["--device", "numpi"], "unknown device 'numpi'"),
         (["--file", "nothing.gguf"], "there is no file nothing.gguf"),
         (["--read", "nothing.json"], "--read: "),
     ],

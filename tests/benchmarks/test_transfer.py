@@ -135,7 +135,7 @@ def test_targets_are_judged(transfer: ModuleType) -> None:
     [
         (("--repeats", "0"), "--repeats 0: at least 1 is needed"),
         (("--megabytes", "0"), "--megabytes 0: at least 1 is needed"),
-        (("--devices", "numpi"), "'numpi' names no device"),
+        (("--devices", "numpi"), "unknown device 'numpi'"),
         (("--devices", "numpy"), "at least two are needed, not numpy:cpu:0 alone"),
         (("--read", "nowhere.json"), "No such file"),
     ],

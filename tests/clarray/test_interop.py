@@ -269,7 +269,7 @@ def test_arrays_of_clarray_go_between_its_devices(device: Device) -> None:
         from_dlpack(x, device=other, copy=False)
     with pytest.raises(ValueError, match="stream"):
         x.to_device(device, stream=1)
-    with pytest.raises(TypeError, match="names no device"):
+    with pytest.raises(TypeError, match="does not name a device"):
         x.to_device(None)
 
 

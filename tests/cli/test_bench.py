@@ -220,8 +220,8 @@ def test_without_matplotlib_nothing_is_measured(
     ("arguments", "code", "message"),
     [
         (["kernel"], 2, "'kernel' is not one of 'kernels', 'ops', 'model', 'transfer'"),
-        (["--device", "nmpy"], 1, "'nmpy' names no device"),
-        (["--baseline", "nmpy"], 1, "'nmpy' names no device"),
+        (["--device", "nmpy"], 1, "unknown device 'nmpy'"),
+        (["--baseline", "nmpy"], 1, "unknown device 'nmpy'"),
         (["--repeats", "0"], 2, "0 is not in the range x>=1"),
         (["ops", "--only", "add up"], 2, "--only add up: ops has add, exp"),
         (["transfer", "--only", "numpy"], 2, "--only picks cases, of which transfer has none"),

@@ -90,7 +90,7 @@ def test_prefer_what_does_not_function() -> None:
 def test_wrong_input() -> None:
     result = run("prefer", "troch")
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: 'troch' names no device")
+    assert result.stderr.startswith("Error: device: unknown device 'troch'")
     assert "'torch'" in result.stderr
     assert run("prefer", "cpu", "--unset").exit_code == 2
     assert run("devices", "--jsno").exit_code == 2

@@ -128,7 +128,7 @@ def test_a_device_that_fails_says_so_in_its_cells(monkeypatch: pytest.MonkeyPatc
 def test_wrong_input() -> None:
     result = run("nmpy")
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: 'nmpy' names no device")
+    assert result.stderr.startswith("Error: device: unknown device 'nmpy'")
     result = run("fake:cuda:7")
     assert result.exit_code == 1
     assert "fake sees 2 devices" in result.stderr

@@ -93,7 +93,7 @@ def test_generic_versions_alone() -> None:
 def test_wrong_input() -> None:
     result = run("-d", "nmpy")
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: 'nmpy' names no device")
+    assert result.stderr.startswith("Error: device: unknown device 'nmpy'")
     result = run("-d", "numpy", "-k", "softmaxx")
     assert result.exit_code == 2
     assert "'softmaxx' is no kernel; there are matmul" in result.stderr

@@ -100,7 +100,7 @@ def test_devices_of_blocks(fake: str) -> None:
     assert len({row.device for row in pd.placement(pd.ones(99, chunks=1, devices="all"))}) == len(
         pa.devices()
     )
-    with pytest.raises(ValueError, match="names no device"):
+    with pytest.raises(ValueError, match="does not name a device"):
         pd.ones(3, devices=[])
     y.__dict__["_portarray_devices"] = {(0, 0): "numpy:cpu:0"}
     with pytest.raises(ValueError, match=r"1 of 4 blocks .* \(0, 0\) is on fake:cuda:0"):

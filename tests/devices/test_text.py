@@ -78,6 +78,6 @@ def test_nearest_text_is_suggested(text: str, nearest: str) -> None:
     ],
 )
 def test_rule_is_named(text: str, rule: str) -> None:
-    with pytest.raises(UnknownDeviceError, match="names no device") as caught:
+    with pytest.raises(UnknownDeviceError, match="does not name a device") as caught:
         parse(text)
     assert rule in str(caught.value)

@@ -139,7 +139,7 @@ def test_too_little_memory_is_said_before_loading(tmp_path: Path) -> None:
 
 def test_what_cannot_be_used_is_one_line(file: Path, tmp_path: Path) -> None:
     for options, said in (
-        (("--device", "nothing"), "'nothing' names no device"),
+        (("--device", "nothing"), "unknown device 'nothing'"),
         (("--file", str(tmp_path / "none.gguf")), "there is no file"),
         (("--dtype", "bfloat16"), "has no bfloat16"),
         (("--temperature", "-1"), "a temperature of -1.0"),

@@ -318,7 +318,7 @@ def test_a_stopped_training_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--device", "abacus"), "'abacus' names no device"),
+        (("--device", "abacus"), "unknown device 'abacus'"),
         (("--devices", "numpy,numpy"), "a device is named twice"),
         (("--devices", "numpy", "--shares", "0"), "a positive number"),
         (("--devices", "numpy", "--shares", "one"), "give positive integers"),

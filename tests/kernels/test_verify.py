@@ -320,7 +320,7 @@ def test_the_reference_is_that_of_other_authors() -> None:
         ({"examples": 1.5}, TypeError, "examples=1.5 is no int"),
         ({"seed": -1}, ValueError, "seed=-1 is below 0"),
         ({"version": "tuned"}, ValueError, "version='tuned' is neither"),
-        ({"device": "nmpy"}, pa.errors.UnknownDeviceError, "'nmpy' names no device"),
+        ({"device": "nmpy"}, pa.errors.UnknownDeviceError, "unknown device 'nmpy'"),
     ],
 )
 def test_bad_input(arguments: dict[str, Any], error: type[Exception], said: str) -> None:

@@ -368,7 +368,7 @@ def test_no_memory_to_map_a_file(what: str, path: Path) -> None:
         "except pa.OutOfMemoryError as error:\n"
         "    print(error)\n"
     )
-    assert out.startswith("numpy:cpu:0 is out of memory (asked 17,179,869,")
+    assert out.startswith("numpy:cpu:0: out of memory (asked 17,179,869,")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits no memory")
@@ -382,7 +382,7 @@ def test_no_memory_to_copy_what_is_pickled() -> None:
         "except pa.OutOfMemoryError as error:\n"
         "    print(error)\n"
     )
-    assert out.startswith("numpy:cpu:0 is out of memory (asked 17,179,869,184 bytes")
+    assert out.startswith("numpy:cpu:0: out of memory (asked 17,179,869,184 bytes")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits no memory")
@@ -394,5 +394,5 @@ def test_no_memory_to_copy_what_is_saved(path: Path) -> None:
         "except pa.OutOfMemoryError as error:\n"
         "    print(error)\n"
     )
-    assert out.startswith("numpy:cpu:0 is out of memory (asked 17,179,869,184 bytes")
+    assert out.startswith("numpy:cpu:0: out of memory (asked 17,179,869,184 bytes")
     assert os.listdir(path.parent) == []

@@ -329,7 +329,7 @@ def test_what_is_no_array_takes_little_memory() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(TypeError, match="names no device"):
+    with pytest.raises(TypeError, match="does not name a device"):
         pa.to_device([], None)
     with pytest.raises(pa.UnknownDeviceError):
         pa.to_device([], "nonsense")

@@ -279,17 +279,17 @@ def test_no_host_transfer_fails_at_the_line(run_pytest: Pytest) -> None:
 
 
 WRONG_OPTIONS = {
-    "--devices=cudda": "--devices: 'cudda' names no device: ",
+    "--devices=cudda": "--devices: unknown device 'cudda': ",
     "--devices=numpy,torch:cud": "Did you mean 'torch:cuda' or 'torch:cpu'?",
     "--devices=numpy:cpu:7": "'numpy:cpu:7' is not functional",
     "--dtypes=float23": "--dtypes: 'float23' is neither a dtype",
 }
 WRONG_MARKS = {
-    "skip_devices('cudda')": "mark skip_devices: 'cudda' names no device",
-    "skip_devices()": "mark skip_devices: it names no device",
+    "skip_devices('cudda')": "mark skip_devices: unknown device 'cudda'",
+    "skip_devices()": "mark skip_devices: it does not name a device",
     "only_devices('cuda', because='x')": "it takes no because; it takes reason",
     "xfail_devices('cuda')": "mark xfail_devices: it needs reason=",
-    "skip_devices(3)": "3 names no device",
+    "skip_devices(3)": "3 does not name a device",
     "dtypes('float23')": "mark dtypes: 'float23' is neither a dtype",
     "skip_xp_backends('torch', 'numpy')": "it takes one library, not 2",
 }

@@ -141,7 +141,7 @@ class Array:
         if stream is not None:
             raise ValueError(f"stream={stream!r}; pass None")
         if device is None:
-            raise TypeError("to_device(None) names no device")
+            raise TypeError("to_device(None) does not name a device")
         self._rules.place(device)
         return self.copy() if copy else self
 

@@ -102,7 +102,7 @@ class DTypeNotSupportedError(TypeError):
 
 
 class UnknownDeviceError(ValueError):
-    """A text that names no device."""
+    """A text that does not name a device."""
 
 
 class Unsure(Exception):  # noqa: N818  (it is no error of the program)

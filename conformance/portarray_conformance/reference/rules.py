@@ -85,7 +85,7 @@ class Rules:
         if device is None or device == self.device:
             return
         if isinstance(device, str):
-            raise kinds.UnknownDeviceError(f"{device!r} names no device")
+            raise kinds.UnknownDeviceError(f"unknown device {device!r}")
         raise TypeError(f"device={device!r} is no device")
 
     def with_scalar(self, dtype: DType, value: Any) -> DType:

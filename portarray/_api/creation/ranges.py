@@ -166,7 +166,7 @@ def linspace(
         values = argument_rules.whole_spaced(
             first, last, count, dtypes.canonical(dtype), endpoint=endpoint
         )  # type: ignore[arg-type]  # real here
-        return conversion.from_host(values, selection.resolve(device), own=True)
+        return conversion.from_host(values, selection.resolve(device), take_ownership=True)
     return slow_path.create(
         "linspace",
         (first, last, count),

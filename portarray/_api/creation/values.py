@@ -66,7 +66,7 @@ def asarray(
     DTypeNotSupportedError
         If the device lacks the dtype and `narrow` is False.
     UnknownDeviceError, DeviceNotFunctionalError
-        If the text names no device, or one that cannot be used here.
+        If the text does not name a device, or one that cannot be used here.
     OutOfMemoryError
         If memory runs out.
 
