@@ -45,11 +45,11 @@ def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tup
     """Return one or several axes of an array after checking them; lists become tuples."""
     if type(value) is int or not isinstance(value, (list, tuple)):
         return axis(value, x)  # type: ignore[arg-type]
-    found = tuple([axis(one, x) for one in value])
+    normalized = tuple([axis(item, x) for item in value])
     count = x.ndim if type(x) is Array else 0
-    if count and len({one % count for one in found}) < len(found):
+    if count and len({item % count for item in normalized}) < len(normalized):
         raise ValueError(f"{name}={value!r} names an axis twice; each axis may be named once")
-    return found
+    return normalized
 
 
 def is_array(x: object) -> bool:
@@ -61,10 +61,10 @@ def integers(value: int | Sequence[int], name: str) -> tuple[int, ...]:
     """Return one integer or a sequence of them as a tuple."""
     try:
         if isinstance(value, (list, tuple)):
-            return tuple([+index(one) for one in value])  # True is 1
+            return tuple([+index(item) for item in value])  # True is 1
         if hasattr(value, "__index__"):
             return (index(value),)
-        return tuple([index(one) for one in value])
+        return tuple([index(item) for item in value])
     except TypeError:
         raise TypeError(
             f"{name} is {value!r}; it must be an integer or a tuple of integers"
@@ -74,8 +74,8 @@ def integers(value: int | Sequence[int], name: str) -> tuple[int, ...]:
 def shape(value: int | Sequence[int]) -> tuple[int, ...]:
     """Return a shape as a tuple of non-negative integers."""
     sizes = integers(value, "shape")
-    for one in sizes:
-        if one < 0:
+    for size in sizes:
+        if size < 0:
             raise ValueError(f"shape is {value!r}; sizes must not be negative")
     return sizes
 
@@ -124,54 +124,54 @@ def numeric(dtype: object, function: str, x: Any = None) -> None:
     """Raise for a dtype to sum or multiply in that is bool, or real for a complex array."""
     if dtype is None:
         return
-    wanted = dtypes.canonical(dtype)
-    if dtypes.kind_of(wanted) == "b":
+    numpy_dtype = dtypes.canonical(dtype)
+    if dtypes.kind_of(numpy_dtype) == "b":
         raise TypeError(
             f"{function} got dtype bool; it computes in numbers. Use any or all for truth values"
         )
     if isinstance(getattr(x, "dtype", None), np.dtype):
-        argument_rules.check_accumulated(function, x.dtype, wanted)
+        argument_rules.check_accumulated(function, x.dtype, numpy_dtype)
 
 
 def number(value: Any, name: str) -> int | float | complex:
     """Return a Python, NumPy or 0-d array scalar as a Python scalar."""
     if type(value) in (int, float, complex, bool):
         return value  # type: ignore[no-any-return]
-    found = operands.scalar(value.item() if getattr(value, "ndim", None) == 0 else value)
-    if found is NotImplemented:
+    scalar = operands.scalar(value.item() if getattr(value, "ndim", None) == 0 else value)
+    if scalar is NotImplemented:
         raise TypeError(f"{name} is {value!r}; it must be a number")
-    return found  # type: ignore[no-any-return]
+    return scalar  # type: ignore[no-any-return]
 
 
 def real_number(value: Any, name: str) -> int | float:
     """Return a real number as a Python scalar; NumPy scalars and 0-d arrays are read."""
-    found = number(value, name)
-    if isinstance(found, complex):
+    scalar = number(value, name)
+    if isinstance(scalar, complex):
         raise TypeError(f"{name} is {value!r}; it must be a real number")
-    return found
+    return scalar
 
 
 def fill_value(value: Any, dtype: object) -> bool | int | float | complex:
     """Return a fill value as the scalar of a dtype's kind, after checking that it fits."""
-    found = number(value, "fill_value")
+    scalar = number(value, "fill_value")
     if dtype is None:
-        return found
+        return scalar
     exact = dtypes.canonical(dtype)
     kind = dtypes.kind_of(exact)
     if kind == "b":
-        return bool(found)
+        return bool(scalar)
     if kind == "c":
-        return complex(found)
-    if isinstance(found, complex):
+        return complex(scalar)
+    if isinstance(scalar, complex):
         raise TypeError(
-            f"fill_value {found!r} is complex and {exact} is not; pass its real part, "
+            f"fill_value {scalar!r} is complex and {exact} is not; pass its real part, "
             f"or a complex dtype"
         )
     if kind == "f":
-        return float(found)
+        return float(scalar)
     limits = np.iinfo(exact)
-    if not limits.min <= found <= limits.max:
+    if not limits.min <= scalar <= limits.max:
         raise OverflowError(
-            f"fill_value {found!r} does not fit {exact} ({limits.min} to {limits.max})"
+            f"fill_value {scalar!r} does not fit {exact} ({limits.min} to {limits.max})"
         )
-    return int(found)
+    return int(scalar)

@@ -228,7 +228,7 @@ def isdtype(dtype: DTypeLike, kind: DTypeKind) -> bool:
     (True, False)
     """
     if isinstance(kind, tuple):
-        return any(isdtype(dtype, one) for one in kind)
+        return any(isdtype(dtype, entry) for entry in kind)
     if isinstance(kind, str):
         letters = dtypes.KINDS.get(kind)
         if letters is None:
@@ -273,26 +273,28 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike | Scalar) -> DType:
     dtype('float32')
     """
     device = None
-    found = None
+    promoted = None
     scalars = []
-    for one in arrays_and_dtypes:
-        if type(one) is Array:
+    for operand in arrays_and_dtypes:
+        if type(operand) is Array:
             if device is None:
-                device = one.device
-            elif device is not one.device:
-                raise DeviceMismatchError("result_type", str(device), str(one.device))
-        elif isinstance(one, (bool, int, float, complex, np.generic)):
-            scalars.append(one)
+                device = operand.device
+            elif device is not operand.device:
+                raise DeviceMismatchError("result_type", str(device), str(operand.device))
+        elif isinstance(operand, (bool, int, float, complex, np.generic)):
+            scalars.append(operand)
             continue
-        dtype = _dtype_of(one)
-        found = dtype if found is None else dtypes.promote(found, dtype)
-    if found is None:
+        dtype = _dtype_of(operand)
+        promoted = dtype if promoted is None else dtypes.promote(promoted, dtype)
+    if promoted is None:
         if not scalars:
             raise ValueError("result_type needs at least one array, dtype or scalar, got none")
-        found = dtypes.STANDARD["bool"]  # the lowest kind, which every scalar then raises or keeps
+        promoted = dtypes.STANDARD[
+            "bool"
+        ]  # the lowest kind, which every scalar then raises or keeps
     for scalar in scalars:
-        found = operands.dtype_with_scalar(found, scalar, device or selection.current())
-    return found
+        promoted = operands.dtype_with_scalar(promoted, scalar, device or selection.current())
+    return promoted
 
 
 @cache
@@ -312,5 +314,5 @@ def _integer_info(dtype: DType) -> IntegerInfo:
     )
 
 
-def _dtype_of(one: object) -> DType:
-    return one.dtype if type(one) is Array else dtypes.canonical(one)
+def _dtype_of(operand: object) -> DType:
+    return operand.dtype if type(operand) is Array else dtypes.canonical(operand)

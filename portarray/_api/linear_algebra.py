@@ -129,8 +129,8 @@ def tensordot(
     if not isinstance(axes, (list, tuple)):
         raise TypeError(f"axes is {axes!r}; it must be an integer or a pair of tuples of them")
     first, second = (
-        arguments.axes(arguments.integers(one, "axes"), x)
-        for one, x in zip(axes, (x1, x2), strict=True)
+        arguments.axes(arguments.integers(contracted, "axes"), x)
+        for contracted, x in zip(axes, (x1, x2), strict=True)
     )
     return call.aligned("tensordot", x1, x2, axes=(first, second))
 

@@ -36,8 +36,8 @@ class Row(NamedTuple):
     ----------
     device : str
         Text of the device; of a library without functional devices here, its name.
-    chapter : str
-        The standard's chapter.
+    category : str
+        The standard's category.
     function : str
         Standard name: ``"sin"``, ``"linalg.svd"``.
     served : {"native", "composed", "host"}
@@ -47,7 +47,7 @@ class Row(NamedTuple):
     """
 
     device: str
-    chapter: str
+    category: str
     function: str
     served: Served
     dtypes: tuple[str, ...]
@@ -83,21 +83,21 @@ def support(device: DeviceLike | None = None) -> list[Row]:
     Returns
     -------
     list of Row
-        Device by device, in the order of the standard's chapters.
+        Device by device, in the order of the standard's categories.
 
     Examples
     --------
     >>> import portarray as pa
     >>> rows = pa.support("numpy")
     >>> row = next(row for row in rows if row.function == "linalg.svd")
-    >>> row.chapter, row.served
+    >>> row.category, row.served
     ('linalg', 'native')
     """
     where = discovery.devices() if device is None else [selection.resolve(device)]
     return [
-        Row(str(d), chapter, name, dispatch.functions_of(d).served(name), _taken(d, name))
+        Row(str(d), category, name, dispatch.functions_of(d).served(name), _taken(d, name))
         for d in where
-        for chapter, name in functions()
+        for category, name in functions()
     ]
 
 
@@ -127,30 +127,30 @@ def overview(devices: Iterable[DeviceLike] = ()) -> Overview:
 
 
 def functions() -> Iterator[tuple[str, str]]:
-    """Yield chapter and name of every function of the standard that runs on devices."""
+    """Yield category and name of every function of the standard that runs on devices."""
     main: Any = interop.namespace(interop.VERSION)
-    for chapter in categories.CHAPTERS:
-        extension = getattr(main, chapter, None)  # linalg and fft
+    for category in categories.CHAPTERS:
+        extension = getattr(main, category, None)  # linalg and fft
         if extension is not None:
             for name in extension.__all__:
                 if not isinstance(getattr(extension, name), type):  # errors
-                    yield chapter, f"{chapter}.{name}"
+                    yield category, f"{category}.{name}"
             continue
         for name in main.__all__:
             module = getattr(getattr(main, name), "__module__", "")
-            of_chapter = f"{module}.".startswith(f"portarray._api.{chapter}.")
-            if of_chapter and name not in _NOT_ON_DEVICES:
-                yield chapter, name
+            in_category = f"{module}.".startswith(f"portarray._api.{category}.")
+            if in_category and name not in _NOT_ON_DEVICES:
+                yield category, name
 
 
 def _counted(rows: list[Row], state: State, reason: str = "") -> list[Place]:
     """Return the places of rows with their totals, in the rows' order."""
-    found: dict[str, Counter[Served]] = {}
+    counts: dict[str, Counter[Served]] = {}
     for row in rows:
-        found.setdefault(row.device, Counter())[row.served] += 1
+        counts.setdefault(row.device, Counter())[row.served] += 1
     return [
-        Place(device, state, reason, {way: totals[way] for way in SERVED})
-        for device, totals in found.items()
+        Place(device, state, reason, {served: totals[served] for served in SERVED})
+        for device, totals in counts.items()
     ]
 
 
@@ -160,8 +160,8 @@ def _declared(library: str) -> list[Row]:
     if backend is None:
         return []
     return [
-        Row(library, chapter, name, categories.served(backend, name), ())
-        for chapter, name in functions()
+        Row(library, category, name, categories.served(backend, name), ())
+        for category, name in functions()
     ]
 
 

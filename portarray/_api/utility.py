@@ -149,8 +149,8 @@ def diff(
     n = arguments.size(n, "n")
     if prepend is not None or append is not None:
         # Joined here, where all are promoted: libraries neither promote nor do so for n=0.
-        before, after = ([] if one is None else [one] for one in (prepend, append))
-        parts = [*before, x, *after]
+        prepended, appended = ([] if part is None else [part] for part in (prepend, append))
+        parts = [*prepended, x, *appended]
         x = concat(parts, axis=axis)
     elif n == 0 and type(x) is Array:
         x = x.copy()  # libraries return the same memory

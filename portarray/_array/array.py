@@ -60,8 +60,8 @@ class Array(base.ArrayBase):
         """Transpose of a matrix. Raises ValueError where the array has not two axes."""
         if self.ndim != 2:
             raise ValueError(
-                f"x.T is for arrays of two axes, and this one has {self.ndim}; "
-                f"use x.mT for stacks of matrices or pa.permute_dims"
+                f"T: the array has {self.ndim} axes, not two\n"
+                f"Hint: use x.mT for stacks of matrices, or pa.permute_dims"
             )
         return slow_path.apply("matrix_transpose", (self,))
 
@@ -69,7 +69,7 @@ class Array(base.ArrayBase):
     def mT(self) -> Array:  # noqa: N802
         """Transpose of the last two axes. Raises ValueError where there are fewer than two."""
         if self.ndim < 2:
-            raise ValueError(f"x.mT needs at least two axes, and this array has {self.ndim}")
+            raise ValueError(f"mT: the array has {self.ndim} axes, not two or more")
         return slow_path.apply("matrix_transpose", (self,))
 
     @property
@@ -195,8 +195,8 @@ class Array(base.ArrayBase):
     def __index__(self) -> int:
         if self._table.kind not in "iu":
             raise TypeError(
-                f"only 0-d integer arrays are indices, and this one has dtype {self.dtype}; "
-                f"convert with int(x)"
+                f"index: the array has dtype {self.dtype}; only 0-d integer arrays are indices\n"
+                f"Hint: convert it with int(x)"
             )
         return int(formatting.scalar(self, "index"))
 
@@ -407,12 +407,12 @@ class Array(base.ArrayBase):
 
     def __len__(self) -> int:
         if not self._native.shape:
-            raise TypeError("a 0-d array has no length; use x.item() for its value")
+            raise TypeError("len: a 0-d array has no length\nHint: use x.item() for its value")
         return int(self._native.shape[0])
 
     def __iter__(self) -> Iterator[Array]:
         if not self._native.shape:
-            raise TypeError("a 0-d array cannot be iterated over; use x.item() for its value")
+            raise TypeError("iter: a 0-d array is not iterable\nHint: use x.item() for its value")
         return (self[i] for i in range(self._native.shape[0]))
 
     def __contains__(self, value: object, /) -> bool:

@@ -44,7 +44,7 @@ class _Uncalled(type):
         return [name for name in super().__dir__() if name not in ATTRIBUTES]
 
     def __call__(cls, *args: object, **kwargs: object) -> NoReturn:
-        raise TypeError("Array is not called directly; use pa.asarray(x, device=...)")
+        raise TypeError("Array: the class is not callable\nHint: use pa.asarray(x, device=...)")
 
 
 class ArrayBase(metaclass=_Uncalled):

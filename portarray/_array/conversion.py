@@ -76,8 +76,8 @@ def from_host(
 ) -> Array:
     """Return an array of host values in one of portarray's own dtypes.
 
-    A faster :func:`asarray` for files and pickles with thousands of arrays. ``take_ownership`` means that the
-    caller gives up the memory.
+    A faster :func:`asarray` for files and pickles with thousands of arrays. With
+    ``take_ownership``, the caller gives up the memory.
     """
     table = dispatch.dtypes_of(device).get(values.dtype)
     if table is None or values.dtype.num != table.dtype.num:  # see native_arrays.canonical_values

@@ -111,7 +111,7 @@ def canonical(dtype: object) -> DType:
         if resolved.name in EXTRA:
             return _FLOAT16 if resolved.name == "float16" else bfloat16()
     raise TypeError(
-        f"{dtype!r} is no dtype of portarray; use one of {_NAMES}, for example dtype=pa.float32"
+        f"unsupported dtype {dtype!r}; supported: {_NAMES}\nHint: for example dtype=pa.float32"
     )
 
 

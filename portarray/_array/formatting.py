@@ -21,7 +21,7 @@ _EDGE = 3
 def item(x: Array, kind: str = "item") -> Any:
     """Return the one element of an array as a Python scalar; ``kind`` is what asks for it."""
     if x.size != 1:
-        raise ValueError(f"item() is for arrays of one element, and this one has shape {x.shape}")
+        raise ValueError(f"item: the array has shape {x.shape}, not one element")
     table = x._table
     host_access.tell(kind, x.device)
     try:
@@ -52,9 +52,9 @@ def scalar(x: Array, target: str) -> Any:
         conversion = "the truth value" if target == "bool" else f"{target}()"
         hint = "use pa.any(x) or pa.all(x)" if target == "bool" else "index it first"
         error = ValueError if target == "bool" else TypeError
-        raise error(f"{conversion} of an array of shape {x.shape} is not defined; {hint}")
+        raise error(f"{conversion} of an array of shape {x.shape} is ambiguous\nHint: {hint}")
     if x._table.kind == "c" and target in ("int", "float"):
-        raise TypeError(f"{target}() of a complex array is not defined; take pa.real(x) first")
+        raise TypeError(f"{target}: the array is complex\nHint: take pa.real(x) first")
     return item(x, target)
 
 
@@ -125,7 +125,5 @@ def formatted(x: Array, spec: str) -> str:
     if x.ndim == 0:
         return format(item(x), spec)
     if spec:
-        raise TypeError(
-            f"format specification {spec!r} is for 0-d arrays, and this one has shape {x.shape}"
-        )
+        raise TypeError(f"format: {spec!r} formats 0-d arrays, and the array has shape {x.shape}")
     return plain(x)

@@ -95,8 +95,8 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         table = dispatch.require_same_device("assignment", table, value._table)
         if value._table.kind == "c" and table.kind != "c":
             raise TypeError(
-                f"complex values cannot be assigned into a {table.dtype} array; "
-                f"take pa.real(value) first"
+                f"assignment: complex values do not fit a {table.dtype} array\n"
+                f"Hint: take pa.real(value) first"
             )
         same = value._table.dtype == table.dtype
         native = value._native if same else table.cast(value._native)
@@ -139,13 +139,13 @@ def _fill_value(value: Any, x: Array) -> Any:
         raise operands.refused(value, "assignment")
     if isinstance(scalar, complex) and table.kind != "c":
         raise TypeError(
-            f"the complex number {scalar!r} cannot be assigned into a {table.dtype} array; "
-            f"take its real part first"
+            f"assignment: the complex number {scalar!r} does not fit a {table.dtype} array\n"
+            f"Hint: take its real part first"
         )
     if table.kind == "b":
         return bool(scalar)
     if isinstance(scalar, float) and table.kind in "iu" and not np.isfinite(scalar):
-        raise ValueError(f"{scalar!r} cannot be assigned into a {table.dtype} array")
+        raise ValueError(f"assignment: {scalar!r} does not fit a {table.dtype} array")
     return promotion.checked(scalar, table.dtype)
 
 
@@ -197,7 +197,7 @@ def _native_slice(part: slice, shape: Sequence[int]) -> slice:
         for value in (part.start, part.stop, part.step)
     ]
     if step == 0:
-        raise ValueError(f"slice step cannot be zero in {part}")
+        raise ValueError(f"indexing: slice step cannot be zero in {part}")
     return slice(start, stop, step)
 
 
@@ -211,8 +211,8 @@ def _native_part(x: Array, part: Any) -> Any:
         dispatch.require_same_device("indexing", x._table, part._table)
         if part._table.kind not in "biu":
             raise IndexError(
-                f"arrays used as indices must be of integer or boolean dtype, not {part.dtype}; "
-                f"convert with pa.astype(index, pa.int64)"
+                f"indexing: index arrays must have an integer or boolean dtype, not {part.dtype}\n"
+                f"Hint: convert with pa.astype(index, pa.int64)"
             )
         return _as_signed(part) if part._table.dtype.name == "uint64" else part._native
     if isinstance(part, (bool, np.bool_)):
@@ -226,8 +226,8 @@ def _native_part(x: Array, part: Any) -> Any:
     except TypeError:
         kind = type(part)
         raise IndexError(
-            f"{kind.__module__}.{kind.__qualname__} is no index; use integers, slices, None, "
-            f"Ellipsis, or integer or boolean arrays (portarray's or NumPy's)"
+            f"indexing: {kind.__module__}.{kind.__qualname__} is not an index\n"
+            f"Hint: use integers, slices, None, Ellipsis, or integer or boolean arrays"
         ) from None
 
 
@@ -253,7 +253,7 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
         index = index.astype(np.int64)
     if index.dtype.kind not in "biu":
         raise IndexError(
-            f"arrays used as indices must be of integer or boolean dtype, not {index.dtype}"
+            f"indexing: index arrays must have an integer or boolean dtype, not {index.dtype}"
         )
     device = x._table.device
     host_access.tell("indexing", device, to_host=False)
@@ -298,12 +298,12 @@ def _check(parts: list[Any], key: Sequence[Any], x: Array) -> None:
         if width and is_mask(part) and part.shape != shape[axis : axis + width]:
             covered = shape[axis : axis + width]
             # The standard allows masks of size 0 along an axis; they select nothing.
-            if all(key in (0, n) for key, n in zip(part.shape, covered, strict=True)):
+            if all(length in (0, n) for length, n in zip(part.shape, covered, strict=True)):
                 make = table.tables[part.dtype].functions["zeros"]
                 parts[position] = make(covered, dtype=part.dtype, device=table.device.native)
             else:
                 raise IndexError(
-                    f"a boolean index of shape {tuple(part.shape)} does not fit axes of "
+                    f"indexing: a boolean index of shape {tuple(part.shape)} does not fit axes of "
                     f"lengths {covered}"
                 )
         axis += width
@@ -312,10 +312,10 @@ def _check(parts: list[Any], key: Sequence[Any], x: Array) -> None:
 def _check_counts(ellipses: int, used: int, shape: Sequence[int]) -> None:
     """Check that a key has at most one ellipsis and not too many indices."""
     if ellipses > 1:
-        raise IndexError("an index can have only one ellipsis ('...')")
+        raise IndexError("indexing: an index can have only one ellipsis ('...')")
     if used > len(shape):
         raise IndexError(
-            f"too many indices: the array has {len(shape)} axes, and {used} were indexed"
+            f"indexing: too many indices: the array has {len(shape)} axes, and {used} were indexed"
         )
 
 
@@ -329,5 +329,7 @@ def _check_bounds(indices: np.ndarray[Any, Any], axis: int, shape: Sequence[int]
 
 def _out_of_bounds(index: int, axis: int, shape: Sequence[int]) -> IndexError:
     if not shape:
-        return IndexError("too many indices: a 0-d array takes no integer index; use x[()]")
-    return IndexError(f"index {index} is out of bounds for axis {axis} with length {shape[axis]}")
+        return IndexError("indexing: too many indices for a 0-d array\nHint: use x[()]")
+    return IndexError(
+        f"indexing: index {index} is out of bounds for axis {axis} with length {shape[axis]}"
+    )

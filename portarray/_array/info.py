@@ -96,7 +96,9 @@ def _letters(kind: str | tuple[str, ...] | None) -> str:
     if isinstance(kind, tuple):
         return "".join(map(_letters, kind))
     if kind not in dtypes.KINDS:
-        raise ValueError(f"kind={kind!r} is none of {', '.join(map(repr, dtypes.KINDS))}")
+        raise ValueError(
+            f"dtypes: unknown kind {kind!r}; use one of {', '.join(map(repr, dtypes.KINDS))}"
+        )
     return dtypes.KINDS[kind]
 
 

@@ -52,7 +52,8 @@ def namespace(api_version: str) -> Namespace[Array]:
     """Return the portarray module for a version of the standard."""
     if api_version not in _VERSIONS:
         raise ValueError(
-            f"api_version={api_version!r} is not supported; use one of {', '.join(_VERSIONS)}"
+            f"__array_namespace__: unsupported api_version {api_version!r}; use one of "
+            f"{', '.join(_VERSIONS)}"
         )
     return base.NAMESPACE[0]
 
@@ -63,11 +64,13 @@ def to_device(
     """Return an array on another device; see :meth:`portarray.Array.to_device`."""
     if stream is not None:
         raise ValueError(
-            f"stream={stream!r}: portarray orders the work of both devices itself; pass None"
+            f"to_device: stream={stream!r} is not accepted; portarray orders the work of both "
+            f"devices\n"
+            f"Hint: pass stream=None"
         )
     copy = copy if copy is None else native_arrays.copy_flag(copy)
     if device is None:
-        raise TypeError("to_device(None) does not name a device; pass a device, or its text")
+        raise TypeError("to_device: None does not name a device\nHint: pass a device or its text")
     where = selection.resolve(device)
     host_access.tell_move(x.device, where)
     return array_moves.moved(x, where, copy=copy, narrow=narrow)
@@ -82,7 +85,8 @@ def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtyp
         return slow_path.host_view(x, copy=copy)
     if copy is False:
         raise ValueError(
-            f"copy=False, but converting {x.dtype} to {target_dtype} needs a copy; pass copy=None"
+            f"numpy.asarray: copy=False, but converting {x.dtype} to {target_dtype} needs a copy\n"
+            f"Hint: pass copy=None"
         )
     return slow_path.read(x).astype(target_dtype)
 
@@ -91,8 +95,9 @@ def _check_on_host(device: Device) -> None:
     """Raise if NumPy cannot read the device's memory."""
     if not device._backend.on_host(device.native):
         raise TypeError(
-            f"NumPy cannot read the memory of {device}; functions of x.__array_namespace__() "
-            f"compute there, and numpy.asarray(x.to_device('numpy')) copies to the host"
+            f"NumPy cannot read the memory of {device}\n"
+            f"Hint: compute there with x.__array_namespace__(), or copy the values to the host: "
+            f"numpy.asarray(x.to_device('numpy'))"
         )
 
 
@@ -116,10 +121,12 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
     if answers.is_numpys(function):
         return answers.ufunc(function, method, inputs, kwargs)
     if method != "__call__":
-        raise TypeError(f"{name}.{method} of another library does not take portarray arrays")
+        raise TypeError(
+            f"{name}.{method}: methods of ufuncs of other libraries do not accept portarray arrays"
+        )
     out = kwargs.pop("out", None)
     if kwargs:
-        raise TypeError(f"ufunc {name} of portarray arrays takes no {', '.join(kwargs)}")
+        raise TypeError(f"{name}: unsupported arguments for portarray arrays: {', '.join(kwargs)}")
     answer = _on_host(function, inputs)
     return answer if out is None else answers.store(answer, out, name)
 
@@ -146,14 +153,16 @@ def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
     values = [slow_path.read(x) if isinstance(x, base.array_type) else x for x in inputs]
     result = function(*values)
     if isinstance(result, tuple):
-        return tuple(conversion.from_host(np.asarray(r), device, take_ownership=True) for r in result)
+        return tuple(
+            conversion.from_host(np.asarray(r), device, take_ownership=True) for r in result
+        )
     return conversion.from_host(np.asarray(result), device, take_ownership=True)
 
 
 def no_out(name: str, out: object) -> None:
     """Raise if ``out=``, which NumPy's functions pass to methods, is not None."""
     if out is not None:
-        raise TypeError(f"x.{name} takes no out=; write y[...] = x.{name}(...)")
+        raise TypeError(f"{name}: out= is not supported\nHint: write y[...] = x.{name}(...)")
 
 
 def dlpack(
@@ -173,23 +182,27 @@ def dlpack(
     if stream is not None and backend.dlpack_device_of(device.native) == routes.HOST:
         if stream != -1:  # -1 asks for no synchronization
             raise BufferError(
-                f"stream={stream!r}: {device} computes in host memory, which has no streams; "
-                f"pass None"
+                f"__dlpack__: stream={stream!r}, but {device} computes in host memory, which has "
+                f"no streams\n"
+                f"Hint: pass stream=None"
             )
         stream = None
     own_device = dlpack_device(x)
     target = dl_device or own_device
     if target not in (own_device, routes.HOST):
         raise BufferError(
-            f"dl_device={target}: an array on {device} can be exported to its own DLPack device "
-            f"{own_device} and to the CPU {routes.HOST}"
+            f"__dlpack__: dl_device={target}, but an array on {device} can be exported only to its "
+            f"own DLPack device {own_device} and to the CPU {routes.HOST}"
         )
     if target == routes.HOST:
         host_access.tell("DLPack", device)
     if target != own_device and not backend.on_host(device.native):
         # Consumers may ask for host memory, which few libraries support.
         if copy is False:
-            raise BufferError(f"copy=False, but {device} is not host memory; pass copy=None")
+            raise BufferError(
+                f"__dlpack__: copy=False, but {device} does not have host memory\nHint: pass "
+                f"copy=None"
+            )
         return host_capsule(slow_path.host_view(x, copy=True), max_version=max_version)
     try:
         return backend.to_dlpack(
@@ -206,7 +219,9 @@ def _two_integers(name: str, value: Any) -> tuple[int, int] | None:
     try:
         first, second = map(int, value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name}={value!r}: DLPack wants two integers, such as (1, 0)") from None
+        raise TypeError(
+            f"__dlpack__: {name}={value!r} must be two integers, such as (1, 0)"
+        ) from None
     return first, second
 
 

@@ -28,7 +28,7 @@ class Layout(NamedTuple):
         """Return the first address and the one behind the last."""
         ends = [step * (length - 1) for step, length in zip(self.strides, self.shape, strict=True)]
         low, high = (sum(end for end in ends if (end < 0) == down) for down in (True, False))
-        return self.begin + low, self.begin + high + self.itemsize
+        return self.start + low, self.start + high + self.itemsize
 
 
 def layout_of(x: Any) -> Layout | None:
@@ -114,7 +114,7 @@ class Image:
 
     def _view(self, layout: Layout) -> np.ndarray[Any, Any]:
         low, high = layout.span()
-        first = layout.begin - self._begin
+        first = layout.start - self._begin
         assert low >= self._begin
         assert high <= self._begin + self._bytes.size
         return np.ndarray(

@@ -31,13 +31,14 @@ def register_transforms(backend: Backend) -> None:
             return native
         if table.device._seen is not table.device:
             raise TypeError(
-                f"portarray records the calls on this array, for a gradient, and does not record "
-                f"functions that {title} transforms: take the gradient with {title}, or call "
-                f"pa.grad in the function that {title} transforms"
+                f"{title} cannot transform this array: portarray records its calls for a gradient\n"
+                f"Hint: take the gradient with {title}, or call pa.grad inside the function that "
+                f"{title} "
+                f"transforms"
             )
         raise TypeError(
-            f"{title} transforms functions of its own arrays, and this array is on {table.device}; "
-            f"move it first: x.to_device({library!r})"
+            f"{title} transforms only its own arrays, and this array is on {table.device}\n"
+            f"Hint: move it first: x.to_device({library!r})"
         )
 
     def tables(device: Any) -> Any:

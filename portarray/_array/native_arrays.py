@@ -36,12 +36,12 @@ def copy_flag(copy: object) -> bool:
         return copy
     if isinstance(copy, np.bool_):
         return bool(copy)
-    raise TypeError(f"copy={copy!r}: pass True, False or None")
+    raise TypeError(f"copy must be True, False or None, not {copy!r}")
 
 
 def needs_copy(dtype: DType, target_dtype: DType) -> ValueError:
     return ValueError(
-        f"copy=False, but converting {dtype} to {target_dtype} needs a copy; pass copy=None"
+        f"copy=False, but converting {dtype} to {target_dtype} needs a copy\nHint: pass copy=None"
     )
 
 
@@ -55,8 +55,8 @@ def table_for(dtype: DType, device: Device, *, narrow: bool) -> DispatchTable:
     if narrow and near is not None:
         if not isinstance(narrow, (bool, np.bool_)):  # for example a dtype
             raise TypeError(
-                f"narrow={narrow!r}: pass True or False; {device} has {near} for {dtype}, and "
-                f"another dtype is chosen with x.astype or asarray(..., dtype=)"
+                f"narrow must be True or False, not {narrow!r}; {device} has {near} for {dtype}\n"
+                f"Hint: choose another dtype with x.astype or asarray(..., dtype=)"
             )
         return available[near]
     raise dtypes.missing(dtype, device, set(available), moving=True)

@@ -48,8 +48,9 @@ def refused(x: Any, name: str, *, scalars: bool = True) -> TypeError:
     kind = type(x)
     type_name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
     return TypeError(
-        f"{name} takes portarray arrays{' and Python scalars' if scalars else ''}, not {type_name}; "
-        f"make an array of it first: pa.asarray(x, device=...)"
+        f"{name}: expected portarray arrays{' and Python scalars' if scalars else ''}, got "
+        f"{type_name}\n"
+        f"Hint: make an array of it first: pa.asarray(x, device=...)"
     )
 
 
@@ -113,7 +114,7 @@ def _common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any
                 raise refused(x, name)
             values.append(value)
     if table is None:
-        raise TypeError(f"{name} needs at least one array; make one with pa.asarray(x)")
+        raise TypeError(f"{name}: expected at least one array\nHint: make one with pa.asarray(x)")
     for x in values:
         if type(x) is not base.array_type:
             table = _table_with_scalar(table, x)

@@ -63,8 +63,8 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
 
 def _conversion(name: str, table: DispatchTable, result: DispatchTable) -> str:
     return (
-        f"in-place {name} gives {result.dtype} values, which the {table.dtype} array cannot take: "
-        f"in-place operators keep x's dtype; write x = x op y, or convert the operand first"
+        f"in-place {name}: {result.dtype} values do not fit the {table.dtype} array, and in-place "
+        f"operators keep its dtype\nHint: write x = x op y, or convert the operand first"
     )
 
 
@@ -78,7 +78,7 @@ def _grows(first: Any, second: Any) -> bool:
 def _growth(name: str, first: Any, second: Any) -> str:
     return (
         f"in-place {name}: an operand of shape {tuple(getattr(second, 'shape', ()))} does not "
-        f"broadcast to x's shape {tuple(first.shape)}, and x keeps its shape; write x = x op y"
+        f"broadcast to x's shape {tuple(first.shape)}\nHint: write x = x op y"
     )
 
 
@@ -101,8 +101,8 @@ def inplace_matmul(x1: Array, x2: Any) -> Array:
         raise TypeError(_conversion("matmul", x1._table, result._table))
     if result.shape != x1.shape:
         raise ValueError(
-            f"in-place matmul keeps shape {x1.shape}, and the product has {result.shape}; "
-            f"write x = x @ y"
+            f"in-place matmul: the product has shape {result.shape}, and x has {x1.shape}\n"
+            f"Hint: write x = x @ y"
         )
     x1[...] = result
     return x1

@@ -124,8 +124,8 @@ def _fallback(text: str, reasons: Mapping[str, str], error: Exception) -> Device
         raise DeviceNotFunctionalError(
             text,
             reasons,
-            "The array was pickled there. Unpickle it where that functions, or name a device "
-            "to take instead: pa.config(unpickle_device='cpu')",
+            "The array was pickled there: unpickle it where that device works, or choose another: "
+            "pa.config(unpickle_device='cpu')",
         ) from error
     taken = selection.device(fallback)
     why = "; ".join(
@@ -133,7 +133,6 @@ def _fallback(text: str, reasons: Mapping[str, str], error: Exception) -> Device
         for candidate, reason in reasons.items()
     )
     notices.warn(
-        f"an array that was pickled on {text!r} is on {taken} now, as config.unpickle_device says: "
-        f"{why}"
+        f"an array pickled on {text!r} is loaded to {taken}, as config.unpickle_device says: {why}"
     )
     return taken

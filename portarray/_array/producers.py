@@ -42,8 +42,8 @@ def from_dlpack(
     if not is_producer(x):
         refuse_capsule(x, "from_dlpack")
         raise TypeError(
-            f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not "
-            f"{type(x).__name__}; use pa.asarray"
+            f"from_dlpack: expected an object with __dlpack__ and __dlpack_device__, got "
+            f"{type(x).__name__}\nHint: use pa.asarray"
         )
     target = None if device is None else selection.resolve(device)
     return imported(x, target, copy=copy, narrow=narrow)
@@ -58,8 +58,9 @@ def refuse_capsule(obj: object, name: str) -> None:
     """Raise for a raw capsule."""
     if type(obj).__name__ == "PyCapsule":
         raise TypeError(
-            f"{name} takes no raw capsule (PyCapsule): a capsule serves one consumer and does not "
-            f"say how to wait for its data; pass the object that made the capsule"
+            f"{name}: raw capsules (PyCapsule) are not accepted, because a capsule serves one "
+            f"consumer "
+            f"and cannot synchronize its data\nHint: pass the object that made the capsule"
         )
 
 
@@ -96,8 +97,9 @@ def _place_of(x: Any) -> tuple[int, int]:
         kind, index = map(int, answer)
     except (TypeError, ValueError):
         raise TypeError(
-            f"{type(x).__name__}.__dlpack_device__() returned {answer!r}; DLPack wants a device "
-            f"type and an index, such as (1, 0) for host memory"
+            f"from_dlpack: {type(x).__name__}.__dlpack_device__() returned {answer!r}; DLPack "
+            f"requires a "
+            f"device type and an index, such as (1, 0) for host memory"
         ) from None
     return kind, index
 
@@ -124,11 +126,12 @@ def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool
         x = dlpack.take(x)
         if x.__dlpack_device__()[0] not in dlpack.HOST_KINDS:
             raise BufferError(
-                f"{said}.__dlpack_device__() says that the data is in host memory, and its capsule "
-                f"that it is on {_named(x.__dlpack_device__())}"
+                f"from_dlpack: {said}.__dlpack_device__() reports host memory, but its capsule "
+                f"reports "
+                f"{_named(x.__dlpack_device__())}"
             )
         if x.dtype is None:
-            raise TypeError(f"{said} holds elements of a DLPack type that portarray does not know")
+            raise TypeError(f"from_dlpack: {said} has elements of an unsupported DLPack type")
         # Raises for unsupported dtypes before the capsule is consumed.
         if native_arrays.table_for(x.dtype, where, narrow=narrow).dtype == x.dtype:
             return _taken(x, where, copy=copy)
@@ -166,8 +169,9 @@ def _from_afar(
     """Import through host memory from a device that no backend here drives."""
     if copy is False:
         raise ValueError(
-            f"copy=False, but the data is on {_named(dlpack_device)}, which no device here reads; "
-            f"pass copy=None or copy=True"
+            f"from_dlpack: copy=False, but the data is on {_named(dlpack_device)}, which no device "
+            f"here "
+            f"can read\nHint: pass copy=None or copy=True"
         )
     try:
         held = dlpack.take(x, to_host=True)
@@ -180,9 +184,10 @@ def _from_afar(
 def _unreachable(x: Any, dlpack_device: tuple[int, int], error: Exception) -> NoReturn:
     devices = ", ".join(map(str, discovery.devices()))
     raise BufferError(
-        f"the data of this {type(x).__name__} is on {_named(dlpack_device)}, which none of the devices "
-        f"here reads ({devices}), and it does not export a copy in host memory: "
-        f"{type(error).__name__}: {error}. Move it to the host with its own library first"
+        f"from_dlpack: the data of this {type(x).__name__} is on {_named(dlpack_device)}, which "
+        f"none of "
+        f"the devices here can read ({devices}), and it does not export a copy in host memory: "
+        f"{type(error).__name__}: {error}\nHint: move it to the host with its own library first"
     ) from error
 
 

@@ -52,8 +52,10 @@ def broadcast(shapes: Sequence[Shape]) -> str | None:
             listed = _listed(shapes)
             different = _listed(sorted(sizes))
             return (
-                f"shapes {listed} do not broadcast: sizes {different} along axis {axis}; sizes must "
-                f"be equal or 1, counted from the last axis. pa.expand_dims adds an axis of size 1"
+                f"shapes {listed} do not broadcast: sizes {different} along axis {axis}; sizes "
+                f"must "
+                f"be equal or 1, counted from the last axis\nHint: pa.expand_dims adds an axis of "
+                f"size 1"
             )
     return None
 
@@ -84,8 +86,8 @@ def _pow(device: Device, x1: Any, x2: Any) -> str | None:
         least = int(values.min()) if values.size and values.dtype.kind == "i" else 0
     if set(kinds) <= {"i", "u"} and least < 0:
         return (
-            f"integers have no negative powers, and an exponent is {least}; convert x1 with "
-            f"pa.astype to a floating-point dtype"
+            f"integers cannot be raised to negative powers, and an exponent is {least}\n"
+            f"Hint: convert x1 to a floating-point dtype with pa.astype"
         )
     return None
 
@@ -93,16 +95,17 @@ def _pow(device: Device, x1: Any, x2: Any) -> str | None:
 def _matmul(_: Device, x1: Any, x2: Any) -> str | None:
     first, second = _shape(x1), _shape(x2)
     if not first or not second:
-        return f"shapes {first} and {second}; a 0-d operand is no matrix, use pa.multiply"
+        return f"shapes {first} and {second}: a 0-d operand is not a matrix\nHint: use pa.multiply"
     columns, rows = first[-1], second[-2 if len(second) > 1 else 0]
     if columns != rows:
         return (
-            f"shapes {first} and {second} do not fit: the last axis of x1 has size {columns} and "
-            f"the {'second to last' if len(second) > 1 else 'only'} axis of x2 size {rows}; they "
-            f"must be equal. x2.mT transposes"
+            f"shapes {first} and {second} do not match: the last axis of x1 has size {columns}, "
+            f"and "
+            f"the {'second to last' if len(second) > 1 else 'only'} axis of x2 has size {rows}\n"
+            f"Hint: x2.mT transposes"
         )
     wrong = broadcast([first[:-2], second[:-2]])
-    return None if wrong is None else f"of stacks of shapes {first} and {second}: {wrong}"
+    return None if wrong is None else f"stacks of shapes {first} and {second}: {wrong}"
 
 
 def _vecdot(_: Device, x1: Any, x2: Any, *, axis: int = -1) -> str | None:
@@ -110,7 +113,7 @@ def _vecdot(_: Device, x1: Any, x2: Any, *, axis: int = -1) -> str | None:
     if first[axis] != second[axis]:
         return (
             f"shapes {first} and {second} have sizes {first[axis]} and {second[axis]} along axis "
-            f"{axis}; vectors must be of equal size"
+            f"{axis}; the sizes must be equal"
         )
     return broadcast([first, second])
 
@@ -124,11 +127,14 @@ def _tensordot(_: Device, x1: Any, x2: Any, *, axes: Any = 2) -> str | None:
         for shape, contracted in zip((first, second), axes, strict=True)
     ]
     if len(axes[0]) != len(axes[1]):
-        return f"axes {axes} name {len(axes[0])} axes of x1 and {len(axes[1])} of x2; pair them"
+        return (
+            f"axes {axes} list {len(axes[0])} axes of x1 and {len(axes[1])} of x2; the numbers "
+            f"must be equal"
+        )
     if sizes[0] != sizes[1]:
         return (
             f"shapes {first} and {second}: axes {axes[0]} of x1 have sizes {sizes[0]}, axes "
-            f"{axes[1]} of x2 sizes {sizes[1]}; axes that are summed over must be of equal size"
+            f"{axes[1]} of x2 have sizes {sizes[1]}; contracted axes must have equal sizes"
         )
     return None
 
@@ -138,7 +144,8 @@ def _broadcast_to(_: Device, x: Any, *, shape: Shape) -> str | None:
     missing = len(shape) - len(x_shape)
     if missing < 0 or any(a not in (1, b) for a, b in zip(x_shape, shape[missing:], strict=True)):
         return (
-            f"shape {x_shape} does not broadcast to {shape}; sizes must be equal or 1, counted from "
+            f"shape {x_shape} does not broadcast to {shape}; sizes must be equal or 1, counted "
+            f"from "
             f"the last axis"
         )
     return None
@@ -154,15 +161,16 @@ def _reshape(
         return None
     known_size = math.prod(n for n in shape if n != -1)
     if -1 in shape and (size % known_size if known_size else size):
-        return f"{size} elements (shape {x_shape}) have no shape {shape}"
+        return f"{size} elements (shape {x_shape}) do not fit shape {shape}"
     if -1 in shape and not known_size:
-        return f"shape {shape} does not say which size -1 stands for; name it"
+        return f"shape {shape} does not determine the size that -1 stands for\nHint: write the size"
     if -1 not in shape and known_size != size:
         return (
-            f"shape {x_shape} has {size} elements, shape {shape} {known_size}; use -1 for one size"
+            f"shape {x_shape} has {size} elements, shape {shape} has {known_size}\nHint: use -1 "
+            f"for one size"
         )
     if copy is False:
-        return "copy=False, and these elements need a copy to lie in the new shape; pass copy=None"
+        return "copy=False, but the new shape needs a copy\nHint: pass copy=None"
     return None
 
 
@@ -175,7 +183,7 @@ def _concat(_: Device, arrays: Sequence[Any], *, axis: int | None = 0) -> str | 
     for shape in shapes:
         if shape[:axis] + shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
             return (
-                f"shapes {first} and {shape} differ in other axes than axis {axis}, along which "
+                f"shapes {first} and {shape} differ in axes other than axis {axis}, along which "
                 f"they are joined"
             )
     return None
@@ -186,7 +194,7 @@ def _stack(_: Device, arrays: Sequence[Any], *, axis: int = 0) -> str | None:
     different = next((shape for shape in shapes if shape != shapes[0]), None)
     if different is None:
         return None
-    return f"shapes {shapes[0]} and {different}; arrays must be of one shape"
+    return f"shapes {shapes[0]} and {different} differ; all arrays must have the same shape"
 
 
 def _extremum(_: Device, x: Any, *, axis: Any = None, keepdims: bool = False) -> str | None:
@@ -195,8 +203,9 @@ def _extremum(_: Device, x: Any, *, axis: Any = None, keepdims: bool = False) ->
     if any(shape[axis_index] == 0 for axis_index in axes):
         over = "" if axis is None else f" over axis {axis}"
         return (
-            f"no elements to choose from: shape {shape} is reduced{over}, where it is empty. "
-            f"Test x.size first, or concatenate a least or greatest value"
+            f"a reduction of no elements has no identity: shape {shape} is reduced{over}, where it "
+            f"is "
+            f"empty\nHint: test x.size first, or concatenate a least or greatest value"
         )
     return None
 
@@ -209,15 +218,15 @@ def _matrix_norm(device: Device, x: Any, *, keepdims: bool = False, ord: Any = "
 def _solve(_: Device, x1: Any, x2: Any) -> str | None:
     first, second = _shape(x1), _shape(x2)
     if not second:
-        return f"shapes {first} and (); x2 must be of shape (M,) or (..., M, K)"
+        return f"shapes {first} and (): x2 must have shape (M,) or (..., M, K)"
     rows = second[0] if len(second) == 1 else second[-2]
     if rows != first[-1]:
         return (
-            f"shapes {first} and {second} do not fit: the matrices have {first[-1]} rows, x2 has "
-            f"{rows}; a stack of vectors is of shape (..., M, 1)"
+            f"shapes {first} and {second} do not match: the matrices have {first[-1]} rows, x2 has "
+            f"{rows}\nHint: a stack of vectors has shape (..., M, 1)"
         )
     wrong = broadcast([first[:-2], second[:-2] if len(second) > 1 else ()])
-    return None if wrong is None else f"of stacks of shapes {first} and {second}: {wrong}"
+    return None if wrong is None else f"stacks of shapes {first} and {second}: {wrong}"
 
 
 def _cross(_: Device, x1: Any, x2: Any, *, axis: int = -1) -> str | None:
@@ -228,7 +237,10 @@ def _repeat(_: Device, x: Any, repeats: Any, *, axis: int | None = None) -> str 
     shape, counts = _shape(x), _shape(repeats)
     length = math.prod(shape) if axis is None else shape[axis]
     if counts not in ((), (1,), (length,)):
-        return f"repeats of shape {counts} for {length} elements; give one number, or one for each"
+        return (
+            f"repeats of shape {counts} for {length} elements\nHint: pass one number, or one for "
+            f"each element"
+        )
     return None
 
 
@@ -247,8 +259,9 @@ def _take_along_axis(
         wrong = broadcast([tuple(shape), tuple(places)])
         if wrong:
             return (
-                f"x of shape {_shape(x)} and indices of shape {_shape(indices)} must broadcast but "
-                f"for axis {axis}: {wrong}"
+                f"x of shape {_shape(x)} and indices of shape {_shape(indices)} must broadcast "
+                f"except "
+                f"along axis {axis}: {wrong}"
             )
     return outside("take_along_axis", device, indices, axis, _shape(x))
 
@@ -318,8 +331,8 @@ def key_fault(
         if np.broadcast_shapes(keys.without_leading_ones(value_shape), selected) == selected:
             return None
     return ValueError(
-        f"{name} on {device}: values of shape {value_shape} do not broadcast to the shape {selected} "
-        f"of what the key selects; reshape the values or change the key"
+        f"{name} on {device}: values of shape {value_shape} do not broadcast to the selected shape "
+        f"{selected}\nHint: reshape the values or change the key"
     )
 
 

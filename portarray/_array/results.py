@@ -41,8 +41,8 @@ def wrapped(native: Any, table: DispatchTable) -> Array:
             return wrapped(native, table)
         title = table.device._backend.info.title
         raise TypeError(
-            f"{title} dtype {native.dtype} is no dtype of portarray; "
-            f"convert the array with {title}'s own functions first"
+            f"{title} dtype {native.dtype} is not supported\n"
+            f"Hint: convert the array with {title}'s own functions first"
         ) from None
     return out
 
@@ -70,7 +70,7 @@ def _as_array(native: Any, table: DispatchTable) -> Any:
         return native
     if isinstance(native, (np.generic, np.ndarray)):
         return device._backend.from_host(np.asarray(native), device.native, copy=None)
-    raise TypeError(f"{device.library} returned {type(native).__name__} where an array was due")
+    raise TypeError(f"{device.library} returned {type(native).__name__} instead of an array")
 
 
 def countable(shape: tuple[int, ...], table: DispatchTable, name: str) -> None:
@@ -123,7 +123,7 @@ def _translated(
     wrong = None if call is None else refusals.fault(name, devices[0], *call)
     if wrong is not None:
         return wrong
-    short = memory.out_of_memory(error, *devices, asked=nbytes)
+    short = memory.out_of_memory(error, *devices, nbytes=nbytes)
     if short is not None:
         return short
     for device in devices:
@@ -153,4 +153,4 @@ def _why_gone(device: Device) -> str:
         return ""
     there = "no device" if count == 0 else f"{count} device{'s' if count > 1 else ''}"
     title = device._backend.info.title
-    return f"it was there before, and {title} sees {there} on {device.platform} now"
+    return f"it was there before, but {title} sees {there} on {device.platform} now"

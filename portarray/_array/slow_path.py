@@ -278,7 +278,7 @@ def call_variadic(name: str, arrays: Sequence[Any], /, **options: Any) -> tuple[
     """Call a function that takes any number of arrays (``meshgrid``, ``broadcast_arrays``)."""
     _refuse_others(name, arrays)
     if not arrays:
-        raise ValueError(f"{name} needs at least one array, got none")
+        raise ValueError(f"{name}: expected at least one array")
     table = arrays[0]._table
     for x in arrays:
         table = dispatch.require_same_device(name, table, x._table)

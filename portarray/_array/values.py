@@ -61,8 +61,8 @@ def from_python(
 
 def _made_anew(obj: Any, order: str = "") -> ValueError:
     return ValueError(
-        f"copy=False, but making an array from {type(obj).__name__}{order} needs a copy; "
-        f"pass copy=None"
+        f"asarray: copy=False, but making an array from {type(obj).__name__}{order} needs a copy\n"
+        f"Hint: pass copy=None"
     )
 
 
@@ -125,8 +125,8 @@ def _host_values(
     """Return an object's values as a NumPy array; raises if they are not numbers."""
     if isinstance(obj, np.ndarray) and type(obj) is not np.ndarray and np.ma.is_masked(obj):
         raise TypeError(
-            "a masked array has elements without a value, which no device has; "
-            "pass x.filled(value), or x.data to take what is behind the mask"
+            "asarray: a masked array has elements without a value, which no device supports\n"
+            "Hint: pass x.filled(value), or x.data to ignore the mask"
         )
     try:
         try:
@@ -150,16 +150,16 @@ def _host_values(
     except ValueError as error:
         if "inhomogeneous" in str(error):
             raise ValueError(
-                f"the nested sequence is ragged: {str(error).rstrip('.')}. Every row must have the "
-                f"same length; pad the rows, or make one array each"
+                f"asarray: the nested sequence is ragged: {str(error).rstrip('.')}\n"
+                f"Hint: pad the rows to the same length, or make one array for each"
             ) from error
         if copy is False:
             raise _made_anew(obj) from error
         raise
     except OverflowError as error:
-        fix = "" if dtype else "; pass dtype=pa.float64 to round what is too large"
+        fix = "" if dtype else "\nHint: pass dtype=pa.float64 to round values that are too large"
         raise OverflowError(
-            f"a value does not fit {dtype or 'any integer dtype'}: {error}{fix}"
+            f"asarray: a value does not fit {dtype or 'any integer dtype'}: {error}{fix}"
         ) from error
     if values.dtype.kind in "OSUTVMm" and values.dtype.name not in dtypes.EXTRA:
         reasons = {
@@ -171,16 +171,16 @@ def _host_values(
             "m": "time spans",
             "V": "records" if values.dtype.names else values.dtype.name,
         }
-        fix = "Convert the values first, for example numpy.asarray(values).astype(float)"
+        fix = "convert the values first, for example numpy.asarray(values).astype(float)"
         if values.dtype.kind == "O" and not values.shape:  # not a sequence
             fix = (
-                "Pass an array, or a nested list of numbers: list(x) of an iterator or a set, "
+                "pass an array or a nested list of numbers: list(x) of an iterator or a set, "
                 "x.toarray() of a sparse array"
             )
         raise TypeError(
-            f"arrays of {reasons[values.dtype.kind]} cannot be made (NumPy reads the "
-            f"{type(obj).__name__} as dtype {values.dtype}); portarray holds booleans and numbers. "
-            f"{fix}"
+            f"asarray: arrays of {reasons[values.dtype.kind]} are not supported, only booleans and "
+            f"numbers "
+            f"(NumPy reads the {type(obj).__name__} as dtype {values.dtype})\nHint: {fix}"
         )
     return values
 
@@ -216,5 +216,6 @@ def _default_table(dtype: DType, device: Device) -> DispatchTable:
 
 def loses_imaginary_part(dtype: DType, target_dtype: DType) -> TypeError:
     return TypeError(
-        f"converting {dtype} to {target_dtype} loses the imaginary part; take pa.real(x) first"
+        f"converting {dtype} to {target_dtype} loses the imaginary part\nHint: take pa.real(x) "
+        f"first"
     )

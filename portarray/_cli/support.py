@@ -81,7 +81,7 @@ def _table(found: Overview, rows: list[Row]) -> Table:
     served = {(row.function, row.device): row.served for row in rows}
     table = Table("chapter", "function", *(_title(place) for place in places))
     chapter = ""
-    for shown, function in dict.fromkeys((row.chapter, row.function) for row in rows):
+    for shown, function in dict.fromkeys((row.category, row.function) for row in rows):
         if chapter and shown != chapter:
             table.add_section()
         ways = (served[function, place.device] for place in places)

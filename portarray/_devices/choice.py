@@ -33,15 +33,15 @@ class Choice:
                 self.reasons[f"{library}:{platform}"] = sign
                 continue
             try:
-                number = discovery.count(library, platform)
+                count = discovery.count(library, platform)
             except DeviceNotFunctionalError as error:
                 self._note(error, fault=discovery.is_fault(library, platform))
                 continue
-            for place in range(number) if index is None else (index,):
+            for device_index in range(count) if index is None else (index,):
                 try:
-                    yield discovery.get_device(library, platform, place)
+                    yield discovery.get_device(library, platform, device_index)
                 except DeviceNotFunctionalError as error:
-                    self._note(error, fault=discovery.is_fault(library, platform, place))
+                    self._note(error, fault=discovery.is_fault(library, platform, device_index))
 
     def _absent(self, library: str, platform: str) -> str:
         """Return why ``"auto"`` skips a platform without importing the library."""
@@ -58,14 +58,14 @@ class Choice:
             rounds += [("accelerator", _HARDWARE), ("cpu", ("cpu", *_HARDWARE))]
         for kind, platforms in rounds:
             pairs = ((library, p) for p in platforms for library in discovery.by_rank(p))
-            found = next((d for d in self.walk(pairs, None) if self.takes(d, kind)), None)
-            if found is not None:
-                return found
+            device = next((d for d in self.walk(pairs, None) if self.takes(d, kind)), None)
+            if device is not None:
+                return device
         raise self.error()
 
-    def first(self, found: Iterator[Device]) -> Device:
+    def first(self, candidates: Iterator[Device]) -> Device:
         """Return the first device with enough memory, or raise with every reason."""
-        for candidate in found:
+        for candidate in candidates:
             if self.fits(candidate):
                 self.tell(candidate)
                 return candidate
@@ -119,5 +119,5 @@ class Choice:
             self.passed_over.update(error.reasons)
 
 
-def _gib(number: int) -> str:
-    return f"{number / 2**30:.2f} GiB"
+def _gib(nbytes: int) -> str:
+    return f"{nbytes / 2**30:.2f} GiB"

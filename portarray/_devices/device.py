@@ -44,10 +44,10 @@ def _uninterrupted(*steps: Callable[[Any], Any], result: object) -> Callable[[],
     changed the stack, an ``__exit__`` before: the device would stay the default one. So the steps
     are in iterators, which ``next`` runs without any Python code.
     """
-    found: Any = iter(SCOPES.get, None)  # never None: it has no end
+    scopes: Any = iter(SCOPES.get, None)  # never None: it has no end
     for step in steps:
-        found = map(step, found)
-    return partial(next, map(itemgetter(1), zip(found, repeat(result))))
+        scopes = map(step, scopes)
+    return partial(next, map(itemgetter(1), zip(scopes, repeat(result))))
 
 
 class _Exit(io.IOBase):
@@ -242,40 +242,40 @@ def parse(text: str) -> DeviceText:
     UnknownDeviceError
         If the text names nothing known; with the nearest texts that do.
     """
-    head, *rest = text.split(":")
+    head, *parts = text.split(":")
     if not text:
         raise UnknownDeviceError(text, "the text is empty", ("auto", "cpu"))
     if head in WORDS:
         raise UnknownDeviceError(
             text, f"{head!r} chooses a device and takes nothing after it", (head,)
         )
-    if len(rest) > 2 or (len(rest) == 2 and head in PLATFORMS):
+    if len(parts) > 2 or (len(parts) == 2 and head in PLATFORMS):
         raise UnknownDeviceError(
             text,
             "a device text is [library:][platform][:index], for example 'torch:cuda:1'",
             tuple(_nearest(text)),
         )
     if head in PLATFORMS:
-        return DeviceText(None, head, _index(text, head, rest[0]) if rest else None)
+        return DeviceText(None, head, _index(text, head, parts[0]) if parts else None)
     info = registry.find_info(head)
     if info is None:
         raise UnknownDeviceError(text, _unknown(head), tuple(_nearest(text)))
-    if not rest:
+    if not parts:
         return DeviceText(head, None, None)
-    if len(rest) == 1 and _looks_like_index(rest[0]):
-        return DeviceText(head, None, _index(text, head, rest[0]))
-    platform = rest[0]
+    if len(parts) == 1 and _looks_like_index(parts[0]):
+        return DeviceText(head, None, _index(text, head, parts[0]))
+    platform = parts[0]
     if platform not in info.ranks:
         raise UnknownDeviceError(text, *_undriven(info, platform))
-    given = _index(text, f"{head}:{platform}", rest[1]) if len(rest) == 2 else None
-    return DeviceText(head, platform, given)
+    index = _index(text, f"{head}:{platform}", parts[1]) if len(parts) == 2 else None
+    return DeviceText(head, platform, index)
 
 
 def _looks_like_index(part: str) -> bool:
     return part.lstrip("+-").isdigit()
 
 
-def _index(text: str, before: str, part: str) -> int:
+def _index(text: str, prefix: str, part: str) -> int:
     """Return the index at the end of a text, or raise with the rule it breaks."""
     if part.isascii() and part.isdigit() and (part == "0" or part[0] != "0"):
         return int(part)
@@ -285,7 +285,7 @@ def _index(text: str, before: str, part: str) -> int:
         rule = f"the index {part} is negative; devices are counted from 0"
     else:
         rule = f"the index {part!r} is no whole number, counted from 0"
-    raise UnknownDeviceError(text, rule, (before, f"{before}:0"))
+    raise UnknownDeviceError(text, rule, (prefix, f"{prefix}:0"))
 
 
 def _undriven(info: BackendInfo, platform: str) -> tuple[str, tuple[str, ...]]:
@@ -294,11 +294,13 @@ def _undriven(info: BackendInfo, platform: str) -> tuple[str, tuple[str, ...]]:
     if not platform:
         rule = f"nothing follows ':', where a platform is expected ({info.library} drives {drives})"
         return rule, (info.library,)
-    own = [p for p in info.ranks if p != "cpu"] if platform == "gpu" else []
-    near = own or _resembling(platform, list(info.ranks)) or list(info.ranks)
+    accelerators = [p for p in info.ranks if p != "cpu"] if platform == "gpu" else []
+    near = accelerators or _resembling(platform, list(info.ranks)) or list(info.ranks)
     others = [i.library for i in registry.backend_infos().values() if platform in i.ranks]
-    texts = [f"{info.library}:{p}" for p in near] + [f"{other}:{platform}" for other in others]
-    return f"{info.library} drives {drives}, not {platform!r}", tuple(texts[:3])
+    suggestions = [f"{info.library}:{p}" for p in near] + [
+        f"{library}:{platform}" for library in others
+    ]
+    return f"{info.library} drives {drives}, not {platform!r}", tuple(suggestions[:3])
 
 
 _MADE = {
@@ -323,27 +325,27 @@ def _unknown(head: str) -> str:
 
 def _nearest(text: str) -> list[str]:
     """Return valid texts that resemble an invalid one, best first."""
-    head, *rest = text.split(":")
+    head, *parts = text.split(":")
     infos = registry.backend_infos()
     heads = _resembling(head, [*infos, *PLATFORMS, *WORDS])
-    if not rest:
+    if not parts:
         return heads
-    index = rest[-1] if rest[-1].isdigit() else None
+    index = parts[-1] if parts[-1].isdigit() else None
     whole = [
         ":".join(part for part in (library, platform, index) if part is not None)
         for library, info in infos.items()
         for platform in info.ranks
     ]
     # Only the first word is wrong: keep the rest.
-    kept = [":".join((head, *rest)) for head in heads if _sound(head, rest)]
-    return (kept or _resembling(text, whole) or heads)[:3]
+    suggestions = [":".join((head, *parts)) for head in heads if _sound(head, parts)]
+    return (suggestions or _resembling(text, whole) or heads)[:3]
 
 
-def _sound(head: str, rest: list[str]) -> bool:
+def _sound(head: str, parts: list[str]) -> bool:
     """Tell whether a known first word and the parts after it are a valid device text."""
-    *platforms, index = rest
+    *platforms, index = parts
     if not index.isdigit():
-        platforms = rest
+        platforms = parts
     info = registry.find_info(head)
     if info is None:
         return head in PLATFORMS and not platforms
@@ -363,10 +365,10 @@ _ELSEWHERE = {
 """Other names of platforms and libraries, to portarray's."""
 
 
-def _resembling(word: str, known: list[str]) -> list[str]:
+def _resembling(word: str, candidates: list[str]) -> list[str]:
     import difflib  # only errors need it
 
-    own = _ELSEWHERE.get(word.lower())
-    if own in known:
-        return [own]
-    return difflib.get_close_matches(word.lower(), known, n=3, cutoff=0.6)
+    alias = _ELSEWHERE.get(word.lower())
+    if alias in candidates:
+        return [alias]
+    return difflib.get_close_matches(word.lower(), candidates, n=3, cutoff=0.6)

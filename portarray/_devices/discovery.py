@@ -156,8 +156,8 @@ def order(device: Device) -> tuple[bool, int, bool, int, int, int]:
 
 def devices() -> list[Device]:
     """Return every functional device, best first, after probing all installed libraries."""
-    found = [device for info in registry.backend_infos() for device in status(info).devices]
-    return sorted(found, key=order)
+    functional = [device for info in registry.backend_infos() for device in status(info).devices]
+    return sorted(functional, key=order)
 
 
 def made() -> list[Device]:
@@ -184,17 +184,17 @@ def refuse(library: str, reason: str) -> None:
 
 
 def change(
-    library: str, platform: str, *, came: Iterable[Device] = (), left: Iterable[Device] = ()
+    library: str, platform: str, *, added: Iterable[Device] = (), removed: Iterable[Device] = ()
 ) -> None:
     """Forget how many devices a platform has: some came, of which some are known, or left."""
     with _lock:
         for counted in (_counts, _refused):
             for key in [key for key in counted if key[:2] == (library, platform)]:
                 del counted[key]
-        for device in left:
-            for known in (_made, _functional):
-                known.pop((device.library, device.platform, device.index), None)
-        for device in came:
+        for device in removed:
+            for cache in (_made, _functional):
+                cache.pop((device.library, device.platform, device.index), None)
+        for device in added:
             key = (device.library, device.platform, device.index)
             _made[key] = _functional[key] = device
 
@@ -227,20 +227,20 @@ def status(library: str) -> LibraryStatus:
     """Return the status of a known library, probing its devices."""
     info = _info(library)
     installed = is_installed(info)
-    found = LibraryStatus(info, installed, version(info) if installed else None, [], {})
+    result = LibraryStatus(info, installed, version(info) if installed else None, [], {})
     for platform in sorted(info.ranks, key=PLATFORMS.index):
         try:
-            number = count(library, platform)
+            count_found = count(library, platform)
         except DeviceNotFunctionalError as error:
-            found.reasons.update(error.reasons)
+            result.reasons.update(error.reasons)
             continue
-        for index in range(number):
+        for index in range(count_found):
             try:
-                found.devices.append(get_device(library, platform, index))
+                result.devices.append(get_device(library, platform, index))
             except DeviceNotFunctionalError as error:
-                found.reasons.update(error.reasons)
-    found.devices.sort(key=order)
-    return found
+                result.reasons.update(error.reasons)
+    result.devices.sort(key=order)
+    return result
 
 
 def is_installed(info: BackendInfo) -> bool:
@@ -301,10 +301,10 @@ def _count(library: str, platform: str) -> int:
         lacks = "is" if info.module == info.library else f"needs {info.module}, which is"
         reason = f"{info.title} {lacks} not installed ({install_command(info, platform)})"
         raise _Refusal(f"{reason}; {info.pending}" if info.pending else reason, fault=False)
-    found = version(info) if info.oldest else None
-    if found is not None and _numbers(found) < _numbers(info.oldest):
+    installed = version(info) if info.oldest else None
+    if installed is not None and _numbers(installed) < _numbers(info.oldest):
         raise _Refusal(
-            f"{info.title} {found} is too old: portarray needs {info.oldest} or newer "
+            f"{info.title} {installed} is too old: portarray needs {info.oldest} or newer "
             f'(pip install --upgrade "{info.requirement(platform)}")',
             fault=True,
         )
@@ -313,26 +313,26 @@ def _count(library: str, platform: str) -> int:
     with _careful(info, platform, None, "load", "its import failed"):
         backend = registry.load_backend(library)
     with _careful(info, platform, None, "count", "asking for its devices failed"):
-        number = operator.index(backend.count(platform))
-        reason = backend.why_not(platform) if number == 0 else ""
+        total = operator.index(backend.count(platform))
+        reason = backend.why_not(platform) if total == 0 else ""
     if reason:
         raise _Refusal(reason, fault=False)
-    return number
+    return total
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     """Return the leading numbers of a version: those of ``"2.13.0+cpu"`` are 2, 13 and 0."""
-    found = re.match(r"\d+(\.\d+)*", version)
-    return tuple(map(int, found[0].split("."))) if found else ()
+    match = re.match(r"\d+(\.\d+)*", version)
+    return tuple(map(int, match[0].split("."))) if match else ()
 
 
 def _find(library: str, platform: str, index: int) -> Device:
     # Lazy: runpy warns if `python -m portarray._devices.probe` is imported already.
     from portarray._devices import probe
 
-    number = count(library, platform)
-    if not 0 <= index < number:
-        there = "1 device, with index 0" if number == 1 else f"{number} devices, 0 to {number - 1}"
+    total = count(library, platform)
+    if not 0 <= index < total:
+        there = "1 device, with index 0" if total == 1 else f"{total} devices, 0 to {total - 1}"
         raise _Refusal(f"{library} sees {there}, on {platform} here", fault=False)
     backend = registry.load_backend(library)
     with _careful(backend.info, platform, index, "compute", "describing it failed"):

@@ -35,9 +35,9 @@ AGAIN = "`portarray devices --reprobe` tries again"
 
 def state_folder() -> Path:
     """Return the folder of the markers: ``PORTARRAY_STATE_DIR``, else the user's state folder."""
-    given = os.environ.get("PORTARRAY_STATE_DIR")
-    if given:
-        return Path(given) / "probes"
+    override = os.environ.get("PORTARRAY_STATE_DIR")
+    if override:
+        return Path(override) / "probes"
     import platformdirs  # only devices other than CPUs need it
 
     return platformdirs.user_state_path("portarray") / "probes"

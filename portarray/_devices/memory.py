@@ -145,7 +145,7 @@ def synchronize(device: DeviceLike | None = None) -> None:
 
 
 def out_of_memory(
-    error: BaseException, *devices: Device, asked: int | None = None
+    error: BaseException, *devices: Device, nbytes: int | None = None
 ) -> OutOfMemoryError | None:
     """Return the error to raise where a call ran out of memory; None where it did not.
 
@@ -158,18 +158,20 @@ def out_of_memory(
         The library's error.
     *devices : Device
         The devices involved, that of the result first.
-    asked : int, optional
+    nbytes : int, optional
         Size of the result in bytes, if the library does not report that of the failed allocation.
     """
-    known = [one for one in devices if one._backend.is_out_of_memory(error)]
+    exhausted = [device for device in devices if device._backend.is_out_of_memory(error)]
     if isinstance(error, sizes.TooLargeError):
         where = devices[0]
     elif isinstance(error, MemoryError):
         # Nearly always host memory, in a transfer to or from a device.
-        own = [one for one in known if not _on_host(one)]
-        where = next(iter([*own, *filter(_on_host, devices)]), None) or selection.cpu_device()
-    elif known:
-        where = known[0]
+        accelerators = [device for device in exhausted if not _on_host(device)]
+        where = (
+            next(iter([*accelerators, *filter(_on_host, devices)]), None) or selection.cpu_device()
+        )
+    elif exhausted:
+        where = exhausted[0]
     else:
         return None
     said = where._backend.requested_bytes(error)  # may read variables of frames
@@ -177,7 +179,7 @@ def out_of_memory(
     figures = memory(where)
     return OutOfMemoryError(
         str(where),
-        asked=asked if said is None else said,
+        asked=nbytes if said is None else said,
         free=figures.free,
         total=figures.total,
     )
@@ -193,20 +195,20 @@ def clear_frames(error: BaseException) -> None:
 
     # By id: a set of frames would form a reference cycle with this frame.
     running = {id(frame) for frame, _ in traceback.walk_stack(sys._getframe())}
-    found: list[BaseException] = []
+    errors: list[BaseException] = []
     ahead: list[BaseException | None] = [error]
     while ahead:
-        one = ahead.pop()
-        if one is None or one in found:
+        current = ahead.pop()
+        if current is None or current in errors:
             continue
-        trace = one.__traceback__
+        trace = current.__traceback__
         # A traceback begins in the frame that handles its error. If that frame still runs, a caller
         # is handling it.
-        if one is not error and trace is not None and id(trace.tb_frame) in running:
+        if current is not error and trace is not None and id(trace.tb_frame) in running:
             continue
-        found.append(one)
+        errors.append(current)
         traceback.clear_frames(trace)
-        ahead += [one.__cause__, one.__context__]
+        ahead += [current.__cause__, current.__context__]
 
 
 def _on_host(device: Device) -> bool:

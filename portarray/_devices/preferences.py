@@ -92,9 +92,9 @@ def path_of(scope: Scope) -> Path:
         raise ValueError(f"scope={scope!r} is neither 'user' nor 'project'")
     if scope == "project":
         return _project_file() or Path.cwd() / PROJECT_FILE
-    given = os.environ.get("PORTARRAY_CONFIG_DIR")
-    if given:
-        return Path(given) / "preferences.toml"
+    override = os.environ.get("PORTARRAY_CONFIG_DIR")
+    if override:
+        return Path(override) / "preferences.toml"
     import platformdirs  # lazy: takes milliseconds
 
     return platformdirs.user_config_path("portarray") / "preferences.toml"

@@ -47,22 +47,22 @@ def compute(backend: Backend, platform: str, index: int) -> str:
         dtype = next((np.dtype(d) for d in ("float32", "int32") if np.dtype(d) in dtypes), None)
         if dtype is None:
             return "it has neither float32 nor int32"
-        given = np.asarray([1, 2, 3, 4], dtype=dtype)
+        operand = np.asarray([1, 2, 3, 4], dtype=dtype)
         functions = native_functions.NativeFunctions(backend, native)
         add, multiply = (functions.serve(name, dtype)[0] for name in ("add", "multiply"))
         with backend.eager(), backend.scope(native) or contextlib.nullcontext():
-            x = backend.from_host(given, native, copy=True)
+            x = backend.from_host(operand, native, copy=True)
             y = add(multiply(x, x), x)
             backend.synchronize(native)
-            found = np.array(backend.to_host(y, copy=True))
+            computed = np.array(backend.to_host(y, copy=True))
             backend.memory(native)  # listing devices needs it
     except Exception as error:  # noqa: BLE001 - a driver may raise anything; its reason is returned
         return reason_of(error)
-    expected = given * given + given
-    if found.dtype != dtype or found.tolist() != expected.tolist():
+    expected = operand * operand + operand
+    if computed.dtype != dtype or computed.tolist() != expected.tolist():
         return (
-            f"it computes wrongly: x * x + x for x = {given.tolist()} in {dtype} "
-            f"gave {found.tolist()} in {found.dtype}"
+            f"it computes wrongly: x * x + x for x = {operand.tolist()} in {dtype} "
+            f"gave {computed.tolist()} in {computed.dtype}"
         )
     return ""
 
@@ -121,10 +121,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--backend", help="package of a backend that is neither built in nor a plugin"
     )
-    given = parser.parse_args(arguments)
-    library, _, rest = given.device.partition(":")
-    platform, _, index = rest.partition(":")
-    reason = _probe(library, platform, int(index or 0), given.step, given.backend)
+    options = parser.parse_args(arguments)
+    library, _, platform_text = options.device.partition(":")
+    platform, _, index = platform_text.partition(":")
+    reason = _probe(library, platform, int(index or 0), options.step, options.backend)
     sys.stdout.write(f"{reason}\n" if reason else "")
     return 1 if reason else 0
 

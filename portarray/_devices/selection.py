@@ -106,14 +106,14 @@ def device(obj: DeviceLike, *, memory: SupportsIndex | None = None) -> Device:
     """
     needed = None if memory is None else _bytes(memory)
     if isinstance(obj, str):
-        found = _texts.get(obj) if needed is None else None
-        return found if found is not None else _from_text(obj, needed)
-    found = obj if isinstance(obj, Device) else _from_native(obj)
+        cached = _texts.get(obj) if needed is None else None
+        return cached if cached is not None else _from_text(obj, needed)
+    cached = obj if isinstance(obj, Device) else _from_native(obj)
     if needed is not None:
-        choice = Choice(str(found), needed)
-        if not choice.fits(found):
+        choice = Choice(str(cached), needed)
+        if not choice.fits(cached):
             raise choice.error()
-    return found
+    return cached
 
 
 def devices() -> list[Device]:
@@ -143,10 +143,10 @@ def supported_backends() -> tuple[str, ...]:
     >>> "numpy" in known, "cupy" in known
     (True, True)
     """
-    seen = dict.fromkeys(
+    libraries = dict.fromkeys(
         lib for platform in PLATFORMS for lib in discovery.by_rank(platform, virtual=True)
     )
-    return tuple(seen)
+    return tuple(libraries)
 
 
 def functional(obj: DeviceLike) -> bool:
@@ -218,12 +218,12 @@ def gpu_device(*, required: bool = False) -> Device:
     True
     """
     global _gpu
-    known = _gpu  # other threads may forget choices at any time
-    if known is not None and (known.kind == "gpu" or not required):
-        return known
+    remembered_gpu = _gpu  # other threads may forget choices at any time
+    if remembered_gpu is not None and (remembered_gpu.kind == "gpu" or not required):
+        return remembered_gpu
     if required:
-        _gpu = known = device("gpu")
-        return known
+        _gpu = remembered_gpu = device("gpu")
+        return remembered_gpu
     chosen = preferred()
     if chosen is None:
         try:
@@ -396,8 +396,8 @@ def forget_device(gone: Device) -> None:
     global _automatic, _gpu
     if gone in (_automatic, _gpu):
         _automatic = _gpu = None
-    for text, found in list(_texts.items()):
-        if found is gone:
+    for text, cached in list(_texts.items()):
+        if cached is gone:
             _texts.pop(text, None)
 
 
@@ -407,22 +407,22 @@ def _from_text(text: str, needed: int | None) -> Device:
         chosen = _preferred(needed)
         if chosen is not None and (text == "auto" or chosen.kind == "gpu"):
             return chosen
-        found = choice.best()
-        choice.tell(found)
-        return found
+        best = choice.best()
+        choice.tell(best)
+        return best
     library, platform, index = parse(text)
     if platform is None:
         assert library is not None  # a text has a platform or a library
         info = registry.find_info(library)
         assert info is not None
         platforms = sorted(info.ranks, key=PLATFORMS.index)
-        found = choice.first(choice.walk(_default_platforms(library, platforms, index), index))
+        best = choice.first(choice.walk(_default_platforms(library, platforms, index), index))
     else:
         libraries = discovery.by_rank(platform) if library is None else [library]
-        found = choice.first(choice.walk(((name, platform) for name in libraries), index))
+        best = choice.first(choice.walk(((name, platform) for name in libraries), index))
     if needed is None:
-        _texts[text] = found
-    return found
+        _texts[text] = best
+    return best
 
 
 def _default_platforms(
@@ -439,9 +439,9 @@ def _from_native(obj: object) -> Device:
     """Return the device of a library's own device object."""
     # The object's library must be imported already.
     for backend in registry.imported_backends():
-        found = backend.device_of_native(obj)
-        if found is not None:
-            return discovery.get_device(backend.info.library, *found)
+        location = backend.device_of_native(obj)
+        if location is not None:
+            return discovery.get_device(backend.info.library, *location)
     name = f"{type(obj).__module__}.{type(obj).__qualname__}"
     # Arrays passed by mistake would have long reprs.
     said = f"an array ({name})" if hasattr(obj, "__array__") else f"{obj!r} ({name})"

@@ -89,12 +89,12 @@ def summary() -> Summary:
     >>> [status.version for status in pa.summary().libraries if status.info.library == "numpy"]
     ['...']
     """
-    found = [discovery.status(library) for library in selection.supported_backends()]
+    statuses = [discovery.status(library) for library in selection.supported_backends()]
     # A stable sort: libraries without devices keep the order of preference.
-    found.sort(key=lambda s: discovery.order(s.devices[0]) if s.devices else (99,))
+    statuses.sort(key=lambda s: discovery.order(s.devices[0]) if s.devices else (99,))
     preference, _, problem = selection.judge_preference()
     return Summary(
-        libraries=found,
+        libraries=statuses,
         recommended=selection.recommended(),
         preference=preference,
         problem=problem,
@@ -102,9 +102,9 @@ def summary() -> Summary:
     )
 
 
-def gib(number: int | None) -> str:
+def gib(nbytes: int | None) -> str:
     """Return bytes as a text in GiB."""
-    return "unknown" if number is None else f"{number / 2**30:.1f} GiB"
+    return "unknown" if nbytes is None else f"{nbytes / 2**30:.1f} GiB"
 
 
 def _lines(status: LibraryStatus, recommended: Device) -> list[str]:

@@ -30,7 +30,7 @@ _JOINS = ("concat", "stack")
 def promoting(functions: NativeFunctions, name: str) -> Function:
     """Return a function of native arrays and Python scalars that aligns them first."""
     function = _promoting(functions, name)
-    check = argument_rules.AROUND.get(name)
+    check = argument_rules.WRAPPERS.get(name)
     return function if check is None else check(functions, name, function)
 
 

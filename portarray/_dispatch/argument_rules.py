@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from portarray._dispatch.native_functions import NativeFunctions
 
 __all__ = [
-    "AROUND",
+    "WRAPPERS",
     "accumulating",
     "check_accumulated",
     "check_all_transformed",

@@ -86,6 +86,7 @@ def _bound_array(bound_dtype: DType, dtype: DType) -> tuple[int, int] | None:
 def _check_kind(kind: Kind, bound: str, dtype: DType) -> None:
     if KIND_ORDER[kind] > KIND_ORDER[kind_of(dtype)]:
         raise TypeError(
-            f"clip keeps the dtype {dtype} of x, and the bound {bound} is of a higher kind; convert "
+            f"clip keeps the dtype {dtype} of x, and the bound {bound} is of a higher kind; "
+            f"convert "
             f"one: pa.astype(x, ...) or a bound of x's kind"
         )

@@ -29,8 +29,8 @@ def moved(
     if here is device and not copy:
         return x
     if here._seen is not here:
-        found: Array = here._functions.moved(x, device, copy=copy, narrow=narrow)
-        return found
+        result: Array = here._functions.moved(x, device, copy=copy, narrow=narrow)
+        return result
     target = table_for(table.dtype, device, narrow=narrow)
     native = x._native
     try:
@@ -63,18 +63,18 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
             return routes.plan(native, here, device, dtype=table.dtype)
         if routes.converts(here, device):
             # The last copy is replaced by the conversion.
-            found = routes.plan(native, here, device, dtype=table.dtype)
+            plan = routes.plan(native, here, device, dtype=table.dtype)
             more = x.size * (target.dtype.itemsize - table.dtype.itemsize)
-            return found._replace(
-                dtype=target.dtype, nbytes=found.nbytes + more, reasons=(*found.reasons[:-1], why)
+            return plan._replace(
+                dtype=target.dtype, nbytes=plan.nbytes + more, reasons=(*plan.reasons[:-1], why)
             )
         # The conversion allocates new memory; plan with an empty array instead of converting.
         there = dispatch.table_of(here, target.dtype)
         new = there.functions["empty"](native.shape, dtype=there.native, device=here.native)
-        found = routes.plan(new, here, device, dtype=target.dtype)
+        plan = routes.plan(new, here, device, dtype=target.dtype)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "transfer_plan", device, here)
-    return found._replace(
-        nbytes=found.nbytes + x.size * target.dtype.itemsize,
-        reasons=(why, *found.reasons),
+    return plan._replace(
+        nbytes=plan.nbytes + x.size * target.dtype.itemsize,
+        reasons=(why, *plan.reasons),
     )

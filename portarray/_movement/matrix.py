@@ -73,7 +73,7 @@ class Matrix:
 
     def _as_dict(self, cell: Cell) -> dict[str, Any]:
         plan = cell.plan
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "from": str(cell.source),
             "to": str(cell.target),
             "route": None if plan is None else plan.route,
@@ -84,10 +84,10 @@ class Matrix:
         }
         if self.memcpy is not None:
             seconds = cell.seconds
-            found["seconds"] = seconds
-            found["gigabytes_per_second"] = self.speed(cell)
-            found["ratio_to_memcpy"] = None if seconds is None else seconds / self.memcpy.fresh
-        return found
+            values["seconds"] = seconds
+            values["gigabytes_per_second"] = self.speed(cell)
+            values["ratio_to_memcpy"] = None if seconds is None else seconds / self.memcpy.fresh
+        return values
 
     def speed(self, cell: Cell) -> float | None:
         """Return gigabytes per second of a route that copies; None for those that do not."""
@@ -158,9 +158,9 @@ def _time_of_move(x: Any, plan: TransferPlan) -> float:
 
 def memcpy(values: np.ndarray[Any, Any]) -> Memcpy:
     """Return the time of one copy of an array in host memory."""
-    warm = np.empty_like(values)
+    touched = np.empty_like(values)
     return Memcpy(
-        warm=shortest(lambda: np.copyto(warm, values)), fresh=shortest(lambda: values.copy())
+        warm=shortest(lambda: np.copyto(touched, values)), fresh=shortest(lambda: values.copy())
     )
 
 
@@ -171,8 +171,8 @@ def shortest(action: Callable[[], object]) -> float:
     best = float("inf")
     turns = 0
     while turns < TURNS or time.perf_counter() < end:
-        begin = time.perf_counter()
+        start = time.perf_counter()
         action()
-        best = min(best, time.perf_counter() - begin)
+        best = min(best, time.perf_counter() - start)
         turns += 1
     return best

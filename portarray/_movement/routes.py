@@ -280,7 +280,7 @@ class TransferPlan(NamedTuple):
         from portarray import _html  # only notebooks need it
 
         rows = [("route", self.route), ("dtype", self.dtype), ("bytes", f"{self.nbytes:,}")]
-        rows += [(f"copy {number}", why) for number, why in enumerate(self.reasons, 1)]
+        rows += [(f"copy {step}", why) for step, why in enumerate(self.reasons, 1)]
         rows += [] if self.copies else [("copies", "none")]
         return _html.table(rows, caption=f"TransferPlan {self.source} → {self.target}")
 

@@ -242,10 +242,10 @@ class _Mover:
             return True
         if cls in _NUMPY:
             return _holds_numbers(value.dtype)
-        known = self._classes.get(cls)
-        if known is None:
-            known = self._classes[cls] = _is_array_class(cls, value)
-        return known
+        is_known_array = self._classes.get(cls)
+        if is_known_array is None:
+            is_known_array = self._classes[cls] = _is_array_class(cls, value)
+        return is_known_array
 
     def image(self, value: Any) -> Any:
         """Return an array on the device, in the form that is asked for."""
@@ -267,15 +267,17 @@ class _Mover:
     def _moved(self, native: Any, x: Array) -> Array:
         """Return an array on the device; each native array is moved once."""
         device = self._device
-        known = self.moved.get(id(native))
-        if known is None:
+        earlier = self.moved.get(id(native))
+        if earlier is None:
             host_access.tell_move(x.device, device)
             there = array_moves.moved(
                 x, device, copy=None, narrow=self._narrow, non_blocking=self._non_blocking
             )
             self.moved[id(native)] = native, there
             return there
-        return x if x.device is device else results.wrap(native_arrays.native_of(known[1]), device)
+        return (
+            x if x.device is device else results.wrap(native_arrays.native_of(earlier[1]), device)
+        )
 
 
 _ATOMS = (type(None), *dtypes.SCALARS, str, bytes)

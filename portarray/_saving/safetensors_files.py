@@ -91,10 +91,10 @@ def write(
 
 def _unwritten(path: str, why: str) -> OSError:
     """Return the OSError for a message of safetensors, with its errno where it has one."""
-    number = re.search(r"\(os error (\d+)\)", why)
-    if number is None:
+    os_error = re.search(r"\(os error (\d+)\)", why)
+    if os_error is None:
         return OSError(f"{path!r} was not written: {why}")
-    return OSError(int(number[1]), f"{os.strerror(int(number[1]))}; it was not written", path)
+    return OSError(int(os_error[1]), f"{os.strerror(int(os_error[1]))}; it was not written", path)
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -129,14 +129,14 @@ class Stored:
                 f"load the others by names=[...]"
             )
         if not math.prod(shape):
-            found: Values = np.empty(shape, dtype)
+            copy: Values = np.empty(shape, dtype)
         else:
-            found = np.ndarray(shape, dtype, self.memory, start)
-        if code == "BOOL" and found.size and found.view(np.uint8).max() > 1:
+            copy = np.ndarray(shape, dtype, self.memory, start)
+        if code == "BOOL" and copy.size and copy.view(np.uint8).max() > 1:
             raise ValueError(f"{self.path!r} is damaged: {name!r} has values that are no booleans")
         if name in self.pairs:
-            found = found.view(np.dtype(np.complex128).newbyteorder("<")).reshape(shape[:-1])
-        return found if found.flags.aligned else found.copy()
+            copy = copy.view(np.dtype(np.complex128).newbyteorder("<")).reshape(shape[:-1])
+        return copy if copy.flags.aligned else copy.copy()
 
 
 def read(path: str) -> Stored:
@@ -145,8 +145,8 @@ def read(path: str) -> Stored:
     for _ in range(_ATTEMPTS):
         _check_regular(path)
         with open(path, "rb") as file:
-            begin = 8 + int.from_bytes(file.read(8), "little")
-            metadata, places, end = _header(path, library, begin)
+            data_start = 8 + int.from_bytes(file.read(8), "little")
+            metadata, places, end = _header(path, library, data_start)
             # safetensors opens the path itself. An open file's inode number is not used again.
             if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
                 memory = _mapped(file.fileno())
@@ -220,26 +220,26 @@ _OTHERS = {
 
 def _notes(path: str, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        notes = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        notes = None
+    if not isinstance(notes, dict):
         raise _damaged(path, f"its metadata {OWN!r} is no JSON of portarray's: {text[:80]!r}")
-    return found
+    return notes
 
 
 def _pairs(path: str, names: Any, places: Mapping[str, _Place]) -> frozenset[str]:
     """Return which arrays are complex128, as the file says."""
     try:
-        found = frozenset(names)
-        sound = all(places[name].code == "F64" and places[name].shape[-1] == 2 for name in found)
+        pairs = frozenset(names)
+        sound = all(places[name].code == "F64" and places[name].shape[-1] == 2 for name in pairs)
     except (TypeError, LookupError):
         sound = False
     if not sound:
         raise _damaged(
             path, f"{_COMPLEX128} in its metadata {OWN!r} names other than float64 pairs"
         )
-    return found
+    return pairs
 
 
 # --- dtypes and the library -----------------------------------------------------------------------
@@ -272,12 +272,12 @@ def _dtype(code: str) -> np.dtype[Any] | None:
     if code == "BF16":
         import ml_dtypes
 
-        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
     elif code in _DTYPES:
-        found = np.dtype(_DTYPES[code])
+        dtype = np.dtype(_DTYPES[code])
     else:
         return None
-    return found.newbyteorder("<")
+    return dtype.newbyteorder("<")
 
 
 @cache

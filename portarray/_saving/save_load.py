@@ -156,5 +156,5 @@ def load(
     """
     from portarray._saving import tree_files
 
-    tree, found = tree_files.read(path, selection.resolve(device), narrow=narrow, names=names)
-    return (tree, found) if return_metadata else tree
+    tree, metadata = tree_files.read(path, selection.resolve(device), narrow=narrow, names=names)
+    return (tree, metadata) if return_metadata else tree

@@ -33,7 +33,7 @@ class Leaf(NamedTuple):
     """An array in a tree, and where: ``"tree['layers'][0]"``."""
 
     value: Any
-    place: str
+    path: str
 
 
 def flatten(tree: Any, check: Callable[[Any, str], None]) -> tuple[dict[str, Leaf], Any]:
@@ -83,31 +83,31 @@ def _flatten(
     return inner if named else [type(node).__name__, *inner.values()]
 
 
-def _text(key: Any, place: str) -> str:
+def _text(key: Any, path: str) -> str:
     """Return a mapping's key as the text that it is, whatever its class would print."""
     if not isinstance(key, str):
         raise TypeError(
-            f"the key {key!r} in {place} is no string, and files name arrays by strings; use "
+            f"the key {key!r} in {path} is no string, and files name arrays by strings; use "
             f"str(key)"
         )
     try:
         key.encode()
     except UnicodeEncodeError:
         raise ValueError(
-            f"the key {key!r} in {place} has a lone surrogate, and names in files are UTF-8; "
+            f"the key {key!r} in {path} has a lone surrogate, and names in files are UTF-8; "
             f"rename it"
         ) from None
     return str.__str__(key)
 
 
-def _add(value: Any, name: str, place: str, leaves: dict[str, Leaf]) -> None:
+def _add(value: Any, name: str, path: str, leaves: dict[str, Leaf]) -> None:
     if name == "__metadata__":
-        raise ValueError(f"{place} cannot be named '__metadata__': files keep that; rename it")
+        raise ValueError(f"{path} cannot be named '__metadata__': files keep that; rename it")
     if name in leaves:
         raise ValueError(
-            f"{leaves[name].place} and {place} would both be named {name!r} in the file; rename one"
+            f"{leaves[name].path} and {path} would both be named {name!r} in the file; rename one"
         )
-    leaves[name] = Leaf(value, place)
+    leaves[name] = Leaf(value, path)
 
 
 def leaf_names(structure: Any) -> list[str]:
@@ -142,12 +142,12 @@ def unflatten(structure: Any, arrays: Iterable[Any]) -> Any:
     return _unflatten(structure, iter(arrays))
 
 
-def _unflatten(node: Any, rest: Iterator[Any]) -> Any:
+def _unflatten(node: Any, arrays: Iterator[Any]) -> Any:
     if node is None:
-        return next(rest)
+        return next(arrays)
     if isinstance(node, dict):
-        return {key: _unflatten(inner, rest) for key, inner in node.items()}
+        return {key: _unflatten(inner, arrays) for key, inner in node.items()}
     if node[0] in CLASSES:
-        return module_of(node[0]).unflattened(_unflatten(node[1], rest), node[2])
-    inner = [_unflatten(part, rest) for part in node[1:]]
+        return module_of(node[0]).unflattened(_unflatten(node[1], arrays), node[2])
+    inner = [_unflatten(part, arrays) for part in node[1:]]
     return inner if node[0] == "list" else tuple(inner)

@@ -27,7 +27,7 @@ _SHARED = "shared"  # names of arrays that are saved under another name, to that
 def write(path: object, tree: Any, metadata: object) -> None:
     """Write a tree into a file; see :func:`portarray.save`."""
     where = _path(path)
-    own = _metadata(metadata)
+    user_metadata = _metadata(metadata)
     leaves, structure = structures.flatten(tree, _check_array)
     values, shared = _on_host(leaves)
     notes: dict[str, Any] = {}
@@ -36,7 +36,7 @@ def write(path: object, tree: Any, metadata: object) -> None:
     if not (isinstance(tree, Mapping) and list(tree) == sorted(leaves)):
         notes[_STRUCTURE] = structure
     try:
-        safetensors_files.write(where, values, own, notes)
+        safetensors_files.write(where, values, user_metadata, notes)
     except MemoryError as error:  # of a copy in C order
         results.reraise(error, "saving")
 
@@ -73,7 +73,9 @@ def read(
 def _placed(stored: safetensors_files.Stored, name: str, device: Device, *, narrow: bool) -> Array:
     host_access.tell("load", device, to_host=False)
     try:
-        return conversion.from_host(_in_memory(stored, name), device, narrow=narrow, take_ownership=True)
+        return conversion.from_host(
+            _in_memory(stored, name), device, narrow=narrow, take_ownership=True
+        )
     except Exception as error:
         error.add_note(f"The array is {name!r} in {stored.path!r}.")
         raise
@@ -89,26 +91,26 @@ def _in_memory(stored: safetensors_files.Stored, name: str) -> Values:
 # --- arrays ---------------------------------------------------------------------------------------
 
 
-def _check_array(x: Any, place: str) -> None:
+def _check_array(x: Any, path: str) -> None:
     """Refuse what is no array of portarray's dtypes."""
     if type(x) is Array:
         return
     if isinstance(x, np.ndarray):
         if type(x) not in (np.ndarray, np.memmap):
             raise TypeError(
-                f"{place} is a {type(x).__name__}, which is more than its values; save "
+                f"{path} is a {type(x).__name__}, which is more than its values; save "
                 f"numpy.asarray of it"
             )
         try:
             dtypes.canonical(x.dtype)
         except TypeError as error:
-            raise TypeError(f"{place} cannot be saved: {error}") from error
+            raise TypeError(f"{path} cannot be saved: {error}") from error
         return
     try:
         if native_arrays.device_of(x) is not None or hasattr(x, "__dlpack__"):
             return
     except Exception as error:
-        error.add_note(f"at {place}")
+        error.add_note(f"at {path}")
         raise
     if hasattr(x, "_asdict"):
         fix = "use its _asdict(): files have mappings, lists and tuples"
@@ -118,7 +120,7 @@ def _check_array(x: Any, place: str) -> None:
         fix = "make it an array with pa.asarray, or write it into metadata={...} as text"
     else:
         fix = "leave it out, or keep what it says in metadata={...}"
-    raise TypeError(f"{place} is {_described(x)} and no array; {fix}")
+    raise TypeError(f"{path} is {_described(x)} and no array; {fix}")
 
 
 def _described(x: Any) -> str:
@@ -135,22 +137,22 @@ def _on_host(
     shared: dict[str, str] = {}
     objects: dict[int, str] = {}
     memories: dict[object, str] = {}
-    for name, (x, place) in leaves.items():
+    for name, (x, path) in leaves.items():
         first = objects.setdefault(id(native_arrays.native_of(x)), name)
         if first == name:
-            found = _values(x, place)
+            values_here = _values(x, path)
             # A PyTorch state_dict has a tensor object for each name of one parameter.
-            address = safetensors_files.address_of(found)
-            memory = (address, found.shape, found.strides, found.dtype)
-            first = memories.setdefault(memory, name) if found.size else name
+            address = safetensors_files.address_of(values_here)
+            memory = (address, values_here.shape, values_here.strides, values_here.dtype)
+            first = memories.setdefault(memory, name) if values_here.size else name
         if first == name:
-            values[name] = safetensors_files.Block(found, address)
+            values[name] = safetensors_files.Block(values_here, address)
         else:
             shared[name] = first
     return values, shared
 
 
-def _values(x: Any, place: str) -> Values:
+def _values(x: Any, path: str) -> Values:
     """Return an array's values in host memory."""
     if isinstance(x, np.ndarray):
         return x.view(np.ndarray)
@@ -161,20 +163,20 @@ def _values(x: Any, place: str) -> Values:
         host_access.tell("save", x.device)
         return slow_path.read(x)
     except Exception as error:
-        error.add_note(f"at {place}")
+        error.add_note(f"at {path}")
         raise
 
 
 def _shared(stored: safetensors_files.Stored) -> dict[str, str]:
     """Return for each repeated array its name to the name that it is saved under."""
-    found = stored.notes.get(_SHARED, {})
+    shared = stored.notes.get(_SHARED, {})
     try:
-        sound = all(first in stored.places for first in found.values())
+        sound = all(first in stored.places for first in shared.values())
     except (AttributeError, TypeError):
         sound = False
     if not sound:
         raise _unfit(stored, _SHARED)
-    return dict(found)
+    return dict(shared)
 
 
 def _structure(stored: safetensors_files.Stored, shared: Mapping[str, str]) -> Any:
@@ -182,14 +184,14 @@ def _structure(stored: safetensors_files.Stored, shared: Mapping[str, str]) -> A
     flat = dict.fromkeys(sorted((*stored.places, *shared)))
     if _STRUCTURE not in stored.notes:
         return flat
-    found = stored.notes[_STRUCTURE]
+    structure = stored.notes[_STRUCTURE]
     try:
-        sound = sorted(structures.leaf_names(found)) == list(flat)
+        sound = sorted(structures.leaf_names(structure)) == list(flat)
     except TypeError:
         sound = False
     if not sound:
         raise _unfit(stored, _STRUCTURE)
-    return found
+    return structure
 
 
 def _unfit(stored: safetensors_files.Stored, key: str) -> ValueError:
@@ -239,13 +241,13 @@ def _asked(names: object, stored: safetensors_files.Stored, shared: Mapping[str,
     """Return the names asked for, each once."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"names={names!r} is no list of names; use names=[{names!r}]")
-    wanted = list(dict.fromkeys(names))
-    for name in wanted:
+    requested = list(dict.fromkeys(names))
+    for name in requested:
         if name in stored.places or name in shared:
             continue
-        known = (*stored.places, *shared)
-        near = difflib.get_close_matches(str(name), known, n=3)
-        listed = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
+        available = (*stored.places, *shared)
+        near = difflib.get_close_matches(str(name), available, n=3)
+        listed = ", ".join(map(repr, available[:8])) + (", ..." if len(available) > 8 else "")
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"It has {listed}"
         raise ValueError(f"{stored.path!r} has no array named {name!r}. {hint}")
-    return wanted
+    return requested

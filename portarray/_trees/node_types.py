@@ -42,7 +42,7 @@ class NodeType(Protocol):
     def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
         """Return a value like the one flattened, with other children."""
 
-    def entry(self, value: Any, aux: Any, number: int, /) -> str:
+    def entry(self, value: Any, aux: Any, index: int, /) -> str:
         """Return a child's entry in a path, by its number: ``".weight"``."""
 
 
@@ -80,15 +80,15 @@ class _Sequence:
     def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
         return self._make(children)
 
-    def entry(self, value: Any, aux: Any, number: int, /) -> str:
-        return f"[{number}]"
+    def entry(self, value: Any, aux: Any, index: int, /) -> str:
+        return f"[{index}]"
 
 
 class _NamedTuple(_Sequence):
     """Named tuples of one class; ``_make`` does not call a ``__new__`` that the class overrides."""
 
-    def entry(self, value: Any, aux: Any, number: int, /) -> str:
-        return f".{value._fields[number]}"
+    def entry(self, value: Any, aux: Any, index: int, /) -> str:
+        return f".{value._fields[index]}"
 
 
 class _Mapping:
@@ -98,12 +98,12 @@ class _Mapping:
         return list(value.values()), list(value)
 
     def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
-        made = copy.copy(value)  # with the attributes that PyTorch sets on a state_dict
-        made.update(zip(aux, children, strict=True))
-        return made
+        new = copy.copy(value)  # with the attributes that PyTorch sets on a state_dict
+        new.update(zip(aux, children, strict=True))
+        return new
 
-    def entry(self, value: Any, aux: Any, number: int, /) -> str:
-        return f"[{aux[number]!r}]"
+    def entry(self, value: Any, aux: Any, index: int, /) -> str:
+        return f"[{aux[index]!r}]"
 
 
 _BUILT_IN: dict[type, NodeType] = {
@@ -129,8 +129,8 @@ class _Registered:
     def unflatten(self, value: Any, children: list[Any], flat: Any, /) -> Any:
         return flat.unflatten_func(flat.metadata, tuple(children))
 
-    def entry(self, value: Any, flat: Any, number: int, /) -> str:
-        return str(flat.path_entry_type(flat.entries[number], flat.type, flat.kind).codify(""))
+    def entry(self, value: Any, flat: Any, index: int, /) -> str:
+        return str(flat.path_entry_type(flat.entries[index], flat.type, flat.kind).codify(""))
 
 
 class _RegisteredWithJax:
@@ -143,10 +143,10 @@ class _RegisteredWithJax:
     def unflatten(self, value: Any, children: list[Any], treedef: Any, /) -> Any:
         return sys.modules["jax.tree_util"].tree_unflatten(treedef, children)
 
-    def entry(self, value: Any, aux: Any, number: int, /) -> str:
+    def entry(self, value: Any, aux: Any, index: int, /) -> str:
         jax = sys.modules["jax.tree_util"]
         paths, _ = _one_level(value, jax.tree_flatten_with_path)
-        return str(jax.keystr(paths[number][0]))
+        return str(jax.keystr(paths[index][0]))
 
 
 def _one_level(value: Any, flatten: Callable[..., Any]) -> Any:
@@ -164,8 +164,8 @@ def _is_known_to_jax(value: Any) -> bool:
 def _of_scikit_learn() -> tuple[type, ...]:
     """Return the classes of scikit-learn's objects that hold arrays, where it is imported."""
     places = (("sklearn.base", "BaseEstimator"), ("sklearn.utils", "Bunch"))
-    found = (getattr(sys.modules.get(module), name, None) for module, name in places)
-    return tuple(cls for cls in found if cls is not None)
+    classes = (getattr(sys.modules.get(module), name, None) for module, name in places)
+    return tuple(cls for cls in classes if cls is not None)
 
 
 class _Item(NamedTuple):
@@ -194,25 +194,25 @@ class _Attributes:
         }
 
     def flatten(self, value: Any, /) -> tuple[list[Any], Any]:
-        found: dict[Any, Any] = {**self._defaults, **getattr(value, "__dict__", {})}
+        attributes: dict[Any, Any] = {**self._defaults, **getattr(value, "__dict__", {})}
         for slot in self._slots:
             with suppress(AttributeError):  # never set
-                found[slot] = slot.__get__(value)
+                attributes[slot] = slot.__get__(value)
         if isinstance(value, dict):  # whose keys some libraries set as attributes too
-            found.update((_Item(key), child) for key, child in value.items())
+            attributes.update((_Item(key), child) for key, child in value.items())
         elif isinstance(value, list):
-            found.update((_Item(index), child) for index, child in enumerate(value))
-        return list(found.values()), found
+            attributes.update((_Item(index), child) for index, child in enumerate(value))
+        return list(attributes.values()), attributes
 
     def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
-        made = copy.copy(value)
+        new = copy.copy(value)
         changed = [
             (key, image)
             for (key, child), image in zip(aux.items(), children, strict=True)
             if image is not child
         ]
-        if changed and made is value:
-            name = type(made).__qualname__
+        if changed and new is value:
+            name = type(new).__qualname__
             raise TypeError(
                 f"copy.copy of {name} returns the same object, whose arrays must stay as they are; "
                 f"say how {name} is flattened with optree.register_pytree_node(..., "
@@ -220,15 +220,15 @@ class _Attributes:
             )
         for key, image in changed:  # without the class's __setattr__: it may be frozen
             if isinstance(key, str):
-                made.__dict__[key] = image
+                new.__dict__[key] = image
             elif isinstance(key, _Item):
-                (dict if isinstance(made, dict) else list).__setitem__(made, key.key, image)
+                (dict if isinstance(new, dict) else list).__setitem__(new, key.key, image)
             else:
-                key.__set__(made, image)
-        return made
+                key.__set__(new, image)
+        return new
 
-    def entry(self, value: Any, aux: Any, number: int, /) -> str:
-        key = list(aux)[number]
+    def entry(self, value: Any, aux: Any, index: int, /) -> str:
+        key = list(aux)[index]
         if isinstance(key, _Item):
             return f"[{key.key!r}]"
         return f".{key if isinstance(key, str) else key.__name__}"

@@ -87,11 +87,11 @@ class _Node:
         "whole",
     )
 
-    def __init__(self, value: Any, kind: NodeType, parent: _Node | None, number: int) -> None:
+    def __init__(self, value: Any, kind: NodeType, parent: _Node | None, index: int) -> None:
         self.value = value
         self.type = kind
         self.parent = parent
-        self.number = number
+        self.number = index
         self.children, self.aux = kind.flatten(value)
         self.visited = 0
         self.whole = False
@@ -156,9 +156,9 @@ class _Flat:
         while opened:
             node = opened[-1]
             children = node.children
-            for number in range(node.visited, len(children)):
-                node.visited = number
-                child = children[number]
+            for index in range(node.visited, len(children)):
+                node.visited = index
+                child = children[index]
                 cls = type(child)
                 if cls in types:
                     kind = types[cls]
@@ -166,30 +166,30 @@ class _Flat:
                     kind = types[cls] = node_type(child)
                 if kind is None:
                     if is_array(child):
-                        place = node, number
-                        first = arrays.setdefault(id(child), place)
-                        if first is place:
-                            self.arrays.append(place)
+                        position = node, index
+                        first = arrays.setdefault(id(child), position)
+                        if first is position:
+                            self.arrays.append(position)
                         else:
-                            node.repeated.append((number, first))
+                            node.repeated.append((index, first))
                     continue
                 inner = nodes.get(id(child))
                 if inner is None:
-                    nodes[id(child)] = inner = _Node(child, kind, node, number)
+                    nodes[id(child)] = inner = _Node(child, kind, node, index)
                     opened.append(inner)
-                    node.visited = number + 1
+                    node.visited = index + 1
                     break
                 if not inner.whole:
-                    raise self._cycle(node, number, inner)
-                node.repeated.append((number, inner))
+                    raise self._cycle(node, index, inner)
+                node.repeated.append((index, inner))
             else:
                 node.whole = True
                 self.nodes.append(opened.pop())
 
-    def _cycle(self, node: _Node, number: int, first: _Node) -> ValueError:
+    def _cycle(self, node: _Node, index: int, first: _Node) -> ValueError:
         """Return the error to raise where a child is one of its own ancestors."""
         self._open.clear()  # the message says where
-        again, where = _path(node, number), _path(first.parent, first.number)
+        again, where = _path(node, index), _path(first.parent, first.number)
         return ValueError(
             f"the tree has no end: {again} is {where} again. Move what is within it, or leave the "
             f"reference out and set it afterwards"
@@ -197,12 +197,12 @@ class _Flat:
 
     def map(self, function: Callable[[Any], Any], watch: TreeBar | None) -> None:
         """Put a function's results in the arrays' places."""
-        arrays = [node.children[number] for node, number in self.arrays]
+        arrays = [node.children[index] for node, index in self.arrays]
         with nullcontext() if watch is None else watch.begin(arrays):
-            for place in self.arrays:
-                self._at = place
-                node, number = place
-                node.children[number] = function(node.children[number])
+            for position in self.arrays:
+                self._at = position
+                node, index = position
+                node.children[index] = function(node.children[index])
                 if watch is not None:
                     watch.step()
 
@@ -211,8 +211,8 @@ class _Flat:
         for node in self.nodes:
             if node.parent is not None:
                 self._at = node.parent, node.number
-            for number, first in node.repeated:
-                node.children[number] = (
+            for index, first in node.repeated:
+                node.children[index] = (
                     first.value if isinstance(first, _Node) else first[0].children[first[1]]
                 )
             node.value = node.type.unflatten(node.value, node.children, node.aux)
@@ -222,29 +222,35 @@ class _Flat:
 
     def _where(self) -> str:
         """Return the path of the place that is being worked on; empty for the root."""
-        node, number = (self._open[-1], self._open[-1].visited) if self._open else self._at
-        return "" if node is self._root else _path(node, number)
+        node, index = (self._open[-1], self._open[-1].visited) if self._open else self._at
+        return "" if node is self._root else _path(node, index)
 
     def _clear(self) -> None:
         """Drop the tree and its results."""
-        for found in (self.arrays, self.nodes, self._open, self._root.children, self._root.value):
-            found.clear()
+        for container in (
+            self.arrays,
+            self.nodes,
+            self._open,
+            self._root.children,
+            self._root.value,
+        ):
+            container.clear()
         self._at = self._root, 0
 
 
 _SHOWN = 16  # levels at either end of a long path
 
 
-def _path(node: _Node | None, number: int) -> str:
+def _path(node: _Node | None, index: int) -> str:
     """Return a child's path from the tree: ``"tree['layers'][3].weight"``."""
     places: list[_Place] = []
     while node is not None and node.parent is not None:
-        places.append((node, number))
-        node, number = node.parent, node.number
+        places.append((node, index))
+        node, index = node.parent, node.number
     places.reverse()
 
     def text(some: Iterable[_Place]) -> str:
-        return "".join(node.type.entry(node.value, node.aux, number) for node, number in some)
+        return "".join(node.type.entry(node.value, node.aux, index) for node, index in some)
 
     hidden = len(places) - 2 * _SHOWN
     if hidden <= 0:

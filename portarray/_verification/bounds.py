@@ -245,8 +245,8 @@ def layer_norm(
     shift = p.u * (accumulated(n) + 2) * np.mean(np.abs(x), axis=-1, keepdims=True)
     shift = shift + p.u * np.abs(centred)
     steps = (accumulated(n) + 3) / 2 + ROOT + DIVIDE + 2
-    spread = np.sqrt(np.mean(shift * shift, axis=-1, keepdims=True)) / deviation
-    error = shift / deviation + np.abs(plain) * (p.u * steps + spread)
+    scale = np.sqrt(np.mean(shift * shift, axis=-1, keepdims=True)) / deviation
+    error = shift / deviation + np.abs(plain) * (p.u * steps + scale)
     if weight is not None:
         error = error * np.abs(weight)
     if bias is not None:
@@ -283,8 +283,8 @@ def rope(
 ) -> Values:
     """Return the bound: of two products and a sum, and of the angles where they are computed."""
     if tables is None:
-        given = np.arange(x.shape[-2]) if positions is None else positions
-        turned = _angle_errors(p, given, x.shape[-1], theta) + p.u
+        angles_at = np.arange(x.shape[-2]) if positions is None else positions
+        turned = _angle_errors(p, angles_at, x.shape[-1], theta) + p.u
         half = x.shape[-1] // 2
     else:
         half = tables[0].shape[-1]
@@ -327,25 +327,25 @@ def attention(
     turned = np.swapaxes(k, -1, -2)
     plain = scale * (q @ turned)
     error = (accumulated(features) + 2) * abs(scale) * (np.abs(q) @ np.abs(turned))
-    seen = np.arange(keys) < np.full((length, 1), used)
+    visible = np.arange(keys) < np.full((length, 1), used)
     if causal:
-        seen = seen & (np.arange(keys) <= np.arange(length)[:, None] + (used - length))
+        visible = visible & (np.arange(keys) <= np.arange(length)[:, None] + (used - length))
     scores = plain
     if mask is not None and mask.dtype == bool:
-        seen = seen & mask
+        visible = visible & mask
     elif mask is not None:
-        seen = seen & (mask > -math.inf)
+        visible = visible & (mask > -math.inf)
         added = np.where(mask > -math.inf, mask, 0.0)
         scores = plain + added
         error = error + np.abs(added)
-    seen = np.broadcast_to(seen, scores.shape)
-    scores = np.where(seen, scores, -math.inf)
+    visible = np.broadcast_to(visible, scores.shape)
+    scores = np.where(visible, scores, -math.inf)
     top = np.max(scores, axis=-1, keepdims=True, initial=-math.inf)
-    far = np.where(seen, np.where(np.isfinite(top), top, 0.0) - scores, 0.0)
-    e = np.where(seen, np.exp(-far), 0.0)
+    far = np.where(visible, np.where(np.isfinite(top), top, 0.0) - scores, 0.0)
+    e = np.where(visible, np.exp(-far), 0.0)
     total = np.sum(e, axis=-1, keepdims=True)
     weights = e / np.where(total > 0, total, 1.0)
-    argument = p.u * (error + np.abs(np.where(seen, scores, 0.0)) + far + FAST_EXP)
+    argument = p.u * (error + np.abs(np.where(visible, scores, 0.0)) + far + FAST_EXP)
     grown = weights * np.expm1(np.minimum(argument, LONGEST))
     size = np.abs(v)
     mean = weights @ size
@@ -369,22 +369,22 @@ def cross_entropy(
 ) -> Values:
     """Return the bound: of each row's logarithms, then of the sum or mean of the losses."""
     classes = logits.shape[-1]
-    kept = targets != ignore_index
+    counted = targets != ignore_index
     logs = reference.log_softmax(logits)
     inner = Precision("float64" if p.dtype == "float64" else "float32")
     errors = log_softmax(inner, logs, logits)
-    place = np.where(kept, targets, 0)[..., None]
-    error = np.take_along_axis(errors, place, axis=-1)[..., 0]
-    loss = -np.take_along_axis(logs, place, axis=-1)[..., 0]
+    class_index = np.where(counted, targets, 0)[..., None]
+    error = np.take_along_axis(errors, class_index, axis=-1)[..., 0]
+    loss = -np.take_along_axis(logs, class_index, axis=-1)[..., 0]
     if label_smoothing:
-        spread = -np.mean(logs, axis=-1)
-        mean = np.mean(errors, axis=-1) + p.u * (accumulated(classes) + 1) * spread
+        smoothing_loss = -np.mean(logs, axis=-1)
+        mean = np.mean(errors, axis=-1) + p.u * (accumulated(classes) + 1) * smoothing_loss
         error = (1 - label_smoothing) * error + label_smoothing * mean
-        loss = (1 - label_smoothing) * loss + label_smoothing * spread
+        loss = (1 - label_smoothing) * loss + label_smoothing * smoothing_loss
         error = error + 3 * p.u * loss
-    error, loss = np.where(kept, error, 0.0), np.where(kept, loss, 0.0)
+    error, loss = np.where(counted, error, 0.0), np.where(counted, loss, 0.0)
     if reduction != "none":
         error = np.sum(error) + p.u * (accumulated(loss.size) + DIVIDE) * np.sum(loss)
         if reduction == "mean":
-            error = error / max(int(np.sum(kept)), 1)
+            error = error / max(int(np.sum(counted)), 1)
     return p.rounded(np.asarray(error), want)

@@ -49,9 +49,9 @@ class Part:
     kind: str = ""  # of the values, as "large"
 
     def __str__(self) -> str:
-        words = [self.name, self.values.dtype.name, str(self.values.shape)]
-        words += [word for word in (self.kind, self.view) if word not in ("", "plain")]
-        return " ".join(words)
+        parts = [self.name, self.values.dtype.name, str(self.values.shape)]
+        parts += [word for word in (self.kind, self.view) if word not in ("", "plain")]
+        return " ".join(parts)
 
     @property
     def exact(self) -> Values:
@@ -86,7 +86,7 @@ class Drawn:
     options: Mapping[str, Any]
 
     def __str__(self) -> str:
-        shown = [str(one) for one in self.arrays]
+        shown = [str(array) for array in self.arrays]
         for name, value in self.options.items():
             if isinstance(value, tuple):
                 value = ", ".join(map(str, value))
@@ -95,10 +95,10 @@ class Drawn:
 
     def parts(self) -> Iterator[Part]:
         """Yield every array."""
-        for one in (*self.arrays, *self.options.values()):
-            if isinstance(one, PackedPart):
-                one = one.data, one.scales
-            for part in one if isinstance(one, tuple) else (one,):
+        for value in (*self.arrays, *self.options.values()):
+            if isinstance(value, PackedPart):
+                value = value.data, value.scales
+            for part in value if isinstance(value, tuple) else (value,):
                 if isinstance(part, Part):
                     yield part
 
@@ -127,8 +127,8 @@ class Drawing:
 
     def shape(self, *fixed: Any, free: Callable[[], Any]) -> Any:
         """Return one of some shapes in turn, and one without a pattern when all had theirs."""
-        place = self.number % (len(fixed) + 1)
-        return fixed[place] if place < len(fixed) else free()
+        position = self.number % (len(fixed) + 1)
+        return fixed[position] if position < len(fixed) else free()
 
     def size(self, most: int) -> int:
         """Return a size between 1 and a limit, small ones as often as large ones."""
@@ -186,19 +186,19 @@ class Drawing:
         return self.floats(name, shape, kinds=("normal", "wide"))
 
 
-def draw(kernel: str, dtype: str, seed: int, number: int) -> Drawn:
+def draw(kernel: str, dtype: str, seed: int, index: int) -> Drawn:
     """Draw one case."""
-    rng = np.random.default_rng([seed, crc32(kernel.encode()), number])
-    return DRAWN[kernel](Drawing(rng, number, dtype, seed))
+    rng = np.random.default_rng([seed, crc32(kernel.encode()), index])
+    return DRAWN[kernel](Drawing(rng, index, dtype, seed))
 
 
-def _any_shape(d: Drawing, what: str) -> Shape:
+def _any_shape(d: Drawing, name: str) -> Shape:
     """Return the shape of an array of single values or of rows."""
 
     def free() -> Shape:
         return tuple(d.size(40) for _ in range(int(d.rng.integers(1, 4))))
 
-    shape: Shape = d.shape(*SHAPES[what], free=free)
+    shape: Shape = d.shape(*SHAPES[name], free=free)
     return shape
 
 
@@ -396,8 +396,8 @@ def _attention(d: Drawing) -> Drawn:
             options["mask"] = d.floats("mask", shape, kinds=("normal",), masked=0.3)
     if d.chance(0.4):
         n = int(d.rng.integers(0 if d.chance(0.1) else 1, keys + 1))
-        given = Part("key_length", np.asarray(n, dtype=d.one_of("int32", "int64")))
-        options["key_length"] = d.one_of(n, given)
+        length_part = Part("key_length", np.asarray(n, dtype=d.one_of("int32", "int64")))
+        options["key_length"] = d.one_of(n, length_part)
     return Drawn((q, k, v), options)
 
 

@@ -114,21 +114,21 @@ def verified(
 ) -> VerificationRow:
     """Verify a kernel in a dtype."""
     worst, at, problem = -1.0, None, ""
-    number = outside = 0
+    index = outside = 0
     versions: Counter[str] = Counter()
     for case in cases:
-        number += 1
+        index += 1
         try:
-            served, found = _compared(case, device, call_kernel)
+            served, worst_of_case = _compared(case, device, call_kernel)
         except Exception as error:  # noqa: BLE001 - whatever a kernel raises is the finding
-            served, found = "", (float("inf"), f"{type(error).__name__}: {error}")
+            served, worst_of_case = "", (float("inf"), f"{type(error).__name__}: {error}")
         versions.update([served] if served else [])
-        error_found, said = found
+        error_found, said = worst_of_case
         wrong = error_found > factor
         outside += wrong
         if error_found > worst:
             worst, at, problem = error_found, case, said if wrong else ""
-    return VerificationRow(kernel, dtype, number, outside, worst, at, problem, dict(versions))
+    return VerificationRow(kernel, dtype, index, outside, worst, at, problem, dict(versions))
 
 
 def _compared(case: Case, device: Device, call_kernel: Call) -> tuple[str, tuple[float, str]]:
@@ -136,24 +136,24 @@ def _compared(case: Case, device: Device, call_kernel: Call) -> tuple[str, tuple
     drawn = case.draw()
     arrays, options = _placed(drawn, device)
     served, result = call_kernel(case.kernel, arrays, options)
-    exact = [one if one is None or isinstance(one, int) else one.exact for one in drawn.arrays]
+    exact = [part if part is None or isinstance(part, int) else part.exact for part in drawn.arrays]
     plain = {name: _exact(value) for name, value in drawn.options.items() if name != "dtype"}
     wide = dtypes.canonical("float64") in dispatch.dtypes_of(device)
     precision = Precision(case.dtype, "float64" if wide else "float32")
     results = result if isinstance(result, tuple) else (result,)
     with np.errstate(all="ignore"):
         name = case.kernel.removeprefix("packed_")
-        wanted = getattr(reference, name)(*exact, **plain)
+        expected = getattr(reference, name)(*exact, **plain)
         limit = getattr(bounds, _BOUNDS.get(name, name))
-        found = (0.0, "")
-        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-        for one, want in zip(results, wanted, strict=True):
+        worst = (0.0, "")
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        for part, want in zip(results, expected, strict=True):
             bound = limit(precision, want, *exact, **plain)
-            found = max(found, _judged(one, want, bound, precision, device))
+            worst = max(worst, _judged(part, want, bound, precision, device))
     changed = _changed(drawn, (*arrays, *options.values()))
     if changed:
-        found = float("inf"), f"the call changed its argument {changed}"
-    return served, found
+        worst = float("inf"), f"the call changed its argument {changed}"
+    return served, worst
 
 
 _BOUNDS = {"relu": "exact", "embedding": "exact"}
@@ -175,13 +175,13 @@ def _judged(
     """Return a result's largest error in units of its bound, and what it is."""
     if not isinstance(result, Array):
         return float("inf"), f"the result is no Array but {type(result).__name__}"
-    for name, seen, due in (
+    for name, actual, due in (
         ("dtype", result.dtype.name, precision.dtype),
         ("shape", result.shape, want.shape),
         ("device", str(result.device), str(device)),
     ):
-        if seen != due:
-            return float("inf"), f"the result's {name} is {seen}, due is {due}"
+        if actual != due:
+            return float("inf"), f"the result's {name} is {actual}, due is {due}"
     if not result.size:
         return 0.0, ""
     got = slow_path.host_view(result).astype(np.float64)
@@ -195,28 +195,29 @@ def _judged(
         beyond = (np.sign(got) == np.sign(want)) & (np.abs(got) + bound >= precision.largest)
         error = np.where(over & beyond, 0.0, error)
         error = np.where(np.isnan(error) | (np.isfinite(want) & ~np.isfinite(bound)), np.inf, error)
-    place = np.unravel_index(int(np.argmax(error)), error.shape)
-    at = ", ".join(str(int(one)) for one in place)
-    return float(error[place]), (
-        f"result[{at}] is {got[place]!s}, due is {want[place]!s} with an error of at most "
-        f"{bound[place]:.3g}"
+    worst_index = np.unravel_index(int(np.argmax(error)), error.shape)
+    at = ", ".join(str(int(coordinate)) for coordinate in worst_index)
+    return float(error[worst_index]), (
+        f"result[{at}] is {got[worst_index]!s}, due is {want[worst_index]!s} with an error of at "
+        f"most "
+        f"{bound[worst_index]:.3g}"
     )
 
 
 def _placed(drawn: Drawn, device: Device) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return drawn arguments on a device."""
 
-    def place(value: Any) -> Any:
+    def put(value: Any) -> Any:
         if isinstance(value, tuple):
-            return tuple(map(place, value))
+            return tuple(map(put, value))
         if isinstance(value, PackedPart):
-            parts = {"data": place(value.data)}
+            parts = {"data": put(value.data)}
             if value.scales is not None:
-                parts["scales"] = place(value.scales)
+                parts["scales"] = put(value.scales)
             return structure.module_of("packed").unflattened(parts, value.layout)
         return _on(value, device) if isinstance(value, Part) else value
 
-    return tuple(map(place, drawn.arrays)), {k: place(v) for k, v in drawn.options.items()}
+    return tuple(map(put, drawn.arrays)), {k: put(v) for k, v in drawn.options.items()}
 
 
 def _on(part: Part, device: Device) -> Array:
@@ -236,12 +237,16 @@ def _on(part: Part, device: Device) -> Array:
     return asarray(values, device=device, copy=True)
 
 
-def _changed(drawn: Drawn, given: tuple[Any, ...]) -> str:
+def _changed(drawn: Drawn, arguments: tuple[Any, ...]) -> str:
     """Return the name of an argument that no longer holds what was drawn, or an empty string."""
-    given = tuple([
-        x if getattr(x, "layout", None) is None else (x.data, x.scales) for x in given
+    arguments = tuple([
+        x if getattr(x, "layout", None) is None else (x.data, x.scales) for x in arguments
     ])  # fmt: skip
-    flat = [x for one in given for x in (one if isinstance(one, tuple) else (one,))]
+    flat = [
+        x
+        for argument in arguments
+        for x in (argument if isinstance(argument, tuple) else (argument,))
+    ]
     arrays = [x for x in flat if isinstance(x, Array)]
     for part, x in zip(drawn.parts(), arrays, strict=True):
         if part.name == "out":

@@ -64,9 +64,9 @@ def _weight(layout: str, j: int, b: Any, d: Any = 1.0, m: Any = 0.0) -> Any:
             least = (s[:, :, n + 4] >> 4) | (s[:, :, n] >> 6 << 4)
         return d * scale * (byte >> (4 if j % 64 >= 32 else 0) & 15) - m * least
     if layout == "Q6_K":
-        half, place, quarter = j // 128, j % 32, j % 128 // 32
-        low = b[:, :, 64 * half + place + 32 * (quarter % 2)] >> (4 if quarter >= 2 else 0) & 15
-        high = b[:, :, 128 + 32 * half + place] >> (2 * quarter) & 3
+        half, lane, quarter = j // 128, j % 32, j % 128 // 32
+        low = b[:, :, 64 * half + lane + 32 * (quarter % 2)] >> (4 if quarter >= 2 else 0) & 15
+        high = b[:, :, 128 + 32 * half + lane] >> (2 * quarter) & 3
         scale = b[:, :, 192 + j // 16]
         return d * np.where(scale > 127, scale - 256, scale) * ((low | high << 4) - 32)
     first = {"Q4_0": 2, "Q4_1": 4, "Q5_0": 6, "Q5_1": 8}[layout]

@@ -56,8 +56,8 @@ def solve_triangular(
     shape = np.broadcast_shapes(a.shape[:-2], rows.shape[:-2])
     x = np.broadcast_to(rows, (*shape, *rows.shape[-2:])).copy()
     for i in range(n) if lower else reversed(range(n)):
-        known = slice(0, i) if lower else slice(i + 1, n)
-        x[..., i, :] -= np.einsum("...j,...jk->...k", a[..., i, known], x[..., known, :])
+        solved = slice(0, i) if lower else slice(i + 1, n)
+        x[..., i, :] -= np.einsum("...j,...jk->...k", a[..., i, solved], x[..., solved, :])
         if not unit_diagonal:
             x[..., i, :] /= a[..., i, i, None]
     return x[..., 0] if b.ndim == 1 else x
@@ -114,7 +114,7 @@ def gelu(x: Values, /, *, approximate: str = "none") -> Values:
         # (1 + tanh(a)) / 2 without the cancellation where a is far below 0.
         share: Values = np.exp(np.minimum(2 * inner, 0.0)) / (1 + np.exp(-2 * np.abs(inner)))
         return x * share
-    phi = [0.5 * math.erfc(-one / math.sqrt(2)) for one in x.ravel().tolist()]
+    phi = [0.5 * math.erfc(-value / math.sqrt(2)) for value in x.ravel().tolist()]
     return x * np.asarray(phi, dtype=np.float64).reshape(x.shape)
 
 
@@ -126,9 +126,9 @@ def relu(x: Values, /) -> Values:
 def rms_norm(x: Values, weight: Values | None = None, /, *, eps: float = 1e-6) -> Values:
     """Divide each row by the root of its mean square plus eps."""
     out = np.empty_like(x)
-    for place in np.ndindex(x.shape[:-1]):
-        row = x[place]
-        out[place] = row / math.sqrt(math.fsum(row * row) / max(row.size, 1) + eps)
+    for index in np.ndindex(x.shape[:-1]):
+        row = x[index]
+        out[index] = row / math.sqrt(math.fsum(row * row) / max(row.size, 1) + eps)
     return out if weight is None else out * weight
 
 
@@ -137,10 +137,10 @@ def layer_norm(
 ) -> Values:
     """Subtract each row's mean and divide by the root of its variance plus eps."""
     out = np.empty_like(x)
-    for place in np.ndindex(x.shape[:-1]):
-        row = x[place]
+    for index in np.ndindex(x.shape[:-1]):
+        row = x[index]
         centred = row - math.fsum(row) / max(row.size, 1)
-        out[place] = centred / math.sqrt(math.fsum(centred * centred) / max(row.size, 1) + eps)
+        out[index] = centred / math.sqrt(math.fsum(centred * centred) / max(row.size, 1) + eps)
     out = out if weight is None else out * weight
     return out if bias is None else out + bias
 
@@ -165,8 +165,8 @@ def rope(
 ) -> Values:
     """Rotate pairs of features: (i, i + r/2), or (2i, 2i + 1) where interleaved."""
     if tables is None:
-        given = np.arange(x.shape[-2]) if positions is None else positions
-        tables = rope_tables(np.broadcast_to(given, x.shape[:-1]), x.shape[-1], theta=theta)
+        angles_at = np.arange(x.shape[-2]) if positions is None else positions
+        tables = rope_tables(np.broadcast_to(angles_at, x.shape[:-1]), x.shape[-1], theta=theta)
     cos, sin = tables
     half = cos.shape[-1]
     out = x.copy()
@@ -205,20 +205,20 @@ def attention(
     group = q.shape[-3] // k.shape[-3]
     shown = None if mask is None else np.broadcast_to(mask, (*q.shape[:-1], keys))
     out = np.zeros((*q.shape[:-1], v.shape[-1]))
-    for place in np.ndindex(q.shape[:-1]):
-        *batch, head, i = place
-        own = (*batch, head // group)
+    for index in np.ndindex(q.shape[:-1]):
+        *batch, head, i = index
+        kv_index = (*batch, head // group)
         last = i + (used - length) if causal else used - 1
-        seen = np.arange(keys) <= min(last, used - 1)
-        scores = scale * (k[own] @ q[place])
+        visible = np.arange(keys) <= min(last, used - 1)
+        scores = scale * (k[kv_index] @ q[index])
         if shown is not None:
             if shown.dtype == bool:
-                seen &= shown[place]
+                visible &= shown[index]
             else:
-                scores = scores + shown[place]
-                seen &= shown[place] != -math.inf
-        if seen.any():
-            out[place] = _softmax_row(scores[seen]) @ v[own][seen]
+                scores = scores + shown[index]
+                visible &= shown[index] != -math.inf
+        if visible.any():
+            out[index] = _softmax_row(scores[visible]) @ v[kv_index][visible]
     return out
 
 
@@ -233,21 +233,21 @@ def cross_entropy(
 ) -> Values:
     """Return each row's loss, their sum, or their mean over the rows that are not ignored."""
     losses = np.zeros(targets.shape)
-    kept = 0
-    for place in np.ndindex(targets.shape):
-        if targets[place] == ignore_index:
+    counted = 0
+    for index in np.ndindex(targets.shape):
+        if targets[index] == ignore_index:
             continue
-        kept += 1
-        logs = _log_softmax_row(logits[place])
-        losses[place] = -logs[targets[place]]
+        counted += 1
+        logs = _log_softmax_row(logits[index])
+        losses[index] = -logs[targets[index]]
         if label_smoothing:
-            spread = -math.fsum(logs) / logs.size
-            losses[place] = (1 - label_smoothing) * losses[place] + label_smoothing * spread
+            smoothing_loss = -math.fsum(logs) / logs.size
+            losses[index] = (1 - label_smoothing) * losses[index] + label_smoothing * smoothing_loss
     if reduction == "none":
         return losses
     total = _sum(losses.ravel().tolist())
     if reduction == "mean":
-        total = total / kept if kept else math.nan
+        total = total / counted if counted else math.nan
     return np.asarray(total)
 
 

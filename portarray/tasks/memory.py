@@ -32,7 +32,7 @@ class Cell:
     def covers(self, other: Cell) -> bool:
         """Tell whether all elements of another cell are in this one."""
         one, two = self.extent, other.extent
-        return self is other or (one.dense and one.begin <= two.begin and two.end <= one.end)
+        return self is other or (one.dense and one.start <= two.start and two.end <= one.end)
 
     def newest(self) -> int:
         """Return the number of the last call that wrote every element; -1 if there is none."""
@@ -67,12 +67,12 @@ def meet(one: Extent, two: Extent) -> bool:
     Where all elements of both lie in two ranges of the addresses modulo some stride, and those are
     apart, they do not: so columns, tiles of matrices and odd and even elements are told apart.
     """
-    if one.end <= two.begin or two.end <= one.begin:
+    if one.end <= two.start or two.end <= one.start:
         return False
     if one.dense and two.dense:
         return True
     for modulus in {stride for stride, _ in (*one.steps, *two.steps)}:
-        apart = (two.begin - one.begin) % modulus
+        apart = (two.start - one.start) % modulus
         if _width(one, modulus) <= apart <= modulus - _width(two, modulus):
             return False
     return True
@@ -114,18 +114,18 @@ class Memory:
 
     def _insert(self, cell: Cell) -> None:
         extent = cell.extent
-        size = (extent.end - extent.begin - 1).bit_length()
+        size = (extent.end - extent.start - 1).bit_length()
         classes = self._sorted.setdefault(extent.memory, {})
         self._count += 1
-        insort(classes.setdefault(size, []), (extent.begin, self._count, cell))
+        insort(classes.setdefault(size, []), (extent.start, self._count, cell))
         self._cells[extent] = cell
 
     def _overlapping(self, extent: Extent) -> Iterator[Cell]:
         for size, cells in self._sorted.get(extent.memory, {}).items():
-            first = bisect_left(cells, (extent.begin - (1 << size),))
+            first = bisect_left(cells, (extent.start - (1 << size),))
             for place in range(first, len(cells)):
                 cell = cells[place][2]
-                if cell.extent.begin >= extent.end:
+                if cell.extent.start >= extent.end:
                     break
                 if meet(cell.extent, extent):
                     yield cell

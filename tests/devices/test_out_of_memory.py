@@ -330,6 +330,6 @@ def test_lists_and_unpickling_run_out_alike() -> None:
 
 def test_what_the_library_says_goes_before_what_was_to_be_made() -> None:
     device = pa.device("numpy")
-    told = out_of_memory(sizes.TooLargeError((3,), 24), device, asked=12)
-    untold = out_of_memory(MemoryError("no more"), device, asked=12)
+    told = out_of_memory(sizes.TooLargeError((3,), 24), device, nbytes=12)
+    untold = out_of_memory(MemoryError("no more"), device, nbytes=12)
     assert [one.asked for one in (told, untold) if one] == [24, 12]

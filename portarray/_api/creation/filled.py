@@ -178,11 +178,11 @@ def full_like(
     >>> pa.full_like(x, 7)
     Array([7., 7.], dtype=float32, device='numpy:cpu:0')
     """
-    shape, wanted = _pattern("full_like", x, dtype)
-    value = arguments.fill_value(fill_value, wanted)
+    shape, result_dtype = _pattern("full_like", x, dtype)
+    value = arguments.fill_value(fill_value, result_dtype)
     if device is None:
         return slow_path.apply("full_like", (x,), fill_value=value, dtype=dtype)
-    return slow_path.create("full", (shape, value), dtype=wanted, device=device, shape=shape)
+    return slow_path.create("full", (shape, value), dtype=result_dtype, device=device, shape=shape)
 
 
 def ones(

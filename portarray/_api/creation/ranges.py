@@ -76,7 +76,7 @@ def arange(
     )
     if bounds[2] == 0:
         raise ValueError("arange got step 0; the step must not be zero")
-    if not builtins.all(isfinite(one) for one in bounds):
+    if not builtins.all(isfinite(bound) for bound in bounds):
         raise ValueError(f"arange got start, stop, step = {bounds}; all must be finite")
     kind = None if dtype is None else dtypes.kind_of(dtypes.canonical(dtype))
     if kind == "b":
@@ -84,7 +84,7 @@ def arange(
     if kind == "c":  # few libraries count in complex numbers
         real = arange(*bounds, dtype=None, device=device)
         return conversion.astype(real, dtype, copy=False)
-    exact = builtins.all(isinstance(one, int) for one in bounds)
+    exact = builtins.all(isinstance(bound, int) for bound in bounds)
     default = "integral" if exact else "real floating"
     if dtype is None and exact and builtins.max(map(abs, bounds)) >= 2**31:
         kind, dtype = "i", dispatch.default_dtype(selection.resolve(device), "i")
@@ -163,9 +163,8 @@ def linspace(
     count = arguments.size(num, "num")
     endpoint = arguments.flag(endpoint, "endpoint")
     if kind in ("i", "u"):
-        values = argument_rules.whole_spaced(
-            first, last, count, dtypes.canonical(dtype), endpoint=endpoint
-        )  # type: ignore[arg-type]  # real here
+        target = dtypes.canonical(dtype)
+        values = argument_rules.whole_spaced(first, last, count, target, endpoint=endpoint)  # type: ignore[arg-type]  # real here
         return conversion.from_host(values, selection.resolve(device), take_ownership=True)
     return slow_path.create(
         "linspace",

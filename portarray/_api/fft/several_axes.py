@@ -233,10 +233,10 @@ def _several(
     if axes is None and arguments.is_array(x) and x.ndim == 0:
         raise AxisError(f"{name} got a 0-d array, which has no axes to transform along")
     if axes is not None:
-        places = tuple([arguments.axis(one, x) for one in arguments.integers(axes, "axes")])
-        if s is not None and len(places) != len(sizes):
+        normalized = tuple([arguments.axis(axis, x) for axis in arguments.integers(axes, "axes")])
+        if s is not None and len(normalized) != len(sizes):
             raise ValueError(f"s={s!r} and axes={axes!r} must have the same length")
-        options["axes"] = places
+        options["axes"] = normalized
     if type(x) is Array:
         argument_rules.check_all_transformed(name, x.shape, options.get("s"), options.get("axes"))
         if options.get("axes") == ():

@@ -164,11 +164,11 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -
             raise ValueError(f"roll got shift {shift!r} without axis=; name an axis for each shift")
         return call.options("roll", x, shift=shifts[0])
     # An axis may be named twice here: its shifts add up.
-    places = tuple([arguments.axis(one, x) for one in arguments.integers(axis, "axis")])
+    normalized = tuple([arguments.axis(item, x) for item in arguments.integers(axis, "axis")])
     if len(shifts) == 1:
-        shifts *= len(places)
-    if len(shifts) != len(places):
+        shifts *= len(normalized)
+    if len(shifts) != len(normalized):
         raise ValueError(
             f"roll got shift {shift!r} for axis {axis!r}; give one shift, or one for each axis"
         )
-    return call.options("roll", x, shift=shifts, axis=places)
+    return call.options("roll", x, shift=shifts, axis=normalized)

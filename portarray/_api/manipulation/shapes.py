@@ -70,19 +70,19 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     >>> pa.broadcast_shapes((3, 1), (4,))
     (3, 4)
     """
-    checked = [arguments.shape(one) for one in shapes]
-    count = max((len(one) for one in checked), default=0)
+    checked = [arguments.shape(shape) for shape in shapes]
+    count = max((len(shape) for shape in checked), default=0)
     out = [1] * count
-    for one in checked:
-        for place, size in enumerate(one, start=count - len(one)):
-            if size == 1 or size == out[place]:
+    for shape in checked:
+        for position, size in enumerate(shape, start=count - len(shape)):
+            if size == 1 or size == out[position]:
                 continue
-            if out[place] != 1:
+            if out[position] != 1:
                 raise ValueError(
                     f"shapes {', '.join(map(str, checked))} do not broadcast: sizes "
-                    f"{out[place]} and {size} meet, and neither is 1"
+                    f"{out[position]} and {size} meet, and neither is 1"
                 )
-            out[place] = size
+            out[position] = size
     return tuple(out)
 
 
@@ -151,9 +151,9 @@ def expand_dims(x: Array, /, axis: Axes) -> Array:
     """
     places = arguments.integers(axis, "axis")
     count = len(places)
-    for one in places:
-        arguments.axis(one, x, extra=count)
-    if arguments.is_array(x) and len({one % (x.ndim + count) for one in places}) < count:
+    for item in places:
+        arguments.axis(item, x, extra=count)
+    if arguments.is_array(x) and len({item % (x.ndim + count) for item in places}) < count:
         raise ValueError(f"axis={axis!r} names an axis twice; each axis may be named once")
     return call.options("expand_dims", x, axis=places[0] if count == 1 else places)
 
@@ -232,10 +232,10 @@ def squeeze(x: Array, /, axis: Axes) -> Array:
     ((3, 1), (3,))
     """
     places = arguments.axes(arguments.integers(axis, "axis"), x)
-    for one in places if isinstance(places, tuple) else ():
-        if arguments.is_array(x) and x.shape[one] != 1:
+    for item in places if isinstance(places, tuple) else ():
+        if arguments.is_array(x) and x.shape[item] != 1:
             raise ValueError(
-                f"squeeze got axis {one} of size {x.shape[one]} (shape {x.shape}); "
+                f"squeeze got axis {item} of size {x.shape[item]} (shape {x.shape}); "
                 f"only axes of size 1 can be removed"
             )
     return call.options("squeeze", x, axis=places)

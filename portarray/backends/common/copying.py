@@ -77,8 +77,8 @@ def in_memory_order(array: np.ndarray[Any, Any]) -> list[int] | None:
     if ordered == apart:
         return None
     axes = list(range(array.ndim))
-    for (_, place), (_, axis) in zip(apart, ordered, strict=True):
-        axes[place] = axis
+    for (_, position), (_, axis) in zip(apart, ordered, strict=True):
+        axes[position] = axis
     return axes
 
 
@@ -104,5 +104,5 @@ def place_for(array: np.ndarray[Any, Any], start: int, *, alignment: int) -> int
     alignment : int
         Alignment of the copy, a power of 2.
     """
-    place = start + (array.ctypes.data - start) % SPARE
-    return place + -place % alignment - start
+    address = start + (array.ctypes.data - start) % SPARE
+    return address + -address % alignment - start

@@ -52,10 +52,10 @@ def selected_shape(
         ) from None
     elements = np.broadcast_to(np.zeros((), "V0"), shape)
     try:
-        found: tuple[int, ...] = elements[tuple(parts)].shape
+        selected: tuple[int, ...] = elements[tuple(parts)].shape
     except IndexError:  # of an axis of length 0
         return None
-    return found
+    return selected
 
 
 def without_leading_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ def without_leading_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape[next((n for n, size in enumerate(shape) if size != 1), len(shape)) :]
 
 
-def separates(before: tuple[Any, ...], after: tuple[Any, ...], array_type: type) -> bool:
+def separates(left: tuple[Any, ...], right: tuple[Any, ...], array_type: type) -> bool:
     """Tell whether what stands between two parts of a key has index arrays on both sides.
 
     Beside arrays integers count as such. In NumPy an ellipsis there separates them even if it
@@ -71,7 +71,7 @@ def separates(before: tuple[Any, ...], after: tuple[Any, ...], array_type: type)
     """
     kinds = (int, array_type)
     return (
-        any(isinstance(part, kinds) for part in before)
-        and any(isinstance(part, kinds) for part in after)
-        and any(isinstance(part, array_type) for part in (*before, *after))
+        any(isinstance(part, kinds) for part in left)
+        and any(isinstance(part, kinds) for part in right)
+        and any(isinstance(part, array_type) for part in (*left, *right))
     )

@@ -57,8 +57,8 @@ def _advise(start: int, end: int, advice: int) -> None:
 
 def _linux_name() -> str:
     """Return the name in /proc/cpuinfo."""
-    found = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
-    return found[1].strip() if found else ""
+    match = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
+    return match[1].strip() if match else ""
 
 
 def _read(path: str) -> str:

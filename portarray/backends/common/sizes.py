@@ -33,11 +33,11 @@ def counted(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
         If it does not fit.
     """
     shape = tuple(shape)
-    asked = itemsize * math.prod(shape)
-    if not asked:
-        asked = itemsize * math.prod(filter(None, shape))
-    if asked >= 2**63:
-        raise TooLargeError(shape, asked)
+    nbytes = itemsize * math.prod(shape)
+    if not nbytes:
+        nbytes = itemsize * math.prod(filter(None, shape))
+    if nbytes >= 2**63:
+        raise TooLargeError(shape, nbytes)
     return shape
 
 

@@ -163,7 +163,7 @@ def _add(platform: str, number: int, traits: Traits) -> tuple[VirtualDevice, ...
         made = machine.add(platform, number, traits)
         registry.add_backend(INFO.module)
         known = [_devices[native] for native in made if native in _devices]
-        discovery.change(INFO.library, platform, came=known)
+        discovery.change(INFO.library, platform, added=known)
     return made
 
 
@@ -177,7 +177,7 @@ def _remove(natives: list[VirtualDevice], devices: list[Device]) -> None:
         machine.remove(natives)
         for platform in {native.platform for native in natives}:
             left = [device for device in devices if device.platform == platform]
-            discovery.change(INFO.library, platform, left=left)
+            discovery.change(INFO.library, platform, removed=left)
         for device in devices:
             selection.forget_device(device)
             host_fallback.forget_warnings(device)
