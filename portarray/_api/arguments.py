@@ -28,16 +28,17 @@ def axis(value: int, x: Any, *, extra: int = 0) -> int:
     try:
         value = index(value)
     except TypeError:
-        raise TypeError(f"axis is {value!r}; an axis must be an integer") from None
+        raise TypeError(f"axis must be an integer, not {value!r}") from None
     if type(x) is not Array:
         return value
     count = x.ndim + extra
     if -count <= value < count:
         return value
     if count == 0:
-        raise AxisError(f"axis {value} is out of range: a 0-d array has no axes")
+        raise AxisError(f"axis {value} is out of bounds: a 0-d array has no axes")
     raise AxisError(
-        f"axis {value} is out of range for {count} axes; use one from {-count} to {count - 1}"
+        f"axis {value} is out of bounds for {count} axes\nHint: use an axis from {-count} to "
+        f"{count - 1}"
     )
 
 
@@ -48,7 +49,7 @@ def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tup
     normalized = tuple([axis(item, x) for item in value])
     count = x.ndim if type(x) is Array else 0
     if count and len({item % count for item in normalized}) < len(normalized):
-        raise ValueError(f"{name}={value!r} names an axis twice; each axis may be named once")
+        raise ValueError(f"{name}={value!r} repeats an axis; each axis may occur once")
     return normalized
 
 
@@ -67,7 +68,7 @@ def integers(value: int | Sequence[int], name: str) -> tuple[int, ...]:
         return tuple([index(item) for item in value])
     except TypeError:
         raise TypeError(
-            f"{name} is {value!r}; it must be an integer or a tuple of integers"
+            f"{name} must be an integer or a tuple of integers, not {value!r}"
         ) from None
 
 
@@ -76,7 +77,7 @@ def shape(value: int | Sequence[int]) -> tuple[int, ...]:
     sizes = integers(value, "shape")
     for size in sizes:
         if size < 0:
-            raise ValueError(f"shape is {value!r}; sizes must not be negative")
+            raise ValueError(f"shape must not have negative sizes, got {value!r}")
     return sizes
 
 
@@ -85,9 +86,9 @@ def size(value: int, name: str) -> int:
     try:
         value = +index(value)  # True is 1, for libraries that refuse it
     except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be an integer") from None
+        raise TypeError(f"{name} must be an integer, not {value!r}") from None
     if value < 0:
-        raise ValueError(f"{name} is {value}; it must not be negative")
+        raise ValueError(f"{name} must not be negative, got {value}")
     return value
 
 
@@ -98,26 +99,26 @@ def flag(value: Any, name: str) -> bool:
     try:
         return bool(index(value))
     except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be True or False") from None
+        raise TypeError(f"{name} must be True or False, not {value!r}") from None
 
 
 def choice(value: object, name: str, allowed: tuple[object, ...]) -> None:
     """Raise for a mode that is not allowed."""
     if value not in allowed:
-        raise ValueError(f"{name} is {value!r}; use one of {', '.join(map(repr, allowed))}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
 def matrices(x: Any, function: str) -> None:
     """Raise for an array with fewer than two axes."""
     if type(x) is Array and x.ndim < 2:
-        reason = f"got shape {x.shape}; it takes matrices, shape (..., M, N)"
+        reason = f"got shape {x.shape}; expected matrices of shape (..., M, N)"
         raise LinAlgError(function, reason, str(x.device))
 
 
 def indices(x: Any, name: str) -> None:
     """Raise for an array whose dtype is not an integer; what is no array passes."""
     if type(x) is Array and x.dtype.kind not in "iu":
-        raise TypeError(f"{name} has dtype {x.dtype}; it must have an integer dtype")
+        raise TypeError(f"{name} must have an integer dtype, not {x.dtype}")
 
 
 def numeric(dtype: object, function: str, x: Any = None) -> None:
@@ -127,7 +128,7 @@ def numeric(dtype: object, function: str, x: Any = None) -> None:
     numpy_dtype = dtypes.canonical(dtype)
     if dtypes.kind_of(numpy_dtype) == "b":
         raise TypeError(
-            f"{function} got dtype bool; it computes in numbers. Use any or all for truth values"
+            f"{function}: unsupported dtype bool\nHint: use any or all for truth values"
         )
     if isinstance(getattr(x, "dtype", None), np.dtype):
         argument_rules.check_accumulated(function, x.dtype, numpy_dtype)
@@ -139,7 +140,7 @@ def number(value: Any, name: str) -> int | float | complex:
         return value  # type: ignore[no-any-return]
     scalar = operands.scalar(value.item() if getattr(value, "ndim", None) == 0 else value)
     if scalar is NotImplemented:
-        raise TypeError(f"{name} is {value!r}; it must be a number")
+        raise TypeError(f"{name} must be a number, not {value!r}")
     return scalar  # type: ignore[no-any-return]
 
 
@@ -147,7 +148,7 @@ def real_number(value: Any, name: str) -> int | float:
     """Return a real number as a Python scalar; NumPy scalars and 0-d arrays are read."""
     scalar = number(value, name)
     if isinstance(scalar, complex):
-        raise TypeError(f"{name} is {value!r}; it must be a real number")
+        raise TypeError(f"{name} must be a real number, not {value!r}")
     return scalar
 
 
@@ -164,7 +165,8 @@ def fill_value(value: Any, dtype: object) -> bool | int | float | complex:
         return complex(scalar)
     if isinstance(scalar, complex):
         raise TypeError(
-            f"fill_value {scalar!r} is complex and {exact} is not; pass its real part, "
+            f"fill_value {scalar!r} is complex, and the dtype is {exact}\nHint: pass its real "
+            f"part, "
             f"or a complex dtype"
         )
     if kind == "f":

@@ -232,7 +232,9 @@ def isdtype(dtype: DTypeLike, kind: DTypeKind) -> bool:
     if isinstance(kind, str):
         letters = dtypes.KINDS.get(kind)
         if letters is None:
-            raise ValueError(f"{kind!r} is no kind of dtype; use one of {', '.join(dtypes.KINDS)}")
+            raise ValueError(
+                f"isdtype: unknown kind {kind!r}; use one of {', '.join(dtypes.KINDS)}"
+            )
         return dtypes.kind_of(dtypes.canonical(dtype)) in letters
     return dtypes.canonical(dtype) == dtypes.canonical(kind)
 
@@ -288,7 +290,7 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike | Scalar) -> DType:
         promoted = dtype if promoted is None else dtypes.promote(promoted, dtype)
     if promoted is None:
         if not scalars:
-            raise ValueError("result_type needs at least one array, dtype or scalar, got none")
+            raise ValueError("result_type: expected at least one array, dtype or scalar")
         promoted = dtypes.STANDARD[
             "bool"
         ]  # the lowest kind, which every scalar then raises or keeps
@@ -300,14 +302,19 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike | Scalar) -> DType:
 @cache
 def _float_info(dtype: DType) -> FloatInfo:
     if dtypes.kind_of(dtype) not in "fc":
-        raise TypeError(f"finfo got {dtype}; it takes floating-point dtypes, iinfo takes integers")
+        raise TypeError(
+            f"finfo: expected a floating-point dtype, got {dtype}\nHint: use iinfo for integers"
+        )
     return FloatInfo(*dtypes.float_limits(dtype))
 
 
 @cache
 def _integer_info(dtype: DType) -> IntegerInfo:
     if dtypes.kind_of(dtype) not in "iu":
-        raise TypeError(f"iinfo got {dtype}; it takes integer dtypes, finfo takes floating-point")
+        raise TypeError(
+            f"iinfo: expected an integer dtype, got {dtype}\n"
+            f"Hint: use finfo for floating-point dtypes"
+        )
     limits = np.iinfo(dtype)
     return IntegerInfo(
         bits=8 * dtype.itemsize, max=int(limits.max), min=int(limits.min), dtype=dtype

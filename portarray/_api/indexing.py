@@ -51,7 +51,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **unknown: Nev
     if axis is not None:
         axis = arguments.axis(axis, x)
     elif arguments.is_array(x) and x.ndim != 1:
-        raise ValueError(f"take got an array of {x.ndim} axes without axis=; name the axis")
+        raise ValueError(f"take: axis is required for an array of {x.ndim} axes")
     if not arguments.is_array(indices) and arguments.is_array(x):
         indices = operands.from_scalar(indices, "take", x.device)
     arguments.indices(indices, "indices")
@@ -106,7 +106,7 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
         raise operands.refused(indices, "take_along_axis", scalars=False)
     if arguments.is_array(x) and indices.ndim != x.ndim:
         raise ValueError(
-            f"take_along_axis got x with {x.ndim} axes and indices with {indices.ndim}; "
+            f"take_along_axis: x has {x.ndim} axes and indices has {indices.ndim}; "
             f"the numbers must be equal"
         )
     arguments.indices(indices, "indices")

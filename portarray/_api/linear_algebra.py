@@ -122,12 +122,13 @@ def tensordot(
         count = arguments.size(axes, "axes")
         if arguments.is_array(x1) and arguments.is_array(x2) and count > min(x1.ndim, x2.ndim):
             raise ValueError(
-                f"axes is {axes}; arrays with {x1.ndim} and {x2.ndim} axes have not so many "
-                f"to contract"
+                f"tensordot: axes={axes} exceeds the number of axes, {x1.ndim} and {x2.ndim}"
             )
         return call.aligned("tensordot", x1, x2, axes=count)
     if not isinstance(axes, (list, tuple)):
-        raise TypeError(f"axes is {axes!r}; it must be an integer or a pair of tuples of them")
+        raise TypeError(
+            f"tensordot: axes must be an integer or a pair of tuples of integers, not {axes!r}"
+        )
     first, second = (
         arguments.axes(arguments.integers(contracted, "axes"), x)
         for contracted, x in zip(axes, (x1, x2), strict=True)

@@ -85,9 +85,9 @@ def array_namespace(*arrays: object) -> Any:
     if not ours and len(homes) == 1:
         return namespace(next(iter(homes)))
     if not ours and not homes:
-        raise TypeError("array_namespace needs at least one array, got none")
+        raise TypeError("array_namespace: expected at least one array")
     owners = [*(["portarray"] if ours else []), *map(str, homes)]
     raise TypeError(
-        f"arrays of {' and '.join(owners)} are mixed; make them portarray arrays of one device "
-        f"with pa.asarray(x, device=...)"
+        f"array_namespace: arrays of {' and '.join(owners)} are mixed\n"
+        f"Hint: make them portarray arrays on one device with pa.asarray(x, device=...)"
     )

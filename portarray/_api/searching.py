@@ -189,7 +189,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     ([0, 1], [1, 0])
     """
     if arguments.is_array(x) and x.ndim == 0:
-        raise ValueError("nonzero got a 0-d array, which has no axis to index; reshape it to (1,)")
+        raise ValueError("nonzero: a 0-d array has no axis to index\nHint: reshape it to (1,)")
     return call.several("nonzero", x)
 
 
@@ -240,11 +240,11 @@ def searchsorted(
     if not arguments.is_array(x1):
         raise operands.refused(x1, "searchsorted", scalars=False)
     if x1.ndim != 1:
-        raise ValueError(f"searchsorted got x1 of shape {x1.shape}; it must have one axis")
+        raise ValueError(f"searchsorted: x1 must have one axis, and has shape {x1.shape}")
     arguments.indices(sorter, "sorter")
     if sorter is not None and getattr(sorter, "shape", x1.shape) != x1.shape:
         raise ValueError(
-            f"sorter has shape {sorter.shape}; it must have the shape of x1, {x1.shape}"
+            f"searchsorted: sorter must have the shape of x1, {x1.shape}, and has {sorter.shape}"
         )
     if sorter is None:
         return call.aligned("searchsorted", x1, x2, side=side)
@@ -291,11 +291,11 @@ def where(
     if x1 is None and x2 is None:
         return nonzero(condition)
     if x1 is None or x2 is None:
-        raise TypeError("where takes a condition alone, or with both x1 and x2; got one of them")
+        raise TypeError("where: expected both x1 and x2, or neither")
     if arguments.is_array(condition) and condition.dtype.kind != "b":
         raise TypeError(
-            f"where got a condition of dtype {condition.dtype}; it must be boolean: "
-            f"compare it first, as in x != 0"
+            f"where: the condition must be boolean, and has dtype {condition.dtype}\n"
+            f"Hint: compare it first, as in x != 0"
         )
     if not arguments.is_array(x1) and not arguments.is_array(x2) and arguments.is_array(condition):
         x1 = operands.from_scalar(x1, "where", condition.device)

@@ -98,15 +98,15 @@ def _refuse_others(functions: NativeFunctions, error: Exception, name: str, *ope
         ):
             kind = type(x)
             raise TypeError(
-                f"{name} takes {functions.backend.info.title} arrays here, not "
-                f"{kind.__module__}.{kind.__qualname__}; make one of it with xp.asarray(x), "
-                f"where xp is this namespace"
+                f"{name}: expected {functions.backend.info.title} arrays, got "
+                f"{kind.__module__}.{kind.__qualname__}\n"
+                f"Hint: make one with xp.asarray(x), where xp is this namespace"
             ) from error
     if not any(map(functions.backend.owns, operands)):
         raise TypeError(
-            f"{name} needs at least one array, got "
-            f"{', '.join(type(x).__name__ for x in operands)}; "
-            f"make one with xp.asarray(x), where xp is this namespace"
+            f"{name}: expected at least one array, got "
+            f"{', '.join(type(x).__name__ for x in operands)}\n"
+            f"Hint: make one with xp.asarray(x), where xp is this namespace"
         ) from error
 
 
@@ -115,7 +115,7 @@ def _common(functions: NativeFunctions, *operands: Any) -> DType:
     dtypes = [functions.numpy_dtype(x.dtype) for x in operands if hasattr(x, "dtype")]
     if not dtypes:
         kinds = ", ".join(type(x).__name__ for x in operands)
-        raise TypeError(f"at least one operand must be an array, got {kinds}")
+        raise TypeError(f"expected at least one array, got {kinds}")
     dtype = promotion.promote(*dtypes)
     for x in operands:
         if not hasattr(x, "dtype"):

@@ -44,9 +44,9 @@ def whole_steps(start: float, stop: float, step: float, dtype: DType) -> tuple[i
     for name, value in (("start", start), ("step", step)):
         if value != math.floor(value):
             raise ValueError(
-                f"arange got {name} {value!r} and dtype {dtype}, in which every number would be "
-                f"rounded; leave out dtype and convert the result with pa.astype, "
-                f"or pass a whole {name}"
+                f"arange: {name} {value!r} is not an integer, and dtype {dtype} would round every "
+                f"number\n"
+                f"Hint: pass an integer {name}, or omit dtype and convert the result with pa.astype"
             )
     first, by = int(start), int(step)
     end = math.ceil(stop) if by > 0 else math.floor(stop)
@@ -70,8 +70,8 @@ def whole_spaced(
     """
     if not (math.isfinite(start) and math.isfinite(stop)):
         raise ValueError(
-            f"linspace got {start!r} to {stop!r} and dtype {dtype}, which holds no such numbers; "
-            f"use a floating-point dtype"
+            f"linspace: {start!r} to {stop!r} cannot be represented in dtype {dtype}\n"
+            f"Hint: use a floating-point dtype"
         )
     values = np.floor(np.linspace(start, stop, num, endpoint=endpoint))
     if not num:
@@ -91,8 +91,7 @@ def _check_held(name: str, values: tuple[int, ...], dtype: DType) -> None:
     for value in values:
         if not low <= value <= high:
             raise OverflowError(
-                f"{name} got {value}, which {dtype} does not hold ({low} to {high}); "
-                f"use a wider dtype"
+                f"{name}: {value} does not fit {dtype} ({low} to {high})\nHint: use a wider dtype"
             )
 
 
@@ -106,8 +105,8 @@ def check_accumulated(name: str, dtype: DType, accumulator: DType) -> None:
     """
     if kind_of(dtype) == "c" and kind_of(accumulator) != "c":
         raise TypeError(
-            f"{name} of {dtype} elements in {accumulator} loses the imaginary part; "
-            f"take pa.real(x) first"
+            f"{name}: accumulating {dtype} elements in {accumulator} loses the imaginary part\n"
+            f"Hint: take pa.real(x) first"
         )
 
 
@@ -126,7 +125,7 @@ def check_transformed(name: str, shape: Sequence[int], n: int | None, axis: int)
         n = 2 * (size - 1) if name in _FROM_HALVES else size
     if size < 1 or n < 1:
         raise ValueError(
-            f"{name} got shape {tuple(shape)} and n={n} along axis {axis}; "
+            f"{name}: shape {tuple(shape)} with n={n} along axis {axis}; "
             f"a transform needs at least one element"
         )
 
@@ -141,13 +140,11 @@ def check_all_transformed(
     if axes is None:
         axes = range(-(len(shape) if s is None else len(s)), 0)
     if s is not None and len(s) != len(axes):
-        raise ValueError(
-            f"{name} got s={tuple(s)} and axes={tuple(axes)}; one size is due for each"
-        )
+        raise ValueError(f"{name}: s={tuple(s)} and axes={tuple(axes)} must have the same length")
     if len({axis % max(len(shape), 1) for axis in axes}) < len(axes):
-        raise ValueError(f"{name} got axes={tuple(axes)}; each axis may be named once")
+        raise ValueError(f"{name}: axes={tuple(axes)} repeats an axis; each axis may occur once")
     if not axes and "r" in name:
-        raise ValueError(f"{name} got no axes; it needs one that real numbers are along")
+        raise ValueError(f"{name}: axes must not be empty for a real transform")
     for position, axis in enumerate(axes):
         if not -len(shape) <= axis < len(shape):
             return
@@ -157,7 +154,7 @@ def check_all_transformed(
             n = 2 * (size - 1)
         if size < 1 or n < 1:
             raise ValueError(
-                f"{name} got shape {tuple(shape)} and n={n} along axis {axis}; "
+                f"{name}: shape {tuple(shape)} with n={n} along axis {axis}; "
                 f"a transform needs at least one element along each axis"
             )
 

@@ -63,7 +63,7 @@ def _bound(value: Any, dtype: DType, *, lower: bool) -> Any:
         return None
     if not low <= value <= high:
         raise OverflowError(
-            f"clip's bound {value} leaves no value of {dtype}, whose range is {low} to {high}"
+            f"clip: the bound {value} excludes every value of {dtype} ({low} to {high})"
         )
     return int(value)
 
@@ -86,7 +86,6 @@ def _bound_array(bound_dtype: DType, dtype: DType) -> tuple[int, int] | None:
 def _check_kind(kind: Kind, bound: str, dtype: DType) -> None:
     if KIND_ORDER[kind] > KIND_ORDER[kind_of(dtype)]:
         raise TypeError(
-            f"clip keeps the dtype {dtype} of x, and the bound {bound} is of a higher kind; "
-            f"convert "
-            f"one: pa.astype(x, ...) or a bound of x's kind"
+            f"clip: x has dtype {dtype}, and the bound {bound} has a higher kind\n"
+            f"Hint: convert x with pa.astype, or pass a bound of x's kind"
         )

@@ -109,9 +109,9 @@ def _misshapen(name: str, x: Any, *others: Any) -> str:
     """Return what is wrong with the shapes, or an empty string."""
     shape = tuple(x.shape)
     if len(shape) < 2:
-        return f"got shape {shape}; it takes matrices, shape (..., M, N)"
+        return f"expected matrices of shape (..., M, N), got shape {shape}"
     if name not in _OBLONG and shape[-1] != shape[-2]:
-        return f"got shape {shape}; it takes square matrices, shape (..., M, M)"
+        return f"expected square matrices of shape (..., M, M), got shape {shape}"
     return ""
 
 

@@ -48,7 +48,10 @@ class MissingDTypeError(TypeError):
     """The device lacks a dtype that a function has to compute in."""
 
     def __init__(self, dtype: DType) -> None:
-        super().__init__(f"the operands meet in {dtype}, which the device lacks; convert one first")
+        super().__init__(
+            f"the operands promote to {dtype}, which the device does not support\n"
+            f"Hint: convert one first"
+        )
         self.dtype = dtype
 
 
@@ -115,8 +118,8 @@ class NativeFunctions:
             if native in self._names:
                 return self._names[native]
             raise TypeError(
-                f"{native} is no dtype of the array API standard; "
-                f"use one of {', '.join(map(str, available))}"
+                f"{native} is not a dtype of the array API standard; "
+                f"supported: {', '.join(map(str, available))}"
             ) from None
 
     def native_dtype(self, dtype: DType) -> Any:
@@ -169,7 +172,7 @@ class NativeFunctions:
         if composition is not None:
             return self._ruled(name, partial(composition, self.namespace)), "composed"
         if self.backend is _host_functions().backend:
-            raise AttributeError(f"the array API standard has no {name!r}")
+            raise AttributeError(f"{name!r} is not in the array API standard")
         return host_functions.function(
             self.backend, self.device, name, _host_function(name)
         ), "host"
@@ -178,7 +181,7 @@ class NativeFunctions:
         """Return or refuse what no library computes in half precision; None for all other names."""
         if name in linalg_checks.DECOMPOSED:
             raise TypeError(
-                f"{name} does not take {dtype}; convert with pa.astype to float32 first"
+                f"{name}: unsupported dtype {dtype}\nHint: convert to float32 with pa.astype first"
             )
         if name == "linalg.matrix_norm":
             return self._narrow_norm(dtype)
@@ -197,8 +200,8 @@ class NativeFunctions:
         def norm(x: Any, /, **options: Any) -> Any:
             if options.get("ord") in ("nuc", 2, -2):
                 raise TypeError(
-                    f"linalg.matrix_norm with ord={options['ord']!r} does not take {dtype}; "
-                    f"convert with pa.astype to float32 first"
+                    f"linalg.matrix_norm: ord={options['ord']!r} does not support {dtype}\n"
+                    f"Hint: convert to float32 with pa.astype first"
                 )
             return composition(x, **options)
 
@@ -310,11 +313,11 @@ _KIND_NAMES: dict[Kind, str] = {
 def _refusal(name: str, rule: Accepts, dtype: DType) -> str:
     kinds = [title for kind, title in _KIND_NAMES.items() if rule.takes(kind)]
     hint = (
-        "; for boolean arrays use logical_xor, logical_and or logical_not"
+        "use logical_xor, logical_and or logical_not for boolean arrays"
         if kind_of(dtype) == "b" and name in ("subtract", "negative")
-        else "; convert with pa.astype first"
+        else "convert with pa.astype first"
     )
-    return f"{name} takes {', '.join(kinds)} arrays, not {dtype}{hint}"
+    return f"{name}: unsupported dtype {dtype}; supported kinds: {', '.join(kinds)}\nHint: {hint}"
 
 
 def _host_function(name: str) -> Function:

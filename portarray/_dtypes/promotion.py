@@ -60,8 +60,9 @@ def kind_of(dtype: DType) -> Kind:
     kind = "f" if dtype.name == "bfloat16" else dtype.kind
     if kind not in KIND_ORDER:
         raise TypeError(
-            f"{dtype} is no dtype of portarray; use bool, an integer, a real or complex "
-            f"floating-point dtype, for example float32"
+            f"unsupported dtype {dtype}\nHint: use bool, an integer, a real or complex "
+            f"floating-point "
+            f"dtype, for example float32"
         )
     return kind  # type: ignore[return-value]
 
@@ -96,8 +97,8 @@ def _promote_two(first: DType, second: DType) -> DType:
     unsigned, signed = (first, second) if kinds[0] == "u" else (second, first)
     if unsigned.itemsize == 8:
         raise TypeError(
-            f"uint64 and {signed} do not promote: no integer dtype holds both. "
-            f"Convert one with pa.astype first"
+            f"uint64 and {signed} do not promote: no integer dtype holds both\n"
+            f"Hint: convert one with pa.astype first"
         )
     return np.dtype(f"int{8 * max(signed.itemsize, 2 * unsigned.itemsize)}")
 
@@ -160,7 +161,7 @@ def checked(value: Any, dtype: DType) -> Any:
         if not low <= value <= high:
             raise OverflowError(
                 f"Python integer {value} is out of bounds for {dtype} "
-                f"({low} to {high}); convert the array to a wider dtype first"
+                f"({low} to {high})\nHint: convert the array to a wider dtype first"
             )
         return value
     if kind == "f":

@@ -75,12 +75,12 @@ def arange(
         arguments.real_number(step, "step"),
     )
     if bounds[2] == 0:
-        raise ValueError("arange got step 0; the step must not be zero")
+        raise ValueError("arange: step must not be zero")
     if not builtins.all(isfinite(bound) for bound in bounds):
-        raise ValueError(f"arange got start, stop, step = {bounds}; all must be finite")
+        raise ValueError(f"arange: start, stop and step must be finite, got {bounds}")
     kind = None if dtype is None else dtypes.kind_of(dtypes.canonical(dtype))
     if kind == "b":
-        raise TypeError("arange got dtype bool; it makes numbers")
+        raise TypeError("arange: unsupported dtype bool\nHint: compare integers for truth values")
     if kind == "c":  # few libraries count in complex numbers
         real = arange(*bounds, dtype=None, device=device)
         return conversion.astype(real, dtype, copy=False)
@@ -157,9 +157,9 @@ def linspace(
     is_complex = isinstance(first, complex) or isinstance(last, complex)
     kind = "" if dtype is None else dtypes.kind_of(dtypes.canonical(dtype))
     if is_complex and kind not in ("", "c"):
-        raise TypeError(f"linspace got complex bounds and dtype {dtype}; use a complex dtype")
+        raise TypeError(f"linspace: complex bounds with dtype {dtype}\nHint: use a complex dtype")
     if kind == "b":
-        raise TypeError("linspace got dtype bool; it makes numbers. Compare them for truth values")
+        raise TypeError("linspace: unsupported dtype bool\nHint: compare numbers for truth values")
     count = arguments.size(num, "num")
     endpoint = arguments.flag(endpoint, "endpoint")
     if kind in ("i", "u"):
@@ -258,7 +258,7 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
     arguments.choice(indexing, "indexing", ("xy", "ij"))
     for x in arrays:
         if arguments.is_array(x) and x.ndim > 1:
-            raise ValueError(f"meshgrid got an array of shape {x.shape}; it takes 1-d arrays")
+            raise ValueError(f"meshgrid: expected 1-d arrays, got shape {x.shape}")
     if not arrays:
         return ()
     return slow_path.call_variadic("meshgrid", arrays, indexing=indexing)

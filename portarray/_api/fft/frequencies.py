@@ -169,8 +169,8 @@ def _frequencies(
 ) -> Array:
     n = arguments.size(n, "n")
     if n == 0:
-        raise ValueError("n is 0; a transform needs at least one element")
+        raise ValueError(f"{name}: n must not be 0")
     if dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) != "f":
-        raise TypeError(f"{name} got dtype {dtype}; frequencies are real floating-point numbers")
+        raise TypeError(f"{name}: expected a real floating-point dtype, got {dtype}")
     spacing = arguments.real_number(d, "d")
     return slow_path.create(name, (n,), dtype=dtype, device=device, shape=(n,), d=spacing)

@@ -231,11 +231,11 @@ def _several(
         axes = tuple(range(-len(sizes), 0)) if axes is None else axes
         options["s"] = sizes
     if axes is None and arguments.is_array(x) and x.ndim == 0:
-        raise AxisError(f"{name} got a 0-d array, which has no axes to transform along")
+        raise AxisError(f"{name}: a 0-d array has no axes to transform")
     if axes is not None:
         normalized = tuple([arguments.axis(axis, x) for axis in arguments.integers(axes, "axes")])
         if s is not None and len(normalized) != len(sizes):
-            raise ValueError(f"s={s!r} and axes={axes!r} must have the same length")
+            raise ValueError(f"{name}: s={s!r} and axes={axes!r} must have the same length")
         options["axes"] = normalized
     if type(x) is Array:
         argument_rules.check_all_transformed(name, x.shape, options.get("s"), options.get("axes"))

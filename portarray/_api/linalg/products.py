@@ -48,8 +48,9 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     for x in (x1, x2):
         if arguments.is_array(x) and x.shape[axis] != 3:
             raise ValueError(
-                f"cross got shape {x.shape} with {x.shape[axis]} elements along axis {axis}; "
-                f"vectors must have 3"
+                f"cross: vectors must have 3 elements, and shape {x.shape} has {x.shape[axis]} "
+                f"along "
+                f"axis {axis}"
             )
     return call.aligned("linalg.cross", x1, x2, axis=axis)
 
@@ -114,7 +115,7 @@ def outer(x1: Array, x2: Array, /) -> Array:
     """
     for x in (x1, x2):
         if arguments.is_array(x) and x.ndim != 1:
-            raise ValueError(f"outer got shape {x.shape}; it takes 1-d arrays")
+            raise ValueError(f"outer: expected 1-d arrays, got shape {x.shape}")
     return call.aligned("linalg.outer", x1, x2)
 
 

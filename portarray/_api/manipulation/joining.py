@@ -55,8 +55,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **unknown: Never
         counts = [x.ndim for x in arrays]
         if counts.count(counts[0]) < len(counts):
             raise ValueError(
-                f"concat got arrays with {', '.join(map(str, counts))} axes; "
-                f"the numbers must be equal"
+                f"concat: arrays have {', '.join(map(str, counts))} axes; the numbers must be equal"
             )
     return call.joined("concat", arrays, axis=axis)
 
@@ -224,7 +223,7 @@ def tile(x: Array, repetitions: ShapeLike, /) -> Array:
     """
     counts = arguments.integers(repetitions, "repetitions")
     if counts and min(counts) < 0:
-        raise ValueError(f"repetitions is {repetitions!r}; numbers must not be negative")
+        raise ValueError(f"tile: repetitions must not be negative, got {repetitions!r}")
     slow_path.check_countable("tile", x, counts, times=True)
     return call.options("tile", x, counts)
 
@@ -233,7 +232,7 @@ def _joinable(arrays: Sequence[Array], function: str) -> Sequence[Array]:
     if not isinstance(arrays, (list, tuple)):
         arrays = list(arrays)
     if not arrays:
-        raise ValueError(f"{function} got no arrays; it needs at least one")
+        raise ValueError(f"{function}: expected at least one array")
     for x in arrays:
         if type(x) is not Array:
             raise operands.refused(x, function)

@@ -84,8 +84,7 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
     target = arguments.axes(arguments.integers(destination, "destination"), x, name="destination")
     if len(origin) != len(target):  # type: ignore[arg-type]  # both are tuples here
         raise ValueError(
-            f"moveaxis got source {source!r} and destination {destination!r}; "
-            f"they must name equally many axes"
+            f"moveaxis: source {source!r} and destination {destination!r} must have the same length"
         )
     return call.options("moveaxis", x, origin, target)
 
@@ -121,9 +120,7 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
     """
     order = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
     if arguments.is_array(x) and len(order) != x.ndim:  # type: ignore[arg-type]
-        raise ValueError(
-            f"permute_dims got axes {axes!r} for {x.ndim} axes; name each of them once"
-        )
+        raise ValueError(f"permute_dims: axes {axes!r} must list each of {x.ndim} axes once")
     return call.options("permute_dims", x, axes=order)
 
 
@@ -161,7 +158,9 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -
     shifts = arguments.integers(shift, "shift")
     if axis is None:
         if len(shifts) != 1:
-            raise ValueError(f"roll got shift {shift!r} without axis=; name an axis for each shift")
+            raise ValueError(
+                f"roll: shift {shift!r} needs axis=\nHint: pass an axis for each shift"
+            )
         return call.options("roll", x, shift=shifts[0])
     # An axis may be named twice here: its shifts add up.
     normalized = tuple([arguments.axis(item, x) for item in arguments.integers(axis, "axis")])
@@ -169,6 +168,7 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -
         shifts *= len(normalized)
     if len(shifts) != len(normalized):
         raise ValueError(
-            f"roll got shift {shift!r} for axis {axis!r}; give one shift, or one for each axis"
+            f"roll: shift {shift!r} does not match axis {axis!r}\nHint: pass one shift, or one for "
+            f"each axis"
         )
     return call.options("roll", x, shift=shifts, axis=normalized)

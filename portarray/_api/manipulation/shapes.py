@@ -79,8 +79,9 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
                 continue
             if out[position] != 1:
                 raise ValueError(
-                    f"shapes {', '.join(map(str, checked))} do not broadcast: sizes "
-                    f"{out[position]} and {size} meet, and neither is 1"
+                    f"broadcast_shapes: shapes {', '.join(map(str, checked))} do not broadcast: "
+                    f"sizes "
+                    f"{out[position]} and {size} differ, and neither is 1"
                 )
             out[position] = size
     return tuple(out)
@@ -154,7 +155,7 @@ def expand_dims(x: Array, /, axis: Axes) -> Array:
     for item in places:
         arguments.axis(item, x, extra=count)
     if arguments.is_array(x) and len({item % (x.ndim + count) for item in places}) < count:
-        raise ValueError(f"axis={axis!r} names an axis twice; each axis may be named once")
+        raise ValueError(f"expand_dims: axis={axis!r} repeats an axis; each axis may occur once")
     return call.options("expand_dims", x, axis=places[0] if count == 1 else places)
 
 
@@ -196,7 +197,7 @@ def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array
     if type(shape) is not tuple:
         shape = arguments.integers(shape, "shape")
     if shape and min(shape) < 0 and (min(shape) < -1 or shape.count(-1) > 1):
-        raise ValueError(f"reshape got shape {shape!r}; one size may be -1, and none less")
+        raise ValueError(f"reshape: invalid shape {shape!r}; one size may be -1, and none less")
     if copy is not None:
         copy = native_arrays.copy_flag(copy)
     return call.options("reshape", x, shape=shape, copy=copy)
@@ -235,7 +236,7 @@ def squeeze(x: Array, /, axis: Axes) -> Array:
     for item in places if isinstance(places, tuple) else ():
         if arguments.is_array(x) and x.shape[item] != 1:
             raise ValueError(
-                f"squeeze got axis {item} of size {x.shape[item]} (shape {x.shape}); "
+                f"squeeze: axis {item} has size {x.shape[item]} (shape {x.shape}); "
                 f"only axes of size 1 can be removed"
             )
     return call.options("squeeze", x, axis=places)

@@ -143,7 +143,7 @@ def _running_axis(axis: int | None, x: Array, function: str) -> int:
         return arguments.axis(axis, x)
     if arguments.is_array(x) and x.ndim != 1:
         raise ValueError(
-            f"{function} got an array of {x.ndim} axes without axis=; "
-            f"{'name the axis to run along' if x.ndim else 'a 0-d array has none to run along'}"
+            f"{function}: axis is required for an array of {x.ndim} axes"
+            f"{'' if x.ndim else '; a 0-d array has none'}"
         )
     return 0
