@@ -31,7 +31,7 @@ def read(file: Path) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with open(os.open(file, flags), "rb") as content:
         if not stat.S_ISREG(os.fstat(content.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file", str(file))
+            raise OSError(errno.EINVAL, "not a regular file", str(file))
         return content.read()
 
 
@@ -69,17 +69,19 @@ def replaced(path: str) -> Iterator[str]:
     folder = os.path.dirname(target)
     earlier = _to_be_replaced(path, target)
     if earlier is None and not os.path.basename(path):  # "models/"
-        raise IsADirectoryError(errno.EISDIR, "that is a folder's name; name a file in it", path)
+        raise IsADirectoryError(
+            errno.EISDIR, "the path is the name of a folder, not of a file", path
+        )
     temporary = os.path.join(folder, f".portarray-{os.urandom(8).hex()}.tmp")
     try:
         # With the mode that any new file gets.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except FileNotFoundError:
         raise FileNotFoundError(
-            errno.ENOENT, "there is no such folder to save in; make it first", path
+            errno.ENOENT, "the folder does not exist; create it first", path
         ) from None
     except OSError as error:  # it names the temporary file
-        why = f"{error.strerror}: no file can be made beside it"
+        why = f"{error.strerror}: a file next to it could not be created"
         raise OSError(error.errno, why, path) from error
     try:
         model = earlier or os.stat(temporary)
@@ -89,7 +91,9 @@ def replaced(path: str) -> Iterator[str]:
             _copy_owner_and_mode(temporary, model)  # after which it may not be ours to open
             os.replace(temporary, target)
         except OSError as error:
-            raise OSError(error.errno, f"{error.strerror}; it was not written", path) from error
+            raise OSError(
+                error.errno, f"{error.strerror}; the file was not written", path
+            ) from error
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
@@ -106,12 +110,12 @@ def _to_be_replaced(path: str, target: str) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(found.st_mode):
-        raise IsADirectoryError(errno.EISDIR, "a folder cannot be saved to; name a file", path)
+        raise IsADirectoryError(errno.EISDIR, "the path is a folder, not a file", path)
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "only a regular file can be saved to, and this is none", path)
+        raise OSError(errno.EINVAL, "the path is not a regular file", path)
     if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         # A rename would replace it all the same, which writing into it would not.
-        raise PermissionError(errno.EACCES, "the file may not be written", path)
+        raise PermissionError(errno.EACCES, "the file is not writable", path)
     return found
 
 

@@ -173,7 +173,9 @@ class Config:
         ):
             if word is not _KEPT:
                 if word not in words:
-                    raise ValueError(f"{name}={word!r}: use one of {', '.join(words)}")
+                    raise ValueError(
+                        f"config: {name} must be one of {', '.join(words)}, not {word!r}"
+                    )
                 wanted[f"_{name}"] = word
         if unpickle_device is not _KEPT:
             wanted["_unpickle_device"] = _device_text(unpickle_device)
@@ -185,7 +187,7 @@ class Config:
         ):
             if value is not _KEPT:
                 if not isinstance(value, bool):
-                    raise TypeError(f"{name}={value!r}: use True or False")
+                    raise TypeError(f"config: {name} must be True or False, not {value!r}")
                 wanted[f"_{name}"] = value
         before = {name: getattr(self, name) for name in wanted}
         self._set(wanted)
@@ -211,7 +213,7 @@ def _device_text(value: str | None) -> str | None:
         return None
     if not isinstance(value, str):
         raise TypeError(
-            f"unpickle_device={value!r}: use a device's text such as 'cpu', or None for an error"
+            f"config: unpickle_device must be a device's text such as 'cpu', or None, not {value!r}"
         )
     from portarray._devices import device  # lazy: settings are the lowest layer
 

@@ -45,7 +45,7 @@ _KIND_NAMES = {
 
 def kind_name(kind: int) -> str:
     """Return DLPack's name of a device type."""
-    return _KIND_NAMES.get(kind, f"type {kind}, which this version does not know")
+    return _KIND_NAMES.get(kind, f"unknown type {kind}")
 
 
 class _DataType(ctypes.Structure):
@@ -127,10 +127,13 @@ def _dtype_of(tensor: _Tensor) -> np.dtype[Any] | None:
 def _no_capsule(found: Any, producer: str) -> Exception:
     if type(found).__name__ == "PyCapsule":
         return BufferError(
-            f"the DLPack capsule of {producer} was used before, and one serves one consumer; "
-            f"{producer}.__dlpack__ must give a new one each time"
+            f"the DLPack capsule of {producer} was already consumed, and a capsule serves one "
+            f"consumer\n"
+            f"Hint: {producer}.__dlpack__ must return a new one for each call"
         )
-    return TypeError(f"{producer}.__dlpack__ returned {type(found).__name__} and no DLPack capsule")
+    return TypeError(
+        f"{producer}.__dlpack__ returned {type(found).__name__} instead of a DLPack capsule"
+    )
 
 
 class Held:
@@ -237,7 +240,7 @@ def take(
         except TypeError as error:
             where = " to the CPU" if to_host else ""
             raise BufferError(
-                f"{name} copies nothing{where} for others ({error}); copy it first"
+                f"{name} cannot be exported without a copy{where} ({error})\nHint: copy it first"
             ) from error
     try:
         capsule = x.__dlpack__(max_version=max_version, **options)

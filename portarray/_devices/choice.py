@@ -75,9 +75,7 @@ class Choice:
         """Tell whether a device is of a kind and has enough memory."""
         if candidate.kind != kind:
             if self.asked == "gpu":
-                self.reasons[str(candidate)] = (
-                    f"it is no GPU but {candidate.name} ({candidate.kind})"
-                )
+                self.reasons[str(candidate)] = f"not a GPU: {candidate.name} ({candidate.kind})"
             return False
         return self.fits(candidate)
 
@@ -99,15 +97,15 @@ class Choice:
         """Warn of the candidates that were passed over."""
         if self.passed_over:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.passed_over.items())
-            notices.warn(f"{self.asked!r} passed over {reasons}. It means {taken} here and now")
+            notices.warn(f"{self.asked!r} resolves to {taken}; skipped {reasons}")
 
     def error(self) -> DeviceNotFunctionalError:
         """Return the error that nothing was found."""
         short = set(self.reasons) & set(self.passed_over) if self.needed is not None else set()
         fix = (
-            "Ask for less memory, free some with pa.reclaim(device), or name another device."
+            "ask for less memory, free some with pa.reclaim(device), or name another device"
             if short
-            else "`portarray devices` shows what functions here."
+            else "run `portarray devices` to see which devices work here"
         )
         # Functional devices that lack memory come first: the fix is about them.
         first = {name: why for name, why in self.reasons.items() if name in short}

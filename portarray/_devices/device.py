@@ -138,16 +138,21 @@ class Device:
     _text: str
 
     def __init__(self) -> None:
-        raise TypeError("make a device with portarray.device(text), for example pa.device('cpu')")
+        raise TypeError(
+            "Device: the class is not callable\n"
+            "Hint: use portarray.device(text), for example pa.device('cpu')"
+        )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(
-            f"cannot set {name!r} of {self._text}: devices are immutable; "
-            f"get another one with portarray.device(...)"
+            f"Device: cannot set {name!r} of {self._text}: devices are immutable\n"
+            f"Hint: get another one with portarray.device(...)"
         )
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"cannot delete {name!r} of {self._text}: devices are immutable")
+        raise AttributeError(
+            f"Device: cannot delete {name!r} of {self._text}: devices are immutable"
+        )
 
     def __str__(self) -> str:
         return self._text
@@ -247,7 +252,7 @@ def parse(text: str) -> DeviceText:
         raise UnknownDeviceError(text, "the text is empty", ("auto", "cpu"))
     if head in WORDS:
         raise UnknownDeviceError(
-            text, f"{head!r} chooses a device and takes nothing after it", (head,)
+            text, f"{head!r} chooses a device and must not be followed by anything", (head,)
         )
     if len(parts) > 2 or (len(parts) == 2 and head in PLATFORMS):
         raise UnknownDeviceError(
@@ -280,11 +285,11 @@ def _index(text: str, prefix: str, part: str) -> int:
     if part.isascii() and part.isdigit() and (part == "0" or part[0] != "0"):
         return int(part)
     if not part:
-        rule = "nothing follows the last ':', where an index is expected"
+        rule = "the index after the last ':' is missing"
     elif part[0] == "-" and part[1:].isdigit():
-        rule = f"the index {part} is negative; devices are counted from 0"
+        rule = f"the index {part} is negative; devices are numbered from 0"
     else:
-        rule = f"the index {part!r} is no whole number, counted from 0"
+        rule = f"the index {part!r} is not a whole number from 0"
     raise UnknownDeviceError(text, rule, (prefix, f"{prefix}:0"))
 
 
@@ -292,7 +297,7 @@ def _undriven(info: BackendInfo, platform: str) -> tuple[str, tuple[str, ...]]:
     """Return the error's rule and nearest texts for a platform that a library does not drive."""
     drives = ", ".join(info.ranks)
     if not platform:
-        rule = f"nothing follows ':', where a platform is expected ({info.library} drives {drives})"
+        rule = f"the platform after ':' is missing ({info.library} drives {drives})"
         return rule, (info.library,)
     accelerators = [p for p in info.ranks if p != "cpu"] if platform == "gpu" else []
     near = accelerators or _resembling(platform, list(info.ranks)) or list(info.ranks)
@@ -304,7 +309,7 @@ def _undriven(info: BackendInfo, platform: str) -> tuple[str, tuple[str, ...]]:
 
 
 _MADE = {
-    "virtual": "there are no virtual devices now; portarray.testing.virtual_devices(...) makes "
+    "virtual": "there are no virtual devices\nHint: portarray.testing.virtual_devices(...) creates "
     "some for a block, PORTARRAY_VIRTUAL=cuda:2,metal for a process"
 }
 """Libraries whose devices are made when they are asked for."""
@@ -316,7 +321,7 @@ def _unknown(head: str) -> str:
     libraries = sorted(registry.backend_infos())
     broken = registry.plugin_errors().get(head)
     if broken is not None:
-        return f"the plugin for {head!r} cannot be used: {broken}"
+        return f"the plugin for {head!r} does not work: {broken}"
     return (
         f"{head!r} is neither a library ({', '.join(libraries)}) "
         f"nor a platform ({', '.join(PLATFORMS)})"

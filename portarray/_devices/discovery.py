@@ -287,7 +287,7 @@ def _info(library: str) -> BackendInfo:
     info = registry.find_info(library)
     if info is None:
         device_module.parse(library)  # raises, with the nearest names
-        raise UnknownDeviceError(library, "no such library is known")
+        raise UnknownDeviceError(library, "unknown library")
     return info
 
 
@@ -312,7 +312,7 @@ def _count(library: str, platform: str) -> int:
         raise _Refusal(info.pending, fault=False)
     with _careful(info, platform, None, "load", "its import failed"):
         backend = registry.load_backend(library)
-    with _careful(info, platform, None, "count", "asking for its devices failed"):
+    with _careful(info, platform, None, "count", "listing its devices failed"):
         total = operator.index(backend.count(platform))
         reason = backend.why_not(platform) if total == 0 else ""
     if reason:
@@ -333,7 +333,7 @@ def _find(library: str, platform: str, index: int) -> Device:
     total = count(library, platform)
     if not 0 <= index < total:
         there = "1 device, with index 0" if total == 1 else f"{total} devices, 0 to {total - 1}"
-        raise _Refusal(f"{library} sees {there}, on {platform} here", fault=False)
+        raise _Refusal(f"{library} sees {there} on {platform} here", fault=False)
     backend = registry.load_backend(library)
     with _careful(backend.info, platform, index, "compute", "describing it failed"):
         reason = probe.compute(backend, platform, index)
@@ -343,7 +343,7 @@ def _find(library: str, platform: str, index: int) -> Device:
         if key not in _made:
             about = backend.describe(platform, index)
             if about.kind not in KINDS:
-                raise ValueError(f"its kind is {about.kind!r}, none of {', '.join(KINDS)}")
+                raise ValueError(f"its kind is {about.kind!r}, not one of {', '.join(KINDS)}")
             native = backend.native_device(platform, index)
             _made[key] = device_module.make(
                 backend, platform, index, name=about.name, kind=about.kind, native=native

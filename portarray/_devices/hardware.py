@@ -36,7 +36,7 @@ _LINUX_SIGNS = {
 def absent(platform: str) -> str:
     """Return why a platform's GPUs cannot be here, or an empty string where they may be."""
     if platform == "metal" and sys.platform != "darwin":
-        return "Metal is on macOS only"
+        return "Metal needs macOS"
     signs = _LINUX_SIGNS.get(platform, ()) if sys.platform == "linux" else ()
     if signs and not any(map(os.path.exists, signs)):
         return f"no driver is loaded (none of {', '.join(signs)} exists)"

@@ -102,7 +102,7 @@ def _judge(stem: str, verdict_file: Path, try_in_child: Callable[[], str]) -> st
     if verdict is None:
         verdict = try_in_child()
     else:
-        verdict = "it ended its process twice, although it worked in a child process"
+        verdict = "it killed its process twice, although it worked in a child process"
     _write(verdict_file, verdict)
     for file in dead:
         _remove(file)

@@ -56,7 +56,7 @@ def read() -> Preference | None:
 def check(text: object) -> None:
     """Raise unless a text names a known device or is ``"auto"`` or ``"gpu"``."""
     if not isinstance(text, str):
-        raise TypeError(f"a preference is a device text such as 'cuda', not {text!r}")
+        raise TypeError(f"set_preference: expected a device text such as 'cuda', got {text!r}")
     if text not in WORDS:
         parse(text)
 
@@ -80,7 +80,9 @@ def save(text: str | None, scope: Scope) -> Path:
         new = f'{old.rstrip()}\ndevice = "{text}"'
     new = f"{new.strip()}\n" if new.strip() else ""
     if _parsed(path, new).get("device") != text:
-        raise PreferenceError(f"{path}: the line of 'device' cannot be edited; {_HAND}.")
+        raise PreferenceError(
+            f"set_preference: the line of 'device' in {path} cannot be edited\nHint: {_HAND}"
+        )
     if new != old:
         _replace(path, new)
     return path
@@ -89,7 +91,7 @@ def save(text: str | None, scope: Scope) -> Path:
 def path_of(scope: Scope) -> Path:
     """Return the file of a scope, which need not exist."""
     if scope not in get_args(Scope):
-        raise ValueError(f"scope={scope!r} is neither 'user' nor 'project'")
+        raise ValueError(f"set_preference: scope must be 'user' or 'project', not {scope!r}")
     if scope == "project":
         return _project_file() or Path.cwd() / PROJECT_FILE
     override = os.environ.get("PORTARRAY_CONFIG_DIR")
@@ -118,7 +120,7 @@ def _content(path: Path) -> str:
         return ""
     except (OSError, UnicodeDecodeError) as error:
         raise PreferenceError(
-            f"{path} cannot be read: {_said(error)}; make it a readable file or delete it."
+            f"{path} cannot be read: {_said(error)}\nHint: make it a readable file or delete it"
         ) from error
 
 
@@ -132,17 +134,17 @@ def _parsed(path: Path, content: str) -> dict[str, Any]:
         last = f"at line {len(content.splitlines())}, the last"
         said = str(error).replace("at end of document", last)
         raise PreferenceError(
-            f'{path} is no TOML: {said}; {_HAND}. It should read: device = "cuda"'
+            f'{path} is not valid TOML: {said}\nHint: {_HAND}; it should read: device = "cuda"'
         ) from error
     for key, value in table.items():
         where = f"{path}, line {_line_of(key, content)}"
         if key != "device":
             raise PreferenceError(
-                f"{where}: unknown key {key!r}, the only one is 'device'; {_HAND}."
+                f"{where}: unknown key {key!r}; the only key is 'device'\nHint: {_HAND}"
             )
         if not isinstance(value, str):
             raise PreferenceError(
-                f'{where}: device = {value!r} is no text; write device = "cuda"; {_HAND}.'
+                f'{where}: device = {value!r} is not a string\nHint: write device = "cuda"; {_HAND}'
             )
     return table
 
@@ -172,8 +174,9 @@ def _replace(path: Path, content: str) -> None:
         if not isinstance(error, OSError):
             raise
         raise PreferenceError(
-            f"{path} cannot be written: {_said(error)}; nothing was changed. Make it writable, or "
-            f"set the environment variable {VARIABLE} instead."
+            f"{path} cannot be written: {_said(error)}; nothing was changed\nHint: make it "
+            f"writable, or "
+            f"set the environment variable {VARIABLE} instead"
         ) from error
 
 

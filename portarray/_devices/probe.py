@@ -46,7 +46,7 @@ def compute(backend: Backend, platform: str, index: int) -> str:
         dtypes = backend.dtypes(platform, index)
         dtype = next((np.dtype(d) for d in ("float32", "int32") if np.dtype(d) in dtypes), None)
         if dtype is None:
-            return "it has neither float32 nor int32"
+            return "it does not have float32 or int32"
         operand = np.asarray([1, 2, 3, 4], dtype=dtype)
         functions = native_functions.NativeFunctions(backend, native)
         add, multiply = (functions.serve(name, dtype)[0] for name in ("add", "multiply"))
@@ -61,7 +61,7 @@ def compute(backend: Backend, platform: str, index: int) -> str:
     expected = operand * operand + operand
     if computed.dtype != dtype or computed.tolist() != expected.tolist():
         return (
-            f"it computes wrongly: x * x + x for x = {operand.tolist()} in {dtype} "
+            f"it computes wrong results: x * x + x for x = {operand.tolist()} in {dtype} "
             f"gave {computed.tolist()} in {computed.dtype}"
         )
     return ""
@@ -76,7 +76,7 @@ def reason_of(error: BaseException) -> str:
 def in_child(library: str, platform: str, index: int, step: Step) -> str:
     """Run a probe in a child process and return why it failed, or an empty string."""
     if not sys.executable:
-        return "it ended or hung an earlier process, and no Python is known to try it in"
+        return "it crashed or hung an earlier process, and there is no Python to try it in"
     name = f"{library}:{platform}:{index}"
     command = [sys.executable, "-m", __name__, name, "--step", step]
     if not registry.package_of(library).startswith(f"{registry.__name__.rpartition('.')[0]}."):
@@ -97,7 +97,9 @@ def in_child(library: str, platform: str, index: int, step: Step) -> str:
     except subprocess.TimeoutExpired:
         return f"it hangs: a child process did not finish in {TIMEOUT:g} s"
     except OSError as error:
-        return f"it ended or hung an earlier process, and no child could be started: {error}"
+        return (
+            f"it crashed or hung an earlier process, and no child process could be started: {error}"
+        )
     if done.returncode == 0:
         return ""
     if done.returncode < 0:
@@ -105,7 +107,7 @@ def in_child(library: str, platform: str, index: int, step: Step) -> str:
             how = signal.Signals(-done.returncode).name
         except ValueError:
             how = f"signal {-done.returncode}"
-        return f"it crashes: a child process was ended by {how}"
+        return f"it crashes: a child process was killed by {how}"
     said = done.stdout.strip().splitlines()
     if done.returncode == 1 and said:
         return said[-1]
@@ -134,7 +136,7 @@ def _probe(library: str, platform: str, index: int, step: Step, package: str | N
         if package is not None:
             registry.add_backend(package)
         if registry.find_info(library) is None:
-            return f"no library {library!r} is known"
+            return f"unknown library {library!r}"
         if step == "load":
             registry.load_backend(library)
             return ""

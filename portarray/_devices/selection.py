@@ -331,7 +331,7 @@ def set_preference(text: str | None, *, scope: Scope = "user") -> None:
     if effective is not None and effective.source != str(path):
         notices.warn(f"{path} now prefers {text!r}, but {effective.source} overrides it")
     if text != "auto" and not functional(text):
-        notices.warn(f"{path} now prefers {text!r}, which does not function here: {_why_not(text)}")
+        notices.warn(f"{path} now prefers {text!r}, which does not work here: {_why_not(text)}")
 
 
 def preferred() -> Device | None:
@@ -373,7 +373,7 @@ def recommended() -> Device:
 def _preferred(needed: int | None) -> Device | None:
     _, chosen, problem = judge_preference(needed)
     if problem:
-        notices.warn(f"{problem}\nThe device is chosen automatically instead.")
+        notices.warn(f"{problem}\nThe device is chosen automatically instead")
     return chosen
 
 
@@ -446,9 +446,9 @@ def _from_native(obj: object) -> Device:
     # Arrays passed by mistake would have long reprs.
     said = f"an array ({name})" if hasattr(obj, "__array__") else f"{obj!r} ({name})"
     raise TypeError(
-        f"unknown device {said}; use a text such as 'cpu', 'cuda:1' or 'torch:cuda:1', a "
-        f"portarray.Device, or a device object of a library that is imported; of an array x, "
-        f"x.device"
+        f"device: {said} does not name a device\nHint: pass a text such as 'cpu', 'cuda:1' or "
+        f"'torch:cuda:1', a portarray.Device, a device object of an imported library, or x.device "
+        f"of an array"
     )
 
 
@@ -456,9 +456,11 @@ def _bytes(memory: SupportsIndex) -> int:
     try:
         needed = operator.index(memory)
     except TypeError:
-        raise TypeError(f"memory={memory!r} is no number of bytes; use an int") from None
+        raise TypeError(
+            f"device: memory must be an integer number of bytes, not {memory!r}"
+        ) from None
     if needed < 0:
-        raise ValueError(f"memory={needed} is negative; it is a number of bytes")
+        raise ValueError(f"device: memory must not be negative, got {needed}")
     return needed
 
 

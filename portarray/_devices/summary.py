@@ -45,7 +45,7 @@ class Summary(NamedTuple):
         for status in self.libraries:
             lines += ["", *_lines(status, self.recommended)]
         if self.plugin_errors:
-            lines += ["", "Plugins that cannot be used"]
+            lines += ["", "Plugins that do not work"]
             lines += [f"  ✗ {name}: {reason}" for name, reason in self.plugin_errors.items()]
         lines += ["", f"Recommended: {self.recommended} ({self.recommended.name})"]
         if self.preference is not None:

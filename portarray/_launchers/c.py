@@ -87,7 +87,9 @@ class _CLauncher:
             arrays: Sequence[Any], values: Sequence[Any], ndrange: Range, group: Range
         ) -> None:
             if submit(arrays, values, ndrange, group):
-                raise MemoryError(f"{name}: no memory for what groups of {group} work-items keep")
+                raise MemoryError(
+                    f"{name}: out of memory for the local arrays of groups of {group} work-items"
+                )
 
         return launch
 

@@ -68,9 +68,7 @@ def compiler() -> tuple[str, ...] | str:
         first, *more = shlex.split(name)
         if path := shutil.which(first):
             return path, *more
-    return (
-        f"CC={command} is not found" if command else "there is no C compiler (cc, gcc, clang or CC)"
-    )
+    return f"CC={command} is not found" if command else f"CC={command} was not found"
 
 
 class Programs:
@@ -159,7 +157,7 @@ class Programs:
             done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
             if done.returncode:
                 log = done.stderr.decode(errors="replace")
-                return log or f"the compiler ended with {done.returncode}"
+                return log or f"the compiler exited with status {done.returncode}"
             try:
                 return ffi.dlopen(str(program)), program.read_bytes()
             except OSError as error:  # without OpenMP's library, for one

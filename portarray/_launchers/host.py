@@ -35,7 +35,7 @@ def host_launcher(address: Callable[[Any], int] | None = None) -> Launcher | str
     instead = _through_c(address)
     if not isinstance(instead, str):
         return instead
-    return f"{_WANTED}{launcher}, or programs of a C compiler ({instead}): {_FIX}"
+    return f"{_WANTED}{launcher}, or through a C compiler ({instead})\nHint: {_FIX}"
 
 
 def _through_opencl(address: Callable[[Any], int] | None) -> Launcher | str:

@@ -179,8 +179,8 @@ def layout_of(x: Any) -> Layout:
     for stride in strides:
         if stride % itemsize:
             raise ValueError(
-                f"a kernel cannot use an array with strides {strides} in bytes, which are no "
-                f"multiples of its item size {itemsize}; copy the array first"
+                f"kernels do not support an array with strides of {strides} bytes, which are not "
+                f"multiples of its item size {itemsize}\nHint: copy the array first"
             )
     return shape, steps, 0
 

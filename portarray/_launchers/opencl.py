@@ -148,7 +148,7 @@ def host_device() -> Device | str:
     if device is not None:
         return device
     why = "".join(f"; {name}: {reason}" for name, reason in registry.reasons().items())
-    return f"no OpenCL device here is a CPU that uses other libraries' memory{why}"
+    return f"there is no OpenCL CPU device that uses memory of other libraries{why}"
 
 
 def host_launcher(address: Callable[[Any], int] | None) -> Launcher | str:

@@ -57,7 +57,7 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
     here = table.device
     target = table_for(table.dtype, device, narrow=narrow)
     native = x._native
-    why = f"{device} has no {table.dtype} and takes {target.dtype}"
+    why = f"{device} does not support {table.dtype}, and uses {target.dtype}"
     try:
         if target.dtype == table.dtype:
             return routes.plan(native, here, device, dtype=table.dtype)

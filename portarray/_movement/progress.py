@@ -30,8 +30,8 @@ class Bar:
     def __init__(self, label: str, *, in_bytes: bool = False) -> None:
         if find_spec("rich") is None:
             raise ModuleNotFoundError(
-                "the progress bar needs rich, which is not installed: "
-                "pip install 'portarray[cli]', or pass progress=False",
+                "the progress bar needs rich, which is not installed\n"
+                "Hint: pip install 'portarray[cli]', or pass progress=False",
                 name="rich",
             )
         self._label = label

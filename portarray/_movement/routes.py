@@ -85,7 +85,7 @@ def move(
     if copy is False:
         if kind != "memory":
             raise ValueError(
-                f"copy=False, but {source} and {target} share no memory; pass copy=None"
+                f"copy=False, but {source} and {target} do not share memory\nHint: pass copy=None"
             )
         # Each side raises, with the reason, where it cannot share.
         values = source._backend.to_host(x, copy=False)
@@ -185,7 +185,7 @@ def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> A
     why = _why_copied_over(backend, onto)
     if why:
         if copy is False and not onto.immutable:
-            raise ValueError(f"copy=False, but {why}; pass copy=None or copy=True")
+            raise ValueError(f"copy=False, but {why}\nHint: pass copy=None or copy=True")
         if copy is None:
             copy = True
     return onto.from_dlpack(_Offered(x, backend), target.native, copy=copy)
@@ -194,9 +194,11 @@ def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> A
 def _why_copied_over(backend: Backend, onto: Backend) -> str:
     """Return why the memory of one GPU is copied between two libraries; empty where it is not."""
     if onto.immutable:
-        return f"{onto.info.title}'s arrays never change, and the memory may"
+        return f"arrays of {onto.info.title} are immutable, and the memory may change"
     if backend.immutable:
-        return f"{backend.info.title}'s arrays never change, and those of {onto.info.title} do"
+        return (
+            f"arrays of {backend.info.title} are immutable, and those of {onto.info.title} are not"
+        )
     return ""
 
 

@@ -177,10 +177,10 @@ def to_device(
     from portarray._trees import node_types, tree_map
 
     if device is None:
-        raise TypeError("to_device(tree, None) does not name a device; pass a device, or its text")
+        raise TypeError("to_device: None does not name a device\nHint: pass a device or its text")
     for name, value in (("native", native), ("progress", progress)):
         if value is not None and not isinstance(value, bool):
-            raise TypeError(f"{name}={value!r}: pass True, False or None")
+            raise TypeError(f"to_device: {name} must be True, False or None, not {value!r}")
     where = selection.resolve(device)
     shown = config.progress if progress is None else progress
     watch = bars.TreeBar(f"to {where}") if shown else None
@@ -198,15 +198,16 @@ def _unmoved(value: Any, namespace: str) -> str:
     name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     if isinstance(value, np.ndarray):
         return (
-            f"to_device moves arrays of numbers, and this {name} of dtype {value.dtype} is passed "
-            f"on as it is: nothing would be moved. Pass an array of numbers: of a masked array "
-            f"x.filled(value), of a matrix numpy.asarray(x), of labels their codes"
+            f"to_device: a {name} of dtype {value.dtype} is not an array of numbers\n"
+            f"Hint: pass x.filled(value) of a masked array, numpy.asarray(x) of a matrix, or the "
+            f"codes "
+            f"of labels"
         )
     return (
-        f"to_device takes arrays and trees of them, and this {name} is neither: nothing would be "
-        f"moved. Pass what is in it, as a dict or a list (of a module its state_dict() or "
-        f"parameters(), of a data frame its columns as NumPy arrays), or say how its class is "
-        f"flattened with optree.register_pytree_node(..., namespace={namespace!r})"
+        f"to_device: a {name} is neither an array nor a tree of arrays\n"
+        f"Hint: pass its contents as a dict or list (a module's state_dict() or parameters(), the "
+        f"columns of a data frame as NumPy arrays), or register how its class is flattened with "
+        f"optree.register_pytree_node(..., namespace={namespace!r})"
     )
 
 

@@ -79,9 +79,9 @@ def write(
             data_ptr=address,
             data_len=values.nbytes,
         )
-    own = {**notes, **({_COMPLEX128: pairs} if pairs else {})}
-    text = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
-    every = {**metadata, OWN: text} if own else dict(metadata)
+    all_notes = {**notes, **({_COMPLEX128: pairs} if pairs else {})}
+    text = json.dumps(all_notes, ensure_ascii=False, separators=(",", ":"))
+    every = {**metadata, OWN: text} if all_notes else dict(metadata)
     with replaced(path) as temporary:
         try:
             library.serialize_file(specs, temporary, metadata=every or None)
@@ -93,7 +93,7 @@ def _unwritten(path: str, why: str) -> OSError:
     """Return the OSError for a message of safetensors, with its errno where it has one."""
     os_error = re.search(r"\(os error (\d+)\)", why)
     if os_error is None:
-        return OSError(f"{path!r} was not written: {why}")
+        return OSError(f"save: {path!r} was not written: {why}")
     return OSError(int(os_error[1]), f"{os.strerror(int(os_error[1]))}; it was not written", path)
 
 
@@ -125,15 +125,17 @@ class Stored:
         dtype = _dtype(code)
         if dtype is None:
             raise ValueError(
-                f"{self.path!r} has {name!r} in {code}, a dtype that portarray has not; "
-                f"load the others by names=[...]"
+                f"load: array {name!r} in {self.path!r} has the unsupported dtype {code}\n"
+                f"Hint: load the others with names=[...]"
             )
         if not math.prod(shape):
             copy: Values = np.empty(shape, dtype)
         else:
             copy = np.ndarray(shape, dtype, self.memory, start)
         if code == "BOOL" and copy.size and copy.view(np.uint8).max() > 1:
-            raise ValueError(f"{self.path!r} is damaged: {name!r} has values that are no booleans")
+            raise ValueError(
+                f"load: {self.path!r} is damaged: {name!r} has values that are not booleans"
+            )
         if name in self.pairs:
             copy = copy.view(np.dtype(np.complex128).newbyteorder("<")).reshape(shape[:-1])
         return copy if copy.flags.aligned else copy.copy()
@@ -152,9 +154,11 @@ def read(path: str) -> Stored:
                 memory = _mapped(file.fileno())
                 break
     else:
-        raise OSError(errno.EAGAIN, "others replace the file faster than it can be read", path)
+        raise OSError(
+            errno.EAGAIN, "other programs replace the file faster than it can be read", path
+        )
     if len(memory) != end:
-        raise _damaged(path, "its length has changed while it was read")
+        raise _damaged(path, "its length changed while it was read")
     notes = _notes(path, metadata.pop(OWN, "{}"))
     pairs = _pairs(path, notes.pop(_COMPLEX128, []), places)
     return Stored(path, metadata, notes, dict(sorted(places.items())), pairs, memory)
@@ -177,9 +181,9 @@ def _check_regular(path: str) -> None:
     """Refuse what is no regular file before it is opened: opening a pipe blocks."""
     mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "a folder cannot be loaded; name a file in it", path)
+        raise IsADirectoryError(errno.EISDIR, "load: the path is a folder, not a file", path)
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "only a regular file can be loaded, and this is none", path)
+        raise OSError(errno.EINVAL, "load: the path is not a regular file", path)
 
 
 def _header(path: str, library: Any, start: int) -> tuple[dict[str, str], dict[str, _Place], int]:
@@ -202,18 +206,17 @@ def _damaged(path: str, why: str) -> ValueError:
     with open(path, "rb") as file:
         first = file.read(8)
     kinds = [kind for start, kind in _OTHERS.items() if first.startswith(start)]
-    fix = kinds[0] if kinds else "Restore it from where it came, or save it again"
-    return ValueError(f"{path!r} is no whole safetensors file: {why}. {fix}")
+    fix = kinds[0] if kinds else "restore it from its source, or save it again"
+    return ValueError(f"load: {path!r} is not a complete safetensors file: {why}\nHint: {fix}")
 
 
 _OTHERS = {
-    b"\x93NUMPY": "It is one of NumPy's .npy files: use numpy.load",
-    b"PK\x03\x04": "It is a zip archive, as numpy.savez and torch.save write: use numpy.load or "
-    "torch.load",
-    b"\x80\x04\x95": "It is a pickle: use pickle.load, if you trust who wrote it",
-    b"\x80\x05\x95": "It is a pickle: use pickle.load, if you trust who wrote it",
-    b"\x89HDF": "It is an HDF5 file: use h5py",
-    b"GGUF": "It is a GGUF file: use gguf",
+    b"\x93NUMPY": "it is one of NumPy's .npy files: use numpy.load",
+    b"PK\x03\x04": "it is a zip archive of numpy.savez or torch.save: use numpy.load or torch.load",
+    b"\x80\x04\x95": "it is a pickle: use pickle.load if you trust its source",
+    b"\x80\x05\x95": "it is a pickle: use pickle.load if you trust its source",
+    b"\x89HDF": "it is an HDF5 file: use h5py",
+    b"GGUF": "it is a GGUF file: use gguf",
 }
 """How files of other formats begin, to what reads them."""
 
@@ -224,7 +227,9 @@ def _notes(path: str, text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         notes = None
     if not isinstance(notes, dict):
-        raise _damaged(path, f"its metadata {OWN!r} is no JSON of portarray's: {text[:80]!r}")
+        raise _damaged(
+            path, f"its metadata {OWN!r} is not JSON written by portarray: {text[:80]!r}"
+        )
     return notes
 
 
@@ -237,7 +242,7 @@ def _pairs(path: str, names: Any, places: Mapping[str, _Place]) -> frozenset[str
         sound = False
     if not sound:
         raise _damaged(
-            path, f"{_COMPLEX128} in its metadata {OWN!r} names other than float64 pairs"
+            path, f"{_COMPLEX128} in its metadata {OWN!r} lists arrays that are not float64 pairs"
         )
     return pairs
 
@@ -295,7 +300,7 @@ def _library() -> Any:
         if error.name != "safetensors":
             raise
         raise ModuleNotFoundError(
-            'pa.save and pa.load need safetensors: pip install "portarray[files]"',
+            'save and load need safetensors\nHint: pip install "portarray[files]"',
             name="safetensors",
         ) from error
     return safetensors

@@ -49,7 +49,7 @@ def flatten(tree: Any, check: Callable[[Any, str], None]) -> tuple[dict[str, Lea
 def _flatten(
     node: Any,
     path: str | None,
-    place: str,
+    location: str,
     ancestors: set[int],
     leaves: dict[str, Leaf],
     check: Callable[[Any, str], None],
@@ -59,26 +59,26 @@ def _flatten(
     for word, module in CLASSES.items():
         if type(node).__module__ == module:
             arrays, text = module_of(word).flattened(node)
-            return [word, _flatten(arrays, path, place, ancestors, leaves, check), text]
+            return [word, _flatten(arrays, path, location, ancestors, leaves, check), text]
     if isinstance(node, Mapping):
         pairs = node.items()
     elif type(node) in (list, tuple):
         pairs = enumerate(node)
     else:
-        check(node, place)
-        _add(node, ALONE if path is None else path, place, leaves)
+        check(node, location)
+        _add(node, ALONE if path is None else path, location, leaves)
         return None
     if id(node) in ancestors:
-        raise ValueError(f"{place} is within itself: trees without end cannot be saved")
+        raise ValueError(f"save: {location} contains itself; cyclic trees cannot be saved")
     if len(ancestors) == DEEPEST:
-        raise ValueError(f"the tree is nested too deeply for a file: more than {DEEPEST} levels")
+        raise ValueError(f"save: the tree is nested too deeply: more than {DEEPEST} levels")
     ancestors.add(id(node))
     named = isinstance(node, Mapping)
     inner = {}
     for key, value in pairs:
-        name = _text(key, place) if named else str(key)
+        name = _text(key, location) if named else str(key)
         inside = name if path is None else f"{path}.{name}"
-        inner[name] = _flatten(value, inside, f"{place}[{key!r}]", ancestors, leaves, check)
+        inner[name] = _flatten(value, inside, f"{location}[{key!r}]", ancestors, leaves, check)
     ancestors.remove(id(node))
     return inner if named else [type(node).__name__, *inner.values()]
 
@@ -87,25 +87,29 @@ def _text(key: Any, path: str) -> str:
     """Return a mapping's key as the text that it is, whatever its class would print."""
     if not isinstance(key, str):
         raise TypeError(
-            f"the key {key!r} in {path} is no string, and files name arrays by strings; use "
-            f"str(key)"
+            f"save: the key {key!r} in {path} is not a string, and files name arrays by strings\n"
+            f"Hint: use str(key)"
         )
     try:
         key.encode()
     except UnicodeEncodeError:
         raise ValueError(
-            f"the key {key!r} in {path} has a lone surrogate, and names in files are UTF-8; "
-            f"rename it"
+            f"save: the key {key!r} in {path} has a lone surrogate, and names in files are UTF-8\n"
+            f"Hint: rename it"
         ) from None
     return str.__str__(key)
 
 
 def _add(value: Any, name: str, path: str, leaves: dict[str, Leaf]) -> None:
     if name == "__metadata__":
-        raise ValueError(f"{path} cannot be named '__metadata__': files keep that; rename it")
+        raise ValueError(
+            f"save: {path} cannot be named '__metadata__', which the format reserves\n"
+            "Hint: rename it"
+        )
     if name in leaves:
         raise ValueError(
-            f"{leaves[name].path} and {path} would both be named {name!r} in the file; rename one"
+            f"save: {leaves[name].path} and {path} would both be named {name!r} in the file\n"
+            f"Hint: rename one"
         )
     leaves[name] = Leaf(value, path)
 
@@ -130,9 +134,9 @@ def _collect(structure: Any, path: str | None, names: list[str], depth: int) -> 
         _collect(structure[1], path, names, depth)
         return
     else:
-        raise TypeError(f"{structure!r} describes no tree")
+        raise TypeError(f"{structure!r} does not describe a tree")
     if depth == DEEPEST:
-        raise TypeError(f"a tree of more than {DEEPEST} levels")
+        raise TypeError(f"the tree has more than {DEEPEST} levels")
     for key, inner in pairs:
         _collect(inner, f"{key}" if path is None else f"{path}.{key}", names, depth + 1)
 

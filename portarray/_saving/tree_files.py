@@ -77,7 +77,7 @@ def _placed(stored: safetensors_files.Stored, name: str, device: Device, *, narr
             _in_memory(stored, name), device, narrow=narrow, take_ownership=True
         )
     except Exception as error:
-        error.add_note(f"The array is {name!r} in {stored.path!r}.")
+        error.add_note(f"The array is {name!r} in {stored.path!r}")
         raise
 
 
@@ -98,13 +98,13 @@ def _check_array(x: Any, path: str) -> None:
     if isinstance(x, np.ndarray):
         if type(x) not in (np.ndarray, np.memmap):
             raise TypeError(
-                f"{path} is a {type(x).__name__}, which is more than its values; save "
+                f"save: {path} is a {type(x).__name__}, which has more than values\nHint: save "
                 f"numpy.asarray of it"
             )
         try:
             dtypes.canonical(x.dtype)
         except TypeError as error:
-            raise TypeError(f"{path} cannot be saved: {error}") from error
+            raise TypeError(f"save: {path} cannot be saved: {error}") from error
         return
     try:
         if native_arrays.device_of(x) is not None or hasattr(x, "__dlpack__"):
@@ -119,8 +119,8 @@ def _check_array(x: Any, path: str) -> None:
     elif isinstance(x, (*dtypes.SCALARS, str)):
         fix = "make it an array with pa.asarray, or write it into metadata={...} as text"
     else:
-        fix = "leave it out, or keep what it says in metadata={...}"
-    raise TypeError(f"{path} is {_described(x)} and no array; {fix}")
+        fix = "omit it, or keep its content in metadata={...}"
+    raise TypeError(f"save: {path} is {_described(x)}, not an array\nHint: {fix}")
 
 
 def _described(x: Any) -> str:
@@ -196,9 +196,9 @@ def _structure(stored: safetensors_files.Stored, shared: Mapping[str, str]) -> A
 
 def _unfit(stored: safetensors_files.Stored, key: str) -> ValueError:
     return ValueError(
-        f"{stored.path!r} has notes of portarray's on its {key!r} that do not fit its arrays: "
-        f"another program has changed them. Load them by names=[...], or remove the key "
-        f"{safetensors_files.OWN!r} from its metadata"
+        f"load: portarray's metadata {key!r} in {stored.path!r} does not fit its arrays; another "
+        f"program changed them\nHint: load them with names=[...], or remove the key "
+        f"{safetensors_files.OWN!r} from the metadata"
     )
 
 
@@ -208,7 +208,7 @@ def _unfit(stored: safetensors_files.Stored, key: str) -> ValueError:
 def _path(path: object) -> str:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(
-            f"the path is of type {type(path).__name__}; it is the first argument: "
+            f"the path has type {type(path).__name__}\nHint: the path is the first argument: "
             f"pa.save(path, tree), pa.load(path)"
         )
     return os.fsdecode(path)
@@ -219,20 +219,24 @@ def _metadata(metadata: object) -> dict[str, str]:
     if metadata is None:
         return {}
     if not isinstance(metadata, Mapping):
-        raise TypeError(f"metadata is of type {type(metadata).__name__}; it maps text to text")
+        raise TypeError(f"save: metadata must map str to str, not {type(metadata).__name__}")
     for key, value in metadata.items():
         if not (isinstance(key, str) and isinstance(value, str)):
             raise TypeError(
-                f"metadata[{key!r}] is {value!r}, and files keep text under text; use str(), or "
+                f"save: metadata[{key!r}] is {value!r}, and metadata maps str to str\nHint: use "
+                f"str() or "
                 f"json.dumps"
             )
         if key == safetensors_files.OWN:
-            raise ValueError(f"the metadata key {key!r} is portarray's own; use another")
+            raise ValueError(
+                f"save: portarray reserves the metadata key {key!r}\nHint: use another key"
+            )
         try:
             (key + value).encode()
         except UnicodeEncodeError:
             raise ValueError(
-                f"metadata[{key!r}] has a lone surrogate, and texts in files are UTF-8; replace it"
+                f"save: metadata[{key!r}] has a lone surrogate, and text in files is UTF-8\nHint: "
+                f"replace it"
             ) from None
     return dict(metadata)
 
@@ -240,7 +244,7 @@ def _metadata(metadata: object) -> dict[str, str]:
 def _asked(names: object, stored: safetensors_files.Stored, shared: Mapping[str, str]) -> list[str]:
     """Return the names asked for, each once."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise TypeError(f"names={names!r} is no list of names; use names=[{names!r}]")
+        raise TypeError(f"load: names must be a list, not {names!r}\nHint: use names=[{names!r}]")
     requested = list(dict.fromkeys(names))
     for name in requested:
         if name in stored.places or name in shared:
@@ -248,6 +252,8 @@ def _asked(names: object, stored: safetensors_files.Stored, shared: Mapping[str,
         available = (*stored.places, *shared)
         near = difflib.get_close_matches(str(name), available, n=3)
         listed = ", ".join(map(repr, available[:8])) + (", ..." if len(available) > 8 else "")
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"It has {listed}"
-        raise ValueError(f"{stored.path!r} has no array named {name!r}. {hint}")
+        hint = f"use {' or '.join(map(repr, near))}" if near else f"it has {listed}"
+        raise ValueError(
+            f"load: {stored.path!r} does not have an array named {name!r}\nHint: {hint}"
+        )
     return requested

@@ -214,8 +214,8 @@ class _Attributes:
         if changed and new is value:
             name = type(new).__qualname__
             raise TypeError(
-                f"copy.copy of {name} returns the same object, whose arrays must stay as they are; "
-                f"say how {name} is flattened with optree.register_pytree_node(..., "
+                f"copy.copy of {name} returns the same object, whose arrays must not be replaced\n"
+                f"Hint: register how {name} is flattened with optree.register_pytree_node(..., "
                 f"namespace={NAMESPACE!r})"
             )
         for key, image in changed:  # without the class's __setattr__: it may be frozen

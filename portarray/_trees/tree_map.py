@@ -191,8 +191,8 @@ class _Flat:
         self._open.clear()  # the message says where
         again, where = _path(node, index), _path(first.parent, first.number)
         return ValueError(
-            f"the tree has no end: {again} is {where} again. Move what is within it, or leave the "
-            f"reference out and set it afterwards"
+            f"the tree is cyclic: {again} is {where} again\nHint: remove the reference, and set it "
+            f"again afterwards"
         )
 
     def map(self, function: Callable[[Any], Any], watch: TreeBar | None) -> None:

@@ -152,7 +152,7 @@ def _compared(case: Case, device: Device, call_kernel: Call) -> tuple[str, tuple
             worst = max(worst, _judged(part, want, bound, precision, device))
     changed = _changed(drawn, (*arrays, *options.values()))
     if changed:
-        worst = float("inf"), f"the call changed its argument {changed}"
+        worst = float("inf"), f"the call modified its argument {changed}"
     return served, worst
 
 
@@ -174,14 +174,14 @@ def _judged(
 ) -> tuple[float, str]:
     """Return a result's largest error in units of its bound, and what it is."""
     if not isinstance(result, Array):
-        return float("inf"), f"the result is no Array but {type(result).__name__}"
+        return float("inf"), f"the result is {type(result).__name__}, not Array"
     for name, actual, due in (
         ("dtype", result.dtype.name, precision.dtype),
         ("shape", result.shape, want.shape),
         ("device", str(result.device), str(device)),
     ):
         if actual != due:
-            return float("inf"), f"the result's {name} is {actual}, due is {due}"
+            return float("inf"), f"the result's {name} is {actual}, expected {due}"
     if not result.size:
         return 0.0, ""
     got = slow_path.host_view(result).astype(np.float64)
@@ -198,9 +198,8 @@ def _judged(
     worst_index = np.unravel_index(int(np.argmax(error)), error.shape)
     at = ", ".join(str(int(coordinate)) for coordinate in worst_index)
     return float(error[worst_index]), (
-        f"result[{at}] is {got[worst_index]!s}, due is {want[worst_index]!s} with an error of at "
-        f"most "
-        f"{bound[worst_index]:.3g}"
+        f"result[{at}] is {got[worst_index]!s}, expected {want[worst_index]!s} with an error of at "
+        f"most {bound[worst_index]:.3g}"
     )
 
 

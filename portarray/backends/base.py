@@ -336,7 +336,7 @@ class Backend(ABC):
 
         **Should**; the same object each time.
         """
-        return f"{self.info.title} runs no programs of others"
+        return f"{self.info.title} does not run user kernels"
 
     def layout(self, x: Any) -> Layout:
         """Return shape, strides and offset of an array in elements, for its launcher's programs.
@@ -471,14 +471,14 @@ class Backend(ABC):
 
         **Should** if the default is wrong, which is that host memory is shared.
         """
-        return "" if self.on_host(device) else f"{device} has memory of its own"
+        return "" if self.on_host(device) else f"{device} has its own memory"
 
     def why_copied_out(self, x: Any, device: Any) -> str:
         """Return why ``to_host(x, copy=None)`` copies, as a clause, or an empty string.
 
         **Should** if the default is wrong, which is that host memory is shared.
         """
-        return "" if self.on_host(device) else f"{device} has memory of its own"
+        return "" if self.on_host(device) else f"{device} has its own memory"
 
     def why_copied(self, x: Any, device: Any) -> str:
         """Return why ``move(x, device, copy=None)`` copies, or an empty string.
@@ -486,7 +486,7 @@ class Backend(ABC):
         **Should** if the default is wrong: separate memories.
         """
         here = self.native_device(*self.device_of_array(x))
-        return "" if here == device else f"{here} and {device} have memories of their own"
+        return "" if here == device else f"{here} and {device} do not share memory"
 
     # DLPack
 

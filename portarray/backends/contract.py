@@ -39,8 +39,8 @@ def check(kind: object, where: str) -> type[Backend]:
     """
     if not (isinstance(kind, type) and issubclass(kind, Backend)):
         raise ImportError(
-            f"{where} needs BACKEND = a subclass of portarray.backends.base.Backend, "
-            f"and has {kind!r}"
+            f"{where} must have BACKEND = a subclass of portarray.backends.base.Backend, "
+            f"not {kind!r}"
         )
     title = f"{where}.{kind.__qualname__}"
     faults = [
@@ -50,12 +50,12 @@ def check(kind: object, where: str) -> type[Backend]:
         if not name.startswith("_") and (fault := _fault(name, value))
     ]
     if faults:
-        raise ImportError(f"{title} does not keep the contract of backends: {'; '.join(faults)}")
+        raise ImportError(f"{title} breaks the contract of backends: {'; '.join(faults)}")
     missing = sorted(kind.__abstractmethods__)
     if not hasattr(kind, "array_type"):
         missing.insert(0, "array_type")
     if missing:
-        raise ImportError(f"{title} lacks {', '.join(missing)}, which a backend must have")
+        raise ImportError(f"{title} lacks {', '.join(missing)}, which every backend must have")
     return kind
 
 
@@ -66,14 +66,14 @@ def _fault(name: str, value: Any) -> str:
 
         nearest = difflib.get_close_matches(name, _HOOKS, 1)
         meant = f"; did you mean {nearest[0]}?" if nearest else ""
-        return f"{name} is no hook{meant} (name what is the backend's own _{name})"
+        return f"{name} is not a hook{meant} (start private names with _: _{name})"
     contract = _METHODS.get(name)
     bound = isinstance(value, FunctionType)
     if contract is None:
-        return f"{name} is an attribute, no method" if bound else ""
+        return f"{name} must be an attribute, not a method" if bound else ""
     function = value if bound else getattr(value, "__func__", value)
     if not callable(function):
-        return f"{name} is a method, and not {value!r}"
+        return f"{name} must be a method, not {value!r}"
     skipped = int(not isinstance(value, staticmethod))  # self
     if _shape(function, skipped) == _shape(contract, 1):  # nearly always
         return ""

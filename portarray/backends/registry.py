@@ -192,7 +192,7 @@ def add_backend(package: str) -> BackendInfo:
     info = _declaration(package)
     known = package_of(info.library) if find_info(info.library) is not None else package
     if known != package:
-        raise ValueError(f"library {info.library!r} has a backend already: {known}")
+        raise ValueError(f"library {info.library!r} already has a backend: {known}")
     _packages[info.library], _infos[info.library] = package, info
     _owners.clear()
     return info
@@ -230,18 +230,22 @@ def _declaration(package: str) -> BackendInfo:
     with _exits_become_errors(package):
         info = getattr(importlib.import_module(package), "INFO", None)
     if not isinstance(info, BackendInfo):
-        raise ValueError(f"{package} has no INFO = portarray.backends.types.BackendInfo(...)")
+        raise ValueError(
+            f"{package} does not have INFO = portarray.backends.types.BackendInfo(...)"
+        )
     if not _NAME.fullmatch(info.library) or info.library in RESERVED:
         raise ValueError(
-            f"{package} calls its library {info.library!r}; a library's name is lower case "
-            f"letters, digits and underscores, and none of {', '.join(RESERVED)}"
+            f"{package}: invalid library name {info.library!r}; use lower-case letters, digits and "
+            f"underscores, and none of {', '.join(RESERVED)}"
         )
     texts = (info.title, info.module, info.oldest, info.pending, *info.distributions)
     if not (
         all(isinstance(text, str) for text in (*texts, *info.install, *info.install.values()))
         and all(isinstance(rank, int) for rank in info.ranks.values())
     ):
-        raise TypeError(f"{package} declares {info}; ranks are integers and all else is text")
+        raise TypeError(
+            f"{package} declares {info}; ranks must be integers and all other fields text"
+        )
     unknown = [platform for platform in info.ranks if platform not in PLATFORMS]
     if unknown or not info.ranks:
         raise ValueError(
@@ -272,7 +276,7 @@ def _read_entry_points() -> None:
 
     for entry in entry_points(group=_HERE):
         if entry.name in _built_in() or entry.name in _infos:
-            _errors[entry.name] = f"{entry.value}: the library {entry.name!r} has a backend already"
+            _errors[entry.name] = f"{entry.value}: the library {entry.name!r} already has a backend"
             continue
         try:
             info = _declaration(entry.value)
@@ -281,8 +285,8 @@ def _read_entry_points() -> None:
             continue
         if info.library != entry.name:
             _errors[entry.name] = (
-                f"{entry.value}: the entry point is named {entry.name!r}, "
-                f"its INFO.library {info.library!r}; they must be the same"
+                f"{entry.value}: the entry point is named {entry.name!r} and its INFO.library is "
+                f"{info.library!r}; they must be equal"
             )
             continue
         _packages[entry.name], _infos[entry.name] = entry.value, info

@@ -48,7 +48,7 @@ def selected_shape(
         np.broadcast_shapes(*counted)
     except ValueError:
         raise IndexError(
-            f"index arrays of shapes {', '.join(map(str, counted))} do not broadcast together"
+            f"indexing: index arrays of shapes {', '.join(map(str, counted))} do not broadcast"
         ) from None
     elements = np.broadcast_to(np.zeros((), "V0"), shape)
     try:

@@ -41,7 +41,7 @@ def spaced(start: float, stop: float | None, step: float) -> Spaced:
     if stop is None:
         start, stop = 0, start
     if step == 0:
-        raise ValueError("arange's step must not be 0")
+        raise ValueError("arange: step must not be 0")
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
         return Spaced(start, step, len(range(start, stop, step)), whole=True)
     return Spaced(start, step, max(math.ceil((stop - start) / step), 0), whole=False)
@@ -54,7 +54,7 @@ def check_ends(numbers: Spaced, dtype: object, limits: Limits) -> None:
     for end in (numbers.start, numbers.start + (numbers.size - 1) * numbers.step):
         if not limits.min <= end <= limits.max:
             raise OverflowError(
-                f"arange's {end} is not in the range of {dtype}, {limits.min} to {limits.max}"
+                f"arange: {end} does not fit {dtype} ({limits.min} to {limits.max})"
             )
 
 

@@ -44,7 +44,7 @@ def counted(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
 def grid(sizes: Sequence[int], indexing: str) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     """Return the shape of a ``meshgrid``, and that of each array before it is broadcast."""
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid's indexing must be 'xy' or 'ij', got {indexing!r}")
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
     order = list(range(len(sizes)))
     if indexing == "xy":
         order[:2] = order[:2][::-1]
