@@ -199,7 +199,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
     _missing = _in_module(__name__)
 
     def __getattr__(name):
-        """Import what most programs do without when it is asked for."""
+        """Import on first use what most programs do not need."""
         if name == "bfloat16":
             return _dtypes.bfloat16().type
         if name in ("random", "tasks"):

@@ -25,9 +25,9 @@ def read(file: Path) -> bytes:
     Raises
     ------
     OSError
-        If it cannot be read or is no regular file: reading a pipe would wait for who writes to it.
+        If it cannot be read or is not a regular file: reading a pipe would wait for its writer.
     """
-    # A pipe that nobody writes to is opened at once with O_NONBLOCK, which Windows has not.
+    # O_NONBLOCK, which Windows lacks, opens a pipe without a writer at once.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with open(os.open(file, flags), "rb") as content:
         if not stat.S_ISREG(os.fstat(content.fileno()).st_mode):
@@ -50,7 +50,7 @@ def write(file: Path, content: bytes) -> None:
             target.write(content)
         if file.is_dir() and not file.is_symlink():
             shutil.rmtree(file)
-        # Readers see the old file or the new one; of two writers the later stands.
+        # Readers see the old file or the new one; of two writers, the later wins.
         os.replace(name, file)
     except BaseException:  # an interrupt too
         with suppress(OSError):
@@ -62,7 +62,7 @@ def write(file: Path, content: bytes) -> None:
 def replaced(path: str) -> Iterator[str]:
     """Yield the name of a temporary file that replaces another unless the block raises.
 
-    It lies in the same folder, where a rename is atomic, and is flushed to the disk before it:
+    It is in the same folder, where a rename is atomic, and is flushed to the disk before it:
     whatever happens meanwhile, the path leads to a whole file.
     """
     target = os.path.realpath(path)  # a symbolic link is kept

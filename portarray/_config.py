@@ -60,7 +60,7 @@ class Config:
         """Whether singular and indefinite matrices are looked for where that waits for the device.
 
         True, the default, raises :class:`portarray.errors.LinAlgError` on every device (not while a
-        library traces a function). False saves the wait: where a library does not raise by itself,
+        library traces a function). False saves the wait: where a library does not raise an error itself,
         infinities and NaN come out.
         """
         return self._check_linalg

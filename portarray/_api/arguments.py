@@ -23,7 +23,7 @@ from portarray.errors import LinAlgError
 def axis(value: int, x: Any, *, extra: int = 0) -> int:
     """Return an axis of an array after checking that the array, with ``extra`` axes more, has it.
 
-    What is no array passes: the call raises a better error for it.
+    Other objects pass: the call raises a better error for them.
     """
     try:
         value = index(value)
@@ -54,7 +54,7 @@ def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tup
 
 
 def is_array(x: object) -> bool:
-    """Tell whether an argument that should be an array is one, as its annotation says it is."""
+    """Return whether an argument that should be an array is one, as its annotation says it is."""
     return type(x) is Array
 
 
@@ -116,7 +116,7 @@ def matrices(x: Any, function: str) -> None:
 
 
 def indices(x: Any, name: str) -> None:
-    """Raise for an array whose dtype is not an integer; what is no array passes."""
+    """Raise for an array whose dtype is not an integer; other objects pass."""
     if type(x) is Array and x.dtype.kind not in "iu":
         raise TypeError(f"{name} must have an integer dtype, not {x.dtype}")
 

@@ -88,7 +88,7 @@ def bitwise_left_shift(x1: Array | int, x2: Array | int, /) -> Array:
     Raises
     ------
     TypeError
-        For operands that are no integers.
+        For operands that are not integers.
 
     Notes
     -----
@@ -151,7 +151,7 @@ def bitwise_right_shift(x1: Array | int, x2: Array | int, /) -> Array:
     Raises
     ------
     TypeError
-        For operands that are no integers.
+        For operands that are not integers.
 
     Notes
     -----

@@ -95,7 +95,7 @@ def greater(x1: Array | Real, x2: Array | Real, /) -> Array:
     Returns
     -------
     Array
-        Booleans, of the broadcast shape; False beside NaN.
+        Booleans of the broadcast shape; False where either operand is NaN.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def greater_equal(x1: Array | Real, x2: Array | Real, /) -> Array:
     Returns
     -------
     Array
-        Booleans, of the broadcast shape; False beside NaN.
+        Booleans of the broadcast shape; False where either operand is NaN.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def less(x1: Array | Real, x2: Array | Real, /) -> Array:
     Returns
     -------
     Array
-        Booleans, of the broadcast shape; False beside NaN.
+        Booleans of the broadcast shape; False where either operand is NaN.
 
     Raises
     ------
@@ -260,7 +260,7 @@ def less_equal(x1: Array | Real, x2: Array | Real, /) -> Array:
     Returns
     -------
     Array
-        Booleans, of the broadcast shape; False beside NaN.
+        Booleans of the broadcast shape; False where either operand is NaN.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def maximum(x1: Array | Real, x2: Array | Real, /) -> Array:
     Returns
     -------
     Array
-        The broadcast shape and the dtype to which both promote; NaN beside NaN.
+        The broadcast shape and the dtype to which both promote; NaN where either operand is NaN.
 
     See Also
     --------
@@ -320,7 +320,7 @@ def minimum(x1: Array | Real, x2: Array | Real, /) -> Array:
     Returns
     -------
     Array
-        The broadcast shape and the dtype to which both promote; NaN beside NaN.
+        The broadcast shape and the dtype to which both promote; NaN where either operand is NaN.
 
     See Also
     --------

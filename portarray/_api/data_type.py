@@ -112,7 +112,7 @@ def astype(
 
 
 def can_cast(from_: DTypeLike | Array, to: DTypeLike, /) -> bool:
-    """Tell whether promotion can turn a dtype into another.
+    """Return whether promotion can turn a dtype into another.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def iinfo(type: DTypeLike | Array, /) -> IntegerInfo:
     Raises
     ------
     TypeError
-        If the dtype is no integer.
+        If the dtype is not an integer dtype.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def iinfo(type: DTypeLike | Array, /) -> IntegerInfo:
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeKind) -> bool:
-    """Tell whether a dtype is of a kind.
+    """Return whether a dtype is of a kind.
 
     Parameters
     ----------

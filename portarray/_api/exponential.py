@@ -182,8 +182,8 @@ def logaddexp(x1: Array | Real, x2: Array | Real, /) -> Array:
     Returns
     -------
     Array
-        The broadcast shape and the real floating-point dtype to which both promote. NaN beside
-        NaN; infinity beside infinity; two negative infinities give negative infinity.
+        The broadcast shape and the real floating-point dtype to which both promote. NaN if either
+        is NaN, infinity if either is infinity; two negative infinities give negative infinity.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def sqrt(x: Array, /) -> Array:
 
 
 def square(x: Array, /) -> Array:
-    """Return each element multiplied by itself.
+    """Return the square of each element.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **unknown: Nev
     ValueError
         If `axis` is missing for several axes.
     TypeError
-        If `indices` is no integer array.
+        If `indices` is not an integer array.
     IndexError
         For an index out of bounds, on devices that check: those with their own memory may not,
         and then the element is not defined.
@@ -83,7 +83,7 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     ValueError
         If the numbers of axes differ.
     TypeError
-        If `indices` is no integer array.
+        If `indices` is not an integer array.
     IndexError
         For an index out of bounds, on devices that check: those with their own memory may not,
         and then the element is not defined.

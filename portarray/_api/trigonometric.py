@@ -285,7 +285,7 @@ def hypot(x1: Array | Real, x2: Array | Real, /) -> Array:
     Notes
     -----
     The squares neither overflow nor underflow on the way. An infinite coordinate gives infinity,
-    even beside NaN.
+    even with NaN.
 
     Examples
     --------

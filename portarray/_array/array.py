@@ -57,7 +57,7 @@ class Array(base.ArrayBase):
 
     @property
     def T(self) -> Array:  # noqa: N802
-        """Transpose of a matrix. Raises ValueError where the array has not two axes."""
+        """Transpose of a matrix. Raises ValueError unless the array has two axes."""
         if self.ndim != 2:
             raise ValueError(
                 f"T: the array has {self.ndim} axes, not two\n"

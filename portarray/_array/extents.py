@@ -90,7 +90,7 @@ def extent_of(x: Any) -> Extent | None:
 
 
 def _is_packed(steps: list[tuple[int, int]], itemsize: int) -> bool:
-    """Tell whether elements lie next to each other, in any order of the axes."""
+    """Return whether elements lie next to each other, in any order of the axes."""
     for stride, length in sorted(steps):
         if stride != itemsize:
             return False
@@ -134,12 +134,12 @@ def assign(x: Any, value: Any) -> None:
 
 
 def is_native(x: Any) -> bool:
-    """Tell whether an array is not portarray's."""
+    """Return whether an array is not portarray's."""
     return type(x) is not base.array_type
 
 
 def is_immutable(device: Device) -> bool:
-    """Tell whether a device's native arrays never change."""
+    """Return whether a device's native arrays never change."""
     return device._backend.immutable
 
 

@@ -46,7 +46,7 @@ def scalar(x: Array, target: str) -> Any:
     Raises
     ------
     TypeError
-        If the array has axes, or is complex where a real number is asked for.
+        If the array has axes, or is complex and a real number is requested.
     """
     if x.ndim and not (target == "bool" and x.size == 1):
         conversion = "the truth value" if target == "bool" else f"{target}()"

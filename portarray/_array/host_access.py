@@ -59,7 +59,7 @@ class Line(NamedTuple):
     function: str
 
     def is_library(self) -> bool:
-        """Tell whether it is in an installed package or Python's own library."""
+        """Return whether it is in an installed package or Python's own library."""
         return any(folder in self.filename for folder in _LIBRARIES)
 
     def __str__(self) -> str:

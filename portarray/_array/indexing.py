@@ -161,7 +161,7 @@ def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
 
 
 def _needs_no_check(part: Any) -> bool:
-    """Tell whether a part of a key takes one axis and needs no bounds check here."""
+    """Return whether a part of a key takes one axis and needs no bounds check here."""
     return type(part) is slice or (type(part) is base.array_type and part._table.kind in "iu")
 
 
@@ -232,7 +232,7 @@ def _native_part(x: Array, part: Any) -> Any:
 
 
 def _is_one_integer(part: Any) -> bool:
-    """Tell whether ``__index__`` says all: arrays of one element have it too."""
+    """Return whether ``__index__`` says all: arrays of one element have it too."""
     return getattr(part, "shape", ()) == () and "bool" not in str(getattr(part, "dtype", ""))
 
 

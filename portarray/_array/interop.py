@@ -234,7 +234,7 @@ def dlpack_device(x: Array) -> tuple[int, int]:
 
 
 numpy_functions: Callable[[], Any]
-"""Import what answers NumPy's functions and ufuncs, which stands above this package."""
+"""Import the implementation of NumPy's functions and ufuncs, a higher layer."""
 
 
 def begin(answers: Callable[[], Any]) -> None:

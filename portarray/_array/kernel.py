@@ -186,7 +186,7 @@ class Kernel:
 
 
 def is_untraced(*arrays: Array) -> bool:
-    """Tell whether no call with these arrays is recorded, so that memory may be written."""
+    """Return whether no call with these arrays is recorded, so that memory may be written."""
     return all(x._table.device._seen is x._table.device for x in arrays)
 
 
@@ -212,12 +212,12 @@ def of_arrays(function: Callable[..., Array], device: Device) -> Function:
 
 
 def is_followed(native: Any, device: Device) -> bool:
-    """Tell whether derivatives or a compiler follow a native array."""
+    """Return whether derivatives or a compiler follow a native array."""
     return bool(getattr(native, "requires_grad", False)) or device._backend.is_traced(native)
 
 
 def at_once(arrays: Sequence[Array | None], device: Device) -> bool:
-    """Tell whether all arrays are a device's, and have values that nothing follows."""
+    """Return whether all arrays are a device's, and have values that nothing follows."""
     seen_device = device._seen
     for x in arrays:
         if x is not None and (x._table.device is not seen_device or is_followed(x._native, device)):
@@ -234,7 +234,7 @@ def version(
 ) -> tuple[TunedKernel | None, tuple[tuple[TunedKernel, str], ...]]:
     """Return the version for a call, and the reasons against those tried before it.
 
-    None stands for the generic version.
+    None means the generic version.
     """
     table = kernel.table(arrays)
     if not config.tuned_kernels:

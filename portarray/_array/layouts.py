@@ -32,7 +32,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(x: Any) -> Layout | None:
-    """Return where an array's elements lie; None where there is no memory that changes.
+    """Return the memory layout of an array; None if its memory cannot change.
 
     That is so in immutable libraries, for arrays without elements, and where a library does not
     tell addresses.
@@ -137,7 +137,7 @@ class Image:
         self._bytes[mine] = around._bytes[inside]
 
     def get(self, layout: Layout, device: Device, *, share: bool) -> Any:
-        """Return an array on a device of what lies there."""
+        """Return an array on a device from these bytes."""
         values = self._view(layout).view(dtypes.canonical(layout.dtype))
         if not share:
             values = values.copy()

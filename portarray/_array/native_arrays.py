@@ -96,5 +96,5 @@ def canonical_values(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def is_traced(x: Array) -> bool:
-    """Tell whether an array has no values yet, because its library traces a function."""
+    """Return whether an array has no values yet, because its library traces a function."""
     return x._table.device._backend.is_traced(x._native)

@@ -69,7 +69,7 @@ def _conversion(name: str, table: DispatchTable, result: DispatchTable) -> str:
 
 
 def _grows(first: Any, second: Any) -> bool:
-    """Tell whether broadcasting would change the first operand's shape."""
+    """Return whether broadcasting would change the first operand's shape."""
     shape = getattr(second, "shape", ())
     offset = first.ndim - len(shape)
     return any(n not in (1, first.shape[offset + i]) for i, n in enumerate(shape))

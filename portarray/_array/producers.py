@@ -50,7 +50,7 @@ def from_dlpack(
 
 
 def is_producer(obj: object) -> bool:
-    """Tell whether an object supports DLPack export."""
+    """Return whether an object supports DLPack export."""
     return hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__")
 
 

@@ -157,7 +157,7 @@ _FLAGS = frozenset(("descending", "full_matrices", "include_initial", "invert", 
 
 
 def _coerce_flags(error: Exception, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the truth values of flags that are no bool, which some libraries refuse.
+    """Return flags that are not bool as bool, because some libraries reject others.
 
     And the sizes that are one, by True.
     """
@@ -377,7 +377,7 @@ def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
 
 
 def is_foreign(operand: Any, name: str) -> bool:
-    """Tell whether an operand's own class is left to handle the operation.
+    """Return whether an operand's own class is left to handle the operation.
 
     Those of pandas, xarray or units; arrays of libraries that portarray does not drive; and what a
     library has in an array's place while it transforms a function. Lists and arrays of the

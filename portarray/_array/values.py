@@ -67,7 +67,7 @@ def _made_anew(obj: Any, order: str = "") -> ValueError:
 
 
 def _has_dtype(obj: Any) -> bool:
-    """Tell whether an object has a dtype, unlike Python's numbers."""
+    """Return whether an object has a dtype, unlike Python's numbers."""
     first = _first(obj)
     if isinstance(first, (np.ndarray, base.array_type)):
         return True
@@ -85,10 +85,10 @@ def _has_dtype(obj: Any) -> bool:
 
 
 def _is_python(obj: Any, values: np.ndarray[Any, Any]) -> bool:
-    """Tell whether there are Python numbers among an object's values, or none at all.
+    """Return whether there are Python numbers among an object's values, or none at all.
 
     They count as the device's default dtype of their kind, which is what NumPy makes of them
-    beside NumPy scalars and arrays: of ``[numpy.float32(1), 2.0]`` float64.
+    with NumPy scalars and arrays: ``[numpy.float32(1), 2.0]`` is float64.
     """
     if isinstance(obj, (list, tuple)):
         if values.dtype.kind == "b":
@@ -186,7 +186,7 @@ def _host_values(
 
 
 def _beyond_64_bits(values: np.ndarray[Any, Any], obj: Any) -> bool:
-    """Tell whether NumPy made floats or objects of integers beyond 64 bits."""
+    """Return whether NumPy made floats or objects of integers beyond 64 bits."""
     if values.dtype.kind == "f" and not (values.size and np.abs(values).max() >= 2.0**63):
         return False
     if isinstance(obj, (list, tuple)):

@@ -72,7 +72,7 @@ class Choice:
         raise self.error()
 
     def takes(self, candidate: Device, kind: Kind) -> bool:
-        """Tell whether a device is of a kind and has enough memory."""
+        """Return whether a device is of a kind and has enough memory."""
         if candidate.kind != kind:
             if self.asked == "gpu":
                 self.reasons[str(candidate)] = f"not a GPU: {candidate.name} ({candidate.kind})"
@@ -80,7 +80,7 @@ class Choice:
         return self.fits(candidate)
 
     def fits(self, candidate: Device) -> bool:
-        """Tell whether a device has enough free memory; record the figures if not."""
+        """Return whether a device has enough free memory; record the figures if not."""
         if self.needed is None:
             return True
         free = candidate._backend.memory(candidate.native).free

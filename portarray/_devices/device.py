@@ -31,7 +31,7 @@ An immutable stack: threads start with an empty one, asyncio tasks with that of 
 """
 
 MARKED: dict[str, Device] = {}
-"""Devices by mark, the character that stands for each on the stack."""
+"""Devices by mark, the character that represents each on the stack."""
 
 _marks = map(chr, count())
 
@@ -347,7 +347,7 @@ def _nearest(text: str) -> list[str]:
 
 
 def _sound(head: str, parts: list[str]) -> bool:
-    """Tell whether a known first word and the parts after it are a valid device text."""
+    """Return whether a known first word and the parts after it are a valid device text."""
     *platforms, index = parts
     if not index.isdigit():
         platforms = parts

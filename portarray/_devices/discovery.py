@@ -117,7 +117,7 @@ def count(library: str, platform: str) -> int:
 
 
 def sees(library: str, platform: str) -> bool:
-    """Tell whether a library sees a device of a platform, functional or not."""
+    """Return whether a library sees a device of a platform, functional or not."""
     try:
         return count(library, platform) > 0
     except DeviceNotFunctionalError:
@@ -125,7 +125,7 @@ def sees(library: str, platform: str) -> bool:
 
 
 def is_fault(library: str, platform: str, index: int | None = None) -> bool:
-    """Tell whether devices were refused because something is broken rather than absent."""
+    """Return whether devices were refused because something is broken rather than absent."""
     refusal = _refused.get((library, platform, None)) or _refused.get((library, platform, index))
     return refusal is not None and refusal.fault
 
@@ -244,7 +244,7 @@ def status(library: str) -> LibraryStatus:
 
 
 def is_installed(info: BackendInfo) -> bool:
-    """Tell whether a library's module is found, without importing it."""
+    """Return whether a library's module is found, without importing it."""
     if info.module in sys.modules:
         return True
     try:

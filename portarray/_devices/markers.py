@@ -116,7 +116,7 @@ def _host() -> str:
 
 
 def _is_dead(marker: Path) -> bool:
-    """Tell whether the process that wrote a marker is dead, or hung."""
+    """Return whether the process that wrote a marker is dead, or hung."""
     try:
         age = time.time() - marker.stat().st_mtime
         pid = int(marker.name.rpartition("@")[2])
@@ -127,7 +127,7 @@ def _is_dead(marker: Path) -> bool:
 
 
 def _runs(pid: int) -> bool:
-    """Tell whether a process with that pid runs."""
+    """Return whether a process with that pid runs."""
     if sys.platform == "win32":
         # Signal 0 is CTRL_C_EVENT there: open a handle instead.
         import ctypes

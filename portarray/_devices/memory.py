@@ -101,7 +101,7 @@ def reclaim(device: DeviceLike | None = None) -> None:
 def synchronize(device: DeviceLike | None = None) -> None:
     """Wait until all work queued on a device is done.
 
-    Reading a result waits by itself; timing needs this. Returns at once on synchronous devices.
+    Reading a result waits automatically; timing needs this. Returns at once on synchronous devices.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ def supported_backends() -> tuple[str, ...]:
 
 
 def functional(obj: DeviceLike) -> bool:
-    """Tell whether a library, platform or device can be used here.
+    """Return whether a library, platform or device can be used here.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def functional(obj: DeviceLike) -> bool:
     Raises
     ------
     UnknownDeviceError
-        If the text names nothing known: a typing error is no "no".
+        If the name is unknown: a typing error must not read as "not functional".
 
     Examples
     --------
@@ -207,7 +207,7 @@ def gpu_device(*, required: bool = False) -> Device:
     Raises
     ------
     DeviceNotFunctionalError
-        If ``required`` and there is no GPU, with the reason for each refused candidate.
+        If ``required`` and there is no GPU, with the reason for each rejected candidate.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def reset_gpu_device() -> None:
     >>> import portarray as pa
     >>> x = pa.ones(3, device=pa.gpu_device())
     >>> pa.reset_gpu_device()  # after a driver was installed, or the environment changed
-    >>> device = pa.gpu_device()  # chosen anew
+    >>> device = pa.gpu_device()  # chosen again
     >>> pa.sum(x).tolist()  # arrays stay valid
     3.0
     """
@@ -284,7 +284,7 @@ def set_default_device(obj: DeviceLike | None) -> Device | None:
 
 
 def set_preference(text: str | None, *, scope: Scope = "user") -> None:
-    """Save which device is preferred wherever none is asked for.
+    """Save the device to prefer where none is requested.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def _promoting(functions: NativeFunctions, name: str) -> Function:
 
 
 def _refuse_others(functions: NativeFunctions, error: Exception, name: str, *operands: Any) -> None:
-    """Say what to pass, once a call has failed, in the place of what is no array here."""
+    """Explain an invalid operand after a failed call."""
     for x in operands:
         if not functions.backend.owns(x) and (
             hasattr(x, "dtype") or not isinstance(x, (bool, int, float, complex, type(None)))

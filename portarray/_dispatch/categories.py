@@ -148,7 +148,7 @@ def composition(name: str) -> Function | None:
 
 
 def has_rows(backend: Backend, name: str) -> bool:
-    """Tell whether a backend's own function of a name depends on the dtype."""
+    """Return whether a backend's own function of a name depends on the dtype."""
     return _in_chapters(backend.chapters, name, "ROWS") is not None
 
 
@@ -156,7 +156,7 @@ def has_rows(backend: Backend, name: str) -> bool:
 def accepted(name: str) -> Accepts | None:
     """Return the kinds of dtype that a function takes; None where it takes them all.
 
-    The row stands in kinds.py, or beside the shared composition of the name.
+    The row is in accepted.py, or beside the shared composition of the name.
     """
     row = ACCEPTED.get(name)
     return row or _in_chapters("portarray.backends.composed", name, "ACCEPTED")

@@ -116,10 +116,10 @@ def _misshapen(name: str, x: Any, *others: Any) -> str:
 
 
 def _known_finite(backend: Backend, x: Any) -> bool:
-    """Tell whether matrices in host memory are finite; False where nothing may wait for them."""
+    """Return whether matrices in host memory are finite; False where nothing may wait for them."""
     if type(x) is not backend.array_type or not config.check_linalg or backend.is_traced(x):
         return False
-    values = backend.to_host(x, copy=None)  # of PyTorch's lazy conjugates there is no view
+    values = backend.to_host(x, copy=None)  # PyTorch's lazy conjugates do not have a view
     # One pass without a temporary; where it overflows the numbers themselves are looked at.
     return math.isfinite(abs(np.vdot(values, values))) or bool(np.isfinite(values).all())
 

@@ -164,7 +164,7 @@ class NativeFunctions:
         return categories.served(self.backend, name, on_device=serves)
 
     def _found(self, name: str, dtype: DType | None) -> tuple[Any, Served]:
-        """Return the first function of a name in the order that stands at the top."""
+        """Return the first implementation of a name, in the order of the module's docstring."""
         function = categories.own(self.backend, name, dtype)
         if function is not None and self.backend.serves(self.device, name):
             return self._ruled(name, self._guarded(name, function)), served_by(function)

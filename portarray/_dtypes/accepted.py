@@ -39,7 +39,7 @@ class Accepts(NamedTuple):
     instead: str = ""
 
     def takes(self, kind: Kind) -> bool:
-        """Tell whether arrays of a kind are accepted, converted or not."""
+        """Return whether arrays of a kind are accepted, converted or not."""
         return kind in self.kinds or kind in self.converted
 
 

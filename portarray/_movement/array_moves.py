@@ -23,7 +23,7 @@ def moved(
     narrow: bool = False,
     non_blocking: bool = False,
 ) -> Array:
-    """Return an array on a device; the array itself if it is there and no copy is asked for."""
+    """Return an array on a device; the array itself if it is there and no copy is requested."""
     table = x._table
     here = table.device
     if here is device and not copy:

@@ -24,7 +24,7 @@ INTERVAL = 0.05
 class Bar:
     """A bar that appears after :data:`DELAY` seconds and is removed when its block is left.
 
-    Nothing is shown where the standard error is no terminal.
+    Nothing is shown unless the standard error is a terminal.
     """
 
     def __init__(self, label: str, *, in_bytes: bool = False) -> None:

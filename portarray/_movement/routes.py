@@ -100,7 +100,7 @@ def move(
 
 
 def converts(source: Device, target: Device) -> bool:
-    """Tell whether the target converts dtypes while it copies from the source."""
+    """Return whether the target converts dtypes while it copies from the source."""
     return kind_of(source, target) == "memory" and target._backend.converts_on_copy
 
 
@@ -150,7 +150,7 @@ def _export(
     """Return a native array in host memory.
 
     With the array's dtype as ``planned`` nothing is copied, and no export is tracked: where a copy
-    is due, uninitialized memory stands for it.
+    is needed, uninitialized memory replaces it.
     """
     backend = source._backend
     why = backend.why_copied_out(x, source.native)

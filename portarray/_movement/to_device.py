@@ -29,7 +29,7 @@ def transfer_plan(x: Array, device: DeviceLike, *, narrow: bool = False) -> Tran
     device : device-like
         As for :func:`portarray.device`.
     narrow : bool
-        Whether to accept the nearest dtype where the device has not x's.
+        Whether to accept the nearest dtype if the device does not support x's.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def transfer_plan(x: Array, device: DeviceLike, *, narrow: bool = False) -> Tran
     Raises
     ------
     TypeError
-        If x is no :class:`Array`; native arrays are made one by :func:`asarray`.
+        If x is not an :class:`Array`; :func:`asarray` makes one of a native array.
     UnknownDeviceError, DeviceNotFunctionalError
         If the text does not name a device, or one that cannot be used here.
     DTypeNotSupportedError
@@ -111,7 +111,7 @@ def to_device(
     device : device-like
         As for :func:`portarray.device`.
     narrow : bool
-        Whether to accept the nearest dtype where the device has not an array's.
+        Whether to accept the nearest dtype if the device does not support an array's.
     non_blocking : bool
         Whether it may return before the data has arrived on a device with memory of its own. Work
         on the device waits for it; NumPy arrays that are moved must not be changed before that.
@@ -237,7 +237,7 @@ class _Mover:
         self.moved: dict[int, tuple[Any, Array]] = {}
 
     def is_array(self, value: Any) -> bool:
-        """Tell whether a value is an array: of numbers, and no more than an array."""
+        """Return whether a value is an array: of numbers, and no more than an array."""
         cls = type(value)
         if cls is Array:
             return True
@@ -249,7 +249,7 @@ class _Mover:
         return is_known_array
 
     def image(self, value: Any) -> Any:
-        """Return an array on the device, in the form that is asked for."""
+        """Return an array on the device, in the requested form."""
         if type(value) is Array:
             x = self._moved(native_arrays.native_of(value), value)
             return native_arrays.native_of(x) if self._as_native else x
@@ -290,13 +290,13 @@ _NUMPY = (
 
 
 def _holds_numbers(dtype: np.dtype[Any]) -> bool:
-    """Tell whether NumPy arrays of a dtype are moved; texts, dates, objects and records are not."""
+    """Return whether NumPy arrays of a dtype are moved; texts, dates, objects and records are not."""
     # bfloat16 is a user-defined dtype, whose kind NumPy gives as void.
     return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.isbuiltin == 2)
 
 
 def _is_array_class(cls: type, value: Any) -> bool:
-    """Tell whether instances of a class, of which ``value`` is one, are arrays."""
+    """Return whether instances of a class, of which ``value`` is one, are arrays."""
     if issubclass(cls, (np.ndarray, np.generic)):
         return False
     if hasattr(cls, "__dlpack__") and hasattr(cls, "__dlpack_device__"):

@@ -57,7 +57,7 @@ def write(
 ) -> None:
     """Write arrays to a file; on any error the earlier one stays.
 
-    What lies in memory in one block in C order is written from there; the rest is copied first.
+    Arrays in one block of memory in C order are written from there; others are copied first.
     """
     library = _library()
     specs = {}
@@ -101,7 +101,7 @@ def _unwritten(path: str, why: str) -> OSError:
 
 
 class _Place(NamedTuple):
-    """Where an array lies in a file: the format's name of the dtype, shape, offset in bytes."""
+    """Location of an array in a file: the format's dtype name, shape, offset in bytes."""
 
     code: str
     shape: tuple[int, ...]
@@ -120,7 +120,7 @@ class Stored:
     memory: mmap.mmap  # unmapped with the last array in it
 
     def values(self, name: str) -> Values:
-        """Return an array that lies in the mapping, or a copy where its memory is not aligned."""
+        """Return an array in the mapping, or a copy if its memory is not aligned."""
         code, shape, start = self.places[name]
         dtype = _dtype(code)
         if dtype is None:
@@ -178,7 +178,7 @@ def _mapped(descriptor: int) -> mmap.mmap:
 
 
 def _check_regular(path: str) -> None:
-    """Refuse what is no regular file before it is opened: opening a pipe blocks."""
+    """Raise unless the path is a regular file, before opening it: opening a pipe blocks."""
     mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "load: the path is a folder, not a file", path)

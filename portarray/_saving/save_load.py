@@ -36,7 +36,7 @@ def save(
     Raises
     ------
     TypeError
-        If something in the tree is no array, or a key no string. Nothing is written.
+        If something in the tree is not an array, or a key not a string. Nothing is written.
     ValueError
         If two arrays would have one name, or the tree is within itself or of more than 200 levels.
         Nothing is written.
@@ -126,9 +126,9 @@ def load(
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ValueError
-        If it is no whole safetensors file, has a dtype that portarray lacks, or not a name.
+        If the file is incomplete, has an unsupported dtype, or lacks a requested name.
     DTypeNotSupportedError
         If the device lacks a dtype, unless ``narrow``.
     ModuleNotFoundError

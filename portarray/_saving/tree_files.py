@@ -92,7 +92,7 @@ def _in_memory(stored: safetensors_files.Stored, name: str) -> Values:
 
 
 def _check_array(x: Any, path: str) -> None:
-    """Refuse what is no array of portarray's dtypes."""
+    """Raise unless the value is an array of a dtype that portarray supports."""
     if type(x) is Array:
         return
     if isinstance(x, np.ndarray):

@@ -111,7 +111,7 @@ _BUILT_IN: dict[type, NodeType] = {
     tuple: _Sequence(tuple),
     **dict.fromkeys((dict, OrderedDict, defaultdict), _Mapping()),
 }
-"""Node types that optree and JAX do not let anyone register anew."""
+"""Node types that optree and JAX do not allow registering again."""
 
 LIST = _BUILT_IN[list]
 """The node type of lists."""
@@ -156,7 +156,7 @@ def _one_level(value: Any, flatten: Callable[..., Any]) -> Any:
 
 
 def _is_known_to_jax(value: Any) -> bool:
-    """Tell whether an object is of a class that is registered with JAX, if that is imported."""
+    """Return whether an object is of a class that is registered with JAX, if that is imported."""
     jax = sys.modules.get("jax.tree_util")
     return jax is not None and jax.default_registry.flatten_one_level(value) is not None
 

@@ -1,6 +1,6 @@
 """Trees of arrays: flattened, their arrays mapped, and unflattened around the results.
 
-What is a node and what a leaf is told in ``pytree.py``; which leaves are arrays, callers say.
+``node_types.py`` decides what is a node and what a leaf; callers decide which leaves are arrays.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def tree_map(
 
 
 def is_tree(value: Any) -> bool:
-    """Tell whether a value is a node."""
+    """Return whether a value is a node."""
     return node_type(value) is not None
 
 

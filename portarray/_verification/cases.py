@@ -274,7 +274,7 @@ def _solve_triangular(d: Drawing) -> Drawn:
     first, second = d.shape(
         ((129, 129), (129, 64)), ((64, 64), (64,)), ((3, 20, 20), (3, 20, 7)), free=free
     )
-    # Small beside the diagonal, since inverses of others grow without bound; the half that is not
+    # Small compared with the diagonal, since other inverses grow without bound; the half that is not
     # read holds large numbers.
     n = first[-1]
     options = {key: d.chance(0.5) for key in ("lower", "transpose", "unit_diagonal")}

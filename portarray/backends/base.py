@@ -154,7 +154,7 @@ class Backend(ABC):
         """Return platform and index of the device that holds a native array. **Must**."""
 
     def owns(self, x: object) -> bool:
-        """Tell whether an object is a native array of the library.
+        """Return whether an object is a native array of the library.
 
         **May**; the default is ``isinstance`` of ``array_type``. For libraries with other array
         classes, such as JAX's tracers.
@@ -164,7 +164,7 @@ class Backend(ABC):
     def configuration(self) -> object:
         """Return the user's settings of the library that affect which dtypes devices have.
 
-        **May**; None means that nothing does. Otherwise it is asked before each call that could
+        **May**; None means that nothing does. Otherwise it is queried before each call that could
         turn out differently, and ``dtypes`` whenever the answer is a new one. The dtype of what a
         function of ``PLAIN`` or ``WITH_SCALAR`` returns may not depend on it.
         """
@@ -178,7 +178,7 @@ class Backend(ABC):
         return ""
 
     def has_fixed_dtype(self, dtype: Any) -> bool:
-        """Tell whether devices have a native dtype under all of the user's settings.
+        """Return whether devices have a native dtype under all of the user's settings.
 
         **May**; by default True if :meth:`configuration` returns None. Calls on other dtypes check
         the settings each time.
@@ -202,7 +202,7 @@ class Backend(ABC):
         return nullcontext()
 
     def is_traced(self, x: Any) -> bool:
-        """Tell whether a native array has no values yet: the library is tracing a function.
+        """Return whether a native array has no values yet: the library is tracing a function.
 
         **Should** for libraries with transformations; by default none has.
         """
@@ -226,7 +226,7 @@ class Backend(ABC):
 
     @abstractmethod
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Tell whether an error of the library means that memory ran out. **Must**."""
+        """Return whether an error of the library means that memory ran out. **Must**."""
 
     def requested_bytes(self, error: BaseException) -> int | None:
         """Return the size in bytes of the failed allocation of an out-of-memory error, if known.
@@ -246,7 +246,7 @@ class Backend(ABC):
         return function
 
     def serves(self, device: Any, name: str) -> bool:
-        """Tell whether the backend's own function of a name serves a device.
+        """Return whether the backend's own function of a name serves a device.
 
         **May**; by default it serves all. Where it does not, the name is looked for among the
         shared compositions and then on the host.
@@ -261,7 +261,7 @@ class Backend(ABC):
         return (np.linalg.LinAlgError,)
 
     def is_device_failure(self, error: BaseException) -> bool:
-        """Tell whether an error means that a device or its driver failed.
+        """Return whether an error means that a device or its driver failed.
 
         **May**; by default no error does, and every RuntimeError is treated as an argument error.
         """
@@ -293,7 +293,7 @@ class Backend(ABC):
         return None
 
     def pulls(self, x: Any) -> bool:
-        """Tell whether an array depends on what a running :meth:`pulled` takes derivatives of.
+        """Return whether an array depends on what a running :meth:`pulled` takes derivatives of.
 
         **Must**, with :meth:`pulled`.
         """
@@ -375,7 +375,7 @@ class Backend(ABC):
 
     @abstractmethod
     def on_host(self, device: Any) -> bool:
-        """Tell whether a device's memory is host memory, readable without a copy. **Must**."""
+        """Return whether a device's memory is host memory, readable without a copy. **Must**."""
 
     @abstractmethod
     def from_host(

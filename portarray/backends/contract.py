@@ -104,7 +104,7 @@ def _signature(function: Callable[..., Any], skipped: int) -> inspect.Signature:
 
 
 def _fits(found: inspect.Signature, wanted: inspect.Signature) -> bool:
-    """Tell whether a hook accepts every call that the contract allows."""
+    """Return whether a hook accepts every call that the contract allows."""
     every = wanted.parameters
     ordered = [name for name, part in every.items() if part.kind is part.POSITIONAL_OR_KEYWORD]
     named = {name: name for name in every if name not in ordered}

@@ -163,5 +163,5 @@ class SupportsBuffer(Protocol):
 ArrayLike: TypeAlias = "Array | Scalar"
 """An operand of an elementwise function: an array or a Python scalar.
 
-Lists and native arrays are no operands: :func:`portarray.asarray` makes arrays of them.
+Lists and native arrays are not operands: :func:`portarray.asarray` makes arrays of them.
 """

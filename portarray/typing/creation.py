@@ -205,7 +205,7 @@ class DataTypeNamespace(Protocol[A]):
         """Return an array converted to a dtype."""
 
     def can_cast(self, from_: NativeDType | A, to: NativeDType, /) -> bool:
-        """Tell whether promotion leads from one dtype to another."""
+        """Return whether promotion leads from one dtype to another."""
 
     def finfo(self, type: NativeDType | A, /) -> FloatLimits:
         """Return the limits of a floating-point dtype."""
@@ -216,7 +216,7 @@ class DataTypeNamespace(Protocol[A]):
     def isdtype(
         self, dtype: NativeDType, kind: NativeDType | KindName | tuple[NativeDType | KindName, ...]
     ) -> bool:
-        """Tell whether a dtype is of a kind."""
+        """Return whether a dtype is of a kind."""
 
     def result_type(self, *arrays_and_dtypes: A | Scalar | NativeDType) -> NativeDType:
         """Return the dtype to which all promote."""

@@ -121,7 +121,7 @@ class ElementwiseNamespace(Protocol[A]):
         """Return the principal square root of each element."""
 
     def square(self, x: A, /) -> A:
-        """Return each element multiplied by itself."""
+        """Return the square of each element."""
 
     def acos(self, x: A, /) -> A:
         """Return the angle within [0, π] whose cosine each element is."""

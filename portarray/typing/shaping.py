@@ -227,12 +227,12 @@ class UtilityNamespace(Protocol[A]):
     def all(
         self, x: A, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
     ) -> A:
-        """Tell whether all elements are true."""
+        """Return whether all elements are true."""
 
     def any(
         self, x: A, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
     ) -> A:
-        """Tell whether at least one element is true."""
+        """Return whether at least one element is true."""
 
     def diff(
         self,

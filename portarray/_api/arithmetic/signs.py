@@ -26,7 +26,7 @@ def abs(x: Array, /) -> Array:
 
     Notes
     -----
-    The magnitude of a complex number with an infinite part is infinity, even beside NaN.
+    The magnitude of a complex number with an infinite part is infinity, even if the other is NaN.
     The most negative integer of a signed dtype has no positive counterpart; its result is
     undefined and may differ between devices.
 

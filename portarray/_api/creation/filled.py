@@ -37,7 +37,7 @@ def empty(
     ValueError
         If a size is negative.
     OutOfMemoryError
-        If the device has not enough memory.
+        If the device runs out of memory.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def full(
     OverflowError
         If an integer dtype cannot hold the value.
     TypeError
-        If the value is complex and the dtype is not, or the value is no number.
+        If the value is complex and the dtype is not, or the value is not a number.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def full_like(
     OverflowError
         If an integer dtype cannot hold the value.
     TypeError
-        If the value is complex and the dtype is not, or the value is no number.
+        If the value is complex and the dtype is not, or the value is not a number.
 
     Examples
     --------

@@ -55,11 +55,11 @@ def arange(
     OverflowError
         If a number is out of the range of an integer dtype.
     TypeError
-        If an argument is no real number or `dtype` is bool.
+        If an argument is not a real number, or `dtype` is bool.
 
     Notes
     -----
-    With steps that are no integers rounding may let `stop` in; ``linspace`` counts instead.
+    With non-integer steps, rounding may include `stop`; ``linspace`` counts instead.
 
     Examples
     --------

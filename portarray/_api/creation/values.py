@@ -59,7 +59,7 @@ def asarray(
     Raises
     ------
     TypeError
-        For strings, objects and whatever else is no number, and for masked arrays.
+        For strings, objects and other values that are not numbers, and for masked arrays.
     ValueError
         If rows of a nested sequence differ in length, if ``copy=False`` cannot be met, or if a
         tensor that requires grad is to go to another library.

@@ -95,7 +95,7 @@ def vector_norm(
     AxisError
         If `x` has no such axis.
     TypeError
-        If `ord` is no real number.
+        If `ord` is not a real number.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     AxisError
         If an operand has no such axis.
     ValueError
-        If an operand has not 3 elements along it.
+        If an operand does not have 3 elements along the axis.
 
     Examples
     --------

@@ -102,7 +102,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     LinAlgError
         If the matrices are not square, or `n` is negative and one is singular.
     TypeError
-        If `n` is no integer.
+        If `n` is not an integer.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0, **unknown: Never) -> Arr
     arrays : sequence of Array
         At least one array. All have one shape. They are promoted together.
     axis : int, default: 0
-        Where the new axis stands in the result.
+        Position of the new axis in the result.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
 
 
 def tile(x: Array, repetitions: ShapeLike, /) -> Array:
-    """Lay copies of an array beside each other.
+    """Tile copies of an array along its axes.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
     source : int or tuple of int
         Axes to move.
     destination : int or tuple of int
-        Where each of them stands in the result.
+        Positions of the moved axes in the result.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
     AxisError
         If `x` has no such axis.
     ValueError
-        If `axes` is no permutation of the axes of `x`.
+        If `axes` is not a permutation of the axes of `x`.
 
     Examples
     --------

@@ -64,10 +64,10 @@ def without_leading_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def separates(left: tuple[Any, ...], right: tuple[Any, ...], array_type: type) -> bool:
-    """Tell whether what stands between two parts of a key has index arrays on both sides.
+    """Return whether the key between two parts separates index arrays.
 
     Beside arrays integers count as such. In NumPy an ellipsis there separates them even if it
-    stands for no axis: the axes of the arrays then come first in the result.
+    expands to no axes: the axes of the arrays then come first in the result.
     """
     kinds = (int, array_type)
     return (
