@@ -57,11 +57,11 @@ class Config:
 
     @property
     def check_linalg(self) -> bool:
-        """Whether singular and indefinite matrices are looked for where that waits for the device.
+        """Whether to check for singular and indefinite matrices where that waits for the device.
 
         True, the default, raises :class:`portarray.errors.LinAlgError` on every device (not while a
-        library traces a function). False saves the wait: where a library does not raise an error itself,
-        infinities and NaN come out.
+        library traces a function). False saves the wait: libraries that do not check return
+        infinities and NaN.
         """
         return self._check_linalg
 

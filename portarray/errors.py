@@ -870,5 +870,5 @@ class DeviceSelectionWarning(PortarrayWarning):
     ...         warnings.simplefilter("always")
     ...         pa.set_preference("numpy:cpu:7", scope="project")
     >>> print(str(caught[-1].message).partition("now ")[2])
-    prefers 'numpy:cpu:7', which does not function here: numpy:cpu:7: numpy sees 1 device...
+    prefers 'numpy:cpu:7', which does not work here: numpy:cpu:7: numpy sees 1 device...
     """

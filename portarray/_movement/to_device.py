@@ -290,7 +290,7 @@ _NUMPY = (
 
 
 def _holds_numbers(dtype: np.dtype[Any]) -> bool:
-    """Return whether NumPy arrays of a dtype are moved; texts, dates, objects and records are not."""
+    """Return whether NumPy arrays of a dtype are moved, unlike text, dates, objects and records."""
     # bfloat16 is a user-defined dtype, whose kind NumPy gives as void.
     return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.isbuiltin == 2)
 

@@ -274,8 +274,8 @@ def _solve_triangular(d: Drawing) -> Drawn:
     first, second = d.shape(
         ((129, 129), (129, 64)), ((64, 64), (64,)), ((3, 20, 20), (3, 20, 7)), free=free
     )
-    # Small compared with the diagonal, since other inverses grow without bound; the half that is not
-    # read holds large numbers.
+    # Small compared with the diagonal, since other inverses grow without bound. The half that is
+    # not read holds large numbers.
     n = first[-1]
     options = {key: d.chance(0.5) for key in ("lower", "transpose", "unit_diagonal")}
     beside = d.rng.uniform(-0.3, 0.3, first)

@@ -54,7 +54,7 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("axis", [2, -3])
 def test_axis_out_of_range(device: str, name: str, axis: int) -> None:
     x = pa.ones((2, 3), device=device)
-    with pytest.raises(AxisError, match=rf"axis {axis} is out of range for 2 axes.*-2 to 1"):
+    with pytest.raises(AxisError, match=rf"(?s)axis {axis} is out of bounds for 2 axes.*-2 to 1"):
         ALONG_ONE_AXIS[name](x, axis)
 
 
@@ -81,7 +81,7 @@ def test_reduction_axes(device: str, name: str) -> None:
     reduce = REDUCTIONS[name]
     with pytest.raises(IndexError):
         reduce(x, axis=2)
-    with pytest.raises(AxisError, match="axis 5 is out of range"):
+    with pytest.raises(AxisError, match="axis 5 is out of bounds"):
         reduce(x, axis=(0, 5))
     with pytest.raises(ValueError, match="names an axis twice"):
         reduce(x, axis=(1, -1))
@@ -91,13 +91,13 @@ def test_reduction_axes(device: str, name: str) -> None:
 
 @pytest.mark.one_device
 def test_axis_must_be_an_integer(device: str) -> None:
-    with pytest.raises(TypeError, match=r"axis is 1\.0; an axis must be an integer"):
+    with pytest.raises(TypeError, match=r"axis must be an integer, not 1\.0"):
         pa.sort(pa.ones((2, 2), device=device), axis=1.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("function", [pa.concat, pa.stack])
 def test_joining_nothing(function: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match="got no arrays; it needs at least one"):
+    with pytest.raises(ValueError, match="expected at least one array"):
         function([])
 
 
@@ -105,7 +105,7 @@ def test_axes_of_new_arrays(device: str) -> None:
     x = pa.ones((2, 3), device=device)
     assert pa.stack([x, x], axis=-1).shape == (2, 3, 2)
     assert pa.expand_dims(x, [0, -1]).shape == (1, 2, 3, 1)
-    with pytest.raises(AxisError, match="axis 3 is out of range for 3 axes"):
+    with pytest.raises(AxisError, match="axis 3 is out of bounds for 3 axes"):
         pa.stack([x, x], axis=3)
     with pytest.raises(AxisError, match="axis 4 is out of range for 4 axes"):
         pa.expand_dims(x, (0, 4))
@@ -116,7 +116,7 @@ def test_axes_of_new_arrays(device: str) -> None:
 def test_permutations(device: str) -> None:
     x = pa.ones((2, 3, 4), device=device)
     assert pa.permute_dims(x, [2, 0, -2]).shape == (4, 2, 3)
-    with pytest.raises(ValueError, match="name each of them once"):
+    with pytest.raises(ValueError, match="must list each of"):
         pa.permute_dims(x, (0, 1))
     with pytest.raises(ValueError, match="names an axis twice"):
         pa.permute_dims(x, (0, 1, 1))
@@ -127,7 +127,7 @@ def test_permutations(device: str) -> None:
 @pytest.mark.one_device
 @pytest.mark.parametrize("function", [pa.empty, pa.ones, pa.zeros])
 def test_wrong_shapes(device: str, function: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match=r"shape is \(2, -1\); sizes must not be negative"):
+    with pytest.raises(ValueError, match=r"shape must not have negative sizes, got \(2, -1\)"):
         function((2, -1), device=device)
     with pytest.raises(TypeError, match="must be an integer or a tuple of integers"):
         function((2, 1.5), device=device)
@@ -152,7 +152,7 @@ def test_wrong_sizes(device: str) -> None:
         pa.reshape(x, (-1, -1))
     with pytest.raises(ValueError, match="step must not be zero"):
         pa.arange(0, 3, 0, device=device)
-    with pytest.raises(ValueError, match="have not so many"):
+    with pytest.raises(ValueError, match="exceeds the number of axes"):
         pa.tensordot(x, x, axes=2)
 
 
@@ -167,9 +167,9 @@ def test_unknown_names(device: str) -> None:
         lambda: pa.fft.fft(x, norm="unitary"),  # type: ignore[arg-type]
         lambda: pa.fft.fftn(x, norm="unitary"),  # type: ignore[arg-type]
     ):
-        with pytest.raises(ValueError, match="; use one of "):
+        with pytest.raises(ValueError, match="must be one of "):
             call()
-    with pytest.raises(ValueError, match="no kind of dtype; use one of bool, signed integer"):
+    with pytest.raises(ValueError, match="unknown kind .*; use one of bool, signed integer"):
         pa.isdtype(x.dtype, "floating")
 
 
@@ -191,7 +191,7 @@ def test_unknown_names(device: str) -> None:
     ],
 )
 def test_matrices_are_due(device: str, function: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match=r"got shape \(3,\); it takes matrices"):
+    with pytest.raises(ValueError, match=r"got shape \(3,\); expected matrices|expected matrices of shape .*got shape \(3,\)"):
         function(pa.ones(3, device=device))
 
 
@@ -205,7 +205,7 @@ def test_square_matrices_are_due(device: str) -> None:
 @pytest.mark.one_device
 def test_vectors_are_due(device: str) -> None:
     x = pa.ones((2, 3), device=device)
-    with pytest.raises(ValueError, match="outer got shape"):
+    with pytest.raises(ValueError, match="outer: expected 1-d arrays, got shape"):
         pa.linalg.outer(x, x[0, :])
     with pytest.raises(ValueError, match="x1 of shape"):
         pa.searchsorted(x, x)
@@ -223,7 +223,7 @@ def test_vectors_are_due(device: str) -> None:
 @pytest.mark.one_device
 @pytest.mark.parametrize("function", [pa.cumulative_sum, pa.cumulative_prod])
 def test_running_needs_an_axis(device: str, function: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match="2 axes without axis=; name the axis"):
+    with pytest.raises(ValueError, match="axis is required for an array of 2 axes"):
         function(pa.ones((2, 2), device=device))
     with pytest.raises(ValueError, match="has none to run along"):
         function(pa.asarray(1.0, device=device))
@@ -232,7 +232,7 @@ def test_running_needs_an_axis(device: str, function: Callable[..., Any]) -> Non
 @pytest.mark.one_device
 def test_take_needs_an_axis(device: str) -> None:
     x = pa.ones((2, 2), device=device)
-    with pytest.raises(ValueError, match="without axis=; name the axis"):
+    with pytest.raises(ValueError, match="axis is required"):
         pa.take(x, pa.asarray([0], device=device))
     with pytest.raises(ValueError, match="numbers must be equal"):
         pa.take_along_axis(x, pa.asarray([0], device=device))
@@ -242,7 +242,7 @@ def test_shapes_that_do_not_broadcast() -> None:
     assert pa.broadcast_shapes() == ()
     assert pa.broadcast_shapes((3, 1), (1, 4), (4,)) == (3, 4)
     assert pa.broadcast_shapes((0,), (1,)) == (0,)
-    with pytest.raises(ValueError, match="sizes 3 and 4 meet, and neither is 1"):
+    with pytest.raises(ValueError, match="sizes 3 and 4 differ, and neither is 1"):
         pa.broadcast_shapes((3,), (2, 4))
 
 
@@ -252,7 +252,7 @@ def test_shapes_that_do_not_broadcast() -> None:
 )
 def test_lists_are_no_arrays(function: Callable[..., Any]) -> None:
     args = ((1,),) if function is pa.reshape else ()
-    with pytest.raises(TypeError, match=r"not list; make an array of it first: pa\.asarray"):
+    with pytest.raises(TypeError, match=r"got list\nHint: make an array of it first: pa\.asarray"):
         function([1.0], *args)
 
 
@@ -261,14 +261,14 @@ def test_lists_are_no_arrays(function: Callable[..., Any]) -> None:
     "function", [pa.matmul, pa.tensordot, pa.vecdot, pa.linalg.outer, pa.linalg.solve]
 )
 def test_second_operands_that_are_lists(device: str, function: Callable[..., Any]) -> None:
-    with pytest.raises(TypeError, match=r"not list; make an array of it first: pa\.asarray"):
+    with pytest.raises(TypeError, match=r"got list\nHint: make an array of it first: pa\.asarray"):
         function(pa.ones(3, device=device), [1.0, 2.0, 3.0])
 
 
 @pytest.mark.one_device
 def test_where_wants_a_boolean_condition(device: str) -> None:
     x = pa.asarray([0, 1], device=device)
-    with pytest.raises(TypeError, match=r"it must be boolean: compare it first, as in x != 0"):
+    with pytest.raises(TypeError, match=r"(?s)must be boolean.*compare it first, as in x != 0"):
         pa.where(x, x, x)
 
 
@@ -283,12 +283,12 @@ def test_complex_numbers_have_no_order(device: str) -> None:
 def test_dtypes_of_frequencies(device: str) -> None:
     with pytest.raises(TypeError, match="real floating-point"):
         pa.fft.fftfreq(4, dtype=pa.int64, device=device)
-    with pytest.raises(ValueError, match="at least one element"):
+    with pytest.raises(ValueError, match="n must not be 0"):
         pa.fft.fftfreq(0, device=device)
 
 
 def test_limits_of_the_wrong_kind() -> None:
-    with pytest.raises(TypeError, match="iinfo takes integers"):
+    with pytest.raises(TypeError, match="use iinfo for integers"):
         pa.finfo(pa.int8)
     with pytest.raises(TypeError, match="finfo takes floating-point"):
         pa.iinfo(pa.float32)
@@ -314,13 +314,13 @@ def test_indices_are_integers(device: str) -> None:
             lambda: pa.repeat(x, wrong),  # noqa: B023
             lambda: pa.searchsorted(x, x, sorter=wrong),  # noqa: B023
         ):
-            with pytest.raises(TypeError, match="it must have an integer dtype"):
+            with pytest.raises(TypeError, match="must have an integer dtype"):
                 call()
 
 
 @pytest.mark.one_device
 def test_joined_arrays_have_equally_many_axes(device: str) -> None:
-    with pytest.raises(ValueError, match="concat got arrays with 1, 2 axes"):
+    with pytest.raises(ValueError, match="concat: arrays have 1, 2 axes"):
         pa.concat([pa.ones(0, device=device), pa.ones((2, 0), device=device)])
 
 
@@ -328,14 +328,14 @@ def test_joined_arrays_have_equally_many_axes(device: str) -> None:
 def test_sums_are_numbers(device: str) -> None:
     x = pa.ones(3, device=device)
     for function in (pa.sum, pa.prod, pa.cumulative_sum, pa.cumulative_prod):
-        with pytest.raises(TypeError, match="got dtype bool; it computes in numbers"):
+        with pytest.raises(TypeError, match="unsupported dtype bool"):
             function(x, dtype=pa.bool)
     with pytest.raises(TypeError, match="got dtype bool"):
         pa.linalg.trace(pa.eye(2, device=device), dtype=pa.bool)
 
 
 def test_ranges_are_of_finite_real_numbers(device: str) -> None:
-    with pytest.raises(ValueError, match="all must be finite"):
+    with pytest.raises(ValueError, match="must be finite"):
         pa.arange(0, float("inf"), device=device)
     with pytest.raises(TypeError, match="makes numbers"):
         pa.arange(3, dtype=pa.bool, device=device)
@@ -355,7 +355,7 @@ def test_integers_too_large_for_the_default(device: str) -> None:
 
 @pytest.mark.one_device
 def test_transforms_of_zero_dimensional_arrays(device: str) -> None:
-    with pytest.raises(AxisError, match="no axes to transform along"):
+    with pytest.raises(AxisError, match="no axes to transform"):
         pa.fft.fftn(pa.asarray(1.0, device=device))
 
 
@@ -390,5 +390,5 @@ def test_functions_of_real_numbers_refuse_complex_ones(device: str) -> None:
         lambda x: pa.floor_divide(x, x),
         lambda x: pa.logaddexp(x, x),
     ):
-        with pytest.raises(TypeError, match="not complex64"):
+        with pytest.raises(TypeError, match="unsupported dtype complex64"):
             call(x)

@@ -61,7 +61,7 @@ def test_full_refuses_what_a_dtype_cannot_hold(device: str) -> None:
         pa.full_like(x, -1)
     with pytest.raises(OverflowError, match="nan does not fit uint8"):
         pa.full_like(x, math.nan)
-    with pytest.raises(TypeError, match="is complex and float32 is not"):
+    with pytest.raises(TypeError, match="is complex, and the dtype is float32"):
         pa.full((2,), 1j, dtype=pa.float32, device=device)
 
 

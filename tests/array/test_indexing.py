@@ -231,7 +231,7 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
     ("uint8", -1, OverflowError, r"-1 is out of bounds for uint8 \(0 to 255\)"),
     ("int32", float("nan"), ValueError, "nan cannot be assigned into a int32 array"),
     ("int32", float("-inf"), ValueError, "-inf cannot be assigned into a int32 array"),
-    ("float32", [1.0, 2.0], TypeError, r"not list; make an array of it first: pa\.asarray"),
+    ("float32", [1.0, 2.0], TypeError, r"got list\nHint: make an array of it first: pa\.asarray"),
     ("float32", np.asarray([1.0, 2.0]), TypeError, r"not numpy\.ndarray; make an array"),
     ("float32", "1", TypeError, "not str"),
     ("float32", None, TypeError, "not NoneType"),

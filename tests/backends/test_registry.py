@@ -214,9 +214,9 @@ def method(line: str) -> str:
         (
             "backend",
             method("def to_host(self, x, *, copy): return x.astype(float)"),
-            "it computes wrongly",
+            "it computes wrong results",
         ),
-        ("namespace", "multiply = np.add", "it computes wrongly"),
+        ("namespace", "multiply = np.add", "it computes wrong results"),
     ],
 )
 def test_a_plugin_with_broken_files_harms_nothing(

@@ -49,7 +49,7 @@ def test_the_error_tells_what_helps() -> None:
     assert "asked 1,000,000,000 bytes, free 100,000,000 bytes" in str(small)
     assert "delete arrays you no longer need and call pa.reclaim('numpy:cpu:0')" in str(small)
     absurd = pa.errors.OutOfMemoryError("numpy:cpu:0", asked=10**12, free=10**8, total=10**10)
-    assert "Work in smaller pieces, or use a device with more memory" in str(absurd)
+    assert "work in smaller pieces, or use a device with more memory" in str(absurd)
     assert "Delete" not in str(absurd)
     assert "Delete" in str(pa.errors.OutOfMemoryError("numpy:cpu:0"))
 

@@ -93,7 +93,7 @@ def test_a_wrong_text_is_not_saved(text: str, user_file: Path) -> None:
 
 
 def test_other_arguments() -> None:
-    with pytest.raises(TypeError, match="a preference is a device text"):
+    with pytest.raises(TypeError, match="set_preference: expected a device text"):
         pa.set_preference(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="neither 'user' nor 'project'"):
         pa.set_preference("cpu", scope="global")  # type: ignore[arg-type]

@@ -74,10 +74,10 @@ def test_nearest_text_is_suggested(text: str, nearest: str) -> None:
         ("torch:cuda:1:2", "[library:][platform][:index]"),
         ("cuda:0:1", "[library:][platform][:index]"),
         (":1", "neither a library"),
-        ("auto:1", "takes nothing after it"),
+        ("auto:1", "must not be followed by anything"),
     ],
 )
 def test_rule_is_named(text: str, rule: str) -> None:
-    with pytest.raises(UnknownDeviceError, match="does not name a device") as caught:
+    with pytest.raises(UnknownDeviceError, match="unknown device") as caught:
         parse(text)
     assert rule in str(caught.value)
