@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.c_launching": {
         *("backends.launching", "backends.machine", "backends.c_programs", "errors"),
     },
-    "backends.opencl_launching": {"backends.launching", "clarray", "errors"},
+    "backends.opencl_launching": {"backends.launching", "_opencl", "errors"},
     "backends.base": {"backends.types"},
     "backends.contract": {"backends.base"},
     "backends.registry": {"backends.types", "backends.base", "backends.contract"},
@@ -76,9 +76,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("backends.keys", "backends.launching", "backends.host_launching", "errors"),
     },
     "_small_files": set(),  # that outlive the process
-    "_opencl": {"_small_files"},  # drivers, for whatever computes through OpenCL
+    "_opencl": {"_host_memory", "_small_files"},  # for everything that computes through OpenCL
     # Beyond what every backend may: portarray's own library.
-    "backends.clarray": {"clarray", "backends.opencl_launching"},
+    "backends.clarray": {"clarray", "_opencl", "backends.opencl_launching"},
     "backends.dpnp": {"_opencl"},
     "clarray": {
         "_dlpack",
@@ -355,11 +355,13 @@ def test_libraries_are_imported_in_their_own_backends() -> None:
         registry.backend_infos()[library].module: {f"backends.{library}"} for library in BACKENDS
     }
     del own["numpy"]
-    own["pyopencl"] = {"clarray"}  # the backend drives portarray's own library, and that one OpenCL
+    own["pyopencl"] = {"_opencl", "clarray"}
     wrong = []
     for module in MODULES:
         # clarray is imported by its backend alone, so what it imports costs nobody else.
-        in_backend = module.startswith("portarray.backends.") or part_of(module) == "clarray"
+        in_backend = module.startswith("portarray.backends.") or part_of(module) in (
+            *("clarray", "_opencl"),
+        )
         for found in imports(module):
             library = found.name.partition(".")[0]
             part = part_of(module)
@@ -384,7 +386,7 @@ def test_native_arrays_are_touched_in_two_places() -> None:
         wrong += [
             f"{place(module, node.lineno)} reads .{node.attr}"
             for node in ast.walk(tree_of(module))
-            if part not in {*NATIVE_ARRAYS, "clarray"}
+            if part not in {*NATIVE_ARRAYS, "clarray", "_opencl"}
             and isinstance(node, ast.Attribute)
             and node.attr in closed
         ]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
+from portarray._opencl.device import Device
 from portarray.clarray.dtypes import dtype_of, kind_of
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import DTypeNotSupportedError
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]

@@ -9,13 +9,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.arguments import array_of, default_dtype, dtype_on
 from portarray.clarray.creation import asarray
 from portarray.clarray.dtypes import RANK, bfloat16, dtype_of, kind_of, promote, real_dtype_of
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.copy import copy as _copy
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import default_device, device_of
+from portarray.clarray.selection import default_device, device_of
 from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from portarray import _dlpack
+from portarray._opencl.device import Device
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.copy import copy as copied
 from portarray.clarray.engine.transfer import (
@@ -21,8 +22,7 @@ from portarray.clarray.engine.transfer import (
     to_numpy,
     why_not_borrowed,
 )
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.selection import device_of
 from portarray.clarray.strided import Array
 
 CPU = _dlpack.CPU

@@ -20,6 +20,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.arguments import (
     ShapeLike,
     axis_of,
@@ -30,9 +32,8 @@ from portarray.clarray.arguments import (
 from portarray.clarray.creation import arange
 from portarray.clarray.dtypes import bfloat16, cl_type, kind_of
 from portarray.clarray.indexing import take
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
-from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.kernels import kernel_source
+from portarray.clarray.selection import device_of
 from portarray.clarray.sorting import argsort
 from portarray.clarray.strided import Array, empty
 
@@ -270,5 +271,5 @@ def _kernel(device: Device, name: str, dtype: DType) -> Kernel:
     else:
         part = np.uint32 if name == "integers_32" else np.uint64
         values = [np.uint64, part, part]
-    source = "\n".join([*lines, source_of("random")])
+    source = "\n".join([*lines, kernel_source("random")])
     return device.kernel(source, name, 1, [np.uint64] * 3 + [np.int64] + values)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
 from portarray.clarray.layout import is_contiguous, strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]

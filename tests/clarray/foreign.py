@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from portarray.clarray.runtime.device import Device
+from portarray._opencl.device import Device
 
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

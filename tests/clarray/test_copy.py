@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray.array import Array
 from portarray.clarray.creation import asarray
 from portarray.clarray.engine.copy import assign, cast, contiguous, copy, fill
 from portarray.clarray.engine.moves import move
 from portarray.clarray.engine.overlap import overlap
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.strided import empty
 
 DTYPES = ("int8", "float16", "float32", "float64", "complex128")  # one of each item size

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray import creation, data_type
 from portarray.clarray.dtypes import ALL, bfloat16
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import DTypeNotSupportedError
 from portarray.clarray.info import __array_namespace_info__
-from portarray.clarray.runtime.device import Device
 
 NumpyArray = np.ndarray[Any, Any]
 

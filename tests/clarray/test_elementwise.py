@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray import arithmetic, comparison
 from portarray.clarray.array import Array
 from portarray.clarray.creation import asarray
 from portarray.clarray.engine import elementwise, launch_cache, plans
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.manipulation import broadcast_to
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 Numpy = np.ndarray[Any, Any]
 

@@ -9,12 +9,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray import arithmetic, comparison
 from portarray.clarray.dtypes import ALL, bfloat16, cl_type, kind_of
 from portarray.clarray.engine import copy, launch_cache, plans
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 Numpy = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -209,8 +209,8 @@ def test_devices_without_double_never_see_it(monkeypatch: pytest.MonkeyPatch) ->
         return build("#define double no_double_on_this_device\n" + text, name, plain)
 
     monkeypatch.setattr(bare.programs, "_build", refusing)
-    monkeypatch.setattr(bare.programs._binaries, "load", lambda *given: None)
-    monkeypatch.setattr(bare.programs._binaries, "store", lambda *given: None)
+    monkeypatch.setattr(bare.programs._disk, "load", lambda *given: None)
+    monkeypatch.setattr(bare.programs._disk, "store", lambda *given: None)
     for name in ("bool", "int64", "float16", "float32", "complex64"):
         dtype = np.dtype(name)
         x = from_numpy(np.ones(3).astype(dtype), bare)

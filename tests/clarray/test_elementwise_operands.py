@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from portarray._opencl.device import Device
 from portarray.clarray import arithmetic, bitwise, comparison, logical, rounding
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 
 Numpy = np.ndarray[Any, Any]
 SIGNED = ("int8", "int16", "int32", "int64")

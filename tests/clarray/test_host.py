@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from portarray import clarray as cl
+from portarray._opencl.device import Device
 from portarray.clarray import sets, sorting
 from portarray.clarray.engine import host
 from portarray.clarray.engine.copy import copy
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 
 Values = np.ndarray[Any, Any]
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.exceptions import AxisError
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.indexing import take, take_along_axis
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 
 def _range(device: Device, shape: tuple[int, ...], dtype: str = "float32") -> Array:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.indexing import take, take_along_axis
-from portarray.clarray.runtime.device import Device
 
 CANARY = -12345
 FAR = [5, -6, 2**31, -(2**31) - 1, 2**62, -(2**62), 2**63 - 1, -(2**63)]

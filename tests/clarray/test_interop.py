@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from foreign import CASES, DTYPES, LAYOUTS, drawn, has, on_host, read_only
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray import interop
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.interop import from_dlpack
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 
 class Producer:

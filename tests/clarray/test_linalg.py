@@ -13,11 +13,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray import fft, linalg
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.linear_algebra import matrix_transpose, tensordot, vecdot
-from portarray.clarray.runtime.device import Device
 
 Values = np.ndarray[Any, Any]
 

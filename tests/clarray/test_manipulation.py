@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray import manipulation as cl
 from portarray.clarray.array import Array
 from portarray.clarray.creation import asarray, ones
 from portarray.clarray.engine.transfer import to_numpy
-from portarray.clarray.runtime.device import Device
 
 NumpyArray = np.ndarray[Any, Any]
 

@@ -8,13 +8,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray.array import Array
 from portarray.clarray.engine import matmul_launch, matmul_packed
 from portarray.clarray.engine.tiles import tile_of
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.linear_algebra import matmul
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 Values = np.ndarray[Any, Any]
 

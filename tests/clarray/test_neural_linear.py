@@ -8,11 +8,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.linear_algebra import matmul, matrix_transpose
 from portarray.clarray.neural import linear
-from portarray.clarray.runtime.device import Device
 
 Values = np.ndarray[Any, Any]
 

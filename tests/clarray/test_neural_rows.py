@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_softmax, ndtr, softmax
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray import neural
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import dtype_of
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 Values = np.ndarray[Any, Any]
 

@@ -11,10 +11,10 @@ import pytest
 from numpy.exceptions import AxisError
 from scipy import stats
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.random import Generator
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 # counter, key and result of philox4x32 with 10 rounds in Random123's kat_vectors.
 KNOWN = (

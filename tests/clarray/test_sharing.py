@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from foreign import CASES, LAYOUTS, drawn, has, on_host, read_only
 
+from portarray._opencl.device import Device
 from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.engine.transfer import from_numpy, share, to_numpy
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.strided import empty
 
 
@@ -181,7 +181,7 @@ def test_views_survive_the_interpreters_end(device: Device) -> None:
     program = (
         "import numpy as np, sys\n"
         "from portarray.clarray import asarray\n"
-        "from portarray.clarray.runtime.registry import devices\n"
+        "from portarray._opencl.registry import devices\n"
         f"x = asarray(np.arange(5.0), device=devices()[{device.index}])\n"
         "sys.kept = np.from_dlpack(x), x.__dlpack__(), np.asarray(x)\n"
     )

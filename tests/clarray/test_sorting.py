@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.exceptions import AxisError
 
+from portarray._opencl.device import Device
 from portarray.clarray import sets
 from portarray.clarray.engine import argsorting, merging
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.sorting import argsort, sort
 
 Values = np.ndarray[Any, Any]

@@ -12,10 +12,10 @@ import pytest
 from portarray_conformance import ulp
 
 from portarray import clarray as cl
+from portarray._opencl.device import Device
 from portarray.clarray import exponential, trigonometric
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 
 NumpyArray = npt.NDArray[Any]
 

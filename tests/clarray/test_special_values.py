@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pytest
 from portarray_conformance.special_complex import COMPLEX_UNARY
 
+from portarray._opencl.device import Device
 from portarray.clarray import arithmetic, exponential, trigonometric
 from portarray.clarray import complex as parts
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 
 NumpyArray = npt.NDArray[Any]
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from foreign import CASES, LAYOUTS, drawn, has, read_only
 
+from portarray._opencl.device import Device
 from portarray.clarray.engine import staging
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.engine.transfer import duplicate, from_numpy, share, to_numpy
 from portarray.clarray.errors import DTypeNotSupportedError
-from portarray.clarray.runtime.device import Device
 
 
 @pytest.mark.parametrize(("dtype", "layout"), CASES)

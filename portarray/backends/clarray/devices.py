@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from portarray import clarray
+from portarray._opencl import discovery
 from portarray.backends.base import Backend
 from portarray.backends.types import Description, MemoryFigures
 from portarray.clarray import Device
 from portarray.clarray.dtypes import ALL
 from portarray.clarray.errors import DeviceNotFunctionalError, KernelError
-from portarray.clarray.runtime import discovery, registry
 
 __all__ = ["Devices"]
 
@@ -35,7 +35,7 @@ class Devices(Backend):
         """Return why there is none, for each driver and device that was found."""
         if platform != "opencl":
             return f"clarray computes on OpenCL devices only, not on {platform}"
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in registry.reasons().items())
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in clarray.reasons().items())
         return reasons or "OpenCL has no device"
 
     def native_device(self, platform: str, index: int) -> Device:
@@ -82,16 +82,16 @@ class Devices(Backend):
 
     def memory(self, device: Device) -> MemoryFigures:
         """Return the memory figures of a device; ``used`` and ``pooled`` are clarray's own."""
-        found = registry.memory(device)
+        figures = device.memory()
         return MemoryFigures(
-            total=found.total, free=found.free, used=found.used, pooled=found.pooled
+            total=figures.total, free=figures.free, used=figures.used, pooled=figures.pooled
         )
 
     def synchronize(self, device: Device) -> None:
         device.finish()
 
     def reclaim(self, device: Device) -> None:
-        registry.reclaim(device)
+        device.pool.reclaim()
 
     def driver(self, platform: str) -> str:
         """Return the versions of all drivers, in the order of their devices."""

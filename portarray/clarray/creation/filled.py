@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray import strided
 from portarray.clarray.arguments import (
     ShapeLike,
@@ -17,8 +18,7 @@ from portarray.clarray.arguments import (
 )
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.copy import fill
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.selection import device_of
 from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]

@@ -18,7 +18,7 @@ from portarray.clarray.arguments import (
 from portarray.clarray.dtypes import real_dtype_of
 from portarray.clarray.engine import ramp
 from portarray.clarray.engine.copy import cast, copy
-from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.selection import device_of
 from portarray.clarray.strided import Array, empty, new_array
 
 

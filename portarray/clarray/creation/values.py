@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.arguments import default_dtype, dtype_on
 from portarray.clarray.dtypes import ALL
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.copy import copy as _copy
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.interop import from_dlpack
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.selection import device_of
 from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]

@@ -7,9 +7,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type, computed_dtype, real_dtype_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 
 DType = np.dtype[Any]
 Accumulator: TypeAlias = Literal["result", "own", "truth", "count"]
@@ -70,7 +71,7 @@ def definitions(
     ]
     if partial.kind == "c":
         lines += [f"#define R {sums.compute[:-1]}", f"#define C {sums.compute}"]
-        lines += [source_of("real"), source_of("complex")]
+        lines += [kernel_source("real"), kernel_source("complex")]
     if has_vectors(device, source, partial):
         plain = result if out.store == "STORE" and out.compute == sums.compute else ""
         if partial == np.uint64 and target == np.int64:
@@ -83,7 +84,7 @@ def definitions(
             "#define TO_ULONG16(v) as_ulong16(convert_long16(v))",
             f"#define MAP16(v, c) {_converted(value, own.compute, sums.compute, '16')}",
             f"#define STORE_OUT16(p, a) vstore16({plain}, 0, p)" if plain else "",
-            source_of("reduce_vectors"),
+            kernel_source("reduce_vectors"),
         ]
     return lines
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.accumulation import (
     LANES,
@@ -21,9 +22,8 @@ from portarray.clarray.engine.accumulation import (
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.reduction import reduced_last
 from portarray.clarray.engine.reduction_layout import Walk, reduced_shape, walk
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import source_of
 from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
@@ -107,6 +107,6 @@ def _kernels(device: Device, dtype: DType, sign: str) -> Kernels:
         *definitions(device, dtype, dtype, partial, ("a", "0"), "T_(v)", "a"),
         f"#define BETTER(b, a) (b {sign} a{nan})",
         f"#define GROUP {_GROUP}" if device.traits.local_memory else "",
-        source_of("reduce_arg"),
+        kernel_source("reduce_arg"),
     ]
     return kernels_of(device, dtype, partial, ["items", "finish"], lines, 4, [np.int64] * 12)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type, kind_of
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.merging import sort_rows
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.strided import Array, empty, new_array
 
 ENOUGH = 1 << 14
@@ -63,7 +64,7 @@ def _kernel(device: Device, dtype: np.dtype[Any], name: str) -> Kernel:
         f"#define STORED {own.storage}",
         f"#define LOADED(i) {own.load}(x, i)",
         f"#define KIND {_KINDS[kind_of(dtype)]}",
-        source_of("sort_keys"),
+        kernel_source("sort_keys"),
     )
     buffers, values = (2, [*[np.int64] * 3, np.int32]) if name == "pack" else (1, [np.int64])
     return device.kernel("\n".join(lines), name, buffers, values)

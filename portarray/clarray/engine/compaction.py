@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.casting import conversion
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.transfer import to_numpy
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
@@ -86,7 +87,7 @@ def _kernels(device: Device, dtype: DType, values: DType | None) -> tuple[Kernel
         f"#define OUT {out}",
         f"#define PUT(k, i) {put}",
         f"#define GROUP {_GROUP}" if device.traits.local_memory else "",
-        source_of("scan_compact"),
+        kernel_source("scan_compact"),
     ]
     source = "\n".join(lines)
     return (

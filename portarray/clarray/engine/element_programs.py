@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type, kind_of
 from portarray.clarray.engine.casting import conversion, macros
 from portarray.clarray.engine.operation import Operation
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 
 DType = np.dtype[Any]
 
@@ -148,7 +149,7 @@ def _head(task: Task) -> list[str]:
         kind is not None and kind != own for kind, own in zip(kinds, wanted, strict=True)
     )
     files = (*(("casting",) if casts else ()), *operation.files(dtype))
-    return [macros(dtype), *map(source_of, files)]
+    return [macros(dtype), *map(kernel_source, files)]
 
 
 def _pointer(dtype: DType, name: str) -> str:

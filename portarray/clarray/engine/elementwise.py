@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.element_programs import Plain, Task, part_dtype, plain
 from portarray.clarray.engine.launch_cache import cached_result, rounded, store
@@ -19,8 +21,6 @@ from portarray.clarray.engine.operands import Operand, pair
 from portarray.clarray.engine.operation import Operation, every
 from portarray.clarray.engine.overlap import overlap, same_elements
 from portarray.clarray.engine.plans import Plan, plan_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel
 from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]

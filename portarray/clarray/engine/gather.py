@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
+from portarray._opencl.programs import Kernel
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import broadcast_strides, collapse, strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty
 
 Shape = tuple[int, ...]
@@ -199,14 +200,14 @@ _VALUES: tuple[Any, ...] = (*[_LONG] * 3, *[np.int32] * 2, *[_LONG] * 5)
 @cache
 def _kernel(device: Device, name: str, itemsize: int = 0, *, into: bool = False) -> Kernel:
     """Return a kernel of ``gather.cl`` for elements of a size, or one of ``gather_offsets.cl``."""
-    walk = source_of("gather_walk")
+    walk = kernel_source("gather_walk")
     options = () if device.traits.local_memory else ("-DLOOPS",)
     if itemsize:
         item, width = _ITEMS[itemsize]
         options += (f"-DITEM={item}", f"-DWIDTH={width}", *(("-DINTO",) if into else ()))
-        return device.kernel(walk + source_of("gather"), name, 4, _VALUES, options)
+        return device.kernel(walk + kernel_source("gather"), name, 4, _VALUES, options)
     buffers, values = (3, (*_VALUES, np.int32)) if name == "offsets" else (2, (_LONG, np.int32))
-    return device.kernel(walk + source_of("gather_offsets"), name, buffers, values, options)
+    return device.kernel(walk + kernel_source("gather_offsets"), name, buffers, values, options)
 
 
 def _move(

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.engine.copy import assign
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.strided import Array, empty
 
 Function = TypeVar("Function", bound=Callable[..., Any])

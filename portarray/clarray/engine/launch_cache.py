@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.operation import Operation
 from portarray.clarray.engine.plans import Plan, plan_of
-from portarray.clarray.runtime.programs import Kernel
 from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]

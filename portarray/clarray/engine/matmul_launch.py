@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.engine.copy import cast, contiguous
 from portarray.clarray.engine.matmul_packed import packed_products
 from portarray.clarray.engine.matmul_rows import FEW, columns_per_item, has_rows_kernel, rows_kernel
 from portarray.clarray.engine.matmul_tasks import Task, kernel_of
 from portarray.clarray.engine.tiles import tile_of
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.strided import new_array
 
 DType = np.dtype[Any]

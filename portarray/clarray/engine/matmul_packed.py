@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import computed_dtype
 from portarray.clarray.engine.matmul_tasks import Task, Three, kernel_of
 from portarray.clarray.engine.tiles import Tile, tile_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
-from portarray.clarray.runtime.programs import Kernel
 
 DType = np.dtype[Any]
 

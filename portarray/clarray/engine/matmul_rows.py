@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import bfloat16, kind_of
 from portarray.clarray.engine.tiles import source
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 
 DType = np.dtype[Any]
 
@@ -38,7 +39,7 @@ def rows_kernel(device: Device, dtype: DType, out: DType, rows: int) -> Kernel:
     together = min(
         (one for one in _TOGETHER if one <= rows), key=lambda one: -(-rows // one) * (one + 2)
     )
-    text = source(device, dtype, out, "widening") + source_of("matmul_rows")
+    text = source(device, dtype, out, "widening") + kernel_source("matmul_rows")
     options = (f"-DM={together}", f"-DBF16={int(dtype == bfloat16)}")
     return device.kernel(text, "few_rows", 4, [np.int64] * 20, options)
 

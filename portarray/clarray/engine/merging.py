@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.host import modify
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.strided import Array, empty
 
 NumpyArray = np.ndarray[Any, Any]
@@ -73,6 +74,6 @@ def _kernel(device: Device, dtype: np.dtype[Any]) -> Kernel:
         f"#define STORED {own.storage}",
         f"#define VALUE(i) {own.load}(in, i)",
         "#define BEFORE(x, y) ((x) < (y) || ((y) != (y) && (x) == (x)))",
-        source_of("merge"),
+        kernel_source("merge"),
     )
     return device.kernel("\n".join(lines), "merge", 2, [np.int64] * 5)

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import collapse
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array
 
 _CHUNK = 1 << 15
@@ -86,7 +87,7 @@ def item_kernel(
 ) -> Kernel:
     """Return a kernel of ``kernels/FILE.cl`` for items of a size in bytes."""
     head = f"#define ITEM {itemsize}\n#define U {_ITEMS[itemsize]}\n"
-    return device.kernel(head + source_of(file), name, buffers, values)
+    return device.kernel(head + kernel_source(file), name, buffers, values)
 
 
 @cache
@@ -95,7 +96,7 @@ def _kernel(device: Device, itemsize: int, name: str) -> Kernel:
         f"#define {name.upper()} {_EXCHANGE}\n#define U {_ITEMS[itemsize]}\n"
         f"#define W {_SQUARE if itemsize < 16 else 0}\n"
     )
-    return device.kernel(head + source_of("copy"), name, 2, _VALUES)
+    return device.kernel(head + kernel_source("copy"), name, 2, _VALUES)
 
 
 @lru_cache(maxsize=4096)

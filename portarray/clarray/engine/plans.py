@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
+from portarray._opencl.programs import Kernel
 from portarray.clarray.engine.element_programs import MANY, Task, flat_group, plain, rows
 from portarray.clarray.engine.operation import Operation
 from portarray.clarray.engine.walks import Walk, layout_storage, walk_of
@@ -21,9 +24,6 @@ from portarray.clarray.layout import (
     repeats,
     strides_of,
 )
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
-from portarray.clarray.runtime.programs import Kernel
 
 DType = np.dtype[Any]
 Form = tuple[DType, Shape, Shape]

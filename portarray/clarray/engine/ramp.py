@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.moves import pieces
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
@@ -64,5 +65,5 @@ def _kernel(device: Device, dtype: DType, name: str, dtypes: tuple[Any, ...]) ->
         lines = ["#define INTEGRAL"]
     else:
         lines = [f"#define R {cl_type(_real(device)).compute}", f"#define PUT {own.store}"]
-    text = "\n".join([*lines, f"#define S {own.storage}", source_of("ramp")])
+    text = "\n".join([*lines, f"#define S {own.storage}", kernel_source("ramp")])
     return device.kernel(text, name, 1, (*[np.int64] * 3, *dtypes))

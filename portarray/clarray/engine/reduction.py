@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.accumulation import (
     LANES,
@@ -31,9 +33,8 @@ from portarray.clarray.engine.accumulation import (
 )
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.reduction_layout import Walk, reduced_shape, walk
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty, permuted
 
 DType = np.dtype[Any]
@@ -236,9 +237,9 @@ def _kernels(device: Device, reduction: Reduction, source: DType, target: DType)
         f"#define DIVISOR {'double' if divisor is np.float64 else 'float'}",
         "#define CENTRED" if reduction.centred else "",
         f"#define GROUP {_GROUP}",
-        source_of("reduce"),
-        source_of("reduce_cpu") if has_vectors(device, source, partial) else "",
-        source_of("reduce_group") if device.traits.local_memory else "",
+        kernel_source("reduce"),
+        kernel_source("reduce_cpu") if has_vectors(device, source, partial) else "",
+        kernel_source("reduce_group") if device.traits.local_memory else "",
     ]
     values = [*[np.int64] * 17, divisor]
     return kernels_of(device, source, partial, ["items", "finish"], lines, 4, values)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.accumulation import (
     LANES,
@@ -27,9 +28,8 @@ from portarray.clarray.engine.accumulation import (
     round_up,
 )
 from portarray.clarray.engine.copy import contiguous
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import collapse
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import source_of
 from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
@@ -148,7 +148,7 @@ def _kernels(device: Device, operation: Scan, source: DType, target: DType) -> K
         *definitions(device, source, target, partial, operation.combine[kind], "T_(v)", "a"),
         f"#define INITIAL ((T)({operation.initial[kind]}))",
         f"#define GROUP {_GROUP}",
-        source_of("scan"),
-        source_of("scan_group") if device.traits.local_memory else "",
+        kernel_source("scan"),
+        kernel_source("scan_group") if device.traits.local_memory else "",
     ]
     return kernels_of(device, source, partial, ["items"], lines, 3, [np.int64] * 12)

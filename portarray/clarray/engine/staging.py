@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.runtime import faults
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
 
 LARGE = 1 << 20
 """Bytes from which copies go through pinned memory; below, the extra calls cost more."""
@@ -69,7 +68,7 @@ def _translating(device: Device) -> Iterator[None]:
     try:
         yield
     except cl.Error as error:
-        raise faults.translated(error, device, "") from error
+        raise device.translate_error(error) from error
 
 
 def _staging_of(device: Device) -> _Staging:

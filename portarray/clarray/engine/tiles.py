@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from portarray._opencl.device import Device
 from portarray.clarray.dtypes import cl_type, kind_of, real_dtype_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import source_of
+from portarray.clarray.kernels import kernel_source
 
 DType = np.dtype[Any]
 
@@ -139,5 +139,5 @@ def source(device: Device, dtype: DType, out: DType, file: str) -> str:
         f"#define COLUMNS {tile.columns}",
         f"#define U {next(one for one in (16, 8, 4, 2) if tile.rows % one == 0)}",
         _INTEGER if integer else _COMPLEX if kind_of(dtype) == "complex" else _REAL,
-        source_of(file),
+        kernel_source(file),
     ])  # fmt: skip

@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from portarray._opencl import pool
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
 from portarray.clarray.dtypes import dtype_of
 from portarray.clarray.engine import staging
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.copy import copy as copied
 from portarray.clarray.errors import DTypeNotSupportedError
 from portarray.clarray.layout import strides_of
-from portarray.clarray.runtime import pool
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.strided import Array, empty, new_array
 
 Values = np.ndarray[Any, Any]

@@ -7,9 +7,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 import pyopencl as cl
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
 from portarray.clarray.layout import Shape, broadcast_strides, collapse
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
 
 Layout = tuple[Shape, Shape]
 """Shape and strides."""

@@ -15,7 +15,7 @@ from portarray.clarray.arithmetic import divide
 from portarray.clarray.creation import arange
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.manipulation import roll
-from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.selection import device_of
 from portarray.clarray.strided import Array
 
 

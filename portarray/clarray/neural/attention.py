@@ -18,16 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
+from portarray._opencl.programs import Kernel
 from portarray.clarray.arguments import array_of, integer_of
 from portarray.clarray.dtypes import bfloat16, kind_of
 from portarray.clarray.engine.copy import cast, contiguous, fill
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.engine.tiles import source, tile_of
 from portarray.clarray.engine.walks import layout_storage
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import broadcast_strides, broadcasts_to, collapse, strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
@@ -300,7 +301,7 @@ def _plan(
 @cache
 def _kernel(device: Device, dtype: DType, features: int, exact: bool, name: str) -> Kernel:
     files = ("neural_attention", "neural_attention_few")
-    text = source(device, dtype, dtype, "widening") + "".join(map(source_of, files))
+    text = source(device, dtype, dtype, "widening") + "".join(map(kernel_source, files))
     options = (
         f"-DFEATURES={features}", f"-DEXACT={int(exact)}", f"-DDOUBLE={int(dtype.itemsize == 8)}",
         f"-DBF16={int(dtype == bfloat16)}",

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.arguments import array_of
 from portarray.clarray.arithmetic import add
 from portarray.clarray.dtypes import kind_of
@@ -20,8 +22,6 @@ from portarray.clarray.engine.matmul import product
 from portarray.clarray.engine.matmul_rows import FEW, columns_per_item, rows_kernel
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.layout import strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel
 from portarray.clarray.strided import Array, new_array, transposed
 
 DType = np.dtype[Any]

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.arguments import array_of
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.copy import contiguous, copy
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.neural.checks import integers, matching, within
 from portarray.clarray.neural.rows import LONG
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty
 
 _ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
@@ -79,4 +80,4 @@ def _kernel(device: Device, itemsize: int, indices: np.dtype[Any]) -> Kernel:
         f"-DI={cl_type(indices).storage}",
         *(() if device.traits.local_memory else ("-DLOOPS",)),
     )
-    return device.kernel(source_of("neural_embedding"), "embedding", 3, (LONG,) * 6, options)
+    return device.kernel(kernel_source("neural_embedding"), "embedding", 3, (LONG,) * 6, options)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.dtypes import computed_dtype
 from portarray.clarray.engine.copy import contiguous, copy
 from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import real, vector
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.strided import Array, empty
 
 _UNFIT = "unfit"

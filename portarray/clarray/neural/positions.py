@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.arguments import default_dtype, dtype_or_default
 from portarray.clarray.creation.ranges import arange
 from portarray.clarray.dtypes import cl_type, computed_dtype, kind_of
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.transfer import from_numpy
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import broadcast_strides, broadcasts_to
 from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import integers, matching, real
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
@@ -213,7 +214,7 @@ def _table_kernel(device: Device, dtype: DType, positions: DType) -> Kernel:
         f"-DA={cl_type(angle).compute}",
         f"-DTURN={math.ldexp(2 * math.pi, -64).hex()}{'' if angle.itemsize == 8 else 'f'}",
     )
-    return device.kernel(source_of("neural_tables"), "rope_tables", 4, (LONG,) * 3, options)
+    return device.kernel(kernel_source("neural_tables"), "rope_tables", 4, (LONG,) * 3, options)
 
 
 @lru_cache(maxsize=64)

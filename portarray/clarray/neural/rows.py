@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import collapse, strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]
@@ -140,7 +141,7 @@ def kernel(
         *options,
     )
     return device.kernel(
-        source_of("neural_vectors") + source_of(file), name, buffers, values, options
+        kernel_source("neural_vectors") + kernel_source(file), name, buffers, values, options
     )
 
 

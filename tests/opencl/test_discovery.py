@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 
-from portarray.clarray.runtime import probe, registry
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
+from portarray._opencl import probe, registry
+from portarray._opencl.device import Device
+from portarray._opencl.errors import DeviceNotFunctionalError
+from portarray._opencl.registry import devices
+from portarray.clarray import selection
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 
 TELL = """
 import json, os
-from portarray.clarray.runtime import registry
+from portarray._opencl import registry
 found = registry.devices()
 print(json.dumps({
     "platforms": [one.platform_name for one in found],
@@ -107,12 +109,12 @@ def test_without_a_driver_the_reason_says_what_is_wrong(
     if how == "no library":
         (folder / "wrong.icd").write_text("/nowhere/libwrong.so\n")
     code = """
-from portarray.clarray.runtime import registry
-from portarray.clarray.errors import DeviceNotFunctionalError
+from portarray import clarray
+from portarray._opencl import registry
 assert registry.devices() == ()
 try:
-    registry.default_device()
-except DeviceNotFunctionalError as error:
+    clarray.default_device()
+except clarray.DeviceNotFunctionalError as error:
     print(error)
     assert error.reasons
 """
@@ -120,7 +122,7 @@ except DeviceNotFunctionalError as error:
     assert "pip install intel-opencl-rt" in said
     expected = {
         "no folder": f"OCL_ICD_VENDORS={folder}: there is no such folder",
-        "no library": "wrong.icd: it names /nowhere/libwrong.so, which is not there",
+        "no library": "wrong.icd: it names /nowhere/libwrong.so, which does not exist",
         "no entry": "the loader finds no driver",
     }
     assert expected[how] in said
@@ -144,7 +146,7 @@ def test_a_driver_that_fails_is_named(process: Process) -> None:
 
 DIES = """
 import os, sys
-if "portarray.clarray.runtime.probe" in sys.orig_argv and {platform!r} in sys.orig_argv:
+if "portarray._opencl.probe" in sys.orig_argv and {platform!r} in sys.orig_argv:
     os.abort()
 """
 
@@ -195,10 +197,10 @@ def test_the_environment_chooses_the_default(process: Process) -> None:
         name = one.platform_name.lower()
         assert process(code, CLARRAY_DEVICE=name).stdout.strip() == str(one.index)
     wrong = process(code, check=False, CLARRAY_DEVICE="no such thing")
-    assert "DeviceNotFunctionalError: CLARRAY_DEVICE='no such thing' is no device" in wrong.stderr
+    assert "CLARRAY_DEVICE='no such thing' does not name a device" in wrong.stderr
     assert every[0].name in wrong.stderr
     wrong = process(code, check=False, CLARRAY_DEVICE="7")
-    assert "CLARRAY_DEVICE='7' is no device" in wrong.stderr
+    assert "CLARRAY_DEVICE='7' does not name a device" in wrong.stderr
 
 
 def test_the_environment_makes_devices_discrete(process: Process) -> None:
@@ -229,7 +231,7 @@ def use_dpnp():
     print(bool(intel))
 """
 OURS = """
-from portarray.clarray.runtime import probe, registry
+from portarray._opencl import probe, registry
 def use_clarray():
     assert [probe.check(one) for one in registry.devices()] == [""] * len(registry.devices())
 """
@@ -254,7 +256,7 @@ def test_dpnp_and_clarray_work_in_one_process(order: str, process: Process) -> N
 def test_two_first_calls_at_once_give_the_same_devices(process: Process) -> None:
     code = """
 import threading
-from portarray.clarray.runtime.registry import devices
+from portarray._opencl.registry import devices
 found = []
 threads = [threading.Thread(target=lambda: found.append(devices())) for _ in range(8)]
 [one.start() for one in threads]
@@ -265,23 +267,23 @@ assert len(found) == 8 and all(one is found[0] for one in found)
 
 
 def test_reasons_come_without_asking_for_devices_first(process: Process) -> None:
-    process("from portarray.clarray.runtime import registry; registry.reasons()")
+    process("from portarray._opencl import registry; registry.reasons()")
     assert registry.reasons() == {
         name: text for name, text in registry.reasons().items() if name and text
     }
 
 
 def test_without_pyopencl_the_import_says_what_to_install(process: Process) -> None:
-    code = "import sys; sys.modules['pyopencl'] = None; import portarray.clarray.runtime"
+    code = "import sys; sys.modules['pyopencl'] = None; import portarray.clarray"
     found = process(code, check=False)
     assert "pip install 'portarray[opencl]'" in found.stderr
 
 
 def test_no_device_at_all_is_told_with_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_devices", ())
-    monkeypatch.setattr(registry, "_first", None)
-    with pytest.raises(registry.DeviceNotFunctionalError, match="no OpenCL device"):
-        registry.default_device()
+    monkeypatch.setattr(selection, "_default", None)
+    with pytest.raises(DeviceNotFunctionalError, match="no OpenCL device"):
+        selection.default_device()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -303,13 +305,13 @@ def test_a_trial_that_others_end_is_no_verdict(
 
 FIRST = """
 import os
-from portarray.clarray.runtime import pointers, probe, registry
+from portarray._opencl import svm, probe, registry
 started = []
 start, check = probe._start, probe.check
 probe._start = lambda native: started.append(native) or start(native)
 probe.check = lambda device: os._exit(3) if "DIES" in os.environ else check(device)
-found = pointers.host_device()
-assert registry._devices is None and list(registry._ahead) == [found.native]
+found = svm.host_device()
+assert registry._devices is None and list(registry._opened) == [found.native]
 assert registry.devices()[found.index] is found
 print(found.platform_name, len(started))
 """

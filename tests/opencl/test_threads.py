@@ -6,10 +6,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Programs
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.errors import KernelError
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Programs
 from portarray.clarray.strided import empty
 
 THREADS = 8
