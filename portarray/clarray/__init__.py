@@ -6,7 +6,7 @@
 Array(14., dtype=float64)
 
 Arrays are strided views of pooled device memory. Operations are OpenCL programs, built once and
-cached on disk. Of portarray, it imports only ``_opencl``, ``_dlpack`` and ``_host_memory``.
+cached on disk. Of portarray, it imports only ``_opencl`` and ``_dlpack``.
 """
 
 import numpy as _np  # noqa: ICN001  (not a public name)
@@ -24,7 +24,7 @@ except ImportError as error:
 
 from portarray._opencl.device import Device
 from portarray._opencl.registry import devices, reasons
-from portarray.clarray import fft, linalg, random
+from portarray.clarray import fft, linalg
 from portarray.clarray.arithmetic import (
     abs,
     add,
@@ -188,179 +188,28 @@ float64 = _np.float64
 complex64 = _np.complex64
 complex128 = _np.complex128
 
-__all__ = [
-    "fft",
-    "linalg",
-    "random",
-    "abs",
-    "add",
-    "copysign",
-    "divide",
-    "floor_divide",
-    "multiply",
-    "negative",
-    "nextafter",
-    "positive",
-    "reciprocal",
-    "remainder",
-    "sign",
-    "signbit",
-    "square",
-    "subtract",
-    "bitwise_and",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "clip",
-    "equal",
-    "greater",
-    "greater_equal",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "less",
-    "less_equal",
-    "maximum",
-    "minimum",
-    "not_equal",
-    "where",
-    "conj",
-    "imag",
-    "real",
-    "e",
-    "inf",
-    "nan",
-    "newaxis",
-    "pi",
-    "arange",
-    "asarray",
-    "empty",
-    "empty_like",
-    "eye",
-    "full",
-    "full_like",
-    "linspace",
-    "meshgrid",
-    "ones",
-    "ones_like",
-    "tril",
-    "triu",
-    "zeros",
-    "zeros_like",
-    "astype",
-    "can_cast",
-    "finfo",
-    "iinfo",
-    "isdtype",
-    "result_type",
-    "exp",
-    "expm1",
-    "hypot",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logaddexp",
-    "pow",
-    "sqrt",
-    "take",
-    "take_along_axis",
-    "__array_namespace_info__",
-    "from_dlpack",
-    "matmul",
-    "matrix_transpose",
-    "tensordot",
-    "vecdot",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "broadcast_to",
-    "concat",
-    "expand_dims",
-    "flip",
-    "moveaxis",
-    "permute_dims",
-    "repeat",
-    "reshape",
-    "roll",
-    "squeeze",
-    "stack",
-    "tile",
-    "unstack",
-    "ceil",
-    "floor",
-    "round",
-    "trunc",
-    "argmax",
-    "argmin",
-    "count_nonzero",
-    "nonzero",
-    "searchsorted",
-    "UniqueAllResult",
-    "UniqueCountsResult",
-    "UniqueInverseResult",
-    "isin",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-    "argsort",
-    "sort",
-    "cumulative_prod",
-    "cumulative_sum",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "std",
-    "sum",
-    "var",
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cos",
-    "cosh",
-    "sin",
-    "sinh",
-    "tan",
-    "tanh",
-    "all",
-    "any",
-    "diff",
-    "Array",
-    "DTypeNotSupportedError",
-    "Device",
-    "DeviceNotFunctionalError",
-    "KernelError",
-    "OutOfMemoryError",
-    "reasons",
-    "default_device",
-    "devices",
-    "memory",
-    "reclaim",
-    "synchronize",
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-]
+__all__ = ["fft", "linalg", "abs", "add", "copysign", "divide", "floor_divide", "multiply"]
+__all__ += ["negative", "nextafter", "positive", "reciprocal", "remainder", "sign", "signbit"]
+__all__ += ["square", "subtract", "bitwise_and", "bitwise_invert", "bitwise_left_shift"]
+__all__ += ["bitwise_or", "bitwise_right_shift", "bitwise_xor", "clip", "equal", "greater"]
+__all__ += ["greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal", "maximum"]
+__all__ += ["minimum", "not_equal", "where", "conj", "imag", "real", "e", "inf", "nan", "newaxis"]
+__all__ += ["pi", "arange", "asarray", "empty", "empty_like", "eye", "full", "full_like"]
+__all__ += ["linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like"]
+__all__ += ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type", "exp", "expm1"]
+__all__ += ["hypot", "log", "log10", "log1p", "log2", "logaddexp", "pow", "sqrt", "take"]
+__all__ += ["take_along_axis", "__array_namespace_info__", "from_dlpack", "matmul"]
+__all__ += ["matrix_transpose", "tensordot", "vecdot", "logical_and", "logical_not", "logical_or"]
+__all__ += ["logical_xor", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat"]
+__all__ += ["expand_dims", "flip", "moveaxis", "permute_dims", "repeat", "reshape", "roll"]
+__all__ += ["squeeze", "stack", "tile", "unstack", "ceil", "floor", "round", "trunc", "argmax"]
+__all__ += ["argmin", "count_nonzero", "nonzero", "searchsorted", "UniqueAllResult"]
+__all__ += ["UniqueCountsResult", "UniqueInverseResult", "isin", "unique_all", "unique_counts"]
+__all__ += ["unique_inverse", "unique_values", "argsort", "sort", "cumulative_prod"]
+__all__ += ["cumulative_sum", "max", "mean", "min", "prod", "std", "sum", "var", "acos", "acosh"]
+__all__ += ["asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "sin", "sinh", "tan", "tanh"]
+__all__ += ["all", "any", "diff", "Array", "DTypeNotSupportedError", "Device"]
+__all__ += ["DeviceNotFunctionalError", "KernelError", "OutOfMemoryError", "reasons"]
+__all__ += ["default_device", "devices", "memory", "reclaim", "synchronize", "bool", "int8"]
+__all__ += ["int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16"]
+__all__ += ["float32", "float64", "complex64", "complex128"]
