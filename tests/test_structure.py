@@ -80,12 +80,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Beyond what every backend may: portarray's own library.
     "backends.clarray": {"clarray", "_opencl", "backends.opencl_launching"},
     "backends.dpnp": {"_opencl"},
-    "clarray": {
-        "_dlpack",
-        "_host_memory",
-        "_opencl",
-        "_small_files",
-    },  # a library for itself, which happens to lie here
+    "clarray": {"_dlpack", "_opencl"},  # a library for OpenCL without portarray
     "backends.host": {"backends.base"},
     "backends.assembly": {
         *("backends.types", "backends.base", "backends.host", "backends.kinds"),

@@ -27,10 +27,7 @@ __all__ = ["prepare", "wrong_entries"]
 SYSTEM = Path("/etc/OpenCL/vendors")
 VARIABLES = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
 
-WHEELS = {
-    "intel-opencl-rt": ("libintelocl.so",),
-    "pocl-binary-distribution": ("libpocl",),
-}
+WHEELS = {"intel-opencl-rt": ("libintelocl.so",), "pocl-binary-distribution": ("libpocl",)}
 """Distributions that contain a driver -> prefixes of its library's name."""
 
 EMULATOR = "libintelocl_emu"

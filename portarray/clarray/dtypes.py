@@ -51,16 +51,18 @@ def real_dtype_of(dtype: DType) -> DType:
 def dtype_of(dtype: Any) -> DType:
     """Return the dtype object of a dtype, a NumPy scalar type or a name."""
     if dtype is None:  # NumPy's name for float64
-        raise DTypeNotSupportedError("None is no dtype")
-    try:
-        found: DType = np.dtype(dtype).newbyteorder("=")
-    except TypeError as error:
-        raise DTypeNotSupportedError(f"{dtype!r} is no dtype") from error
-    if found not in ALL:
         raise DTypeNotSupportedError(
-            f"clarray has no dtype {found}; it has {', '.join(str(one) for one in ALL)}"
+            "dtype must be a dtype, a NumPy scalar type or a name, got None"
         )
-    return found
+    try:
+        native: DType = np.dtype(dtype).newbyteorder("=")
+    except TypeError as error:
+        raise DTypeNotSupportedError(f"{dtype!r} is not a dtype") from error
+    if native not in ALL:
+        raise DTypeNotSupportedError(
+            f"unsupported dtype {native}; supported: {', '.join(map(str, ALL))}"
+        )
+    return native
 
 
 @cache
@@ -82,7 +84,7 @@ def promote(first: DType, second: DType) -> DType:
         signed, unsigned = (first, second) if kinds[0] == "signed" else (second, first)
         if unsigned.itemsize == 8:
             raise TypeError(
-                f"no dtype holds all values of {first} and {second}; convert one with astype"
+                f"no dtype holds all values of {first} and {second}\nHint: convert one with astype"
             )
         return np.dtype(f"i{max(signed.itemsize, 2 * unsigned.itemsize)}")
     if {first, second} == {bfloat16, np.dtype(np.float16)}:

@@ -19,13 +19,8 @@ from portarray._opencl.errors import (
     OutOfMemoryError,
 )
 
-__all__ = [
-    "DTypeNotSupportedError",
-    "DeviceLostError",
-    "DeviceNotFunctionalError",
-    "KernelError",
-    "OutOfMemoryError",
-]
+__all__ = ["DTypeNotSupportedError", "DeviceLostError", "DeviceNotFunctionalError", "KernelError"]
+__all__ += ["OutOfMemoryError"]
 
 
 class DTypeNotSupportedError(TypeError):

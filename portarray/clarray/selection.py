@@ -55,7 +55,9 @@ def _find_default() -> Device:
         for device in every:
             if name.lower() in f"{device.platform_name}\n{device.name}".lower():
                 return device
-    available = ", ".join(f"{one.index}: {one.name} ({one.platform_name})" for one in every)
+    available = ", ".join(
+        f"{candidate.index}: {candidate.name} ({candidate.platform_name})" for candidate in every
+    )
     raise DeviceNotFunctionalError(
         f"CLARRAY_DEVICE={name!r} does not name a device{details}\n"
         f"Hint: set it to an index or part of a name of {available}",

@@ -51,18 +51,18 @@ def definitions(
     result: str,
 ) -> list[str]:
     """Return the macros of reductions and scans, for scalars and for vectors of 16."""
-    own, out, sums = cl_type(source), cl_type(target), cl_type(partial)
+    element, out, sums = cl_type(source), cl_type(target), cl_type(partial)
     if partial == np.uint64 and target.kind == "i":
         result = f"({out.compute})as_long({result})"
     elif out.compute != sums.compute and target.kind != "b":
         result = f"({out.compute})({result})"
     lines = [
-        f"#define IN {own.storage}",
-        f"#define E {own.compute}",
-        f"#define LOAD_E(p, i) {own.load}(p, i)",
+        f"#define IN {element.storage}",
+        f"#define E {element.compute}",
+        f"#define LOAD_E(p, i) {element.load}(p, i)",
         f"#define T {sums.compute}",
         "#define TO_ULONG(v) as_ulong(convert_long(v))",
-        f"#define MAP(v, c) {_converted(value, own.compute, sums.compute, '')}",
+        f"#define MAP(v, c) {_converted(value, element.compute, sums.compute, '')}",
         f"#define OP(a, b) ({combine[0]})",
         f"#define IDENTITY {combine[1]}",
         f"#define OUT {out.storage}",
@@ -79,10 +79,10 @@ def definitions(
         lines += [
             "#define VECTORS",
             *(f"#define T{n} {sums.compute}{n}" for n in (2, 4, 8, 16)),
-            f"#define E16 {own.compute}16",
-            f"#define LOAD_E16(p) {_VECTOR_LOADS.get(own.load, 'vload16(0, p)')}",
+            f"#define E16 {element.compute}16",
+            f"#define LOAD_E16(p) {_VECTOR_LOADS.get(element.load, 'vload16(0, p)')}",
             "#define TO_ULONG16(v) as_ulong16(convert_long16(v))",
-            f"#define MAP16(v, c) {_converted(value, own.compute, sums.compute, '16')}",
+            f"#define MAP16(v, c) {_converted(value, element.compute, sums.compute, '16')}",
             f"#define STORE_OUT16(p, a) vstore16({plain}, 0, p)" if plain else "",
             kernel_source("reduce_vectors"),
         ]
@@ -90,7 +90,7 @@ def definitions(
 
 
 def has_vectors(device: Device, source: DType, partial: DType) -> bool:
-    """Tell whether vector kernels are used: on CPUs, for all but complex numbers."""
+    """Return whether vector kernels are used: on CPUs, for all but complex numbers."""
     return "c" not in (source.kind, partial.kind) and not device.traits.local_memory
 
 
@@ -148,10 +148,10 @@ def kernels_of(
     values: Sequence[Any],
 ) -> Kernels:
     """Return a program's kernels: those named, and those for the device's traits and the dtypes."""
-    found = list(names)
+    programs = list(names)
     if device.traits.local_memory:
-        found.append("groups")
+        programs.append("groups")
     elif has_vectors(device, source, partial):
-        found += ["rows", "columns"]
+        programs += ["rows", "columns"]
     text = "\n".join(lines)
-    return Kernels({name: device.kernel(text, name, buffers, values) for name in found}, partial)
+    return Kernels({name: device.kernel(text, name, buffers, values) for name in programs}, partial)

@@ -24,7 +24,7 @@ _KINDS = {"bool": 0, "unsigned": 0, "signed": 1, "real": 2}
 
 
 def fits(x: Array) -> bool:
-    """Tell whether an array is sorted faster packed, and its dtype and size allow it."""
+    """Return whether an array is sorted faster packed, and its dtype and size allow it."""
     return (
         x.dtype.itemsize <= 4
         and kind_of(x.dtype) in _KINDS
@@ -44,25 +44,19 @@ def sorted_places(x: Array, *, descending: bool) -> Array:
     group = device.traits.group
     size = (-(-x.size // group) * group,)
     _kernel(device, x.dtype, "pack").launch(
-        size,
-        (group,),
-        (x.storage, packed.storage),
-        x.offset,
-        x.size,
-        x.shape[-1],
-        int(descending),
+        size, (group,), (x.storage, packed.storage), x.offset, x.size, x.shape[-1], int(descending)
     )
-    found = sort_rows(packed)
-    _kernel(device, x.dtype, "unpack").launch(size, (group,), (found.storage,), x.size)
-    return new_array(found.storage, _PLACES, found.shape, found.strides, found.offset, True)
+    ordered = sort_rows(packed)
+    _kernel(device, x.dtype, "unpack").launch(size, (group,), (ordered.storage,), x.size)
+    return new_array(ordered.storage, _PLACES, ordered.shape, ordered.strides, ordered.offset, True)
 
 
 @cache
 def _kernel(device: Device, dtype: np.dtype[Any], name: str) -> Kernel:
-    own = cl_type(dtype)
+    c_type = cl_type(dtype)
     lines = (
-        f"#define STORED {own.storage}",
-        f"#define LOADED(i) {own.load}(x, i)",
+        f"#define STORED {c_type.storage}",
+        f"#define LOADED(i) {c_type.load}(x, i)",
         f"#define KIND {_KINDS[kind_of(dtype)]}",
         kernel_source("sort_keys"),
     )

@@ -33,9 +33,7 @@ def compact(mask: Array) -> Array:
 def compress(mask: Array, x: Array) -> Array:
     """Return the elements of an array where another one is not zero, in C order."""
     if mask.shape != x.shape:
-        raise ValueError(
-            f"a mask has the shape of what it selects from, got {mask.shape} and {x.shape}"
-        )
+        raise ValueError(f"a mask must have the shape of its array, got {mask.shape} for {x.shape}")
     return _select(mask, contiguous(x))
 
 
@@ -75,14 +73,14 @@ def _select(mask: Array, values: Array | None) -> Array:
 @cache
 def _kernels(device: Device, dtype: DType, values: DType | None) -> tuple[Kernel, Kernel]:
     """Return the kernels that count and that write, for the dtypes of a mask and of values."""
-    own = cl_type(dtype)
-    test = conversion(f"{own.load}(x, i)", dtype, _BOOL)
+    c_type = cl_type(dtype)
+    test = conversion(f"{c_type.load}(x, i)", dtype, _BOOL)
     if values is None:
         out, put = "long", "out[k] = (i)"
     else:
         out, put = cl_type(values).storage, "out[k] = values[i]"
     lines = [
-        f"#define IN {own.storage}",
+        f"#define IN {c_type.storage}",
         f"#define IS(i) {test if dtype != _BOOL else '(x[i] != 0)'}",
         f"#define OUT {out}",
         f"#define PUT(k, i) {put}",

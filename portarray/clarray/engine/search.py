@@ -46,11 +46,11 @@ def search(x1: Array, x2: Array, right: bool, sorter: Array | None) -> Array:
 
 @cache
 def _search(device: Device, dtype: np.dtype[Any], sorted_by: bool) -> Kernel:
-    own = cl_type(dtype)
+    c_type = cl_type(dtype)
     lines = [
-        f"#define IN {own.storage}",
-        f"#define E {own.compute}",
-        f"#define LOAD_E(p, i) {own.load}(p, i)",
+        f"#define IN {c_type.storage}",
+        f"#define E {c_type.compute}",
+        f"#define LOAD_E(p, i) {c_type.load}(p, i)",
         "#define SORTED" if sorted_by else "",
         kernel_source("search"),
     ]
@@ -62,12 +62,12 @@ def unravel(numbers: Array, shape: tuple[int, ...]) -> tuple[Array, ...]:
     if len(shape) == 1:
         return (numbers,)
     device, n = numbers.device, numbers.size
-    found = tuple([empty((n,), _INDEX, device) for _ in shape])
+    coordinates = tuple([empty((n,), _INDEX, device) for _ in shape])
     if n:
         kernel = device.kernel(kernel_source("search_unravel"), "unravel", 2, [np.int64] * 3)
         group = device.traits.group
-        for out, step, size in zip(found, strides_of(shape), shape, strict=True):
+        for out, step, size in zip(coordinates, strides_of(shape), shape, strict=True):
             kernel.launch(
                 (round_up(n, group),), (group,), (out.storage, numbers.storage), step, size, n
             )
-    return found
+    return coordinates
