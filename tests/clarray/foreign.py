@@ -43,10 +43,10 @@ def on_host(device: Device) -> Device:
 
 
 def has(device: Device, dtype: Any) -> np.dtype[Any]:
-    found = np.dtype(dtype)
-    if found not in device.dtypes:
-        pytest.skip(f"the device has no {found}")
-    return found
+    result = np.dtype(dtype)
+    if result not in device.dtypes:
+        pytest.skip(f"the device has no {result}")
+    return result
 
 
 def read_only(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -93,15 +93,15 @@ def test_every_pair(device: Device, source: DType) -> None:
         if RANK[kind_of(source)] == 3 and RANK[kind_of(target)] < 3 and target.kind != "b":
             continue
         got = to_numpy(copy.cast(moved, target))
-        kept = np.ones(x.shape, bool)
+        retained = np.ones(x.shape, bool)
         if RANK[kind_of(source)] == 2 and RANK[kind_of(target)] == 1:  # else NumPy does not say
             limits = np.iinfo(target)
             wide = x.astype(np.float64)
-            kept = (np.trunc(wide) >= limits.min) & (wide < float(limits.max) + 1)
-            kept &= np.isfinite(wide)
+            retained = (np.trunc(wide) >= limits.min) & (wide < float(limits.max) + 1)
+            retained &= np.isfinite(wide)
         want = expected(x, target)
         assert got.dtype == want.dtype
-        wrong = kept & (got != want) & ((got == got) | (want == want))
+        wrong = retained & (got != want) & ((got == got) | (want == want))
         assert not wrong.any(), f"to {target}: {x[wrong][:3]} gave {got[wrong]}, not {want[wrong]}"
 
 

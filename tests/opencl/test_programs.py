@@ -51,15 +51,15 @@ def stored(device: Device, folder: Path) -> Path:
 @pytest.fixture
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the kernels whose programs are built from source."""
-    found: list[str] = []
+    result: list[str] = []
     build = Programs._build
 
     def counted(self: Programs, text: str, name: str, flags: str) -> object:
-        found.append(name)
+        result.append(name)
         return build(self, text, name, flags)
 
     monkeypatch.setattr(Programs, "_build", counted)
-    return found
+    return result
 
 
 def test_a_kernel_is_built_once(device: Device, folder: Path, builds: list[str]) -> None:
@@ -124,19 +124,19 @@ def test_files_have_a_limit_and_the_oldest_go(
     file = stored(device, folder)
     size = file.stat().st_size
     os.utime(file, (1, 1))
-    others = [folder / f"other{number}.bin" for number in range(4)]
-    for number, other in enumerate(others):
-        other.write_bytes(bytes(size))
-        os.utime(other, (10 + number, 10 + number))
+    others = [folder / f"other{index}.bin" for index in range(4)]
+    for index, second in enumerate(others):
+        second.write_bytes(bytes(size))
+        os.utime(second, (10 + index, 10 + index))
     one = program_cache.ProgramCache(device.native, max_bytes=3 * size)
     text = programs._types() + FILL
     program = Programs(device)._program(text, "fill", ("-DPLUS=0",))  # used: no more the oldest
     one.store(folder / "new.bin", program)
     one.store(folder / "new.bin", program)
-    left = {found.name for found in folder.iterdir()}
+    left = {result.name for result in folder.iterdir()}
     assert {file.name, "new.bin"} <= left
     assert "other0.bin" not in left
-    assert sum(found.stat().st_size for found in folder.iterdir()) <= 3 * size
+    assert sum(result.stat().st_size for result in folder.iterdir()) <= 3 * size
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder below a file")
