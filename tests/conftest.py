@@ -38,7 +38,8 @@ from portarray.backends import registry
 from portarray.testing import virtual_devices
 
 BACKENDS = Path(__file__).parent / "fakes"
-CLARRAY = Path(__file__).parent / "clarray"
+# Their tests have a fixture named device, which returns clarray's devices.
+OWN_DEVICES = {Path(__file__).parent / "clarray", Path(__file__).parent / "opencl"}
 sys.path.insert(0, str(BACKENDS))
 
 # What is drawn is the same in every run, and no test fails because the machine is busy:
@@ -51,7 +52,11 @@ settings.load_profile("same")
 
 
 # Folders of which every file needs an extra of portarray; where it is missing they are left out.
-NEEDED = {"clarray": ("pyopencl",), "conformance": ("portarray_conformance", "click", "rich")}
+NEEDED = {
+    "clarray": ("pyopencl",),
+    "opencl": ("pyopencl",),
+    "conformance": ("portarray_conformance", "click", "rich"),
+}
 LEFT_OUT = {
     folder: missing
     for folder, names in NEEDED.items()
@@ -62,7 +67,7 @@ LEFT_OUT = {
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out folders that cannot be imported here."""
     folder = collection_path.name
-    return True if folder in LEFT_OUT and collection_path.parent == CLARRAY.parent else None
+    return True if folder in LEFT_OUT and collection_path.parent == BACKENDS.parent else None
 
 
 def pytest_report_header() -> list[str]:
@@ -75,8 +80,8 @@ def pytest_report_header() -> list[str]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests with a ``device`` argument once on each functional device."""
-    # clarray's tests have a fixture of that name, which gives its own devices.
-    if "device" in metafunc.fixturenames and CLARRAY not in metafunc.definition.path.parents:
+    folders = set(metafunc.definition.path.parents)
+    if "device" in metafunc.fixturenames and not OWN_DEVICES & folders:
         metafunc.parametrize("device", device_texts(metafunc))
 
 

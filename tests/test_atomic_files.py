@@ -120,7 +120,7 @@ needs_opencl = pytest.mark.skipif(find_spec("pyopencl") is None, reason="pyopenc
 @damaged
 def test_verdicts_on_drivers(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A damaged verdict disabled the device for good."""
-    from portarray.clarray.runtime import discovery, probe
+    from portarray._opencl import discovery, probe
 
     monkeypatch.setenv("CLARRAY_CACHE_DIR", str(tmp_path))
     native = discovery.candidates()[0]
@@ -138,17 +138,17 @@ def test_verdicts_on_drivers(damage: str, tmp_path: Path, monkeypatch: pytest.Mo
 def test_programs_and_entries(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from portarray import clarray
     from portarray._opencl import loader
-    from portarray.clarray.runtime.binaries import Binaries
+    from portarray._opencl.program_cache import ProgramCache
 
     entry = tmp_path / "driver.icd"
-    assert loader._holds(entry, "libdriver.so")
+    assert loader._write_entry(entry, "libdriver.so")
     DAMAGE[damage](entry, b"libdriver.so\n")
-    assert in_time(lambda: loader._holds(entry, "libdriver.so"))
+    assert in_time(lambda: loader._write_entry(entry, "libdriver.so"))
     assert loader._library(entry) == "libdriver.so"
 
     monkeypatch.setenv("CLARRAY_CACHE_DIR", str(tmp_path))
     device = clarray.devices()[0]
-    binaries = Binaries(device.native)
+    binaries = ProgramCache(device.native)
     file = binaries.file("text", "")
     _atomic_files.write(file, b"a program")
     DAMAGE[damage](file, b"a program")

@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_elsewhere": set(),
     "_absent": {"_elsewhere"},
     "_dtypes": set(),
-    "_opencl": {"_atomic_files"},
+    "_opencl": {"_atomic_files", "_host_memory"},
     # The array libraries, and what they share.
     "backends": set(),
     "backends.types": set(),
@@ -45,14 +45,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.registry": {"backends.types", "backends.base", "backends.contract"},
     "backends.common": {"_host_memory", "backends.types"},
     "backends.composed": {"_dtypes", "backends.types"},
-    "_launchers": {"_opencl", "_atomic_files", "backends.common", "clarray", "errors"},
+    "_launchers": {"_atomic_files", "_opencl", "backends.common", "errors"},
     "backends.BACKEND": {
         *("backends.types", "backends.base", "backends.common", "backends.composed"),
         *("_config", "_dlpack", "_dtypes", "_launchers", "errors"),
     },
-    "backends.clarray": {"clarray"},
+    "backends.clarray": {"_opencl", "clarray"},
     "backends.dpnp": {"_opencl"},
-    "clarray": {"_dlpack", "_host_memory", "_opencl", "_atomic_files"},
+    "clarray": {"_dlpack", "_opencl"},
     # From native functions to those of portarray's arrays.
     "_dispatch": {
         *("_config", "_dtypes", "errors", "backends.base", "backends.registry", "backends.types"),
@@ -321,11 +321,13 @@ def test_libraries_are_imported_in_their_own_backends() -> None:
         registry.backend_infos()[library].module: {f"backends.{library}"} for library in BACKENDS
     }
     del own["numpy"]
-    own["pyopencl"] = {"clarray"}  # the backend drives portarray's own library, and that one OpenCL
+    own["pyopencl"] = {"_opencl", "clarray"}
     wrong = []
     for module in MODULES:
         # clarray is imported by its backend alone, so what it imports costs nobody else.
-        in_backend = module.startswith("portarray.backends.") or part_of(module) == "clarray"
+        in_backend = module.startswith("portarray.backends.") or part_of(module) in (
+            *("clarray", "_opencl"),
+        )
         for found in imports(module):
             library = found.name.partition(".")[0]
             part = part_of(module)
@@ -350,7 +352,7 @@ def test_native_arrays_are_touched_in_two_places() -> None:
         wrong += [
             f"{place(module, node.lineno)} reads .{node.attr}"
             for node in ast.walk(tree_of(module))
-            if part not in {*NATIVE_ARRAYS, "clarray"}
+            if part not in {*NATIVE_ARRAYS, "clarray", "_opencl"}
             and isinstance(node, ast.Attribute)
             and node.attr in closed
         ]

@@ -1,17 +1,15 @@
-"""Launchers on clarray's devices: for its own arrays, and for those in memory of the host.
+"""Launchers of user kernels on OpenCL devices.
 
-Imports clarray, and with it OpenCL's drivers: :mod:`portarray._launchers.host` imports this
-module when a kernel is run first.
+Importing this module imports pyopencl; :mod:`portarray._launchers.host` does so when the
+first kernel runs.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Any
-
-import numpy as np
 
 from portarray._launchers.launcher import (
     ANY_GROUPS,
@@ -25,19 +23,18 @@ from portarray._launchers.launcher import (
     group_for,
     group_on_cpu,
 )
-from portarray.clarray.errors import KernelError
-from portarray.clarray.runtime import pointers, registry
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel
+from portarray._opencl import registry, svm
+from portarray._opencl.device import Device
+from portarray._opencl.errors import KernelError
 from portarray.errors import KernelBuildError
 
-__all__ = ["ArrayLauncher", "host_device", "host_launcher", "log_of"]
+__all__ = ["OpenCLLauncher", "host_device", "host_launcher", "log_of"]
 
 _ATOMICS = frozenset(("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"))
 
 
-class _OpenCLLauncher:
-    """What launchers on an OpenCL device have in common."""
+class OpenCLLauncher:
+    """Base of launchers on an OpenCL device."""
 
     dialect = "opencl"
     offsets = False
@@ -56,30 +53,37 @@ class _OpenCLLauncher:
         self.local_memory = int(native.local_mem_size)
 
     def group(self, ndrange: Range) -> Range:
+        """Return a fast group size."""
         device = self._device
         if device.kind == "cpu":
-            # PoCL keeps the private arrays of all work-items of a group on the stack.
-            most = 1024 if "Portable" in device.platform_name else self.max_group
-            return group_on_cpu(ndrange, device.traits.units, most)
+            # PoCL stores the private arrays of all work-items of a group on the stack.
+            max_group = 1024 if "Portable" in device.platform_name else self.max_group
+            return group_on_cpu(ndrange, device.traits.units, max_group)
         return group_for(ndrange, min(256, self.max_group))
 
     def writable(self, x: Any) -> Any:
+        """Return the array."""
         return x
 
     def copied(self, x: Any, *, written: bool) -> str:
+        """Return why an array is copied: never."""
         return ""
 
     def origin(self, program: Program) -> str:
-        return {True: MEMORY, False: DISK, None: COMPILER}[self._device.programs.kept(program.text)]
+        """Return where building takes a program from."""
+        in_memory = self._device.programs.is_in_memory(program.text)
+        return {True: MEMORY, False: DISK, None: COMPILER}[in_memory]
 
     @abstractmethod
-    def address(self, x: Any) -> tuple[Hashable, int]: ...
+    def address(self, x: Any) -> tuple[Hashable, int]:
+        """Return the memory of an array, and the address or offset of its first element."""
 
     @abstractmethod
-    def build(self, program: Program) -> Launch: ...
+    def build(self, program: Program) -> Launch:
+        """Compile a program and return a function that runs its kernel."""
 
     def _kernel(self, program: Program) -> Any:
-        """Return a program's kernel, with arguments of its own."""
+        """Return a program's kernel, with separate arguments."""
         try:
             return self._device.programs.native(program.text, program.name)
         except KernelError as error:
@@ -88,76 +92,46 @@ class _OpenCLLauncher:
             raise KernelBuildError(program.name, name, log, program.text) from error
 
 
-class ArrayLauncher(_OpenCLLauncher):
-    """Runs programs on clarray's arrays; does not wait."""
-
-    offsets = True
-
-    def address(self, x: Any) -> tuple[Hashable, int]:
-        """Return where an array's first element is; several storages may wrap one host memory."""
-        first = x.offset * x.dtype.itemsize
-        if x.storage.shared and x.storage.host is not None:
-            return None, first + x.storage.host.ctypes.data
-        return id(x.storage), first
-
-    def build(self, program: Program) -> Launch:
-        """Compile a program and return what runs its kernel."""
-        native = self._kernel(program)
-        kernel = Kernel(
-            self._device, native, program.name, len(program.arrays), program.values
-        ).launch
-
-        def launch(arrays: Sequence[Any], values: Sequence[Any], size: Range, group: Range) -> None:
-            kernel(size[::-1], group[::-1], tuple([x.storage for x in arrays]), *values)
-
-        return launch
-
-
-class _HostLauncher(_OpenCLLauncher):
+class _HostLauncher(OpenCLLauncher):
     """Runs programs in host memory and waits for them."""
 
     def __init__(self, device: Device, address: Callable[[Any], int] | None) -> None:
         super().__init__(device)
-        self._address = address or _address_of
-        self._given = address
+        self._address = address
 
     def address(self, x: Any) -> tuple[Hashable, int]:
-        """Return where an array's first element is."""
+        if self._address is None:
+            return None, x.__array_interface__["data"][0]
         return None, self._address(x)
 
     def build(self, program: Program) -> Launch:
-        return pointers.launch_of(
+        return svm.host_launch(
             self._device,
             self._kernel(program),
             program.name,
             len(program.arrays),
             program.values,
-            self._given,
+            self._address,
         )
-
-
-def _address_of(x: np.ndarray[Any, Any]) -> int:
-    address: int = x.__array_interface__["data"][0]
-    return address
 
 
 @cache
 def host_device() -> Device | str:
     """Return the OpenCL device that computes in host memory, or why there is none."""
-    device = pointers.host_device()
+    device = svm.host_device()
     if device is not None:
         return device
-    why = "".join(f"; {name}: {reason}" for name, reason in registry.reasons().items())
-    return f"there is no OpenCL CPU device that uses memory of other libraries{why}"
+    details = "".join(f"; {name}: {reason}" for name, reason in registry.reasons().items())
+    return f"no OpenCL device here is a CPU that uses other libraries' memory{details}"
 
 
 def host_launcher(address: Callable[[Any], int] | None) -> Launcher | str:
-    """Return a launcher for arrays in host memory, NumPy's if there is no function for addresses.
+    """Return a launcher for arrays in host memory, or why there is none.
 
     Parameters
     ----------
     address : callable or None
-        Returns the address of a native array's first element.
+        Returns the address of a native array's first element; None for NumPy arrays.
     """
     device = host_device()
     if isinstance(device, str):
@@ -166,7 +140,7 @@ def host_launcher(address: Callable[[Any], int] | None) -> Launcher | str:
 
 
 def log_of(program: Program) -> str:
-    """Return what the CPU's compiler says of a program, empty if it accepts it."""
+    """Return the CPU compiler's messages about a program, empty if it accepts it."""
     device = host_device()
     if isinstance(device, str):
         return ""

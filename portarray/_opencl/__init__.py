@@ -1,5 +1,5 @@
-"""Which drivers OpenCL's loader is told of: for clarray and for every library on OpenCL.
+"""OpenCL devices, memory and programs, for every library that computes on OpenCL.
 
-No array library and no OpenCL binding is imported here, so that a library that needs the drivers
-brings no other library with it.
+``loader``, ``folders`` and ``processor`` import no OpenCL binding. No module imports an array
+library.
 """

@@ -1,7 +1,7 @@
-"""The folder that outlives the process: programs, driver entries, what was found of drivers.
+"""The cache folder on disk: programs, driver entries, verdicts on drivers.
 
-Nothing in it is needed: each reader makes anew what is missing or damaged, and where the folder
-cannot be written clarray does without.
+Readers recreate files that are missing or damaged. If the folder is not writable, nothing is
+cached.
 """
 
 from __future__ import annotations
@@ -19,23 +19,17 @@ _warned: set[str] = set()
 
 
 def cache_folder(name: str) -> Path:
-    """Return one of the folders below ``CLARRAY_CACHE_DIR``, else below the user's cache folder."""
-    given = os.environ.get("CLARRAY_CACHE_DIR")
-    if given:
-        return Path(given) / name
-    import platformdirs  # where it is used: most programs do without
+    """Return a folder below ``CLARRAY_CACHE_DIR``, or below the user's cache folder if unset."""
+    root = os.environ.get("CLARRAY_CACHE_DIR")
+    if root:
+        return Path(root) / name
+    import platformdirs  # most programs do not need it
 
     return platformdirs.user_cache_path("portarray") / "clarray" / name
 
 
 def write(file: Path, content: bytes) -> bool:
-    """Write a file whole or not at all, whatever is in its place; warn once where that fails.
-
-    Returns
-    -------
-    bool
-        Whether the file is there now.
-    """
+    """Write a file atomically and return whether that succeeded; warn once if not."""
     try:
         _atomic_files.write(file, content)
     except OSError as error:
@@ -50,29 +44,29 @@ def _warn(folder: Path, error: OSError) -> None:
         return
     _warned.add(root)
     warnings.warn(
-        f"clarray cannot keep anything in {folder} ({error}); every process builds its programs "
-        f"anew. Set CLARRAY_CACHE_DIR to a folder that can be written",
+        f"clarray cannot write to {folder} ({error}); every process builds its programs again\n"
+        f"Hint: set CLARRAY_CACHE_DIR to a writable folder",
         RuntimeWarning,
         stacklevel=3,
     )
 
 
 def remove(file: Path) -> None:
-    """Remove a file, if it is still there and may be removed."""
+    """Remove a file if it exists and permissions allow it."""
     with contextlib.suppress(OSError):
         file.unlink(missing_ok=True)
 
 
 def trim(folder: Path, limit: int) -> None:
-    """Remove the least recently used files beyond so many bytes."""
-    found = []
+    """Remove the least recently used files beyond ``limit`` bytes."""
+    files = []
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):
             with contextlib.suppress(OSError):  # another process removed it
                 status = entry.stat()
-                found.append((status.st_mtime, status.st_size, entry.path))
-    over = sum(size for _, size, _ in found) - limit
-    for _, size, path in sorted(found):
+                files.append((status.st_mtime, status.st_size, entry.path))
+    over = sum(size for _, size, _ in files) - limit
+    for _, size, path in sorted(files):
         if over <= 0:
             return
         remove(Path(path))

@@ -1,4 +1,4 @@
-"""An identifier of the CPU, for caches that are not valid on others."""
+"""An identifier of the CPU, for caches that are valid on one model only."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _VARYING = ("processor", "cpu MHz", "bogomips", "apicid", "initial apicid", "cor
 @cache
 def processor() -> str:
     """Return a digest of the CPU's model and instruction set."""
-    # Programs built for CPUs run on that model only, different models have the same device name,
-    # and cache folders may be shared between machines.
+    # Programs built for a CPU run on that model only, different models share a device name, and
+    # machines may share a cache folder.
     try:
         with Path("/proc/cpuinfo").open("rb") as file:
             first = file.read(16384).decode(errors="replace").partition("\n\n")[0]
-    except OSError:  # other systems than Linux
+    except OSError:  # not Linux
         return f"{platform.machine()} {platform.processor()}"
-    kept = [line for line in first.splitlines() if line.partition(":")[0].strip() not in _VARYING]
-    return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16]
+    fixed = [line for line in first.splitlines() if line.partition(":")[0].strip() not in _VARYING]
+    return hashlib.sha256("\n".join(fixed).encode()).hexdigest()[:16]

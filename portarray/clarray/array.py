@@ -15,9 +15,9 @@ from portarray.clarray.strided import Strided, class_of_new_arrays
 
 @class_of_new_arrays
 class Array(Strided):
-    """An n-dimensional array on an OpenCL device, after the Python array API standard.
+    """An n-dimensional array on an OpenCL device, as in the Python array API standard.
 
-    Made by :func:`~portarray.clarray.asarray` and other creation functions. Basic indexing, ``.T``,
+    Created by :func:`~portarray.clarray.asarray` and other functions. Basic indexing, ``.T``,
     ``permute_dims`` and ``broadcast_to`` return views.
     """
 
@@ -26,38 +26,17 @@ class Array(Strided):
     # NumPy's operators return NotImplemented, so that ours are called.
     __array_ufunc__ = None
 
-    def __add__(self, other: Array | complex, /) -> Array:
-        return operators.binary(arithmetic.ADD, self, other)
-
-    def __sub__(self, other: Array | complex, /) -> Array:
-        return operators.binary(arithmetic.SUBTRACT, self, other)
-
-    def __mul__(self, other: Array | complex, /) -> Array:
-        return operators.binary(arithmetic.MULTIPLY, self, other)
-
-    def __truediv__(self, other: Array | complex, /) -> Array:
-        return operators.binary(arithmetic.DIVIDE, self, other)
-
-    def __floordiv__(self, other: Array | complex, /) -> Array:
-        return operators.binary(arithmetic.FLOOR_DIVIDE, self, other)
-
-    def __mod__(self, other: Array | complex, /) -> Array:
-        return operators.binary(arithmetic.REMAINDER, self, other)
-
-    def __and__(self, other: Array | complex, /) -> Array:
-        return operators.binary(bitwise.BITWISE_AND, self, other)
-
-    def __or__(self, other: Array | complex, /) -> Array:
-        return operators.binary(bitwise.BITWISE_OR, self, other)
-
-    def __xor__(self, other: Array | complex, /) -> Array:
-        return operators.binary(bitwise.BITWISE_XOR, self, other)
-
-    def __lshift__(self, other: Array | complex, /) -> Array:
-        return operators.binary(bitwise.BITWISE_LEFT_SHIFT, self, other)
-
-    def __rshift__(self, other: Array | complex, /) -> Array:
-        return operators.binary(bitwise.BITWISE_RIGHT_SHIFT, self, other)
+    __add__, __radd__, __iadd__ = operators.methods(arithmetic.ADD)
+    __sub__, __rsub__, __isub__ = operators.methods(arithmetic.SUBTRACT)
+    __mul__, __rmul__, __imul__ = operators.methods(arithmetic.MULTIPLY)
+    __truediv__, __rtruediv__, __itruediv__ = operators.methods(arithmetic.DIVIDE)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = operators.methods(arithmetic.FLOOR_DIVIDE)
+    __mod__, __rmod__, __imod__ = operators.methods(arithmetic.REMAINDER)
+    __and__, __rand__, __iand__ = operators.methods(bitwise.BITWISE_AND)
+    __or__, __ror__, __ior__ = operators.methods(bitwise.BITWISE_OR)
+    __xor__, __rxor__, __ixor__ = operators.methods(bitwise.BITWISE_XOR)
+    __lshift__, __rlshift__, __ilshift__ = operators.methods(bitwise.BITWISE_LEFT_SHIFT)
+    __rshift__, __rrshift__, __irshift__ = operators.methods(bitwise.BITWISE_RIGHT_SHIFT)
 
     def __pow__(self, other: Array | complex, /) -> Array:
         return operators.pow(self, other)
@@ -86,77 +65,11 @@ class Array(Strided):
     # Comparison returns arrays, so arrays are not hashable.
     __hash__ = None  # type: ignore[assignment]
 
-    def __radd__(self, other: complex, /) -> Array:
-        return operators.reflected(arithmetic.ADD, self, other)
-
-    def __rsub__(self, other: complex, /) -> Array:
-        return operators.reflected(arithmetic.SUBTRACT, self, other)
-
-    def __rmul__(self, other: complex, /) -> Array:
-        return operators.reflected(arithmetic.MULTIPLY, self, other)
-
-    def __rtruediv__(self, other: complex, /) -> Array:
-        return operators.reflected(arithmetic.DIVIDE, self, other)
-
-    def __rfloordiv__(self, other: complex, /) -> Array:
-        return operators.reflected(arithmetic.FLOOR_DIVIDE, self, other)
-
-    def __rmod__(self, other: complex, /) -> Array:
-        return operators.reflected(arithmetic.REMAINDER, self, other)
-
-    def __rand__(self, other: complex, /) -> Array:
-        return operators.reflected(bitwise.BITWISE_AND, self, other)
-
-    def __ror__(self, other: complex, /) -> Array:
-        return operators.reflected(bitwise.BITWISE_OR, self, other)
-
-    def __rxor__(self, other: complex, /) -> Array:
-        return operators.reflected(bitwise.BITWISE_XOR, self, other)
-
-    def __rlshift__(self, other: complex, /) -> Array:
-        return operators.reflected(bitwise.BITWISE_LEFT_SHIFT, self, other)
-
-    def __rrshift__(self, other: complex, /) -> Array:
-        return operators.reflected(bitwise.BITWISE_RIGHT_SHIFT, self, other)
-
     def __rpow__(self, other: complex, /) -> Array:
         return operators.reflected_pow(self, other)
 
     def __rmatmul__(self, other: Array, /) -> Array:
         return operators.reflected_matmul(self, other)
-
-    def __iadd__(self, other: Array | complex, /) -> Array:
-        return operators.inplace(arithmetic.ADD, self, other)
-
-    def __isub__(self, other: Array | complex, /) -> Array:
-        return operators.inplace(arithmetic.SUBTRACT, self, other)
-
-    def __imul__(self, other: Array | complex, /) -> Array:
-        return operators.inplace(arithmetic.MULTIPLY, self, other)
-
-    def __itruediv__(self, other: Array | complex, /) -> Array:
-        return operators.inplace(arithmetic.DIVIDE, self, other)
-
-    def __ifloordiv__(self, other: Array | complex, /) -> Array:
-        return operators.inplace(arithmetic.FLOOR_DIVIDE, self, other)
-
-    def __imod__(self, other: Array | complex, /) -> Array:
-        return operators.inplace(arithmetic.REMAINDER, self, other)
-
-    def __iand__(self, other: Array | complex, /) -> Array:
-        return operators.inplace(bitwise.BITWISE_AND, self, other)
-
-    def __ior__(self, other: Array | complex, /) -> Array:
-        return operators.inplace(bitwise.BITWISE_OR, self, other)
-
-    def __ixor__(self, other: Array | complex, /) -> Array:
-        return operators.inplace(bitwise.BITWISE_XOR, self, other)
-
-    def __ilshift__(self, other: Array | complex, /) -> Array:
-        return operators.inplace(bitwise.BITWISE_LEFT_SHIFT, self, other)
-
-    def __irshift__(self, other: Array | complex, /) -> Array:
-        return operators.inplace(bitwise.BITWISE_RIGHT_SHIFT, self, other)
 
     def __ipow__(self, other: Array | complex, /) -> Array:
         return operators.inplace_pow(self, other)
@@ -201,11 +114,11 @@ class Array(Strided):
 
     @property
     def mT(self) -> Array:  # noqa: N802
-        """A view with the last two axes exchanged; ValueError where there are fewer."""
+        """A view with the last two axes exchanged; ValueError for fewer axes."""
         return operators.transposed(self, "mT")
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
-        """Return the clarray module; ValueError for versions of the standard unknown to it."""
+        """Return the clarray module; ValueError for unsupported versions of the standard."""
         return operators.namespace(api_version)
 
     def __dlpack__(
@@ -230,7 +143,7 @@ class Array(Strided):
         return interop.reduce(self)
 
     def to_device(self, device: object, /, *, stream: object = None) -> Array:
-        """Return the array on another clarray device; itself where it is there."""
+        """Return the array on another clarray device, or itself if it is there."""
         return interop.to_device(self, device, stream=stream)
 
     def __getitem__(self, key: Any, /) -> Array:

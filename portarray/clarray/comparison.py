@@ -108,12 +108,7 @@ def not_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
     return binary(NOT_EQUAL, x1, x2)
 
 
-def clip(
-    x: Array,
-    /,
-    min: Array | float | None = None,
-    max: Array | float | None = None,
-) -> Array:
+def clip(x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Array:
     """Return the elements, those outside a range replaced by its nearer bound."""
     array_of(x, "clip")
     _CLIP.result_dtype(x.dtype)
@@ -135,8 +130,8 @@ def _bound(x: Array, bound: Array | float | None, dtype: DType) -> tuple[Operand
     _, second, both = pair(x, bound, "clip")
     if not same_kind(both, x.dtype):
         raise TypeError(
-            f"clip: a bound of dtype {both} does not fit an array of dtype {x.dtype}; "
-            f"convert one with astype first"
+            f"clip: a bound of dtype {both} does not fit an array of dtype {x.dtype}\n"
+            f"Hint: convert one with astype first"
         )
     return second, promote(dtype, both)
 
@@ -146,11 +141,11 @@ def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Arra
     array_of(condition, "where", "condition")
     if condition.dtype.kind != "b":
         raise TypeError(
-            f"where: the condition is of dtype {condition.dtype}, it must be bool; "
-            f"compare first: x != 0"
+            f"where: the condition is of dtype {condition.dtype}, it must be bool\n"
+            f"Hint: compare first: x != 0"
         )
     a, b, dtype = pair(x1, x2, "where")
-    for one in (a, b):
-        if isinstance(one, Array):
-            one_device("where", condition, one)
+    for operand in (a, b):
+        if isinstance(operand, Array):
+            one_device("where", condition, operand)
     return apply(_WHERE, (condition, a, b), dtype, dtype)

@@ -9,13 +9,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.arguments import array_of, default_dtype, dtype_on
 from portarray.clarray.creation import asarray
 from portarray.clarray.dtypes import RANK, bfloat16, dtype_of, kind_of, promote, real_dtype_of
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.copy import copy as _copy
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import default_device, device_of
+from portarray.clarray.selection import default_device, device_of
 from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
@@ -68,13 +68,14 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: object = None)
         return _copy(x) if copy else x
     if x.dtype.kind == "c" and target.kind not in "cb":
         raise TypeError(
-            f"astype: {x.dtype} does not become {target}; take the part you mean with real or imag"
+            f"astype: cannot cast {x.dtype} to {target}\n"
+            f"Hint: take the real or imaginary part first"
         )
     return cast(x, target)
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:
-    """Tell whether one dtype promotes to another."""
+    """Return whether one dtype promotes to another."""
     target = dtype_of(to)
     if isinstance(from_, Array) and target not in from_.device.dtypes:
         return False
@@ -95,12 +96,14 @@ def iinfo(type: Any, /) -> IntegerInfo:
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Tell whether a dtype is of a kind."""
+    """Return whether a dtype is of a kind."""
     if isinstance(kind, tuple):
-        return any(isdtype(dtype, one) for one in kind)
+        return any(isdtype(dtype, single) for single in kind)
     if isinstance(kind, str):
         if kind not in KINDS:
-            raise ValueError(f"{kind!r} is no kind of dtype; use one of {', '.join(KINDS)}")
+            raise ValueError(
+                f"isdtype: {kind!r} is not a kind of dtype\nHint: use one of {', '.join(KINDS)}"
+            )
         return kind_of(dtype_of(dtype)) in KINDS[kind]
     return dtype_of(dtype) == dtype_of(kind)
 
@@ -108,31 +111,32 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """Return the dtype that arrays, dtypes and Python scalars promote to.
 
-    Between kinds the higher one wins (bool, integer, real, complex), with the widest dtype of it:
+    Between kinds the higher one wins (bool, integer, real, complex), with its widest dtype:
     int64 with float32 gives float32.
     """
     if not arrays_and_dtypes:
         raise ValueError("result_type needs at least one array, dtype or scalar, got none")
     device: Device | None = None
-    found: DType | None = None
+    promoted: DType | None = None
     scalars: list[complex] = []
-    for one in arrays_and_dtypes:
-        if isinstance(one, (bool, int, float, complex)):
-            scalars.append(one)
+    for operand in arrays_and_dtypes:
+        if isinstance(operand, (bool, int, float, complex)):
+            scalars.append(operand)
             continue
-        if isinstance(one, Array):
-            if device is not None and device is not one.device:
+        if isinstance(operand, Array):
+            if device is not None and device is not operand.device:
                 raise ValueError(
-                    f"result_type got arrays of {device} and of {one.device}; move one with "
+                    f"result_type got arrays of {device} and of {operand.device}\n"
+                    f"Hint: move one with "
                     f"to_device"
                 )
-            device = one.device
-        dtype = _dtype_of(one)
-        found = dtype if found is None else promote(found, dtype)
+            device = operand.device
+        dtype = _dtype_of(operand)
+        promoted = dtype if promoted is None else promote(promoted, dtype)
     for scalar in scalars:
-        found = _with_scalar(found, scalar, device)
-    assert found is not None  # an argument was a dtype or a scalar
-    return found
+        promoted = _with_scalar(promoted, scalar, device)
+    assert promoted is not None  # an argument was a dtype or a scalar
+    return promoted
 
 
 _SCALAR_KINDS: tuple[tuple[type, str, int], ...] = (
@@ -155,14 +159,16 @@ def _with_scalar(dtype: DType | None, scalar: complex, device: Device | None) ->
     return default_dtype(default_device() if device is None else device, name)
 
 
-def _dtype_of(one: Any) -> DType:
-    return one.dtype if isinstance(one, Array) else dtype_of(one)
+def _dtype_of(operand: Any) -> DType:
+    return operand.dtype if isinstance(operand, Array) else dtype_of(operand)
 
 
 @cache
 def _float_info(dtype: DType) -> FloatInfo:
     if kind_of(dtype) not in ("real", "complex"):
-        raise TypeError(f"finfo got {dtype}; it takes floating-point dtypes, iinfo takes integers")
+        raise TypeError(
+            f"finfo: {dtype} is not a floating-point dtype\nHint: use iinfo for integers"
+        )
     real = real_dtype_of(dtype)
     # NumPy does not know bfloat16's limits, and ml_dtypes is without types.
     limits_of: Any = ml_dtypes.finfo if real == bfloat16 else np.finfo
@@ -180,7 +186,9 @@ def _float_info(dtype: DType) -> FloatInfo:
 @cache
 def _integer_info(dtype: DType) -> IntegerInfo:
     if kind_of(dtype) not in ("signed", "unsigned"):
-        raise TypeError(f"iinfo got {dtype}; it takes integer dtypes, finfo takes floating-point")
+        raise TypeError(
+            f"iinfo: {dtype} is not an integer dtype\nHint: use finfo for floating-point dtypes"
+        )
     limits = np.iinfo(dtype)
     return IntegerInfo(
         bits=8 * dtype.itemsize, max=int(limits.max), min=int(limits.min), dtype=dtype

@@ -1,62 +1,18 @@
-"""Dtypes: NumPy's dtype objects, their promotion, and their types in OpenCL C.
-
-A dtype has a *storage* type in memory and a *compute* type in kernels: float16 and bfloat16 are
-stored in 16 bits and computed as ``float``, so that no device needs 16-bit arithmetic; bool is a
-byte, 0 or 1.
-"""
+"""Dtypes: NumPy's dtype objects and their promotion."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from portarray._opencl.c_types import ALL as ALL
+from portarray._opencl.c_types import bfloat16 as bfloat16
+from portarray._opencl.c_types import cl_type as cl_type
 from portarray.clarray.errors import DTypeNotSupportedError
 
 DType = np.dtype[Any]
-
-bfloat16: DType = np.dtype(ml_dtypes.bfloat16)
-
-
-@dataclass(frozen=True, slots=True)
-class CLType:
-    """A dtype's types and macros in OpenCL C."""
-
-    storage: str
-    compute: str
-    load: str
-    store: str
-    needs_double: bool
-    suffix: str
-
-
-def _plain(name: str, suffix: str, *, double: bool = False) -> CLType:
-    return CLType(name, name, "LOAD", "STORE", double, suffix)
-
-
-_TYPES: dict[DType, CLType] = {
-    np.dtype(np.bool_): CLType("uchar", "uchar", "LOAD", "STORE_BOOL", False, "b8"),
-    np.dtype(np.int8): _plain("char", "i8"),
-    np.dtype(np.int16): _plain("short", "i16"),
-    np.dtype(np.int32): _plain("int", "i32"),
-    np.dtype(np.int64): _plain("long", "i64"),
-    np.dtype(np.uint8): _plain("uchar", "u8"),
-    np.dtype(np.uint16): _plain("ushort", "u16"),
-    np.dtype(np.uint32): _plain("uint", "u32"),
-    np.dtype(np.uint64): _plain("ulong", "u64"),
-    np.dtype(np.float16): CLType("ushort", "float", "LOAD_HALF", "STORE_HALF", False, "f16"),
-    bfloat16: CLType("ushort", "float", "LOAD_BF16", "STORE_BF16", False, "bf16"),
-    np.dtype(np.float32): _plain("float", "f32"),
-    np.dtype(np.float64): _plain("double", "f64", double=True),
-    np.dtype(np.complex64): _plain("float2", "c64"),
-    np.dtype(np.complex128): _plain("double2", "c128", double=True),
-}
-
-ALL: tuple[DType, ...] = tuple(_TYPES)
-"""Every dtype that some device has."""
 
 _KINDS: dict[DType, str] = {
     dtype: {
@@ -67,15 +23,10 @@ _KINDS: dict[DType, str] = {
         "V": "real",  # bfloat16, which NumPy calls void
         "c": "complex",
     }[dtype.kind]
-    for dtype in _TYPES
+    for dtype in ALL
 }
 RANK = {"bool": 0, "signed": 1, "unsigned": 1, "real": 2, "complex": 3}
 """The order of kinds in promotion."""
-
-
-def cl_type(dtype: DType) -> CLType:
-    """Return a dtype's types in OpenCL C."""
-    return _TYPES[dtype]
 
 
 def kind_of(dtype: DType) -> str:
@@ -100,16 +51,18 @@ def real_dtype_of(dtype: DType) -> DType:
 def dtype_of(dtype: Any) -> DType:
     """Return the dtype object of a dtype, a NumPy scalar type or a name."""
     if dtype is None:  # NumPy's name for float64
-        raise DTypeNotSupportedError("None is no dtype")
-    try:
-        found: DType = np.dtype(dtype).newbyteorder("=")
-    except TypeError as error:
-        raise DTypeNotSupportedError(f"{dtype!r} is no dtype") from error
-    if found not in _TYPES:
         raise DTypeNotSupportedError(
-            f"clarray has no dtype {found}; it has {', '.join(str(one) for one in ALL)}"
+            "dtype must be a dtype, a NumPy scalar type or a name, got None"
         )
-    return found
+    try:
+        native: DType = np.dtype(dtype).newbyteorder("=")
+    except TypeError as error:
+        raise DTypeNotSupportedError(f"{dtype!r} is not a dtype") from error
+    if native not in ALL:
+        raise DTypeNotSupportedError(
+            f"unsupported dtype {native}; supported: {', '.join(map(str, ALL))}"
+        )
+    return native
 
 
 @cache
@@ -131,7 +84,7 @@ def promote(first: DType, second: DType) -> DType:
         signed, unsigned = (first, second) if kinds[0] == "signed" else (second, first)
         if unsigned.itemsize == 8:
             raise TypeError(
-                f"no dtype holds all values of {first} and {second}; convert one with astype"
+                f"no dtype holds all values of {first} and {second}\nHint: convert one with astype"
             )
         return np.dtype(f"i{max(signed.itemsize, 2 * unsigned.itemsize)}")
     if {first, second} == {bfloat16, np.dtype(np.float16)}:

@@ -12,71 +12,20 @@
         DTypeNotSupportedError
 """
 
-from __future__ import annotations
+from portarray._opencl.errors import (
+    DeviceLostError,
+    DeviceNotFunctionalError,
+    KernelError,
+    OutOfMemoryError,
+)
 
-from collections.abc import Mapping
-
-
-class OutOfMemoryError(MemoryError):
-    """A device lacks the memory that was asked for."""
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        asked: int | None = None,
-        free: int | None = None,
-        total: int | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.asked = asked
-        self.free = free
-        self.total = total
-
-
-class DeviceNotFunctionalError(RuntimeError):
-    """No OpenCL device, or not the one asked for, can be used."""
-
-    def __init__(self, message: str, reasons: Mapping[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.reasons = dict(reasons or {})
-
-
-class DeviceLostError(DeviceNotFunctionalError):
-    """A device that worked stopped working: its driver reset or removed it.
-
-    Examples
-    --------
-    >>> from portarray import clarray as cl
-    >>> try:
-    ...     total = cl.sum(cl.ones(4, dtype=cl.int32)).tolist()
-    ... except cl.errors.DeviceLostError:
-    ...     total = sum([1] * 4)  # on the host
-    >>> total
-    4
-    >>> issubclass(cl.errors.DeviceLostError, cl.errors.DeviceNotFunctionalError)
-    True
-    """
-
-
-class KernelError(RuntimeError):
-    """A kernel could not be built or did not run.
-
-    Examples
-    --------
-    >>> from portarray import clarray as cl
-    >>> try:
-    ...     cl.default_device().kernel("kernel void f(", "f", 0)
-    ... except cl.errors.KernelError as error:
-    ...     print(error.kernel, len(error.log) > 0)
-    f True
-    """
-
-    def __init__(self, message: str, *, kernel: str = "", log: str = "") -> None:
-        super().__init__(message)
-        self.kernel = kernel
-        self.log = log
+__all__ = ["DTypeNotSupportedError", "DeviceLostError", "DeviceNotFunctionalError", "KernelError"]
+__all__ += ["OutOfMemoryError"]
 
 
 class DTypeNotSupportedError(TypeError):
     """A dtype that clarray, or a device, does not support."""
+
+
+for _error in (DeviceLostError, DeviceNotFunctionalError, KernelError, OutOfMemoryError):
+    _error.__module__ = __name__  # where users import them from

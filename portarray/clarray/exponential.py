@@ -54,15 +54,9 @@ _SQUARE = Operation(
     needs={"complex": ("real", "complex")},
 )
 _INVERSE = Operation(
-    "pow",
-    {"real": "1 / a", "complex": "c_reciprocal(a)"},
-    needs={"complex": ("real", "complex")},
+    "pow", {"real": "1 / a", "complex": "c_reciprocal(a)"}, needs={"complex": ("real", "complex")}
 )
-_ROOT = Operation(
-    "pow",
-    {"real": "r_pow_half(a)"},
-    needs={"real": (*_REAL, "powers")},
-)
+_ROOT = Operation("pow", {"real": "r_pow_half(a)"}, needs={"real": (*_REAL, "powers")})
 _SIMPLE: dict[complex, Operation] = {2: _SQUARE, -1: _INVERSE, 0.5: _ROOT}
 
 
@@ -145,14 +139,14 @@ def power(x1: Array | complex, x2: Array | complex, out: Array | None = None) ->
 
 
 def _integral(x: Array | complex) -> bool:
-    """Tell whether ``x`` is an integer or an integer array."""
+    """Return whether ``x`` is an integer or an integer array."""
     return x.dtype.kind in "iu" if isinstance(x, Array) else isinstance(x, (int, np.integer))
 
 
 def _negative(exponent: str) -> ValueError:
     return ValueError(
-        f"integers have no negative powers, got the exponent {exponent}; convert x1 to a "
-        f"floating-point dtype with astype first"
+        f"pow: integers do not have negative powers, got the exponent {exponent}\n"
+        f"Hint: convert x1 to a floating-point dtype with astype first"
     )
 
 

@@ -25,9 +25,9 @@ def getitem(x: Array, key: Any) -> Array:
     if type(key) is int and x.shape:  # fast path of loops over the first axis
         offset = x.offset + from_start(key, 0, x.shape) * x.strides[0]
         return _view(x, x.shape[1:], x.strides[1:], offset)
-    found = basic(x, key)
-    if found is not None:
-        return found
+    view = basic(x, key)
+    if view is not None:
+        return view
     mask = full_mask(x, key)
     if mask is not None and x.shape:
         return compress(mask, x)
@@ -48,7 +48,8 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         one_device("assignment", x, value)
         if value.dtype.kind == "c" and x.dtype.kind != "c":
             raise TypeError(
-                f"complex values cannot be assigned into a {x.dtype} array; take real(value) first"
+                f"complex values cannot be assigned into a {x.dtype} array\n"
+                f"Hint: take real(value) first"
             )
     else:
         value = _scalar(value, x.dtype)
@@ -95,27 +96,27 @@ def _fitted(value: Array, shape: Shape) -> Array:
 
 def _scalar(value: object, dtype: np.dtype[Any]) -> complex:
     """Return an assigned number as a Python scalar of a dtype's kind."""
-    number = python_scalar(value, "assignment")
+    scalar = python_scalar(value, "assignment")
     kind = kind_of(dtype)
-    if isinstance(number, complex) and kind != "complex":
+    if isinstance(scalar, complex) and kind != "complex":
         raise TypeError(
-            f"the complex number {number} cannot be assigned into a {dtype} array; "
-            f"take its real part first"
+            f"the complex number {scalar} cannot be assigned into a {dtype} array\n"
+            f"Hint: take its real part first"
         )
     if kind == "bool":
-        return bool(number)
+        return bool(scalar)
     if kind == "complex":
-        return complex(number)
-    assert not isinstance(number, complex)
+        return complex(scalar)
+    assert not isinstance(scalar, complex)
     if kind == "real":
-        return float(number)
-    found = int(number)  # raises for NaN and infinities
+        return float(scalar)
+    integer = int(scalar)  # raises for NaN and infinities
     limits = np.iinfo(dtype)
-    if not limits.min <= found <= limits.max:
+    if not limits.min <= integer <= limits.max:
         raise OverflowError(
-            f"{number!r} is out of bounds for {dtype}, which holds {limits.min} to {limits.max}"
+            f"{scalar!r} is out of bounds for {dtype}, which holds {limits.min} to {limits.max}"
         )
-    return found
+    return integer
 
 
 def item(x: Array) -> bool | int | float | complex:
@@ -125,8 +126,8 @@ def item(x: Array) -> bool | int | float | complex:
             f"only an array of one element is a scalar; this one has shape {x.shape}: index it "
             f"first, or use tolist()"
         )
-    found: bool | int | float | complex = _plain(x).item()
-    return found
+    scalar: bool | int | float | complex = _plain(x).item()
+    return scalar
 
 
 def tolist(x: Array) -> Any:
@@ -145,17 +146,19 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     x, indices = _arrays(x, indices, "take")
     if axis is None:
         if x.ndim != 1:
-            raise ValueError(f"take got an array of {x.ndim} axes without axis=; name the axis")
+            raise ValueError(
+                f"take got an array of {x.ndim} axes without axis=\nHint: name the axis"
+            )
         axis = 0
     axis = axis_of(axis, x.ndim)
-    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    leading, trailing = x.shape[:axis], x.shape[axis + 1 :]
     index = Index(indices, x.shape[axis], x.strides[axis], axis)
     places = Places(
-        before + indices.shape + after,
+        leading + indices.shape + trailing,
         x.offset,
         x.strides[:axis] + (0,) * indices.ndim + x.strides[axis + 1 :],
         index,
-        (0,) * len(before) + indices.strides + (0,) * len(after),
+        (0,) * len(leading) + indices.strides + (0,) * len(trailing),
     )
     return gather(x, places)
 
@@ -184,11 +187,11 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
 def _arrays(x: object, indices: object, name: str) -> tuple[Array, Array]:
     """Return an array and integer indices on the same device."""
     array = array_of(x, name)
-    found = array_of(indices, name, "indices")
-    if kind_of(found.dtype) not in ("signed", "unsigned"):
+    integers = array_of(indices, name, "indices")
+    if kind_of(integers.dtype) not in ("signed", "unsigned"):
         raise TypeError(
-            f"{name}: indices have an integer dtype, got {found.dtype}; "
-            f"convert with astype(indices, int64)"
+            f"{name}: indices have an integer dtype, got {integers.dtype}\n"
+            f"Hint: convert with astype(indices, int64)"
         )
-    one_device(name, array, found)
-    return array, found
+    one_device(name, array, integers)
+    return array, integers

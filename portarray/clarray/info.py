@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray.arguments import default_dtype
 from portarray.clarray.data_type import isdtype
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import default_device, device_of, devices
+from portarray.clarray.selection import default_device, device_of
 
 DType = np.dtype[Any]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from portarray import _dlpack
+from portarray._opencl.device import Device
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.copy import copy as copied
 from portarray.clarray.engine.transfer import (
@@ -21,8 +22,7 @@ from portarray.clarray.engine.transfer import (
     to_numpy,
     why_not_borrowed,
 )
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.selection import device_of
 from portarray.clarray.strided import Array
 
 CPU = _dlpack.CPU
@@ -49,17 +49,17 @@ def dlpack(
     if stream is not None:
         raise BufferError(
             f"stream={stream!r}: a clarray array is exported as host memory, which has no "
-            f"streams; pass None"
+            f"streams\nHint: pass None"
         )
     on_host = x.device.host_memory
-    asked = dlpack_device(x) if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
-    if asked != CPU:
+    requested = dlpack_device(x) if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    if requested != CPU:
         raise BufferError(
             f"an array on {x.device} can be exported to the CPU only, not to DLPack device "
-            f"{asked}; pass dl_device=(1, 0)"
+            f"{requested}\nHint: pass dl_device=(1, 0)"
         )
     if copy is False and not on_host:
-        raise BufferError(f"copy=False, but {x.device} has memory of its own; pass copy=None")
+        raise BufferError(f"copy=False, but {x.device} has separate memory\nHint: pass copy=None")
     # With copy=True the capsule copies the view immediately, so it need not be tracked.
     values = to_numpy(x) if copy else share(x)
     return _dlpack.host_capsule(values, max_version=max_version, copy=copy)
@@ -69,17 +69,17 @@ def array(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[A
     """Return an array's elements for ``numpy.asarray``: a view of host memory."""
     if not x.device.host_memory:
         raise TypeError(
-            f"NumPy cannot read the memory of {x.device}; copy the array to the host: "
+            f"NumPy cannot read the memory of {x.device}\nHint: copy the array to the host: "
             f"numpy.from_dlpack(x, device='cpu')"
         )
-    wanted = x.dtype if dtype is None else np.dtype(dtype)
-    if wanted == x.dtype:
+    target = x.dtype if dtype is None else np.dtype(dtype)
+    if target == x.dtype:
         return duplicate(x) if copy else share(x)
     if copy is False:
         raise ValueError(
-            f"copy=False, but converting {x.dtype} to {wanted} needs a copy; pass copy=None"
+            f"copy=False, but converting {x.dtype} to {target} needs a copy\nHint: pass copy=None"
         )
-    return to_numpy(x).astype(wanted)
+    return to_numpy(x).astype(target)
 
 
 def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -> Array:
@@ -87,7 +87,7 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
     if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
         raise TypeError(
             f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not "
-            f"{type(x).__name__}; use clarray.asarray"
+            f"{type(x).__name__}\nHint: use clarray.asarray"
         )
     if isinstance(x, Array):
         return moved(x, x.device if device is None else device_of(device), copy=copy)
@@ -104,9 +104,9 @@ class _Writable:
     __slots__ = ("__array_interface__", "owner")
 
     def __init__(self, values: np.ndarray[Any, Any]) -> None:
-        own = values.__array_interface__
+        interface = values.__array_interface__
         self.owner = values
-        self.__array_interface__ = {**own, "data": (own["data"][0], False)}
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
 
 
 def _imported(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
@@ -115,13 +115,14 @@ def _imported(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     shared = kind in _dlpack.HOST_KINDS
     if not shared and copy is False:
         raise ValueError(
-            f"copy=False, but the data lies on DLPack device type {kind} "
-            f"({_dlpack.kind_name(kind)}), which is no host memory; pass copy=None or copy=True"
+            f"copy=False, but the data is on DLPack device type {kind} "
+            f"({_dlpack.kind_name(kind)}), which is not host memory\n"
+            f"Hint: pass copy=None or copy=True"
         )
     held = _dlpack.take(x, to_host=not shared)
     values = _dlpack.host_values(held)
     if copy is False and not held.versioned and values.size and not values.flags.writeable:
-        # NumPy treats unversioned capsules as read-only, though they do not say so.
+        # NumPy treats unversioned capsules as read-only, although they are not marked so.
         shown = values.view(np.uint16) if values.dtype == bfloat16 else values
         values = np.asarray(_Writable(shown)).view(values.dtype)
     return values
@@ -130,12 +131,12 @@ def _imported(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
 def to_device(x: Array, device: object, /, *, stream: object = None) -> Array:
     """Return an array on another clarray device; itself if it is there.
 
-    Devices whose memory is host memory share it: what is written on one is visible on the other.
+    Devices that compute in host memory share it: writes on one are visible on the other.
     """
     if stream is not None:
-        raise ValueError(f"stream={stream!r}: clarray's devices have no streams; pass None")
+        raise ValueError(f"stream={stream!r}: clarray's devices have no streams\nHint: pass None")
     if device is None:
-        raise TypeError("to_device(None) does not name a device; pass a device, or its index")
+        raise TypeError("to_device: None is not a device\nHint: pass a device, or its index")
     return moved(x, device_of(device))
 
 
@@ -145,7 +146,7 @@ def moved(x: Array, device: Device, *, copy: bool | None = None) -> Array:
         return copied(x) if copy else x
     obstacle = "" if copy else why_copied(x, device)
     if copy is False and obstacle:
-        raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
+        raise ValueError(f"copy=False, but {obstacle}\nHint: pass copy=None or copy=True")
     if copy or obstacle:
         return from_numpy(to_numpy(x), device)
     return from_numpy(share(x), device, copy=False)
@@ -156,7 +157,7 @@ def why_copied(x: Array, device: Device) -> str:
     if device is x.device:
         return ""
     if not x.device.host_memory:
-        return f"{x.device} has memory of its own"
+        return f"{x.device} has separate memory"
     return why_not_borrowed(to_numpy(x), device)
 
 

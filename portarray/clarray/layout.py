@@ -19,7 +19,7 @@ def strides_of(shape: Shape) -> Shape:
 
 
 def is_contiguous(shape: Shape, strides: Shape) -> bool:
-    """Tell whether an array is C-contiguous; axes of length 1 may have any stride."""
+    """Return whether an array is C-contiguous; axes of length 1 may have any stride."""
     expected = 1
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size == 0:
@@ -32,7 +32,7 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
 
 
 def repeats(shape: Shape, strides: Shape) -> bool:
-    """Tell whether elements share an address because an axis is broadcast."""
+    """Return whether elements share an address because an axis is broadcast."""
     return 0 not in shape and any(
         not step and size > 1 for size, step in zip(shape, strides, strict=True)
     )
@@ -55,9 +55,9 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def broadcasts_to(shape: Shape, target: Shape) -> bool:
-    """Tell whether a shape broadcasts to exactly another one."""
+    """Return whether a shape broadcasts to exactly another one."""
     return len(shape) <= len(target) and all(
-        size in (1, wanted) for size, wanted in zip(reversed(shape), reversed(target), strict=False)
+        size in (1, length) for size, length in zip(reversed(shape), reversed(target), strict=False)
     )
 
 
@@ -75,22 +75,24 @@ def collapse(shape: Shape, strides: Sequence[Shape]) -> tuple[Shape, tuple[Shape
     No axis is left of one element; an empty array has one of length 0.
     """
     sizes: list[int] = []
-    walks: list[list[int]] = [[] for _ in strides]
+    collapsed: list[list[int]] = [[] for _ in strides]
     for axis, size in enumerate(shape):
         if size == 1:
             continue
-        steps = [one[axis] for one in strides]
-        if sizes and all(walk[-1] == step * size for walk, step in zip(walks, steps, strict=True)):
+        steps = [entry[axis] for entry in strides]
+        if sizes and all(
+            walk[-1] == step * size for walk, step in zip(collapsed, steps, strict=True)
+        ):
             sizes[-1] *= size
-            for walk, step in zip(walks, steps, strict=True):
+            for walk, step in zip(collapsed, steps, strict=True):
                 walk[-1] = step
         else:
             sizes.append(size)
-            for walk, step in zip(walks, steps, strict=True):
+            for walk, step in zip(collapsed, steps, strict=True):
                 walk.append(step)
     if math.prod(shape) == 0:
         return (0,), tuple((0,) for _ in strides)
-    return tuple(sizes), tuple(map(tuple, walks))
+    return tuple(sizes), tuple(map(tuple, collapsed))
 
 
 def reshaped_strides(shape: Shape, strides: Shape, target: Shape) -> Shape | None:
@@ -100,18 +102,18 @@ def reshaped_strides(shape: Shape, strides: Shape, target: Shape) -> Shape | Non
     sizes, (steps,) = collapse(shape, (strides,))
     # Target axes must split each merged axis exactly.
     result = [0] * len(target)
-    place = len(target) - 1
+    position = len(target) - 1
     for size, step in zip(reversed(sizes), reversed(steps), strict=True):
-        rest = size
-        while rest > 1:
-            if target[place] != 1:
-                if rest % target[place]:
+        remaining = size
+        while remaining > 1:
+            if target[position] != 1:
+                if remaining % target[position]:
                     return None
-                rest //= target[place]
-            result[place] = step
-            step *= target[place]
-            place -= 1
+                remaining //= target[position]
+            result[position] = step
+            step *= target[position]
+            position -= 1
     # The remaining axes have length 1 and may have any stride.
-    for axis in range(place, -1, -1):
+    for axis in range(position, -1, -1):
         result[axis] = result[axis + 1] * target[axis + 1] if axis + 1 < len(target) else 1
     return tuple(result)

@@ -22,7 +22,9 @@ def _numeric(x1: object, x2: object, function: str) -> tuple[Array, Array]:
     a, b = array_of(x1, function, "x1"), array_of(x2, function, "x2")
     one_device(function, a, b)
     if a.dtype == _BOOL or b.dtype == _BOOL:
-        raise TypeError(f"{function} takes numeric arrays, got bool; convert with astype first")
+        raise TypeError(
+            f"{function} takes numeric arrays, got bool\nHint: convert with astype first"
+        )
     return a, b
 
 
@@ -35,8 +37,8 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     a, b = _numeric(x1, x2, "matmul")
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(
-            f"matmul takes arrays of at least one axis, got shapes {a.shape} and {b.shape}; "
-            f"use multiply for scalars"
+            f"matmul takes arrays of at least one axis, got shapes {a.shape} and {b.shape}\n"
+            f"Hint: use multiply for scalars"
         )
     if a.shape[-1] != b.shape[-min(b.ndim, 2)]:
         raise ValueError(
@@ -48,15 +50,15 @@ def matmul(x1: Array, x2: Array, /) -> Array:
         a = a.view((1, *a.shape), (0, *a.strides), a.offset)
     if column:
         b = b.view((*b.shape, 1), (*b.strides, 0), b.offset)
-    found = product(a, b)
+    result = product(a, b)
     if not (row or column):
-        return found
-    shape = list(found.shape)
+        return result
+    shape = list(result.shape)
     if column:
         del shape[-1]
     if row:
         del shape[-1 if column else -2]
-    return found.view(tuple(shape), strides_of(tuple(shape)), found.offset)
+    return result.view(tuple(shape), strides_of(tuple(shape)), result.offset)
 
 
 def matrix_transpose(x: Array, /) -> Array:
@@ -68,11 +70,7 @@ def matrix_transpose(x: Array, /) -> Array:
 
 
 def tensordot(
-    x1: Array,
-    x2: Array,
-    /,
-    *,
-    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
+    x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Array:
     """Return the sums of products over axes of two arrays."""
     a, b = _numeric(x1, x2, "tensordot")
@@ -99,8 +97,8 @@ def tensordot(
     rows = tuple(axis for axis in range(a.ndim) if axis not in first)
     columns = tuple(axis for axis in range(b.ndim) if axis not in second)
     shape = (*(a.shape[axis] for axis in rows), *(b.shape[axis] for axis in columns))
-    found = product(_matrix(a, rows, first), _matrix(b, second, columns))
-    return found.view(shape, strides_of(shape), found.offset)
+    result = product(_matrix(a, rows, first), _matrix(b, second, columns))
+    return result.view(shape, strides_of(shape), result.offset)
 
 
 def _matrix(x: Array, rows: tuple[int, ...], columns: tuple[int, ...]) -> Array:
@@ -121,22 +119,22 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Return the inner products of vectors along an axis: sums of ``conj(x1) * x2``."""
     a, b = _numeric(x1, x2, "vecdot")
     least = min(a.ndim, b.ndim)
-    place = axis_of(axis, least) - least if axis < 0 else axis_of(axis, a.ndim) - a.ndim
-    if place < -least or a.shape[place] != b.shape[place]:
+    position = axis_of(axis, least) - least if axis < 0 else axis_of(axis, a.ndim) - a.ndim
+    if position < -least or a.shape[position] != b.shape[position]:
         raise ValueError(
             f"vecdot sums over axis {axis}, whose sizes differ: shapes {a.shape} and {b.shape}"
         )
-    depth = a.shape[place]
-    shapes, walks = [], []
+    depth = a.shape[position]
+    shapes, strides = [], []
     for x in (a, b):
-        at = x.ndim + place
+        at = x.ndim + position
         shapes.append((*x.shape[:at], *x.shape[at + 1 :]))
-        walks.append((*x.strides[:at], *x.strides[at + 1 :]))
+        strides.append((*x.strides[:at], *x.strides[at + 1 :]))
     outer = broadcast_shapes(*shapes)
-    steps = [broadcast_strides(s, w, outer) for s, w in zip(shapes, walks, strict=True)]
-    found = product(
-        a.view((*outer, 1, depth), (*steps[0], 0, a.strides[place]), a.offset),
-        b.view((*outer, depth, 1), (*steps[1], b.strides[place], 0), b.offset),
+    steps = [broadcast_strides(s, w, outer) for s, w in zip(shapes, strides, strict=True)]
+    result = product(
+        a.view((*outer, 1, depth), (*steps[0], 0, a.strides[position]), a.offset),
+        b.view((*outer, depth, 1), (*steps[1], b.strides[position], 0), b.offset),
         conjugate=True,
     )
-    return found.view(outer, strides_of(outer), found.offset)
+    return result.view(outer, strides_of(outer), result.offset)

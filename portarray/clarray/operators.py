@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +17,8 @@ from portarray.clarray.engine.operation import Operation
 from portarray.clarray.exponential import power
 from portarray.clarray.strided import Array
 
+Method = Callable[[Array, Array | complex], Array]
+
 _SCALARS = (bool, int, float, complex, np.generic)
 _REFUSED = (np.ndarray, list, tuple)
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -28,7 +31,7 @@ def binary(operation: Operation, x: Array, other: Array | complex) -> Array:
     return NotImplemented  # type: ignore[no-any-return]
 
 
-def reflected(operation: Operation, x: Array, other: complex) -> Array:
+def reflected(operation: Operation, x: Array, other: Array | complex) -> Array:
     """Do ``other op x``."""
     if _ours(other):
         return elementwise.binary(operation, other, x)
@@ -45,6 +48,21 @@ def inplace(operation: Operation, x: Array, other: Array | complex) -> Array:
     if not isinstance(other, Array) or other.dtype is not x.dtype:
         _stays(operation.name, x, other)
     return elementwise.binary(operation, x, other, x)
+
+
+def methods(operation: Operation) -> tuple[Method, Method, Method]:
+    """Return an operation's operator method, its reflection, and the in-place one."""
+
+    def forward(self: Array, other: Array | complex, /) -> Array:
+        return binary(operation, self, other)
+
+    def backward(self: Array, other: Array | complex, /) -> Array:
+        return reflected(operation, self, other)
+
+    def update(self: Array, other: Array | complex, /) -> Array:
+        return inplace(operation, self, other)
+
+    return forward, backward, update
 
 
 def pow(x: Array, other: Array | complex) -> Array:
@@ -83,15 +101,15 @@ def inplace_matmul(x: Array, other: Array) -> Array:
     result = linear_algebra.matmul(x, other)
     if result.shape != x.shape:
         raise ValueError(
-            f"in-place matmul: the result has shape {result.shape} and x keeps its shape "
-            f"{x.shape}; write x = x @ y"
+            f"in-place matmul: the result has shape {result.shape}, x has shape {x.shape}\n"
+            f"Hint: write x = x @ y"
         )
     copy.assign(x, result)
     return x
 
 
 def _ours(other: object) -> bool:
-    """Tell whether an operand is handled here, if only by an error, not by its own class."""
+    """Return whether an operand is handled here, not by its class."""
     return isinstance(other, (Array, *_SCALARS, *_REFUSED))
 
 
@@ -102,8 +120,8 @@ def _stays(name: str, x: Array, other: object) -> None:
         if same_kind(dtype, x.dtype):
             return
         raise TypeError(
-            f"in-place {name}: the result is of dtype {dtype} and x keeps its dtype {x.dtype}; "
-            f"write x = x op y, or convert the operand first"
+            f"in-place {name}: the result has dtype {dtype}, x has dtype {x.dtype}\n"
+            f"Hint: write x = x op y, or convert the operand first"
         )
     python_scalar(other, name)
 
@@ -112,8 +130,8 @@ def scalar(x: Array, function: str) -> Any:
     """Return the value of a 0-d array, for ``bool(x)`` and other conversions."""
     if x.shape:
         raise TypeError(
-            f"{function}() takes arrays without axes, and this one has shape {x.shape}; "
-            f"index it, or reduce it with any, all or sum"
+            f"{function}: only 0-d arrays convert to a scalar, got shape {x.shape}\n"
+            f"Hint: index it, or reduce it with any, all or sum"
         )
     return x.item()
 
@@ -122,8 +140,8 @@ def index(x: Array) -> int:
     """Return the value of a 0-d integer array."""
     if kind_of(x.dtype) not in ("signed", "unsigned"):
         raise TypeError(
-            f"only integer arrays without axes are indices, and this one has dtype {x.dtype}; "
-            f"convert it with int(x)"
+            f"only 0-d integer arrays are indices, got dtype {x.dtype}\n"
+            f"Hint: convert it with int(x)"
         )
     return int(scalar(x, "operator.index"))
 
@@ -132,8 +150,8 @@ def transposed(x: Array, attribute: str) -> Array:
     """Return a view with the last two axes exchanged, for ``x.T`` and ``x.mT``."""
     if x.ndim < 2 or (x.ndim > 2 and attribute == "T"):
         raise ValueError(
-            f"x.{attribute} is for arrays of {'two' if attribute == 'T' else 'two or more'} axes, "
-            f"and this one has shape {x.shape}; use permute_dims"
+            f"x.{attribute} needs {'two' if attribute == 'T' else 'two or more'} axes, got shape "
+            f"{x.shape}\nHint: use permute_dims"
         )
     return strided.transposed(x)
 

@@ -43,7 +43,7 @@ def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = Fal
 def nonzero(x: Array, /) -> tuple[Array, ...]:
     """Return the indices of nonzero elements, in C order."""
     if array_of(x, "nonzero").ndim == 0:
-        raise ValueError("nonzero needs an axis to give indices for, and x is 0-d; use x != 0")
+        raise ValueError("nonzero: x is 0-d\nHint: use x != 0")
     return unravel(compact(x), x.shape)
 
 
@@ -92,8 +92,8 @@ def searchsorted(
 def _place(name: str, x: Array, axis: int | None, keepdims: bool, sign: str) -> Array:
     ndim = array_of(x, name).ndim
     if x.dtype.kind == "c":
-        raise TypeError(f"{name} takes arrays of a real dtype, got {x.dtype}, which has no order")
+        raise TypeError(f"{name} takes arrays of a real dtype, got {x.dtype}, which is not ordered")
     axes = tuple(range(ndim)) if axis is None else (axis_of(axis, ndim),)
-    if 0 in [x.shape[one] for one in axes]:
+    if 0 in [x.shape[entry] for entry in axes]:
         refuse_empty(name, x, axes)
     return arg_extreme(x, axes, keepdims, sign)

@@ -1,6 +1,6 @@
 """Set functions, computed by NumPy on the host.
 
-In ``unique_*`` each NaN is an element of its own; 0.0 and -0.0 are one element.
+In ``unique_*`` each NaN is a separate element; 0.0 and -0.0 are one element.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class UniqueInverseResult(NamedTuple):
 def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Array:
     """Tell for each element of one array whether another array contains it."""
     first, second, dtype = pair(x1, x2, "isin")
-    device = next(one.device for one in (first, second) if isinstance(one, Array))
+    device = next(x.device for x in (first, second) if isinstance(x, Array))
     # bfloat16 goes into float32 without loss, and NumPy sorts that.
     compared: np.dtype[Any] = np.dtype(np.float32) if dtype == bfloat16 else dtype
     with np.errstate(over="ignore"):  # overflow gives infinity
         elements, members = (
-            view(one).astype(compared, copy=False)
-            if isinstance(one, Array)
-            else np.asarray(one, compared)
-            for one in (first, second)
+            view(x).astype(compared, copy=False)
+            if isinstance(x, Array)
+            else np.asarray(x, compared)
+            for x in (first, second)
         )
 
     def test(out: NumpyArray) -> None:

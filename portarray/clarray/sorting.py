@@ -37,8 +37,8 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     def order(out: NumpyArray, values: NumpyArray) -> None:
         if descending:
             # Reversed before and after, so that equal elements keep their order.
-            found = np.argsort(values[..., ::-1], axis=-1, kind=kind)
-            np.subtract(size - 1, found[..., ::-1], out=out)
+            positions = np.argsort(values[..., ::-1], axis=-1, kind=kind)
+            np.subtract(size - 1, positions[..., ::-1], out=out)
         else:
             out[...] = np.argsort(values, axis=-1, kind=kind)
 
@@ -52,28 +52,28 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     axis = axis_of(axis, x.ndim)
     dtype = x.dtype
     rows = _axis_last(x, axis)
-    found = sort_rows(cast(rows, _FLOAT) if dtype == bfloat16 else copy(rows))
-    if stable and found.dtype.kind == "f" and _negative_zero(view(found)):
+    result = sort_rows(cast(rows, _FLOAT) if dtype == bfloat16 else copy(rows))
+    if stable and result.dtype.kind == "f" and _negative_zero(view(result)):
 
         def restore(values: NumpyArray) -> None:
             # Of equal elements only zeros differ: restore their original order.
-            before = view(rows)
+            original = view(rows)
             final = values[..., ::-1] if descending else values
-            final[final == 0] = before[before == 0]
+            final[final == 0] = original[original == 0]
 
-        modify(found, restore)
+        modify(result, restore)
     if descending:
-        shape, strides = found.shape, found.strides
-        last = found.offset + (shape[-1] - 1) * strides[-1] if found.size else found.offset
-        found = found.view(shape, (*strides[:-1], -strides[-1]), last)
+        shape, strides = result.shape, result.strides
+        last = result.offset + (shape[-1] - 1) * strides[-1] if result.size else result.offset
+        result = result.view(shape, (*strides[:-1], -strides[-1]), last)
     if dtype == bfloat16:
-        found = cast(found, dtype)
-    return _axis_back(found, axis)
+        result = cast(result, dtype)
+    return _axis_back(result, axis)
 
 
 def _axis_last(x: Array, axis: int) -> Array:
     """Return a view with an axis moved to the end."""
-    order = (*(one for one in range(x.ndim) if one != axis), axis)
+    order = (*(entry for entry in range(x.ndim) if entry != axis), axis)
     return permuted(x, order)
 
 
@@ -85,7 +85,7 @@ def _axis_back(x: Array, axis: int) -> Array:
 
 
 def _negative_zero(values: NumpyArray) -> bool:
-    """Tell whether -0.0 is among the elements of a contiguous array."""
+    """Return whether -0.0 is among the elements of a contiguous array."""
     bits = values.reshape(-1).view(f"u{values.itemsize}")
     sign = bits.dtype.type(1 << (8 * values.itemsize - 1))
     return any(

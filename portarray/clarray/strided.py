@@ -1,8 +1,8 @@
-"""Arrays as the engine and the functions of the namespace know them: strided views of memory.
+"""Base class and factories of arrays: strided views of memory.
 
-:class:`~portarray.clarray.array.Array` derives from :class:`Strided` and adds the operators and
-methods, which call those functions; it registers itself as the class of new arrays. So modules
-import this one for ``Array`` and its factories, and only the package imports the derived class.
+:class:`~portarray.clarray.array.Array` derives from :class:`Strided`, adds operators and methods,
+and registers itself as the class of new arrays. Modules import ``Array`` and its factories from
+here, because the derived class imports them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
 from portarray.clarray.layout import is_contiguous, strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
@@ -35,17 +35,17 @@ class Strided:
 
     @property
     def device(self) -> Device:
-        """Where the array is."""
+        """The array's device."""
         return self.storage.device
 
     @property
     def ndim(self) -> int:
-        """How many axes there are."""
+        """Number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many elements there are."""
+        """Number of elements."""
         return math.prod(self.shape)
 
     def view(self, shape: Shape, strides: Shape, offset: int) -> Array:
@@ -76,7 +76,7 @@ def class_of_new_arrays(cls: type[_A]) -> type[_A]:
 def new_array(
     storage: Storage, dtype: DType, shape: Shape, strides: Shape, offset: int, contiguous: bool
 ) -> Array:
-    """Return an array of elements that lie in a storage."""
+    """Return an array of elements in a storage."""
     x: Array = _new(_class)
     x.storage = storage
     x.dtype = dtype
@@ -90,7 +90,9 @@ def new_array(
 def permuted(x: Array, order: Sequence[int]) -> Array:
     """Return a view of some axes, in an order; axes of length 1 may be left out."""
     return x.view(
-        tuple([x.shape[one] for one in order]), tuple([x.strides[one] for one in order]), x.offset
+        tuple([x.shape[axis] for axis in order]),
+        tuple([x.strides[axis] for axis in order]),
+        x.offset,
     )
 
 
@@ -100,6 +102,6 @@ def transposed(x: Array) -> Array:
 
 
 def empty(shape: Shape, dtype: DType, device: Device) -> Array:
-    """Return a new C-contiguous array; its elements are whatever was in memory."""
+    """Return a new C-contiguous array with uninitialized elements."""
     storage = device.pool.take(math.prod(shape) * dtype.itemsize)
     return new_array(storage, dtype, shape, strides_of(shape), 0, True)

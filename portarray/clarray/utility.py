@@ -18,12 +18,12 @@ _ANY = Reduction("any", {"signed": ("a | b", "0")}, "truth", "(v != (E)(0))")
 
 
 def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Tell whether all elements are nonzero."""
+    """Return whether all elements are nonzero."""
     return _truth(_ALL, x, axis, keepdims)
 
 
 def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Tell whether any element is nonzero."""
+    """Return whether any element is nonzero."""
     return _truth(_ANY, x, axis, keepdims)
 
 
@@ -45,15 +45,16 @@ def diff(
         for part, name in ((prepend, "prepend"), (x, "x"), (append, "append"))
         if part is not None
     ]
-    found = concat(parts, axis=axis) if len(parts) > 1 else x
+    result = concat(parts, axis=axis) if len(parts) > 1 else x
     for _ in range(n):
-        size = found.shape[axis]
-        shape = (*found.shape[:axis], size - 1 if size else 0, *found.shape[axis + 1 :])
-        after = found.offset + (found.strides[axis] if size else 0)
-        found = subtract(
-            found.view(shape, found.strides, after), found.view(shape, found.strides, found.offset)
+        size = result.shape[axis]
+        shape = (*result.shape[:axis], size - 1 if size else 0, *result.shape[axis + 1 :])
+        after = result.offset + (result.strides[axis] if size else 0)
+        result = subtract(
+            result.view(shape, result.strides, after),
+            result.view(shape, result.strides, result.offset),
         )
-    return found
+    return result
 
 
 def _truth(reduction: Reduction, x: Array, axis: Axes | None, keepdims: bool) -> Array:

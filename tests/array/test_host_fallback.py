@@ -29,7 +29,9 @@ LACKING = ("cos", "sin", "tan", "acos", "asin", "atan2", "sort", "linalg.eigh")
 
 def test_warns_once_for_all_dtypes(partial: str) -> None:
     x = pa.asarray([0.0, 1.0], dtype=pa.float32, device=partial)
-    with pytest.warns(HostFallbackWarning, match=f"cos: runs on the host, because {partial}") as said:
+    with pytest.warns(
+        HostFallbackWarning, match=f"cos: runs on the host, because {partial}"
+    ) as said:
         found = pa.cos(x)
     assert "pa.config(host_fallback='allow')" in str(said[0].message)
     assert said[0].filename == __file__  # the line that the user wrote

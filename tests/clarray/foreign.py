@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from portarray.clarray.runtime.device import Device
+from portarray._opencl.device import Device
 
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -43,10 +43,10 @@ def on_host(device: Device) -> Device:
 
 
 def has(device: Device, dtype: Any) -> np.dtype[Any]:
-    found = np.dtype(dtype)
-    if found not in device.dtypes:
-        pytest.skip(f"the device has no {found}")
-    return found
+    result = np.dtype(dtype)
+    if result not in device.dtypes:
+        pytest.skip(f"the device has no {result}")
+    return result
 
 
 def read_only(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray.array import Array
 from portarray.clarray.creation import asarray
 from portarray.clarray.engine.copy import assign, cast, contiguous, copy, fill
-from portarray.clarray.engine.moves import move
+from portarray.clarray.engine.copy_kernels import copy_elements
 from portarray.clarray.engine.overlap import overlap
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.strided import empty
 
 DTYPES = ("int8", "float16", "float32", "float64", "complex128")  # one of each item size
@@ -223,7 +223,7 @@ def test_move_needs_no_dtype(device: Device) -> None:
     own = _values((5, 6), "float32")
     x = from_numpy(own, device)
     out = empty((6, 5), np.dtype(np.int32), device)
-    move(out, x.view((6, 5), (1, 6), 0))
+    copy_elements(out, x.view((6, 5), (1, 6), 0))
     np.testing.assert_array_equal(to_numpy(out), own.T.copy().view(np.int32))
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray import creation, data_type
 from portarray.clarray.dtypes import ALL, bfloat16
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import DTypeNotSupportedError
 from portarray.clarray.info import __array_namespace_info__
-from portarray.clarray.runtime.device import Device
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -80,8 +80,8 @@ def test_wide_unsigned_integers_where_asked_for(device: Device) -> None:
 def test_asarray_of_nested_arrays(device: Device) -> None:
     x = creation.asarray([1, 2], dtype="int32", device=device)
     y = creation.asarray(3.5, device=device)
-    found = creation.asarray([[y, 1.0], [x[0], x[1]]], device=device)
-    assert to_numpy(found).tolist() == [[3.5, 1.0], [1.0, 2.0]]
+    result = creation.asarray([[y, 1.0], [x[0], x[1]]], device=device)
+    assert to_numpy(result).tolist() == [[3.5, 1.0], [1.0, 2.0]]
     assert creation.asarray([x, x], device=device).dtype == np.int32
     assert not x.storage.shared  # a look on the spot leaves kernels asynchronous
 
@@ -121,9 +121,9 @@ def test_copy_false_shares_memory_or_fails(device: Device) -> None:
 def test_a_device_without_float64(device: Device) -> None:
     narrow = Device(device.native, device.index)
     narrow.dtypes = frozenset(one for one in ALL if one.name not in ("float64", "complex128"))
-    with pytest.raises(DTypeNotSupportedError, match=r"float64.*float32"):
+    with pytest.raises(DTypeNotSupportedError, match=r"(?s)float64.*float32"):
         creation.asarray(np.ones(2), device=narrow)
-    with pytest.raises(DTypeNotSupportedError, match=r"complex128.*complex64"):
+    with pytest.raises(DTypeNotSupportedError, match=r"(?s)complex128.*complex64"):
         creation.zeros(2, dtype="complex128", device=narrow)
     assert creation.asarray([1.5], device=narrow).dtype == np.float32
     assert creation.linspace(0, 1j, 3, device=narrow).dtype == np.complex64
@@ -131,24 +131,6 @@ def test_a_device_without_float64(device: Device) -> None:
     assert "float64" not in __array_namespace_info__().dtypes(device=narrow)
     x = creation.ones(2, dtype="float32", device=narrow)
     assert not data_type.can_cast(x, "float64")
-
-
-@pytest.mark.parametrize("shape", [(), 3, (0,), (2, 0), (2, 3), [4, 1]])
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "bfloat16", "complex64"])
-def test_of_one_value(device: Device, shape: Any, dtype: str) -> None:
-    name = data_type.dtype_of(dtype)
-    for function, value in ((creation.zeros, 0), (creation.ones, 1)):
-        got = function(shape, dtype=dtype, device=device)
-        np.testing.assert_array_equal(to_numpy(got), np.full(shape, value, name))
-        assert got.dtype == name
-    got = creation.full(shape, 1, dtype=dtype, device=device)
-    np.testing.assert_array_equal(to_numpy(got), np.full(shape, 1, name))
-    like = creation.full_like(got, True)
-    assert (like.shape, like.dtype, like.device) == (got.shape, got.dtype, device)
-    assert creation.empty_like(got, dtype="int32").dtype == np.int32
-    np.testing.assert_array_equal(to_numpy(creation.zeros_like(got)), np.zeros(shape, name))
-    np.testing.assert_array_equal(to_numpy(creation.ones_like(got)), np.ones(shape, name))
-    assert creation.empty(shape, dtype=dtype, device=device).shape == got.shape
 
 
 def test_full_takes_its_dtype_from_the_value(device: Device) -> None:
@@ -186,28 +168,6 @@ def test_shapes_that_are_none(device: Device) -> None:
         creation.zeros((1.5,), device=device)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "dtype"),
-    [
-        ((5,), None),
-        ((2, 11, 3), "int8"),
-        ((10, 0, -4), "int64"),
-        ((0,), None),
-        ((5, 2), None),
-        ((0, 1, 0.125), None),
-        ((1.0, -1.0, -0.25), "float32"),
-        ((3,), "float16"),
-        ((2**62, 2**62 + 5), None),
-        ((2**64 - 4, 2**64 - 1), "uint64"),
-    ],
-)
-def test_arange(device: Device, arguments: tuple[float, ...], dtype: str | None) -> None:
-    got = creation.arange(*arguments, dtype=dtype, device=device)
-    want = np.arange(*arguments, dtype=dtype)
-    assert got.dtype == want.dtype
-    np.testing.assert_array_equal(to_numpy(got), want)
-
-
 def test_arange_refuses(device: Device) -> None:
     with pytest.raises(ValueError, match="step 0"):
         creation.arange(1, 2, 0, device=device)
@@ -221,23 +181,6 @@ def test_arange_refuses(device: Device) -> None:
         creation.arange(1j, device=device)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("endpoint", [True, False])
-@pytest.mark.parametrize("num", [0, 1, 2, 3, 10, 1001])
-@pytest.mark.parametrize(
-    ("start", "stop"), [(0, 1), (-3.5, 7.25), (2, 2), (5, -1), (1 + 2j, -3j), (-1.5e308, 1.5e308)]
-)
-def test_linspace(device: Device, start: complex, stop: complex, num: int, endpoint: bool) -> None:
-    got = to_numpy(creation.linspace(start, stop, num, endpoint=endpoint, device=device))
-    gaps = max(1, num - 1 if endpoint else num)
-    place = np.arange(num) / gaps
-    bound = 1e-15 * max(abs(start), abs(stop))
-    np.testing.assert_allclose(got, start * (1 - place) + stop * place, rtol=0, atol=bound)
-    if num:
-        assert got[0] == start
-    if num > 1 and endpoint:
-        assert got[-1] == stop
-
-
 def test_linspace_of_other_dtypes(device: Device) -> None:
     got = creation.linspace(0, 10, 5, dtype="float16", device=device)
     assert to_numpy(got).tolist() == [0, 2.5, 5, 7.5, 10]
@@ -249,39 +192,6 @@ def test_linspace_of_other_dtypes(device: Device) -> None:
         creation.linspace(0, 1, 2.5, device=device)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="complex"):
         creation.linspace(0, 1j, 3, dtype="float64", device=device)
-
-
-@pytest.mark.parametrize("k", [-3, -1, 0, 1, 4])
-def test_diagonals_and_triangles(device: Device, k: int) -> None:
-    for rows, columns in ((3, 4), (4, 2), (0, 3), (1, 1)):
-        got = creation.eye(rows, columns, k=k, dtype="int16", device=device)
-        np.testing.assert_array_equal(to_numpy(got), np.eye(rows, columns, k, np.int16))
-    for shape, dtype in (((4, 3), "complex128"), ((2, 3, 5), "int8"), ((2, 0), "float32")):
-        own = (np.arange(np.prod(shape)) + 1).reshape(shape).astype(dtype)
-        x = creation.asarray(own, device=device)
-        np.testing.assert_array_equal(to_numpy(creation.tril(x, k=k)), np.tril(own, k))
-        np.testing.assert_array_equal(to_numpy(creation.triu(x, k=k)), np.triu(own, k))
-        turned = x.view((*shape[:-2], *shape[:-3:-1]), (*x.strides[:-2], *x.strides[:-3:-1]), 0)
-        want = np.tril(np.swapaxes(own, -1, -2), k)
-        np.testing.assert_array_equal(to_numpy(creation.tril(turned, k=k)), want)
-    with pytest.raises(ValueError, match="matrices"):
-        creation.tril(creation.ones(3, device=device))
-
-
-def test_meshgrid(device: Device) -> None:
-    owns = [np.arange(n, dtype=np.float32) for n in (2, 3, 4)]
-    arrays = [creation.asarray(own, device=device) for own in owns]
-    for count in range(4):
-        for indexing in ("xy", "ij"):
-            got = creation.meshgrid(*arrays[:count], indexing=indexing)  # type: ignore[arg-type]
-            want = np.meshgrid(*owns[:count], indexing=indexing)  # type: ignore[call-overload]
-            assert len(got) == count
-            for one, other in zip(got, want, strict=True):
-                np.testing.assert_array_equal(to_numpy(one), other)
-    with pytest.raises(ValueError, match="indexing"):
-        creation.meshgrid(arrays[0], indexing="yx")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="1-d"):
-        creation.meshgrid(creation.ones((2, 2), device=device))
 
 
 def test_dtypes() -> None:

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray import arithmetic, comparison
 from portarray.clarray.array import Array
 from portarray.clarray.creation import asarray
 from portarray.clarray.engine import elementwise, launch_cache, plans
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.manipulation import broadcast_to
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 Numpy = np.ndarray[Any, Any]
 
@@ -62,18 +62,18 @@ def values(dtype: str, shape: tuple[int, ...], seed: int = 0) -> Numpy:
 @st.composite
 def views(draw: st.DrawFn, shape: tuple[int, ...], dtype: str) -> Numpy:
     """Draw an array that broadcasts to a shape: steps of any sign, axes in any order."""
-    kept = draw(st.integers(0, len(shape)))
-    sizes = [1 if draw(st.integers(0, 4)) == 0 else size for size in shape[len(shape) - kept :]]
-    order = draw(st.permutations(range(kept)))
+    retained = draw(st.integers(0, len(shape)))
+    sizes = [1 if draw(st.integers(0, 4)) == 0 else size for size in shape[len(shape) - retained :]]
+    order = draw(st.permutations(range(retained)))
     steps = [draw(st.sampled_from([1, 1, 2, -1, -2])) for _ in sizes]
     starts = [draw(st.integers(0, 2)) for _ in sizes]
     whole = [
         size * abs(step) + start for size, step, start in zip(sizes, steps, starts, strict=True)
     ]
     base = values(dtype, tuple(whole[axis] for axis in order), draw(st.integers(0, 9)))
-    view = base.transpose(np.argsort(order).astype(int)) if kept else base
+    view = base.transpose(np.argsort(order).astype(int)) if retained else base
     for axis, (size, step, start) in enumerate(zip(sizes, steps, starts, strict=True)):
-        cut: list[Any] = [slice(None)] * kept
+        cut: list[Any] = [slice(None)] * retained
         for part in (slice(start, None), slice(None, None, step), slice(0, size)):
             cut[axis] = part
             view = view[tuple(cut)]
@@ -182,16 +182,16 @@ def test_rank_of_thirty_three(device: Device) -> None:
 
 
 def test_empty_and_zero_dimensional(device: Device) -> None:
-    none = placed(np.zeros((3, 0), "float32"), device)
-    assert arithmetic.add(none, none).shape == (3, 0)
-    assert arithmetic.negative(none).shape == (3, 0)
-    assert arithmetic.add(none, 1.5).shape == (3, 0)
-    assert arithmetic.add(none, placed(np.ones((4, 3, 1), "int8"), device)).shape == (4, 3, 0)
+    empty = placed(np.zeros((3, 0), "float32"), device)
+    assert arithmetic.add(empty, empty).shape == (3, 0)
+    assert arithmetic.negative(empty).shape == (3, 0)
+    assert arithmetic.add(empty, 1.5).shape == (3, 0)
+    assert arithmetic.add(empty, placed(np.ones((4, 3, 1), "int8"), device)).shape == (4, 3, 0)
     point = placed(np.asarray(2.5), device)
     assert to_numpy(arithmetic.add(point, point)).tolist() == 5.0
     assert arithmetic.add(point, 1).shape == ()
     with pytest.raises(ValueError, match=r"\(3, 0\), \(3, 2\)"):
-        arithmetic.add(none, placed(np.zeros((3, 2), "float32"), device))
+        arithmetic.add(empty, placed(np.zeros((3, 2), "float32"), device))
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -213,19 +213,19 @@ def test_overlap(
     set_large(monkeypatch, 1 if large else 1 << 15)
     a = np.arange(120, dtype="int32")
     x = from_numpy(a, device)
-    wanted = a.copy()
-    wanted[target] += wanted[source].copy()
+    expected = a.copy()
+    expected[target] += expected[source].copy()
     view = x[target]
     view += x[source]
-    np.testing.assert_array_equal(to_numpy(x), wanted)
+    np.testing.assert_array_equal(to_numpy(x), expected)
 
 
 def test_overlap_of_memory_that_was_borrowed_twice() -> None:
     a = np.arange(100_000.0)
-    wanted = a + a[::-1]
+    expected = a + a[::-1]
     x = asarray(a, copy=False)
     x += asarray(a[::-1], copy=False)
-    np.testing.assert_array_equal(a, wanted)
+    np.testing.assert_array_equal(a, expected)
 
 
 def test_layouts_suit_devices_that_are_no_processors() -> None:
@@ -238,9 +238,9 @@ def test_layouts_suit_devices_that_are_no_processors() -> None:
 def test_what_is_broadcast_is_not_written_in_place(device: Device) -> None:
     x = from_numpy(np.arange(3), device)
     repeated = broadcast_to(x, (4, 3))
-    with pytest.raises(ValueError, match="at one place"):
+    with pytest.raises(ValueError, match="share memory, as"):
         repeated += 1
-    with pytest.raises(ValueError, match="at one place"):
+    with pytest.raises(ValueError, match="share memory, as"):
         repeated[:, ::2] = from_numpy(np.zeros((4, 2), int), device)
     repeated[1] = from_numpy(np.array([5, 6, 7]), device)
     repeated[:, 0] = 9
@@ -273,7 +273,7 @@ def test_in_place_stays(device: Device) -> None:
     assert x is name
     assert x.dtype == np.int8
     np.testing.assert_array_equal(to_numpy(x), (a + values("int64", (5,), 3)) * 2)
-    with pytest.raises(TypeError, match="float32 and x keeps its dtype int8"):
+    with pytest.raises(TypeError, match="dtype float32, x has dtype int8"):
         x += placed(np.ones(5, "float32"), device)
     with pytest.raises(ValueError, match=r"\(3, 4, 5\)"):
         x += placed(np.ones((3, 1, 1), "int8"), device)
@@ -292,7 +292,7 @@ def test_through_a_view(device: Device) -> None:
 def test_two_devices(device: Device) -> None:
     other = Device(device.native, 77)
     x = placed(np.ones(3, "float32"), device)
-    with pytest.raises(ValueError, match=r"two devices.*to_device"):
+    with pytest.raises(ValueError, match=r"(?s)two devices.*to_device"):
         arithmetic.add(x, from_numpy(np.ones(3, "float32"), other))
 
 

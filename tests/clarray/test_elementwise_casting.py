@@ -9,12 +9,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray import arithmetic, comparison
 from portarray.clarray.dtypes import ALL, bfloat16, cl_type, kind_of
 from portarray.clarray.engine import copy, launch_cache, plans
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 Numpy = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -93,15 +93,15 @@ def test_every_pair(device: Device, source: DType) -> None:
         if RANK[kind_of(source)] == 3 and RANK[kind_of(target)] < 3 and target.kind != "b":
             continue
         got = to_numpy(copy.cast(moved, target))
-        kept = np.ones(x.shape, bool)
+        retained = np.ones(x.shape, bool)
         if RANK[kind_of(source)] == 2 and RANK[kind_of(target)] == 1:  # else NumPy does not say
             limits = np.iinfo(target)
             wide = x.astype(np.float64)
-            kept = (np.trunc(wide) >= limits.min) & (wide < float(limits.max) + 1)
-            kept &= np.isfinite(wide)
+            retained = (np.trunc(wide) >= limits.min) & (wide < float(limits.max) + 1)
+            retained &= np.isfinite(wide)
         want = expected(x, target)
         assert got.dtype == want.dtype
-        wrong = kept & (got != want) & ((got == got) | (want == want))
+        wrong = retained & (got != want) & ((got == got) | (want == want))
         assert not wrong.any(), f"to {target}: {x[wrong][:3]} gave {got[wrong]}, not {want[wrong]}"
 
 
@@ -209,8 +209,8 @@ def test_devices_without_double_never_see_it(monkeypatch: pytest.MonkeyPatch) ->
         return build("#define double no_double_on_this_device\n" + text, name, plain)
 
     monkeypatch.setattr(bare.programs, "_build", refusing)
-    monkeypatch.setattr(bare.programs._binaries, "load", lambda *given: None)
-    monkeypatch.setattr(bare.programs._binaries, "store", lambda *given: None)
+    monkeypatch.setattr(bare.programs._disk, "load", lambda *given: None)
+    monkeypatch.setattr(bare.programs._disk, "store", lambda *given: None)
     for name in ("bool", "int64", "float16", "float32", "complex64"):
         dtype = np.dtype(name)
         x = from_numpy(np.ones(3).astype(dtype), bare)

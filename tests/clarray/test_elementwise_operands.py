@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from portarray._opencl.device import Device
 from portarray.clarray import arithmetic, bitwise, comparison, logical, rounding
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 
 Numpy = np.ndarray[Any, Any]
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -83,10 +83,10 @@ def test_scalars_take_the_dtype_of_the_array(
         (256, "uint8", OverflowError, "256 is out of bounds for uint8, which holds 0 to 255"),
         (-1, "uint64", OverflowError, "-1 is out of bounds for uint64"),
         (2**63, "int64", OverflowError, "out of bounds for int64"),
-        (1.5, "int32", TypeError, "Python float does not fit beside .* int32.*astype"),
-        (1, "bool", TypeError, "Python int does not fit beside .* bool"),
+        (1.5, "int32", TypeError, "(?s)Python float does not combine with .* int32.*astype"),
+        (1, "bool", TypeError, "Python int does not combine with .* bool"),
         (1j, "int32", TypeError, "Python complex"),
-        ([1], "int32", TypeError, "got list; make an array of it with clarray.asarray"),
+        ([1], "int32", TypeError, r"got list\nHint: convert it with clarray.asarray"),
         (np.ones(1), "float32", TypeError, "got ndarray"),
         ("1", "float32", TypeError, "got str"),
         (None, "float32", TypeError, "got NoneType"),
@@ -116,7 +116,7 @@ def test_refused_altogether(device: Device) -> None:
         arithmetic.abs(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="no dtype holds all values of uint64 and int8"):
         arithmetic.add(put([1], "uint64", device), put([1], "int8", device))
-    with pytest.raises(TypeError, match=r"the condition is of dtype float32.*x != 0"):
+    with pytest.raises(TypeError, match=r"(?s)the condition is of dtype float32.*x != 0"):
         comparison.where(x, x, x)
     with pytest.raises(TypeError, match="where needs at least one array"):
         comparison.where(x == x, 1, 2)
@@ -134,15 +134,15 @@ def test_integers_never_trap(device: Device, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(INTEGERS))
     limits = np.iinfo(name)
     corners = [0, 1, limits.max, limits.min, limits.min + 1, max(limits.min, -1), 7]
-    number = st.one_of(st.sampled_from(corners), st.integers(limits.min, limits.max))
-    pairs = data.draw(st.lists(st.tuples(number, number), min_size=1, max_size=8))
+    index = st.one_of(st.sampled_from(corners), st.integers(limits.min, limits.max))
+    pairs = data.draw(st.lists(st.tuples(index, index), min_size=1, max_size=8))
     x, y = (put(list(side), name, device) for side in zip(*pairs, strict=True))
 
     def wrapped(value: int) -> int:
         return (value - limits.min) % (limits.max - limits.min + 1) + limits.min
 
     bits = limits.bits
-    wanted: dict[Callable[[Any, Any], Any], Callable[[int, int], int]] = {
+    expected: dict[Callable[[Any, Any], Any], Callable[[int, int], int]] = {
         operator.floordiv: lambda a, b: a // b if b else 0,
         operator.mod: lambda a, b: a % b if b else 0,
         operator.mul: lambda a, b: a * b,
@@ -150,7 +150,7 @@ def test_integers_never_trap(device: Device, data: st.DataObject) -> None:
         operator.lshift: lambda a, b: a << b if 0 <= b < bits else 0,
         operator.rshift: lambda a, b: a >> b if 0 <= b < bits else -(a < 0),
     }
-    for function, reference in wanted.items():
+    for function, reference in expected.items():
         want = [wrapped(reference(a, b)) for a, b in pairs]
         assert to_numpy(function(x, y)).tolist() == want, function
     assert to_numpy(abs(x)).tolist() == [wrapped(abs(a)) for a, _ in pairs]
@@ -161,8 +161,8 @@ def test_integers_never_trap(device: Device, data: st.DataObject) -> None:
 @_DRAWN
 @given(data=st.data())
 def test_division_of_real_numbers_is_pythons(device: Device, data: st.DataObject) -> None:
-    number = st.floats(-1e6, 1e6, width=32).filter(lambda one: one == 0 or abs(one) > 1e-6)
-    pairs = data.draw(st.lists(st.tuples(number, number.filter(bool)), min_size=1, max_size=8))
+    index = st.floats(-1e6, 1e6, width=32).filter(lambda one: one == 0 or abs(one) > 1e-6)
+    pairs = data.draw(st.lists(st.tuples(index, index.filter(bool)), min_size=1, max_size=8))
     first, second = (np.array(side, "float32") for side in zip(*pairs, strict=True))
     x, y = from_numpy(first, device), from_numpy(second, device)
     exact = [float(a) // float(b) for a, b in zip(first, second, strict=True)]
@@ -192,13 +192,13 @@ def test_operators(device: Device, dtype: str) -> None:
         ):
             assert got.dtype == want.dtype
             np.testing.assert_allclose(to_numpy(got), want, rtol=1e-6)
-        changed, wanted = from_numpy(a, device), a.copy()
+        changed, expected = from_numpy(a, device), a.copy()
         try:
             inplace = getattr(operator, f"i{function.__name__.strip('_')}")
         except AttributeError:
             continue
         result = inplace(changed, y)
-        np.testing.assert_allclose(to_numpy(changed), inplace(wanted, b), rtol=1e-6)
+        np.testing.assert_allclose(to_numpy(changed), inplace(expected, b), rtol=1e-6)
         assert result is changed
 
 
@@ -229,9 +229,11 @@ def test_conversions(device: Device) -> None:
     assert bool(put(0.0, "float32", device)) is False
     assert [10, 20, 30][put(2, "int64", device)] == 30
     assert float(from_numpy(np.asarray(2.5, bfloat16), device)) == 2.5
-    with pytest.raises(TypeError, match=r"float\(\) takes arrays without axes.*\(1,\)"):
+    with pytest.raises(
+        TypeError, match=r"float: only 0-d arrays convert to a scalar, got shape \(1,\)"
+    ):
         float(put([1], "float32", device))
-    with pytest.raises(TypeError, match="only integer arrays without axes are indices"):
+    with pytest.raises(TypeError, match="only 0-d integer arrays are indices"):
         operator.index(put(1.0, "float32", device))
     with pytest.raises(TypeError, match="complex"):
         float(put(1j, "complex64", device))
@@ -245,9 +247,9 @@ def test_text_transposes_and_namespace(device: Device) -> None:
     assert repr(x[0, 0]) == "Array(1., dtype=float32)"
     assert repr(x[:0]) == "Array([], shape=(0, 3), dtype=float32)"
     assert x.mT.shape == (3, 2)
-    with pytest.raises(ValueError, match=r"x.T is for arrays of two axes, .* \(3,\)"):
+    with pytest.raises(ValueError, match=r"x.T needs two axes, got shape \(3,\)"):
         _ = x[0].T
-    with pytest.raises(ValueError, match=r"x.mT is for arrays of two or more axes"):
+    with pytest.raises(ValueError, match=r"x.mT needs two or more axes"):
         _ = x[0].mT
     assert x.__array_namespace__() is clarray
     assert x.__array_namespace__(api_version="2024.12") is clarray

@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 
 from portarray import clarray as cl
+from portarray._opencl.device import Device
 from portarray.clarray import sets, sorting
 from portarray.clarray.engine import host
 from portarray.clarray.engine.copy import copy
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 
 Values = np.ndarray[Any, Any]
 
 
 def test_views_are_for_reading(device: Device) -> None:
     x = from_numpy(np.arange(6.0).reshape(2, 3), device)
-    seen = host.view(x[:, ::-1])
-    assert seen.tolist() == [[2, 1, 0], [5, 4, 3]]
+    visible = host.view(x[:, ::-1])
+    assert visible.tolist() == [[2, 1, 0], [5, 4, 3]]
     with pytest.raises(ValueError, match="read-only"):
-        seen[0, 0] = 1
+        visible[0, 0] = 1
     if device.host_memory:
-        assert np.shares_memory(seen, to_numpy(x))
+        assert np.shares_memory(visible, to_numpy(x))
 
 
 def test_results_are_arrays_of_the_device(device: Device) -> None:
@@ -39,15 +39,15 @@ def test_results_are_arrays_of_the_device(device: Device) -> None:
     assert quotient.dtype == rest.dtype == np.int8
     assert to_numpy(quotient).tolist() == [[0, 1], [0, 2]]
     assert quotient.contiguous
-    made = host.run(lambda: np.float32(2), device=device)
-    assert made.dtype == np.float32
+    scalar = host.run(lambda: np.float32(2), device=device)
+    assert scalar.dtype == np.float32
 
 
 def test_results_are_converted(device: Device) -> None:
     values = np.array([1.5, -2.25], np.float32)
-    found = host.to_array(values, device, np.dtype(ml_dtypes.bfloat16))
-    assert found.dtype == ml_dtypes.bfloat16
-    assert found.tolist() == values.tolist()
+    result = host.to_array(values, device, np.dtype(ml_dtypes.bfloat16))
+    assert result.dtype == ml_dtypes.bfloat16
+    assert result.tolist() == values.tolist()
     assert host.to_array(np.int64(3), device).item() == 3
 
 
@@ -59,8 +59,8 @@ def test_filling_sees_what_was_computed_before(device: Device) -> None:
     def halve(out: Values, values: Values) -> None:
         np.multiply(values, 0.5, out=out)
 
-    found = host.fill(x.shape, x.dtype, device, halve, x)
-    np.testing.assert_array_equal(to_numpy(copy(found)), np.arange(100000) / 2)
+    result = host.fill(x.shape, x.dtype, device, halve, x)
+    np.testing.assert_array_equal(to_numpy(copy(result)), np.arange(100000) / 2)
     assert host.fill((0, 2), x.dtype, device, lambda out: None).shape == (0, 2)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.exceptions import AxisError
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.indexing import take, take_along_axis
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 
 def _range(device: Device, shape: tuple[int, ...], dtype: str = "float32") -> Array:
@@ -27,9 +27,9 @@ def test_basic_keys_are_views(device: Device) -> None:
         view = x[key]
         assert view.storage is x.storage
     x[1:3][:, ::2][0] = -1
-    wanted = np.arange(24.0).reshape(4, 6)
-    wanted[1, ::2] = -1
-    np.testing.assert_array_equal(to_numpy(x), wanted)
+    expected = np.arange(24.0).reshape(4, 6)
+    expected[1, ::2] = -1
+    np.testing.assert_array_equal(to_numpy(x), expected)
 
 
 def test_views_without_elements_lie_inside_the_array(device: Device) -> None:
@@ -56,8 +56,8 @@ def test_integers_that_are_not_pythons(device: Device) -> None:
         ((0, -5), "index -5 is out of bounds for axis 1 with size 4"),
         ((0, 0, 0), "too many indices: the array has 2 axes, and 3 were indexed"),
         ((..., ...), "only one ellipsis"),
-        (1.0, "float is no index"),
-        ("a", "str is no index"),
+        (1.0, "float is not an index"),
+        ("a", "str is not an index"),
         (np.array([0.0]), "integer or boolean dtype, got float64"),
         (np.array([True, False]), "along axis 0 it has size 2 and the array 3"),
         ((slice(None), np.ones((3,), bool)), "along axis 1 it has size 3 and the array 4"),
@@ -116,14 +116,14 @@ def test_masks_may_be_empty_along_an_axis(device: Device) -> None:
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float32", "complex64"])
 def test_assigned_numbers_take_the_dtype(device: Device, dtype: str) -> None:
     x = _range(device, (4,), dtype)
-    wanted = np.arange(4).astype(dtype)
-    for place, value in enumerate((True, 3, 2.75)):
-        x[place] = value
-        wanted[place] = value
+    expected = np.arange(4).astype(dtype)
+    for position, value in enumerate((True, 3, 2.75)):
+        x[position] = value
+        expected[position] = value
     x[from_numpy(np.array([3]), device)] = np.float64(1.5)
-    wanted[3] = 1.5
-    np.testing.assert_array_equal(to_numpy(x), wanted)
-    assert x.dtype == wanted.dtype
+    expected[3] = 1.5
+    np.testing.assert_array_equal(to_numpy(x), expected)
+    assert x.dtype == expected.dtype
 
 
 def test_assigned_numbers_too_large_for_the_dtype_are_infinite(device: Device) -> None:
@@ -189,9 +189,9 @@ def test_source_and_target_may_overlap(device: Device) -> None:
         assert to_numpy(x).tolist() == [0, *range(2999)]
         x = from_numpy(values, device)
         x[:][::-1][:-1][key] = x[:-1]
-        wanted = values.copy()
-        wanted[::-1][:-1] = values[:-1]
-        np.testing.assert_array_equal(to_numpy(x), wanted)
+        expected = values.copy()
+        expected[::-1][:-1] = values[:-1]
+        np.testing.assert_array_equal(to_numpy(x), expected)
 
 
 def test_memory_borrowed_twice_overlaps_too(device: Device) -> None:
@@ -202,10 +202,10 @@ def test_memory_borrowed_twice_overlaps_too(device: Device) -> None:
     x[1:][from_numpy(np.arange(2999), device)] = y[:-1]
     assert memory.tolist() == [0, *range(2999)]
     memory[:] = np.random.default_rng(0).permutation(3000)
-    wanted = memory.copy()
-    wanted[memory] = memory[::-1].copy()
+    expected = memory.copy()
+    expected[memory] = memory[::-1].copy()
     x[y] = y[::-1]
-    np.testing.assert_array_equal(memory, wanted)
+    np.testing.assert_array_equal(memory, expected)
 
 
 def test_a_mask_alone_in_a_tuple(device: Device) -> None:
@@ -222,9 +222,9 @@ def test_an_array_may_index_itself(device: Device) -> None:
     x = from_numpy(values, device)
     np.testing.assert_array_equal(to_numpy(x[x]), values[values])
     x[x] = x[::-1]
-    wanted = values.copy()
-    wanted[values] = values[::-1]
-    np.testing.assert_array_equal(to_numpy(x), wanted)
+    expected = values.copy()
+    expected[values] = values[::-1]
+    np.testing.assert_array_equal(to_numpy(x), expected)
     m = from_numpy(values > 2000, device)
     m[m] = False
     assert not to_numpy(m).any()
@@ -269,12 +269,12 @@ def test_take_refuses(device: Device) -> None:
 def test_arrays_of_two_devices_are_refused() -> None:
     if len(devices()) < 2:
         pytest.skip("one OpenCL device")
-    x, other = (from_numpy(np.arange(3), one) for one in devices()[:2])
+    x, second = (from_numpy(np.arange(3), one) for one in devices()[:2])
     for use in (
-        lambda: x[other],
-        lambda: take(x, other),
-        lambda: x.__setitem__(other, 1),
-        lambda: x.__setitem__(0, other[0]),
+        lambda: x[second],
+        lambda: take(x, second),
+        lambda: x.__setitem__(second, 1),
+        lambda: x.__setitem__(0, second[0]),
     ):
         with pytest.raises(ValueError, match="two devices"):
             use()

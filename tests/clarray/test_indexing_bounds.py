@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.indexing import take, take_along_axis
-from portarray.clarray.runtime.device import Device
 
 CANARY = -12345
 FAR = [5, -6, 2**31, -(2**31) - 1, 2**62, -(2**62), 2**63 - 1, -(2**63)]
@@ -33,10 +33,10 @@ def _canaries(whole: Array) -> bool:
 
 
 @pytest.mark.parametrize("value", FAR)
-@pytest.mark.parametrize("place", [0, 3, 4999])
-def test_far_indices_are_named(device: Device, value: int, place: int) -> None:
+@pytest.mark.parametrize("position", [0, 3, 4999])
+def test_far_indices_are_named(device: Device, value: int, position: int) -> None:
     index = np.zeros(5000, np.int64)
-    index[place] = value
+    index[position] = value
     i = from_numpy(index, device)
     whole, x = _window(device)
     message = f"index {value} is out of bounds for axis 0 with size 5"
@@ -88,10 +88,10 @@ def test_rows_are_checked(device: Device) -> None:
             x[i] = 2
     assert (to_numpy(x) == 1).all()
     x[from_numpy(np.array([0, -1]), device)] = 3
-    wanted = np.full((9, 12), CANARY)
-    wanted[2:7, 3:9] = 1
-    wanted[[2, 6], 3:9] = 3
-    np.testing.assert_array_equal(to_numpy(whole), wanted)
+    expected = np.full((9, 12), CANARY)
+    expected[2:7, 3:9] = 1
+    expected[[2, 6], 3:9] = 3
+    np.testing.assert_array_equal(to_numpy(whole), expected)
 
 
 def test_writing_leaves_what_is_beside(device: Device) -> None:

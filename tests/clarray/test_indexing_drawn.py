@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.indexing import take, take_along_axis
-from portarray.clarray.runtime.device import Device
 
 Values = np.ndarray[Any, Any]
 Key = tuple[Any, ...]
@@ -82,18 +82,18 @@ def test_keys(device: Device, seed: int) -> None:
     values, x = _array(rng, device)
     key = _key(rng, values.shape)
     try:
-        wanted = np.asarray(values[key])
+        expected = np.asarray(values[key])
     except IndexError:
         with pytest.raises(IndexError):
             x[_on_device(rng, key, device)]
         return
-    found = x[_on_device(rng, key, device)]
-    assert found.shape == wanted.shape
-    assert found.dtype == wanted.dtype
-    np.testing.assert_array_equal(to_numpy(found), wanted)
+    result = x[_on_device(rng, key, device)]
+    assert result.shape == expected.shape
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(to_numpy(result), expected)
 
     # Assignment: of one value, for NumPy leaves open which one stays where places repeat.
-    shape = wanted.shape[int(rng.integers(0, wanted.ndim + 1)) :]
+    shape = expected.shape[int(rng.integers(0, expected.ndim + 1)) :]
     source = rng.choice(["int8", values.dtype.name]) if values.dtype != np.bool_ else "bool"
     value = np.full(shape, 77, source)
     written = values.copy()
@@ -156,14 +156,14 @@ def test_take(device: Device, seed: int) -> None:
     low = 0 if dtype.startswith("u") else -n
     index = rng.integers(low, min(n, 127), [(7,), (0,), (1,), (2, 3)][rng.integers(4)])
     index = np.maximum(index, -128).astype(dtype)
-    found = take(x, from_numpy(index, device), axis=axis)
-    np.testing.assert_array_equal(to_numpy(found), np.take(values, index.astype("i8"), axis=axis))
+    result = take(x, from_numpy(index, device), axis=axis)
+    np.testing.assert_array_equal(to_numpy(result), np.take(values, index.astype("i8"), axis=axis))
 
     lengths = [1 if rng.integers(3) == 0 else size for size in values.shape]
     lengths[axis] = int(rng.integers(0, 6))
     index = np.maximum(rng.integers(low, min(n, 127), lengths), -128).astype(dtype)
-    other = [1 if k == axis % values.ndim else size for k, size in enumerate(values.shape)]
-    spread = np.broadcast_to(index, np.broadcast_shapes(tuple(lengths), tuple(other)))
-    found = take_along_axis(x, from_numpy(index, device), axis=axis)
-    wanted = np.take_along_axis(values, spread.astype("i8"), axis=axis)
-    np.testing.assert_array_equal(to_numpy(found), wanted)
+    second = [1 if k == axis % values.ndim else size for k, size in enumerate(values.shape)]
+    spread = np.broadcast_to(index, np.broadcast_shapes(tuple(lengths), tuple(second)))
+    result = take_along_axis(x, from_numpy(index, device), axis=axis)
+    expected = np.take_along_axis(values, spread.astype("i8"), axis=axis)
+    np.testing.assert_array_equal(to_numpy(result), expected)

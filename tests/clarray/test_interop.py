@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from foreign import CASES, DTYPES, LAYOUTS, drawn, has, on_host, read_only
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray import interop
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.interop import from_dlpack
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 
 class Producer:
@@ -42,15 +42,15 @@ class Producer:
 def test_a_capsule_is_taken_once(device: Device, version: tuple[int, int] | None) -> None:
     x = from_numpy(np.arange(3), on_host(device))
     producer = Producer(x.__dlpack__(max_version=version))
-    found = from_dlpack(producer, device=device, copy=False)
-    assert to_numpy(found).tolist() == [0, 1, 2]
+    result = from_dlpack(producer, device=device, copy=False)
+    assert to_numpy(result).tolist() == [0, 1, 2]
     with pytest.raises(BufferError, match="used before"):
         from_dlpack(producer, device=device)
     storage = weakref.ref(x.storage)
     del x, producer
     gc.collect()
-    assert to_numpy(found).tolist() == [0, 1, 2]
-    del found
+    assert to_numpy(result).tolist() == [0, 1, 2]
+    del result
     gc.collect()
     assert storage() is None
 
@@ -89,10 +89,10 @@ def test_capsules_say_what_they_are(device: Device) -> None:
 
 def test_an_exported_copy_is_one(device: Device) -> None:
     x = from_numpy(np.arange(3), on_host(device))
-    own, other = (np.from_dlpack(x, copy=flag) for flag in (False, True))
+    shared, second = (np.from_dlpack(x, copy=flag) for flag in (False, True))
     assign(x, 7)
-    assert own.tolist() == [7, 7, 7]
-    assert other.tolist() == [0, 1, 2]
+    assert shared.tolist() == [7, 7, 7]
+    assert second.tolist() == [0, 1, 2]
 
 
 def test_wrong_exports_are_refused(device: Device) -> None:
@@ -261,15 +261,15 @@ def test_arrays_of_clarray_go_between_its_devices(device: Device) -> None:
     assert from_dlpack(x) is x
     assert x.to_device(device) is x
     assert from_dlpack(x, copy=True).storage is not x.storage
-    other = Device(device.native, device.index, discrete=True)
-    y = x.to_device(other)
-    assert y.device is other
+    second = Device(device.native, device.index, discrete=True)
+    y = x.to_device(second)
+    assert y.device is second
     assert to_numpy(y).tolist() == [0, 1, 2]
-    with pytest.raises(ValueError, match=r"copy=False, but .* has memory of its own"):
-        from_dlpack(x, device=other, copy=False)
+    with pytest.raises(ValueError, match=r"copy=False, but .* has separate memory"):
+        from_dlpack(x, device=second, copy=False)
     with pytest.raises(ValueError, match="stream"):
         x.to_device(device, stream=1)
-    with pytest.raises(TypeError, match="does not name a device"):
+    with pytest.raises(TypeError, match="None is not a device"):
         x.to_device(None)
 
 
@@ -277,13 +277,13 @@ def test_arrays_of_clarray_go_between_its_devices(device: Device) -> None:
 def test_devices_that_compute_in_host_memory_share_it(device: Device, layout: str) -> None:
     # Two queues: the other runtime's where there is one, else another of the same.
     others = [one for one in devices() if one.host_memory and one is not device]
-    other = others[0] if others else Device(device.native, device.index)
+    second = others[0] if others else Device(device.native, device.index)
     whole = from_numpy(drawn("float32"), on_host(device))
     view = LAYOUTS[layout](np.arange(24).reshape(4, 6))
     strides = tuple(stride // view.itemsize for stride in view.strides)
     x = whole.view(view.shape, strides, int(view.flat[0]) if view.size else 0)
-    y = from_dlpack(x, device=other, copy=False)
-    assert (y.device, y.shape, interop.why_copied(x, other)) == (other, x.shape, "")
+    y = from_dlpack(x, device=second, copy=False)
+    assert (y.device, y.shape, interop.why_copied(x, second)) == (second, x.shape, "")
     if not x.size:
         return
     for n in range(5):  # kernels of both, one after the other, with nobody waiting
@@ -302,7 +302,7 @@ def test_devices_that_compute_in_host_memory_share_it(device: Device, layout: st
     np.testing.assert_array_equal(to_numpy(copy(y)), np.full(y.shape, 9, np.float32))
     assert storage() is not None
     del y
-    other.finish()
+    second.finish()
     gc.collect()
     assert storage() is None
 

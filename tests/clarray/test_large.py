@@ -22,18 +22,18 @@ def x() -> Iterator[Any]:
     free = cl.memory().free
     if free is not None and free < 4 * SIZE:
         pytest.skip(f"only {free} bytes are free")
-    found = cl.zeros((SIZE,), dtype=cl.uint8)
-    for place, value in MARKS.items():
-        found[place] = value
-    yield found
-    del found
+    result = cl.zeros((SIZE,), dtype=cl.uint8)
+    for position, value in MARKS.items():
+        result[position] = value
+    yield result
+    del result
     cl.reclaim()
 
 
 def test_elements_by_place(x: Any) -> None:
-    for place, value in MARKS.items():
-        assert int(x[place]) == value
-        assert int(x[place - SIZE]) == value
+    for position, value in MARKS.items():
+        assert int(x[position]) == value
+        assert int(x[position - SIZE]) == value
     places = list(MARKS)
     assert cl.take(x, cl.asarray(places), axis=0).tolist() == list(MARKS.values())
 
@@ -53,13 +53,13 @@ def test_compaction(x: Any) -> None:
 @pytest.mark.parametrize("step", [1, -1])
 def test_elementwise(x: Any, step: int) -> None:
     y = x[::step] + cl.asarray(1, dtype=cl.uint8)
-    for place, value in MARKS.items():
-        assert int(y[place if step == 1 else SIZE - 1 - place]) == value + 1
+    for position, value in MARKS.items():
+        assert int(y[position if step == 1 else SIZE - 1 - position]) == value + 1
     ends = np.asarray(y[-1000:])
     assert ends.sum() == 1000 + sum(
         value
-        for place, value in MARKS.items()
-        if (place if step == 1 else SIZE - 1 - place) >= SIZE - 1000
+        for position, value in MARKS.items()
+        if (position if step == 1 else SIZE - 1 - position) >= SIZE - 1000
     )
 
 

@@ -13,11 +13,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray import fft, linalg
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.linear_algebra import matrix_transpose, tensordot, vecdot
-from portarray.clarray.runtime.device import Device
 
 Values = np.ndarray[Any, Any]
 
@@ -38,40 +38,6 @@ def strided(values: Values, device: Device) -> Array:
     return x.view(values.shape, (*x.strides[:-1], 2), x.offset)
 
 
-HOST: dict[str, tuple[Callable[[Array], Any], Callable[[Values], Any]]] = {
-    "det": (linalg.det, np.linalg.det),
-    "inv": (linalg.inv, np.linalg.inv),
-    "svdvals": (linalg.svdvals, np.linalg.svdvals),
-    "pinv": (linalg.pinv, lambda a: np.linalg.pinv(a, rtol=None)),
-    "slogdet": (linalg.slogdet, np.linalg.slogdet),
-    "qr": (linalg.qr, np.linalg.qr),
-    "svd": (linalg.svd, np.linalg.svd),
-    "fft": (fft.fft, np.fft.fft),
-    "ifftn": (fft.ifftn, np.fft.ifftn),
-    "irfft": (
-        lambda x: fft.irfft(x, n=5, norm="ortho"),
-        lambda a: np.fft.irfft(a, 5, norm="ortho"),
-    ),
-    "hfft": (lambda x: fft.hfft(x, axis=0), lambda a: np.fft.hfft(a, axis=0)),
-}
-
-
-@pytest.mark.parametrize("name", HOST)
-@pytest.mark.parametrize("dtype", ["float32", "complex128"])
-def test_the_host_computes_what_numpy_does(device: Device, name: str, dtype: str) -> None:
-    if np.dtype(dtype) not in device.dtypes:
-        pytest.skip(f"{device} has no {dtype}")
-    ours, numpys = HOST[name]
-    values = drawn((2, 3, 3), dtype)
-    found, wanted = ours(strided(values, device)), numpys(values)
-    if not isinstance(found, tuple):
-        found, wanted = (found,), (wanted,)
-    for one, other in zip(found, wanted, strict=True):
-        assert one.device is device
-        assert one.dtype == other.dtype
-        assert np.array_equal(to_numpy(one), other)
-
-
 def test_functions_say_where_they_are_computed() -> None:
     for function in (linalg.svd, linalg.solve, fft.rfft):
         assert function.__dict__["__portarray_served__"] == "host"
@@ -86,8 +52,8 @@ def test_sixteen_bits_compute_in_single_precision(device: Device, dtype: Any) ->
     eps = float(ml_dtypes.finfo(dtype).eps)
     wide = values.astype(np.float64)
     assert linalg.inv(x).dtype == linalg.solve(x, x).dtype == np.dtype(dtype)
-    found = to_numpy(linalg.inv(x)).astype(np.float64)
-    assert np.allclose(found, np.linalg.inv(wide), rtol=4 * eps, atol=eps)
+    result = to_numpy(linalg.inv(x)).astype(np.float64)
+    assert np.allclose(result, np.linalg.inv(wide), rtol=4 * eps, atol=eps)
     norm = linalg.vector_norm(x)
     assert norm.dtype == np.dtype(dtype)
     assert math.isclose(float(to_numpy(norm)), np.linalg.norm(wide), rel_tol=eps)
@@ -108,26 +74,26 @@ def test_vector_norms_of_any_layout(device: Device, order: float, dtype: str) ->
     axes: tuple[Any, ...] = (None, 1, (0, 2), (-1, 0, 1))
     for axis in axes:
         for keepdims in (False, True):
-            found = to_numpy(linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=order))
-            wanted = np.linalg.vector_norm(
+            result = to_numpy(linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=order))
+            expected = np.linalg.vector_norm(
                 values.astype(np.complex128), axis=axis, keepdims=keepdims, ord=order
             )
-            assert found.dtype == np.float32
-            np.testing.assert_allclose(found, wanted, rtol=2e-5)
-            assert found.shape == np.shape(wanted)
+            assert result.dtype == np.float32
+            np.testing.assert_allclose(result, expected, rtol=2e-5)
+            assert result.shape == np.shape(expected)
 
 
 def test_views_share_memory(device: Device) -> None:
     x = from_numpy(np.arange(24.0, dtype=np.float32).reshape(2, 3, 4), device)
     values = to_numpy(x)
     for offset in range(-4, 6):
-        seen = linalg.diagonal(x, offset=offset)
-        assert seen.storage is x.storage
-        wanted = np.diagonal(values, offset, -2, -1)
-        assert seen.shape == wanted.shape
-        assert np.array_equal(to_numpy(seen), wanted)
+        visible = linalg.diagonal(x, offset=offset)
+        assert visible.storage is x.storage
+        expected = np.diagonal(values, offset, -2, -1)
+        assert visible.shape == expected.shape
+        assert np.array_equal(to_numpy(visible), expected)
         trace = linalg.trace(x, offset=offset)
-        assert np.array_equal(to_numpy(trace), wanted.sum(-1))
+        assert np.array_equal(to_numpy(trace), expected.sum(-1))
     turned = matrix_transpose(x)
     assert turned.storage is x.storage
     assert np.array_equal(to_numpy(turned), np.swapaxes(values, -1, -2))
@@ -137,32 +103,23 @@ def test_tensordot_and_vecdot_of_strided_arrays(device: Device) -> None:
     a, b = drawn((3, 4, 5), "complex64"), drawn((5, 3, 2), "complex64", 1)
     x, y = strided(a, device), strided(b, device)
     for axes in (0, ((2, 0), (0, 1)), ((-1,), (0,)), ((0,), (1,))):
-        found = to_numpy(tensordot(x, y, axes=axes))
-        wanted = np.tensordot(a.astype(np.complex128), b.astype(np.complex128), axes)
-        assert found.shape == wanted.shape
-        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
-    found = to_numpy(vecdot(x, strided(drawn((4, 1), "complex64", 2), device), axis=-2))
-    wanted = np.vecdot(a, drawn((4, 1), "complex64", 2), axis=-2)
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+        result = to_numpy(tensordot(x, y, axes=axes))
+        expected = np.tensordot(a.astype(np.complex128), b.astype(np.complex128), axes)
+        assert result.shape == expected.shape
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+    result = to_numpy(vecdot(x, strided(drawn((4, 1), "complex64", 2), device), axis=-2))
+    expected = np.vecdot(a, drawn((4, 1), "complex64", 2), axis=-2)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_powers_are_new_arrays(device: Device) -> None:
     values = drawn((2, 3, 3), "float32")
     x = from_numpy(values, device)
     for n in (-2, -1, 0, 1, 2, 7):
-        found = linalg.matrix_power(x, n)
-        assert found.storage is not x.storage
-        wanted = np.linalg.matrix_power(values.astype(np.float64), n)
-        np.testing.assert_allclose(to_numpy(found), wanted, rtol=1e-3, atol=1e-3)
-
-
-def test_frequencies(device: Device) -> None:
-    for n in (1, 2, 5, 8):
-        found = fft.fftfreq(n, d=0.5, dtype=np.float32, device=device)
-        assert found.dtype == np.float32
-        assert np.array_equal(to_numpy(found), np.fft.fftfreq(n, 0.5).astype(np.float32))
-        half = fft.rfftfreq(n, d=0.5, dtype=np.float32, device=device)
-        assert np.array_equal(to_numpy(half), np.fft.rfftfreq(n, 0.5).astype(np.float32))
+        result = linalg.matrix_power(x, n)
+        assert result.storage is not x.storage
+        expected = np.linalg.matrix_power(values.astype(np.float64), n)
+        np.testing.assert_allclose(to_numpy(result), expected, rtol=1e-3, atol=1e-3)
 
 
 def test_what_linear_algebra_refuses(device: Device) -> None:
@@ -191,6 +148,6 @@ def test_what_linear_algebra_refuses(device: Device) -> None:
         (lambda: fft.fft(vector, norm="unit"), ValueError, "norm"),  # type: ignore[arg-type]
         (lambda: fft.fftfreq(0, device=device), ValueError, "at least one sample"),
     )
-    for call, error, words in cases:
-        with pytest.raises(error, match=words):
+    for call, error, message in cases:
+        with pytest.raises(error, match=message):
             call()

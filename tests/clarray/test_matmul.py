@@ -8,13 +8,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray.array import Array
 from portarray.clarray.engine import matmul_launch, matmul_packed
 from portarray.clarray.engine.tiles import tile_of
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.linear_algebra import matmul
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 Values = np.ndarray[Any, Any]
 
@@ -82,8 +82,8 @@ def check(a: Values, b: Values, got: Values) -> None:
     """Fail unless a product is right to rounding, or exact for integers."""
     assert got.dtype == a.dtype
     if a.dtype.kind in "iu":  # two's complement: the low bits are right whatever overflowed
-        wanted = np.matmul(a.astype(np.uint64), b.astype(np.uint64)).astype(a.dtype)
-        np.testing.assert_array_equal(got, wanted)
+        expected = np.matmul(a.astype(np.uint64), b.astype(np.uint64)).astype(a.dtype)
+        np.testing.assert_array_equal(got, expected)
         return
     kind = np.complex128 if a.dtype.kind == "c" else np.float64
     wide = np.matmul(a.astype(kind), b.astype(kind))
@@ -100,19 +100,19 @@ def check(a: Values, b: Values, got: Values) -> None:
 def test_shapes_and_layouts(device: Device, shapes: str) -> None:
     rng = np.random.default_rng(0)
     first, second = SHAPES[shapes]
-    for number, layout in enumerate(LAYOUTS):
-        for other in (layout, LAYOUTS[number - 1]):
+    for index, layout in enumerate(LAYOUTS):
+        for other in (layout, LAYOUTS[index - 1]):
             a = drawn(rng, first, np.dtype(np.float32))
             b = drawn(rng, second, np.dtype(np.float32))
-            found = matmul(laid(a, layout, device), laid(b, other, device))
-            assert found.contiguous
-            check(a, b, to_numpy(found))
+            result = matmul(laid(a, layout, device), laid(b, other, device))
+            assert result.contiguous
+            check(a, b, to_numpy(result))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(device: Device, dtype: str) -> None:
-    found = np.dtype(dtype)
-    if found not in device.dtypes:
+    result = np.dtype(dtype)
+    if result not in device.dtypes:
         pytest.skip(f"{device} has no {dtype}")
     rng = np.random.default_rng(1)
     # Building a program of register tiles takes PoCL seconds for each dtype.
@@ -120,7 +120,7 @@ def test_dtypes(device: Device, dtype: str) -> None:
     if "Intel" in device.platform_name or dtype in ("float64", "complex64"):
         names += ("packed", "packed, large", "packed, deep", "few rows in a batch")
     for name in names:
-        a, b = (drawn(rng, shape, found) for shape in SHAPES[name])
+        a, b = (drawn(rng, shape, result) for shape in SHAPES[name])
         check(a, b, to_numpy(matmul(laid(a, "plain", device), laid(b, "transposed", device))))
 
 
@@ -148,9 +148,9 @@ def test_broadcast_operands_are_packed_once(monkeypatch: pytest.MonkeyPatch) -> 
     every = laid(b, "plain", device).view((8, 512, 512), (0, 512, 1), 0)
     one = laid(a, "plain", device)
     taken.clear()
-    found = matmul(one, every)
-    assert sum(taken) < found.size * 4 + 2 * (a.nbytes + b.nbytes)
-    check(a, np.broadcast_to(b, (8, 512, 512)), to_numpy(found))
+    result = matmul(one, every)
+    assert sum(taken) < result.size * 4 + 2 * (a.nbytes + b.nbytes)
+    check(a, np.broadcast_to(b, (8, 512, 512)), to_numpy(result))
 
 
 def test_large_products_are_cut_into_blocks(
@@ -172,19 +172,19 @@ def test_sixteen_bits_are_summed_in_single_precision(device: Device) -> None:
     depth = 3000
     x = from_numpy(np.ones((100, depth), np.float16), device)
     y = from_numpy(np.ones((depth, 110), np.float16), device)
-    found = to_numpy(matmul(x, y))
-    assert np.all(found == np.float16(3000))
+    result = to_numpy(matmul(x, y))
+    assert np.all(result == np.float16(3000))
 
 
 def test_infinities_and_nan_stay_in_their_rows(device: Device) -> None:
     a = np.ones((100, 100), np.float32)
     a[3, 5], a[7, 9] = np.inf, np.nan
-    found = to_numpy(
+    result = to_numpy(
         matmul(from_numpy(a, device), from_numpy(np.ones((100, 99), np.float32), device))
     )
-    assert np.all(np.isinf(found[3]))
-    assert np.all(np.isnan(found[7]))
-    rest = np.delete(found, (3, 7), axis=0)
+    assert np.all(np.isinf(result[3]))
+    assert np.all(np.isnan(result[7]))
+    rest = np.delete(result, (3, 7), axis=0)
     assert np.all(rest == 100)
 
 
@@ -198,13 +198,13 @@ def test_tiles_divide_their_blocks(device: Device) -> None:
 
 def test_what_has_no_product_is_refused(device: Device) -> None:
     one = from_numpy(np.ones((2, 3), np.float32), device)
-    for other, error, words in (
+    for other, error, message in (
         (from_numpy(np.ones((2, 3), np.float32), device), ValueError, "sizes differ"),
         (from_numpy(np.ones((), np.float32), device), ValueError, "at least one axis"),
         (from_numpy(np.ones((3, 2), np.bool_), device), TypeError, "bool"),
         (np.ones((3, 2), np.float32), TypeError, "asarray"),
     ):
-        with pytest.raises(error, match=words):
+        with pytest.raises(error, match=message):
             matmul(one, other)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="broadcast"):
         matmul(

@@ -8,11 +8,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.neural import attention
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 Values = np.ndarray[Any, Any]
 
@@ -39,29 +39,31 @@ def reference(
     if mask is not None:
         scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
     i, j = np.arange(queries)[:, None], np.arange(keys)
-    seen = (j < n) & (j <= i + n - queries) if causal else np.broadcast_to(j < n, (queries, keys))
-    scores = np.where(seen, scores, -np.inf)
+    visible = (
+        (j < n) & (j <= i + n - queries) if causal else np.broadcast_to(j < n, (queries, keys))
+    )
+    scores = np.where(visible, scores, -np.inf)
     top = scores.max(-1, keepdims=True)
     weights = np.exp(scores - np.where(np.isneginf(top), 0, top))
     total = weights.sum(-1, keepdims=True)
-    found: Values = weights / np.where(total == 0, 1, total) @ v
-    return found
+    result: Values = weights / np.where(total == 0, 1, total) @ v
+    return result
 
 
-def check(got: Values, wanted: Values, v: Values) -> None:
+def check(got: Values, expected: Values, v: Values) -> None:
     """Fail unless a result is right to few roundings of the largest value."""
-    assert got.shape == wanted.shape
+    assert got.shape == expected.shape
     assert got.dtype == v.dtype
     eps = float(ml_dtypes.finfo(v.dtype).eps)
     # Weights add up to 1, so that errors are of the values' size; scores have errors of their own.
     single = 64 * float(np.finfo(np.float64 if v.dtype.itemsize == 8 else np.float32).eps)
     bound = (eps + single) * np.abs(v.astype(np.float64)).max(initial=1)
-    assert np.abs(got.astype(np.float64) - wanted).max(initial=0) <= bound
+    assert np.abs(got.astype(np.float64) - expected).max(initial=0) <= bound
 
 
 def drawn(rng: np.random.Generator, dtype: str, *shape: int) -> Values:
-    found: Values = rng.standard_normal(shape).astype(np.dtype(dtype))
-    return found
+    result: Values = rng.standard_normal(shape).astype(np.dtype(dtype))
+    return result
 
 
 def in_cache(values: Values, device: Device) -> Array:
@@ -110,17 +112,17 @@ def test_drawn_shapes_layouts_and_masks(device: Device, dtype: str) -> None:
             mask = mask.astype(np.dtype(dtype))
         causal = bool(rng.integers(2))
         scale = None if rng.random() < 0.7 else 0.2
-        place = in_cache if rng.random() < 0.5 else from_numpy
+        upload = in_cache if rng.random() < 0.5 else from_numpy
         got = attention(
-            from_numpy(q, device), place(k, device), place(v, device), scale=scale, causal=causal,
+            from_numpy(q, device), upload(k, device), upload(v, device), scale=scale, causal=causal,
             mask=None if mask is None else from_numpy(mask, device), key_length=length,
         )  # fmt: skip
         assert got.contiguous
-        wanted = reference(
+        expected = reference(
             q, k, v, scale=scale, causal=causal, n=n,
             mask=mask if mask is None or mask.dtype == bool else mask.astype(np.float64),
         )  # fmt: skip
-        check(to_numpy(got), wanted, v)
+        check(to_numpy(got), expected, v)
 
 
 def test_one_head_without_an_axis_for_it(device: Device) -> None:
@@ -152,17 +154,17 @@ def test_queries_that_see_nothing_give_zeros(device: Device, queries: int) -> No
     q, k, v = (from_numpy(drawn(rng, "float32", 1, size, 64), device) for size in (queries, 9, 9))
     nothing = from_numpy(np.zeros((queries, 1), np.bool_), device)
     infinite = from_numpy(np.full((queries, 9), -np.inf, np.float32), device)
-    for found in (
+    for result in (
         attention(q, k, v, mask=nothing),
         attention(q, k, v, mask=infinite),
         attention(q, k, v, key_length=0),
         attention(q, k.view((1, 0, 64), k.strides, 0), v.view((1, 0, 64), v.strides, 0)),
     ):
-        np.testing.assert_array_equal(to_numpy(found), np.zeros((1, queries, 64), np.float32))
+        np.testing.assert_array_equal(to_numpy(result), np.zeros((1, queries, 64), np.float32))
     if queries > 9:
-        found = to_numpy(attention(q, k, v, causal=True))
-        np.testing.assert_array_equal(found[:, : queries - 9], 0)
-        assert np.all(np.abs(found[:, queries - 9 :]).sum(-1) > 0)
+        result = to_numpy(attention(q, k, v, causal=True))
+        np.testing.assert_array_equal(result[:, : queries - 9], 0)
+        assert np.all(np.abs(result[:, queries - 9 :]).sum(-1) > 0)
 
 
 @pytest.mark.parametrize("queries", [1, 40])
@@ -197,7 +199,7 @@ def test_what_does_not_fit_is_refused(device: Device) -> None:
     halves = from_numpy(np.ones((2, 3, 4), np.float16), device)
     three = from_numpy(np.ones((3, 3, 4), np.float32), device)
     whole = from_numpy(np.ones((2, 3, 4), np.int32), device)
-    for arguments, options, error, words in (
+    for arguments, options, error, message in (
         ((x, x, halves), {}, TypeError, "float16"),
         ((whole, whole, whole), {}, TypeError, "int32"),
         ((x, np.ones((2, 3, 4)), x), {}, TypeError, "k is of type ndarray"),
@@ -208,5 +210,5 @@ def test_what_does_not_fit_is_refused(device: Device) -> None:
         ((x, x, x), {"key_length": x}, TypeError, "key_length"),
         ((x, x, x), {"key_length": 1.5}, TypeError, "key_length"),
     ):
-        with pytest.raises(error, match=words):
+        with pytest.raises(error, match=message):
             attention(*arguments, **options)

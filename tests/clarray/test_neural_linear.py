@@ -8,11 +8,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.linear_algebra import matmul, matrix_transpose
 from portarray.clarray.neural import linear
-from portarray.clarray.runtime.device import Device
 
 Values = np.ndarray[Any, Any]
 
@@ -20,8 +20,8 @@ DTYPES = ("float32", "float64", "float16", "bfloat16")
 
 
 def drawn(rng: np.random.Generator, dtype: str, *shape: int) -> Values:
-    found: Values = rng.standard_normal(shape).astype(np.dtype(dtype))
-    return found
+    result: Values = rng.standard_normal(shape).astype(np.dtype(dtype))
+    return result
 
 
 def laid(values: Values, layout: str, device: Device) -> Array:
@@ -85,9 +85,9 @@ def test_every_number_of_16_bits_is_widened(device: Device) -> None:
         rows = np.zeros((len(weight), 64), dtype)
         at = np.arange(len(weight)) % 64
         rows[np.arange(len(weight)), at] = weight[:, 0]
-        found = to_numpy(linear(from_numpy(np.ones((1, 64), dtype), device),
+        result = to_numpy(linear(from_numpy(np.ones((1, 64), dtype), device),
                                 from_numpy(rows, device)))[0]  # fmt: skip
-        np.testing.assert_array_equal(found.astype(np.float32), weight[:, 0].astype(np.float32))
+        np.testing.assert_array_equal(result.astype(np.float32), weight[:, 0].astype(np.float32))
 
 
 def test_bias_is_added_before_rounding(device: Device) -> None:
@@ -103,8 +103,8 @@ def test_other_numbers_take_the_engines_way(device: Device) -> None:
     x, weight = np.arange(6).reshape(2, 3), np.arange(12).reshape(4, 3)
     for dtype in (np.int32, np.complex64):
         a, b = x.astype(dtype), weight.astype(dtype)
-        found = linear(from_numpy(a, device), from_numpy(b, device), from_numpy(b[:, 0], device))
-        np.testing.assert_array_equal(to_numpy(found), a @ b.T + b[:, 0])
+        result = linear(from_numpy(a, device), from_numpy(b, device), from_numpy(b[:, 0], device))
+        np.testing.assert_array_equal(to_numpy(result), a @ b.T + b[:, 0])
 
 
 def test_what_does_not_fit_is_refused(device: Device) -> None:
@@ -112,7 +112,7 @@ def test_what_does_not_fit_is_refused(device: Device) -> None:
     halves = from_numpy(np.ones((2, 3), np.float16), device)
     four = from_numpy(np.ones(4, np.float32), device)
     yes = from_numpy(np.ones((2, 3), np.bool_), device)
-    for arguments, error, words in (
+    for arguments, error, message in (
         ((x, halves), TypeError, "float16"),
         ((yes, yes), TypeError, "bool"),
         ((x, np.ones((2, 3))), TypeError, "weight is of type ndarray"),
@@ -121,5 +121,5 @@ def test_what_does_not_fit_is_refused(device: Device) -> None:
         ((x, four), ValueError, r"\(4,\)"),
         ((x, x, four), ValueError, r"\(4,\)"),
     ):
-        with pytest.raises(error, match=words):
+        with pytest.raises(error, match=message):
             linear(*arguments)

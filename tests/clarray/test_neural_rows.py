@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_softmax, ndtr, softmax
 
+from portarray._opencl.device import Device
+from portarray._opencl.registry import devices
 from portarray.clarray import neural
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import dtype_of
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
 
 Values = np.ndarray[Any, Any]
 
@@ -36,8 +36,8 @@ def drawn(
     before = int(rng.integers(0, 3)) if shape else 0
     # A larger array, of which the one that is meant is a view.
     whole = [0] * len(shape)
-    for axis, place in enumerate(order):
-        whole[place] = shape[axis] * abs(steps[axis]) + before
+    for axis, position in enumerate(order):
+        whole[position] = shape[axis] * abs(steps[axis]) + before
     base = (rng.normal(size=whole) * size).astype(dtype_of(dtype))
     x = from_numpy(base, device)
     view = base.transpose(order) if shape else base
@@ -48,9 +48,9 @@ def drawn(
         else slice(before + n - 1, before - 1 if before else None, step)
         for n, step in zip(shape, steps, strict=True)
     )
-    found, x = view[key], x[key]
-    assert found.shape == x.shape == shape
-    return found.astype(np.float64), x
+    result, x = view[key], x[key]
+    assert result.shape == x.shape == shape
+    return result.astype(np.float64), x
 
 
 def check(got: Array, want: Values, bound: Values | float, dtype: str) -> None:
@@ -99,9 +99,9 @@ def test_softmax_of_special_values(device: Device) -> None:
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(expected)
         logs[expected == 0] = np.where(x[expected == 0] == -inf, -inf, -6e38)
-        found = to_numpy(neural.log_softmax(held, axis=axis)).astype(np.float64)
+        result = to_numpy(neural.log_softmax(held, axis=axis)).astype(np.float64)
         logs[logs < -3.5e38] = -inf  # float32 ends before
-        np.testing.assert_allclose(found, logs, 1e-6)
+        np.testing.assert_allclose(result, logs, 1e-6)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -173,15 +173,15 @@ def test_activations_far_from_0(device: Device) -> None:
 
 def turned(values: Values, cos: Values, sin: Values, interleaved: bool) -> Values:
     half = cos.shape[-1]
-    found = values.copy()
+    result = values.copy()
     first, second = (
         (np.s_[..., 0 : 2 * half : 2], np.s_[..., 1 : 2 * half : 2])
         if interleaved
         else (np.s_[..., :half], np.s_[..., half : 2 * half])
     )
     a, b = values[first], values[second]
-    found[first], found[second] = a * cos - b * sin, b * cos + a * sin
-    return found
+    result[first], result[second] = a * cos - b * sin, b * cos + a * sin
+    return result
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -261,12 +261,12 @@ def test_cross_entropy(device: Device, dtype: str) -> None:
             losses = -np.take_along_axis(logs, due[..., None].astype(int), -1)[..., 0]
             losses = (1 - smoothing) * losses - smoothing * logs.mean(-1)
             losses = np.where(due == ignored, 0.0, losses)
-            kept = int((due != ignored).sum())
+            retained = int((due != ignored).sum())
             targets = from_numpy(due, device)
             for reduction, want in (
                 ("none", losses),
                 ("sum", losses.sum()),
-                ("mean", losses.sum() / kept if kept else np.nan),
+                ("mean", losses.sum() / retained if retained else np.nan),
             ):
                 got = cross_entropy(
                     x, targets, reduction=reduction, ignore_index=ignored, label_smoothing=smoothing
@@ -349,7 +349,7 @@ def refusals(device: Device) -> Any:
     yield lambda: anything.softmax(np.ones(3)), TypeError, "clarray array"
     yield lambda: neural.softmax(x, axis=3), IndexError, "axis 3"
     yield lambda: neural.rms_norm(x[0, 0, 0]), ValueError, "0-d"
-    yield lambda: neural.rms_norm(x, half), TypeError, "float16 beside float32"
+    yield lambda: neural.rms_norm(x, half), TypeError, "float16 and x has float32"
     yield lambda: neural.rms_norm(x, w[:7]), ValueError, r"weight of shape \(8,\)"
     yield lambda: neural.layer_norm(x, w, w[:1]), ValueError, r"bias of shape \(8,\)"
     yield lambda: neural.rms_norm(x, other), ValueError, "to_device"

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray import searching, statistical, utility
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
-from portarray.clarray.engine.reduction_layout import walk
+from portarray.clarray.engine.reduction_layout import reduction_layout
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -37,22 +37,22 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Num
     if dtype[0] in "iu":
         limits = np.iinfo(dtype)
         return rng.integers(max(limits.min, -1000), min(limits.max, 1000), shape).astype(dtype)
-    found = rng.uniform(-1, 1, shape)
+    result = rng.uniform(-1, 1, shape)
     if dtype.startswith("complex"):
-        found = found + 1j * rng.uniform(-1, 1, shape)
-    return np.asarray(found, dtype)
+        result = result + 1j * rng.uniform(-1, 1, shape)
+    return np.asarray(result, dtype)
 
 
 def layouts(rng: np.random.Generator, base: NumpyArray) -> list[NumpyArray]:
     """Return views of an array that leave gaps, run backwards, cross axes or repeat elements."""
     ndim = base.ndim
-    found = [base]
+    result = [base]
     if ndim:
         steps = tuple(slice(None, None, int(rng.choice([1, 2, -1, -3]))) for _ in range(ndim))
-        found.append(base[steps])
-        found.append(base.transpose(rng.permutation(ndim))[1:])
-        found.append(np.broadcast_to(base[:1], (3, *base.shape[1:])))
-    return found
+        result.append(base[steps])
+        result.append(base.transpose(rng.permutation(ndim))[1:])
+        result.append(np.broadcast_to(base[:1], (3, *base.shape[1:])))
+    return result
 
 
 def like(view: NumpyArray, base: NumpyArray, x: Array) -> Array:
@@ -195,16 +195,16 @@ def test_half_precision_is_summed_in_float32(device: Device) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("n", [3, 40, 5000, 100_003])
 def test_nan_is_found_wherever_it_is(device: Device, dtype: str, n: int) -> None:
-    for place in {0, 1, n // 2, n - 2, n - 1}:
+    for position in {0, 1, n // 2, n - 2, n - 1}:
         x = np.linspace(-1, 1, n).astype(dtype)
-        x[place] = np.nan
+        x[position] = np.nan
         here = from_numpy(x, device)
         across = from_numpy(np.repeat(x[:, None], 18, axis=1), device)
         for name in ("max", "min"):
             assert np.isnan(to_numpy(getattr(statistical, name)(here)))
             assert np.isnan(to_numpy(getattr(statistical, name)(across, axis=0))).all()
-            assert to_numpy(getattr(searching, f"arg{name}")(here)) == place
-            assert (to_numpy(getattr(searching, f"arg{name}")(across, axis=0)) == place).all()
+            assert to_numpy(getattr(searching, f"arg{name}")(here)) == position
+            assert (to_numpy(getattr(searching, f"arg{name}")(across, axis=0)) == position).all()
 
 
 def test_infinities_are_extremes_and_have_places(device: Device) -> None:
@@ -236,7 +236,7 @@ def test_nothing(device: Device) -> None:
     assert not to_numpy(utility.any(empty))
     assert to_numpy(searching.count_nonzero(empty)) == 0
     for function in (statistical.max, statistical.min, searching.argmax, searching.argmin):
-        with pytest.raises(ValueError, match="nothing"):
+        with pytest.raises(ValueError, match="no elements"):
             function(empty, axis=0)
     complex_mean = to_numpy(statistical.mean(from_numpy(np.empty(0, np.complex64), device)))
     assert np.isnan(complex_mean.real)
@@ -273,15 +273,15 @@ def test_wrong_arguments_are_named(device: Device) -> None:
 
 
 def test_scattered_axes_are_merged_or_refused() -> None:
-    found = walk((4, 5, 6), (30, 6, 1), (0, 1, 2))
-    assert found is not None
-    assert (found.kept, found.reduced, found.reduced_steps) == ((), (120,), (1,))
-    turned = walk((4, 5), (-5, -1), (0, 1))
+    result = reduction_layout((4, 5, 6), (30, 6, 1), (0, 1, 2))
+    assert result is not None
+    assert (result.outer, result.reduced, result.reduced_steps) == ((), (120,), (1,))
+    turned = reduction_layout((4, 5), (-5, -1), (0, 1))
     assert turned is not None
     assert (turned.reduced, turned.start) == ((20,), -19)
-    assert walk((4, 5), (-5, -1), (0, 1), True) is not None
+    assert reduction_layout((4, 5), (-5, -1), (0, 1), True) is not None
     many = tuple(range(0, 8, 2))
-    assert walk((2,) * 8, tuple(3**k for k in range(8, 0, -1)), many) is None
+    assert reduction_layout((2,) * 8, tuple(3**k for k in range(8, 0, -1)), many) is None
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

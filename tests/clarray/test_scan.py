@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
 from portarray.clarray import searching, statistical, utility
 from portarray.clarray.engine.compaction import compact, compress
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 
 NumpyArray = np.ndarray[Any, Any]
 

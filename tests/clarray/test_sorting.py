@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.exceptions import AxisError
 
+from portarray._opencl.device import Device
 from portarray.clarray import sets
 from portarray.clarray.engine import argsorting, merging
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.sorting import argsort, sort
 
 Values = np.ndarray[Any, Any]
@@ -60,21 +60,21 @@ def test_sorting(device: Device, dtype: np.dtype[Any], descending: bool) -> None
             found = argsort(x, axis=axis, descending=descending)
             assert found.dtype == np.int64
             np.testing.assert_array_equal(to_numpy(found), order)
-            wanted = np.take_along_axis(values, order, axis)
+            expected = np.take_along_axis(values, order, axis)
             result = sort(x, axis=axis, descending=descending)
             assert result.contiguous
             assert result.dtype == dtype
-            np.testing.assert_array_equal(_wide(to_numpy(result)), _wide(wanted))
+            np.testing.assert_array_equal(_wide(to_numpy(result)), _wide(expected))
             if dtype.kind in "fV":
-                zeros = wanted == 0
-                signs = np.signbit(_wide(wanted)[zeros])
+                zeros = expected == 0
+                signs = np.signbit(_wide(expected)[zeros])
                 np.testing.assert_array_equal(np.signbit(_wide(to_numpy(result))[zeros]), signs)
             unstable = sort(x, axis=axis, descending=descending, stable=False)
-            np.testing.assert_array_equal(_wide(to_numpy(unstable)), _wide(wanted))
+            np.testing.assert_array_equal(_wide(to_numpy(unstable)), _wide(expected))
             some = to_numpy(argsort(x, axis=axis, descending=descending, stable=False))
             np.testing.assert_array_equal(np.sort(some, axis), np.sort(order, axis))
             picked = np.take_along_axis(values, some, axis)
-            np.testing.assert_array_equal(_wide(picked), _wide(wanted))
+            np.testing.assert_array_equal(_wide(picked), _wide(expected))
         np.testing.assert_array_equal(_wide(to_numpy(x)), _wide(values))
 
 
@@ -94,14 +94,14 @@ def test_sorting_with_many_threads(
         np.sort(_wide(_draw(rng, dtype, shape))).astype(dtype),
     ):
         x = from_numpy(values, device)
-        wanted = np.sort(_wide(values), axis=-1, kind="stable")
+        expected = np.sort(_wide(values), axis=-1, kind="stable")
         found = _wide(to_numpy(sort(x)))
-        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(found, expected)
         if dtype.kind in "fV":
-            zeros = wanted == 0
-            np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
+            zeros = expected == 0
+            np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
         found = _wide(to_numpy(sort(x, descending=True)))
-        np.testing.assert_array_equal(found, wanted[..., ::-1])
+        np.testing.assert_array_equal(found, expected[..., ::-1])
         for descending in (False, True):
             places = argsort(x, axis=0, descending=descending)
             assert places.dtype == np.int64
@@ -138,9 +138,11 @@ def test_sorting_views(device: Device) -> None:
     x = from_numpy(values, device)
     for key in ((slice(None, None, -2), slice(3, 20)), (slice(None), slice(None, None, -3)), 4):
         for descending in (False, True):
-            wanted = np.sort(values[key], axis=0)
+            expected = np.sort(values[key], axis=0)
             found = sort(x[key], axis=0, descending=descending)
-            np.testing.assert_array_equal(to_numpy(found), wanted[::-1] if descending else wanted)
+            np.testing.assert_array_equal(
+                to_numpy(found), expected[::-1] if descending else expected
+            )
     np.testing.assert_array_equal(to_numpy(x), values)
 
 
@@ -155,8 +157,8 @@ def test_sorting_refuses(device: Device) -> None:
             function([3, 1])  # type: ignore[arg-type]
 
 
-def _key(value: Any, place: int) -> Any:
-    return ("NaN", place) if value != value else value
+def _key(value: Any, position: int) -> Any:
+    return ("NaN", position) if value != value else value
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -166,8 +168,8 @@ def test_unique(device: Device, dtype: np.dtype[Any], shape: tuple[int, ...]) ->
     x = from_numpy(values, device)
     flat = _wide(values).ravel().tolist()
     groups: dict[Any, list[int]] = {}
-    for place, value in enumerate(flat):
-        groups.setdefault(_key(value, place), []).append(place)
+    for position, value in enumerate(flat):
+        groups.setdefault(_key(value, position), []).append(position)
 
     found = sets.unique_all(x)
     assert found.values.shape == (len(groups),)

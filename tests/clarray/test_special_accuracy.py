@@ -12,10 +12,10 @@ import pytest
 from portarray_conformance import ulp
 
 from portarray import clarray as cl
+from portarray._opencl.device import Device
 from portarray.clarray import exponential, trigonometric
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 
 NumpyArray = npt.NDArray[Any]
 
@@ -63,9 +63,9 @@ def test_every_function_is_measured() -> None:
 def stated(name: str) -> tuple[float, float]:
     """Return the bounds for real and for complex numbers that a docstring states."""
     text = FUNCTIONS[name].__doc__ or ""
-    found = re.search(r"Within\s+(\d+)\s+ULP(?:,\s+complex\s+within\s+(\d+))?", text)
-    assert found, f"{name} states no bound"
-    return float(found[1]), float(found[2] or 0)
+    result = re.search(r"Within\s+(\d+)\s+ULP(?:,\s+complex\s+within\s+(\d+))?", text)
+    assert result, f"{name} states no bound"
+    return float(result[1]), float(result[2] or 0)
 
 
 def drawn(generator: np.random.Generator, dtype: str) -> NumpyArray:
@@ -184,10 +184,10 @@ def drawn_complex(generator: np.random.Generator, dtype: str) -> NumpyArray:
         (zero, flat(8)),
         (-zero, flat(8)),
     ]
-    found = np.empty(len(pairs) * SIZE, dtype)
-    found.real = np.concatenate([pair[0] for pair in pairs])
-    found.imag = np.concatenate([pair[1] for pair in pairs])
-    return found
+    result = np.empty(len(pairs) * SIZE, dtype)
+    result.real = np.concatenate([pair[0] for pair in pairs])
+    result.imag = np.concatenate([pair[1] for pair in pairs])
+    return result
 
 
 def complex_log1p(z: NumpyArray) -> NumpyArray:

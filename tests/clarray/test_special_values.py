@@ -10,16 +10,16 @@ import numpy.typing as npt
 import pytest
 from portarray_conformance.special_complex import COMPLEX_UNARY
 
+from portarray._opencl.device import Device
 from portarray.clarray import arithmetic, exponential, trigonometric
 from portarray.clarray import complex as parts
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 
 NumpyArray = npt.NDArray[Any]
 
 
 def same(got: NumpyArray, want: NumpyArray) -> bool:
-    """Tell whether real numbers are equal to four ULP, zeros and NaN exactly."""
+    """Return whether real numbers are equal to four ULP, zeros and NaN exactly."""
     close = np.isclose(got, want, rtol=4 * float(np.finfo(got.dtype).eps), atol=0, equal_nan=True)
     return bool(np.all(close & ((want != 0) | (np.signbit(got) == np.signbit(want)))))
 
@@ -34,17 +34,19 @@ def same(got: NumpyArray, want: NumpyArray) -> bool:
 def test_complex_special_cases(device: Device, name: str, dtype: str) -> None:
     function = getattr(exponential, name, None) or getattr(trigonometric, name)
     rows = COMPLEX_UNARY[name]
-    given = np.empty(len(rows), dtype)
-    given.real = [row.given[0] for row in rows]
-    given.imag = [row.given[1] for row in rows]
-    got = to_numpy(function(from_numpy(given, device)))
-    for place, row in enumerate(rows):
+    inputs = np.empty(len(rows), dtype)
+    inputs.real = [row.given[0] for row in rows]
+    inputs.imag = [row.given[1] for row in rows]
+    got = to_numpy(function(from_numpy(inputs, device)))
+    for position, row in enumerate(rows):
         for part, want, free in zip(
-            (got[place].real, got[place].imag), row.want, row.free_signs, strict=True
+            (got[position].real, got[position].imag), row.want, row.free_signs, strict=True
         ):
-            wanted = np.asarray(abs(want) if free else want)
-            found = np.asarray(abs(part) if free else part)
-            assert same(found, wanted), f"{name}({row.given}) is {got[place]}, wanted {row.want}"
+            expected = np.asarray(abs(want) if free else want)
+            result = np.asarray(abs(part) if free else part)
+            assert same(result, expected), (
+                f"{name}({row.given}) is {got[position]}, wanted {row.want}"
+            )
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "int64"])
@@ -67,7 +69,7 @@ def test_integers_have_no_negative_powers(device: Device) -> None:
     x = from_numpy(np.array([1, 2, 3], np.int16), device)
     with pytest.raises(ValueError, match="negative powers, got the exponent -1"):
         exponential.pow(x, -1)
-    with pytest.raises(ValueError, match="negative elements; convert x1"):
+    with pytest.raises(ValueError, match=r"negative elements\nHint: convert x1"):
         exponential.pow(x, from_numpy(np.array([1, 0, -2], np.int8), device))
     with pytest.raises(ValueError, match="negative elements"):
         exponential.pow(2, from_numpy(np.array([-1], np.int64), device))
@@ -117,7 +119,7 @@ def test_parts_of_real_numbers(device: Device) -> None:
 def test_other_dtypes_are_refused(device: Device) -> None:
     whole = from_numpy(np.array([1, 2]), device)
     for function in (exponential.exp, exponential.sqrt, trigonometric.sin):
-        with pytest.raises(TypeError, match="int64; convert with astype first"):
+        with pytest.raises(TypeError, match=r"int64\nHint: convert with astype first"):
             function(whole)
     with pytest.raises(TypeError, match="complex128"):
         trigonometric.atan2(from_numpy(np.array([1j]), device), 1.0)
@@ -152,8 +154,8 @@ def test_products_and_quotients_of_infinities(device: Device, dtype: str) -> Non
     finite = [1 + 2j, -3j, 2.5 + 0j, -1 - 1j]
     x = from_numpy(np.array(infinite, dtype), device)
     y = from_numpy(np.array(finite, dtype), device)
-    for found in (arithmetic.multiply(x, y), arithmetic.multiply(y, x), arithmetic.divide(x, y)):
-        got = to_numpy(found)
+    for result in (arithmetic.multiply(x, y), arithmetic.multiply(y, x), arithmetic.divide(x, y)):
+        got = to_numpy(result)
         assert np.all(np.isinf(got.real) | np.isinf(got.imag)), got
     assert np.all(to_numpy(arithmetic.divide(y, x)) == 0)
     zero = from_numpy(np.zeros(4, dtype), device)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import portarray
-from portarray.clarray.runtime.registry import devices
+from portarray._opencl.registry import devices
 
 pytestmark = pytest.mark.skipif(not devices(), reason="no OpenCL device works here")
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from foreign import CASES, LAYOUTS, drawn, has, read_only
 
+from portarray._opencl.device import Device
 from portarray.clarray.engine import staging
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.engine.transfer import duplicate, from_numpy, share, to_numpy
 from portarray.clarray.errors import DTypeNotSupportedError
-from portarray.clarray.runtime.device import Device
 
 
 @pytest.mark.parametrize(("dtype", "layout"), CASES)
@@ -24,9 +24,9 @@ def test_values_come_back(device: Device, dtype: Any, layout: str) -> None:
     values = np.asarray(LAYOUTS[layout](drawn(has(device, dtype))))
     x = from_numpy(values, device)
     assert x.contiguous
-    found = to_numpy(x)
-    assert (found.dtype, found.shape) == (values.dtype, values.shape)
-    np.testing.assert_array_equal(found, values)
+    result = to_numpy(x)
+    assert (result.dtype, result.shape) == (values.dtype, values.shape)
+    np.testing.assert_array_equal(result, values)
     # A copy: the source's later values are no matter of the array.
     values[...] = 1 - values if dtype != "bool" else ~values
     if values.size:
@@ -75,10 +75,10 @@ def test_a_copy_that_failed_is_told_once(device: Device, monkeypatch: pytest.Mon
 
 def test_several_threads_copy_at_once(device: Device) -> None:
     values = [np.full(staging.CHUNK + n, n, np.uint8) for n in range(6)]
-    found: dict[int, bool] = {}
+    result: dict[int, bool] = {}
 
     def there_and_back(n: int) -> None:
-        found[n] = all(
+        result[n] = all(
             np.array_equal(to_numpy(copy(from_numpy(values[n], device))), values[n])
             for _ in range(3)
         )
@@ -88,7 +88,7 @@ def test_several_threads_copy_at_once(device: Device) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == dict.fromkeys(range(6), True)
+    assert result == dict.fromkeys(range(6), True)
 
 
 def test_the_host_writes_recycled_memory_after_the_kernels_that_read_it(device: Device) -> None:
@@ -119,9 +119,9 @@ def test_large_transposed_arrays_are_copied(device: Device, dtype: Any) -> None:
         if device.host_memory:
             assert not x.storage.shared
     x = from_numpy(values, device).view((400, 300), (1, 400), 0)
-    found = duplicate(x)
-    np.testing.assert_array_equal(found, values.T)
-    found[...] = 0
+    result = duplicate(x)
+    np.testing.assert_array_equal(result, values.T)
+    result[...] = 0
     np.testing.assert_array_equal(to_numpy(x), values.T)
 
 
@@ -129,17 +129,17 @@ def test_large_copies_are_nobody_elses(device: Device) -> None:
     values = np.arange(1 << 20, dtype=np.int32)
     x = from_numpy(values, device)
     for view in (x, x.view((1 << 20,), (-1,), (1 << 20) - 1)):
-        found = duplicate(view)
+        result = duplicate(view)
         storage = weakref.ref(view.storage)
-        assert found.tolist() == to_numpy(view).tolist()
+        assert result.tolist() == to_numpy(view).tolist()
         assign(view, 7)
-        assert found[0] in (0, values[-1])
-        assign(view, from_numpy(found, device))
+        assert result[0] in (0, values[-1])
+        assign(view, from_numpy(result, device))
     del x, view
     gc.collect()
     assert storage() is None
     y = from_numpy(np.zeros(1 << 20, np.int32), device)  # takes no block that the copy lies in
-    assert found.tolist() == values[::-1].tolist()
+    assert result.tolist() == values[::-1].tolist()
     assert not to_numpy(y).any()
 
 

@@ -256,9 +256,13 @@ def test_transformations_say_what_they_do_not_do_with_kernels(device: str) -> No
     for function in (called, interpreted):
         with pytest.raises(pa.errors.TracedArrayError, match=r"scaled is a user kernel.* outside"):
             pa.compile(function)(x)
-    with pytest.raises(pa.errors.NoGradientError, match=r"scaled: the function has no gradient.*custom_vjp"):
+    with pytest.raises(
+        pa.errors.NoGradientError, match=r"scaled: the function has no gradient.*custom_vjp"
+    ):
         pa.grad(called)(x)
-    with pytest.raises(pa.errors.NoGradientError, match=r"scaled: the function has no gradient.*custom_vjp"):
+    with pytest.raises(
+        pa.errors.NoGradientError, match=r"scaled: the function has no gradient.*custom_vjp"
+    ):
         pa.jvp(called, (x,), (x,))
 
     @pa.custom_vjp

@@ -222,7 +222,9 @@ def test_devices_that_are_none(device: str) -> None:
             move("tortch:cpu")
         with pytest.raises(DeviceNotFunctionalError, match=r"(?s)cpu:7.*index 0.*portarray dev"):
             move("numpy:cpu:7")
-        with pytest.raises(TypeError, match=r"3\.5 \(.*float\) does not name a device; use a text such"):
+        with pytest.raises(
+            TypeError, match=r"3\.5 \(.*float\) does not name a device; use a text such"
+        ):
             move(3.5)
         with pytest.raises(UnknownDeviceError, match="the text is empty"):
             move("")

@@ -242,7 +242,9 @@ def test_a_card_that_is_not_here(
     with pa.config(unpickle_device=nofloat64):
         with (
             pytest.warns(errors.DeviceSelectionWarning, match="is on nofloat64:metal:0 now"),
-            pytest.raises(pa.DTypeNotSupportedError, match="nofloat64:metal:0 does not support float64"),
+            pytest.raises(
+                pa.DTypeNotSupportedError, match="nofloat64:metal:0 does not support float64"
+            ),
         ):
             pickle.loads(stored)
         assert pickle.loads(single).tolist() == [1.0, 2.0]
@@ -264,7 +266,9 @@ def test_a_device_without_the_dtype_that_it_had(nofloat64: str) -> None:
     assert (str(y.device), y.dtype, y.tolist()) == ("numpy:cpu:0", np.float64, [1.0, 2.0])
     with (
         pa.config(unpickle_device=None),
-        pytest.raises(pa.DTypeNotSupportedError, match="nofloat64:metal:0 does not support float64"),
+        pytest.raises(
+            pa.DTypeNotSupportedError, match="nofloat64:metal:0 does not support float64"
+        ),
     ):
         pickle.loads(elsewhere)
 

@@ -12,7 +12,7 @@ __all__ = ["BACKEND"]
 
 
 class CLArrayBackend(Devices, Transfer, Launching):
-    """clarray behind portarray."""
+    """portarray's interface to clarray."""
 
     standard: ClassVar[Any] = clarray
     takes_scalars = True

@@ -1,4 +1,4 @@
-"""clarray's devices: every OpenCL device that works, whichever driver it belongs to."""
+"""clarray's devices: every functional OpenCL device of every driver."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Any
 import numpy as np
 
 from portarray import clarray
+from portarray._opencl import discovery
 from portarray.backends.base import Backend
 from portarray.backends.types import Description, MemoryFigures
 from portarray.clarray import Device
 from portarray.clarray.dtypes import ALL
 from portarray.clarray.errors import DeviceNotFunctionalError, KernelError
-from portarray.clarray.runtime import discovery, registry
 
 __all__ = ["Devices"]
 
 
 class Devices(Backend):
-    """clarray's devices: which there are, why others are not, their dtypes and their memory."""
+    """Functional devices, reasons for missing ones, dtypes and memory."""
 
     array_type = clarray.Array
 
     def version(self) -> str:
-        """Return PyOpenCL's version; clarray itself is of portarray's."""
+        """Return pyopencl's version; clarray has portarray's."""
         return metadata.version("pyopencl")
 
     def count(self, platform: str) -> int:
         return len(clarray.devices()) if platform == "opencl" else 0
 
     def why_not(self, platform: str) -> str:
-        """Return why there is none, for each driver and device that was found."""
+        """Return why there is no device, for each driver and device."""
         if platform != "opencl":
             return f"clarray computes on OpenCL devices only, not on {platform}"
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in registry.reasons().items())
-        return reasons or "OpenCL has no device"
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in clarray.reasons().items())
+        return reasons or "OpenCL does not have a device"
 
     def native_device(self, platform: str, index: int) -> Device:
         return clarray.devices()[index]
@@ -52,9 +52,10 @@ class Devices(Backend):
 
     def device_of_native(self, device: object) -> tuple[str, int] | None:
         """Return the index of a clarray device or ``pyopencl.Device``, None if it is neither."""
-        for one in clarray.devices():
-            if device is one or (isinstance(device, type(one.native)) and device == one.native):
-                return "opencl", one.index
+        for candidate in clarray.devices():
+            native = candidate.native
+            if device is candidate or (isinstance(device, type(native)) and device == native):
+                return "opencl", candidate.index
         return None
 
     def device_of_array(self, x: clarray.Array) -> tuple[str, int]:
@@ -63,14 +64,14 @@ class Devices(Backend):
         Raises
         ------
         ValueError
-            If a program made that device by itself: its arrays lie in another OpenCL context.
+            If a program opened the device itself: its arrays are in another OpenCL context.
         """
         device = x.device
         every = clarray.devices()
         if device.index >= len(every) or every[device.index] is not device:
             raise ValueError(
-                f"the array is on {device!r}, which is none of clarray.devices(); "
-                f"move it to one of those with x.to_device(...) first"
+                f"the array is on {device!r}, which is not in clarray.devices()\n"
+                f"Hint: move it to one of those with x.to_device(...) first"
             )
         return "opencl", device.index
 
@@ -82,17 +83,17 @@ class Devices(Backend):
 
     def memory(self, device: Device) -> MemoryFigures:
         """Return the memory figures of a device; ``used`` and ``pooled`` are clarray's own."""
-        found = registry.memory(device)
+        figures = device.memory()
         return MemoryFigures(
-            total=found.total, free=found.free, used=found.used, pooled=found.pooled
+            total=figures.total, free=figures.free, used=figures.used, pooled=figures.pooled
         )
 
     def synchronize(self, device: Device) -> None:
         device.finish()
 
     def reclaim(self, device: Device) -> None:
-        registry.reclaim(device)
+        device.pool.reclaim()
 
     def driver(self, platform: str) -> str:
         """Return the versions of all drivers, in the order of their devices."""
-        return "+".join(one.driver_version for one in discovery.candidates())
+        return "+".join(native.driver_version for native in discovery.candidates())

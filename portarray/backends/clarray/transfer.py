@@ -35,8 +35,8 @@ class Transfer(Backend):
     ) -> Array:
         """Make an array on a device from a NumPy array, in its memory where that can be shared.
 
-        A read-only array is copied, for a clarray array has no such mark and would write into it;
-        so is one of foreign byte order or in unaligned memory.
+        Read-only arrays are copied, because clarray arrays are always writable, and so are arrays
+        of foreign byte order or in unaligned memory.
 
         Raises
         ------
@@ -60,25 +60,25 @@ class Transfer(Backend):
         Raises
         ------
         ValueError
-            If ``copy=False`` and the device has memory of its own.
+            If ``copy=False`` and the device has separate memory.
         """
         if x.device.host_memory:
             return duplicate(x) if copy else share(x)
         if copy is False:
             raise ValueError(
-                f"copy=False, but {x.device!r} has memory of its own, which NumPy cannot read; "
-                f"pass copy=None or copy=True"
+                f"copy=False, but {x.device!r} has separate memory, which NumPy cannot read\n"
+                f"Hint: pass copy=None or copy=True"
             )
         return to_numpy(x)
 
     def borrow_host_view(self, x: Array) -> np.ndarray[Any, Any]:
-        """Return an array's memory to read on the spot, without the mark that it is shared."""
+        """Return an array's memory for reading immediately, without marking it as shared."""
         return to_numpy(x)
 
     def move(
         self, x: Array, device: Device, *, copy: bool | None, non_blocking: bool = False
     ) -> Array:
-        """Return an array on another OpenCL device, in its memory where both compute in the host's.
+        """Return an array on another OpenCL device, sharing memory if both compute in host memory.
 
         Raises
         ------

@@ -1,6 +1,6 @@
-"""Core kernels on clarray: its own, made of one pass over memory.
+"""Core kernels on clarray: clarray's own, in one pass over memory.
 
-float16 and bfloat16 are stored and computed as float32 inside of a kernel.
+Kernels compute float16 and bfloat16 as float32.
 """
 
 from __future__ import annotations

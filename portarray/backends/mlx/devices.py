@@ -22,7 +22,7 @@ from portarray.backends.common import machine
 from portarray.backends.mlx import limits, tracing
 from portarray.backends.types import Description, MemoryFigures
 
-__all__ = ["CPU_DTYPES", "Devices", "LONGEST", "dtypes", "memory"]
+__all__ = ["CPU_DTYPES", "LONGEST", "Devices", "dtypes", "memory"]
 
 LONGEST = 2**31 - 1
 """Longest axis that MLX supports."""

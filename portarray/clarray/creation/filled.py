@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray import strided
 from portarray.clarray.arguments import (
     ShapeLike,
@@ -17,8 +18,7 @@ from portarray.clarray.arguments import (
 )
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.copy import fill
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.selection import device_of
 from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
@@ -32,16 +32,12 @@ def empty(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Arra
 
 def empty_like(x: Array, /, *, dtype: Any = None, device: object = None) -> Array:
     """Return an uninitialized array of another's shape."""
-    shape, found, where = _like(x, dtype, device, "empty_like")
-    return strided.empty(shape, found, where)
+    shape, target, where = _like(x, dtype, device, "empty_like")
+    return strided.empty(shape, target, where)
 
 
 def full(
-    shape: ShapeLike,
-    fill_value: complex | Array,
-    *,
-    dtype: Any = None,
-    device: object = None,
+    shape: ShapeLike, fill_value: complex | Array, *, dtype: Any = None, device: object = None
 ) -> Array:
     """Return an array of one value."""
     if isinstance(fill_value, Array):
@@ -56,8 +52,8 @@ def full_like(
     x: Array, /, fill_value: complex | Array, *, dtype: Any = None, device: object = None
 ) -> Array:
     """Return an array of one value and of another array's shape."""
-    shape, found, where = _like(x, dtype, device, "full_like")
-    return _filled(shape, scalar_of(fill_value, "fill_value"), found, where)
+    shape, target, where = _like(x, dtype, device, "full_like")
+    return _filled(shape, scalar_of(fill_value, "fill_value"), target, where)
 
 
 def ones(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Array:
@@ -68,8 +64,8 @@ def ones(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Array
 
 def ones_like(x: Array, /, *, dtype: Any = None, device: object = None) -> Array:
     """Return an array of ones of another array's shape."""
-    shape, found, where = _like(x, dtype, device, "ones_like")
-    return _filled(shape, 1, found, where)
+    shape, target, where = _like(x, dtype, device, "ones_like")
+    return _filled(shape, 1, target, where)
 
 
 def zeros(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Array:
@@ -80,8 +76,8 @@ def zeros(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Arra
 
 def zeros_like(x: Array, /, *, dtype: Any = None, device: object = None) -> Array:
     """Return an array of zeros of another array's shape."""
-    shape, found, where = _like(x, dtype, device, "zeros_like")
-    return _filled(shape, 0, found, where)
+    shape, target, where = _like(x, dtype, device, "zeros_like")
+    return _filled(shape, 0, target, where)
 
 
 def _like(
@@ -115,7 +111,7 @@ def _fitting(value: complex, dtype: DType) -> complex:
         return bool(value)
     if not isinstance(value, (int, float)):
         raise TypeError(
-            f"{value!r} is complex and {dtype} is not; pass its real part, or a complex dtype"
+            f"{value!r} is complex and {dtype} is not\nHint: pass its real part, or a complex dtype"
         )
     if kind == "real":
         return float(value)

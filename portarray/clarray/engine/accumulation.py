@@ -7,9 +7,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type, computed_dtype, real_dtype_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 
 DType = np.dtype[Any]
 Accumulator: TypeAlias = Literal["result", "own", "truth", "count"]
@@ -50,18 +51,18 @@ def definitions(
     result: str,
 ) -> list[str]:
     """Return the macros of reductions and scans, for scalars and for vectors of 16."""
-    own, out, sums = cl_type(source), cl_type(target), cl_type(partial)
+    element, out, sums = cl_type(source), cl_type(target), cl_type(partial)
     if partial == np.uint64 and target.kind == "i":
         result = f"({out.compute})as_long({result})"
     elif out.compute != sums.compute and target.kind != "b":
         result = f"({out.compute})({result})"
     lines = [
-        f"#define IN {own.storage}",
-        f"#define E {own.compute}",
-        f"#define LOAD_E(p, i) {own.load}(p, i)",
+        f"#define IN {element.storage}",
+        f"#define E {element.compute}",
+        f"#define LOAD_E(p, i) {element.load}(p, i)",
         f"#define T {sums.compute}",
         "#define TO_ULONG(v) as_ulong(convert_long(v))",
-        f"#define MAP(v, c) {_converted(value, own.compute, sums.compute, '')}",
+        f"#define MAP(v, c) {_converted(value, element.compute, sums.compute, '')}",
         f"#define OP(a, b) ({combine[0]})",
         f"#define IDENTITY {combine[1]}",
         f"#define OUT {out.storage}",
@@ -70,7 +71,7 @@ def definitions(
     ]
     if partial.kind == "c":
         lines += [f"#define R {sums.compute[:-1]}", f"#define C {sums.compute}"]
-        lines += [source_of("real"), source_of("complex")]
+        lines += [kernel_source("real"), kernel_source("complex")]
     if has_vectors(device, source, partial):
         plain = result if out.store == "STORE" and out.compute == sums.compute else ""
         if partial == np.uint64 and target == np.int64:
@@ -78,18 +79,18 @@ def definitions(
         lines += [
             "#define VECTORS",
             *(f"#define T{n} {sums.compute}{n}" for n in (2, 4, 8, 16)),
-            f"#define E16 {own.compute}16",
-            f"#define LOAD_E16(p) {_VECTOR_LOADS.get(own.load, 'vload16(0, p)')}",
+            f"#define E16 {element.compute}16",
+            f"#define LOAD_E16(p) {_VECTOR_LOADS.get(element.load, 'vload16(0, p)')}",
             "#define TO_ULONG16(v) as_ulong16(convert_long16(v))",
-            f"#define MAP16(v, c) {_converted(value, own.compute, sums.compute, '16')}",
+            f"#define MAP16(v, c) {_converted(value, element.compute, sums.compute, '16')}",
             f"#define STORE_OUT16(p, a) vstore16({plain}, 0, p)" if plain else "",
-            source_of("reduce_vectors"),
+            kernel_source("reduce_vectors"),
         ]
     return lines
 
 
 def has_vectors(device: Device, source: DType, partial: DType) -> bool:
-    """Tell whether vector kernels are used: on CPUs, for all but complex numbers."""
+    """Return whether vector kernels are used: on CPUs, for all but complex numbers."""
     return "c" not in (source.kind, partial.kind) and not device.traits.local_memory
 
 
@@ -147,10 +148,10 @@ def kernels_of(
     values: Sequence[Any],
 ) -> Kernels:
     """Return a program's kernels: those named, and those for the device's traits and the dtypes."""
-    found = list(names)
+    programs = list(names)
     if device.traits.local_memory:
-        found.append("groups")
+        programs.append("groups")
     elif has_vectors(device, source, partial):
-        found += ["rows", "columns"]
+        programs += ["rows", "columns"]
     text = "\n".join(lines)
-    return Kernels({name: device.kernel(text, name, buffers, values) for name in found}, partial)
+    return Kernels({name: device.kernel(text, name, buffers, values) for name in programs}, partial)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.accumulation import (
     LANES,
@@ -20,10 +21,13 @@ from portarray.clarray.engine.accumulation import (
 )
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.reduction import reduced_last
-from portarray.clarray.engine.reduction_layout import Walk, reduced_shape, walk
+from portarray.clarray.engine.reduction_layout import (
+    ReductionLayout,
+    reduced_shape,
+    reduction_layout,
+)
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import source_of
 from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
@@ -42,22 +46,22 @@ def arg_extreme(x: Array, axes: Shape, keepdims: bool, sign: str) -> Array:
     out = empty(reduced_shape(x.shape, axes, keepdims), _INDEX, device)
     if out.size == 0:
         return out
-    seen = walk(x.shape, x.strides, axes, True)
-    if seen is None:
+    layout = reduction_layout(x.shape, x.strides, axes, True)
+    if layout is None:
         x = contiguous(x) if len(axes) == x.ndim else reduced_last(x, axes)
         last = tuple(range(x.ndim - len(axes), x.ndim))
-        seen = walk(x.shape, strides_of(x.shape), last, True)
-        assert seen is not None, "a contiguous array has one axis of each sort"
+        layout = reduction_layout(x.shape, strides_of(x.shape), last, True)
+        assert layout is not None, "a contiguous array has one axis of each sort"
     kernels = _kernels(device, x.dtype, sign)
-    name, size, group, chunks, length, tasks, each = _plan(seen, device, kernels)
-    results = seen.results
+    name, size, group, chunks, length, tasks, per_item = _plan(layout, device, kernels)
+    results = layout.results
     part = empty((results * chunks,), kernels.partial, device) if chunks > 1 else out
     part_at = empty((results * chunks,), _INDEX, device) if chunks > 1 else out
-    k1, k2 = (1, 1, *seen.kept)[-2:]
-    steps = (0, 0, 0, *seen.kept_steps)[-3:]
+    k1, k2 = (1, 1, *layout.outer)[-2:]
+    steps = (0, 0, 0, *layout.outer_steps)[-3:]
     storages = (out.storage, part.storage, part_at.storage, x.storage)
-    values = (x.offset, k1, k2, *steps, (*seen.reduced_steps, 0)[0], seen.total, chunks, length)
-    kernels.named[name].launch(size, group, storages, *values, tasks, each)
+    values = (x.offset, k1, k2, *steps, (*layout.reduced_steps, 0)[0], layout.total, chunks, length)
+    kernels.named[name].launch(size, group, storages, *values, tasks, per_item)
     if chunks > 1:
         local = device.traits.group
         kernels.named["finish"].launch(
@@ -67,13 +71,13 @@ def arg_extreme(x: Array, axes: Shape, keepdims: bool, sign: str) -> Array:
 
 
 def _plan(
-    seen: Walk, device: Device, kernels: Kernels
+    layout: ReductionLayout, device: Device, kernels: Kernels
 ) -> tuple[str, Shape, Shape, int, int, int, int]:
     """Return kernel, size, group, chunks, their length, tasks, and tasks for each work-item."""
-    results, total = seen.results, seen.total
+    results, total = layout.results, layout.total
     units, group = device.traits.units, device.traits.group
-    step = (*seen.reduced_steps, 0)[0]
-    width, across = (seen.kept[-1], seen.kept_steps[-1]) if seen.kept else (1, 0)
+    step = (*layout.reduced_steps, 0)[0]
+    width, across = (layout.outer[-1], layout.outer_steps[-1]) if layout.outer else (1, 0)
     if device.traits.local_memory:
         pieces = min(results * total // (8 * _GROUP), 16 * units)
         if total >= _GROUP // 4 and not (across == 1 and width >= LANES):
@@ -91,8 +95,8 @@ def _plan(
                 name, strips, wide = "rows", results, 1
             chunks, length = cut(total, max(pieces // strips, -(-total // _LONGEST)), 1)
             tasks = strips * chunks
-            each = max(-(-tasks // (32 * units)), WORTH // 4 // (length * wide), 1)
-            return name, (-(-tasks // each),), (1,), chunks, length, tasks, each
+            per_item = max(-(-tasks // (32 * units)), WORTH // 4 // (length * wide), 1)
+            return name, (-(-tasks // per_item),), (1,), chunks, length, tasks, per_item
     busy = -(-results // group)
     chunks, length = cut(total, min(pieces // busy, total // 256), 1)
     return "items", (busy * group, chunks), (group, 1), chunks, length, results, 1
@@ -107,6 +111,6 @@ def _kernels(device: Device, dtype: DType, sign: str) -> Kernels:
         *definitions(device, dtype, dtype, partial, ("a", "0"), "T_(v)", "a"),
         f"#define BETTER(b, a) (b {sign} a{nan})",
         f"#define GROUP {_GROUP}" if device.traits.local_memory else "",
-        source_of("reduce_arg"),
+        kernel_source("reduce_arg"),
     ]
     return kernels_of(device, dtype, partial, ["items", "finish"], lines, 4, [np.int64] * 12)

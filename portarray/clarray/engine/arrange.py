@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.engine.copy import contiguous
-from portarray.clarray.engine.moves import item_kernel, pieces
+from portarray.clarray.engine.copy_kernels import item_kernel, pieces
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.strided import Array, empty
 
@@ -27,7 +27,7 @@ def triangle(x: Array, diagonal: int, *, upper: bool) -> Array:
     return out
 
 
-def spread(x: Array, counts: np.ndarray[Any, np.dtype[np.int64]], axis: int) -> Array:
+def repeat_elements(x: Array, counts: np.ndarray[Any, np.dtype[np.int64]], axis: int) -> Array:
     """Return an array with the entries along an axis each repeated ``counts`` times."""
     device = x.device
     if device.host_memory:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.casting import conversion
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.transfer import to_numpy
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
@@ -32,9 +33,7 @@ def compact(mask: Array) -> Array:
 def compress(mask: Array, x: Array) -> Array:
     """Return the elements of an array where another one is not zero, in C order."""
     if mask.shape != x.shape:
-        raise ValueError(
-            f"a mask has the shape of what it selects from, got {mask.shape} and {x.shape}"
-        )
+        raise ValueError(f"a mask must have the shape of its array, got {mask.shape} for {x.shape}")
     return _select(mask, contiguous(x))
 
 
@@ -74,19 +73,19 @@ def _select(mask: Array, values: Array | None) -> Array:
 @cache
 def _kernels(device: Device, dtype: DType, values: DType | None) -> tuple[Kernel, Kernel]:
     """Return the kernels that count and that write, for the dtypes of a mask and of values."""
-    own = cl_type(dtype)
-    test = conversion(f"{own.load}(x, i)", dtype, _BOOL)
+    c_type = cl_type(dtype)
+    test = conversion(f"{c_type.load}(x, i)", dtype, _BOOL)
     if values is None:
         out, put = "long", "out[k] = (i)"
     else:
         out, put = cl_type(values).storage, "out[k] = values[i]"
     lines = [
-        f"#define IN {own.storage}",
+        f"#define IN {c_type.storage}",
         f"#define IS(i) {test if dtype != _BOOL else '(x[i] != 0)'}",
         f"#define OUT {out}",
         f"#define PUT(k, i) {put}",
         f"#define GROUP {_GROUP}" if device.traits.local_memory else "",
-        source_of("scan_compact"),
+        kernel_source("scan_compact"),
     ]
     source = "\n".join(lines)
     return (

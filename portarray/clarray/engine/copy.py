@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from portarray.clarray.engine.copy_kernels import copy_elements, item_kernel, pieces
 from portarray.clarray.engine.elementwise import apply
-from portarray.clarray.engine.moves import item_kernel, move, pieces
 from portarray.clarray.engine.operation import Operation, every
 from portarray.clarray.engine.overlap import overlap, same_elements
 from portarray.clarray.layout import broadcast_strides, broadcasts_to, repeats
@@ -24,7 +24,7 @@ def copy(x: Array) -> Array:
     """Return a new C-contiguous array with the same elements."""
     out = empty(x.shape, x.dtype, x.device)
     if 0 not in x.shape:
-        move(out, x)
+        copy_elements(out, x)
     return out
 
 
@@ -43,24 +43,24 @@ def assign(out: Array, value: Array | complex) -> None:
     if not isinstance(value, Array):
         fill(out, value)
         return
-    own, target = value.shape, out.shape
-    if own != target:
-        if not broadcasts_to(own, target):
+    shape, target = value.shape, out.shape
+    if shape != target:
+        if not broadcasts_to(shape, target):
             raise ValueError(
-                f"values of shape {own} do not broadcast to the shape {target} they are assigned to"
+                f"assignment: shape {shape} does not broadcast to {target}, the shape of the target"
             )
-        value = value.view(target, broadcast_strides(own, value.strides, target), value.offset)
+        value = value.view(target, broadcast_strides(shape, value.strides, target), value.offset)
     if 0 in target or (value.dtype == out.dtype and same_elements(out, value)):
         return
     if repeats(target, out.strides):
         raise ValueError(
-            f"the array that is assigned to, of shape {target}, has several elements at one place, "
-            f"as broadcast_to makes it; copy it first"
+            f"assignment: several elements of the target of shape {target} share memory, as after "
+            f"broadcast_to\nHint: copy it first"
         )
     if overlap(out, value):
         value = copy(value)
     if value.dtype == out.dtype:
-        move(out, value)
+        copy_elements(out, value)
     else:
         apply(_IDENTITY, (value,), out.dtype, out.dtype, out=out)
 
@@ -70,9 +70,9 @@ def fill(out: Array, value: complex) -> None:
     if 0 in out.shape:
         return
     if not out.contiguous:
-        one = empty((), out.dtype, out.device)
-        fill(one, value)
-        move(out, one.view(out.shape, (0,) * len(out.shape), 0))
+        scalar = empty((), out.dtype, out.device)
+        fill(scalar, value)
+        copy_elements(out, scalar.view(out.shape, (0,) * len(out.shape), 0))
         return
     device, itemsize = out.device, out.dtype.itemsize
     size = math.prod(out.shape)

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type, kind_of
 from portarray.clarray.engine.casting import conversion, macros
 from portarray.clarray.engine.operation import Operation
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 
 DType = np.dtype[Any]
 
@@ -143,12 +144,12 @@ def _head(task: Task) -> list[str]:
     """Return the lines that a program begins with."""
     operation, kinds, dtype, out_dtype = task
     natural = operation.result_dtype(dtype)
-    wanted = [operation.operand_dtype(position, dtype) for position in range(len(kinds))]
+    computed = [operation.operand_dtype(position, dtype) for position in range(len(kinds))]
     casts = natural != out_dtype or any(
-        kind is not None and kind != own for kind, own in zip(kinds, wanted, strict=True)
+        kind is not None and kind != operand for kind, operand in zip(kinds, computed, strict=True)
     )
     files = (*(("casting",) if casts else ()), *operation.files(dtype))
-    return [macros(dtype), *map(source_of, files)]
+    return [macros(dtype), *map(kernel_source, files)]
 
 
 def _pointer(dtype: DType, name: str) -> str:
@@ -159,17 +160,17 @@ def _loaded(task: Task, position: int) -> str:
     """Return the expression that loads an array operand at its index."""
     operation, kinds, dtype, out_dtype = task
     letter, kind = LETTERS[position], kinds[position]
-    own = operation.operand_dtype(position, dtype)
-    kind = own if kind is None else kind
-    stored = operation.forms[kind_of(dtype)] == "a" and own == out_dtype
-    return conversion(f"{cl_type(kind).load}({letter}_p, i_{letter})", kind, own, stored=stored)
+    operand = operation.operand_dtype(position, dtype)
+    kind = operand if kind is None else kind
+    stored = operation.forms[kind_of(dtype)] == "a" and operand == out_dtype
+    return conversion(f"{cl_type(kind).load}({letter}_p, i_{letter})", kind, operand, stored=stored)
 
 
 def _value(task: Task, position: int) -> tuple[list[str], str]:
     """Return the parameters and the expression of an operand that is a Python scalar."""
-    own = task.operation.operand_dtype(position, task.dtype)
-    letter, compute = LETTERS[position], cl_type(own).compute
-    if own.kind != "c":
+    operand = task.operation.operand_dtype(position, task.dtype)
+    letter, compute = LETTERS[position], cl_type(operand).compute
+    if operand.kind != "c":
         return [f"const {compute} {letter}_v"], f"{letter}_v"
     part = compute.removesuffix("2")
     parameters = [f"const {part} {letter}_re", f"const {part} {letter}_im"]
@@ -191,30 +192,30 @@ def _stored(task: Task) -> str:
 @cache
 def _plain_source(task: Task) -> str:
     operation, kinds, dtype, out_dtype = task
-    places = range(len(kinds))
+    positions = range(len(kinds))
     letters = LETTERS[: len(kinds)]
-    own = [operation.operand_dtype(place, dtype) for place in places]
+    operands = [operation.operand_dtype(position, dtype) for position in positions]
     pointers = [
-        _pointer(read or one, f"{letter}_p")
-        for letter, read, one in zip(letters, kinds, own, strict=True)
+        _pointer(read or name, f"{letter}_p")
+        for letter, read, name in zip(letters, kinds, operands, strict=True)
     ]
     buffers = [f"__global {cl_type(out_dtype).storage} *o", *pointers]
-    indices = [f"long i_{one}" for one in ("o", *letters)]
+    indices = [f"long i_{name}" for name in ("o", *letters)]
     width = 2 + len(kinds)
-    given = [_value(task, place) for place in places]
+    scalars = [_value(task, position) for position in positions]
     return "\n".join(
         [
             *_head(task),
             f"__kernel void {operation.name}_flat({', '.join([*buffers, *indices])}, long n) {{",
             "    const long at = get_global_id(0);",
             "    if (at >= n) return;",
-            "    " + " ".join(f"i_{one} += at;" for one in ("o", *letters)),
-            *(_declared(task, place, _loaded(task, place)) for place in places),
+            "    " + " ".join(f"i_{name} += at;" for name in ("o", *letters)),
+            *(_declared(task, position, _loaded(task, position)) for position in positions),
             _stored(task),
             "}",
             f"__kernel UNVECTORIZED void {operation.name}_walk({', '.join(buffers)}, "
             f"const __global long *layout, {', '.join(indices)}, long n, int rank, int scalars, "
-            f"{', '.join(one for names, _ in given for one in names)}) {{",
+            f"{', '.join(name for names, _ in scalars for name in names)}) {{",
             "    long rest = get_global_id(0);",
             "    if (rest >= n) return;",
             f"    for (int axis = 0; axis < rank; ++axis, layout += {width}) {{",
@@ -222,12 +223,17 @@ def _plain_source(task: Task) -> str:
             "        rest /= size;",
             "        "
             + " ".join(
-                f"i_{one} += at * layout[{1 + place}];" for place, one in enumerate(("o", *letters))
+                f"i_{name} += at * layout[{1 + position}];"
+                for position, name in enumerate(("o", *letters))
             ),
             "    }",
             *(
-                _declared(task, place, f"scalars & {1 << place} ? {value} : {_loaded(task, place)}")
-                for place, (_, value) in enumerate(given)
+                _declared(
+                    task,
+                    position,
+                    f"scalars & {1 << position} ? {value} : {_loaded(task, position)}",
+                )
+                for position, (_, value) in enumerate(scalars)
             ),
             _stored(task),
             "}",
@@ -236,7 +242,7 @@ def _plain_source(task: Task) -> str:
 
 
 def _is_quick(task: Task) -> bool:
-    """Tell whether an operation is a few instructions, without calls of slow functions."""
+    """Return whether an operation is a few instructions, without calls of slow functions."""
     expression = task.operation.forms[kind_of(task.dtype)]
     return _QUICK.issuperset(_CALL.findall(expression))
 
@@ -248,20 +254,20 @@ def _rows_source(task: Task, steps: tuple[int | None, ...], rank: int) -> str:
     buffers = [f"__global {cl_type(out_dtype).storage} *o"]
     scalars: list[str] = []
     body: list[str] = []
-    for place, (letter, kind) in enumerate(zip(LETTERS, kinds, strict=False)):
+    for position, (letter, kind) in enumerate(zip(LETTERS, kinds, strict=False)):
         if kind is None:
-            names, value = _value(task, place)
+            names, value = _value(task, position)
             scalars += names
         else:
             every.append(letter)
             buffers.append(_pointer(kind, f"{letter}_p"))
-            value = _loaded(task, place)
-        body.append(_declared(task, place, value))
+            value = _loaded(task, position)
+        body.append(_declared(task, position, value))
     many = rank == MANY
     shown = min(rank, MANY - 1)
-    values = [f"long i_{one}" for one in every]
+    values = [f"long i_{name}" for name in every]
     values += [f"const long n_{axis}" for axis in range(shown)]
-    values += [f"const long s_{one}_{axis}" for axis in range(shown - many) for one in every]
+    values += [f"const long s_{name}_{axis}" for axis in range(shown - many) for name in every]
     walk = [f"    const long at_{axis} = get_global_id({axis});" for axis in range(shown)]
     outside = " || ".join(f"at_{axis} >= n_{axis}" for axis in range(min(shown, 2)))
     walk.append(f"    if ({outside}) return;")
@@ -275,13 +281,13 @@ def _rows_source(task: Task, steps: tuple[int | None, ...], rank: int) -> str:
             "        const long size = layout[0], at = rest % size;",
             "        rest /= size;",
             "        "
-            + " ".join(f"i_{one} += at * layout[{1 + i}];" for i, one in enumerate(every)),
+            + " ".join(f"i_{name} += at * layout[{1 + i}];" for i, name in enumerate(every)),
             "    }",
         ]
-    for one, step in zip(every, steps, strict=True):
-        inner = f"at_0 * s_{one}_0" if step is None else f"at_0 * {step}"
-        terms = [inner, *(f"at_{axis} * s_{one}_{axis}" for axis in range(1, shown - many))]
-        walk.append(f"    i_{one} += {' + '.join(terms)};")
+    for name, step in zip(every, steps, strict=True):
+        inner = f"at_0 * s_{name}_0" if step is None else f"at_0 * {step}"
+        terms = [inner, *(f"at_{axis} * s_{name}_{axis}" for axis in range(1, shown - many))]
+        walk.append(f"    i_{name} += {' + '.join(terms)};")
     hint = "UNVECTORIZED " if None in steps and _is_quick(task) else ""
     return "\n".join(
         [

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.element_programs import Plain, Task, part_dtype, plain
 from portarray.clarray.engine.launch_cache import cached_result, rounded, store
@@ -19,8 +21,6 @@ from portarray.clarray.engine.operands import Operand, pair
 from portarray.clarray.engine.operation import Operation, every
 from portarray.clarray.engine.overlap import overlap, same_elements
 from portarray.clarray.engine.plans import Plan, plan_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel
 from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]
@@ -34,23 +34,25 @@ def unary(operation: Operation, x: Array) -> Array:
     """Return an operation's results for one array."""
     if not isinstance(x, Array):
         raise TypeError(
-            f"{operation.name} takes a clarray array, got {type(x).__name__}; "
-            f"make one with clarray.asarray(x)"
+            f"{operation.name} takes a clarray array, got {type(x).__name__}\n"
+            f"Hint: convert one with clarray.asarray(x)"
         )
     storage, dtype = x.storage, x.dtype
     device = storage.device
-    found = _flat.get((operation, dtype, device))
+    entry = _flat.get((operation, dtype, device))
     size = math.prod(x.shape)
-    if found is None or not x.contiguous or not size:
+    if entry is None or not x.contiguous or not size:
         out_dtype = operation.result_dtype(dtype)
-        if found is None:
+        if entry is None:
             _flat[operation, dtype, device] = _plain_of(operation, 1, dtype, device), out_dtype
         return apply(operation, (x,), dtype, out_dtype)
-    kernels, out_dtype = found
-    made = device.pool.take(size * out_dtype.itemsize)
+    kernels, out_dtype = entry
+    memory = device.pool.take(size * out_dtype.itemsize)
     group = kernels.group
-    kernels.flat.launch((-(-size // group) * group,), (group,), (made, storage), 0, x.offset, size)
-    return new_array(made, out_dtype, x.shape, x.strides, 0, True)
+    kernels.flat.launch(
+        (-(-size // group) * group,), (group,), (memory, storage), 0, x.offset, size
+    )
+    return new_array(memory, out_dtype, x.shape, x.strides, 0, True)
 
 
 def binary(operation: Operation, x1: Operand, x2: Operand, out: Array | None = None) -> Array:
@@ -59,28 +61,28 @@ def binary(operation: Operation, x1: Operand, x2: Operand, out: Array | None = N
         first, second, dtype = x1.storage, x2.storage, x1.dtype
         device = first.device
         if x2.dtype is dtype and second.device is device and x1.contiguous and x2.contiguous:
-            found = _flat.get((operation, dtype, device))
+            entry = _flat.get((operation, dtype, device))
             size = math.prod(x1.shape)
-            if found is not None and size:
-                kernels, out_dtype = found
-                made = device.pool.take(size * out_dtype.itemsize)
+            if entry is not None and size:
+                kernels, out_dtype = entry
+                memory = device.pool.take(size * out_dtype.itemsize)
                 group = kernels.group
                 kernels.flat.launch(
                     (-(-size // group) * group,),
                     (group,),
-                    (made, first, second),
+                    (memory, first, second),
                     0,
                     x1.offset,
                     x2.offset,
                     size,
                 )
-                return new_array(made, out_dtype, x1.shape, x1.strides, 0, True)
+                return new_array(memory, out_dtype, x1.shape, x1.strides, 0, True)
             out_dtype = operation.result_dtype(dtype)
             _flat[operation, dtype, device] = _plain_of(operation, 2, dtype, device), out_dtype
     if out is None:
-        known = cached_result(operation, x1, x2)
-        if known is not None:
-            return known
+        cached = cached_result(operation, x1, x2)
+        if cached is not None:
+            return cached
     a, b, dtype = pair(x1, x2, operation.name)
     out_dtype = operation.result_dtype(dtype)
     result = apply(operation, (a, b), dtype, out_dtype, out)
@@ -99,7 +101,10 @@ def apply(
     """Return an operation's results for operands that broadcast together."""
     if out is not None:
         operands = tuple(
-            [_unaliased(one, out) if isinstance(one, Array) else one for one in operands]
+            [
+                _unaliased(operand, out) if isinstance(operand, Array) else operand
+                for operand in operands
+            ]
         )
     device = _device_of(operands, out)
     plan = plan_of(
@@ -109,13 +114,13 @@ def apply(
         device,
         None if out is None else (out.shape, out.strides),
         *[
-            (one.dtype, one.shape, one.strides) if isinstance(one, Array) else None
-            for one in operands
+            (operand.dtype, operand.shape, operand.strides) if isinstance(operand, Array) else None
+            for operand in operands
         ],
     )
     if out is None:
-        made = device.pool.take(math.prod(plan.shape) * out_dtype.itemsize)
-        out = new_array(made, out_dtype, plan.shape, plan.strides, 0, True)
+        memory = device.pool.take(math.prod(plan.shape) * out_dtype.itemsize)
+        out = new_array(memory, out_dtype, plan.shape, plan.strides, 0, True)
     if plan.kernel is not None:
         if plan.casts:
             operands = _cast(operands, plan)
@@ -126,16 +131,16 @@ def apply(
 def _device_of(operands: tuple[Array | complex, ...], out: Array | None) -> Device:
     if out is not None:
         return out.storage.device
-    return next(one.storage.device for one in operands if isinstance(one, Array))
+    return next(operand.storage.device for operand in operands if isinstance(operand, Array))
 
 
 def _cast(operands: tuple[Array | complex, ...], plan: Plan) -> tuple[Array | complex, ...]:
     """Return the operands, those that the plan casts in their new dtypes."""
     changed = list(operands)
-    for place, dtype in plan.casts:
-        one = changed[place]
-        if isinstance(one, Array):
-            changed[place] = apply(_CAST, (one,), dtype, dtype)
+    for position, dtype in plan.casts:
+        operand = changed[position]
+        if isinstance(operand, Array):
+            changed[position] = apply(_CAST, (operand,), dtype, dtype)
     return tuple(changed)
 
 
@@ -144,17 +149,17 @@ def _launch(plan: Plan, kernel: Kernel, operands: tuple[Array | complex, ...], o
     storages = [out.storage]
     offsets = [out.offset]
     values: list[float] = []
-    for one, dtype in zip(operands, plan.own, strict=True):
-        if isinstance(one, Array):
-            storages.append(one.storage)
-            offsets.append(one.offset)
+    for operand, dtype in zip(operands, plan.operand_dtypes, strict=True):
+        if isinstance(operand, Array):
+            storages.append(operand.storage)
+            offsets.append(operand.offset)
             if plan.everywhere:
                 values += _NOTHING if dtype.kind == "c" else _ZERO
         else:
             if plan.everywhere:
                 storages.append(out.storage)
                 offsets.append(0)
-            values += _parts(one, dtype)
+            values += _parts(operand, dtype)
     kernel.launch(
         plan.size, plan.group, (*storages, *plan.tables), *offsets, *plan.arguments, *values
     )
@@ -165,7 +170,7 @@ _NOTHING = (0, 0)
 
 
 def _plain_of(operation: Operation, operands: int, dtype: DType, device: Device) -> Plain:
-    kinds = tuple(operation.operand_dtype(place, dtype) for place in range(operands))
+    kinds = tuple(operation.operand_dtype(position, dtype) for position in range(operands))
     return plain(Task(operation, kinds, dtype, operation.result_dtype(dtype)), device)
 
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
+from portarray._opencl.programs import Kernel
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import broadcast_strides, collapse, strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty
 
 Shape = tuple[int, ...]
@@ -38,7 +39,7 @@ class Index:
 
     @property
     def code(self) -> int:
-        """How kernels read the indices; see ``kernels/gather_walk.cl``."""
+        """How kernels read the indices; see ``kernels/gather_loops.cl``."""
         if self.checked:
             return 0
         dtype = self.array.dtype
@@ -58,11 +59,11 @@ class Places:
 
 def gather(x: Array, places: Places) -> Array:
     """Return a new array of the selected elements of ``x``."""
-    found = empty(places.shape, x.dtype, x.device)
+    out = empty(places.shape, x.dtype, x.device)
     if _is_empty(places):
-        return found
-    _move("gather", x, places, found, found.strides, into=False)
-    return found
+        return out
+    _move("gather", x, places, out, out.strides, into=False)
+    return out
 
 
 def scatter(x: Array, places: Places, values: Array) -> None:
@@ -96,32 +97,32 @@ def scatter_masked(x: Array, mask: Array, values: Array) -> None:
 
 def combine(indices: Sequence[Index], shape: Shape, device: Device) -> Index:
     """Return one index equivalent to several: offsets of the elements they select together."""
-    found = empty(shape, np.dtype(_LONG), device)
-    if not found.size:  # checked all the same
+    offsets = empty(shape, np.dtype(_LONG), device)
+    if not offsets.size:  # checked all the same
         for index in indices:
             if not index.checked:
                 _offsets(index, index.array, None, 0)
-    for number, index in enumerate(indices):
+    for position, index in enumerate(indices):
         strides = broadcast_strides(index.array.shape, index.array.strides, shape)
-        _offsets(index, index.array.view(shape, strides, index.array.offset), found, number)
-    return Index(found, 0, 1, 0, checked=True)
+        _offsets(index, index.array.view(shape, strides, index.array.offset), offsets, position)
+    return Index(offsets, 0, 1, 0, checked=True)
 
 
 def unravel(positions: Array, shape: Shape, strides: Shape) -> None:
     """Turn flat positions, in C order, into offsets of an array's elements, in place."""
     if not positions.size:
         return
-    none = (0,) * len(shape)
-    walk = _Walk(positions.device, shape, strides, none, none, rows=False)
+    zeros = (0,) * len(shape)
+    nest = _LoopNest(positions.device, shape, strides, zeros, zeros, rows=False)
     kernel = _kernel(positions.device, "unravel")
     group = positions.device.traits.group
     size = -(-positions.size // group) * group
-    storages = positions.storage, walk.memory.storage
-    kernel.launch((size,), (group,), storages, positions.size, walk.rank)
+    storages = positions.storage, nest.memory.storage
+    kernel.launch((size,), (group,), storages, positions.size, nest.rank)
 
 
 def _is_empty(places: Places) -> bool:
-    """Tell whether no element is selected; indices are checked all the same."""
+    """Return whether no element is selected; check the indices in any case."""
     index = places.index
     if index.size == 0 and not index.checked and index.array.size:
         _raise_out_of_bounds(index, index.array.offset)
@@ -132,33 +133,31 @@ def _is_empty(places: Places) -> bool:
     return True
 
 
-class _Walk:
-    """The loop nest of a kernel over a result: see ``kernels/gather_walk.cl``."""
+class _LoopNest:
+    """The loop nest of a kernel over a result: see ``kernels/gather_loops.cl``."""
 
     __slots__ = ("chunk", "inner", "memory", "rank", "total")
 
     def __init__(
-        self,
-        device: Device,
-        shape: Shape,
-        first: Shape,
-        index: Shape,
-        second: Shape,
-        *,
-        rows: bool,
+        self, device: Device, shape: Shape, first: Shape, index: Shape, second: Shape, *, rows: bool
     ) -> None:
-        sizes, walks = collapse(shape, [first, index, second])
+        sizes, strides = collapse(shape, [first, index, second])
         # Adjacent work-items of a GPU take adjacent elements.
         self.chunk, self.inner = 1, 1
         if not device.traits.local_memory:
             self.chunk = _CHUNK
-            if rows and sizes and sizes[-1] <= _CHUNK and [one[-1] for one in walks] == [1, 0, 1]:
+            if (
+                rows
+                and sizes
+                and sizes[-1] <= _CHUNK
+                and [stride[-1] for stride in strides] == [1, 0, 1]
+            ):
                 self.inner = sizes[-1]
                 self.chunk //= self.inner
-                sizes, walks = sizes[:-1], tuple(one[:-1] for one in walks)
+                sizes, strides = sizes[:-1], tuple(stride[:-1] for stride in strides)
         self.total = math.prod(sizes)
         self.rank = len(sizes) or 1
-        axes = [number for axis in zip(sizes, *walks, strict=True) for number in axis]
+        axes = [entry for axis in zip(sizes, *strides, strict=True) for entry in axis]
         self.memory = from_numpy(np.array([0, *(axes or (1, 0, 0, 0))], _LONG), device)
 
     def launch(
@@ -187,9 +186,9 @@ class _Walk:
             *values,
         )
         if not index.checked:
-            place = int(to_numpy(self.memory)[0])
-            if place:
-                _raise_out_of_bounds(index, place - 1)
+            position = int(to_numpy(self.memory)[0])
+            if position:
+                _raise_out_of_bounds(index, position - 1)
 
 
 _VALUES: tuple[Any, ...] = (*[_LONG] * 3, *[np.int32] * 2, *[_LONG] * 5)
@@ -199,56 +198,45 @@ _VALUES: tuple[Any, ...] = (*[_LONG] * 3, *[np.int32] * 2, *[_LONG] * 5)
 @cache
 def _kernel(device: Device, name: str, itemsize: int = 0, *, into: bool = False) -> Kernel:
     """Return a kernel of ``gather.cl`` for elements of a size, or one of ``gather_offsets.cl``."""
-    walk = source_of("gather_walk")
+    nest = kernel_source("gather_loops")
     options = () if device.traits.local_memory else ("-DLOOPS",)
     if itemsize:
         item, width = _ITEMS[itemsize]
         options += (f"-DITEM={item}", f"-DWIDTH={width}", *(("-DINTO",) if into else ()))
-        return device.kernel(walk + source_of("gather"), name, 4, _VALUES, options)
+        return device.kernel(nest + kernel_source("gather"), name, 4, _VALUES, options)
     buffers, values = (3, (*_VALUES, np.int32)) if name == "offsets" else (2, (_LONG, np.int32))
-    return device.kernel(walk + source_of("gather_offsets"), name, buffers, values, options)
+    return device.kernel(nest + kernel_source("gather_offsets"), name, buffers, values, options)
 
 
 def _move(
-    name: str,
-    x: Array,
-    places: Places,
-    other: Array,
-    strides: Shape,
-    *,
-    into: bool,
+    name: str, x: Array, places: Places, buffer: Array, strides: Shape, *, into: bool
 ) -> None:
     """Copy the selected elements: ``into`` the array from another one, or the other way."""
     index = places.index
-    walk = _Walk(
-        x.device,
-        places.shape,
-        places.strides,
-        places.index_strides,
-        strides,
-        rows=name == "gather",
+    nest = _LoopNest(
+        x.device, places.shape, places.strides, places.index_strides, strides, rows=name == "gather"
     )
-    walk.launch(
+    nest.launch(
         _kernel(x.device, name, x.dtype.itemsize, into=into),
-        (x.storage, other.storage, index.array.storage),
-        (places.offset, other.offset, index.array.offset),
+        (x.storage, buffer.storage, index.array.storage),
+        (places.offset, buffer.offset, index.array.offset),
         index,
     )
 
 
-def _offsets(index: Index, array: Array, out: Array | None, number: int) -> None:
+def _offsets(index: Index, array: Array, out: Array | None, position: int) -> None:
     """Check indices and write the offsets they give; add them if this is not the first index."""
     if not array.size:
         return
     if index.size == 0 and not index.checked:
         _raise_out_of_bounds(index, array.offset)
     steps = strides_of(array.shape)
-    none = (0,) * array.ndim
-    walk = _Walk(array.device, array.shape, steps, array.strides, none, rows=False)
+    zeros = (0,) * array.ndim
+    nest = _LoopNest(array.device, array.shape, steps, array.strides, zeros, rows=False)
     kernel = _kernel(array.device, "offsets")
-    storage = (walk.memory if out is None else out).storage
-    mode = 0 if out is None else 1 if number == 0 else 2
-    walk.launch(kernel, (storage, array.storage), (0, 0, array.offset), index, mode)
+    storage = (nest.memory if out is None else out).storage
+    mode = 0 if out is None else 1 if position == 0 else 2
+    nest.launch(kernel, (storage, array.storage), (0, 0, array.offset), index, mode)
 
 
 def _raise_out_of_bounds(index: Index, offset: int) -> None:

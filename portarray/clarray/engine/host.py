@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.engine.copy import assign
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.strided import Array, empty
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -28,9 +28,9 @@ def served(function: Function) -> Function:
 
 def view(x: Array) -> NumpyArray:
     """Wait, and return an array's elements as a read-only view of host memory, else as a copy."""
-    found = to_numpy(x)
-    found.flags.writeable = False
-    return found
+    values = to_numpy(x)
+    values.flags.writeable = False
+    return values
 
 
 def full(values: NumpyArray) -> NumpyArray:
@@ -45,9 +45,9 @@ def to_array(values: Any, device: Device, dtype: np.dtype[Any] | None = None) ->
         return from_numpy(values, device)
     if not device.host_memory:
         return from_numpy(values.astype(dtype), device)
-    found = empty(values.shape, dtype, device)
-    to_numpy(found)[...] = values
-    return found
+    out = empty(values.shape, dtype, device)
+    to_numpy(out)[...] = values
+    return out
 
 
 def run(
@@ -58,10 +58,10 @@ def run(
 ) -> Any:
     """Return the results of a function of NumPy arrays as arrays on the device."""
     where = arrays[0].device if device is None else device
-    found = function(*map(view, arrays))
-    if isinstance(found, tuple):
-        return tuple(to_array(one, where, dtype) for one in found)
-    return to_array(found, where, dtype)
+    results = function(*map(view, arrays))
+    if isinstance(results, tuple):
+        return tuple(to_array(result, where, dtype) for result in results)
+    return to_array(results, where, dtype)
 
 
 def fill(
@@ -77,9 +77,9 @@ def fill(
         out = np.empty(shape, dtype)
         function(out, *views)
         return from_numpy(out, device)
-    found = empty(shape, dtype, device)
-    function(to_numpy(found), *views)
-    return found
+    array = empty(shape, dtype, device)
+    function(to_numpy(array), *views)
+    return array
 
 
 def modify(x: Array, function: Callable[[NumpyArray], object]) -> None:

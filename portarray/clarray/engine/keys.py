@@ -33,8 +33,8 @@ def basic(x: Array, key: Any) -> Array | None:
         return None
     sizes, steps, offset = x.shape, x.strides, x.offset
     ellipses = parts.count(Ellipsis)
-    left = len(sizes) - len(parts) + parts.count(None) + ellipses  # axes without a part
-    if left < 0 or ellipses > 1:
+    unindexed = len(sizes) - len(parts) + parts.count(None) + ellipses  # axes without a part
+    if unindexed < 0 or ellipses > 1:
         return None
     shape: list[int] = []
     strides: list[int] = []
@@ -63,9 +63,9 @@ def basic(x: Array, key: Any) -> Array | None:
             shape.append(1)
             strides.append(0)
         else:
-            shape += sizes[axis : axis + left]
-            strides += steps[axis : axis + left]
-            axis += left
+            shape += sizes[axis : axis + unindexed]
+            strides += steps[axis : axis + unindexed]
+            axis += unindexed
     if axis < len(sizes):
         shape += sizes[axis:]
         strides += steps[axis:]
@@ -76,10 +76,10 @@ class Key:
     """A key resolved for one array.
 
     ``shape``, ``strides`` and ``offset`` are the view that its basic parts select, without the axes
-    that index arrays select from (``indices``), whose axes are inserted at axis ``place``.
+    that index arrays select from (``indices``), whose axes are inserted at axis ``index_axis``.
     """
 
-    __slots__ = ("indices", "offset", "place", "shape", "strides")
+    __slots__ = ("index_axis", "indices", "offset", "shape", "strides")
 
     def __init__(self, x: Array, key: Any) -> None:
         parts = [_part(x, part) for part in (key if isinstance(key, tuple) else (key,))]
@@ -87,7 +87,7 @@ class Key:
         fancy = any(isinstance(part, Array) for part in parts)
         self.offset = x.offset
         self.indices: list[Index] = []
-        self.place = 0
+        self.index_axis = 0
         shape: list[int] = []
         strides: list[int] = []
         axis = 0
@@ -96,7 +96,7 @@ class Key:
         for part in parts:
             if part is None or part is Ellipsis or isinstance(part, slice):
                 inside = False
-                if part is Ellipsis:  # it separates groups even if it stands for no axis
+                if part is Ellipsis:  # it separates groups even if it covers no axis
                     continue
                 if part is None:
                     shape.append(1)
@@ -113,7 +113,7 @@ class Key:
             if fancy and not inside:
                 inside = True
                 groups += 1
-                self.place = len(shape)
+                self.index_axis = len(shape)
             if isinstance(part, int):
                 self.offset += from_start(part, axis, x.shape) * x.strides[axis]
                 axis += 1
@@ -124,29 +124,29 @@ class Key:
                 self.indices.append(Index(part, x.shape[axis], x.strides[axis], axis))
                 axis += 1
         if groups > 1:
-            self.place = 0
+            self.index_axis = 0
         self.shape = tuple(shape)
         self.strides = tuple(strides)
 
     def places(self, x: Array, *, into: bool = False) -> Places:
         """Return the elements that a key with index arrays selects, to read or write ``into``."""
-        shape = _broadcast_indices([one.array.shape for one in self.indices])
+        shape = _broadcast_indices([entry.array.shape for entry in self.indices])
         if len(self.indices) == 1:
             index = self.indices[0]
             if into:
                 index = replace(index, array=unaliased(index.array, x))
         else:
             index = combine(self.indices, shape, x.device)
-        found, steps = self.shape, self.strides
-        before, after = found[: self.place], found[self.place :]
+        sizes, steps = self.shape, self.strides
+        leading, trailing = sizes[: self.index_axis], sizes[self.index_axis :]
         return Places(
-            before + shape + after,
+            leading + shape + trailing,
             self.offset,
-            steps[: self.place] + (0,) * len(shape) + steps[self.place :],
+            steps[: self.index_axis] + (0,) * len(shape) + steps[self.index_axis :],
             index,
-            (0,) * len(before)
+            (0,) * len(leading)
             + broadcast_strides(index.array.shape, index.array.strides, shape)
-            + (0,) * len(after),
+            + (0,) * len(trailing),
         )
 
 
@@ -166,7 +166,7 @@ def _part(x: Array, part: Any) -> Any:
         return part
     if isinstance(part, slice):
         if part.step is not None and as_index(part.step) == 0:
-            raise ValueError(f"the step of {part} is zero; leave it out, or take another one")
+            raise ValueError(f"indexing: the step of {part} is zero")
         return part
     if isinstance(part, (bool, np.bool_)):
         part = np.asarray(part)
@@ -174,8 +174,8 @@ def _part(x: Array, part: Any) -> Any:
         kind = part.dtype.kind
         if kind not in "biu":
             raise IndexError(
-                f"arrays used as indices have an integer or boolean dtype, got {part.dtype}; "
-                f"convert with astype(index, int64)"
+                f"arrays used as indices have an integer or boolean dtype, got {part.dtype}\n"
+                f"Hint: convert with astype(index, int64)"
             )
         if kind != "b" and part.ndim == 0:
             return int(to_numpy(part) if isinstance(part, Array) else part)
@@ -191,7 +191,8 @@ def _part(x: Array, part: Any) -> Any:
     except TypeError:
         kind = type(part)
         raise IndexError(
-            f"{kind.__module__}.{kind.__qualname__} is no index; use integers, slices, None, "
+            f"{kind.__module__}.{kind.__qualname__} is not an index\n"
+            f"Hint: use integers, slices, None, "
             f"Ellipsis, or integer or boolean arrays of clarray or NumPy"
         ) from None
 
@@ -208,7 +209,7 @@ def _expanded(parts: list[Any], shape: Shape) -> list[Any]:
             f"too many indices: the array has {len(shape)} axes, and {used} were indexed"
         )
     missing = [slice(None)] * (len(shape) - used)
-    where = [number for number, part in enumerate(parts) if part is Ellipsis]
+    where = [position for position, part in enumerate(parts) if part is Ellipsis]
     if len(where) > 1:
         raise IndexError("an index can have only one ellipsis ('...')")
     if not where:
@@ -230,7 +231,7 @@ def _mask_index(x: Array, mask: Array, axis: int) -> Index:
     steps = x.strides[axis : axis + mask.ndim]
     if mask.shape != covered:
         # The standard allows a mask of size 0 along an axis; it selects nothing.
-        if not all(given in (0, size) for given, size in zip(mask.shape, covered, strict=True)):
+        if not all(length in (0, size) for length, size in zip(mask.shape, covered, strict=True)):
             wrong = next(k for k, n in enumerate(mask.shape) if n not in (0, covered[k]))
             raise IndexError(
                 f"a boolean index of shape {mask.shape} does not fit the array: along axis "
@@ -257,6 +258,6 @@ def full_mask(x: Array, key: Any) -> Array | None:
             return None
         key = key[0]
     if isinstance(key, (Array, np.ndarray)) and key.dtype.kind == "b" and key.shape == x.shape:
-        found: Array = _part(x, key)
-        return found
+        mask: Array = _part(x, key)
+        return mask
     return None

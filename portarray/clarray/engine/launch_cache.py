@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.operation import Operation
 from portarray.clarray.engine.plans import Plan, plan_of
-from portarray.clarray.runtime.programs import Kernel
 from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]
@@ -49,18 +49,18 @@ def cached_result(operation: Operation, x1: object, x2: object) -> Array | None:
             )
             if call is None or second.device is not device:
                 return None
-            made = device.pool.take(call.nbytes)
+            memory = device.pool.take(call.nbytes)
             plan = call.plan
             call.kernel.launch(
                 plan.size,
                 plan.group,
-                (made, first, second, *plan.tables),
+                (memory, first, second, *plan.tables),
                 0,
                 x1.offset,
                 x2.offset,
                 *call.values,
             )
-            return new_array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
+            return new_array(memory, call.out_dtype, plan.shape, plan.strides, 0, True)
         return _with_scalar(operation, x1, x2, True)
     return _with_scalar(operation, x2, x1, False) if isinstance(x2, Array) else None
 
@@ -74,17 +74,17 @@ def _with_scalar(operation: Operation, x: Array, value: Any, right: bool) -> Arr
         return None
     if call.scalar.kind not in "iu":
         value = rounded(float(value), call.scalar)
-    made = device.pool.take(call.nbytes)
+    memory = device.pool.take(call.nbytes)
     plan = call.plan
     if not plan.everywhere:
         call.kernel.launch(
-            plan.size, plan.group, (made, storage, *plan.tables), 0, x.offset, *call.values, value
+            plan.size, plan.group, (memory, storage, *plan.tables), 0, x.offset, *call.values, value
         )
     elif right:
         call.kernel.launch(
             plan.size,
             plan.group,
-            (made, storage, made, *plan.tables),
+            (memory, storage, memory, *plan.tables),
             0,
             x.offset,
             0,
@@ -96,7 +96,7 @@ def _with_scalar(operation: Operation, x: Array, value: Any, right: bool) -> Arr
         call.kernel.launch(
             plan.size,
             plan.group,
-            (made, made, storage, *plan.tables),
+            (memory, memory, storage, *plan.tables),
             0,
             0,
             x.offset,
@@ -104,16 +104,14 @@ def _with_scalar(operation: Operation, x: Array, value: Any, right: bool) -> Arr
             value,
             0,
         )
-    return new_array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
+    return new_array(memory, call.out_dtype, plan.shape, plan.strides, 0, True)
 
 
 def store(
     operation: Operation, x1: object, x2: object, dtype: DType, out_dtype: DType, result: Array
 ) -> None:
     """Cache the launch of a call of two operands that returned a new array."""
-    forms = [
-        (one.dtype, one.shape, one.strides) if isinstance(one, Array) else None for one in (x1, x2)
-    ]
+    forms = [(x.dtype, x.shape, x.strides) if isinstance(x, Array) else None for x in (x1, x2)]
     device = result.storage.device
     plan = plan_of(operation, dtype, out_dtype, device, None, *forms)
     if plan.kernel is None or plan.casts:
@@ -148,7 +146,9 @@ def clear() -> None:
 
 
 def _parts_of(plan: Plan) -> list[int]:
-    return [part for one in plan.own for part in range(2 if one.kind == "c" else 1)]
+    return [
+        part for operand in plan.operand_dtypes for part in range(2 if operand.kind == "c" else 1)
+    ]
 
 
 def rounded(value: float, dtype: DType) -> float:

@@ -54,27 +54,27 @@ def _into(
     a_m, a_k = a.strides[-2:]
     b_k, b_n = b.strides[-2:]
     sizes: Shape = ()
-    walks: tuple[Shape, ...] = ((), ())
+    strides: tuple[Shape, ...] = ((), ())
     if outer:
         folded = _folded(a) if b.ndim == 2 else None
         if folded is not None:  # the rows of all matrices of a are those of one
             m, a_m = folded
         else:
-            sizes, walks = collapse(
-                outer,
-                [broadcast_strides(x.shape[:-2], x.strides[:-2], outer) for x in (a, b)],
+            sizes, strides = collapse(
+                outer, [broadcast_strides(x.shape[:-2], x.strides[:-2], outer) for x in (a, b)]
             )
     if parts and _splits(out, m, n, depth, math.prod(sizes)):
         _in_parts(out, a, b, outer, conjugate)
         return
     lead = sizes[:-3]
     inner = math.prod(sizes[-3:]) * m * n
-    threes = (_three(sizes, 1), _three(walks[0], 0), _three(walks[1], 0)) if sizes else _ALONE
-    for number, index in enumerate(np.ndindex(lead) if lead else _ONCE):
+    threes = (_three(sizes, 1), _three(strides[0], 0), _three(strides[1], 0)) if sizes else _ALONE
+    for position, index in enumerate(np.ndindex(lead) if lead else _ONCE):
         task = Task(
             a.storage, b.storage, out.storage,
-            a.offset + sum(map(mul, index, walks[0])), b.offset + sum(map(mul, index, walks[1])),
-            out.offset + number * inner,
+            a.offset + sum(map(mul, index, strides[0])),
+            b.offset + sum(map(mul, index, strides[1])),
+            out.offset + position * inner,
             m, n, depth, a_m, a_k, b_k, b_n, n, 1, *threes,
         )  # fmt: skip
         launch(out.device, a.dtype, out.dtype, task, conjugate)
@@ -95,34 +95,36 @@ def _folded(a: Array) -> tuple[int, int] | None:
 
 
 def _splits(out: Array, m: int, n: int, depth: int, matrices: int) -> bool:
-    """Tell whether results are too few to occupy a device, but sums are long."""
+    """Return whether results are too few to occupy a device, but sums are long."""
     return depth >= 2 * _PARTS and m * n * matrices <= 64 * 64 * out.device.traits.units
 
 
 def _in_parts(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> None:
     """Write products whose summed axis is cut into parts: a batch axis of products, then a sum."""
     depth = a.shape[-1]
-    parts = min(depth // _PARTS, 32 * out.device.traits.units)
-    length = depth // parts
-    rest = depth - parts * length
-    sums = empty((parts + bool(rest), *out.shape), computed_dtype(out.dtype), out.device)
+    segments = min(depth // _PARTS, 32 * out.device.traits.units)
+    length = depth // segments
+    remainder = depth - segments * length
+    sums = empty((segments + bool(remainder), *out.shape), computed_dtype(out.dtype), out.device)
     a_k, b_k = a.strides[-1], b.strides[-2]
     a = _stretched(a, out.ndim)
     b = _stretched(b, out.ndim)
     _into(
-        sums.view((parts, *out.shape), sums.strides, sums.offset),
-        a.view((parts, *a.shape[:-1], length), (length * a_k, *a.strides), a.offset),
-        b.view((parts, *b.shape[:-2], length, b.shape[-1]), (length * b_k, *b.strides), b.offset),
-        (parts, *outer),
+        sums.view((segments, *out.shape), sums.strides, sums.offset),
+        a.view((segments, *a.shape[:-1], length), (length * a_k, *a.strides), a.offset),
+        b.view(
+            (segments, *b.shape[:-2], length, b.shape[-1]), (length * b_k, *b.strides), b.offset
+        ),
+        (segments, *outer),
         conjugate,
         parts=False,
     )
-    if rest:
-        done = parts * length
+    if remainder:
+        done = segments * length
         _into(
-            sums.view(out.shape, sums.strides[1:], sums.offset + parts * sums.strides[0]),
-            a.view((*a.shape[:-1], rest), a.strides, a.offset + done * a_k),
-            b.view((*b.shape[:-2], rest, b.shape[-1]), b.strides, b.offset + done * b_k),
+            sums.view(out.shape, sums.strides[1:], sums.offset + segments * sums.strides[0]),
+            a.view((*a.shape[:-1], remainder), a.strides, a.offset + done * a_k),
+            b.view((*b.shape[:-2], remainder, b.shape[-1]), b.strides, b.offset + done * b_k),
             outer,
             conjugate,
             parts=False,

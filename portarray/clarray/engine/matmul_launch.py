@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.engine.copy import cast, contiguous
 from portarray.clarray.engine.matmul_packed import packed_products
 from portarray.clarray.engine.matmul_rows import FEW, columns_per_item, has_rows_kernel, rows_kernel
 from portarray.clarray.engine.matmul_tasks import Task, kernel_of
 from portarray.clarray.engine.tiles import tile_of
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.strided import new_array
 
 DType = np.dtype[Any]
@@ -97,8 +97,8 @@ def _each(device: Device, dtype: DType, out: DType, task: Task, conjugate: bool)
 
 def _with_rows(dtype: DType, task: Task) -> Task:
     """Return a task with b contiguous along rows, copied once where it is broadcast."""
-    own = zip(task.batch, task.b_batch, strict=True)
-    shape = (*(size if step else 1 for size, step in own), task.depth, task.n)
+    pairs = zip(task.batch, task.b_batch, strict=True)
+    shape = (*(size if step else 1 for size, step in pairs), task.depth, task.n)
     strides = (*task.b_batch, task.b_k, task.b_n)
     b = contiguous(new_array(task.b, dtype, shape, strides, task.b_at, False))
     first, second, third = (
@@ -112,13 +112,13 @@ def _with_rows(dtype: DType, task: Task) -> Task:
 def _direct(device: Device, dtype: DType, task: Task) -> None:
     # Multiplications for each work-item that outweigh its launch.
     worth = 1 << 15
-    each = max(1, worth // (task.m * task.n * task.depth))
+    per_item = max(1, worth // (task.m * task.n * task.depth))
     rows = min(-(-task.m // 4) * 4, max(4, worth // (task.n * task.depth) // 4 * 4))
     kernel_of(device, dtype, dtype, "direct", 3, 21).launch(
-        (-(-task.m // rows), -(-task.matrices // each)), (1, 1), (task.a, task.b, task.c),
+        (-(-task.m // rows), -(-task.matrices // per_item)), (1, 1), (task.a, task.b, task.c),
         task.a_at, task.b_at, task.c_at, task.m, task.n, task.depth,
         task.a_m, task.a_k, task.b_k, task.c_m, task.batch[1], task.batch[2],
-        *task.a_batch, *task.b_batch, rows, each, task.matrices,
+        *task.a_batch, *task.b_batch, rows, per_item, task.matrices,
     )  # fmt: skip
 
 
@@ -135,11 +135,11 @@ def _few_rows(device: Device, dtype: DType, out: DType, task: Task) -> None:
         task = task._replace(
             a=rows.storage, a_at=rows.offset, a_m=a_m, a_k=1, a_batch=(a_0, a_1, a_2)
         )
-    each = columns_per_item(device, dtype, task.n, task.depth, task.matrices)
+    per_item = columns_per_item(device, dtype, task.n, task.depth, task.matrices)
     rows_kernel(device, dtype, out, task.m).launch(
-        (-(-task.n // each), task.matrices), (1, 1), (task.a, task.b, task.b, task.c),
+        (-(-task.n // per_item), task.matrices), (1, 1), (task.a, task.b, task.b, task.c),
         task.a_at, task.b_at, -1, task.c_at, task.m, task.n, task.depth,
-        task.a_m, task.b_n, task.c_m, task.c_n, each, task.batch[1], task.batch[2],
+        task.a_m, task.b_n, task.c_m, task.c_n, per_item, task.batch[1], task.batch[2],
         *task.a_batch, *task.b_batch,
     )  # fmt: skip
 

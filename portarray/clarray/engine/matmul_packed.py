@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import computed_dtype
 from portarray.clarray.engine.matmul_tasks import Task, Three, kernel_of
 from portarray.clarray.engine.tiles import Tile, tile_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
-from portarray.clarray.runtime.programs import Kernel
 
 DType = np.dtype[Any]
 
@@ -42,13 +42,13 @@ class _Panels(NamedTuple):
     step: int
     step_k: int
     batch: Three
-    own: Three
+    sizes: Three
     packed: Three
 
     @property
     def matrices(self) -> int:
         """How many matrices are packed."""
-        return math.prod(self.own)
+        return math.prod(self.sizes)
 
 
 def _panels(
@@ -63,22 +63,19 @@ def _panels(
     first, second, third = (
         1 if step == 0 else size for size, step in zip(task.batch, batch, strict=True)
     )
-    packed = (
-        second * third if batch[0] else 0,
-        third if batch[1] else 0,
-        1 if batch[2] else 0,
-    )
+    packed = (second * third if batch[0] else 0, third if batch[1] else 0, 1 if batch[2] else 0)
     return _Panels(
         kernel, storage, at, width, steps[0], steps[1], batch, (first, second, third), packed
     )
 
 
-def _pack(one: _Panels, to: Storage, start: int, count: int, first: int, depth: int) -> None:
+def _pack(panels: _Panels, to: Storage, start: int, count: int, first: int, depth: int) -> None:
     """Pack ``count`` rows or columns from ``start``, ``depth`` terms of each from ``first``."""
-    one.kernel.launch(
-        (-(-count // one.width), -(-depth // 256), one.matrices), (1, 1, 1), (one.storage, to),
-        one.at + start * one.step + first * one.step_k, count, depth, one.step, one.step_k,
-        one.own[1], one.own[2], *one.batch,
+    panels.kernel.launch(
+        (-(-count // panels.width), -(-depth // 256), panels.matrices), (1, 1, 1),
+        (panels.storage, to), panels.at + start * panels.step + first * panels.step_k,
+        count, depth, panels.step, panels.step_k,
+        panels.sizes[1], panels.sizes[2], *panels.batch,
     )  # fmt: skip
 
 
@@ -98,9 +95,9 @@ def packed_products(device: Device, dtype: DType, out: DType, task: Task) -> Non
 
 
 def _batches(task: Task, tile: Tile) -> Iterator[Task]:
-    """Yield products of as many matrices as have panels that stay in the last-level cache."""
-    each = max(task.m, task.n) * min(task.depth, tile.depth) * task.batch[1] * task.batch[2]
-    per_batch = max(1, _SCRATCH // each)
+    """Yield batches of matrices whose panels fit into the last-level cache."""
+    footprint = max(task.m, task.n) * min(task.depth, tile.depth) * task.batch[1] * task.batch[2]
+    per_batch = max(1, _SCRATCH // footprint)
     for start in range(0, task.batch[0], per_batch):
         yield task._replace(
             a_at=task.a_at + start * task.a_batch[0],

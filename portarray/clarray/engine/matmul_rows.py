@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import bfloat16, kind_of
 from portarray.clarray.engine.tiles import source
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 
 DType = np.dtype[Any]
 
@@ -25,7 +26,7 @@ _PART = 1 << 15
 
 
 def has_rows_kernel(dtype: DType) -> bool:
-    """Tell whether matrices of a dtype have a kernel; for 16-bit ones the rows must be float32."""
+    """Return whether a dtype has a kernel; with 16-bit matrices, the rows must be float32."""
     if dtype.itemsize == 2:
         return kind_of(dtype) == "real"
     return dtype.kind != "c" and dtype.itemsize >= 4
@@ -36,9 +37,10 @@ def rows_kernel(device: Device, dtype: DType, out: DType, rows: int) -> Kernel:
     """Return the kernel of ``kernels/matmul_rows.cl`` for a number of rows."""
     # The fewest passes times reads of each: its rows, and the matrix, which counts as two.
     together = min(
-        (one for one in _TOGETHER if one <= rows), key=lambda one: -(-rows // one) * (one + 2)
+        (count for count in _TOGETHER if count <= rows),
+        key=lambda count: -(-rows // count) * (count + 2),
     )
-    text = source(device, dtype, out, "widening") + source_of("matmul_rows")
+    text = source(device, dtype, out, "widening") + kernel_source("matmul_rows")
     options = (f"-DM={together}", f"-DBF16={int(dtype == bfloat16)}")
     return device.kernel(text, "few_rows", 4, [np.int64] * 20, options)
 
@@ -46,8 +48,8 @@ def rows_kernel(device: Device, dtype: DType, out: DType, rows: int) -> Kernel:
 def columns_per_item(device: Device, dtype: DType, n: int, depth: int, matrices: int) -> int:
     """Return how many columns of the result a work-item computes, equally for all units."""
     units = device.traits.units
-    wanted = -(-_PARTS_EACH * units // matrices)
-    parts = max(1, min(wanted, n * depth * dtype.itemsize // _PART))
+    items = -(-_PARTS_EACH * units // matrices)
+    parts = max(1, min(items, n * depth * dtype.itemsize // _PART))
     if parts > units:
         parts -= parts % units
     return -(-n // parts)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
+from portarray._opencl.programs import Kernel
 from portarray.clarray.engine.tiles import source
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
-from portarray.clarray.runtime.programs import Kernel
 
 DType = np.dtype[Any]
 Three = tuple[int, int, int]

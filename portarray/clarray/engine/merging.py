@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.host import modify
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.strided import Array, empty
 
 NumpyArray = np.ndarray[Any, Any]
@@ -33,7 +34,7 @@ def sort_rows(x: Array) -> Array:
     if threads < 2:
         modify(x, lambda values: values.sort(axis=-1))
         return x
-    # As many runs of a row as there are threads for it. The merge kernel has no complex numbers.
+    # One run per available thread. The merge kernel does not support complex numbers.
     runs = 1 if x.dtype.kind == "c" else 1 << (max(threads // rows, 1).bit_length() - 1)
     run = -(-length // runs)
 
@@ -67,12 +68,12 @@ def _merged(x: Array, rows: int, length: int, run: int) -> Array:
 
 @cache
 def _kernel(device: Device, dtype: np.dtype[Any]) -> Kernel:
-    own = cl_type(dtype)
+    c_type = cl_type(dtype)
     # The second half of BEFORE orders NaN; compilers drop it for integers.
     lines = (
-        f"#define STORED {own.storage}",
-        f"#define VALUE(i) {own.load}(in, i)",
+        f"#define STORED {c_type.storage}",
+        f"#define VALUE(i) {c_type.load}(in, i)",
         "#define BEFORE(x, y) ((x) < (y) || ((y) != (y) && (x) == (x)))",
-        source_of("merge"),
+        kernel_source("merge"),
     )
     return device.kernel("\n".join(lines), "merge", 2, [np.int64] * 5)

@@ -34,8 +34,8 @@ def python_scalar(value: object, name: str) -> Scalar:
         if isinstance(plain, (bool, int, float, complex)):
             return plain
     raise TypeError(
-        f"{name} takes clarray arrays and Python scalars, got {type(value).__name__}; "
-        f"make an array of it with clarray.asarray(x)"
+        f"{name} takes clarray arrays and Python scalars, got {type(value).__name__}\n"
+        f"Hint: convert it with clarray.asarray(x)"
     )
 
 
@@ -50,7 +50,7 @@ def scalar_operand(value: Scalar, dtype: DType, name: str) -> tuple[Scalar, DTyp
             if not limits.min <= value <= limits.max:
                 raise OverflowError(
                     f"{name}: Python integer {value} is out of bounds for {dtype}, which holds "
-                    f"{limits.min} to {limits.max}; convert the array with astype first"
+                    f"{limits.min} to {limits.max}\nHint: convert the array with astype first"
                 )
             return value, dtype
         if kind != "bool":
@@ -63,13 +63,13 @@ def scalar_operand(value: Scalar, dtype: DType, name: str) -> tuple[Scalar, DTyp
     elif kind == "real":
         return value, _COMPLEX128 if dtype.itemsize == 8 else _COMPLEX64
     raise TypeError(
-        f"{name}: a Python {type(value).__name__} does not fit beside an array of dtype {dtype}; "
-        f"convert the array with astype first"
+        f"{name}: a Python {type(value).__name__} does not combine with an array of dtype {dtype}\n"
+        f"Hint: convert the array with astype first"
     )
 
 
 def same_kind(first: DType, second: DType) -> bool:
-    """Tell whether two dtypes are of one kind, all integers being one."""
+    """Return whether two dtypes are of one kind, all integers being one."""
     return RANK[kind_of(first)] == RANK[kind_of(second)]
 
 
@@ -77,8 +77,8 @@ def one_device(name: str, first: Array, second: Array) -> None:
     """Raise ValueError unless two arrays are on one device."""
     if first.storage.device is not second.storage.device:
         raise ValueError(
-            f"{name}: the arrays are on two devices, {first.device!r} and {second.device!r}; "
-            f"bring one over with x.to_device(device)"
+            f"{name}: the arrays are on two devices, {first.device!r} and {second.device!r}\n"
+            f"Hint: move one with x.to_device(device)"
         )
 
 
@@ -94,8 +94,8 @@ def pair(x1: object, x2: object, name: str) -> tuple[Operand, Operand, DType]:
     if not isinstance(x2, Array):
         python_scalar(x2, name)
         raise TypeError(
-            f"{name} needs at least one array, got {x1!r} and {x2!r}; "
-            f"make one with clarray.asarray(x)"
+            f"{name} needs at least one array, got {x1!r} and {x2!r}\n"
+            f"Hint: convert one with clarray.asarray(x)"
         )
     first, dtype = scalar_operand(first, x2.dtype, name)
     return first, x2, dtype

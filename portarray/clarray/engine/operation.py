@@ -65,7 +65,8 @@ class Operation:
         """Return the error for a dtype that the operation does not take."""
         kinds = " or ".join(_KIND_NAMES[kind] for kind in self.forms)
         return TypeError(
-            f"{self.name} takes arrays of a {kinds} dtype, got {dtype}; convert with astype first"
+            f"{self.name} takes arrays of a {kinds} dtype, got {dtype}\n"
+            f"Hint: convert with astype first"
         )
 
 

@@ -8,7 +8,7 @@ from portarray.clarray.strided import Array
 
 
 def overlap(first: Array, second: Array) -> bool:
-    """Tell whether two arrays may share memory.
+    """Return whether two arrays may share memory.
 
     Exact for different storages and for interleaved slices (``x[::2]`` and ``x[1::2]``); otherwise
     arrays whose address ranges intersect count as overlapping.
@@ -23,28 +23,28 @@ def overlap(first: Array, second: Array) -> bool:
         ours, theirs = first.storage.host, second.storage.host
         if ours is None or theirs is None:
             return False
-        begin = theirs.ctypes.data - ours.ctypes.data
+        shift = theirs.ctypes.data - ours.ctypes.data
     else:
-        begin = 0
+        shift = 0
     low, high = _bounds(first)
     other_low, other_high = _bounds(second)
-    if begin + other_low >= high or low >= begin + other_high:
+    if shift + other_low >= high or low >= shift + other_high:
         return False
-    # All addresses of both arrays are the two first ones plus multiples of a common step: if the
-    # distance of the first ones is no multiple of it, within an item, no elements overlap.
+    # Addresses of each array are its first one plus multiples of a common step. Unless the distance
+    # of the first addresses is a multiple of it, within an item, no elements overlap.
     itemsize = first.dtype.itemsize
     if itemsize != second.dtype.itemsize:
         return True
-    step = math.gcd(*[one * itemsize for one in (*_steps(first), *_steps(second))])
-    distance = begin + (second.offset - first.offset) * itemsize
+    step = math.gcd(*[stride * itemsize for stride in (*_steps(first), *_steps(second))])
+    distance = shift + (second.offset - first.offset) * itemsize
     if step == 0:
         return True
-    rest = distance % step
-    return rest < itemsize or step - rest < itemsize
+    remainder = distance % step
+    return remainder < itemsize or step - remainder < itemsize
 
 
 def same_elements(first: Array, second: Array) -> bool:
-    """Tell whether two arrays are the same view of the same memory."""
+    """Return whether two arrays are the same view of the same memory."""
     return (
         first.storage is second.storage
         and first.offset == second.offset
@@ -58,7 +58,7 @@ def _steps(x: Array) -> list[int]:
 
 
 def _bounds(x: Array) -> tuple[int, int]:
-    """Return the byte range that the elements lie in."""
+    """Return the byte range of the elements."""
     low = high = x.offset
     for size, step in zip(x.shape, x.strides, strict=True):
         if step < 0:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type
-from portarray.clarray.engine.moves import pieces
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.engine.copy_kernels import pieces
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
@@ -24,11 +25,11 @@ def count(out: Array, start: float, step: float) -> None:
     """
     if not out.size:
         return
-    number = np.dtype(np.uint64) if out.dtype.kind in "iu" else _real(out.device)
+    exact = np.dtype(np.uint64) if out.dtype.kind in "iu" else _real(out.device)
     values: tuple[float, float] = (start, step)
     if out.dtype.kind in "iu":
         values = (int(start) & _MASK, int(step) & _MASK)
-    _launch(out, "count", (number, number), values)
+    _launch(out, "count", (exact, exact), values)
 
 
 def between(out: Array, start: float, stop: float, gaps: int) -> None:
@@ -59,10 +60,10 @@ def _real(device: Device) -> DType:
 
 @cache
 def _kernel(device: Device, dtype: DType, name: str, dtypes: tuple[Any, ...]) -> Kernel:
-    own = cl_type(dtype)
+    c_type = cl_type(dtype)
     if dtype.kind in "iu":
         lines = ["#define INTEGRAL"]
     else:
-        lines = [f"#define R {cl_type(_real(device)).compute}", f"#define PUT {own.store}"]
-    text = "\n".join([*lines, f"#define S {own.storage}", source_of("ramp")])
+        lines = [f"#define R {cl_type(_real(device)).compute}", f"#define PUT {c_type.store}"]
+    text = "\n".join([*lines, f"#define S {c_type.storage}", kernel_source("ramp")])
     return device.kernel(text, name, 1, (*[np.int64] * 3, *dtypes))

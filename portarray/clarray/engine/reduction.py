@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.accumulation import (
     LANES,
@@ -30,10 +32,13 @@ from portarray.clarray.engine.accumulation import (
     round_up,
 )
 from portarray.clarray.engine.copy import contiguous
-from portarray.clarray.engine.reduction_layout import Walk, reduced_shape, walk
+from portarray.clarray.engine.reduction_layout import (
+    ReductionLayout,
+    reduced_shape,
+    reduction_layout,
+)
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty, permuted
 
 DType = np.dtype[Any]
@@ -78,15 +83,15 @@ def reduce(
     out = empty(reduced_shape(x.shape, axes, keepdims), dtype, device)
     if out.size == 0:
         return out
-    seen = walk(x.shape, x.strides, axes)
-    if seen is None:
+    layout = reduction_layout(x.shape, x.strides, axes)
+    if layout is None:
         x = reduced_last(x, axes)
         last = tuple(range(x.ndim - len(axes), x.ndim))
-        seen = walk(x.shape, strides_of(x.shape), last)
-        assert seen is not None, "a contiguous array has one axis of each sort"
+        layout = reduction_layout(x.shape, strides_of(x.shape), last)
+        assert layout is not None, "a contiguous array has one axis of each sort"
     call = _Call(
         _kernels(device, reduction, x.dtype, dtype),
-        seen,
+        layout,
         x,
         out,
         out if centre is None else centre,
@@ -105,7 +110,7 @@ class _Call:
     """A reduction about to be launched."""
 
     kernels: Kernels
-    seen: Walk
+    layout: ReductionLayout
     x: Array
     out: Array
     centre: Array
@@ -121,42 +126,44 @@ class _Call:
         chunks: int,
         length: int,
         tasks: int,
-        each: int = 1,
+        per_item: int = 1,
         merged: int = 1,
     ) -> None:
         """Launch a kernel, and the one that combines its partial results, if any."""
-        seen, x = self.seen, self.x
-        k1, k2 = (1, 1, *seen.kept)[-2:]
-        sk0, sk1, sk2 = (0, 0, 0, *seen.kept_steps)[-3:]
-        r1, r2 = (1, 1, *seen.reduced)[-2:]
-        sr0, sr1, sr2 = (0, 0, 0, *seen.reduced_steps)[-3:]
-        total = seen.total
+        layout, x = self.layout, self.x
+        k1, k2 = (1, 1, *layout.outer)[-2:]
+        sk0, sk1, sk2 = (0, 0, 0, *layout.outer_steps)[-3:]
+        r1, r2 = (1, 1, *layout.reduced)[-2:]
+        sr0, sr1, sr2 = (0, 0, 0, *layout.reduced_steps)[-3:]
+        total = layout.total
         parts = chunks * merged if chunks * merged > 1 else 0
-        part = empty((parts * seen.results,), self.kernels.partial, x.device) if parts else self.out
-        start = x.offset + seen.start
+        part = (
+            empty((parts * layout.results,), self.kernels.partial, x.device) if parts else self.out
+        )
+        start = x.offset + layout.start
         storages = (self.out.storage, part.storage, x.storage, self.centre.storage)
         kernel.launch(
             size, group, storages,
             start, k1, k2 * merged, sk0, sk1, sk2,
             r1, r2 // merged, sr0, sr1, sr2 * merged,
-            total // merged, chunks, length, parts, tasks, each, self.divisor,
+            total // merged, chunks, length, parts, tasks, per_item, self.divisor,
         )  # fmt: skip
         if parts:
             local = x.device.traits.group
             self.kernels.named["finish"].launch(
-                (round_up(seen.results, local),), (local,), storages,
+                (round_up(layout.results, local),), (local,), storages,
                 start, k1, k2, sk0, sk1, sk2, r1, r2, sr0, sr1, sr2,
-                total, chunks, total // merged * merged, parts, seen.results, 1, self.divisor,
+                total, chunks, total // merged * merged, parts, layout.results, 1, self.divisor,
             )  # fmt: skip
 
 
 def _by_vectors(call: _Call) -> None:
     """Choose a kernel for CPUs, and launch it."""
-    seen, named = call.seen, call.kernels.named
-    results, total = seen.results, seen.total
+    layout, named = call.layout, call.kernels.named
+    results, total = layout.results, layout.total
     units = call.x.device.traits.units
-    row, step = (seen.reduced[-1], seen.reduced_steps[-1]) if seen.reduced else (1, 0)
-    width, across = (seen.kept[-1], seen.kept_steps[-1]) if seen.kept else (1, 0)
+    row, step = (layout.reduced[-1], layout.reduced_steps[-1]) if layout.reduced else (1, 0)
+    width, across = (layout.outer[-1], layout.outer_steps[-1]) if layout.outer else (1, 0)
     # Many tasks for each unit, so that no unit waits long for the last one.
     pieces = max(1, min(results * total // WORTH, 32 * units))
     merged = _merged(call)
@@ -172,10 +179,10 @@ def _by_vectors(call: _Call) -> None:
     else:
         _by_items(call, pieces)
         return
-    each = max(-(-tasks // (32 * units)), WORTH // 4 // work, 1)
+    per_item = max(-(-tasks // (32 * units)), WORTH // 4 // work, 1)
     call.launch(
-        kernel, (-(-tasks // each),), (1,),
-        chunks=chunks, length=length, tasks=tasks, each=each, merged=merged,
+        kernel, (-(-tasks // per_item),), (1,),
+        chunks=chunks, length=length, tasks=tasks, per_item=per_item, merged=merged,
     )  # fmt: skip
 
 
@@ -184,24 +191,24 @@ def _merged(call: _Call) -> int:
 
     Narrow contiguous rows are merged: (n, 10) is reduced as (n / 102, 1020).
     """
-    seen = call.seen
-    if not seen.kept or seen.kept_steps[-1] != 1:
+    layout = call.layout
+    if not layout.outer or layout.outer_steps[-1] != 1:
         return 0
-    width = seen.kept[-1]
-    if len(seen.reduced) == 1 and seen.reduced_steps[0] == width and not call.centred:
+    width = layout.outer[-1]
+    if len(layout.reduced) == 1 and layout.reduced_steps[0] == width and not call.centred:
         # Each merged row has a partial result.
         merged = min(_STRIP // width, 128)
-        if merged > 1 and seen.total >= 16 * merged:
+        if merged > 1 and layout.total >= 16 * merged:
             return merged
     return int(width >= LANES)
 
 
 def _by_items(call: _Call, pieces: int) -> None:
     """Launch with a work-item for each result and chunk."""
-    results = call.seen.results
+    results = call.layout.results
     group = call.x.device.traits.group
     columns = -(-results // group)
-    chunks, length = cut(call.seen.total, min(pieces // columns, call.seen.total // 256), 1)
+    chunks, length = cut(call.layout.total, min(pieces // columns, call.layout.total // 256), 1)
     call.launch(
         call.kernels.named["items"], (columns * group, chunks), (group, 1),
         chunks=chunks, length=length, tasks=results,
@@ -210,11 +217,11 @@ def _by_items(call: _Call, pieces: int) -> None:
 
 def _by_groups(call: _Call) -> None:
     """Choose a kernel for devices with local memory, and launch it."""
-    seen = call.seen
-    results, total = seen.results, seen.total
+    layout = call.layout
+    results, total = layout.results, layout.total
     most = max(16 * call.x.device.traits.units, 128)
     pieces = max(1, min(results * total // (8 * _GROUP), most))
-    side_by_side = bool(seen.kept) and seen.kept_steps[-1] == 1 and seen.kept[-1] >= LANES
+    side_by_side = bool(layout.outer) and layout.outer_steps[-1] == 1 and layout.outer[-1] >= LANES
     if total < _GROUP // 4 or side_by_side:
         _by_items(call, pieces)
         return
@@ -236,9 +243,9 @@ def _kernels(device: Device, reduction: Reduction, source: DType, target: DType)
         f"#define DIVISOR {'double' if divisor is np.float64 else 'float'}",
         "#define CENTRED" if reduction.centred else "",
         f"#define GROUP {_GROUP}",
-        source_of("reduce"),
-        source_of("reduce_cpu") if has_vectors(device, source, partial) else "",
-        source_of("reduce_group") if device.traits.local_memory else "",
+        kernel_source("reduce"),
+        kernel_source("reduce_cpu") if has_vectors(device, source, partial) else "",
+        kernel_source("reduce_group") if device.traits.local_memory else "",
     ]
     values = [*[np.int64] * 17, divisor]
     return kernels_of(device, source, partial, ["items", "finish"], lines, 4, values)

@@ -1,4 +1,4 @@
-"""The layout of an array for a reduction: kept and reduced axes, merged to as few as possible."""
+"""The layout of an array for a reduction: outer and reduced axes, merged to as few as possible."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _MOST_AXES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
-    """The kept and the reduced axes of an array, and the offset of its first element."""
+class ReductionLayout:
+    """The outer and the reduced axes of an array, and the offset of its first element."""
 
-    kept: Shape
-    kept_steps: Shape
+    outer: Shape
+    outer_steps: Shape
     reduced: Shape
     reduced_steps: Shape
     start: int
@@ -27,7 +27,7 @@ class Walk:
     @property
     def results(self) -> int:
         """How many results there are."""
-        return math.prod(self.kept)
+        return math.prod(self.outer)
 
     @property
     def total(self) -> int:
@@ -44,9 +44,11 @@ def reduced_shape(shape: Shape, axes: Shape, keepdims: bool) -> Shape:
 
 
 @lru_cache(maxsize=4096)
-def walk(shape: Shape, strides: Shape, axes: Shape, ordered: bool = False) -> Walk | None:
+def reduction_layout(
+    shape: Shape, strides: Shape, axes: Shape, ordered: bool = False
+) -> ReductionLayout | None:
     """Return the layout for a reduction over some axes; None if there are too many axes."""
-    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    outer = [axis for axis in range(len(shape)) if axis not in axes]
     reduced = sorted(axes)
     start = 0
     steps = list(strides)
@@ -57,12 +59,12 @@ def walk(shape: Shape, strides: Shape, axes: Shape, ordered: bool = False) -> Wa
                 steps[axis] = -steps[axis]
         # By descending stride, after axes that are broadcast.
         reduced.sort(key=lambda axis: (steps[axis] != 0, -steps[axis]))
-    kept_sizes, (kept_steps,) = collapse(
-        tuple(shape[axis] for axis in kept), [tuple(steps[axis] for axis in kept)]
+    outer_sizes, (outer_steps,) = collapse(
+        tuple(shape[axis] for axis in outer), [tuple(steps[axis] for axis in outer)]
     )
     reduced_sizes, (reduced_steps,) = collapse(
         tuple(shape[axis] for axis in reduced), [tuple(steps[axis] for axis in reduced)]
     )
-    if len(kept_sizes) > _MOST_AXES or len(reduced_sizes) > (1 if ordered else _MOST_AXES):
+    if len(outer_sizes) > _MOST_AXES or len(reduced_sizes) > (1 if ordered else _MOST_AXES):
         return None
-    return Walk(kept_sizes, kept_steps, reduced_sizes, reduced_steps, start)
+    return ReductionLayout(outer_sizes, outer_steps, reduced_sizes, reduced_steps, start)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.accumulation import (
     LANES,
@@ -27,9 +28,8 @@ from portarray.clarray.engine.accumulation import (
     round_up,
 )
 from portarray.clarray.engine.copy import contiguous
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import collapse
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import source_of
 from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
@@ -76,7 +76,7 @@ def scan(operation: Scan, x: Array, axis: int, dtype: DType, include_initial: bo
     strips = lines.outer * -(-lines.inner // _STRIP)
     results = lines.outer * lines.inner
     tasks = chunks * (strips if name == "columns" else results)
-    each = 1
+    per_item = 1
     group = x.device.traits.group
     size: Shape
     local: Shape
@@ -86,15 +86,15 @@ def scan(operation: Scan, x: Array, axis: int, dtype: DType, include_initial: bo
         size, local = (tasks * _GROUP,), (_GROUP,)
     else:
         work = length * (min(lines.inner, _STRIP) if name == "columns" else 1)
-        each = max(-(-tasks // (32 * x.device.traits.units)), WORTH // 4 // work, 1)
-        size, local = (-(-tasks // each),), (1,)
+        per_item = max(-(-tasks // (32 * x.device.traits.units)), WORTH // 4 // work, 1)
+        size, local = (-(-tasks // per_item),), (1,)
     part = empty((results * chunks,), kernels.partial, x.device) if chunks > 1 else out
     # The first pass computes the totals of the chunks.
     for summing in (1, 0) if chunks > 1 else (0,):
         kernel.launch(
             size, local, (out.storage, part.storage, x.storage),
             x.offset, lines.n, lines.inner, *lines.steps, initial,
-            chunks, length, tasks, each, summing,
+            chunks, length, tasks, per_item, summing,
         )  # fmt: skip
     return out
 
@@ -102,13 +102,13 @@ def scan(operation: Scan, x: Array, axis: int, dtype: DType, include_initial: bo
 def _lines(x: Array, axis: int) -> _Lines | None:
     """Return the lines of an array; None if it should be copied first."""
     n = x.shape[axis]
-    before, after = x.shape[:axis], x.shape[axis + 1 :]
-    outer, inner = math.prod(before), math.prod(after)
+    leading, trailing = x.shape[:axis], x.shape[axis + 1 :]
+    outer, inner = math.prod(leading), math.prod(trailing)
     if n == 0:
         return _Lines(outer, 0, inner, (0, 0, 0))
     step = x.strides[axis]
-    outer_sizes, (outer_steps,) = collapse(before, [x.strides[:axis]])
-    inner_sizes, (inner_steps,) = collapse(after, [x.strides[axis + 1 :]])
+    outer_sizes, (outer_steps,) = collapse(leading, [x.strides[:axis]])
+    inner_sizes, (inner_steps,) = collapse(trailing, [x.strides[axis + 1 :]])
     if len(outer_sizes) > 1 or len(inner_sizes) > 1:
         return None
     so, si = (*outer_steps, 0)[0], (*inner_steps, 0)[0]
@@ -148,7 +148,7 @@ def _kernels(device: Device, operation: Scan, source: DType, target: DType) -> K
         *definitions(device, source, target, partial, operation.combine[kind], "T_(v)", "a"),
         f"#define INITIAL ((T)({operation.initial[kind]}))",
         f"#define GROUP {_GROUP}",
-        source_of("scan"),
-        source_of("scan_group") if device.traits.local_memory else "",
+        kernel_source("scan"),
+        kernel_source("scan_group") if device.traits.local_memory else "",
     ]
     return kernels_of(device, source, partial, ["items"], lines, 3, [np.int64] * 12)

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.accumulation import round_up
 from portarray.clarray.engine.copy import contiguous
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty
 
 _INDEX = np.dtype(np.int64)
@@ -45,13 +46,13 @@ def search(x1: Array, x2: Array, right: bool, sorter: Array | None) -> Array:
 
 @cache
 def _search(device: Device, dtype: np.dtype[Any], sorted_by: bool) -> Kernel:
-    own = cl_type(dtype)
+    c_type = cl_type(dtype)
     lines = [
-        f"#define IN {own.storage}",
-        f"#define E {own.compute}",
-        f"#define LOAD_E(p, i) {own.load}(p, i)",
+        f"#define IN {c_type.storage}",
+        f"#define E {c_type.compute}",
+        f"#define LOAD_E(p, i) {c_type.load}(p, i)",
         "#define SORTED" if sorted_by else "",
-        source_of("search"),
+        kernel_source("search"),
     ]
     return device.kernel("\n".join(lines), "search", 4, [np.int64] * 8)
 
@@ -61,12 +62,12 @@ def unravel(numbers: Array, shape: tuple[int, ...]) -> tuple[Array, ...]:
     if len(shape) == 1:
         return (numbers,)
     device, n = numbers.device, numbers.size
-    found = tuple([empty((n,), _INDEX, device) for _ in shape])
+    coordinates = tuple([empty((n,), _INDEX, device) for _ in shape])
     if n:
-        kernel = device.kernel(source_of("search_unravel"), "unravel", 2, [np.int64] * 3)
+        kernel = device.kernel(kernel_source("search_unravel"), "unravel", 2, [np.int64] * 3)
         group = device.traits.group
-        for out, step, size in zip(found, strides_of(shape), shape, strict=True):
+        for out, step, size in zip(coordinates, strides_of(shape), shape, strict=True):
             kernel.launch(
                 (round_up(n, group),), (group,), (out.storage, numbers.storage), step, size, n
             )
-    return found
+    return coordinates

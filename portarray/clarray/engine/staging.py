@@ -1,8 +1,8 @@
-"""Copies to and from devices with memory of their own.
+"""Copies to and from devices with separate memory.
 
-Drivers copy at full speed only between *pinned* host memory and the device; other memory they copy
-in pieces through pinned buffers of their own, waiting for each piece. Large copies therefore go
-through two pinned blocks here: while the device copies one, the host copies the other.
+Drivers copy at full speed only between *pinned* host memory and the device. They copy other memory
+in pieces through internal pinned buffers, waiting for each piece. Large copies here use two pinned
+blocks: while the device copies one, the host copies the other.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.runtime import faults
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
 
 LARGE = 1 << 20
 """Bytes from which copies go through pinned memory; below, the extra calls cost more."""
@@ -50,7 +49,7 @@ class _Staging:
 def _pinned(device: Device) -> _Block:
     flags = cl.mem_flags
     buffer = cl.Buffer(device.context, flags.READ_WRITE | flags.ALLOC_HOST_PTR, CHUNK)
-    # The stubs call a combination of these flags an int.
+    # pyopencl's type stubs declare a combination of these flags as int.
     both: Any = cl.map_flags.READ | cl.map_flags.WRITE
     with device.lock:
         # Mapped for the process's life: drivers recognize the address as pinned.
@@ -69,15 +68,15 @@ def _translating(device: Device) -> Iterator[None]:
     try:
         yield
     except cl.Error as error:
-        raise faults.translated(error, device, "") from error
+        raise device.translate_error(error) from error
 
 
 def _staging_of(device: Device) -> _Staging:
     with _lock:
-        found = _stagings.get(device)
-        if found is None:
-            found = _stagings[device] = _Staging(device)
-        return found
+        staging = _stagings.get(device)
+        if staging is None:
+            staging = _stagings[device] = _Staging(device)
+        return staging
 
 
 def upload(values: np.ndarray[Any, Any], storage: Storage) -> None:
@@ -101,8 +100,8 @@ def _upload(source: Bytes, storage: Storage) -> None:
         return
     staging = _staging_of(device)
     with staging.lock:
-        for number, start in enumerate(range(0, source.size, CHUNK)):
-            block = staging.blocks[number % 2]
+        for chunk, start in enumerate(range(0, source.size, CHUNK)):
+            block = staging.blocks[chunk % 2]
             _wait(block)
             part = source[start : start + CHUNK]
             block.host[: part.size] = part
@@ -131,9 +130,9 @@ def _download(storage: Storage, offset: int, target: Bytes) -> None:
     staging = _staging_of(device)
     with staging.lock:
         starts = range(0, target.size, CHUNK)
-        for number, start in enumerate(starts):
+        for chunk, start in enumerate(starts):
             # The device fills this block while the host empties the previous one.
-            block = staging.blocks[number % 2]
+            block = staging.blocks[chunk % 2]
             length = min(CHUNK, target.size - start)
             with device.lock:
                 block.event = cl.enqueue_copy(
@@ -144,8 +143,8 @@ def _download(storage: Storage, offset: int, target: Bytes) -> None:
                     is_blocking=False,
                 )
                 device.queue.flush()
-            if number:
-                _copy_out(staging.blocks[(number - 1) % 2], target, starts[number - 1])
+            if chunk:
+                _copy_out(staging.blocks[(chunk - 1) % 2], target, starts[chunk - 1])
         last = len(starts) - 1
         _copy_out(staging.blocks[last % 2], target, starts[last])
 

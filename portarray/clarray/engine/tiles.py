@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from portarray._opencl.device import Device
 from portarray.clarray.dtypes import cl_type, kind_of, real_dtype_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import source_of
+from portarray.clarray.kernels import kernel_source
 
 DType = np.dtype[Any]
 
@@ -109,14 +109,14 @@ def _fused(device: Device) -> str:
 @cache
 def source(device: Device, dtype: DType, out: DType, file: str) -> str:
     """Return a program of ``kernels/FILE.cl`` for operands and results of given dtypes."""
-    own, result = cl_type(dtype), cl_type(out)
+    element, result = cl_type(dtype), cl_type(out)
     part = cl_type(_part(dtype)).storage
     tile = tile_of(device, dtype)
     integer = dtype.kind in "iu"
     dense = dtype.kind != "c" and dtype.itemsize >= 4
     # Signed integers of the computed width are read as unsigned ones.
-    storage = part if dense else own.storage
-    compute = own.compute if dtype.kind == "c" else part
+    storage = part if dense else element.storage
+    compute = element.compute if dtype.kind == "c" else part
     return "\n".join([
         "#define CAT_(a, b) a##b",
         "#define CAT(a, b) CAT_(a, b)",
@@ -124,8 +124,8 @@ def source(device: Device, dtype: DType, out: DType, file: str) -> str:
         f"#define O {storage if out == dtype else result.storage}",
         f"#define T {compute}",
         f"#define R {part}",
-        f"#define LOAD_S(p, i) (({compute}){own.load}(p, i))" if integer
-        else f"#define LOAD_S {own.load}",
+        f"#define LOAD_S(p, i) (({compute}){element.load}(p, i))" if integer
+        else f"#define LOAD_S {element.load}",
         f"#define LOAD_O(p, i) (({compute}){result.load}(p, i))" if integer
         else f"#define LOAD_O {result.load}",
         f"#define STORE_O {result.store}",
@@ -137,7 +137,7 @@ def source(device: Device, dtype: DType, out: DType, file: str) -> str:
         f"#define FUSED {_fused(device)}",
         f"#define ROWS {tile.rows}",
         f"#define COLUMNS {tile.columns}",
-        f"#define U {next(one for one in (16, 8, 4, 2) if tile.rows % one == 0)}",
+        f"#define U {next(unroll for unroll in (16, 8, 4, 2) if tile.rows % unroll == 0)}",
         _INTEGER if integer else _COMPLEX if kind_of(dtype) == "complex" else _REAL,
-        source_of(file),
+        kernel_source(file),
     ])  # fmt: skip

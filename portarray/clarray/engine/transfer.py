@@ -1,12 +1,12 @@
 """Transfers between arrays and NumPy.
 
-On devices whose memory is host memory nothing is copied: NumPy views an array's block
-(:func:`to_numpy`, :func:`share`), and kernels work in NumPy's memory (:func:`from_numpy`).
-Elsewhere data is copied, large arrays through :mod:`~.staging`.
+On devices that compute in host memory nothing is copied: NumPy views an array's block
+(:func:`to_numpy`, :func:`share`), and kernels use NumPy's memory (:func:`from_numpy`). On other
+devices data is copied, large arrays through :mod:`~.staging`.
 
-Kernels run asynchronously, and other libraries do not know the queue. Therefore the host waits for
-the queue before it reads a block, and before it writes one that was in use before; and memory that
-others can see is marked ``shared``, so that calls that use it wait for their kernels.
+Kernels run asynchronously, and other libraries do not know the queue. The host therefore waits for
+the queue before it reads a block or writes a reused one. Memory visible to other libraries is
+marked ``shared``: calls that use it wait for their kernels.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from portarray._opencl import pool
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
 from portarray.clarray.dtypes import dtype_of
 from portarray.clarray.engine import staging
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.copy import copy as copied
 from portarray.clarray.errors import DTypeNotSupportedError
 from portarray.clarray.layout import strides_of
-from portarray.clarray.runtime import pool
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.strided import Array, empty, new_array
 
 Values = np.ndarray[Any, Any]
@@ -34,7 +34,7 @@ MANY = 1 << 16
 """Elements from which a kernel transposes faster than NumPy, up to eight times."""
 
 LARGE = 4 << 20
-"""Bytes from which a kernel copies faster than NumPy, whatever the layout."""
+"""Bytes from which a kernel copies faster than NumPy, for any layout."""
 
 FEW = 64
 """Small wrapped blocks whose release may wait for running kernels."""
@@ -68,7 +68,7 @@ def to_numpy(x: Array) -> Values:
     :func:`share` returns views that can be handed out.
     """
     if 0 in x.shape:
-        # The offset may lie outside the storage.
+        # The offset may be outside the storage.
         return np.empty(x.shape, x.dtype)
     if not x.device.host_memory:
         return _downloaded(x)
@@ -108,7 +108,7 @@ def duplicate(x: Array) -> Values:
 
 
 def _transposed(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Tell whether an array is large and its last axis is not the one with the smallest stride."""
+    """Return whether an array is large and its last axis does not have the smallest stride."""
     steps = [abs(step) for size, step in zip(shape, strides, strict=True) if size > 1 and step]
     return bool(steps) and steps[-1] != min(steps) and math.prod(shape) >= MANY
 
@@ -120,31 +120,31 @@ def from_numpy(
     dtype = dtype_of(values.dtype)
     if dtype not in device.dtypes:
         raise DTypeNotSupportedError(
-            f"{device} has no dtype {dtype}; convert the values with values.astype(...) first"
+            f"{device} does not support {dtype}\nHint: convert the values with astype first"
         )
     if copy is not True:
         obstacle = why_not_borrowed(values, device)
         if not obstacle:
             return _array_over(values, dtype, device, shared=shared)
         if copy is False:
-            raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
+            raise ValueError(f"copy=False, but {obstacle}\nHint: pass copy=None or copy=True")
     if device.host_memory and _transposed(values.shape, values.strides) and not _misplaced(values):
         return copied(_array_over(values, dtype, device))
-    found = empty(values.shape, dtype, device)
-    if not found.size:
-        return found
+    out = empty(values.shape, dtype, device)
+    if not out.size:
+        return out
     if device.host_memory:
         # to_numpy waits: kernels may still use the recycled block.
-        to_numpy(found)[...] = values
+        to_numpy(out)[...] = values
     else:
-        staging.upload(np.ascontiguousarray(values, dtype), found.storage)
-    return found
+        staging.upload(np.ascontiguousarray(values, dtype), out.storage)
+    return out
 
 
 def why_not_borrowed(values: Values, device: Device) -> str:
     """Return why arrays cannot use a NumPy array's memory, or an empty string."""
     if not device.host_memory:
-        return f"{device} has memory of its own"
+        return f"{device} has separate memory"
     if not values.flags.writeable:
         return "the array is read-only and clarray's arrays are always writable"
     return _misplaced(values)
@@ -154,7 +154,7 @@ def _misplaced(values: Values) -> str:
     """Return why kernels cannot access a NumPy array's memory, or an empty string."""
     dtype = values.dtype
     if not dtype.isnative:
-        return f"clarray's arrays have no byte order {dtype.byteorder!r}"
+        return f"clarray's arrays do not support byte order {dtype.byteorder!r}"
     itemsize = dtype.itemsize
     if values.flags.aligned and dtype.alignment == itemsize:
         return ""
@@ -163,7 +163,7 @@ def _misplaced(values: Values) -> str:
         return f"the array's memory is not aligned to {itemsize} bytes"
     for size, stride in zip(values.shape, values.strides, strict=True):
         if size > 1 and stride % itemsize:
-            return f"the array's strides are no multiples of its item size {itemsize}"
+            return f"the array's strides are not multiples of its item size {itemsize}"
     return ""
 
 

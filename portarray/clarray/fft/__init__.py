@@ -9,19 +9,5 @@ from portarray.clarray.fft.frequencies import fftfreq, fftshift, ifftshift, rfft
 from portarray.clarray.fft.one_axis import fft, hfft, ifft, ihfft, irfft, rfft
 from portarray.clarray.fft.several_axes import fftn, ifftn, irfftn, rfftn
 
-__all__ = [
-    "fft",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfftn",
-    "rfft",
-    "rfftfreq",
-    "rfftn",
-]
+__all__ = ["fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft"]
+__all__ += ["irfft", "irfftn", "rfft", "rfftfreq", "rfftn"]

@@ -18,17 +18,19 @@ _NORMS = ("backward", "ortho", "forward")
 
 def checked(x: object, function: str, norm: str, real: bool = False) -> Array:
     """Return an argument that must be a floating-point array, a real one if ``real``."""
-    found = array_of(x, function)
+    array = array_of(x, function)
     kinds = ("real",) if real else ("real", "complex")
-    if kind_of(found.dtype) not in kinds:
-        wanted = "real floating-point" if real else "floating-point"
+    if kind_of(array.dtype) not in kinds:
+        accepted = "real floating-point" if real else "floating-point"
         raise TypeError(
-            f"{function} takes {wanted} arrays, got dtype {found.dtype}; "
-            + ("use fft" if real and found.dtype.kind == "c" else "convert with astype first")
+            f"{function} takes {accepted} arrays, got dtype {array.dtype}; "
+            + ("use fft" if real and array.dtype.kind == "c" else "convert with astype first")
         )
     if norm not in _NORMS:
-        raise ValueError(f"{function}: norm is {norm!r}; use 'backward', 'ortho' or 'forward'")
-    return found
+        raise ValueError(
+            f"{function}: norm is {norm!r}\nHint: use 'backward', 'ortho' or 'forward'"
+        )
+    return array
 
 
 def _result_dtype(x: Array, real: bool) -> np.dtype[Any]:
@@ -51,18 +53,18 @@ def along_one(
 ) -> Array:
     """Return a transform along one axis."""
     name = function.__name__
-    place = axis_of(axis, x.ndim)
-    size = x.shape[place]
+    position = axis_of(axis, x.ndim)
+    size = x.shape[position]
     length = (2 * (size - 1) if inverse else size) if n is None else integer_of(n, "n")
     if length < 1:
         raise ValueError(f"{name} needs at least one sample, got n={length} for shape {x.shape}")
     side = length // 2 + 1 if half else length
-    shape = (*x.shape[:place], side, *x.shape[place + 1 :])
+    shape = (*x.shape[:position], side, *x.shape[position + 1 :])
 
     def transform(out: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> None:
-        found = function(host.full(values), n=length, axis=place, norm=norm, out=out)
-        if found is not out:  # hfft ignores ``out``, at least up to NumPy 2.4
-            out[...] = found
+        result = function(host.full(values), n=length, axis=position, norm=norm, out=out)
+        if result is not out:  # hfft ignores ``out``, at least up to NumPy 2.4
+            out[...] = result
 
     return host.fill(shape, _result_dtype(x, inverse), x.device, transform, x)
 
@@ -79,14 +81,16 @@ def along_several(
     places = axes_of(axes, x.ndim, "axes")
     if s is not None:
         if axes is None:
-            raise ValueError(f"{name}: s is {s!r}, but axes is None; name the axes it belongs to")
+            raise ValueError(
+                f"{name}: s is {s!r}, but axes is None\nHint: name the axes it belongs to"
+            )
         if len(s) != len(places):
             raise ValueError(f"{name}: s is {s!r} and axes are {axes!r}; they must pair up")
-        if any(integer_of(one, "s") < 1 for one in s):
+        if any(integer_of(length, "s") < 1 for length in s):
             raise ValueError(f"{name} needs at least one sample along each axis, got s={s!r}")
 
     def transform(values: np.ndarray[Any, Any]) -> Any:
         return function(host.full(values), s=s, axes=places, norm=norm)
 
-    found: Array = host.run(transform, x)
-    return found
+    result: Array = host.run(transform, x)
+    return result

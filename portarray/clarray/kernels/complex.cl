@@ -45,7 +45,7 @@ static C c_mul(C p, C q) {
             again = true;
         }
         if (!again && (isinf(a * c) || isinf(b * d) || isinf(a * d) || isinf(b * c))) {
-            /* Overflow of finite operands, and NaN beside it. */
+            /* Overflow of finite operands next to NaN. */
             a = isnan(a) ? copysign(K(0.0), a) : a;
             b = isnan(b) ? copysign(K(0.0), b) : b;
             c = isnan(c) ? copysign(K(0.0), c) : c;

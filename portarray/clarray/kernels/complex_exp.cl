@@ -1,6 +1,6 @@
-/* Complex exponentials and what is made of them; needs real.cl, functions.cl and complex.cl.
+/* Complex exponentials and functions of them; needs real.cl, functions.cl and complex.cl.
 
-   Special values: C99, Annex G.6, as the Python array API standard has them. */
+   Special values: C99, Annex G.6, as in the Python array API standard. */
 
 #if R_IS_DOUBLE
 #define R_TANH_ONE K(22.0) /* tanh(x) rounds to 1 from here */
@@ -35,7 +35,7 @@ static C c_expm1(C z) {
     R imaginary = factor * sin(y);
     imaginary = far ? imaginary * factor : imaginary;
     imaginary = y == 0 ? y : imaginary;
-    real = x == 0 && y == 0 ? K(0.0) : real; /* the standard's, for both zeros */
+    real = x == 0 && y == 0 ? K(0.0) : real; /* as in the standard, for both zeros */
     real = x == -R_INFINITY ? K(-1.0) : real;
     if (isinf(x) && !isfinite(y)) {
         real = x > 0 ? x : real;

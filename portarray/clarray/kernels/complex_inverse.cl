@@ -5,8 +5,8 @@
    standard has them. */
 
 #if R_IS_DOUBLE
-#define R_FAR K(1073741824.0)             /* 1 is nothing beside the square of this */
-#define R_FARTHER K(1152921504606846976.0) /* nor beside this */
+#define R_FAR K(1073741824.0)             /* 1 is negligible relative to its square */
+#define R_FARTHER K(1152921504606846976.0) /* 1 is negligible relative to this */
 #else
 #define R_FAR K(16384.0)
 #define R_FARTHER K(1073741824.0)

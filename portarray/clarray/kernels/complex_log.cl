@@ -1,9 +1,9 @@
 /* Complex logarithms and roots; needs real.cl, functions.cl and complex.cl.
 
-   Special values: C99, Annex G.6, as the Python array API standard has them. */
+   Special values: C99, Annex G.6, as in the Python array API standard. */
 
 /* a*a + b*b - 1 from the exact products and their exact sum (T. J. Dekker 1971; D. E. Knuth,
-   TAOCP 2, 4.2.2): near the unit circle the logarithm is nothing but what cancels here. */
+   TAOCP 2, 4.2.2): near the unit circle, the logarithm consists of digits that cancel. */
 static R r_square_sum_minus_one(R a, R b) {
     const R aa = a * a, bb = b * b;
     const R below = fma(a, a, -aa) + fma(b, b, -bb);

@@ -1,4 +1,4 @@
-/* Complex powers; needs what complex_exp.cl and complex_log.cl need, and both. */
+/* Complex powers; needs complex_exp.cl, complex_log.cl and their requirements. */
 
 #define C_POW_WHOLE 64 /* real exponents up to here that are integers are taken by squaring */
 

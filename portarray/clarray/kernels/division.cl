@@ -36,7 +36,7 @@ inline R remainder_of(R a, R b) {
 }
 
 /* As Python's float.__floordiv__: the exact quotient's floor, not that of the rounded quotient.
-   The standard has -0 for a finite number by an infinite one of the other sign, not -1. */
+   In the standard, a finite number by an infinity of the opposite sign is -0, not -1. */
 inline R floor_divide_of(R a, R b) {
     if (b == 0 || isinf(a) || isinf(b)) return a / b;
     const R rest = fmod(a, b);

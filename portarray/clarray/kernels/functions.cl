@@ -1,9 +1,9 @@
-/* Real functions; needs real.cl. They are the driver's, but for drivers whose own are slow.
+/* Real functions; needs real.cl. The driver's, except where those are slow.
 
-   PoCL takes the functions of one work-item from SLEEF's scalar half, which is no faster than one
+   PoCL takes the functions of one work-item from SLEEF's scalar half, which is not faster than one
    element in 10 to 70 ns, and cannot vectorize loops that call them: see
    https://github.com/shibatch/sleef/issues/225 and https://github.com/pocl/pocl/pull/2320.
-   What stands here instead does not branch, so that work-items share vector instructions: 20 to
+   The functions here do not branch, so that work-items share vector instructions: 20 to
    100 times as fast. The methods are those of fdlibm (reduction to a small interval, an odd series
    there) and the coefficients are minimax fits (Chebyshev's, in 60 digits) with an error below a
    tenth of an ULP. */
@@ -75,7 +75,7 @@ static R r_log_reduced(R x, R *k) {
     return AS_R(bits - ((R_BITS)exponent << R_MANTISSA)) - K(1.0);
 }
 
-/* log(1 + f) + low, and what is so small that it must be added last. */
+/* log(1 + f) + low, and the small terms that must be added last. */
 static R r_log_series(R f, R low) {
     const R s = f / (K(2.0) + f), z = s * s, square = K(0.5) * f * f;
     return f - (square - (s * (square + z * LOG_SERIES(z)) + low));
@@ -106,7 +106,7 @@ static R r_log10(R x) {
     return r_log_special(k * K_LOG10_2_HIGH + low, x);
 }
 
-/* The logarithm of the rounded 1 + x, and what the rounding lost. */
+/* The logarithm of the rounded 1 + x, and the rounding error. */
 static R r_log1p(R x) {
     const R u = K(1.0) + x;
     const bool near = x > K(-0.29) && x < K(0.41);
@@ -133,7 +133,7 @@ static R r_expm1(R x) {
 }
 
 /* The angle is one of five multiples of pi/4 and that of a point within pi/8 of the axis. Larger
-   and smaller are told by bits: as a pair of the same operations on x and y the compiler would put
+   and smaller are distinguished by bits: as a pair of the same operations on x and y the compiler would put
    them into a vector of two, and then no longer the work-items. */
 static R r_atan2(R y, R x) {
     const R_BITS x_bits = AS_BITS(x) & R_MAGNITUDE, y_bits = AS_BITS(y) & R_MAGNITUDE;

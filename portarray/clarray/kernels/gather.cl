@@ -1,6 +1,6 @@
 /* Elements of an array `a` at places that an index array names, from or to an array `b` that has
  * the shape of the result (-DINTO: to `a`, an assignment). They move as ITEM, whatever their dtype,
- * WIDTH of them for each element. Each place of the walk stands for `inner` elements side by side
+ * WIDTH of them for each element. Each iteration moves `inner` adjacent elements
  * in a and in b. An index out of bounds never leads outside of `a`: its elements are left out.
  */
 #if WIDTH == 2

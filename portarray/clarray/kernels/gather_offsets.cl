@@ -1,6 +1,6 @@
 /* Several index arrays, or a mask over several axes, as one array of offsets. */
 
-/* The offsets that indices lead to, in `a`. mode 0: only check; 1: write; 2: add to what is there,
+/* Offsets in `a` for indices. mode 0: only check; 1: write; 2: add to the existing offsets,
  * the offsets of other indices. */
 KERNEL offsets(__global long *a, WALK, int mode) {
     long bad = 0;

@@ -2,14 +2,14 @@
 
    The including program defines
      S          the storage type, with LOAD_S and STORE_S
-     T          what is computed in: a real type, an unsigned one (products wrap), or a pair
+     T          compute type: a real type, an unsigned one (products wrap), or a pair
      ZERO       0 in T
      MULADD(a, b, c)   a*b + c in T
      CONJ(v)    v, or its conjugate where T is complex
      V, W       a vector of W of T, where S is T and T no pair: then DENSE is 1
 
    Element (i, j) of matrix number z is c[z*m*n + i*c_m + j*c_n] = sum over k of
-   a[.. + i*a_m + k*a_k] * b[.. + k*b_k + j*b_n]. The matrices lie along three batch axes of n1 and n2
+   a[.. + i*a_m + k*a_k] * b[.. + k*b_k + j*b_n]. The matrices are along three batch axes of n1 and n2
    elements (the first one's length is not needed) with strides of their own. */
 
 #define PLACE(z, s0, s1, s2) \

@@ -2,8 +2,8 @@
    matrix multiplication" (2008), and Van Zee and van de Geijn, "BLIS" (2015): both operands are
    packed into panels in the order in which a register tile reads them, whatever their strides.
 
-   Besides what matmul.cl is given, the including program defines
-     R          the type of the parts: T, or what T is a pair of (then COMPLEX is 1)
+   In addition to the macros of matmul.cl, the including program defines
+     R          the type of the parts: T, or the component type of a pair T (COMPLEX is 1)
      V, W       a vector of W of R
      ROWS       rows of the register tile
      COLUMNS    columns of it, in vectors
@@ -32,7 +32,7 @@
 #define PUT(to, width, x, v) ((to)[x] = (v))
 #endif
 
-/* Neighbours lie s apart, steps of the summed axis s_k. A loop that reads a cache line of each
+/* Neighbours are s apart; the summed axis has steps s_k. A loop that reads a cache line of each
    neighbour in turn is three times as fast as one that takes a number of each: rows of 4096 bytes
    fall into one set of the first-level cache. */
 #if DENSE

@@ -1,8 +1,8 @@
 /* Products of few rows of a with a matrix that is dense along the summed axis, such as a transposed
-   one of weights, where reading it once is what takes time.
+   one of weights, where reading the matrix once dominates.
 
-   Follows widening.cl. Besides what matmul.cl is given, the including program defines R, the type of
-   a and of sums, M, how many rows are computed together, and FUSED or what stands for it in R. */
+   Follows widening.cl. In addition to the macros of matmul.cl, the including program defines R, the
+   type of a and of sums, M, the number of rows computed together, and FUSED or its equivalent in R. */
 
 #if M == 1
 #define AT_ONCE 1 /* rows of the matrix */
@@ -58,7 +58,7 @@
             } \
     } while (0)
 
-/* Where rows are no multiple of M, some are computed twice. */
+/* If the number of rows is not a multiple of M, some are computed twice. */
 #define ALL_ROWS(COUNT) \
     for (long i0 = 0; i0 < m; i0 += M) { \
         const long first = min(i0, m - M); \

@@ -3,12 +3,12 @@
    "Online normalizer calculation for softmax", 2018), and scores exist for one block of keys at a
    time (Dao, Fu, Ermon, Rudra and Re, "FlashAttention", 2022).
 
-   Follows widening.cl. Besides what that, matmul.cl and matmul_packed.cl are given, the including
+   Follows widening.cl. In addition to its macros and those of matmul.cl and matmul_packed.cl, the
    program defines
      FEATURES   for how many numbers of a query and of a value there is room
      EXACT      whether both have just so many
      DOUBLE     whether T is double
-   Keys and values are dense along their features. What is 16 bits wide is widened block by block.
+   Keys and values are dense along their features. 16-bit types are widened block by block.
    Scores are in multiples of ln 2, so that weights are powers of two. */
 
 #define KEYS 64            /* of a block: it stays in the first-level cache */
@@ -17,7 +17,7 @@
 #define UNROLL _Pragma("unroll")
 #define LOG2_E ((T)1.44269504088896340736)
 
-/* What the table holds: sizes, and steps along batch, heads, rows and columns, in elements. */
+/* Indices of the table: sizes, and strides along batch, heads, rows and columns. */
 enum {
     GROUP, QUERIES, WIDTH, OUT_WIDTH, Q_B, Q_H, Q_M, Q_D, K_B, K_H, K_N, V_B, V_H, V_N, O_B, O_H,
     MASK_B, MASK_H, MASK_M, MASK_N, CAUSAL, MASKED
@@ -70,13 +70,13 @@ static T largest(V v) {
     return found;
 }
 
-/* How many keys count: a value, or what lies on the device. */
+/* The number of valid keys: a value, or an element on the device. */
 static long keys_of(long n, const __global long *length, long length_at) {
     return length_at < 0 ? n : clamp(length[length_at], 0L, n);
 }
 
 /* --- many queries: vectors run along the queries, so that keys and values are single numbers that
-   are read where they lie, and each query's largest score and sum stay in its own place. */
+   are read in place, and each query's largest score and sum stay in its own slot. */
 
 /* to[r][query] = the product of row r and the query, for COUNT rows. */
 #define SCORES(COUNT, rows, step, to) do { \
@@ -137,7 +137,7 @@ __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void many(
 #if !DENSE
     T held[KEYS * FEATURES];
 #endif
-    /* Of each query: where its result and its mask begin, the last key that it may see. */
+    /* For each query: offsets of its result and mask, and the last visible key. */
     long places[WIDE], masks[WIDE], limits[WIDE];
     long head = shared * table[GROUP] + first / queries, m = first % queries;
     long lowest = n, highest = -1;

@@ -1,4 +1,4 @@
-/* Few queries, as in decoding, where reading keys and values is what takes time: all queries that
+/* Few queries, as in decoding, where reading keys and values dominates: all queries that
    share a key head read them once, vectors run along the features, and a long row of keys is cut
    into ranges, so that every unit has one. Follows neural_attention.cl. */
 

@@ -1,4 +1,4 @@
-/* Rows of a table, of n items side by side, by indices (stored as I) that lie within. A work-item
+/* Rows of a table, of n items side by side, by indices (stored as I) that are in range. A work-item
    takes "each" rows where LOOPS is defined, one item elsewhere. */
 __kernel void embedding(
     __global ITEM *out, const __global ITEM *table, const __global I *indices, long table_at,

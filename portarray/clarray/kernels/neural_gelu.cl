@@ -23,7 +23,7 @@ static R r_gelu(R x) {
 #endif
 }
 
-/* The same with (1 + tanh(y / 2)) / 2 for the distribution function, without its cancellation. */
+/* GELU with (1 + tanh(y / 2)) / 2 as the distribution function, without its cancellation. */
 static R r_gelu_tanh(R x) {
     const R y = x * fma(x * x, K(0.07135481627260025), K(1.5957691216057308));
     const R e = exp(-fabs(y));

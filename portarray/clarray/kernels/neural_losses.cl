@@ -1,5 +1,5 @@
 /* Cross-entropy. A row of n logits and the
-   target of each, stored as I, make a loss; ignored targets make 0, and no other lies outside.
+   target of each, stored as I, make a loss; ignored targets make 0; all others are in range.
    Needs neural_vectors.cl. */
 ROWS_KERNEL void losses(
     __global T *out, const __global S *x, const __global I *targets, long x_at, long targets_at,

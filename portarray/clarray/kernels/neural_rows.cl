@@ -1,6 +1,6 @@
 /* Softmax and norms along rows. A kernel sees a row two or three times while it is in the cache: it
    is read from memory once and written once. Needs neural_vectors.cl. */
-#ifdef NARROW /* what is kept in the result is rounded there */
+#ifdef NARROW /* values stored in the result are rounded there */
 #define KEEPV(e)
 #define KEEP(e)
 #define KEPTV exp(LOADV(p + i) - top)
@@ -40,7 +40,7 @@ ROWS_KERNEL void log_softmax(__global S *out, const __global S *x, long x_at, RO
     }
 }
 
-/* weight and bias are there where used; NULL is no argument that every driver takes. */
+/* Unused weight and bias are other buffers: not every driver accepts NULL. */
 ROWS_KERNEL void rms_norm(
     __global S *out, const __global S *x, const __global S *weight, long x_at, long weight_at,
     ROW_PARAMETERS, int weighted, T eps) {

@@ -1,4 +1,4 @@
-/* How real numbers are made of bits, and what is done by that; for one text in two precisions.
+/* Bit representations of real numbers and functions on them; one source for two precisions.
 
    The including program defines R (float or double) first. */
 

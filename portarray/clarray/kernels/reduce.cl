@@ -44,7 +44,7 @@
 #endif
 
 /* Any layout: a work-item has one result and one chunk. Sums are of up to 64 elements, of up to 64
-   such sums, and of those, so that rounding errors do not pile up. */
+   such sums, and of those, so that rounding errors do not accumulate. */
 __kernel void items(PARAMETERS) {
     const long o = get_global_id(0), chunk = get_global_id(1);
     if (o >= tasks) return;

@@ -112,7 +112,7 @@ __kernel ONE_ITEM void rows(PARAMETERS) {
 }
 
 /* On processors, at least 16 kept elements are contiguous: a task is one chunk of the results of a
-   strip. The last vector of an axis overlaps the one before it; both find the same. */
+   strip. The last vector of an axis overlaps the one before it; both compute the same. */
 #define STRIP 8
 
 __kernel ONE_ITEM void columns(PARAMETERS) {

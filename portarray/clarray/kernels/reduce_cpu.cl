@@ -1,5 +1,5 @@
 /* Reductions on processors: few work-items, each with tasks enough to be worth its start, and
-   vectors written out, since a compiler makes none of a loop that carries a result. */
+   explicit vectors, because compilers do not vectorize a loop that carries a result. */
 #define STEP 64
 #define BLOCK (16 * STEP)
 #define SUPERBLOCK (16 * BLOCK)
@@ -82,8 +82,8 @@ __kernel ONE_ITEM void rows(PARAMETERS) {
 }
 
 /* The innermost axis is kept and has at least 16 elements: a task is one chunk of the results of a
-   strip, wide enough that rows are read on in order, for that is what processors fetch ahead. The
-   last vector of an axis overlaps the one before it; both find the same. */
+   strip, wide enough that rows are read in order, which processors prefetch. The
+   last vector of an axis overlaps the one before it; both compute the same. */
 #define STRIP 64
 
 __kernel ONE_ITEM void columns(PARAMETERS) {

@@ -6,14 +6,14 @@
      T, MAP(v, 0)    the type that values are combined in, and the conversion to it
      OP(a, b)        combines two; IDENTITY changes nothing
      OUT             how results are stored; STORE_OUT(p, i, a) writes one
-     INITIAL         what an empty run gives, as T
+     INITIAL         the result of an empty run, as T
      VECTORS         where the types have vectors of 16: E16, T16, LOAD_E16(p), MAP16(v, 0), and
                      STORE_OUT16(p, a) where results are stored as they are combined
 
    A line is cut into chunks of a length. Where there are several, kernels run twice: first
    (summing != 0) each chunk but the last leaves what its elements come to, ordered
-   [line][chunk], then each begins with what those before it come to. With initial != 0 a result
-   for no element stands before the others. */
+   [line][chunk], then each begins with what those before it come to. With initial != 0 the
+   result of no elements precedes the others. */
 #define PARAMETERS \
     __global OUT *out, __global T *part, const __global IN *x, \
     long x_at, long n, long inner, long so, long sn, long si, long initial, \

@@ -10,7 +10,7 @@ __kernel void pack(const __global STORED *x, __global ulong *out, long start, lo
     if (i >= total) return;
 #if KIND == 2
     const float v = LOADED(start + i);
-    /* The sign is below all others, and what it makes larger is smaller; both zeros are one. */
+    /* Negative values order before positive ones and by descending magnitude; zeros are equal. */
     const uint bits = v == 0 ? 0 : as_uint(v);
     const uint key = isnan(v) ? UINT_MAX : bits ^ ((uint)((int)bits >> 31) | 0x80000000u);
 #elif KIND == 1

@@ -22,35 +22,7 @@ from portarray.clarray.linalg.results import (
 from portarray.clarray.linalg.solving import det, inv, matrix_rank, pinv, slogdet, solve
 from portarray.clarray.linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 
-__all__ = [
-    "EigResult",
-    "EighResult",
-    "QRResult",
-    "SVDResult",
-    "SlogdetResult",
-    "cholesky",
-    "cross",
-    "det",
-    "diagonal",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "inv",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "matrix_transpose",
-    "outer",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "svd",
-    "svdvals",
-    "tensordot",
-    "trace",
-    "vecdot",
-    "vector_norm",
-]
+__all__ = ["EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult", "cholesky"]
+__all__ += ["cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul"]
+__all__ += ["matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr"]
+__all__ += ["slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm"]

@@ -26,8 +26,8 @@ def _complex(x: NumpyArray) -> NumpyArray:
 @host.served
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     """Return triangles whose product with their conjugate transpose is a matrix."""
-    found: Array = on_host(lambda a: np.linalg.cholesky(a, upper=upper), square(x, "cholesky"))
-    return found
+    factor: Array = on_host(lambda a: np.linalg.cholesky(a, upper=upper), square(x, "cholesky"))
+    return factor
 
 
 @host.served
@@ -39,8 +39,8 @@ def eigh(x: Array, /) -> EighResult:
 @host.served
 def eigvalsh(x: Array, /) -> Array:
     """Return eigenvalues of Hermitian matrices."""
-    found: Array = on_host(np.linalg.eigvalsh, square(x, "eigvalsh"))
-    return found
+    values: Array = on_host(np.linalg.eigvalsh, square(x, "eigvalsh"))
+    return values
 
 
 @host.served
@@ -57,17 +57,17 @@ def eig(x: Array, /) -> EigResult:
 @host.served
 def eigvals(x: Array, /) -> Array:
     """Return eigenvalues of square matrices."""
-    found: Array = host.run(
+    values: Array = host.run(
         lambda a: _complex(np.linalg.eigvals(host.full(a))), square(x, "eigvals")
     )
-    return found
+    return values
 
 
 @host.served
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
     """Return an orthonormal basis of the columns of matrices, and the columns in it."""
     if mode not in ("reduced", "complete"):
-        raise ValueError(f"qr: mode is {mode!r}; use 'reduced' or 'complete'")
+        raise ValueError(f"qr: mode is {mode!r}\nHint: use 'reduced' or 'complete'")
     return QRResult(*on_host(lambda a: tuple(np.linalg.qr(a, mode)), matrices(x, "qr")))
 
 
@@ -82,5 +82,5 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
 @host.served
 def svdvals(x: Array, /) -> Array:
     """Return singular values of matrices."""
-    found: Array = on_host(np.linalg.svdvals, matrices(x, "svdvals"))
-    return found
+    values: Array = on_host(np.linalg.svdvals, matrices(x, "svdvals"))
+    return values

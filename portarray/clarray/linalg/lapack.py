@@ -13,29 +13,29 @@ from portarray.clarray.strided import Array
 
 def matrices(x: object, function: str, name: str = "x", *, integers: bool = False) -> Array:
     """Return an argument that must be an array of matrices with a floating-point dtype."""
-    found = array_of(x, function, name)
+    array = array_of(x, function, name)
     kinds = ("real", "complex", "signed", "unsigned") if integers else ("real", "complex")
-    if kind_of(found.dtype) not in kinds:
+    if kind_of(array.dtype) not in kinds:
         raise TypeError(
-            f"{function} takes floating-point arrays, but {name} is of dtype {found.dtype}; "
-            f"convert it with astype first"
+            f"{function} takes floating-point arrays, but {name} is of dtype {array.dtype}\n"
+            f"Hint: convert it with astype first"
         )
-    if found.ndim < 2:
+    if array.ndim < 2:
         raise ValueError(
-            f"{function} takes arrays of two or more axes, but {name} has shape {found.shape}"
+            f"{function} takes arrays of two or more axes, but {name} has shape {array.shape}"
         )
-    return found
+    return array
 
 
 def square(x: object, function: str, name: str = "x", *, integers: bool = False) -> Array:
     """Return an argument that must be an array of square matrices; see :func:`matrices`."""
-    found = matrices(x, function, name, integers=integers)
-    if found.shape[-1] != found.shape[-2]:
+    array = matrices(x, function, name, integers=integers)
+    if array.shape[-1] != array.shape[-2]:
         raise ValueError(
-            f"{function} takes square matrices, but {name} has shape {found.shape}, "
+            f"{function} takes square matrices, but {name} has shape {array.shape}, "
             f"whose last two sizes differ"
         )
-    return found
+    return array
 
 
 def on_host(function: Callable[..., Any], *arrays: Array) -> Any:

@@ -25,18 +25,14 @@ _ONE = Reduction("vector_norm", _SUM, "result", "fabs(T_(v))")
 
 
 def vector_norm(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    keepdims: bool = False,
-    ord: float = 2,
+    x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, ord: float = 2
 ) -> Array:
     """Return norms of vectors."""
     x = array_of(x, "vector_norm")
     if kind_of(x.dtype) not in ("real", "complex"):
         raise TypeError(
-            f"vector_norm takes floating-point arrays, got dtype {x.dtype}; convert with astype"
+            f"vector_norm takes floating-point arrays, got dtype {x.dtype}\n"
+            f"Hint: convert with astype"
         )
     axes = axes_of(axis, x.ndim)
     dtype = real_dtype_of(x.dtype)
@@ -65,17 +61,13 @@ def _euclidean(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     dtype = real_dtype_of(x.dtype)
     if x.dtype.kind != "c":
         return reduce(_TWO, x, axes, keepdims, dtype)
-    found = reduce(_TWO, as_parts(x), (*axes, x.ndim), keepdims, dtype)
-    shape = found.shape[:-1] if keepdims else found.shape
-    return found.view(shape, strides_of(shape), found.offset)
+    squares = reduce(_TWO, as_parts(x), (*axes, x.ndim), keepdims, dtype)
+    shape = squares.shape[:-1] if keepdims else squares.shape
+    return squares.view(shape, strides_of(shape), squares.offset)
 
 
 def matrix_norm(
-    x: Array,
-    /,
-    *,
-    keepdims: bool = False,
-    ord: float | Literal["fro", "nuc"] | None = "fro",
+    x: Array, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro"
 ) -> Array:
     """Return norms of matrices."""
     x = matrices(x, "matrix_norm")
@@ -92,15 +84,15 @@ def matrix_norm(
         return extreme(sums, axis=(rows, columns), keepdims=keepdims)
     values = svdvals(x)
     if ord == "nuc":
-        found = statistical.sum(values, axis=-1, dtype=dtype)
+        norms = statistical.sum(values, axis=-1, dtype=dtype)
     elif ord == 2:
         largest = statistical.max if values.size else statistical.sum
-        found = largest(values, axis=-1)
+        norms = largest(values, axis=-1)
     elif ord == -2:
-        found = statistical.min(values, axis=-1)
+        norms = statistical.min(values, axis=-1)
     else:
         raise ValueError(
-            f"matrix_norm: ord is {ord!r}; use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
+            f"matrix_norm: ord is {ord!r}\nHint: use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
         )
-    shape = (*found.shape, 1, 1) if keepdims else found.shape
-    return found.view(shape, strides_of(shape), found.offset)
+    shape = (*norms.shape, 1, 1) if keepdims else norms.shape
+    return norms.view(shape, strides_of(shape), norms.offset)

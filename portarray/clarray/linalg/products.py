@@ -27,26 +27,26 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     a, b = array_of(x1, "cross", "x1"), array_of(x2, "cross", "x2")
     one_device("cross", a, b)
     least = min(a.ndim, b.ndim)
-    place = axis_of(axis, least) - least if axis < 0 else axis_of(axis, a.ndim) - a.ndim
-    if place < -least or a.shape[place] != 3 or b.shape[place] != 3:
+    position = axis_of(axis, least) - least if axis < 0 else axis_of(axis, a.ndim) - a.ndim
+    if position < -least or a.shape[position] != 3 or b.shape[position] != 3:
         raise ValueError(
             f"cross takes vectors of size 3 along axis {axis}, got shapes {a.shape} and {b.shape}"
         )
     dtype = promote(a.dtype, b.dtype)
     if dtype == _BOOL:
-        raise TypeError("cross takes numeric arrays, got bool; convert with astype first")
+        raise TypeError("cross takes numeric arrays, got bool\nHint: convert with astype first")
     shape = broadcast_shapes(a.shape, b.shape)
-    found = empty(shape, dtype, a.device)
+    out = empty(shape, dtype, a.device)
     for part in range(3):
         first, second = (part + 1) % 3, (part + 2) % 3
         assign(
-            _part(found, place, part),
+            _part(out, position, part),
             subtract(
-                multiply(_part(a, place, first), _part(b, place, second)),
-                multiply(_part(a, place, second), _part(b, place, first)),
+                multiply(_part(a, position, first), _part(b, position, second)),
+                multiply(_part(a, position, second), _part(b, position, first)),
             ),
         )
-    return found
+    return out
 
 
 def _part(x: Array, axis: int, index: int) -> Array:
@@ -75,18 +75,16 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     length = max(min(rows - down, columns - right), 0)
     start = down * x.strides[-2] + right * x.strides[-1] if length else 0
     return x.view(
-        (*x.shape[:-2], length),
-        (*x.strides[:-2], x.strides[-2] + x.strides[-1]),
-        x.offset + start,
+        (*x.shape[:-2], length), (*x.strides[:-2], x.strides[-2] + x.strides[-1]), x.offset + start
     )
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
     """Return sums of diagonals of matrices."""
-    found = diagonal(x, offset=offset)
-    if found.dtype == _BOOL:
-        raise TypeError("trace takes numeric arrays, got bool; convert with astype first")
-    return statistical.sum(found, axis=-1, dtype=dtype)
+    entries = diagonal(x, offset=offset)
+    if entries.dtype == _BOOL:
+        raise TypeError("trace takes numeric arrays, got bool\nHint: convert with astype first")
+    return statistical.sum(entries, axis=-1, dtype=dtype)
 
 
 def matrix_power(x: Array, n: int, /) -> Array:
@@ -94,16 +92,16 @@ def matrix_power(x: Array, n: int, /) -> Array:
     n = integer_of(n, "n")
     x = square(x, "matrix_power", integers=n >= 0)
     if n == 0:
-        found = empty(x.shape, x.dtype, x.device)
-        assign(found, eye(x.shape[-1], dtype=x.dtype, device=x.device))
-        return found
+        result = empty(x.shape, x.dtype, x.device)
+        assign(result, eye(x.shape[-1], dtype=x.dtype, device=x.device))
+        return result
     base = inv(x) if n < 0 else x
     power: Array | None = None
-    rest = abs(n)
+    exponent = abs(n)
     while True:
-        if rest & 1:
+        if exponent & 1:
             power = base if power is None else matmul(power, base)
-        rest >>= 1
-        if not rest:
+        exponent >>= 1
+        if not exponent:
             return copy(x) if power is None or power is x else power
         base = matmul(base, base)

@@ -20,8 +20,8 @@ NumpyArray = np.ndarray[Any, Any]
 @host.served
 def det(x: Array, /) -> Array:
     """Return determinants."""
-    found: Array = on_host(np.linalg.det, square(x, "det"))
-    return found
+    result: Array = on_host(np.linalg.det, square(x, "det"))
+    return result
 
 
 @host.served
@@ -33,8 +33,8 @@ def slogdet(x: Array, /) -> SlogdetResult:
 @host.served
 def inv(x: Array, /) -> Array:
     """Return inverses."""
-    found: Array = on_host(np.linalg.inv, square(x, "inv"))
-    return found
+    result: Array = on_host(np.linalg.inv, square(x, "inv"))
+    return result
 
 
 @host.served
@@ -48,18 +48,17 @@ def solve(x1: Array, x2: Array, /) -> Array:
     one_device("solve", a, b)
     if a.shape[-1] != b.shape[0 if b.ndim == 1 else -2]:
         raise ValueError(
-            f"solve: x1 has {a.shape[-1]} rows, x2 another number of them: shapes {a.shape} and "
-            f"{b.shape}"
+            f"solve: x1 and x2 have different numbers of rows: shapes {a.shape} and {b.shape}"
         )
     dtype = promote(a.dtype, b.dtype)
     work = np.dtype(np.float32) if dtype.itemsize == 2 else dtype
-    found: Array = host.run(
+    result: Array = host.run(
         lambda p, q: np.linalg.solve(p.astype(work, copy=False), q.astype(work, copy=False)),
         a,
         b,
         dtype=dtype,
     )
-    return found
+    return result
 
 
 @host.served
@@ -67,8 +66,8 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     """Return pseudo-inverses (Moore and Penrose), by singular values."""
     x = matrices(x, "pinv")
     limit = _limit(rtol, x)
-    found: Array = on_host(lambda a: np.linalg.pinv(a, rtol=limit), x)
-    return found
+    result: Array = on_host(lambda a: np.linalg.pinv(a, rtol=limit), x)
+    return result
 
 
 @host.served
@@ -82,8 +81,8 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
             return np.zeros(a.shape[:-2], np.intp)
         return np.asarray(np.linalg.matrix_rank(host.full(a), rtol=limit))
 
-    found: Array = host.run(rank, x, dtype=default_dtype(x.device, "integral"))
-    return found
+    result: Array = host.run(rank, x, dtype=default_dtype(x.device, "integral"))
+    return result
 
 
 def _limit(rtol: float | Array | None, x: Array) -> Any:

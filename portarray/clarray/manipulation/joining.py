@@ -16,7 +16,7 @@ from portarray.clarray.arguments import (
     shape_of,
 )
 from portarray.clarray.dtypes import promote
-from portarray.clarray.engine.arrange import spread
+from portarray.clarray.engine.arrange import repeat_elements
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.manipulation.shapes import reshape
@@ -27,28 +27,28 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Join arrays along an axis they have."""
     parts = _arrays(arrays, "concat")
     if axis is None:
-        parts = [reshape(one, (-1,)) if one.size else one.view((0,), (1,), 0) for one in parts]
+        parts = [reshape(part, (-1,)) if part.size else part.view((0,), (1,), 0) for part in parts]
         axis = 0
     first = parts[0].shape
-    place = axis_of(axis, len(first))
-    for one in parts[1:]:
-        if len(one.shape) != len(first) or any(
-            mine != other
-            for at, (mine, other) in enumerate(zip(one.shape, first, strict=True))
-            if at != place
+    position = axis_of(axis, len(first))
+    for part in parts[1:]:
+        if len(part.shape) != len(first) or any(
+            mine != expected
+            for at, (mine, expected) in enumerate(zip(part.shape, first, strict=True))
+            if at != position
         ):
             raise ValueError(
-                f"concat joins arrays of one shape but for axis {place}, "
-                f"got {first} and {one.shape}"
+                f"concat joins arrays of one shape but for axis {position}, "
+                f"got {first} and {part.shape}"
             )
-    dtype = reduce(promote, [one.dtype for one in parts])
-    total = sum(one.shape[place] for one in parts)
-    out = empty((*first[:place], total, *first[place + 1 :]), dtype, parts[0].device)
+    dtype = reduce(promote, [part.dtype for part in parts])
+    total = sum(part.shape[position] for part in parts)
+    out = empty((*first[:position], total, *first[position + 1 :]), dtype, parts[0].device)
     at = 0
-    for one in parts:
-        if one.size:
-            assign(out.view(one.shape, out.strides, at * out.strides[place]), one)
-        at += one.shape[place]
+    for part in parts:
+        if part.size:
+            assign(out.view(part.shape, out.strides, at * out.strides[position]), part)
+        at += part.shape[position]
     return out
 
 
@@ -56,27 +56,27 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Join arrays along a new axis."""
     parts = _arrays(arrays, "stack")
     shape = parts[0].shape
-    for one in parts:
-        if one.shape != shape:
-            raise ValueError(f"stack joins arrays of one shape, got {shape} and {one.shape}")
-    place = axis_of(axis, len(shape) + 1)
-    dtype = reduce(promote, [one.dtype for one in parts])
-    out = empty((*shape[:place], len(parts), *shape[place:]), dtype, parts[0].device)
+    for part in parts:
+        if part.shape != shape:
+            raise ValueError(f"stack joins arrays of one shape, got {shape} and {part.shape}")
+    position = axis_of(axis, len(shape) + 1)
+    dtype = reduce(promote, [part.dtype for part in parts])
+    out = empty((*shape[:position], len(parts), *shape[position:]), dtype, parts[0].device)
     if out.size:
-        strides = out.strides[:place] + out.strides[place + 1 :]
-        for at, one in enumerate(parts):
-            assign(out.view(shape, strides, at * out.strides[place]), one)
+        strides = out.strides[:position] + out.strides[position + 1 :]
+        for at, part in enumerate(parts):
+            assign(out.view(shape, strides, at * out.strides[position]), part)
     return out
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Split an array along an axis into views."""
     x = array_of(x, "unstack")
-    place = axis_of(axis, x.ndim)
-    shape = x.shape[:place] + x.shape[place + 1 :]
-    strides = x.strides[:place] + x.strides[place + 1 :]
-    step = x.strides[place]
-    return tuple([x.view(shape, strides, x.offset + at * step) for at in range(x.shape[place])])
+    position = axis_of(axis, x.ndim)
+    shape = x.shape[:position] + x.shape[position + 1 :]
+    strides = x.strides[:position] + x.strides[position + 1 :]
+    step = x.strides[position]
+    return tuple([x.view(shape, strides, x.offset + at * step) for at in range(x.shape[position])])
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
@@ -85,19 +85,19 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     if axis is None:
         x = reshape(x, (-1,)) if x.size else x.view((0,), (1,), x.offset)
         axis = 0
-    place = axis_of(axis, x.ndim)
-    size = x.shape[place]
+    position = axis_of(axis, x.ndim)
+    size = x.shape[position]
     counts = _counts(repeats, size)
     if (counts.size == 1 and size != 1) or not isinstance(repeats, Array):
         count = int(counts[0])
         spaced = x.view(
-            (*x.shape[: place + 1], count, *x.shape[place + 1 :]),
-            (*x.strides[: place + 1], 0, *x.strides[place + 1 :]),
+            (*x.shape[: position + 1], count, *x.shape[position + 1 :]),
+            (*x.strides[: position + 1], 0, *x.strides[position + 1 :]),
             x.offset,
         )
-        shape = (*x.shape[:place], size * count, *x.shape[place + 1 :])
+        shape = (*x.shape[:position], size * count, *x.shape[position + 1 :])
         return reshape(copy(spaced), shape)
-    return spread(x, counts, place)
+    return repeat_elements(x, counts, position)
 
 
 def _counts(repeats: int | Array, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
@@ -125,8 +125,8 @@ def tile(x: Array, repetitions: ShapeLike, /) -> Array:
     times = (1,) * (ndim - len(times)) + times
     sizes = (1,) * (ndim - x.ndim) + x.shape
     steps = (0,) * (ndim - x.ndim) + x.strides
-    pairs = [one for pair in zip(times, sizes, strict=True) for one in pair]
-    spaced = x.view(tuple(pairs), tuple([one for step in steps for one in (0, step)]), x.offset)
+    pairs = [entry for pair in zip(times, sizes, strict=True) for entry in pair]
+    spaced = x.view(tuple(pairs), tuple([entry for step in steps for entry in (0, step)]), x.offset)
     return reshape(
         copy(spaced), tuple([count * size for count, size in zip(times, sizes, strict=True)])
     )
@@ -137,6 +137,8 @@ def _arrays(arrays: Sequence[Array], function: str) -> list[Array]:
         raise TypeError(f"{function} takes a list or tuple of arrays, got {type(arrays).__name__}")
     if not arrays:
         raise ValueError(f"{function} needs at least one array, got none")
-    found = [array_of(one, function, f"array {place}") for place, one in enumerate(arrays)]
-    same_device(found, function)
-    return found
+    checked = [
+        array_of(array, function, f"array {position}") for position, array in enumerate(arrays)
+    ]
+    same_device(checked, function)
+    return checked

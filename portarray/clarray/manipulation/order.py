@@ -15,9 +15,9 @@ def flip(x: Array, /, *, axis: Axes | None = None) -> Array:
     """Reverse the order of elements along axes."""
     x = array_of(x, "flip")
     strides, offset = list(x.strides), x.offset
-    for one in axes_of(axis, x.ndim):
-        offset += max(0, x.shape[one] - 1) * strides[one]
-        strides[one] = -strides[one]
+    for flipped in axes_of(axis, x.ndim):
+        offset += max(0, x.shape[flipped] - 1) * strides[flipped]
+        strides[flipped] = -strides[flipped]
     return x.view(x.shape, tuple(strides), offset)
 
 
@@ -30,9 +30,9 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
         raise ValueError(
             f"source {source!r} and destination {destination!r} must name as many axes"
         )
-    order = [one for one in range(x.ndim) if one not in sources]
-    for place, one in sorted(zip(destinations, sources, strict=True)):
-        order.insert(place, one)
+    order = [source_axis for source_axis in range(x.ndim) if source_axis not in sources]
+    for target, source_axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(target, source_axis)
     return permuted(x, order)
 
 
@@ -51,7 +51,10 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -
     """Shift elements along axes; those that leave at one end come back at the other."""
     x = array_of(x, "roll")
     shifts = tuple(
-        [integer_of(one, "shift") for one in (shift if isinstance(shift, Sequence) else (shift,))]
+        [
+            integer_of(entry, "shift")
+            for entry in (shift if isinstance(shift, Sequence) else (shift,))
+        ]
     )
     if axis is None:
         if len(shifts) != 1:
@@ -62,10 +65,12 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -
     if len(shifts) == 1:
         shifts *= len(axes)
     if len(shifts) != len(axes):
-        raise ValueError(f"roll got {len(shifts)} shifts and {len(axes)} axes; give one for each")
+        raise ValueError(
+            f"roll got {len(shifts)} shifts and {len(axes)} axes\nHint: give one for each"
+        )
     steps = [0] * x.ndim
-    for one, step in zip(axes, shifts, strict=True):
-        steps[axes_of(one, x.ndim)[0]] += step
+    for entry, step in zip(axes, shifts, strict=True):
+        steps[axes_of(entry, x.ndim)[0]] += step
     out = empty(x.shape, x.dtype, x.device)
     if not x.size:
         return out

@@ -45,7 +45,7 @@ def gelu(x: Array, /, *, approximate: Literal["none", "tanh"] = "none") -> Array
         return unary(_GELU, x)
     if approximate == "tanh":
         return unary(_GELU_TANH, x)
-    raise ValueError(f"approximate is {approximate!r}; it must be 'none' or 'tanh'")
+    raise ValueError(f"gelu: approximate is {approximate!r}; it must be 'none' or 'tanh'")
 
 
 def relu(x: Array, /) -> Array:

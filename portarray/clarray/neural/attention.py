@@ -18,16 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
+from portarray._opencl.programs import Kernel
 from portarray.clarray.arguments import array_of, integer_of
 from portarray.clarray.dtypes import bfloat16, kind_of
 from portarray.clarray.engine.copy import cast, contiguous, fill
+from portarray.clarray.engine.loop_nests import layout_storage
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.engine.tiles import source, tile_of
-from portarray.clarray.engine.walks import layout_storage
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import broadcast_strides, broadcasts_to, collapse, strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
@@ -61,7 +62,7 @@ class _Part(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What calls with operands of the same layout share, whatever the number of keys.
+    """Launch state shared by calls with the same operand layouts, for any number of keys.
 
     ``tiles`` is the number of tiles of ``many`` or ``one``, 0 for ``few``, which has ``strips``.
     """
@@ -114,7 +115,7 @@ def attention(
     one_device("attention", q, v)
     plain = q.ndim == 2
     if plain:
-        q, k, v = (one.view((1, *one.shape), (0, *one.strides), one.offset) for one in (q, k, v))
+        q, k, v = (x.view((1, *x.shape), (0, *x.strides), x.offset) for x in (q, k, v))
     _check(q, k, v)
     out = empty((*q.shape[:-1], v.shape[-1]), q.dtype, q.device)
     length: Storage | None = None
@@ -141,7 +142,7 @@ def _check(q: Array, k: Array, v: Array) -> None:
     if kind_of(q.dtype) != "real" or q.dtype != k.dtype or q.dtype != v.dtype:
         raise TypeError(
             f"attention takes arrays of one real floating-point dtype, got q {q.dtype}, "
-            f"k {k.dtype}, v {v.dtype}; convert with astype first"
+            f"k {k.dtype}, v {v.dtype}\nHint: convert with astype first"
         )
     fits = (
         q.ndim == k.ndim == v.ndim >= 3
@@ -180,13 +181,13 @@ def _mask(mask: Array, q: Array, k: Array) -> Array:
             f"attention takes a mask of dtype bool or {q.dtype}, as q has, got {mask.dtype}"
         )
     shape = (*q.shape[:-1], k.shape[-2])
-    own = mask.shape
-    if not broadcasts_to(own, shape):
+    sizes = mask.shape
+    if not broadcasts_to(sizes, shape):
         raise ValueError(
             f"attention takes a mask that broadcasts to (..., heads, queries, keys), here {shape}, "
-            f"got shape {own}"
+            f"got shape {sizes}"
         )
-    return mask.view(shape, broadcast_strides(own, mask.strides, shape), mask.offset)
+    return mask.view(shape, broadcast_strides(sizes, mask.strides, shape), mask.offset)
 
 
 def _dense(x: Array) -> Array:
@@ -268,22 +269,21 @@ def _plan(
     group = heads // key_heads
     o_strides = strides_of((*q_shape[:-1], dv))
     masks = (0,) * len(q_shape) if mask is None else mask[1]
-    sizes, walks = collapse(
-        q_shape[:-3],
-        [one[:-3] for one in (q_strides, k_strides, v_strides, o_strides, masks)],
+    sizes, strides = collapse(
+        q_shape[:-3], [entry[:-3] for entry in (q_strides, k_strides, v_strides, o_strides, masks)]
     )
     batch = sizes[-1] if sizes else 1
-    q_b, k_b, v_b, o_b, mask_b = (one[-1] if sizes else 0 for one in walks)
+    q_b, k_b, v_b, o_b, mask_b = (entry[-1] if sizes else 0 for entry in strides)
     table = (
         group, queries, d, dv, q_b, *q_strides[-3:], k_b, *k_strides[-3:-1], v_b, *v_strides[-3:-1],
         o_b, o_strides[-3], mask_b, *masks[-3:], int(causal),
         0 if mask is None else 1 if mask[0] else 2,
     )  # fmt: skip
     parts = tuple(
-        _Part(*(sum(i * step for i, step in zip(index, one, strict=False)) for one in walks))
+        _Part(*(sum(i * step for i, step in zip(index, entry, strict=False)) for entry in strides))
         for index in np.ndindex(sizes[:-1])
     )
-    features = next((one for one in _FEATURES if max(d, dv) <= one), None)
+    features = next((entry for entry in _FEATURES if max(d, dv) <= entry), None)
     if device.traits.local_memory or features is None:
         kernel, join, tiles, strips = _one(device, dtype, -(-dv // _GROUP)), None, queries, 0
     else:
@@ -300,7 +300,7 @@ def _plan(
 @cache
 def _kernel(device: Device, dtype: DType, features: int, exact: bool, name: str) -> Kernel:
     files = ("neural_attention", "neural_attention_few")
-    text = source(device, dtype, dtype, "widening") + "".join(map(source_of, files))
+    text = source(device, dtype, dtype, "widening") + "".join(map(kernel_source, files))
     options = (
         f"-DFEATURES={features}", f"-DEXACT={int(exact)}", f"-DDOUBLE={int(dtype.itemsize == 8)}",
         f"-DBF16={int(dtype == bfloat16)}",

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.arguments import array_of
 from portarray.clarray.arithmetic import add
 from portarray.clarray.dtypes import kind_of
@@ -20,8 +22,6 @@ from portarray.clarray.engine.matmul import product
 from portarray.clarray.engine.matmul_rows import FEW, columns_per_item, rows_kernel
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.layout import strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel
 from portarray.clarray.strided import Array, new_array, transposed
 
 DType = np.dtype[Any]
@@ -54,9 +54,9 @@ def linear(x: Array, weight: Array, bias: Array | None = None, /) -> Array:
     """
     x, weight = array_of(x, "linear"), array_of(weight, "linear", "weight")
     bias = None if bias is None else array_of(bias, "linear", "bias")
-    found = _few(x, weight, bias)
-    if found is not None:
-        return found
+    few_rows = _few(x, weight, bias)
+    if few_rows is not None:
+        return few_rows
     _check(x, weight, bias)
     rows = x if x.ndim > 1 else x.view((1, *x.shape), (0, *x.strides), x.offset)
     result = product(rows, transposed(weight), wide=bias is not None)
@@ -71,20 +71,20 @@ def linear(x: Array, weight: Array, bias: Array | None = None, /) -> Array:
 def _check(x: Array, weight: Array, bias: Array | None) -> None:
     """Raise unless dtypes and shapes fit."""
     one_device("linear", x, weight)
-    own = [x, weight]
+    arrays = [x, weight]
     if bias is not None:
-        own.append(bias)
+        arrays.append(bias)
         one_device("linear", x, bias)
-    if any(one.dtype != x.dtype for one in own) or x.dtype == np.bool_:
+    if any(array.dtype != x.dtype for array in arrays) or x.dtype == np.bool_:
         raise TypeError(
             f"linear takes numeric arrays of one dtype, got "
-            f"{', '.join(str(one.dtype) for one in own)}; convert with astype first"
+            f"{', '.join(str(array.dtype) for array in arrays)}\nHint: convert with astype first"
         )
     fits = x.ndim >= 1 and weight.ndim == 2 and x.shape[-1] == weight.shape[1]
     if not fits or (bias is not None and bias.shape != weight.shape[:1]):
         raise ValueError(
             f"linear takes x (..., in), weight (out, in) and bias (out,), got shapes "
-            f"{', '.join(str(one.shape) for one in own)}"
+            f"{', '.join(str(array.shape) for array in arrays)}"
         )
 
 
@@ -118,12 +118,7 @@ def _few(x: Array, weight: Array, bias: Array | None) -> Array | None:
 
 @lru_cache(maxsize=1024)
 def _plan(
-    device: Device,
-    dtype: DType,
-    x: Shape,
-    weight: Shape,
-    strides: Shape,
-    bias: Shape | None,
+    device: Device, dtype: DType, x: Shape, weight: Shape, strides: Shape, bias: Shape | None
 ) -> _Plan | None:
     """Return the launch for few rows; None if the kernel does not apply."""
     if device.traits.local_memory or kind_of(dtype) != "real" or not x or len(weight) != 2:
@@ -133,10 +128,10 @@ def _plan(
     fits = x[-1] == depth and strides[1] == 1 and bias in (None, (n,))
     if not (fits and 1 <= rows <= FEW and n and depth):
         return None
-    each = columns_per_item(device, dtype, n, depth, 1)
+    per_item = columns_per_item(device, dtype, n, depth, 1)
     shape = (*x[:-1], n)
     return _Plan(
-        rows_kernel(device, dtype, dtype, rows), (-(-n // each), 1),
-        (rows, n, depth, depth, strides[0], n, 1, each, 1, 1, 0, 0, 0, 0, 0, 0),
+        rows_kernel(device, dtype, dtype, rows), (-(-n // per_item), 1),
+        (rows, n, depth, depth, strides[0], n, 1, per_item, 1, 1, 0, 0, 0, 0, 0, 0),
         shape, strides_of(shape), rows * n * dtype.itemsize,
     )  # fmt: skip

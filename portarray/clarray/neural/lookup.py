@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.arguments import array_of
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.copy import contiguous, copy
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.neural.checks import integers, matching, within
 from portarray.clarray.neural.rows import LONG
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty
 
 _ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
@@ -39,27 +40,27 @@ def embedding(indices: Array, weight: Array, /) -> Array:
     rows, dim = weight.shape
     within(indices, rows, "index")
     device = weight.device
-    found = empty((*indices.shape, dim), weight.dtype, device)
-    if not found.size:
-        return found
+    out = empty((*indices.shape, dim), weight.dtype, device)
+    if not out.size:
+        return out
     indices = contiguous(indices)
     if weight.strides[1] != 1 and dim > 1:
         weight = copy(weight)
     # An element of 16 bytes is two items of 8.
     items = 2 if weight.dtype.itemsize == 16 else 1
     values = indices.size, dim * items, weight.strides[0] * items
-    size, group, each = _size(indices.size, dim * items, device)
+    size, group, per_item = _size(indices.size, dim * items, device)
     _kernel(device, weight.dtype.itemsize // items, indices.dtype).launch(
         size,
         group,
-        (found.storage, weight.storage, indices.storage),
+        (out.storage, weight.storage, indices.storage),
         weight.offset * items,
         indices.offset,
         values[0],
-        each,
+        per_item,
         *values[1:],
     )
-    return found
+    return out
 
 
 def _size(count: int, length: int, device: Device) -> tuple[tuple[int], tuple[int], int]:
@@ -68,8 +69,8 @@ def _size(count: int, length: int, device: Device) -> tuple[tuple[int], tuple[in
         group = device.traits.group
         return (-(-count * length // group) * group,), (group,), 1
     most = min(32 * device.traits.units, count * length // _WORTH)
-    each = -(-count // max(most, 1))
-    return (-(-count // each),), (1,), each
+    per_item = -(-count // max(most, 1))
+    return (-(-count // per_item),), (1,), per_item
 
 
 @cache
@@ -79,4 +80,4 @@ def _kernel(device: Device, itemsize: int, indices: np.dtype[Any]) -> Kernel:
         f"-DI={cl_type(indices).storage}",
         *(() if device.traits.local_memory else ("-DLOOPS",)),
     )
-    return device.kernel(source_of("neural_embedding"), "embedding", 3, (LONG,) * 6, options)
+    return device.kernel(kernel_source("neural_embedding"), "embedding", 3, (LONG,) * 6, options)

@@ -68,14 +68,14 @@ def _losses(logits: Array, targets: Array, ignored: int, smoothing: float) -> Ar
         fill(out, 0)  # without classes every target is ignored
     if not logits.size:
         return out
-    seen = rows.rows_of(logits.shape, logits.strides)
-    if seen is None:
+    layout = rows.rows_of(logits.shape, logits.strides)
+    if layout is None:
         return _losses(copy(logits), targets, ignored, smoothing)
     values = (LONG, LONG, *ROW_VALUES, LONG, dtype)
     kernel = rows.kernel(
-        device, "neural_losses", "losses", logits.dtype, 3, values, seen.length, _index(targets)
+        device, "neural_losses", "losses", logits.dtype, 3, values, layout.length, _index(targets)
     )
-    size, group, first = seen.split(device)
+    size, group, first = layout.split(device)
     storages = out.storage, logits.storage, targets.storage
     kernel.launch(size, group, storages, logits.offset, targets.offset, *first, ignored, smoothing)
     return out

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
 from portarray.clarray.dtypes import computed_dtype
 from portarray.clarray.engine.copy import contiguous, copy
 from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import real, vector
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
-from portarray.clarray.runtime.device import Device
 from portarray.clarray.strided import Array, empty
 
 _UNFIT = "unfit"
@@ -58,41 +58,41 @@ def _normalized(name: str, x: Array, vectors: tuple[Array | None, ...], eps: flo
             x.shape,
             x.strides,
             eps,
-            *[_form(one, device) for one in vectors],
+            *[_form(weight, device) for weight in vectors],
         )
         call = rows.calls.get(key)
         if call is not None:
-            return call(x, *[x if one is None else one for one in vectors])
+            return call(x, *[x if weight is None else weight for weight in vectors])
     real(x, name)
     if not x.shape:
-        raise ValueError(f"{name} works along the last axis, and a 0-d array has none")
+        raise ValueError(f"{name}: a 0-d array has no last axis")
     vectors = tuple(
         [
-            None if one is None else contiguous(vector(one, x, name, called))
-            for one, called in zip(vectors, ("weight", "bias"), strict=False)
+            None if weight is None else contiguous(vector(weight, x, name, called))
+            for weight, called in zip(vectors, ("weight", "bias"), strict=False)
         ]
     )
     if 0 in x.shape:
         return empty(x.shape, x.dtype, x.device)
-    seen = rows.rows_of(x.shape, x.strides)
-    if seen is None:
+    layout = rows.rows_of(x.shape, x.strides)
+    if layout is None:
         return _normalized(name, copy(x), vectors, eps)
     many = len(vectors)
     values = (LONG,) * (1 + many), ROW_VALUES, (np.int32,) * many, (computed_dtype(x.dtype),)
     kernel = rows.kernel(
-        x.device, "neural_rows", name, x.dtype, 2 + many, sum(values, ()), seen.length
+        x.device, "neural_rows", name, x.dtype, 2 + many, sum(values, ()), layout.length
     )
-    call = rows.call_of(kernel, seen, x, *[int(one is not None) for one in vectors], eps)
-    others = [x if one is None else one for one in vectors]
+    call = rows.call_of(kernel, layout, x, *[int(weight is not None) for weight in vectors], eps)
+    others = [x if weight is None else weight for weight in vectors]
     if _UNFIT not in key:
         rows.store(key, call)
     return call(x, *others)
 
 
-def _form(one: object, device: Device) -> object:
+def _form(value: object, device: Device) -> object:
     """Return a vector's part of the cache key."""
-    if one is None:
+    if value is None:
         return None
-    if isinstance(one, Array) and one.contiguous and one.storage.device is device:
-        return one.dtype, one.shape
+    if isinstance(value, Array) and value.contiguous and value.storage.device is device:
+        return value.dtype, value.shape
     return _UNFIT

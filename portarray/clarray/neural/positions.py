@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.arguments import default_dtype, dtype_or_default
 from portarray.clarray.creation.ranges import arange
 from portarray.clarray.dtypes import cl_type, computed_dtype, kind_of
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.transfer import from_numpy
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import broadcast_strides, broadcasts_to
 from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import integers, matching, real
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
@@ -57,7 +58,7 @@ def rope(
                 if call is not None:
                     return call(x, cos, sin)
         if positions is not None:
-            raise ValueError("rope takes positions or tables, and was given both")
+            raise ValueError("rope: got both positions and tables")
     real(x, "rope")
     if x.ndim < 2:
         raise ValueError(f"rope needs x of shape (..., length, dim), got {x.shape}")
@@ -100,10 +101,10 @@ def rope_tables(
     if dimensions < 0 or dimensions % 2:
         raise ValueError(f"dimensions is {dimensions!r}; features are rotated in pairs")
     device = places.device
-    wanted = dtype_or_default(dtype, device, "real floating")
-    if kind_of(wanted) != "real":
-        raise TypeError(f"rope_tables makes tables of a real floating-point dtype, not {wanted}")
-    return _tables(places, dimensions // 2, theta, wanted)
+    target = dtype_or_default(dtype, device, "real floating")
+    if kind_of(target) != "real":
+        raise TypeError(f"rope_tables makes tables of a real floating-point dtype, not {target}")
+    return _tables(places, dimensions // 2, theta, target)
 
 
 def _checked(tables: Tables, x: Array) -> Tables:
@@ -127,11 +128,11 @@ def _checked(tables: Tables, x: Array) -> Tables:
     return tables
 
 
-def _check_fits(own: tuple[int, ...], target: tuple[int, ...], name: str, x: Array) -> None:
-    if not broadcasts_to(own, target):
+def _check_fits(shape: tuple[int, ...], target: tuple[int, ...], name: str, x: Array) -> None:
+    if not broadcasts_to(shape, target):
         raise ValueError(
             f"rope needs {name} to broadcast to {target}, x.shape without the features; "
-            f"got {own} for x of shape {x.shape}"
+            f"got {shape} for x of shape {x.shape}"
         )
 
 
@@ -154,11 +155,11 @@ def _key(x: Array, cos: Array, sin: Array, interleaved: bool) -> tuple[Any, ...]
 
 def _turned(x: Array, cos: Array, sin: Array, interleaved: bool) -> Array:
     """Return x rotated by checked tables."""
-    found = rows.rows_of(x.shape, x.strides, *[_table_layout(one, x) for one in (cos, sin)])
-    if found is None:
+    layout = rows.rows_of(x.shape, x.strides, *[_table_layout(part, x) for part in (cos, sin)])
+    if layout is None:
         # The axes of contiguous arrays merge.
-        full = [one.view(*_table_layout(one, x), one.offset) for one in (cos, sin)]
-        cos, sin = (contiguous(one) for one in full)
+        full = [part.view(*_table_layout(part, x), part.offset) for part in (cos, sin)]
+        cos, sin = (contiguous(part) for part in full)
         return _turned(contiguous(x), cos, sin, interleaved)
     table = cl_type(cos.dtype)
     options = (
@@ -168,9 +169,11 @@ def _turned(x: Array, cos: Array, sin: Array, interleaved: bool) -> Array:
         *(("-DINTERLEAVED",) if interleaved else ()),
     )
     values = (LONG,) * 3 + ROW_VALUES + (LONG,) * 7
-    kernel = rows.kernel(x.device, "neural_rope", "rope", x.dtype, 4, values, found.length, options)
-    _, first, second = found.steps
-    call = rows.call_of(kernel, found, x, cos.shape[-1], *first, *second)
+    kernel = rows.kernel(
+        x.device, "neural_rope", "rope", x.dtype, 4, values, layout.length, options
+    )
+    _, first, second = layout.steps
+    call = rows.call_of(kernel, layout, x, cos.shape[-1], *first, *second)
     return rows.store(_key(x, cos, sin, interleaved), call)(x, cos, sin)
 
 
@@ -213,7 +216,7 @@ def _table_kernel(device: Device, dtype: DType, positions: DType) -> Kernel:
         f"-DA={cl_type(angle).compute}",
         f"-DTURN={math.ldexp(2 * math.pi, -64).hex()}{'' if angle.itemsize == 8 else 'f'}",
     )
-    return device.kernel(source_of("neural_tables"), "rope_tables", 4, (LONG,) * 3, options)
+    return device.kernel(kernel_source("neural_tables"), "rope_tables", 4, (LONG,) * 3, options)
 
 
 @lru_cache(maxsize=64)

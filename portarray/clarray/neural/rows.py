@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
 from portarray.clarray.dtypes import cl_type
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import collapse, strides_of
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]
@@ -49,19 +50,19 @@ class Call(NamedTuple):
     def __call__(self, x: Array, *others: Array) -> Array:
         """Return the result, of the dtype of the first array."""
         storage = x.storage
-        made = storage.device.pool.take(self.nbytes)
+        memory = storage.device.pool.take(self.nbytes)
         if others:
             self.kernel.launch(
                 self.size,
                 self.group,
-                (made, storage, *[one.storage for one in others]),
+                (memory, storage, *[operand.storage for operand in others]),
                 x.offset,
-                *[one.offset for one in others],
+                *[operand.offset for operand in others],
                 *self.values,
             )
         else:
-            self.kernel.launch(self.size, self.group, (made, storage), x.offset, *self.values)
-        return new_array(made, x.dtype, self.shape, self.strides, 0, True)
+            self.kernel.launch(self.size, self.group, (memory, storage), x.offset, *self.values)
+        return new_array(memory, x.dtype, self.shape, self.strides, 0, True)
 
 
 calls: dict[tuple[Any, ...], Call] = {}
@@ -77,9 +78,9 @@ def store(key: tuple[Any, ...], call: Call) -> Call:
 
 
 class Rows(NamedTuple):
-    """The rows of arrays: their number, length and strides."""
+    """The rows of arrays: their row count, length and strides."""
 
-    number: int
+    row_count: int
     length: int
     steps: tuple[Shape, ...]
     inner: Shape
@@ -88,12 +89,16 @@ class Rows(NamedTuple):
         """Return the sizes of a launch over the rows, and its first values."""
         if device.traits.local_memory:
             items = items_per_row(device, self.length)
-            size, group, each = self.number * items, items, 1
+            size, group, per_item = self.row_count * items, items, 1
         else:
-            most = min(32 * device.traits.units, self.number * self.length // _WORTH)
-            each = -(-self.number // max(most, 1))
-            size, group = -(-self.number // each), 1
-        return (size,), (group,), (self.number, each, self.length, *self.inner, *self.steps[0])
+            most = min(32 * device.traits.units, self.row_count * self.length // _WORTH)
+            per_item = -(-self.row_count // max(most, 1))
+            size, group = -(-self.row_count // per_item), 1
+        return (
+            (size,),
+            (group,),
+            (self.row_count, per_item, self.length, *self.inner, *self.steps[0]),
+        )
 
 
 def rows_of(shape: Shape, strides: Shape, *tables: Layout) -> Rows | None:
@@ -102,12 +107,12 @@ def rows_of(shape: Shape, strides: Shape, *tables: Layout) -> Rows | None:
         if step != 1 and length > 1:
             return None
     outer = shape[:-1]
-    sizes, walks = collapse(outer, [strides[:-1], *(steps[:-1] for _, steps in tables)])
+    sizes, collapsed = collapse(outer, [strides[:-1], *(steps[:-1] for _, steps in tables)])
     if len(sizes) > _AXES:
         return None
     missing = _AXES - len(sizes)
     sizes = (1,) * missing + sizes
-    steps = tuple((0,) * missing + walk for walk in walks)
+    steps = tuple((0,) * missing + walk for walk in collapsed)
     return Rows(math.prod(outer), shape[-1], steps, sizes[1:])
 
 
@@ -128,19 +133,19 @@ def kernel(
     options: tuple[str, ...] = (),
 ) -> Kernel:
     """Return a kernel for arrays of a real floating-point dtype."""
-    own = cl_type(dtype)
+    c_type = cl_type(dtype)
     options = (
-        f"-DS={own.storage}",
-        f"-DT={own.compute}",
-        f"-DLOAD_E={own.load}",
-        f"-DSTORE_E={own.store}",
+        f"-DS={c_type.storage}",
+        f"-DT={c_type.compute}",
+        f"-DLOAD_E={c_type.load}",
+        f"-DSTORE_E={c_type.store}",
         *(("-DNARROW",) if dtype.itemsize == 2 else ()),
         *(("-DHALF",) if dtype == np.float16 else ()),
         *((f"-DLANES={items_per_row(device, length)}",) if device.traits.local_memory else ()),
         *options,
     )
     return device.kernel(
-        source_of("neural_vectors") + source_of(file), name, buffers, values, options
+        kernel_source("neural_vectors") + kernel_source(file), name, buffers, values, options
     )
 
 

@@ -50,38 +50,38 @@ def _along(name: str, x: Array, axis: int) -> Array:
         if call is not None:
             return call(x)
     real(x, name)
-    place = axis_of(axis, x.ndim)
+    position = axis_of(axis, x.ndim)
     if 0 in x.shape:
         return empty(x.shape, x.dtype, x.device)
-    inner = math.prod(x.shape[place + 1 :])
+    inner = math.prod(x.shape[position + 1 :])
     if inner > 1:
         x = contiguous(x)
-        call = _by_columns(name, x, place, inner)
+        call = _by_columns(name, x, position, inner)
     else:
-        shape, strides = x.shape[: place + 1], x.strides[: place + 1]
-        seen = rows.rows_of(shape, strides)
-        if seen is None:
+        shape, strides = x.shape[: position + 1], x.strides[: position + 1]
+        layout = rows.rows_of(shape, strides)
+        if layout is None:
             return _along(name, copy(x), axis)
-        made = rows.kernel(
-            x.device, "neural_rows", name, x.dtype, 2, (LONG, *ROW_VALUES), seen.length
+        kernel = rows.kernel(
+            x.device, "neural_rows", name, x.dtype, 2, (LONG, *ROW_VALUES), layout.length
         )
-        call = rows.call_of(made, seen, x)
+        call = rows.call_of(kernel, layout, x)
     return rows.store((name, x.device, x.dtype, x.shape, x.strides, axis), call)(x)
 
 
-def _by_columns(name: str, x: Array, place: int, inner: int) -> Call:
+def _by_columns(name: str, x: Array, axis: int, inner: int) -> Call:
     """Return the call along an axis of a contiguous array that is not the last one."""
-    device, length = x.device, x.shape[place]
-    outer = math.prod(x.shape[:place])
+    device, length = x.device, x.shape[axis]
+    outer = math.prod(x.shape[:axis])
     kernel = rows.kernel(device, "neural_columns", name, x.dtype, 2, (LONG,) * 5, 1)
     values: tuple[Any, ...]
     if device.traits.local_memory:
-        tasks, each, group = outer * inner, 1, device.traits.group
+        tasks, per_item, group = outer * inner, 1, device.traits.group
     else:
         tasks, group = outer * -(-inner // _LANES), 1
         most = min(32 * device.traits.units, tasks * length * _LANES // _WORTH)
-        each = -(-tasks // max(most, 1))
-    size = -(-tasks // (each * group)) * group
-    values = tasks, each, length, inner
+        per_item = -(-tasks // max(most, 1))
+    size = -(-tasks // (per_item * group)) * group
+    values = tasks, per_item, length, inner
     nbytes = x.size * x.dtype.itemsize
     return Call(kernel, (size,), (group,), nbytes, x.shape, strides_of(x.shape), values)

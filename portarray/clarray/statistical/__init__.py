@@ -11,14 +11,4 @@ from portarray.clarray.statistical.cumulative import cumulative_prod, cumulative
 from portarray.clarray.statistical.moments import mean, std, var
 from portarray.clarray.statistical.totals import max, min, prod, sum
 
-__all__ = [
-    "cumulative_prod",
-    "cumulative_sum",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "std",
-    "sum",
-    "var",
-]
+__all__ = ["cumulative_prod", "cumulative_sum", "max", "mean", "min", "prod", "std", "sum", "var"]

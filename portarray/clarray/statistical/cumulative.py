@@ -18,31 +18,19 @@ _CUMULATIVE_SUM = Scan(
     {"unsigned": "0", "real": "0"},
 )
 _CUMULATIVE_PROD = Scan(
-    "cumulative_prod",
-    PROD.combine,
-    {"unsigned": "1", "real": "1", "complex": "1, 0"},
+    "cumulative_prod", PROD.combine, {"unsigned": "1", "real": "1", "complex": "1, 0"}
 )
 
 
 def cumulative_sum(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: Any = None,
-    include_initial: bool = False,
+    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Array:
     """Return running sums."""
     return _running(_CUMULATIVE_SUM, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: Any = None,
-    include_initial: bool = False,
+    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Array:
     """Return running products."""
     return _running(_CUMULATIVE_PROD, x, axis, dtype, include_initial)
@@ -55,13 +43,12 @@ def _running(
     ndim = array_of(x, name).ndim
     if ndim == 0 or (axis is None and ndim > 1):
         raise ValueError(
-            f"{name} needs an axis to run along, and x has {ndim}; name one with axis=, or give "
-            f"a 0-d array one by reshape"
+            f"{name}: x has {ndim} axes and axis is None\nHint: pass axis=, or reshape a 0-d array"
         )
     along = axis_of(0 if axis is None else axis, ndim)
-    found = total_dtype(x, dtype, name)
-    x = converted(x, found)
-    if operation is _CUMULATIVE_SUM and found.kind == "c":
-        parts = scan(operation, as_parts(x), along, real_dtype_of(found), include_initial)
-        return as_complex(parts, found)
-    return scan(operation, x, along, found, include_initial)
+    target = total_dtype(x, dtype, name)
+    x = converted(x, target)
+    if operation is _CUMULATIVE_SUM and target.kind == "c":
+        parts = scan(operation, as_parts(x), along, real_dtype_of(target), include_initial)
+        return as_complex(parts, target)
+    return scan(operation, x, along, target, include_initial)

@@ -23,30 +23,22 @@ def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Ar
     """Return arithmetic means."""
     axes = axes_of(axis, array_of(x, "mean").ndim)
     if kind_of(x.dtype) == "bool":
-        raise TypeError("mean takes arrays of a numeric dtype, got bool; convert with astype first")
+        raise TypeError(
+            "mean takes arrays of a numeric dtype, got bool\nHint: convert with astype first"
+        )
     dtype = x.dtype if x.dtype.kind in "fcV" else default_dtype(x.device, "real floating")
     return summed(_MEAN, x, axes, keepdims, dtype, float(count_along(x, axes)))
 
 
 def var(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
+    x: Array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
     """Return variances: mean squares of the distances from the mean, found first."""
     return _spread(_VAR, x, axis, correction, keepdims)
 
 
 def std(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
+    x: Array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
     """Return standard deviations, the square roots of the variances."""
     return _spread(_STD, x, axis, correction, keepdims)
@@ -59,7 +51,8 @@ def _spread(
     axes = axes_of(axis, array_of(x, name).ndim)
     if kind_of(x.dtype) in ("bool", "complex"):
         raise TypeError(
-            f"{name} takes arrays of a real numeric dtype, got {x.dtype}; convert with astype first"
+            f"{name} takes arrays of a real numeric dtype, got {x.dtype}\n"
+            f"Hint: convert with astype first"
         )
     dtype = x.dtype if x.dtype.kind in "fV" else default_dtype(x.device, "real floating")
     count = count_along(x, axes)

@@ -16,11 +16,7 @@ from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 
-SUM = Reduction(
-    "sum",
-    {"unsigned": ("a + b", "0"), "real": ("a + b", "0")},
-    "result",
-)
+SUM = Reduction("sum", {"unsigned": ("a + b", "0"), "real": ("a + b", "0")}, "result")
 PROD = Reduction(
     "prod",
     {"unsigned": ("a * b", "1"), "real": ("a * b", "1"), "complex": ("c_mul(a, b)", "(T)(1, 0)")},
@@ -31,13 +27,14 @@ PROD = Reduction(
 def total_dtype(x: Array, dtype: Any, name: str) -> DType:
     """Return the dtype of sums and products of an array."""
     if dtype is not None:
-        found = dtype_on(dtype, x.device)
-        if x.dtype.kind == "c" and found.kind != "c":
+        target = dtype_on(dtype, x.device)
+        if x.dtype.kind == "c" and target.kind != "c":
             raise TypeError(
-                f"{name}: complex numbers do not become {found}; take the real part, or use a "
+                f"{name}: cannot cast complex numbers to {target}\n"
+                f"Hint: take the real part, or use a "
                 f"complex dtype"
             )
-        return found
+        return target
     kind = kind_of(x.dtype)
     if kind in ("bool", "signed"):
         return np.dtype(np.int64)
@@ -71,13 +68,13 @@ def summed(
 
 
 def refuse_empty(name: str, x: Array, axes: tuple[int, ...]) -> NoReturn:
-    """Raise ValueError: there are no elements to reduce, even where there are no results."""
+    """Raise ValueError: there are no elements to reduce."""
     raise ValueError(
-        f"{name} of nothing has no value: x has shape {x.shape} and is reduced over axes "
-        f"{axes}; give it an element or test its size first"
+        f"{name}: no elements to reduce: x has shape {x.shape}, axes are {axes}\n"
+        f"Hint: check x.size first"
     )
 
 
 def count_along(x: Array, axes: tuple[int, ...]) -> int:
-    """Return how many elements lie along some axes."""
+    """Return the number of elements along some axes."""
     return math.prod([x.shape[axis] for axis in axes])

@@ -41,24 +41,14 @@ _MIN = Reduction(
 
 
 def sum(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    dtype: Any = None,
-    keepdims: bool = False,
+    x: Array, /, *, axis: Axes | None = None, dtype: Any = None, keepdims: bool = False
 ) -> Array:
     """Return sums of elements."""
     return _total(SUM, x, axis, dtype, keepdims)
 
 
 def prod(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    dtype: Any = None,
-    keepdims: bool = False,
+    x: Array, /, *, axis: Axes | None = None, dtype: Any = None, keepdims: bool = False
 ) -> Array:
     """Return products of elements."""
     return _total(PROD, x, axis, dtype, keepdims)
@@ -76,18 +66,18 @@ def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
 
 def _total(reduction: Reduction, x: Array, axis: Axes | None, dtype: Any, keepdims: bool) -> Array:
     axes = axes_of(axis, array_of(x, reduction.name).ndim)
-    found = total_dtype(x, dtype, reduction.name)
-    x = converted(x, found)
+    target = total_dtype(x, dtype, reduction.name)
+    x = converted(x, target)
     if reduction is SUM:
-        return summed(reduction, x, axes, keepdims, found, 1.0)
-    return reduce(reduction, x, axes, keepdims, found)
+        return summed(reduction, x, axes, keepdims, target, 1.0)
+    return reduce(reduction, x, axes, keepdims, target)
 
 
 def _extreme(reduction: Reduction, x: Array, axis: Axes | None, keepdims: bool) -> Array:
     name = reduction.name
     axes = axes_of(axis, array_of(x, name).ndim)
     if x.dtype.kind == "c":
-        raise TypeError(f"{name} takes arrays of a real dtype, got {x.dtype}, which has no order")
+        raise TypeError(f"{name} takes arrays of a real dtype, got {x.dtype}, which is not ordered")
     if count_along(x, axes) == 0:
         refuse_empty(name, x, axes)
     return reduce(reduction, x, axes, keepdims, x.dtype)

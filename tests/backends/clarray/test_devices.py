@@ -65,7 +65,7 @@ def test_arrays_of_foreign_devices_have_no_place() -> None:
     own = clarray.devices()[0]
     foreign = clarray.Device(own.native, own.index, discrete=True)
     x = clarray.asarray([1.0, 2.0], device=foreign)
-    with pytest.raises(ValueError, match=r"none of clarray\.devices"):
+    with pytest.raises(ValueError, match=r"not in clarray\.devices"):
         pa.asarray(x)
     assert pa.asarray(x.to_device(own)).device is pa.device(own)
 

@@ -1,4 +1,4 @@
-"""In-place operators of clarray's arrays; quotients of integers do not fit into them."""
+"""In-place operators of clarray's arrays."""
 
 from __future__ import annotations
 

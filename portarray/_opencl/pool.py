@@ -1,10 +1,10 @@
 """A memory pool: blocks are reused, because fresh pages cost more than most kernels.
 
-On devices whose memory is host memory a block is NumPy memory that OpenCL uses in place, so that
-the host reads it without a copy.
+On devices that compute in host memory, a block is NumPy memory that OpenCL uses in place, so the
+host reads it without a copy.
 
-Destructors return blocks, in any thread and in the middle of other calls of this module: they only
-append to a list, and never wait.
+Destructors return blocks, in any thread and in the middle of other calls of this module. They only
+append to a list and never wait.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ import numpy as np
 import pyopencl as cl
 
 from portarray import _host_memory as host_memory
-from portarray.clarray.errors import OutOfMemoryError
-from portarray.clarray.runtime.fences import Fences
+from portarray._opencl.errors import OutOfMemoryError
+from portarray._opencl.guard_bytes import GuardedBlocks
 
 if TYPE_CHECKING:
-    from portarray.clarray.runtime.device import Device
+    from portarray._opencl.device import Device
 
 PAGE = 4096
 
 LARGE = 1 << 20
-"""Bytes from which a returned block makes the pool check how much is unused."""
+"""Returning a block of at least this many bytes makes the pool check how much is unused."""
 
 HUGE = 16 << 20
-"""Bytes from which a new block makes the pool check what the machine has left."""
+"""Creating a block of at least this many bytes makes the pool check the machine's free memory."""
 
 BATCH = 1024
-"""Small blocks of one size after which the pool checks how much is unused."""
+"""After this many returned small blocks of a size, the pool checks how much is unused."""
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Block = tuple[cl.Buffer, Bytes | None]
@@ -62,11 +62,11 @@ def size_class(nbytes: int) -> int:
 
 
 class Storage:
-    """A block of memory of arrays; it returns to its pool when the last of them is gone.
+    """A block of memory; it returns to its pool when its last array is deleted.
 
-    ``host`` is the same memory as bytes, on devices whose memory is host memory. ``owner`` keeps
-    memory of others alive; it is None for a block of the pool. ``shared`` holds the exported views
-    and owners; while there are any, calls that use the memory wait for their kernels.
+    ``host`` is the same memory as bytes, on devices that compute in host memory. ``owner`` keeps
+    another library's memory alive; it is None for a block of the pool. ``shared`` contains exported
+    views and owners; while there are any, calls that use the memory wait for their kernels.
     """
 
     __slots__ = ("__weakref__", "buffer", "device", "host", "nbytes", "owner", "shared")
@@ -88,7 +88,7 @@ class Storage:
         self.shared: dict[int, object] = {id(owner): owner} if shared else {}
 
     def show(self, view: object) -> None:
-        """Track an exported view, as long as it lives."""
+        """Track an exported view while it lives."""
         # By id: NumPy arrays are not hashable.
         key = id(view)
         self.shared[key] = weakref.ref(view, partial(self.shared.pop, key))
@@ -103,10 +103,10 @@ class Storage:
 class Pool:
     """The blocks of one device.
 
-    ``limit`` bounds the bytes of all blocks, by default to the device's memory, and
-    ``unused_limit`` those of unused ones, the sizes not returned for longest being freed first.
-    Before a large block is made, unused ones are freed beyond ``unused_allowance``, or a fifth of
-    the used memory if that is more. ``largest`` is the largest block that the driver allocates.
+    ``limit`` bounds the bytes of all blocks, by default to the device's memory. ``unused_limit``
+    bounds those of unused blocks; sizes that have not been returned for longest are freed first.
+    Creating a large block frees unused ones beyond ``unused_allowance`` or a fifth of the used
+    memory, whichever is more. ``largest`` is the largest block that the driver allocates.
     """
 
     def __init__(self, device: Device, *, guard: bool | None = None) -> None:
@@ -122,11 +122,11 @@ class Pool:
         self.unused_allowance = 512 << 20
         self.largest = int(device.native.max_mem_alloc_size)
         guard = os.environ.get("CLARRAY_GUARD", "0") not in ("", "0") if guard is None else guard
-        self._fences = Fences(device) if guard else None
+        self._guarded = GuardedBlocks(device) if guard else None
 
     def take(self, nbytes: int) -> Storage:
-        """Return memory of at least so many bytes, uninitialized."""
-        size = size_class(nbytes) if self._fences is None else max(nbytes, 1)
+        """Return uninitialized memory of at least ``nbytes`` bytes."""
+        size = size_class(nbytes) if self._guarded is None else max(nbytes, 1)
         try:
             buffer, host = self._free[size].pop()
         except (KeyError, IndexError):
@@ -147,11 +147,11 @@ class Pool:
             self._trim(self.unused_limit)
 
     def reclaim(self) -> None:
-        """Return unused blocks to the system, after the kernels that may use them."""
+        """Return unused blocks to the system after the kernels that may use them."""
         self._device.finish()
         for size, blocks in list(self._free.items()):
             self._drop(size, blocks, len(blocks))
-        self._device.finish()  # releases what was dropped while another thread launched
+        self._device.finish()  # releases blocks dropped while another thread launched
 
     def memory(self) -> Memory:
         """Return the memory figures of the pool and the device."""
@@ -160,7 +160,7 @@ class Pool:
 
     @property
     def total(self) -> int:
-        """Bytes of the device's memory; of a CPU's, those that the process may use."""
+        """Bytes of the device's memory; on a CPU, those that the process may use."""
         total = int(self._device.native.global_mem_size)
         if self._device.kind == "cpu":
             total = min(total, host_memory.total() or total)
@@ -178,30 +178,27 @@ class Pool:
 
     def check(self) -> None:
         """Check the guard bytes around every block, if enabled (``CLARRAY_GUARD=1``)."""
-        if self._fences is not None:
+        if self._guarded is not None:
             self._device.finish()
-            self._fences.check()
+            self._guarded.check()
 
     def _allocate(self, size: int, nbytes: int) -> tuple[int, cl.Buffer, Bytes | None]:
         """Return a new block and its size, freeing unused ones if needed."""
         if size > self.largest >= nbytes:
             size = self.largest
         if size > self.largest:
-            raise self._out_of_memory(
-                nbytes,
-                f"one block can have at most {self.largest} bytes there; "
-                f"split the array, or use another device",
-            )
+            problem = f"{self._device}: an array of {nbytes} bytes exceeds the largest block"
+            hint = "split the array, or use another device"
+            raise self.out_of_memory(f"{problem}, {self.largest} bytes", hint, nbytes)
         if size >= LARGE:
             self._trim(max(self.unused_allowance, (self.used + size) // 5))
-            # Otherwise memory that kernels still use would add to the new block.
+            # Without this, memory that kernels still use adds to the new block.
             self._device.release()
+        problem = f"{self._device} has no {nbytes} bytes for an array"
         if not self._reserve(size):
             self.reclaim()
             if not self._reserve(size):
-                raise self._out_of_memory(
-                    nbytes, "delete arrays that are no longer needed, or work in parts"
-                )
+                raise self.out_of_memory(problem, asked=nbytes)
         try:
             return size, *self._fresh(size)
         except (MemoryError, cl.Error):
@@ -210,13 +207,12 @@ class Pool:
             return size, *self._fresh(size)
         except (MemoryError, cl.Error) as error:
             self._account(-size)
-            raise self._out_of_memory(
-                nbytes, f"the driver refused ({error}); delete arrays, or work in parts"
-            ) from error
+            problem += f": the driver refused ({error})"
+            raise self.out_of_memory(problem, asked=nbytes) from error
 
     def _reserve(self, size: int) -> bool:
         """Account for a new block; return False if there is no room for it."""
-        # Writing to overcommitted memory would end the process.
+        # Writing to overcommitted memory kills the process.
         if size >= HUGE and size > self._available():
             return False
         with self._lock:
@@ -227,22 +223,22 @@ class Pool:
 
     def _available(self) -> int:
         """Return the bytes available to new blocks besides the unused ones."""
-        left = max(0, self.limit - self._allocated)
+        free = max(0, self.limit - self._allocated)
         if self._device.kind == "cpu":
             available, resident = host_memory.available(), host_memory.resident()
             if available is not None:
                 # Unwritten pages of blocks still count as available.
                 unwritten = 0 if resident is None else max(0, self._allocated - resident)
-                left = min(left, max(0, available - unwritten))
-        return left  # OpenCL does not report what other programs use on other devices
+                free = min(free, max(0, available - unwritten))
+        return free  # on other devices, OpenCL does not report the memory of other programs
 
     def _account(self, nbytes: int) -> None:
         with self._lock:
             self._allocated += nbytes
 
     def _fresh(self, size: int) -> Block:
-        if self._fences is not None:
-            return self._fences.block(size)
+        if self._guarded is not None:
+            return self._guarded.block(size)
         flags = cl.mem_flags
         context = self._device.context
         if not self._device.host_memory:
@@ -257,14 +253,14 @@ class Pool:
         over = self.pooled - limit
         if over <= 0:
             return
-        # Small sizes have no time and go first: they are quick to allocate again.
-        for size in sorted(self._free, key=lambda one: self._returned_at.get(one, -1)):
+        # Small sizes have no time and are freed first: they are quick to allocate again.
+        for size in sorted(self._free, key=lambda size: self._returned_at.get(size, -1)):
             over -= size * self._drop(size, self._free[size], -(-over // size))
             if over <= 0:
                 return
 
     def _drop(self, size: int, blocks: list[Block], count: int) -> int:
-        """Return up to ``count`` blocks of a list to the system, and return how many."""
+        """Return up to ``count`` blocks to the system; return the number dropped."""
         dropped = 0
         while dropped < count:
             try:
@@ -273,17 +269,23 @@ class Pool:
                 break
             dropped += 1
             self._account(-size)
-            if self._fences is not None:
-                self._fences.forget(block[0])
+            if self._guarded is not None:
+                self._guarded.forget(block[0])
             self._device.retire(block)
         return dropped
 
-    def _out_of_memory(self, nbytes: int, advice: str) -> OutOfMemoryError:
+    def out_of_memory(
+        self,
+        problem: str,
+        hint: str = "delete arrays that are no longer needed, or work in parts",
+        asked: int | None = None,
+    ) -> OutOfMemoryError:
+        """Return an error with the memory figures."""
         figures = self.memory()
         return OutOfMemoryError(
-            f"{self._device} has no {nbytes} bytes for an array: of {figures.total} bytes "
-            f"{figures.free} are free and {figures.used} are used by arrays; {advice}",
-            asked=nbytes,
+            f"{problem}: {figures.free} of {figures.total} bytes are free, {figures.used} are used "
+            f"by arrays\nHint: {hint}",
+            asked=asked,
             free=figures.free,
             total=figures.total,
         )

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from portarray.clarray.runtime.device import Device
+from portarray._opencl.device import Device
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 

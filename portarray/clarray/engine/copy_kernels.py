@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Kernel
+from portarray.clarray.kernels import kernel_source
 from portarray.clarray.layout import collapse
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array
 
 _CHUNK = 1 << 15
@@ -48,7 +49,7 @@ class _Launch:
     values: tuple[int, ...]
 
 
-def move(out: Array, x: Array) -> None:
+def copy_elements(out: Array, x: Array) -> None:
     """Copy one array's items to another of the same shape and item size.
 
     The two must not overlap in memory; ``out`` must not be empty, and none of its elements may
@@ -60,10 +61,15 @@ def move(out: Array, x: Array) -> None:
     traits = device.traits
     group = traits.group if traits.local_memory else 0
     launches = _plan(out.shape, out.strides, x.strides, itemsize, group)
-    for one in launches:
-        kernel = _kernel(device, itemsize, one.kernel)
+    for launch in launches:
+        kernel = _kernel(device, itemsize, launch.kernel)
         kernel.launch(
-            one.size, one.group, storages, out.offset + one.to, x.offset + one.origin, *one.values
+            launch.size,
+            launch.group,
+            storages,
+            out.offset + launch.to,
+            x.offset + launch.origin,
+            *launch.values,
         )
 
 
@@ -86,7 +92,7 @@ def item_kernel(
 ) -> Kernel:
     """Return a kernel of ``kernels/FILE.cl`` for items of a size in bytes."""
     head = f"#define ITEM {itemsize}\n#define U {_ITEMS[itemsize]}\n"
-    return device.kernel(head + source_of(file), name, buffers, values)
+    return device.kernel(head + kernel_source(file), name, buffers, values)
 
 
 @cache
@@ -95,7 +101,7 @@ def _kernel(device: Device, itemsize: int, name: str) -> Kernel:
         f"#define {name.upper()} {_EXCHANGE}\n#define U {_ITEMS[itemsize]}\n"
         f"#define W {_SQUARE if itemsize < 16 else 0}\n"
     )
-    return device.kernel(head + source_of("copy"), name, 2, _VALUES)
+    return device.kernel(head + kernel_source("copy"), name, 2, _VALUES)
 
 
 @lru_cache(maxsize=4096)
@@ -113,12 +119,12 @@ def _plan(
         name, second = _choose_group(last, axes, group_limit)
     else:
         name, second = _choose_processor(last, axes, itemsize)
-    other = axes.pop(second) if second is not None else (1, 0, 0)
-    if name == "walk" and last[0] < _EXCHANGE < other[0]:
-        last, other = other, last
-    size_i, size_j = last[0], other[0]
+    second_axis = axes.pop(second) if second is not None else (1, 0, 0)
+    if name == "walk" and last[0] < _EXCHANGE < second_axis[0]:
+        last, second_axis = second_axis, last
+    size_i, size_j = last[0], second_axis[0]
     group: tuple[int, int, int] | None = (1, 1, 1)
-    spread = 1
+    exchange = 1
     if name == "block":
         elements = _CHUNK // itemsize
         run_i = min(size_i, elements)
@@ -130,15 +136,15 @@ def _plan(
         run_i = _TILE * max(1, _TILE // size_j)
         run_j = _TILE * max(1, _TILE // size_i)
     else:
-        run_i = run_j = spread = _EXCHANGE
+        run_i = run_j = exchange = _EXCHANGE
         group = (_EXCHANGE, _EXCHANGE, 1)
-    items = (-(-size_i // run_i) * spread, -(-size_j // run_j) * spread)
+    items = (-(-size_i // run_i) * exchange, -(-size_j // run_j) * exchange)
     # The kernels loop over three more axes, the longest ones; each index of the rest is a launch.
     axes.sort(reverse=True)
     inner, outer = axes[:3], axes[3:]
     inner += [(1, 0, 0)] * (3 - len(inner))
     values = (
-        *(size_i, size_j, run_i, run_j, *last[1:], *other[1:]),
+        *(size_i, size_j, run_i, run_j, *last[1:], *second_axis[1:]),
         *(inner[0][0], inner[1][0], *inner[0][1:], *inner[1][1:], *inner[2][1:]),
     )
     size = (*items, inner[0][0] * inner[1][0] * inner[2][0])
@@ -148,11 +154,11 @@ def _plan(
                 name,
                 size,
                 group,
-                to + sum(at * one[1] for at, one in zip(place, outer, strict=True)),
-                origin + sum(at * one[2] for at, one in zip(place, outer, strict=True)),
+                to + sum(at * entry[1] for at, entry in zip(position, outer, strict=True)),
+                origin + sum(at * entry[2] for at, entry in zip(position, outer, strict=True)),
                 values,
             )
-            for place in itertools.product(*[range(one[0]) for one in outer])
+            for position in itertools.product(*[range(entry[0]) for entry in outer])
         ]
     )
 
@@ -181,11 +187,11 @@ def _axes(
 
 def _nearest(axes: list[Axis]) -> int:
     """Return the position of the axis with the smallest stride in the source."""
-    return min(range(len(axes)), key=lambda place: abs(axes[place][2]))
+    return min(range(len(axes)), key=lambda position: abs(axes[position][2]))
 
 
 def _longest(axes: list[Axis]) -> int:
-    return max(range(len(axes)), key=lambda place: axes[place][0])
+    return max(range(len(axes)), key=lambda position: axes[position][0])
 
 
 def _choose_processor(last: Axis, axes: list[Axis], itemsize: int) -> tuple[str, int | None]:
@@ -193,10 +199,10 @@ def _choose_processor(last: Axis, axes: list[Axis], itemsize: int) -> tuple[str,
         return "block", None
     size, _, step = last
     second = _nearest(axes)
-    length, _, other = axes[second]
+    length, _, second_step = axes[second]
     # Tiles pay as soon as one fits; for items as wide as a register they save cache lines.
     fits = min(size, length) >= _SQUARE if itemsize < 16 else abs(step) * itemsize >= _LINE
-    if abs(other) < abs(step) and fits:
+    if abs(second_step) < abs(step) and fits:
         return "tile", second
     # Short rows: a work-item takes many of them.
     return "block", len(axes) - 1 if size >= _LINE else _longest(axes)

@@ -7,9 +7,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 import pyopencl as cl
 
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Storage
 from portarray.clarray.layout import Shape, broadcast_strides, collapse
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Storage
 
 Layout = tuple[Shape, Shape]
 """Shape and strides."""
@@ -18,7 +18,7 @@ SHORT = 16
 """An innermost axis shorter than this is exchanged with a longer one outside it."""
 
 
-class Walk:
+class LoopNest:
     """A loop nest over an output and its operands.
 
     ``sizes`` are the lengths of the axes, innermost *first*; ``strides`` those of the output and of
@@ -28,7 +28,7 @@ class Walk:
     def __init__(self, sizes: Shape, strides: tuple[Shape, ...]) -> None:
         self.sizes = sizes
         self.strides = strides
-        self.steps = tuple(one[0] if abs(one[0]) <= 1 else None for one in strides)
+        self.steps = tuple(stride[0] if abs(stride[0]) <= 1 else None for stride in strides)
 
     @cached_property
     def table(self) -> tuple[int, ...]:
@@ -40,29 +40,29 @@ class Walk:
         return tuple(
             value
             for axis in range(first, len(self.sizes))
-            for value in (self.sizes[axis], *(one[axis] for one in self.strides))
+            for value in (self.sizes[axis], *(stride[axis] for stride in self.strides))
         )
 
 
 @lru_cache(maxsize=4096)
-def walk_of(out: Layout, operands: tuple[Layout, ...]) -> Walk:
+def loop_nest(out: Layout, operands: tuple[Layout, ...]) -> LoopNest:
     """Return the loop nest over a non-empty output and operands that broadcast to it."""
     shape = out[0]
-    strides = [out[1], *(broadcast_strides(*one, shape) for one in operands)]
+    strides = [out[1], *(broadcast_strides(*entry, shape) for entry in operands)]
     # In the order of the output's memory.
     order = sorted(range(len(shape)), key=lambda axis: -abs(out[1][axis]))
-    sizes, walks = collapse(
+    sizes, collapsed = collapse(
         tuple(shape[axis] for axis in order),
-        [tuple(one[axis] for axis in order) for one in strides],
+        [tuple(entry[axis] for axis in order) for entry in strides],
     )
     if not sizes:
-        sizes, walks = (1,), tuple((1,) for _ in walks)
+        sizes, collapsed = (1,), tuple((1,) for _ in collapsed)
     inner = list(reversed(range(len(sizes))))
     if len(inner) > 1 and sizes[inner[0]] < SHORT < sizes[inner[1]]:
         inner[:2] = inner[1], inner[0]
-    return Walk(
+    return LoopNest(
         tuple(sizes[axis] for axis in inner),
-        tuple(tuple(one[axis] for axis in inner) for one in walks),
+        tuple(tuple(entry[axis] for axis in inner) for entry in collapsed),
     )
 
 

@@ -9,6 +9,9 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from portarray._opencl import programs
+from portarray._opencl.device import Device, Memory
+from portarray._opencl.registry import devices
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.errors import (
     DeviceLostError,
@@ -16,16 +19,7 @@ from portarray.clarray.errors import (
     KernelError,
     OutOfMemoryError,
 )
-from portarray.clarray.runtime import programs
-from portarray.clarray.runtime.device import Device, Memory
-from portarray.clarray.runtime.registry import (
-    default_device,
-    device_of,
-    devices,
-    memory,
-    reclaim,
-    synchronize,
-)
+from portarray.clarray.selection import default_device, device_of, memory, reclaim, synchronize
 from portarray.clarray.strided import empty
 
 
@@ -51,9 +45,9 @@ def test_there_is_one_object_for_each_device() -> None:
 
 
 def test_a_device_made_by_hand_is_not_pickled() -> None:
-    own = Device(devices()[0].native, 0, discrete=True)
-    with pytest.raises(TypeError, match=r"none of clarray\.devices"):
-        pickle.dumps(own)
+    values = Device(devices()[0].native, 0, discrete=True)
+    with pytest.raises(TypeError, match=r"not in clarray\.devices"):
+        pickle.dumps(values)
 
 
 @pytest.mark.parametrize(
@@ -88,17 +82,17 @@ def test_scopes_nest_and_end(device: Device) -> None:
 
 def test_scopes_of_threads_and_tasks_are_apart(device: Device) -> None:
     outside = default_device()
-    found = []
+    result = []
     with device:
-        thread = threading.Thread(target=lambda: found.append(default_device()))
+        thread = threading.Thread(target=lambda: result.append(default_device()))
         thread.start()
         thread.join()
-    assert found == [outside]
+    assert result == [outside]
 
-    async def task(own: Device) -> None:
-        with own:
+    async def task(values: Device) -> None:
+        with values:
             await asyncio.sleep(0.001)
-            assert default_device() is own
+            assert default_device() is values
 
     async def both() -> None:
         await asyncio.gather(task(device), task(outside), task(device))
@@ -157,7 +151,7 @@ def test_errors_of_drivers_have_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The driver's errors are stood in for: none here can be made to lose its device."""
-    kept = from_numpy(np.arange(10), device)
+    retained = from_numpy(np.arange(10), device)
     kernel = device.kernel(FILL, "fill", 1, [np.int32])
     tries = []
 
@@ -173,7 +167,7 @@ def test_errors_of_drivers_have_names(
     assert len(tries) == (2 if error is OutOfMemoryError else 1)
     kernel.launch((8,), None, (out.storage,), 1)
     assert (to_numpy(out) == 1).all()
-    assert to_numpy(kept).tolist() == list(range(10))
+    assert to_numpy(retained).tolist() == list(range(10))
 
 
 def test_a_wrong_work_group_is_the_kernels_error(device: Device) -> None:

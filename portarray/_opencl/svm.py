@@ -1,8 +1,8 @@
-"""Kernels that compute in memory of the host's other libraries, by its addresses.
+"""Kernels that compute in other libraries' host memory, by address.
 
-A CPU's drivers use any address of the process: shared virtual memory of the fine-grained system
-kind. PoCL does not claim it for its CPUs, and supports it too. So nothing is made for each array,
-as a buffer over its memory would be.
+CPU drivers accept any address of the process: OpenCL's fine-grained system shared virtual memory
+(SVM). PoCL supports it on CPUs although it does not report it. Unlike a buffer, an address needs
+no object for each array.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.runtime import faults, registry, waiting
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import CODES, enqueue
+from portarray._opencl import registry
+from portarray._opencl.device import Device
+from portarray._opencl.programs import CODES, enqueue
 
 _SYSTEM = cl.device_svm_capabilities.FINE_GRAIN_SYSTEM
 
-# The address of a byte becomes an object that pyopencl takes a pointer from.
-_at = ctypes.c_char.from_address
+# Wraps the byte at an address in an object from which pyopencl takes a pointer.
+_byte_at = ctypes.c_char.from_address
 _pointer = cl.SVM
 
 
-def takes_addresses(native: cl.Device) -> bool:
-    """Tell whether kernels of a device can use any memory of the process."""
+def accepts_addresses(native: cl.Device) -> bool:
+    """Return whether kernels of a device can use any memory of the process."""
     if not native.type & cl.device_type.CPU:
         return False
     try:
-        claimed = bool(native.svm_capabilities & _SYSTEM)
+        reported = bool(native.svm_capabilities & _SYSTEM)
     except cl.Error:  # OpenCL 1.2
-        claimed = False
-    return claimed or "Portable Computing Language" in native.platform.name
+        reported = False
+    return reported or "Portable Computing Language" in native.platform.name
 
 
 def host_device() -> Device | None:
     """Return the first device that can use any memory of the process, if there is one."""
-    return registry.first(takes_addresses)
+    return registry.first(accepts_addresses)
 
 
 @cache
 def _queue(device: Device) -> cl.CommandQueue:
-    """Return the queue of such kernels, which do not wait for those of clarray's arrays."""
+    """Return the queue for these kernels, which do not wait for those of clarray's arrays."""
     return cl.CommandQueue(device.context)
 
 
@@ -52,20 +52,20 @@ def pointer_to(x: np.ndarray[Any, Any]) -> Any:
     """Return a pointer to a NumPy array's first element, for kernels."""
     try:
         return _pointer(x)
-    except ValueError:  # not contiguous, read-only, or of a dtype that has no buffer
-        return _pointer(_at(x.__array_interface__["data"][0]))
+    except ValueError:  # not contiguous, read-only, or its dtype has no buffer format
+        return _pointer(_byte_at(x.__array_interface__["data"][0]))
 
 
 @lru_cache(maxsize=4096)
 def pointer_at(address: int) -> Any:
     """Return a pointer to an address, for kernels."""
-    return _pointer(_at(address))
+    return _pointer(_byte_at(address))
 
 
 Sizes = tuple[int, ...]
 
 
-def launch_of(
+def host_launch(
     device: Device,
     kernel: cl.Kernel,
     name: str,
@@ -75,53 +75,53 @@ def launch_of(
 ) -> Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], None]:
     """Return a function that runs a kernel and waits for it.
 
-    ``address`` is that of an array's first element; None where arrays are NumPy's.
+    ``address`` returns the address of an array's first element; None for NumPy arrays.
     """
     queue = _queue(device)
-    submit = _submitter(kernel, queue, arrays, values, address)
+    submit = _submit_function(kernel, queue, arrays, values, address)
 
     def launch(arrays: Sequence[Any], values: Sequence[Any], ndrange: Sizes, group: Sizes) -> None:
         if len(ndrange) > 1:
             ndrange, group = ndrange[::-1], group[::-1]
         try:
-            # The device's lock refuses in forked processes, where nothing would run.
+            # In forked processes, where nothing would run, the device's lock raises an error.
             with device.lock:
                 event = submit(arrays, values, ndrange, group)
-            waiting.wait(event, queue, device)
+            device.wait(event, queue)
         except cl.Error as error:
-            raise faults.translated(error, device, name) from error
+            raise device.translate_error(error, name) from error
 
     return launch
 
 
-def _submitter(
+def _submit_function(
     kernel: cl.Kernel,
     queue: cl.CommandQueue,
     arrays: int,
     values: Sequence[np.dtype[Any]],
     address: Callable[[Any], int] | None,
 ) -> Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], cl.Event]:
-    """Return what sets a kernel's arguments to arrays and values, and enqueues it."""
-    plain: Any = kernel
-    # Index and pointer alternating; index, type and value alternating. Written out: a loop takes a
-    # tenth of a launch.
+    """Return a function that sets a kernel's arguments to arrays and values, and enqueues it."""
+    untyped: Any = kernel
+    # Index and pointer alternate; index, type and value alternate. Unrolled: a loop takes a tenth
+    # of a launch.
     pointer = "pointer_to({})" if address is None else "pointer_at(address({}))"
     pointers = "".join(f"{n}, {pointer.format(f'arrays[{n}]')}, " for n in range(arrays))
-    parts = "".join(
+    scalars = "".join(
         f"{n}, {CODES[dtype]!r}, values[{n - arrays}], " for n, dtype in enumerate(values, arrays)
     )
-    text = f"set_pointers(({pointers})), set_values(({parts})), enqueue(queue, kernel, size, group)"
-    made: Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], cl.Event] = eval(  # noqa: S307
-        f"lambda arrays, values, size, group: ({text})[2]",
+    setters = f"set_pointers(({pointers})), set_values(({scalars}))"
+    submit: Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], cl.Event] = eval(  # noqa: S307
+        f"lambda arrays, values, size, group: ({setters}, enqueue(queue, kernel, size, group))[2]",
         {
             "pointer_to": pointer_to,
             "pointer_at": pointer_at,
             "address": address,
-            "set_pointers": plain._set_arg_multi,
-            "set_values": plain._set_arg_buf_pack_multi,
+            "set_pointers": untyped._set_arg_multi,
+            "set_values": untyped._set_arg_buf_pack_multi,
             "enqueue": enqueue,
             "queue": queue,
             "kernel": kernel,
         },
     )
-    return made
+    return submit

@@ -1,17 +1,17 @@
-/* Loops over a result and an index array, whose elements are of any integer dtype,
+/* Loops over a result and an index array: indices have any integer dtype,
  * count from the end where they are negative, and are checked.
  *
- * The walk lies in memory, so that one program serves every rank:
+ * Sizes and strides are in memory, so that one program serves every rank:
  *   walk[0]            0; becomes the offset in `index` of one that is out of bounds, plus one
  *   walk[1 + 4 * k]    length of axis k, then the steps along it in a, in index and in b
  */
 
-/* 64-bit division costs several times 32-bit division, which most walks can do with. */
+/* 64-bit division costs several times 32-bit division, which suffices for most loops. */
 inline ulong quotient(ulong a, ulong b) {
     return (a | b) >> 32 ? a / b : (ulong)((uint)a / (uint)b);
 }
 
-/* code: bytes of an index, negative where it is unsigned; 0: offsets made here, 64 bits. */
+/* code: bytes of an index, negative if unsigned; 0: 64-bit offsets computed on the device. */
 inline long index_at(const __global uchar *p, long i, int code) {
     if (code == 8) return ((const __global long *)p)[i]; /* no jump for the usual ones */
     switch (code) {
@@ -29,7 +29,7 @@ inline long index_at(const __global uchar *p, long i, int code) {
     }
 }
 
-/* The place along an axis that an index names, or -1 where it is out of bounds. */
+/* The position along an axis for an index, or -1 if it is out of bounds. */
 inline long bounded(long v, long size, int code) {
     if (code == 0) return v;
     v += v < 0 ? size : 0; /* LONG_MIN stays negative */

@@ -11,13 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from portarray._opencl import folders
+from portarray._opencl import folders, program_cache, programs
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Programs, default_group
+from portarray._opencl.registry import devices
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import KernelError
-from portarray.clarray.runtime import binaries
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Programs, few, source_of
-from portarray.clarray.runtime.registry import devices
 from portarray.clarray.strided import empty
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -52,15 +51,15 @@ def stored(device: Device, folder: Path) -> Path:
 @pytest.fixture
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the kernels whose programs are built from source."""
-    found: list[str] = []
+    result: list[str] = []
     build = Programs._build
 
     def counted(self: Programs, text: str, name: str, flags: str) -> object:
-        found.append(name)
+        result.append(name)
         return build(self, text, name, flags)
 
     monkeypatch.setattr(Programs, "_build", counted)
-    return found
+    return result
 
 
 def test_a_kernel_is_built_once(device: Device, folder: Path, builds: list[str]) -> None:
@@ -92,8 +91,8 @@ def test_damaged_files_are_made_anew(
         "empty": b"",
         "cut short": good[:-100],
         "changed": good[:200] + b"!" + good[201:],
-        "another format": good.replace(binaries.FORMAT, b"clarray program 0\n"),
-        "no program": binaries.FORMAT + binaries.digest(no_program) + no_program,
+        "another format": good.replace(program_cache.FORMAT, b"clarray program 0\n"),
+        "no program": program_cache.FORMAT + program_cache.digest(no_program) + no_program,
     }[how]
     file.write_bytes(damaged)
     builds.clear()
@@ -108,12 +107,12 @@ def test_damaged_files_are_made_anew(
 def test_files_are_told_apart_by_all_that_matters(
     device: Device, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = binaries.Binaries(device.native)
+    one = program_cache.ProgramCache(device.native)
     names = {one.file("text", "options"), one.file("text", "option"), one.file("texts", "options")}
     assert len(names) == 3
     with monkeypatch.context() as patch:
-        patch.setattr(binaries, "processor", lambda: "another")
-        assert binaries.Binaries(device.native).file("text", "options") not in names
+        patch.setattr(program_cache, "processor", lambda: "another")
+        assert program_cache.ProgramCache(device.native).file("text", "options") not in names
     # Where one part ends matters too.
     assert one.file("text", "a b") != one.file("b text", "a")
 
@@ -121,23 +120,23 @@ def test_files_are_told_apart_by_all_that_matters(
 def test_files_have_a_limit_and_the_oldest_go(
     device: Device, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binaries, "OFTEN", 1)
+    monkeypatch.setattr(program_cache, "CHECK_INTERVAL", 1)
     file = stored(device, folder)
     size = file.stat().st_size
     os.utime(file, (1, 1))
-    others = [folder / f"other{number}.bin" for number in range(4)]
-    for number, other in enumerate(others):
-        other.write_bytes(bytes(size))
-        os.utime(other, (10 + number, 10 + number))
-    one = binaries.Binaries(device.native, limit=3 * size)
-    text = source_of("types") + FILL
+    others = [folder / f"other{index}.bin" for index in range(4)]
+    for index, second in enumerate(others):
+        second.write_bytes(bytes(size))
+        os.utime(second, (10 + index, 10 + index))
+    one = program_cache.ProgramCache(device.native, max_bytes=3 * size)
+    text = programs._types() + FILL
     program = Programs(device)._program(text, "fill", ("-DPLUS=0",))  # used: no more the oldest
     one.store(folder / "new.bin", program)
     one.store(folder / "new.bin", program)
-    left = {found.name for found in folder.iterdir()}
+    left = {result.name for result in folder.iterdir()}
     assert {file.name, "new.bin"} <= left
     assert "other0.bin" not in left
-    assert sum(found.stat().st_size for found in folder.iterdir()) <= 3 * size
+    assert sum(result.stat().st_size for result in folder.iterdir()) <= 3 * size
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder below a file")
@@ -160,13 +159,13 @@ def test_nothing_at_all_can_be_kept(process: Process, tmp_path: Path) -> None:
     code = f"""
 import warnings
 warnings.simplefilter("default")
-from portarray.clarray.runtime import registry
+from portarray._opencl import registry
 # PoCL has no device without a cache folder of its own.
 missing = {len(devices())} - len(registry.devices())
 assert missing == len([name for name in registry.reasons() if "Portable" in name]), missing
 """
     said = process(code, HOME=below, XDG_CACHE_HOME=below, CLARRAY_CACHE_DIR=below).stderr
-    assert said.count("RuntimeWarning: clarray cannot keep anything") == 1
+    assert said.count("RuntimeWarning: clarray cannot write to") == 1
     assert "Traceback" not in said
 
 
@@ -174,7 +173,7 @@ def test_pyopencls_own_kernels_work_beside_clarrays(process: Process) -> None:
     code = """
 import numpy as np
 import pyopencl
-from portarray.clarray.runtime.registry import devices
+from portarray._opencl.registry import devices
 device = devices()[0]
 assert not pyopencl._PYOPENCL_NO_CACHE
 text = "__kernel void one(__global int *o, int v) { o[0] = v; }"
@@ -199,7 +198,7 @@ def test_processes_that_write_at_once_do_not_disturb_each_other(
         pytest.skip("the driver is the first device's")
     code = f"""
 import numpy as np
-from portarray.clarray.runtime.registry import devices
+from portarray._opencl.registry import devices
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 FILL = {FILL!r}
 device = devices()[{device.index}]
@@ -228,8 +227,8 @@ for plus in range(6):
             assert one.returncode == 0, said
     files = list(folder.iterdir())
     assert not [file for file in files if file.suffix != ".bin"], "half-written files are left"
-    one = binaries.Binaries(device.native)
-    assert all(binaries.binary_of(file.read_bytes()) is not None for file in files)
+    one = program_cache.ProgramCache(device.native)
+    assert all(program_cache.binary_of(file.read_bytes()) is not None for file in files)
     assert one.file("", "").parent == folder
 
 
@@ -241,7 +240,7 @@ def test_a_kernel_that_does_not_build_says_its_name_and_the_log(device: Device) 
 
 
 def test_a_program_without_the_kernel_says_so(device: Device) -> None:
-    with pytest.raises(KernelError, match="has no such kernel"):
+    with pytest.raises(KernelError, match="has no kernel 'two'"):
         device.kernel("__kernel void one(__global int *o) { o[0] = 1; }", "two", 1)
 
 
@@ -280,7 +279,7 @@ def test_the_warmup_in_a_process_is_quick_once_it_was_built(process: Process) ->
     code = f"""
 import time
 import numpy as np
-from portarray.clarray.runtime.registry import devices
+from portarray._opencl.registry import devices
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 device = devices()[0]
 x = from_numpy(np.zeros(100, np.int32), device)
@@ -301,7 +300,7 @@ def test_sizes_of_any_kind_run_with_few_local_sizes(device: Device) -> None:
         out = empty((size,), np.dtype(np.int32), device)
         kernel.launch((size,), None, (out.storage,), size)
         assert (to_numpy(out) == size).all()
-        (local,) = few((size,))
+        (local,) = default_group((size,))
         assert size % local == 0
         assert local in (1, 2, 4, 8, 16, 32, 64)
-    assert few((128, 3, 5)) == (64, 1, 1)
+    assert default_group((128, 3, 5)) == (64, 1, 1)

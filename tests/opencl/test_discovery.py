@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 
-from portarray.clarray.runtime import probe, registry
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.registry import devices
+from portarray._opencl import probe, registry
+from portarray._opencl.device import Device
+from portarray._opencl.errors import DeviceNotFunctionalError
+from portarray._opencl.registry import devices
+from portarray.clarray import selection
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 
 TELL = """
 import json, os
-from portarray.clarray.runtime import registry
+from portarray._opencl import registry
 found = registry.devices()
 print(json.dumps({
     "platforms": [one.platform_name for one in found],
@@ -30,8 +32,8 @@ print(json.dumps({
 """
 
 
-def told(found: subprocess.CompletedProcess[str]) -> Any:
-    return json.loads(found.stdout.splitlines()[-1])
+def parsed(result: subprocess.CompletedProcess[str]) -> Any:
+    return json.loads(result.stdout.splitlines()[-1])
 
 
 def wheel_is_there() -> bool:
@@ -55,10 +57,10 @@ needs_pocl = pytest.mark.skipif(
 def test_the_wheels_driver_is_found_without_root_beside_the_systems(
     process: Process, cache: Path
 ) -> None:
-    found = told(process(TELL))
-    assert "Intel(R) OpenCL" in found["platforms"]
-    assert not any("FPGA" in name for name in found["platforms"])
-    folder = Path(found["vendors"])
+    result = parsed(process(TELL))
+    assert "Intel(R) OpenCL" in result["platforms"]
+    assert not any("FPGA" in name for name in result["platforms"])
+    folder = Path(result["vendors"])
     assert folder.parent == cache / "drivers"
     (first, *_) = sorted(folder.glob("*.icd"))
     assert Path(first.read_text().strip()).is_file()
@@ -66,7 +68,7 @@ def test_the_wheels_driver_is_found_without_root_beside_the_systems(
 
 @needs_linux
 def test_entries_that_are_stale_or_cut_short_are_put_right(process: Process) -> None:
-    folder = Path(told(process(TELL))["vendors"])
+    folder = Path(parsed(process(TELL))["vendors"])
     entries = {file.name: file.read_text() for file in folder.iterdir()}
     (folder / "99-old.icd").write_text("/gone/libold.so\n")
     (folder / min(entries)).write_text("")
@@ -77,13 +79,13 @@ def test_entries_that_are_stale_or_cut_short_are_put_right(process: Process) -> 
 @needs_linux
 @needs_intel
 def test_a_folder_of_the_users_own_is_left_alone(process: Process, tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    own.mkdir()
-    intel = next(Path(told(process(TELL))["vendors"]).glob("*intel*.icd"))
-    (own / "mine.icd").write_text(intel.read_text())
-    found = told(process(TELL, OCL_ICD_VENDORS=str(own)))
-    assert found["vendors"] == str(own)
-    assert found["platforms"] == ["Intel(R) OpenCL"]
+    vendors_folder = tmp_path / "own"
+    vendors_folder.mkdir()
+    intel = next(Path(parsed(process(TELL))["vendors"]).glob("*intel*.icd"))
+    (vendors_folder / "mine.icd").write_text(intel.read_text())
+    result = parsed(process(TELL, OCL_ICD_VENDORS=str(vendors_folder)))
+    assert result["vendors"] == str(vendors_folder)
+    assert result["platforms"] == ["Intel(R) OpenCL"]
 
 
 def test_platforms_asked_for_before_are_used(process: Process) -> None:
@@ -107,12 +109,12 @@ def test_without_a_driver_the_reason_says_what_is_wrong(
     if how == "no library":
         (folder / "wrong.icd").write_text("/nowhere/libwrong.so\n")
     code = """
-from portarray.clarray.runtime import registry
-from portarray.clarray.errors import DeviceNotFunctionalError
+from portarray import clarray
+from portarray._opencl import registry
 assert registry.devices() == ()
 try:
-    registry.default_device()
-except DeviceNotFunctionalError as error:
+    clarray.default_device()
+except clarray.DeviceNotFunctionalError as error:
     print(error)
     assert error.reasons
 """
@@ -120,7 +122,7 @@ except DeviceNotFunctionalError as error:
     assert "pip install intel-opencl-rt" in said
     expected = {
         "no folder": f"OCL_ICD_VENDORS={folder}: there is no such folder",
-        "no library": "wrong.icd: it names /nowhere/libwrong.so, which is not there",
+        "no library": "wrong.icd: it names /nowhere/libwrong.so, which does not exist",
         "no entry": "the loader finds no driver",
     }
     assert expected[how] in said
@@ -128,23 +130,23 @@ except DeviceNotFunctionalError as error:
 
 @needs_pocl
 def test_a_platform_without_a_device_is_named(process: Process) -> None:
-    found = told(process(TELL, POCL_DEVICES=""))
-    assert "no device" in found["reasons"]["Portable Computing Language"]
-    assert "Portable Computing Language" not in found["platforms"]
+    result = parsed(process(TELL, POCL_DEVICES=""))
+    assert "no device" in result["reasons"]["Portable Computing Language"]
+    assert "Portable Computing Language" not in result["platforms"]
 
 
 @needs_intel
 @needs_linux
 def test_a_driver_that_fails_is_named(process: Process) -> None:
-    found = told(process(TELL, CL_CONFIG_CPU_TARGET_ARCH="unheard-of"))
-    assert "Intel(R) OpenCL" not in found["platforms"]
-    (reason,) = [text for name, text in found["reasons"].items() if "(Intel(R) OpenCL)" in name]
+    result = parsed(process(TELL, CL_CONFIG_CPU_TARGET_ARCH="unheard-of"))
+    assert "Intel(R) OpenCL" not in result["platforms"]
+    (reason,) = [text for name, text in result["reasons"].items() if "(Intel(R) OpenCL)" in name]
     assert "DEVICE_NOT_AVAILABLE" in reason
 
 
 DIES = """
 import os, sys
-if "portarray.clarray.runtime.probe" in sys.orig_argv and {platform!r} in sys.orig_argv:
+if "portarray._opencl.probe" in sys.orig_argv and {platform!r} in sys.orig_argv:
     os.abort()
 """
 
@@ -161,7 +163,7 @@ def test_a_driver_that_ends_its_process_is_tried_once_and_named(
     site.mkdir()
     (site / "sitecustomize.py").write_text(DIES.format(platform=platform))
     settings = {"PYTHONPATH": f"{site}:{':'.join(path for path in sys.path if path)}"}
-    first = told(process(TELL, **settings))
+    first = parsed(process(TELL, **settings))
     assert platform not in first["platforms"]
     (reason,) = [text for name, text in first["reasons"].items() if f"({platform})" in name]
     assert "SIGABRT" in reason
@@ -169,11 +171,11 @@ def test_a_driver_that_ends_its_process_is_tried_once_and_named(
     assert len(first["platforms"]) == len(devices()) - 1, "the other drivers work on"
     # Known now: nothing is tried any more.
     (site / "sitecustomize.py").unlink()
-    again = told(process(TELL))
+    again = parsed(process(TELL))
     assert again["reasons"] == first["reasons"]
     for file in (cache / "verdicts").iterdir():
         file.unlink()
-    assert platform in told(process(TELL))["platforms"]
+    assert platform in parsed(process(TELL))["platforms"]
     assert {file.read_text() for file in (cache / "verdicts").iterdir()} == {probe.WORKS}
 
 
@@ -195,14 +197,14 @@ def test_the_environment_chooses_the_default(process: Process) -> None:
         name = one.platform_name.lower()
         assert process(code, CLARRAY_DEVICE=name).stdout.strip() == str(one.index)
     wrong = process(code, check=False, CLARRAY_DEVICE="no such thing")
-    assert "DeviceNotFunctionalError: CLARRAY_DEVICE='no such thing' is no device" in wrong.stderr
+    assert "CLARRAY_DEVICE='no such thing' does not name a device" in wrong.stderr
     assert every[0].name in wrong.stderr
     wrong = process(code, check=False, CLARRAY_DEVICE="7")
-    assert "CLARRAY_DEVICE='7' is no device" in wrong.stderr
+    assert "CLARRAY_DEVICE='7' does not name a device" in wrong.stderr
 
 
 def test_the_environment_makes_devices_discrete(process: Process) -> None:
-    assert set(told(process(TELL, CLARRAY_MEMORY="discrete"))["discrete"]) == {True}
+    assert set(parsed(process(TELL, CLARRAY_MEMORY="discrete"))["discrete"]) == {True}
     wrong = process(TELL, check=False, CLARRAY_MEMORY="far away")
     assert "CLARRAY_MEMORY='far away'" in wrong.stderr
 
@@ -229,7 +231,7 @@ def use_dpnp():
     print(bool(intel))
 """
 OURS = """
-from portarray.clarray.runtime import probe, registry
+from portarray._opencl import probe, registry
 def use_clarray():
     assert [probe.check(one) for one in registry.devices()] == [""] * len(registry.devices())
 """
@@ -254,7 +256,7 @@ def test_dpnp_and_clarray_work_in_one_process(order: str, process: Process) -> N
 def test_two_first_calls_at_once_give_the_same_devices(process: Process) -> None:
     code = """
 import threading
-from portarray.clarray.runtime.registry import devices
+from portarray._opencl.registry import devices
 found = []
 threads = [threading.Thread(target=lambda: found.append(devices())) for _ in range(8)]
 [one.start() for one in threads]
@@ -265,23 +267,23 @@ assert len(found) == 8 and all(one is found[0] for one in found)
 
 
 def test_reasons_come_without_asking_for_devices_first(process: Process) -> None:
-    process("from portarray.clarray.runtime import registry; registry.reasons()")
+    process("from portarray._opencl import registry; registry.reasons()")
     assert registry.reasons() == {
         name: text for name, text in registry.reasons().items() if name and text
     }
 
 
 def test_without_pyopencl_the_import_says_what_to_install(process: Process) -> None:
-    code = "import sys; sys.modules['pyopencl'] = None; import portarray.clarray.runtime"
-    found = process(code, check=False)
-    assert "pip install 'portarray[opencl]'" in found.stderr
+    code = "import sys; sys.modules['pyopencl'] = None; import portarray.clarray"
+    result = process(code, check=False)
+    assert "pip install 'portarray[opencl]'" in result.stderr
 
 
 def test_no_device_at_all_is_told_with_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_devices", ())
-    monkeypatch.setattr(registry, "_first", None)
-    with pytest.raises(registry.DeviceNotFunctionalError, match="no OpenCL device"):
-        registry.default_device()
+    monkeypatch.setattr(selection, "_default", None)
+    with pytest.raises(DeviceNotFunctionalError, match="no OpenCL device"):
+        selection.default_device()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -296,20 +298,20 @@ def test_a_trial_that_others_end_is_no_verdict(
     dies = DIES.format(platform=platform).replace("os.abort()", "os.kill(os.getpid(), 9)")
     (site / "sitecustomize.py").write_text(dies)
     settings = {"PYTHONPATH": f"{site}:{':'.join(path for path in sys.path if path)}"}
-    assert len(told(process(TELL, **settings))["platforms"]) == len(devices())
+    assert len(parsed(process(TELL, **settings))["platforms"]) == len(devices())
     verdicts = sorted(file.read_text() for file in (cache / "verdicts").iterdir())
     assert verdicts == ["", *[probe.WORKS] * (len(devices()) - 1)]
 
 
 FIRST = """
 import os
-from portarray.clarray.runtime import pointers, probe, registry
+from portarray._opencl import svm, probe, registry
 started = []
 start, check = probe._start, probe.check
 probe._start = lambda native: started.append(native) or start(native)
 probe.check = lambda device: os._exit(3) if "DIES" in os.environ else check(device)
-found = pointers.host_device()
-assert registry._devices is None and list(registry._ahead) == [found.native]
+found = svm.host_device()
+assert registry._devices is None and list(registry._opened) == [found.native]
 assert registry.devices()[found.index] is found
 print(found.platform_name, len(started))
 """

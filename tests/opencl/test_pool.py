@@ -11,11 +11,11 @@ import pyopencl as cl
 import pytest
 
 from portarray import _host_memory as host_memory
+from portarray._opencl.device import Device
+from portarray._opencl.pool import Pool, size_class
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.errors import KernelError, OutOfMemoryError
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.pool import Pool, size_class
 from portarray.clarray.strided import empty
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -29,9 +29,9 @@ NO_MEMORY = cl._cl._ErrorRecord(
 def pool(device: Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     """A pool of its own for a device, without guard bytes."""
     gc.collect()
-    found = Pool(device, guard=False)
-    monkeypatch.setattr(device, "pool", found)
-    yield found
+    result = Pool(device, guard=False)
+    monkeypatch.setattr(device, "pool", result)
+    yield result
     device.finish()
     gc.collect()
 
@@ -131,8 +131,8 @@ def test_no_more_is_taken_than_arrays_need_and_a_fifth(pool: Pool, device: Devic
     # With room to spare the sizes of a loop all stay warm.
     pool.unused_allowance = 64 * MIB
     for _ in range(3):
-        kept = {id(pool.take(size * MIB).buffer) for size in (8, 12, 20)}
-    assert kept == {id(pool.take(size * MIB).buffer) for size in (8, 12, 20)}
+        retained = {id(pool.take(size * MIB).buffer) for size in (8, 12, 20)}
+    assert retained == {id(pool.take(size * MIB).buffer) for size in (8, 12, 20)}
 
 
 def test_blocks_that_kernels_still_use_do_not_pile_up(pool: Pool, device: Device) -> None:
@@ -148,23 +148,23 @@ def test_blocks_that_kernels_still_use_do_not_pile_up(pool: Pool, device: Device
 
 
 def test_more_than_the_largest_block_is_an_error_that_says_so(device: Device, pool: Pool) -> None:
-    kept = filled(device, 1000, 7)
-    with pytest.raises(OutOfMemoryError, match="one block can have at most") as caught:
+    retained = filled(device, 1000, 7)
+    with pytest.raises(OutOfMemoryError, match="exceeds the largest block") as caught:
         empty((1 << 44,), np.dtype(np.float64), device)
     assert caught.value.asked == 1 << 47
     assert caught.value.free is not None
     assert caught.value.total == pool.total
-    assert (to_numpy(kept) == 7).all()
+    assert (to_numpy(retained) == 7).all()
     pool.largest = MIB
     assert empty((MIB,), np.dtype(np.uint8), device).size == MIB
     for more in (1, 8, MIB):
-        with pytest.raises(OutOfMemoryError, match="one block can have at most 1048576 bytes"):
+        with pytest.raises(OutOfMemoryError, match="exceeds the largest block, 1048576"):
             empty((MIB + more,), np.dtype(np.uint8), device)
 
 
 def test_more_than_the_limit_is_an_error_and_all_goes_on(device: Device, pool: Pool) -> None:
     pool.limit = 10 * MIB
-    kept = filled(device, MIB, 7)
+    retained = filled(device, MIB, 7)
     with pytest.raises(OutOfMemoryError, match="delete arrays") as caught:
         empty((8 * MIB,), np.dtype(np.uint8), device)
     assert caught.value.asked == 8 * MIB
@@ -172,10 +172,10 @@ def test_more_than_the_limit_is_an_error_and_all_goes_on(device: Device, pool: P
     more = filled(device, MIB, 8)  # unused blocks make room where they are wanted
     del more
     assert pool.pooled == 4 * MIB
-    other = empty((6 * MIB,), np.dtype(np.uint8), device)
-    assert other.size == 6 * MIB
+    second = empty((6 * MIB,), np.dtype(np.uint8), device)
+    assert second.size == 6 * MIB
     assert pool.pooled == 0
-    assert (to_numpy(kept) == 7).all()
+    assert (to_numpy(retained) == 7).all()
 
 
 def test_memory_that_the_machine_has_not_is_not_promised(
@@ -192,12 +192,12 @@ def test_memory_that_the_machine_has_not_is_not_promised(
 def test_memory_is_not_promised_twice_though_nobody_wrote_to_it(device: Device, pool: Pool) -> None:
     available = host_memory.available()
     assert available is not None
-    each = min(available // 4, pool.largest)
-    kept: list[Array] = []
-    several = (empty((each,), np.dtype(np.uint8), device) for _ in range(available // each + 2))
+    chunk = min(available // 4, pool.largest)
+    retained: list[Array] = []
+    several = (empty((chunk,), np.dtype(np.uint8), device) for _ in range(available // chunk + 2))
     with pytest.raises(OutOfMemoryError, match="delete arrays"):
-        kept.extend(several)
-    assert len(kept) >= 2
+        retained.extend(several)
+    assert len(retained) >= 2
     # What else of this process lies in memory hides as much that nobody wrote to; and other
     # processes may have given some back meanwhile.
     most = max(available, host_memory.available() or 0)
@@ -250,7 +250,7 @@ def test_guard_bytes_show_what_is_written_beside_a_block(
     kernel.launch((1,), None, (storage,), 999)
     guarded.check()
     kernel.launch((1,), None, (storage,), at)
-    side, away = ("before", 1) if at < 0 else ("behind", at - 999)
+    side, away = ("before", 1) if at < 0 else ("after", at - 999)
     with pytest.raises(KernelError, match=f"1 bytes {side} a block of 1000, the nearest {away}"):
         guarded.check()
     guarded.check()
@@ -262,7 +262,7 @@ def test_guard_bytes_show_what_is_written_beside_a_block(
 def test_arrays_at_the_end_of_a_process_are_silent(process: Process) -> None:
     code = """
 import numpy as np
-from portarray.clarray.runtime.registry import devices
+from portarray._opencl.registry import devices
 from portarray.clarray.engine.transfer import from_numpy
 KERNEL = "__kernel void add(__global int *o, int v) { o[get_global_id(0)] += v; }"
 kept = []
@@ -273,8 +273,8 @@ for one in devices():
     one.kernel(KERNEL, "add", 1, [np.int32]).launch((1 << 20,), None, (x.storage,), 1)
     kept += [x, Keeper(x)]
 """
-    found = process(code)
-    assert (found.stdout, found.stderr) == ("", "")
+    result = process(code)
+    assert (result.stdout, result.stderr) == ("", "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -285,13 +285,13 @@ def test_freed_memory_goes_back_to_the_system(pool: Pool, device: Device) -> Non
 
     for _ in range(5):  # other threads' memory comes and goes
         gc.collect()
-        before = resident()
+        resident_before = resident()
         x = filled(device, 32 * MIB, 1)
         device.finish()
-        grown = resident() - before
+        grown = resident() - resident_before
         del x
         pool.reclaim()
-        left = resident() - before
-        if grown > 100 * MIB and left < 40 * MIB:
+        growth = resident() - resident_before
+        if grown > 100 * MIB and growth < 40 * MIB:
             return
-    pytest.fail(f"{grown >> 20} MiB more with an array of 128 MiB, {left >> 20} MiB without it")
+    pytest.fail(f"{grown >> 20} MiB more with an array of 128 MiB, {growth >> 20} MiB without it")

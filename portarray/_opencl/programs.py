@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.errors import KernelError
-from portarray.clarray.runtime import faults
-from portarray.clarray.runtime.binaries import Binaries
-from portarray.clarray.runtime.native_kernel import native_kernel
-from portarray.clarray.runtime.pool import Storage
+from portarray._opencl.errors import KernelError
+from portarray._opencl.native_kernel import native_kernel
+from portarray._opencl.pool import Storage
+from portarray._opencl.program_cache import ProgramCache
 
 if TYPE_CHECKING:
-    from portarray.clarray.runtime.device import Device
+    from portarray._opencl.device import Device
 
 enqueue = cl.enqueue_nd_range_kernel
 
@@ -37,17 +36,25 @@ CODES = {
         "f8": b"d",
     }.items()
 }
-"""pyopencl's codes for arguments that are values."""
+"""pyopencl's codes of the dtypes of scalar arguments."""
 
+OUT_OF_MEMORY = frozenset(
+    {
+        cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
+        cl.status_code.OUT_OF_RESOURCES,
+        cl.status_code.OUT_OF_HOST_MEMORY,
+    }
+)
+"""Codes of drivers' errors."""
 
-_MOST = 4096
-"""Programs that are kept in memory."""
+_MAX_PROGRAMS = 4096
+"""Programs kept in memory."""
 
 
 @cache
-def source_of(name: str) -> str:
-    """Return the text of ``kernels/NAME.cl``."""
-    return (files("portarray.clarray") / "kernels" / f"{name}.cl").read_text("utf-8")
+def _types() -> str:
+    """Return the source that begins every program."""
+    return (files("portarray._opencl") / "types.cl").read_text("utf-8")
 
 
 class Kernel:
@@ -66,18 +73,18 @@ class Kernel:
         self._device = device
         self._kernel = kernel
         self.name = name
-        # What Kernel.set_args calls in the end, through code generated for each kernel and cached
-        # on disk, which takes longer than loading a built program.
-        plain: Any = kernel
-        self._set_buffers = plain._set_arg_multi
-        self._set_values = plain._set_arg_buf_pack_multi
-        # Index and value alternating; index, type and value alternating. Each launch fills a copy,
-        # since references from here would keep memory from its pool.
-        self._buffers: list[Any] = [part for index in range(buffers) for part in (index, None)]
+        # Kernel.set_args calls these through code generated for each kernel and cached on disk,
+        # which takes longer than loading a built program.
+        untyped: Any = kernel
+        self._set_buffers = untyped._set_arg_multi
+        self._set_values = untyped._set_arg_buf_pack_multi
+        # Index and buffer alternate; index, type and value alternate. Each launch fills a copy:
+        # a reference from here would keep memory from returning to its pool.
+        self._buffers: list[Any] = [entry for index in range(buffers) for entry in (index, None)]
         self._values: list[Any] = [
-            part
+            entry
             for index, dtype in enumerate(values, buffers)
-            for part in (index, CODES[dtype], None)
+            for entry in (index, CODES[dtype], None)
         ]
 
     def launch(
@@ -90,33 +97,33 @@ class Kernel:
     ) -> None:
         """Enqueue the kernel; :meth:`Device.finish` waits for its result."""
         device = self._device
-        if group is None and device.traits.few_groups:
-            group = few(size)
+        if group is None and device.traits.is_pocl:
+            group = default_group(size)
         buffers = self._buffers.copy()
         try:
-            buffers[1::2] = [one.buffer for one in storages]
+            buffers[1::2] = [storage.buffer for storage in storages]
             with device.lock:
                 self._set_buffers(tuple(buffers))
                 if values:
-                    parts = self._values.copy()
-                    parts[2::3] = values
-                    self._set_values(tuple(parts))
+                    arguments = self._values.copy()
+                    arguments[2::3] = values
+                    self._set_values(tuple(arguments))
                 enqueue(device.queue, self._kernel, size, group)
                 # Counted after enqueueing, so that queue.finish waits for all counted commands.
                 device.launched += 1
         except cl.Error as error:
-            if not (retry and faults.is_memory(error)):
-                raise faults.translated(error, device, self.name) from error
+            if not (retry and error.code in OUT_OF_MEMORY):
+                raise device.translate_error(error, self.name) from error
             device.pool.reclaim()
             self.launch(size, group, storages, *values, retry=False)
-        for one in storages:
-            if one.shared:
+        for storage in storages:
+            if storage.shared:
                 device.finish()
                 break
 
 
-def few(size: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a local size that divides a global one: a power of two up to 64."""
+def default_group(size: tuple[int, ...]) -> tuple[int, ...]:
+    """Return PoCL's work-group size for a global size: a power of two up to 64."""
     first = size[0]
     return min(64, first & -first), *(1,) * (len(size) - 1)
 
@@ -126,12 +133,12 @@ class Programs:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        # One build at a time: not all compilers are thread-safe.
+        # Only one build at a time: not all compilers are thread-safe.
         self._lock = threading.RLock()
         self._programs: dict[tuple[str, tuple[str, ...]], cl._cl._Program] = {}
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
-        self._binaries = Binaries(device.native)
-        # Without warnings: programs include files of which they use few functions.
+        self._disk = ProgramCache(device.native)
+        # No warnings: programs include files of which they use few functions.
         self._flags = ["-cl-std=CL1.2", "-w"]
         if device.double:
             self._flags.append("-DHAS_DOUBLE")
@@ -146,62 +153,60 @@ class Programs:
     ) -> Kernel:
         """Return a kernel; see :meth:`Device.kernel`."""
         key = (source, name, buffers, values, options)
-        found = self._kernels.get(key)
-        if found is not None:
-            return found
+        kernel = self._kernels.get(key)
+        if kernel is not None:
+            return kernel
         with self._lock:
-            found = self._kernels.get(key)
-            if found is None:
-                native = self.native(source_of("types") + source, name, options)
-                found = self._kernels[key] = Kernel(self._device, native, name, buffers, values)
-        return found
+            kernel = self._kernels.get(key)
+            if kernel is None:
+                native = self.native(_types() + source, name, options)
+                kernel = self._kernels[key] = Kernel(self._device, native, name, buffers, values)
+        return kernel
 
     def native(self, text: str, name: str, options: tuple[str, ...] = ()) -> cl.Kernel:
-        """Return a new kernel of a complete program, with arguments of its own."""
+        """Return a new kernel, with separate arguments, of a complete program."""
         with self._lock:
             program = self._program(text, name, options)
             try:
                 return native_kernel(program, name)
             except cl.Error as error:
                 raise KernelError(
-                    f"the program of kernel {name!r} has no such kernel that "
-                    f"{self._device} can run: {error}",
+                    f"the program has no kernel {name!r} that {self._device} can run: {error}",
                     kernel=name,
                 ) from error
 
-    def kept(self, text: str, options: tuple[str, ...] = ()) -> bool | None:
-        """Tell whether a program is in memory (True) or on disk (False); None if it is not kept."""
+    def is_in_memory(self, text: str, options: tuple[str, ...] = ()) -> bool | None:
+        """Return whether a cached program is in memory, not on disk; None if it is not cached."""
         if (text, options) in self._programs:
             return True
         flags = " ".join((*self._flags, *options))
-        return False if self._binaries.has(self._binaries.file(text, flags)) else None
+        return False if self._disk.has(self._disk.file(text, flags)) else None
 
     def _program(self, text: str, name: str, options: tuple[str, ...]) -> cl._cl._Program:
         key = (text, options)
-        found = self._programs.get(key)
-        if found is None:
+        program = self._programs.get(key)
+        if program is None:
             flags = " ".join((*self._flags, *options))
-            file = self._binaries.file(text, flags)
-            found = self._binaries.load(self._device.context, file, flags)
-            if found is None:
-                found = self._build(text, name, flags)
-                self._binaries.store(file, found)
-            while len(self._programs) >= _MOST:  # the oldest; kernels keep what they need
+            file = self._disk.file(text, flags)
+            program = self._disk.load(self._device.context, file, flags)
+            if program is None:
+                program = self._build(text, name, flags)
+                self._disk.store(file, program)
+            while len(self._programs) >= _MAX_PROGRAMS:  # the oldest; kernels hold references
                 del self._programs[next(iter(self._programs))]
-            self._programs[key] = found
-        return found
+            self._programs[key] = program
+        return program
 
     def _build(self, text: str, name: str, flags: str) -> cl._cl._Program:
-        # The class below pyopencl.Program, without its cache on disk and its warnings about any
-        # output of the compiler.
-        found = cl._cl._Program(self._device.context, text)
+        # pyopencl.Program's base class has no cache on disk and does not warn of compiler output.
+        program = cl._cl._Program(self._device.context, text)
         try:
-            found._build(flags.encode())
+            program._build(flags.encode())
         except cl.Error as error:
-            log = str(found.get_build_info(self._device.native, cl.program_build_info.LOG))
+            log = str(program.get_build_info(self._device.native, cl.program_build_info.LOG))
             raise KernelError(
                 f"kernel {name!r} could not be built for {self._device}: {error}\n{log}",
                 kernel=name,
                 log=log,
             ) from error
-        return found
+        return program

@@ -14,31 +14,41 @@ from typing import Any, Literal
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.runtime import faults, waiting
-from portarray.clarray.runtime.pool import Memory, Pool
-from portarray.clarray.runtime.programs import Kernel, Programs
+from portarray._opencl import waiting
+from portarray._opencl.errors import DeviceLostError, KernelError
+from portarray._opencl.pool import Memory, Pool
+from portarray._opencl.programs import OUT_OF_MEMORY, Kernel, Programs
+
+_LOST = frozenset(
+    {
+        cl.status_code.DEVICE_NOT_AVAILABLE,
+        cl.status_code.INVALID_CONTEXT,
+        cl.status_code.INVALID_COMMAND_QUEUE,
+        cl.status_code.INVALID_DEVICE,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """Properties of a device that kernels are chosen by."""
+    """Properties of a device by which kernels are chosen."""
 
     host_memory: bool
     local_memory: bool
     group: int
     units: int
-    few_groups: bool = False
-    intel: bool = False
+    is_pocl: bool = False
+    is_intel_cpu: bool = False
 
 
 class Device:
-    """An OpenCL device; one object each, compared with ``is``.
+    """An OpenCL device; there is one object for each, compared with ``is``.
 
-    In a ``with`` statement, which may be nested, it is the default device of the thread or task.
-    ``index`` is its place among all devices, -1 until they are known.
-    ``double`` tells whether it has double precision, ``host_memory`` whether it computes in host
-    memory.
-    ``lock`` is held while commands are enqueued, never while waiting. ``launched`` counts enqueued
+    A ``with`` statement, which may be nested, makes it the default device of the thread or task.
+    ``index`` is its position among all devices, -1 until they are known. ``double``: it has double
+    precision. ``host_memory``: it computes in host memory.
+
+    Hold ``lock`` while enqueueing commands, never while waiting. ``launched`` counts enqueued
     commands: add one after enqueueing without :meth:`Kernel.launch`.
     """
 
@@ -61,8 +71,8 @@ class Device:
             local_memory=not on_host,
             group=min(64 if on_host else 256, native.max_work_group_size),
             units=native.max_compute_units,
-            few_groups="Portable Computing Language" in self.platform_name,
-            intel=on_host and "Intel" in self.platform_name,
+            is_pocl="Portable Computing Language" in self.platform_name,
+            is_intel_cpu=on_host and "Intel" in self.platform_name,
         )
         self.host_memory = on_host
         self.context = cl.Context([native])
@@ -76,24 +86,20 @@ class Device:
         opened.add(self)
 
     def __repr__(self) -> str:
-        return f"<clarray device {self._number or '-'}: {self.name} ({self.platform_name})>"
+        index = "-" if self.index < 0 else self.index
+        return f"<clarray device {index}: {self.name} ({self.platform_name})>"
 
     def __str__(self) -> str:
-        return f"clarray:{self._number}" if self._number else "clarray"
+        return "clarray" if self.index < 0 else f"clarray:{self.index}"
 
     @cached_property
     def dtypes(self) -> frozenset[np.dtype[Any]]:
         """The supported dtypes."""
-        # Here, as ml_dtypes takes longer to import than a driver to load a program, and kernels in
-        # memory of other libraries need none of this.
-        from portarray.clarray.dtypes import ALL, cl_type
+        # ml_dtypes takes longer to import than a driver to load a program, and kernels in other
+        # libraries' memory do not need it.
+        from portarray._opencl.c_types import ALL, cl_type
 
-        return frozenset(one for one in ALL if self.double or not cl_type(one).needs_double)
-
-    @property
-    def _number(self) -> str:
-        """The index as text, empty before all devices are known."""
-        return str(self.index) if self.index >= 0 else ""
+        return frozenset(dtype for dtype in ALL if self.double or not cl_type(dtype).needs_double)
 
     def __copy__(self) -> Device:
         return self
@@ -120,20 +126,19 @@ class Device:
 
     def finish(self) -> None:
         """Wait for everything enqueued before this call."""
-        upto = self.launched
-        if upto == self._finished and not self._retired:
+        launched = self.launched
+        if launched == self._finished and not self._retired:
             return
         retired, self._retired = self._retired, []
         try:
-            waiting.finish(self)
+            waiting.finish(self.queue, intel_cpu=self.traits.is_intel_cpu)
         except cl.Error as error:
-            raise faults.translated(error, self, "") from error
+            raise self.translate_error(error) from error
         finally:
             with self.lock:
                 # Updated after the wait, so that memory is final once nothing is pending.
-                self._finished = max(self._finished, upto)
-            # No kernel uses this memory any more.
-            retired.clear()
+                self._finished = max(self._finished, launched)
+            retired.clear()  # no kernel uses this memory any more
 
     def retire(self, owner: object) -> None:
         """Release an owner of memory after the kernels that may use it; does not wait."""
@@ -141,9 +146,26 @@ class Device:
             self._retired.append(owner)
 
     def release(self, beyond: int = 0) -> None:
-        """Wait for kernels if more than ``beyond`` owners are to be released after them."""
+        """Wait for kernels if more than ``beyond`` owners will be released after them."""
         if len(self._retired) > beyond:
             self.finish()
+
+    def wait(self, event: cl.Event, queue: cl.CommandQueue) -> None:
+        """Wait for a command of a queue of this device; raise what it raised."""
+        waiting.wait(event, queue, intel_cpu=self.traits.is_intel_cpu)
+
+    def translate_error(self, error: cl.Error, kernel: str = "") -> Exception:
+        """Return the exception to raise for a driver's error."""
+        subject = f"kernel {kernel!r}" if kernel else "a kernel launched before"
+        if error.code in _LOST:
+            return DeviceLostError(
+                f"{self} was lost or reset ({error}); its arrays are gone\n"
+                f"Hint: start a new process and create them again",
+                {self.name: str(error)},
+            )
+        if error.code in OUT_OF_MEMORY:
+            return self.pool.out_of_memory(f"{subject} found no memory on {self} ({error})")
+        return KernelError(f"{subject} did not run on {self}: {error}", kernel=kernel)
 
     def memory(self) -> Memory:
         """Return the device's memory figures."""
@@ -165,4 +187,4 @@ opened: weakref.WeakSet[Device] = weakref.WeakSet()
 """All device objects."""
 
 scopes: contextvars.ContextVar[tuple[Device, ...]] = contextvars.ContextVar("scopes", default=())
-"""The devices of enclosing ``with`` statements, the innermost last."""
+"""Devices of enclosing ``with`` statements, the innermost last."""

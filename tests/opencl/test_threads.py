@@ -6,10 +6,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from portarray._opencl.device import Device
+from portarray._opencl.programs import Programs
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.errors import KernelError
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Programs
 from portarray.clarray.strided import empty
 
 THREADS = 8
@@ -26,14 +26,14 @@ def together(work: Callable[[int], None]) -> None:
     errors: list[BaseException] = []
     start = threading.Barrier(THREADS)
 
-    def run(number: int) -> None:
+    def run(index: int) -> None:
         start.wait()
         try:
-            work(number)
+            work(index)
         except BaseException as error:  # noqa: BLE001 - raised below, in the test's thread
             errors.append(error)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(THREADS)]
     for one in threads:
         one.start()
     for one in threads:
@@ -45,16 +45,16 @@ def together(work: Callable[[int], None]) -> None:
 def test_launches_keep_their_arguments_and_their_order(device: Device) -> None:
     kernel = device.kernel(STEP, "advance", 2, [np.int64, np.int64])
 
-    def work(number: int) -> None:
-        size = 100 + 10 * number
+    def work(index: int) -> None:
+        size = 100 + 10 * index
         x = from_numpy(np.arange(size), device)
         expected = np.arange(size)
         for step in range(50):
             y = empty((size,), np.dtype(np.int64), device)
-            kernel.launch((size,), None, (y.storage, x.storage), number % 3, step)
-            expected = expected * (number % 3) + step
+            kernel.launch((size,), None, (y.storage, x.storage), index % 3, step)
+            expected = expected * (index % 3) + step
             x = y
-            if step % 10 == number:
+            if step % 10 == index:
                 assert to_numpy(x).tolist() == expected.tolist()
         assert to_numpy(x).tolist() == expected.tolist()
 
@@ -66,14 +66,14 @@ def test_whoever_waits_finds_finished_memory(device: Device) -> None:
     kernel = device.kernel(STEP, "advance", 2, [np.int64, np.int64])
     size = 1 << 14
 
-    def work(number: int) -> None:
+    def work(index: int) -> None:
         x = from_numpy(np.zeros(size, np.int64), device)
         y = from_numpy(np.zeros(size, np.int64), device)
         for step in range(1, 60):
             kernel.launch((size,), None, (y.storage, x.storage), 1, step)
             device.finish()
-            seen = to_numpy(y)
-            assert (seen == step).all()
+            visible = to_numpy(y)
+            assert (visible == step).all()
 
     together(work)
 
@@ -81,15 +81,15 @@ def test_whoever_waits_finds_finished_memory(device: Device) -> None:
 def test_a_kernel_that_fails_harms_no_other_thread(device: Device) -> None:
     kernel = device.kernel(STEP, "advance", 2, [np.int64, np.int64])
 
-    def work(number: int) -> None:
+    def work(index: int) -> None:
         x = from_numpy(np.arange(64), device)
         for step in range(10):
             y = empty((64,), np.dtype(np.int64), device)
-            if number % 2:
+            if index % 2:
                 with pytest.raises(KernelError, match="'advance' did not run"):
                     kernel.launch((64,), (1 << 30,), (y.storage, x.storage), 2, step)
                 with pytest.raises(KernelError, match="could not be built"):
-                    device.kernel(f"__kernel void bad{number}() {{ missing; }}", f"bad{number}", 0)
+                    device.kernel(f"__kernel void bad{index}() {{ missing; }}", f"bad{index}", 0)
             else:
                 kernel.launch((64,), None, (y.storage, x.storage), 2, step)
                 assert to_numpy(y).tolist() == [2 * one + step for one in range(64)]
@@ -99,24 +99,24 @@ def test_a_kernel_that_fails_harms_no_other_thread(device: Device) -> None:
 
 def test_programs_wanted_at_once_are_built_once(device: Device) -> None:
     programs = Programs(device)
-    found = []
+    result = []
     together(
-        lambda number: found.append(
+        lambda index: result.append(
             programs.kernel(STEP, "advance", 2, (np.dtype(np.int64),) * 2, ())
         )
     )
-    assert len(set(map(id, found))) == 1
+    assert len(set(map(id, result))) == 1
 
 
 def test_blocks_are_given_to_one_thread_only(device: Device) -> None:
-    def work(number: int) -> None:
+    def work(index: int) -> None:
         for round_ in range(200):
             size = 50 + 37 * (round_ % 5)
-            x = from_numpy(np.full(size, number), device)
-            y = from_numpy(np.full(size, number + 100), device)
-            assert (to_numpy(x) == number).all()
-            assert (to_numpy(y) == number + 100).all()
-            if round_ % 50 == number:
+            x = from_numpy(np.full(size, index), device)
+            y = from_numpy(np.full(size, index + 100), device)
+            assert (to_numpy(x) == index).all()
+            assert (to_numpy(y) == index + 100).all()
+            if round_ % 50 == index:
                 device.pool.reclaim()
 
     together(work)

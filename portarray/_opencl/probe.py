@@ -1,12 +1,12 @@
-"""Checks that a device works: a kernel is built for it, runs, and gives the right result.
+"""Check that a device works: build a kernel, run it and compare its result.
 
-Some drivers crash the process instead of failing, such as a PoCL that does not know the CPU. Before
-the first use of a driver's version it is therefore tried in a child process, and the verdict is
-cached on disk; later processes only load and run one small program.
+Some drivers crash the process instead of failing, such as a PoCL that does not know the CPU. The
+first use of a driver version therefore happens in a child process, and the verdict is cached on
+disk; later processes only load and run one small program.
 
-Run as a program, it tries one device and prints why it does not work, or nothing::
+Run as a program, it checks one device and prints why it does not work, or nothing::
 
-    python -m portarray.clarray.runtime.probe PLATFORM DEVICE
+    python -m portarray._opencl.probe PLATFORM DEVICE
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ import numpy as np
 import pyopencl as cl
 
 from portarray import _atomic_files
+from portarray._opencl import discovery
+from portarray._opencl.device import Device
 from portarray._opencl.folders import cache_folder, write
 from portarray._opencl.processor import processor
-from portarray.clarray.runtime import discovery
-from portarray.clarray.runtime.device import Device
 
 TIMEOUT = 120.0
-"""Seconds until a trial counts as hanging."""
+"""Seconds after which a check counts as hanging."""
 
 WORKS = "it works"
 """The verdict on a driver that did not crash."""
 
 _FAULT = re.compile(r"it (crashes|hangs): .*; remove .* to try again", re.DOTALL)
-"""The verdict on a driver that did."""
+"""The verdict on a driver that crashed."""
 
-_FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
-"""Signals that are not the driver's fault: from the system, short of memory, or a user."""
+_EXTERNAL_SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
+"""Signals from a system out of memory or a user: not the driver's fault."""
 
 _SOURCE = """
 __kernel void probe(__global int *o, const __global int *a, int value) {
@@ -50,26 +50,23 @@ __kernel void probe(__global int *o, const __global int *a, int value) {
 
 def check(device: Device) -> str:
     """Run a kernel on a device in this process; return what is wrong, or an empty string."""
-    given = np.arange(64, dtype=np.int32)
-    found = np.zeros_like(given)
+    x = np.arange(64, dtype=np.int32)
+    result = np.zeros_like(x)
     try:
-        a, o = device.pool.take(given.nbytes), device.pool.take(given.nbytes)
+        a, o = device.pool.take(x.nbytes), device.pool.take(x.nbytes)
         with device.lock:
-            cl.enqueue_copy(device.queue, a.buffer, given)
+            cl.enqueue_copy(device.queue, a.buffer, x)
         kernel = device.kernel(_SOURCE, "probe", 2, [np.int32])
         kernel.launch((64,), (16,), (o, a), 5)
         device.finish()
         with device.lock:
-            cl.enqueue_copy(device.queue, found, o.buffer)
+            cl.enqueue_copy(device.queue, result, o.buffer)
     except Exception as error:  # noqa: BLE001 - a driver may raise anything; it is returned
         return reason_of(error)
-    wrong = np.flatnonzero(found != given * given + 5)
+    wrong = np.flatnonzero(result != x * x + 5)
     if wrong.size:
-        at = int(wrong[0])
-        return (
-            f"it computes wrongly: x * x + 5 for x = {given[at]} gave {found[at]}, "
-            f"not {given[at] ** 2 + 5}"
-        )
+        i = int(wrong[0])
+        return f"it computes wrongly: x * x + 5 for x = {i} gave {result[i]}, not {i * i + 5}"
     return ""
 
 
@@ -81,34 +78,34 @@ def reason_of(error: BaseException) -> str:
 def refusals_of(natives: list[cl.Device]) -> list[str]:
     """Return why devices do not work, trying unknown drivers in child processes."""
     files = [verdict_file(native) for native in natives]
-    known = [_read(file) for file in files]
+    verdicts = [_read(file) for file in files]
     children: dict[int, subprocess.Popen[str]] = {}
-    for number, (native, file, verdict) in enumerate(zip(natives, files, known, strict=True)):
-        # If no verdict can be written, every process would spend seconds on trials.
-        if verdict is None and sys.executable and write(file, b""):
+    for index, (native, file) in enumerate(zip(natives, files, strict=True)):
+        # If no verdict can be written, every process would spend seconds on checks.
+        if verdicts[index] is None and sys.executable and write(file, b""):
             child = _start(native)
             if child is not None:
-                children[number] = child
-    for number, child in children.items():
-        verdict = _outcome(child)
-        if verdict is None:
+                children[index] = child
+    for index, child in children.items():
+        outcome = _outcome(child)
+        if outcome is None:
             continue
-        file = files[number]
-        # Errors may be transient; only crashes and hangs are recorded.
-        crashed = verdict.startswith(("it crashes", "it hangs"))
-        if crashed:
-            verdict = f"{verdict}; remove {file} to try again"
-        write(file, (verdict if crashed else WORKS).encode())
-        known[number] = verdict if crashed else WORKS
-    return ["" if verdict in (None, WORKS) else str(verdict) for verdict in known]
+        file = files[index]
+        verdict = WORKS
+        # Other errors may be transient; only crashes and hangs are recorded.
+        if outcome.startswith(("it crashes", "it hangs")):
+            verdict = f"{outcome}; remove {file} to try again"
+        write(file, verdict.encode())
+        verdicts[index] = verdict
+    return ["" if verdict in (None, WORKS) else str(verdict) for verdict in verdicts]
 
 
-def begin_here(native: cl.Device) -> bool:
-    """Tell whether a driver is tried in this process first, and leave a mark that it is.
+def begin_in_process(native: cl.Device) -> bool:
+    """Return whether to check a driver in this process first; if so, leave a mark on disk.
 
-    Intel's driver for CPUs knows every CPU that it accepts, and a child process takes longer than
-    everything else that a first kernel needs. A process that ends on the way leaves the mark: the
-    next one tries the driver in a child.
+    Intel's CPU driver knows every CPU that it accepts, and a child process takes longer than
+    everything else that a first kernel needs. If this process crashes, the mark remains, and the
+    next process checks the driver in a child.
     """
     if not native.type & cl.device_type.CPU or "Intel" not in native.platform.name:
         return False
@@ -116,8 +113,8 @@ def begin_here(native: cl.Device) -> bool:
     return not file.exists() and write(file, b"")
 
 
-def passed(native: cl.Device) -> None:
-    """Record that a driver works, which was tried in this process."""
+def record_success(native: cl.Device) -> None:
+    """Record that a driver works that was checked in this process."""
     write(verdict_file(native), WORKS.encode())
 
 
@@ -131,7 +128,7 @@ def verdict_file(native: cl.Device) -> Path:
 
 
 def _read(file: Path) -> str | None:
-    """Return a verdict; None where there is none, or no whole one."""
+    """Return a verdict; None if it is missing or damaged."""
     try:
         verdict = _atomic_files.read(file).decode()
     except (OSError, UnicodeDecodeError):
@@ -141,7 +138,7 @@ def _read(file: Path) -> str | None:
 
 def _start(native: cl.Device) -> subprocess.Popen[str] | None:
     command = [sys.executable, "-m", __name__, native.platform.name.strip(), native.name.strip()]
-    # The child must import from the same paths, with or without PYTHONPATH.
+    # The child must import from the same paths as this process.
     paths = os.pathsep.join(path for path in sys.path if path)
     try:
         return subprocess.Popen(
@@ -153,37 +150,37 @@ def _start(native: cl.Device) -> subprocess.Popen[str] | None:
             errors="replace",
             env={**os.environ, "PYTHONPATH": paths},
         )
-    except OSError:  # no more processes: the device is checked in this one only
+    except OSError:  # no more processes: the device is checked only in this one
         return None
 
 
 def _outcome(child: subprocess.Popen[str]) -> str | None:
-    """Return what was wrong in a trial, or an empty string; None if it has no verdict."""
+    """Return what is wrong, or an empty string; None if the child did not check the device."""
     try:
-        said, complained = child.communicate(timeout=TIMEOUT)
+        output, errors = child.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         child.kill()
         child.communicate()
-        return f"it hangs: a kernel did not run within {TIMEOUT:g} s in a process of its own"
+        return f"it hangs: a kernel did not run within {TIMEOUT:g} s in a child process"
     if child.returncode == 0:
         return ""
     if child.returncode == 1:
-        # Without output it did not reach the device: that Python cannot import clarray.
-        return said.strip().splitlines()[-1] if said.strip() else None
+        # Without output it did not reach the device: its Python cannot import this module.
+        return output.strip().splitlines()[-1] if output.strip() else None
     if child.returncode < 0:
         try:
-            how = signal.Signals(-child.returncode).name
+            name = signal.Signals(-child.returncode).name
         except ValueError:
-            how = f"signal {-child.returncode}"
-        if how in _FROM_OUTSIDE:
+            name = f"signal {-child.returncode}"
+        if name in _EXTERNAL_SIGNALS:
             return None
-        return f"it crashes: a kernel in a process of its own ended that by {how}"
-    last = (complained.strip().splitlines() or ["it said nothing"])[-1]
-    return f"it crashes: a process of its own ended with status {child.returncode}: {last}"
+        return f"it crashes: a kernel ended its child process with {name}"
+    last_line = (errors.strip().splitlines() or ["without output"])[-1]
+    return f"it crashes: a child process exited with status {child.returncode}: {last_line}"
 
 
 def main(arguments: list[str]) -> int:
-    """Check the device with given names of platform and device."""
+    """Check the device with these names of platform and device."""
     platform, name = arguments
     for native in discovery.candidates():
         if (native.platform.name.strip(), native.name.strip()) == (platform, name):
@@ -200,5 +197,5 @@ def main(arguments: list[str]) -> int:
 if __name__ == "__main__":
     status = main(sys.argv[1:])
     sys.stdout.flush()
-    # Some drivers crash when they are unloaded, which does not matter here.
+    # Some drivers crash when unloaded, which does not matter here.
     os._exit(status)

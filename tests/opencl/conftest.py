@@ -1,4 +1,4 @@
-"""A process of its own, for what a process does once: find drivers, read its settings, end."""
+"""Fixtures of OpenCL devices, and of processes with their own environment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 import pytest
+from opencl_devices import device, pytest_generate_tests
+
+__all__ = ["device", "pytest_generate_tests"]
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -17,26 +22,26 @@ SETTINGS = ("CLARRAY_", "OCL_ICD_", "PYOPENCL_", "POCL_")
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
-    """A cache folder in which the drivers are known, so that they are not tried once more."""
+    """Return a cache folder with verdicts on all drivers, so that they are not checked again."""
     from portarray._opencl.folders import write
-    from portarray.clarray.runtime.probe import WORKS, verdict_file
-    from portarray.clarray.runtime.registry import devices
+    from portarray._opencl.probe import WORKS, verdict_file
+    from portarray._opencl.registry import devices
 
     folder = tmp_path / "cache"
-    for one in devices():
-        write(folder / "verdicts" / verdict_file(one.native).name, WORKS.encode())
+    for native in (opened.native for opened in devices()):
+        write(folder / "verdicts" / verdict_file(native).name, WORKS.encode())
     return folder
 
 
 @pytest.fixture
 def process(cache: Path) -> Process:
-    """Run Python code in a new process with these settings, and only these, of clarray."""
+    """Return a function that runs Python code in a new process with only these settings."""
 
     def run(code: str, check: bool = True, **settings: str) -> subprocess.CompletedProcess[str]:
         inherited = {
             name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)
         }
-        found = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-W", "error", "-c", code],
             env={
                 **inherited,
@@ -49,7 +54,7 @@ def process(cache: Path) -> Process:
             timeout=120,
             check=False,
         )
-        assert not check or found.returncode == 0, found.stderr
-        return found
+        assert not check or completed.returncode == 0, completed.stderr
+        return completed
 
     return run

@@ -1,1 +1,0 @@
-"""What runs kernels: devices and their queues, memory, programs."""
