@@ -169,7 +169,7 @@ def test_unknown_names(device: str) -> None:
     ):
         with pytest.raises(ValueError, match="must be one of "):
             call()
-    with pytest.raises(ValueError, match="unknown kind .*; use one of bool, signed integer"):
+    with pytest.raises(ValueError, match=r"unknown kind .*; use one of bool, signed integer"):
         pa.isdtype(x.dtype, "floating")
 
 
