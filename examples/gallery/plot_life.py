@@ -2,18 +2,17 @@
 The Game of Life
 ================
 
-A cell lives on with two or three living neighbours, and is born with three. Each cell looks at
-eight others at the same time: a *user kernel* of a few lines. The same rule in array functions
-runs on devices that have no kernels, and gives the same cells.
+A cell survives with two or three living neighbours, and is born with three. Each cell reads eight
+others at the same time, which takes a *user kernel* of a few lines. The same rule in array
+functions runs on devices that do not run kernels, and gives the same cells.
 """
 
 # %%
 # The rule for one cell
 # ---------------------
 #
-# The world is a torus: indices are taken modulo its size, and ``%`` means in a kernel what it
-# means in Python. A kernel reads from one array and writes to another, as cells change all at
-# once.
+# The world is a torus: indices are taken modulo its size, and ``%`` in a kernel behaves as in
+# Python. A kernel reads from one array and writes to another, because all cells change at once.
 
 import matplotlib.pyplot as plt
 
@@ -45,10 +44,10 @@ def generation_of_arrays(before):
 
 
 # %%
-# A gun that shoots gliders
-# -------------------------
+# A glider gun
+# ------------
 #
-# Bill Gosper found it in 1970. Every 30 generations a glider leaves it, for ever.
+# Bill Gosper found it in 1970. It emits a glider every 30 generations, forever.
 
 GUN = """
 ........................O...........
@@ -90,7 +89,7 @@ figure, several = plt.subplots(2, 1, figsize=(7, 8), layout="constrained")
 several[0].imshow(start, cmap="Greys", interpolation="nearest")
 several[0].set_title("Gosper's gun in the first generation")
 several[1].imshow(pa.clip(age, None, 60), cmap="magma", interpolation="nearest")
-several[1].set_title("After 150 generations, with traces of what lived")
+several[1].set_title("After 150 generations, with traces of former cells")
 for axes in several:
     axes.set(xticks=[], yticks=[])
 figure.suptitle("The Game of Life")

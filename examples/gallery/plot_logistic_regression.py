@@ -1,17 +1,17 @@
 """
-A curved border by logistic regression
-======================================
+A curved decision boundary with logistic regression
+===================================================
 
-Logistic regression draws a straight border between two classes. With products of the
-coordinates as further features the border may bend. The loss is written down, its gradient is
-:func:`portarray.grad`'s, and the step is compiled by :func:`portarray.compile`.
+Logistic regression finds a straight boundary between two classes. With products of the coordinates
+as additional features, the boundary may be curved. The program defines the loss;
+:func:`portarray.grad` computes its gradient, and :func:`portarray.compile` compiles the step.
 """
 
 # %%
 # Two classes
 # -----------
 #
-# Points within a ring, and around it. Keys make the same points on every device.
+# Points inside a ring and around it. Keys give the same points on every device.
 
 import matplotlib.pyplot as plt
 
@@ -32,8 +32,8 @@ def data(key, count=400):
 # The model
 # ---------
 #
-# The loss of a point is ``log(1 + exp(-z))`` or ``log(1 + exp(z))``. ``logaddexp`` computes it
-# for any z without an overflow. A small penalty keeps weights small.
+# The loss of a point is ``log(1 + exp(-z))`` or ``log(1 + exp(z))``. ``logaddexp`` computes it for
+# any z without overflow. A small penalty keeps the weights small.
 
 
 def features(points, degree):
@@ -81,8 +81,8 @@ for device in pa.devices():
         )
 
 # %%
-# The borders
-# -----------
+# The boundaries
+# --------------
 
 points, label = data(pa.random.key(9, device="numpy"))
 x = pa.linspace(-3.2, 3.2, 120, dtype=pa.float32, device="numpy")
@@ -106,5 +106,5 @@ for n, ((name, degree), (_, losses)) in enumerate(found.items()):
     several[2].plot(losses, ("-", "--", ":", "-.")[n % 4], label=f"{name}, degree {degree}")
 several[2].set(xlabel="step", ylabel="loss", title="The loss on each device")
 several[2].legend(fontsize=8)
-figure.suptitle("The border of two classes")
+figure.suptitle("The boundary between two classes")
 plt.show()

@@ -2,17 +2,16 @@
 Two galaxies pass each other
 ============================
 
-Many light bodies around two heavy ones, which pass each other: what happened to galaxies that
-have tails today. Attraction is a sum over all pairs, by array functions alone, and runs on
-every device.
+Many light bodies orbit two heavy ones, which pass each other, as galaxies with tails once did. The
+attraction is a sum over all pairs, computed with array functions on every device.
 """
 
 # %%
 # Two discs
 # ---------
 #
-# Bodies on circles around each middle, with the speed that keeps them there. The numbers of rings
-# and bodies make 600 of them.
+# The bodies move on circles around each centre, with the speed of a circular orbit. Rings and
+# bodies per ring give 600 of them.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,7 +20,7 @@ import portarray as pa
 
 
 def disc(centre, velocity, turn):
-    """Return places and velocities of bodies on rings around a heavy one."""
+    """Return positions and velocities of bodies on rings around a heavy one."""
     radius = np.repeat(np.linspace(0.25, 0.9, 15), 20)
     angle = np.linspace(0, 30 * np.pi, 300) + radius
     place = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
@@ -38,15 +37,15 @@ speeds = np.concatenate([[[0.75, 0.0], [-0.75, 0.0]], left[1], right[1]]).astype
 # Attraction
 # ----------
 #
-# Only the two middles are heavy, so that 602 bodies have 1204 pairs. The step is that of
-# leapfrog: half a kick, a drift, half a kick. It keeps the energy for long times. Ten steps are
-# one program.
+# Only the two centres are heavy, so 602 bodies have 1204 pairs. The step is leapfrog: half a kick,
+# a drift, half a kick. It conserves the energy for long times. Ten steps are compiled into one
+# program.
 
 DT = 0.01
 
 
 def attraction(x):
-    """Return the acceleration of each body by the first two."""
+    """Return the acceleration of each body due to the first two."""
     apart = x[None, :2, :] - x[:, None, :]
     squares = pa.sum(apart**2, axis=2, keepdims=True) + 0.02
     return pa.sum(apart / (squares * pa.sqrt(squares)), axis=1)
@@ -62,7 +61,7 @@ def ten_steps(x, v):
 
 
 def fly(device, moments=4, between=18):
-    """Return where the bodies are at some moments."""
+    """Return the positions of the bodies at several times."""
     x, v = pa.asarray(places, device=device), pa.asarray(speeds, device=device)
     seen = [x]
     for _ in range(moments - 1):
@@ -76,8 +75,8 @@ def fly(device, moments=4, between=18):
 # On every device
 # ---------------
 #
-# Bodies that come close to a middle are thrown far, and rounding grows there: the median
-# difference says more than the largest.
+# Bodies that come close to a centre are thrown far, and rounding errors grow there: the median
+# difference is more meaningful than the largest.
 
 seen = fly("numpy")
 for device in pa.devices():

@@ -1,17 +1,17 @@
 """
-The graph of a region: which task waits for which
-=================================================
+The task graph of a region
+==========================
 
-The Cholesky factor of a matrix in tiles takes four kinds of tasks, whose order is by no means a
-line. A :class:`~portarray.tasks.Region` finds it from what each task reads and writes. This
-example draws its graph.
+A tiled Cholesky factorization has three kinds of tasks with many dependencies. A
+:class:`~portarray.tasks.Region` finds the dependencies from what each task reads and writes. This
+example draws the graph.
 """
 
 # %%
-# Cholesky in tiles
-# -----------------
+# Tiled Cholesky factorization
+# ----------------------------
 #
-# Three functions of tiles, each in place.
+# Three functions work on tiles in place.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,7 +33,7 @@ def update(x, y, c):  # c -= x @ y.T
 
 
 # %%
-# The program reads as if it were serial.
+# The program looks serial.
 
 
 def cholesky(tiles):
@@ -68,12 +68,12 @@ print(f"{len(graph.nodes)} tasks, {len(graph.edges)} edges")
 print("right:", np.allclose(np.asarray(tiles[-1][0]), expected))
 
 # %%
-# Places of the tasks
-# -------------------
+# Positions of the tasks
+# ----------------------
 #
-# A task's level is one more than the highest of those it waits for. Tasks of one level may run at
-# the same time: the widest level says how many workers are of use. ``graph`` also writes
-# Mermaid's and Graphviz's languages, for drawings by these programs.
+# A task's level is one more than the highest level of its dependencies. Tasks of one level may run
+# at the same time: the widest level is the largest useful number of workers. ``graph`` also
+# supports the languages of Mermaid and Graphviz.
 
 level: dict[int, int] = {}
 for node in graph.nodes:  # in the order of the program

@@ -2,18 +2,18 @@
 Waves behind two slits
 ======================
 
-A wave meets a wall with two slits. Behind it two waves meet, and add up or cancel each other.
-The wave equation is a few lines of array code with shifted slices; :func:`portarray.compile`
-makes one loop over memory of them.
+A wave meets a wall with two slits. Behind it, two waves add up or cancel each other. The wave
+equation is a few lines of array code with shifted slices; :func:`portarray.compile` turns them into
+one loop over memory.
 """
 
 # %%
 # The equation
 # ------------
 #
-# The second derivative in time is the sum of those in space. In differences: what comes next
-# depends on now, on before, and on four neighbours. The wall is a mask of zeros, and a layer at
-# the border swallows what arrives there.
+# The second derivative in time equals the sum of those in space. In differences, the next value
+# depends on the current one, on the previous one, and on four neighbours. The wall is a mask of
+# zeros, and a layer at the border absorbs the waves that reach it.
 
 import math
 
@@ -38,7 +38,7 @@ def step(before, now, medium):
 # The medium
 # ----------
 #
-# One where waves pass, zero in the wall, a little less than one near the border.
+# The factor is one in the medium, zero in the wall, and a little less than one near the border.
 
 
 def medium_of(device):
@@ -54,7 +54,7 @@ def medium_of(device):
 # On every device
 # ---------------
 #
-# A line on the left swings. Compiled or not, the answer is the same.
+# A line on the left oscillates. The answer is the same with and without compilation.
 
 
 def run(advance, device, steps=500):
@@ -81,7 +81,7 @@ print(
 # The picture
 # -----------
 #
-# Rays leave the wall where the waves of both slits agree, and between them is calm.
+# Beams leave the wall where the waves of both slits agree, with calm regions between them.
 
 figure, axes = plt.subplots(figsize=(8, 5.5), layout="constrained")
 shown = axes.imshow(reference, cmap="RdBu", vmin=-0.6, vmax=0.6, interpolation="bilinear")
