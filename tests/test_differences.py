@@ -378,8 +378,9 @@ ROWS = {
         "an out-of-bounds index in an index array, in a compiled function (`take`, "
         "`take_along_axis`, `x[indices]`, `kernels.embedding`, `kernels.cross_entropy`)",
         "Not always an `IndexError`: programs compiled by XLA and Metal cannot raise errors. JAX "
-        "returns the nearest element or NaN, and MLX reads out of bounds. PyTorch's compiler checks "
-        "on CPUs, except for `take_along_axis` and gradients. Without compilation, all raise.",
+        "returns the nearest element or NaN, and MLX reads out of bounds. PyTorch's compiler "
+        "checks on CPUs, except for `take_along_axis` and gradients. Without compilation, all "
+        "raise.",
         ("jax", "mlx", "torch"),
         bounds_equal,
         bounds_of_the_rest,
