@@ -21,15 +21,15 @@ import portarray.kernel_language as kl
 
 
 @pa.kernel
-def generation(after, before):
+def generation(after, current):
     i, j = kl.index()
-    rows, columns = before.shape
+    rows, columns = current.shape
     neighbours = 0
     for di in kl.unroll(range(-1, 2)):
         for dj in kl.unroll(range(-1, 2)):
             if di != 0 or dj != 0:
-                neighbours += before[(i + di) % rows, (j + dj) % columns]
-    after[i, j] = neighbours == 3 or (neighbours == 2 and before[i, j] == 1)
+                neighbours += current[(i + di) % rows, (j + dj) % columns]
+    after[i, j] = neighbours == 3 or (neighbours == 2 and current[i, j] == 1)
 
 
 # %%
@@ -37,10 +37,10 @@ def generation(after, before):
 # ---------------------------
 
 
-def generation_of_arrays(before):
+def generation_of_arrays(current):
     shifts = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
-    neighbours = sum(pa.roll(before, shift, axis=(0, 1)) for shift in shifts)
-    return pa.astype((neighbours == 3) | ((neighbours == 2) & (before == 1)), pa.uint8)
+    neighbours = sum(pa.roll(current, shift, axis=(0, 1)) for shift in shifts)
+    return pa.astype((neighbours == 3) | ((neighbours == 2) & (current == 1)), pa.uint8)
 
 
 # %%
@@ -76,10 +76,10 @@ for _ in range(150):
     cells = generation(pa.empty_like(cells), cells)
     age = pa.where(cells == 1, 0, age + 1)
 
-other = start
+array_cells = start
 for _ in range(150):
-    other = generation_of_arrays(other)
-print("the kernel and the array functions agree:", bool(pa.all(cells == other)))
+    array_cells = generation_of_arrays(array_cells)
+print("the kernel and the array functions agree:", bool(pa.all(cells == array_cells)))
 
 # %%
 # The picture

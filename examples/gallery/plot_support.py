@@ -31,8 +31,11 @@ print(len(rows), "rows,", len({row.function for row in rows}), "functions")
 devices = list(dict.fromkeys(row.device for row in rows))
 counts = Counter((row.device, row.served) for row in rows)
 for device in devices:
-    told = ", ".join(f"{counts[device, way]} {way}" for way in ("native", "composed", "host"))
-    print(f"{device:20} {told}")
+    summary = ", ".join(
+        f"{counts[device, implementation]} {implementation}"
+        for implementation in ("native", "composed", "host")
+    )
+    print(f"{device:20} {summary}")
 
 # %%
 # Dtypes
@@ -42,19 +45,19 @@ for device in devices:
 # dtypes are missing on a device, or meaningless for the functions, as bitwise operations are for
 # floating-point numbers.
 
-chapters = list(dict.fromkeys(row.chapter for row in rows))
+categories = list(dict.fromkeys(row.chapter for row in rows))
 dtypes = list(dict.fromkeys(dtype for row in rows for dtype in row.dtypes))
 
 
 def share(device):
     """Return the share of functions in each category that accept each dtype."""
-    found = np.zeros((len(chapters), len(dtypes)))
-    for chapter in chapters:
-        own = [row for row in rows if row.device == device and row.chapter == chapter]
-        for row in own:
+    shares = np.zeros((len(categories), len(dtypes)))
+    for category in categories:
+        category_rows = [row for row in rows if row.device == device and row.chapter == category]
+        for row in category_rows:
             for dtype in row.dtypes:
-                found[chapters.index(chapter), dtypes.index(dtype)] += 1 / len(own)
-    return found
+                shares[categories.index(category), dtypes.index(dtype)] += 1 / len(category_rows)
+    return shares
 
 
 # %%
@@ -72,7 +75,9 @@ figure, several = plt.subplots(
 for axes, device in zip(several[0], devices, strict=True):
     image = axes.imshow(share(device), cmap="cividis_r", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(dtypes)), dtypes, rotation=90)
-    axes.set_yticks(range(len(chapters)), [one.replace("_", " ") for one in chapters])
+    axes.set_yticks(
+        range(len(categories)), [category_name.replace("_", " ") for category_name in categories]
+    )
     axes.set_title(device)
 figure.colorbar(image, ax=several, label="share of the category's functions", shrink=0.8)
 figure.suptitle("Dtypes of the standard's functions on each device")
