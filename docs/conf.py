@@ -41,17 +41,17 @@ autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
-# The pages need no array library but NumPy; portarray.clarray drives OpenCL with this one.
+# The only array library that the pages need is NumPy; portarray.clarray imports pyopencl.
 autodoc_mock_imports = ["pyopencl"]
-# Types are shown as they are written: DeviceLike, not the union behind it.
+# Show types as they are written: DeviceLike, not the union behind it.
 python_use_unqualified_type_names = True
 numpydoc_show_class_members = False
 
-# Examples run while the pages are built, on the devices that are there; an error ends the build.
+# Examples run during the build, on the available devices; an error ends the build.
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "auto_gallery",
-    "within_subsection_order": "gallery_order.place",
+    "within_subsection_order": "gallery_order.position",
     "abort_on_example_error": True,
     "backreferences_dir": "auto_gallery/used",
     "doc_module": ("portarray",),
@@ -73,7 +73,7 @@ html_logo = html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
-# What is typed is copied, without prompts.
+# Copy the commands without their prompts.
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
@@ -87,13 +87,13 @@ def _installed_from(app: object, name: str, text: list[str]) -> None:
 
 
 def _without_formulas(
-    app: object, what: str, name: str, object: object, options: object, lines: list[str]
+    app: object, kind: str, name: str, object: object, options: object, lines: list[str]
 ) -> None:
-    # One docstring of array-api-extra has a formula, for which pages would load MathJax.
+    # One docstring of array-api-extra has a formula, which would load MathJax.
     lines[:] = [line.replace(r":math:`\sqrt{\epsilon}`", "the root of eps") for line in lines]
 
 
 def setup(app: Sphinx) -> None:
-    """Let pages say how portarray is installed today, and load nothing from elsewhere."""
+    """Adapt install commands to the release state, and avoid external resources."""
     app.connect("source-read", _installed_from)
     app.connect("autodoc-process-docstring", _without_formulas)

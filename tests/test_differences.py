@@ -334,77 +334,79 @@ def bounds_of_the_rest(device: pa.Device) -> bool:
 
 ROWS = {
     "default": Row(
-        "dtypes of Python's numbers, and which dtypes exist",
-        "Where there is no float64 (MLX, Metal, some GPUs, JAX without its 64-bit mode): float32 "
+        "dtypes of Python numbers, and which dtypes exist",
+        "Devices without float64 (MLX, Metal, some GPUs, JAX without its 64-bit mode) use float32 "
         "and complex64, in JAX also int32, instead of float64, complex128 and int64. "
-        "`pa.__array_namespace_info__()` tells them. A dtype that a device lacks is an error that "
-        "names the nearest it has.",
+        "`pa.__array_namespace_info__()` reports them. A dtype that a device lacks raises an error "
+        "that names the nearest supported dtype.",
         (),
         defaults_equal,
         defaults_told,
     ),
     "view": Row(
         "writing to an array that has views, or to a view",
-        "Arrays there never change: `x[...] = y` and `x += y` give `x` another one, which views "
-        "taken before do not see, and a view that is written leaves its array as it was.",
+        "Native arrays are immutable: `x[...] = y` and `x += y` give `x` a new one, and earlier "
+        "views do not see the change. Writing to a view does not change its base array.",
         ("jax", "mlx"),
         views_equal,
         views_of_the_rest,
     ),
     "memory": Row(
-        "`asarray` of a NumPy array of the device's own memory",
-        "Whether memory is shared, so that writing to one changes the other. `copy=True` shares "
-        "none.",
+        "`asarray` of a NumPy array in the device's own memory",
+        "Whether memory is shared, so that writing to one changes the other. `copy=True` never "
+        "shares memory.",
         (),
         memory_equal,
         memory_of_the_rest,
     ),
     "zero": Row(
         "`maximum` and `minimum` of 0.0 and -0.0",
-        "The sign of the zero, which IEEE 754 leaves open.",
+        "The sign of the zero, which IEEE 754 does not specify.",
         (),
         zeros_equal,
         zeros_of_the_rest,
     ),
     "factor": Row(
         "`linalg.eigh`, `svd` and `qr`",
-        "Signs of the vectors (and vectors of values that are equal): factors are not unique. "
-        "Their product is the matrix, and values are in one order.",
+        "Signs of the vectors, and vectors of equal values: factors are not unique. Their product "
+        "is the matrix, and the order of the values is the same.",
         (),
         factors_equal,
         factors_multiply,
     ),
     "bounds": Row(
-        "an index out of bounds in an array of indices, in a compiled function (`take`, "
+        "an out-of-bounds index in an index array, in a compiled function (`take`, "
         "`take_along_axis`, `x[indices]`, `kernels.embedding`, `kernels.cross_entropy`)",
-        "Not always an `IndexError`: what XLA and Metal compile cannot raise. JAX takes the "
-        "nearest element or NaN, and MLX reads what is beside the array; PyTorch's compiler checks "
-        "on CPUs, but not `take_along_axis` and gradients. Uncompiled, all raise.",
+        "Not always an `IndexError`: programs compiled by XLA and Metal cannot raise errors. JAX "
+        "returns the nearest element or NaN, and MLX reads out of bounds. PyTorch's compiler "
+        "checks on CPUs, except for `take_along_axis` and gradients. Without compilation, all "
+        "raise.",
         ("jax", "mlx", "torch"),
         bounds_equal,
         bounds_of_the_rest,
     ),
     "subnormal": Row(
         "subnormal numbers: below 1.2e-38 in float32, below 2.2e-308 in float64",
-        "Arithmetic, comparisons, conversions and most functions take them for zero, and results "
+        "Arithmetic, comparisons, conversions and most functions treat them as zero, and results "
         "of that size become zero: XLA "
-        "[sets the processor so](https://github.com/jax-ml/jax/issues/16200) and has no option "
-        "against it. Moving, copying, joining, indexing, `where`, `negative` and `abs` keep them.",
+        "[sets this processor mode](https://github.com/jax-ml/jax/issues/16200) and does not have "
+        "an option to disable it. Moving, copying, joining, indexing, `where`, `negative` and "
+        "`abs` preserve them.",
         ("jax:cpu",),
         subnormal_arithmetic,
         subnormal_movement,
     ),
     "cast": Row(
-        "`astype` of NaN, infinities and numbers outside its range to an integer dtype",
-        "Which integer comes out; NumPy's own depends on the processor. It is no error, and the "
-        "other elements are right.",
+        "`astype` of NaN, infinities and out-of-range numbers to an integer dtype",
+        "The resulting integer, which in NumPy depends on the processor. It does not raise an "
+        "error, and the other elements are correct.",
         (),
         casts_equal,
         casts_of_the_rest,
     ),
     "root": Row(
         "`x ** 0.5` of negative infinity and negative zero",
-        "NaN and -0.0 where the library takes the square root, infinity and 0.0 where it does not.",
+        "NaN and -0.0 if the library computes a square root, infinity and 0.0 if it does not.",
         (),
         roots_equal,
         roots_of_the_rest,

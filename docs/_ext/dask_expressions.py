@@ -1,4 +1,4 @@
-"""The directive ``dask-expressions``: what Dask's operations do not do on portarray chunks.
+"""The directive ``dask-expressions``: Dask operations that fail on portarray chunks.
 
 From ``docs/data/dask.json``, which ``tests/dask/dask_outcomes.py`` writes.
 """
@@ -18,30 +18,37 @@ FILE = Path(__file__).parents[1] / "data" / "dask.json"
 
 
 class DaskExpressions(Directive):
-    """Make a line of figures, and a table of what is refused."""
+    """A line of figures and a table of unsupported operations."""
 
     def run(self) -> list[nodes.Node]:
         """Return the line and the table."""
         self.state.document.settings.record_dependencies.add(str(FILE))
-        found = json.loads(FILE.read_text("utf-8"))
+        data = json.loads(FILE.read_text("utf-8"))
         text = (
-            f"With dask {found['version']}, {found['tried']} expressions tried on chunks of "
-            f"{', '.join(found['devices'])} stay on the device and equal what NumPy chunks give"
+            f"With Dask {data['version']}, {data['tried']} expressions were tried on chunks of "
+            f"{', '.join(data['devices'])}. "
+            "The results stay on the device and equal those of NumPy chunks"
         )
-        less = ", ".join(one for one in found["without_64_bit"] if one not in found["refused"])
-        last = f"Devices without int64 and float64 refuse these: {less}." if less else ""
-        if not found["refused"]:
+        unsupported = ", ".join(
+            expression for expression in data["without_64_bit"] if expression not in data["refused"]
+        )
+        last = (
+            f"Devices without int64 and float64 do not support these: {unsupported}."
+            if unsupported
+            else ""
+        )
+        if not data["refused"]:
             return [nodes.paragraph(text=f"{text}. {last}")]
         lines = []
-        for name, devices in found["refused"].items():
+        for name, devices in data["refused"].items():
             errors: dict[str, list[str]] = {}
             for device, error in devices.items():
                 errors.setdefault(error, []).append(device)
-            told = "; ".join(f"{error} ({', '.join(where)})" for error, where in errors.items())
-            lines.append([name, told])
+            reasons = "; ".join(f"{error} ({', '.join(where)})" for error, where in errors.items())
+            lines.append([name, reasons])
         return [
-            nodes.paragraph(text=f"{text}, but for these:"),
-            table_of(["expression", "refused by"], lines),
+            nodes.paragraph(text=f"{text}, with these exceptions:"),
+            table_of(["expression", "error"], lines),
             nodes.paragraph(text=last),
         ]
 

@@ -1,4 +1,4 @@
-"""The order of the gallery's examples: by subject, and what is not listed last."""
+"""The order of the gallery's examples: by subject, unlisted ones last."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORDER = (
 )
 
 
-def place(file: str) -> int:
-    """Return the place of an example among the others."""
+def position(file: str) -> int:
+    """Return the position of an example."""
     name = Path(file).stem.removeprefix("plot_")
     return ORDER.index(name) if name in ORDER else len(ORDER)

@@ -11,7 +11,7 @@ from support_table import table_of
 
 
 class KernelTable(Directive):
-    """Make one table of all versions, by kernel."""
+    """A table of all versions, by kernel."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""

@@ -1,8 +1,7 @@
-"""What was measured, as tables and pictures: ``docs/drawn``, made from ``docs/data``.
-
+"""Measurements as tables and pictures: ``docs/drawn``, generated from ``docs/data``.
 
 Pages include ``drawn/NAME.md``, which begins with the day and the machine. ``nox -s docs-data``
-measures anew, where every library is.
+repeats the measurements; it needs every library.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ Report = Mapping[str, Any]
 
 
 def measured_on(report: Report) -> str:
-    """Return a line that says when and where figures were measured."""
+    """Return a line with the date, machine and versions of the measurements."""
     machine, devices = report["machine"], report["devices"]
     day = dt.date.fromisoformat(machine["date"])
-    names = dict.fromkeys(one["name"] for one in devices.values())
+    names = dict.fromkeys(entry["name"] for entry in devices.values())
     versions = dict.fromkeys(
-        f"{device.partition(':')[0]} {one['version']}" for device, one in devices.items()
+        f"{device.partition(':')[0]} {entry['version']}" for device, entry in devices.items()
     )
     for name in ("torch", "llama_cpp_python", "numba"):
         if name in machine and name not in {device.partition(":")[0] for device in devices}:
@@ -44,27 +43,33 @@ def measured_on(report: Report) -> str:
 
 
 def rows(head: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
-    """Return a table in Markdown; all columns but the first are figures."""
+    """Return a Markdown table; all columns except the first are right-aligned figures."""
     names = list(head)
     marks = ["---", *("---:" for _ in names[1:])]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (names, marks, *lines))
 
 
 def kernels(report: Report) -> str:
-    """Return the kernels by devices, as multiples of PyTorch's time."""
+    """Return the times of kernels on each device, as multiples of PyTorch's time."""
     return str(import_module("kernel_report").markdown(report))
 
 
 def user_kernels(report: Report) -> str:
-    """Return user kernels as multiples of Numba's time, and what is promised."""
+    """Return the times of user kernels, as multiples of Numba's time, and the targets."""
     return str(import_module("user_kernels").tables(report))
 
 
 def llama_cpp(report: Report) -> str:
-    """Return what devices make of llama.cpp's tokens per second."""
-    head = ["", "prompt, tokens a second", "of llama.cpp's", "decoding", "of llama.cpp's"]
+    """Return tokens per second of each device compared with llama.cpp."""
+    head = [
+        "",
+        "prompt, tokens per second",
+        "relative to llama.cpp",
+        "decoding",
+        "relative to llama.cpp",
+    ]
     return rows(
-        [*head, "of the memory's limit"],
+        [*head, "share of the memory limit"],
         (
             [
                 f"`{row['device']}`",
@@ -80,12 +85,12 @@ def llama_cpp(report: Report) -> str:
 
 
 def clarray(report: Report) -> str:
-    """Return clarray's operations and others', as multiples of NumPy's time."""
-    ratios = {(one["row"], one["candidate"]): one["ratio"] for one in report["rows"]}
+    """Return the times of clarray and other libraries, as multiples of NumPy's time."""
+    ratios = {(entry["row"], entry["candidate"]): entry["ratio"] for entry in report["rows"]}
     aims = report["aims"]
     names = [name for name in dict.fromkeys(name for _, name in ratios) if name != "NumPy"]
     return rows(
-        ["operation", "aim", *names],
+        ["operation", "target", *names],
         (
             [row, f"{aims[row]:g}" if row in aims else ""]
             + [f"{ratios[row, name]:.2f}" if (row, name) in ratios else "" for name in names]
@@ -95,9 +100,9 @@ def clarray(report: Report) -> str:
 
 
 def overhead(report: Report) -> str:
-    """Return microseconds of each library's own calls on four numbers, and what portarray adds."""
+    """Return microseconds of each library's calls on four numbers, and portarray's overhead."""
     tiny = [row for row in report["rows"] if row["size"] == "tiny"]
-    own = {
+    seconds = {
         (row["baseline"], row["what"]): row["seconds"]
         for row in tiny
         if row["candidate"] == row["baseline"]
@@ -107,19 +112,22 @@ def overhead(report: Report) -> str:
         for row in tiny
         if row["candidate"] == f"portarray on {row['baseline']}"
     }
-    libraries, what = (dict.fromkeys(key[part] for key in added) for part in (0, 1))
+    libraries, statements = (dict.fromkeys(key[part] for key in added) for part in (0, 1))
 
     def cell(*key: str) -> str:
-        return f"{1e6 * own[key]:.2f} {1e6 * added[key]:+.2f}"
+        return f"{1e6 * seconds[key]:.2f} {1e6 * added[key]:+.2f}"
 
     return rows(
-        ["library", *(f"`{one}`" for one in what)],
-        ([library, *(cell(library, one) for one in what)] for library in libraries),
+        ["library", *(f"`{statement}`" for statement in statements)],
+        (
+            [library, *(cell(library, statement) for statement in statements)]
+            for library in libraries
+        ),
     )
 
 
 def tasks(report: Report) -> str:
-    """Return microseconds a task, by what runs it."""
+    """Return microseconds per task, for each way to run it."""
     names = list(dict.fromkeys(name for row in report["rows"] for name in row["microseconds"]))
     return rows(
         ["calls", "device", *names],
@@ -132,7 +140,7 @@ def tasks(report: Report) -> str:
 
 
 def picture(module: str, name: str, alt: str) -> Callable[[Report], str]:
-    """Return what draws a report by the benchmark's own module, and shows it."""
+    """Return a function that draws a report with a benchmark module and returns the image link."""
 
     def drawn(report: Report) -> str:
         import_module(module).draw(report, DRAWN / f"{name}.svg")
@@ -147,7 +155,7 @@ PARTS: Mapping[str, Callable[[Report], str]] = {
     "model": picture(
         "model_picture",
         "model",
-        "Tokens per second of each device, beside PyTorch's and the memory's limit",
+        "Tokens per second of each device, compared with PyTorch and the memory limit",
     ),
     "model_llama_cpp": llama_cpp,
     "overhead": overhead,
@@ -155,21 +163,21 @@ PARTS: Mapping[str, Callable[[Report], str]] = {
     "transfer": picture(
         "picture",
         "transfer",
-        "Matrix of routes: from each device, in rows, to each other, in columns",
+        "Matrix of routes from each device (rows) to each other device (columns)",
     ),
     "user_kernels": user_kernels,
 }
 
 
 def draw(app: Sphinx) -> None:
-    """Write every part whose figures are newer than what is drawn."""
+    """Write every part that has changed."""
     DRAWN.mkdir(exist_ok=True)
     sys.path.insert(0, str(DOCS.parent / "benchmarks"))
     for name, part in PARTS.items():
         source, target = DATA / f"{name}.json", DRAWN / f"{name}.md"
         report = json.loads(source.read_text("utf-8"))
         text = f"{measured_on(report)}\n\n{part(report)}"
-        # What has not changed is not read again by Sphinx.
+        # Sphinx does not read unchanged files again.
         if not target.is_file() or target.read_text("utf-8") != text:
             target.write_text(text, "utf-8")
 

@@ -1,4 +1,4 @@
-"""The directive ``numpy-functions WHICH``: what becomes of NumPy's functions, from the package."""
+"""The directive ``numpy-functions TABLE``: supported and unsupported NumPy functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from portarray._numpy_functions import table, ufuncs
 
 
 class NumpyFunctions(Directive):
-    """Make the tables of what is served, ``functions`` or ``ufuncs``, or of what is ``refused``."""
+    """The table of supported ``functions`` or ``ufuncs``, or of ``refused`` functions."""
 
     required_arguments = 1
 
@@ -31,20 +31,20 @@ class NumpyFunctions(Directive):
 
 
 def _functions() -> tuple[list[str], list[list[str]]]:
-    chapters: dict[str, list[str]] = {}
+    categories: dict[str, list[str]] = {}
     for name, row in table.SERVED.items():
         function = table.function_named(name)
         if function is None:
             continue
-        without = ", ".join(f"{one}=" for one in _without(function, row))
-        chapters.setdefault(row.chapter, []).append(f"{name} (no {without})" if without else name)
-    return ["chapter", "functions"], [
-        [title, ", ".join(sorted(names))] for title, names in chapters.items()
+        without = ", ".join(f"{parameter}=" for parameter in _without(function, row))
+        categories.setdefault(row.chapter, []).append(f"{name} (no {without})" if without else name)
+    return ["category", "functions"], [
+        [title, ", ".join(sorted(names))] for title, names in categories.items()
     ]
 
 
 def _without(function: object, row: table.Served) -> Iterator[str]:
-    """Yield the parameters that are refused."""
+    """Yield the unsupported parameters."""
     try:
         parameters = inspect.signature(function).parameters  # type: ignore[arg-type]
     except ValueError:
@@ -54,21 +54,23 @@ def _without(function: object, row: table.Served) -> Iterator[str]:
     ignored = {"out", "like", "device", "optimize", "writeable", *table.NEUTRAL}
     yield from (
         name
-        for name, one in parameters.items()
-        if name not in row.taken and name not in ignored and one.kind is not one.VAR_KEYWORD
+        for name, parameter in parameters.items()
+        if name not in row.taken
+        and name not in ignored
+        and parameter.kind is not parameter.VAR_KEYWORD
     )
 
 
 def _ufuncs() -> tuple[list[str], list[list[str]]]:
-    there = [name for name in vars(np) if isinstance(getattr(np, name), np.ufunc)]
-    own = sorted(name for name in there if name in ufuncs.STANDARD)
-    made = sorted(name for name in there if name in ufuncs.COMPOSED)
+    names = [name for name in vars(np) if isinstance(getattr(np, name), np.ufunc)]
+    standard = sorted(name for name in names if name in ufuncs.STANDARD)
+    composed = sorted(name for name in names if name in ufuncs.COMPOSED)
     lines = [
-        ["functions of the standard", ", ".join(own)],
-        ["made of them", ", ".join(made)],
+        ["functions of the standard", ", ".join(standard)],
+        ["composed of them", ", ".join(composed)],
         [".reduce", ", ".join(sorted(ufuncs.REDUCTIONS.keys() | ufuncs.ASSOCIATIVE))],
         [".accumulate", ", ".join(sorted(ufuncs.ASSOCIATIVE))],
-        [".outer", "all of two operands"],
+        [".outer", "all with two operands"],
     ]
     return ["ufuncs", "which"], lines
 
@@ -90,9 +92,9 @@ def _refused() -> tuple[list[str], list[list[str]]]:
             lines.append([name, fix])
         elif not last.startswith("_"):
             groups.setdefault(module, []).append(last)
-    for module, found in groups.items():
-        where = f"{module}: {', '.join(found)}" if module else ", ".join(found)
-        lines.append([where, "x.to_device('numpy').native, and NumPy on the host"])
+    for module, unsupported in groups.items():
+        group = f"{module}: {', '.join(unsupported)}" if module else ", ".join(unsupported)
+        lines.append([group, "x.to_device('numpy').native, and NumPy on the host"])
     return ["function", "use"], lines
 
 

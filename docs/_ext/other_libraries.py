@@ -18,21 +18,21 @@ FILE = Path(__file__).parents[1] / "data" / "where_it_does_not_work.json"
 
 
 class OtherLibraries(Directive):
-    """Make a line of figures, and a table for each module."""
+    """A line of figures, and a table for each module."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the tables, each in a section of its own."""
+        """Return the line and the tables, each in a section."""
         self.state.document.settings.record_dependencies.add(str(FILE))
-        found = json.loads(FILE.read_text("utf-8"))
-        versions = ", ".join(f"{name} {text}" for name, text in found["versions"].items())
+        data = json.loads(FILE.read_text("utf-8"))
+        versions = ", ".join(f"{name} {text}" for name, text in data["versions"].items())
         figures = (
-            f"With {versions}: of {found['tried']} functions tried, {found['stay']} answer with "
-            f"arrays of the device, or with numbers, and {len(found['rows'])} do not. Those are:"
+            f"With {versions}: of {data['tried']} functions tried, {data['stay']} return arrays on "
+            f"the device, or numbers. These {len(data['rows'])} do not:"
         )
         parts: list[nodes.Node] = [nodes.paragraph(text=figures)]
-        devices = found["devices"]
+        devices = data["devices"]
         modules: dict[str, list[list[str]]] = {}
-        for row in found["rows"]:
+        for row in data["rows"]:
             module, _, name = row["name"].replace("sklearn ", "sklearn.estimators.").rpartition(".")
             answers: dict[str, list[str]] = {}
             for device in devices:
@@ -46,7 +46,7 @@ class OtherLibraries(Directive):
             section = nodes.section(ids=[f"not-{module.replace('.', '-').lower()}"])
             section += [
                 nodes.title(text=module),
-                table_of(["function", "called as", "answer"], lines),
+                table_of(["function", "call", "result"], lines),
             ]
             parts.append(section)
         return parts

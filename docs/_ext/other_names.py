@@ -1,4 +1,4 @@
-"""The directive ``other-names TABLE``: what other libraries' names are here, from the package."""
+"""The directive ``other-names TABLE``: replacements for other libraries' names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from portarray import _elsewhere
 
 
 class OtherNames(Directive):
-    """Make the table of one of the dictionaries of ``portarray._elsewhere``."""
+    """The table of one of the dictionaries of ``portarray._elsewhere``."""
 
     required_arguments = 1
 

@@ -1,11 +1,11 @@
 """The data of the support table and the table of kernel versions: ``docs/data/support.json``.
 
-The pages are built from this file, so that no array library is needed for that. To write it anew,
-for the libraries of this environment (what it says of others stays as it is)::
+The pages are built from this file, so building them does not need any array library. To regenerate
+it for the libraries of this environment (data of other libraries does not change)::
 
     python docs/_ext/support_data.py
 
-A test compares it with what the backends say, library by library.
+A test compares it with the backends, library by library.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ Data = dict[str, Any]
 
 def read() -> Data:
     """Return the data that the pages show."""
-    found: Data = json.loads(FILE.read_text("utf-8"))
-    return found
+    data: Data = json.loads(FILE.read_text("utf-8"))
+    return data
 
 
 def of_this_environment() -> Data:
-    """Return the data of the libraries that are installed here, as ``portarray support`` says.
+    """Return the data of the installed libraries, as ``portarray support`` prints it.
 
-    Keys are ``libraries`` (with the platforms that ran and those that did not), ``functions`` (for
-    each, its chapter and how each library serves it) and ``kernels`` (the versions that are made
-    for each library).
+    Keys are ``libraries`` (with the platforms that ran and those that did not), ``functions`` (with
+    the category and each library's implementation) and ``kernels`` (the tuned versions of each
+    library).
     """
     from portarray._cli.group import portarray as command
 
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         command(["support", "--json"], standalone_mode=False)
-    said = json.loads(printed.getvalue())
+    report = json.loads(output.getvalue())
     libraries: Data = {}
-    for place in said["places"]:
-        library, _, platform = place["device"].partition(":")
+    for device in report["places"]:
+        library, _, platform = device["device"].partition(":")
         entry = libraries.setdefault(library, {"run": [], "not_run": []})
-        listed = entry["run" if place["state"] == "functional" else "not_run"]
+        listed = entry["run" if device["state"] == "functional" else "not_run"]
         name = platform.partition(":")[0]
         if name and name not in listed:
             listed.append(name)
     functions: Data = {}
-    for row in said["rows"]:
+    for row in report["rows"]:
         library = row["device"].partition(":")[0]
         entry = functions.setdefault(row["function"], {"chapter": row["chapter"], "served": {}})
         entry["served"][library] = row["served"]
@@ -63,7 +63,7 @@ def of_this_environment() -> Data:
 
 
 def _kernels(library: str) -> list[list[str]]:
-    """Return kernel, version, dtypes and where it wins of each version for a library."""
+    """Return kernel, version, dtypes and winning benchmark row of each of a library's versions."""
     from portarray.backends import registry
     from portarray.kernels import generic
 
@@ -83,11 +83,11 @@ def _dtypes(names: frozenset[str]) -> str:
 
 
 def merged(old: Data, new: Data) -> Data:
-    """Return new data, with what the old says of libraries that the new does not know."""
+    """Return the new data, with the old data of libraries that the new data lacks."""
     functions = {}
     for name, entry in new["functions"].items():
-        before = old["functions"].get(name, {"served": {}})["served"]
-        functions[name] = {"chapter": entry["chapter"], "served": {**before, **entry["served"]}}
+        previous = old["functions"].get(name, {"served": {}})["served"]
+        functions[name] = {"chapter": entry["chapter"], "served": {**previous, **entry["served"]}}
     return {
         "libraries": {**old["libraries"], **new["libraries"]},
         "functions": functions,

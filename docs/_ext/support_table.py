@@ -1,4 +1,4 @@
-"""The directive ``support-table``: how each library serves each function, from support.json."""
+"""The directive ``support-table``: each library's implementations, from support.json."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from sphinx.util.typing import ExtensionMetadata
 
 from portarray._api import support
 
-WAYS = ("native", "composed", "host")
+IMPLEMENTATIONS = ("native", "composed", "host")
 
 
 class SupportTable(Directive):
-    """Make the totals, one table for each chapter of the standard, and a list of what ran."""
+    """The totals, and one table for each category of the standard."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the tables, each in a section of its own."""
+        """Return the tables, each in a section."""
         self.state.document.settings.record_dependencies.add(str(support_data.FILE))
         data = support_data.read()
         sections = [_section("Totals", _totals(data))]
         sections += [
-            _section(chapter.replace("_", " ").capitalize(), table)
-            for chapter, table in _chapters(data)
+            _section(category.replace("_", " ").capitalize(), table)
+            for category, table in _categories(data)
         ]
         return sections
 
 
 class SupportTotals(Directive):
-    """Make the table of totals alone."""
+    """Only the table of totals."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
@@ -42,22 +42,22 @@ class SupportTotals(Directive):
 def _totals(data: support_data.Data) -> nodes.table:
     lines = []
     for library, entry in data["libraries"].items():
-        served = [one["served"].get(library) for one in data["functions"].values()]
-        counts = [str(served.count(way)) for way in WAYS]
+        served = [function["served"].get(library) for function in data["functions"].values()]
+        counts = [str(served.count(implementation)) for implementation in IMPLEMENTATIONS]
         lines.append(
             [library, *counts, ", ".join(entry["run"]) or "none", ", ".join(entry["not_run"])]
         )
-    return table_of(["library", *WAYS, "run on", "not run"], lines)
+    return table_of(["library", *IMPLEMENTATIONS, "run on", "not run"], lines)
 
 
-def _chapters(data: support_data.Data) -> Iterator[tuple[str, nodes.table]]:
-    chapters: dict[str, list[list[str]]] = {}
-    for chapter, name in support.functions():
-        known = data["functions"].get(name, {"served": {}})["served"]
-        served = (known.get(library, "not recorded") for library in data["libraries"])
-        chapters.setdefault(chapter, []).append([f"{name}()", *served])
-    for chapter, lines in chapters.items():
-        yield chapter, table_of(["function", *data["libraries"]], lines)
+def _categories(data: support_data.Data) -> Iterator[tuple[str, nodes.table]]:
+    categories: dict[str, list[list[str]]] = {}
+    for category, name in support.functions():
+        recorded = data["functions"].get(name, {"served": {}})["served"]
+        served = (recorded.get(library, "not recorded") for library in data["libraries"])
+        categories.setdefault(category, []).append([f"{name}()", *served])
+    for category, lines in categories.items():
+        yield category, table_of(["function", *data["libraries"]], lines)
 
 
 def _section(title: str, body: nodes.Node) -> nodes.section:
@@ -67,7 +67,7 @@ def _section(title: str, body: nodes.Node) -> nodes.section:
 
 
 def table_of(head: list[str], lines: list[list[str]]) -> nodes.table:
-    """Return a table; cells that end in parentheses are set as code."""
+    """Return a table; cells that end in parentheses are formatted as code."""
     table = nodes.table()
     group = nodes.tgroup(cols=len(head))
     table += group

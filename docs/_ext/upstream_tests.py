@@ -1,4 +1,4 @@
-"""The directive ``upstream-tests``: what other projects' own tests said, from tools/upstream."""
+"""The directive ``upstream-tests``: results of other projects' own tests, from tools/upstream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OUTCOMES = ("passed", "skipped", "xfailed", "known", "failed")
 
 
 class UpstreamTests(Directive):
-    """Make the table of counts, and the list of the tests that are known to fail."""
+    """The table of counts, and the list of known failures."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table and the list."""

@@ -1,35 +1,35 @@
-// What the theme leaves out for readers who use a keyboard or have pages read to them.
+// Accessibility for keyboards and screen readers that the theme lacks.
 document.addEventListener("DOMContentLoaded", () => {
     for (const caption of document.querySelectorAll("p.caption[role=heading]"))
         caption.setAttribute("aria-level", "2");
-    // Whatever scrolls sideways can be reached by the keyboard.
+    // Make everything that scrolls sideways reachable by keyboard.
     for (const box of document.querySelectorAll("pre, .table-wrapper, .math-wrapper, div.math"))
         box.tabIndex = 0;
 });
 
-// The support table is long: words show the rows that have all of them.
+// Filter the long support table: show the rows that contain all words.
 document.addEventListener("DOMContentLoaded", () => {
     const totals = document.getElementById("support-totals");
     if (totals === null) return;
-    const chapters = [...document.querySelectorAll("section[id^=support-]")].filter(
-        one => one !== totals && one.querySelector("table"));
+    const categories = [...document.querySelectorAll("section[id^=support-]")].filter(
+        section => section !== totals && section.querySelector("table"));
     const label = document.createElement("label");
     label.className = "filter";
     label.textContent = "Show functions with ";
-    const words = label.appendChild(document.createElement("input"));
-    words.type = "search";
-    words.placeholder = "linalg, host, cumulative sum ...";
+    const input = label.appendChild(document.createElement("input"));
+    input.type = "search";
+    input.placeholder = "linalg, host, cumulative sum ...";
     totals.after(label);
-    words.addEventListener("input", () => {
-        const wanted = words.value.toLowerCase().split(/\s+/);
-        for (const chapter of chapters) {
+    input.addEventListener("input", () => {
+        const words = input.value.toLowerCase().split(/\s+/);
+        for (const category of categories) {
             let shown = 0;
-            for (const row of chapter.querySelectorAll("tbody tr")) {
-                const text = (chapter.id + " " + row.textContent).toLowerCase();
-                row.hidden = !wanted.every(word => text.includes(word));
+            for (const row of category.querySelectorAll("tbody tr")) {
+                const text = (category.id + " " + row.textContent).toLowerCase();
+                row.hidden = !words.every(word => text.includes(word));
                 shown += !row.hidden;
             }
-            chapter.hidden = !shown;
+            category.hidden = !shown;
         }
     });
 });

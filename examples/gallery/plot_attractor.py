@@ -1,19 +1,19 @@
 """
-A strange attractor, counted by atomic additions
-================================================
+A strange attractor, counted with atomic additions
+==================================================
 
-Iterate two lines of sines a million times, and count where the point falls: a histogram in two
-dimensions that is a picture. Many work-items add to one array at the same time, so that they
-add by *atomic* operations.
+Iterate two lines of sines a million times and count where the point falls. The result is a
+two-dimensional histogram that forms a picture. Many work-items add to one array at the same time,
+so they use *atomic* operations.
 """
 
 # %%
 # One work-item
 # -------------
 #
-# Clifford Pickover's map has four parameters. Each work-item starts at another point, forgets its
-# first steps, and counts the rest. ``ndrange`` at the call says how many work-items there are: it
-# is not the size of the array that they write.
+# Clifford Pickover's map has four parameters. Each work-item starts at a different point, discards
+# its first steps, and counts the remaining ones. ``ndrange`` sets the number of work-items, because
+# it differs from the size of the array that they write.
 
 import math
 
@@ -45,9 +45,9 @@ def visit(counts, starts, steps, a, b, c, d):
 # Libraries that share the processor
 # ----------------------------------
 #
-# Starts are drawn from a key, and are the same everywhere. Kernels run on the arrays of every
-# library that keeps them in the host's memory; all CPU devices count the same, as one program
-# serves them.
+# The starting points are drawn from a key, so they are the same everywhere. Kernels run on the
+# arrays of every library with host memory. All CPU devices count the same, because they run the
+# same program.
 
 
 def counted(device, count=2000, steps=1020):

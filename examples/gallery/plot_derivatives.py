@@ -1,17 +1,17 @@
 """
-Which step for a derivative? None, with gradients
-=================================================
+Derivatives without a step size
+===============================
 
-A derivative can be approximated by the difference of two values. A large step is wrong because
-the function is not straight, and a small one because its values are rounded. The best step lies
-between, and still loses half of the digits. :func:`portarray.grad` needs no step.
+The difference of two values approximates a derivative. A large step is wrong because the function
+is not straight, and a small one because the values are rounded. The best step is in between, and
+still loses half of the digits. :func:`portarray.grad` does not need a step.
 """
 
 # %%
 # Differences
 # -----------
 #
-# The function is a composition that nobody likes to differentiate by hand. The reference is its
+# The function is a composition that is tedious to differentiate by hand. The reference is its
 # gradient in float64.
 
 import matplotlib.pyplot as plt
@@ -31,17 +31,17 @@ steps = [2.0**-n for n in range(1, 45)]
 def difference_errors(device, dtype):
     """Return the error of central differences, for each step."""
     x = pa.asarray(1.0, dtype=dtype, device=device)
-    found = (float((f(x + h) - f(x - h)) / (2 * h)) for h in steps)
-    return [abs(one / exact - 1) for one in found]
+    estimates = (float((f(x + h) - f(x - h)) / (2 * h)) for h in steps)
+    return [abs(estimate / exact - 1) for estimate in estimates]
 
 
 # %%
 # Gradients
 # ---------
 #
-# Every device has float32; float64 is refused by name where it is missing, as it is on some GPUs.
+# Every device has float32. Some GPUs lack float64; using it there raises an error.
 
-found = {}
+errors_by_name = {}
 for device in pa.devices():
     for dtype in (pa.float32, pa.float64):
         try:
@@ -50,19 +50,19 @@ for device in pa.devices():
             print(error)
             continue
         error_of_grad = abs(float(pa.grad(f)(x)) / exact - 1)
-        found[f"{x.dtype} on {device}"] = error_of_grad, difference_errors(device, dtype)
+        errors_by_name[f"{x.dtype} on {device}"] = error_of_grad, difference_errors(device, dtype)
         print(f"{device!s:20} {x.dtype!s:8} error of the gradient {error_of_grad:.1e}")
 
 # %%
 # The picture
 # -----------
 #
-# From the right the error falls with the square of the step. Then rounding takes over, which
-# grows as the step shrinks, until both values are equal and the difference is zero. The stars are
-# the gradients; an error of zero is drawn at the bottom.
+# From right to left, the error first falls with the square of the step. Then rounding errors
+# dominate, which grow as the step shrinks, until both values are equal and the difference is zero.
+# The stars are the gradients; an error of zero is drawn at the bottom.
 
 figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-for n, (name, (error_of_grad, errors)) in enumerate(found.items()):
+for n, (name, (error_of_grad, errors)) in enumerate(errors_by_name.items()):
     colour = "C0" if name.startswith("float32") else "C1"
     style = ("-", "--", ":", "-.")[n // 2 % 4]
     axes.loglog(steps, errors, style, color=colour, label=f"differences, {name}")

@@ -2,17 +2,17 @@
 Digits in a plane: principal components
 =======================================
 
-Pictures of digits are points in a space of 256 dimensions, one for each pixel. Principal
-components are the directions in which the points differ most. Two of them are enough to draw a
-map on which digits of one kind lie together.
+Pictures of digits are points in a space of 256 dimensions, one for each pixel. Principal components
+are the directions in which the points differ most. Two of them are enough to draw a map in which
+equal digits form clusters.
 """
 
 # %%
 # The digits
 # ----------
 #
-# Matplotlib's fonts give ten digits each. Turned and slanted a little at random they make a data
-# set that needs no download: 600 pictures of 16 by 16 pixels.
+# Matplotlib's fonts provide ten digits each. Small random rotations and slants turn them into a
+# data set that needs no download: 600 pictures of 16 by 16 pixels.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,8 +39,8 @@ def drawn(digit):
     turn = Affine2D().translate(*(-(low + high) / 2)).scale(1 / (high - low)[1])
     turn = turn.rotate(rng.normal(0, 0.1)).skew(rng.normal(0, 0.15), 0)
     outlines = turn.transform_path(path).to_polygons()
-    inside = [Path(one).contains_points(grid.reshape(-1, 2)) for one in outlines]
-    # Within an odd number of outlines is ink; within two is the hole of a zero.
+    inside = [Path(outline).contains_points(grid.reshape(-1, 2)) for outline in outlines]
+    # Points inside an odd number of outlines are ink; points inside two are the hole of a zero.
     ink = np.sum(inside, axis=0) % 2
     return ink.reshape(16, 3, 16, 3).mean(axis=(1, 3))
 
@@ -52,8 +52,8 @@ pictures = np.stack([drawn(digit) for digit in labels]).astype(np.float32)
 # Principal components
 # --------------------
 #
-# They are the right singular vectors of the centred rows. A singular vector's sign is arbitrary:
-# the largest entry of each is made positive, and then every device finds the same ones.
+# They are the right singular vectors of the centred rows. A singular vector's sign is arbitrary.
+# The largest entry of each is made positive, so that every device finds the same ones.
 
 
 def principal_components(x, count):
@@ -67,18 +67,19 @@ def principal_components(x, count):
 
 
 rows = pa.asarray(pictures.reshape(600, -1), device="numpy")
-components, places = principal_components(rows, 3)
+components, coordinates = principal_components(rows, 3)
 for device in pa.devices():
-    _, found = principal_components(rows.to_device(device), 3)
-    difference = pa.max(pa.abs(found.to_device("numpy") - places))
+    _, device_coordinates = principal_components(rows.to_device(device), 3)
+    difference = pa.max(pa.abs(device_coordinates.to_device("numpy") - coordinates))
     print(f"{device!s:20} differs by {float(difference):.1e}")
 
 # %%
 # The map
 # -------
 #
-# The components are pictures too: blue pixels count for, red ones against. The first tells 0, 6
-# and 8, which have ink on both sides, from 1 and 7, which have it in the middle.
+# The components are pictures too: blue pixels count positively, red ones negatively. The first
+# component separates 0, 6 and 8, which have ink on both sides, from 1 and 7, which have it in the
+# middle.
 
 figure, several = plt.subplot_mosaic(
     [["map", "0"], ["map", "1"], ["map", "2"]],
@@ -88,7 +89,7 @@ figure, several = plt.subplot_mosaic(
 )
 axes = several["map"]
 for digit in range(10):
-    here = places[pa.asarray(labels == digit, device="numpy"), :]
+    here = coordinates[pa.asarray(labels == digit, device="numpy"), :]
     colour = plt.cm.viridis(digit / 9)
     axes.scatter(here[:, 0], here[:, 1], s=8, color=colour, alpha=0.7)
     middle = pa.mean(here, axis=0)

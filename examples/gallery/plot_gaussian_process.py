@@ -2,9 +2,8 @@
 A Gaussian process through a few points
 =======================================
 
-A Gaussian process says what a smooth function may be between the points where it was measured,
-and how sure that is. All it takes is a Cholesky factor, two triangular systems, and random
-numbers.
+A Gaussian process describes the possible values of a smooth function between measured points, and
+their uncertainty. It only needs a Cholesky factor, two triangular systems, and random numbers.
 """
 
 # %%
@@ -23,16 +22,16 @@ NOISE = 0.05
 # The process
 # -----------
 #
-# Values at two places are the more alike the closer these are. Given the measurements, the values
-# at other places have a normal distribution, with a mean and a covariance. Both need the inverse
-# of the covariance of the measurements; its Cholesky factor is cheaper, and more exact.
+# The closer two points are, the more similar are their values. Given the measurements, the values
+# at other points have a normal distribution, with a mean and a covariance. Both need the inverse of
+# the covariance of the measurements; its Cholesky factor is cheaper and more exact.
 #
-# :func:`portarray.kernels.solve_triangular` is one of portarray's own functions: the standard has
-# only ``solve``, which does not know of triangles.
+# :func:`portarray.kernels.solve_triangular` is one of portarray's own functions: the standard only
+# has ``solve``, which does not use triangular structure.
 
 
 def covariance(a, b):
-    """Return how alike values at a and at b are: 1 at one place, and less over distances."""
+    """Return the covariance of the values at a and at b: 1 at equal points, less at a distance."""
     return pa.exp(-0.5 * (a[:, None] - b[None, :]) ** 2)
 
 
@@ -49,9 +48,9 @@ def posterior(x, y, at):
 # On every device
 # ---------------
 #
-# Functions from the process are its mean, and noise that the factor of its covariance colours.
-# The noise has the same key everywhere, and so is the same: every device draws the same
-# functions. The dtype is float64 where the device has it.
+# Sample functions of the process are its mean plus noise that is multiplied by the factor of its
+# covariance. The noise has the same key everywhere, so every device draws the same functions. The
+# dtype is float64 if the device supports it.
 
 results = {}
 for device in pa.devices():

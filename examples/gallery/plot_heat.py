@@ -1,10 +1,10 @@
 """
-Heat through a plate that two libraries share
-=============================================
+Heat in a plate on two libraries
+================================
 
-A plate is cut in two. Each half lives on a device of its own, by two libraries where two are
-functional, and after each step the halves exchange the rows at the cut. A
-:class:`~portarray.tasks.Region` runs both at once, moves the rows, and keeps the order.
+A plate is cut in two. Each half is on a separate device, from two libraries if two are functional.
+After each step the halves exchange the rows at the cut. A :class:`~portarray.tasks.Region` runs
+both at once, moves the rows, and keeps the order.
 """
 
 # %%
@@ -16,57 +16,57 @@ import matplotlib.pyplot as plt
 import portarray as pa
 from portarray.tasks import In, InOut, Out, Region
 
-found = pa.devices()
-upper_device, lower_device = pa.device("numpy"), found[1 if len(found) > 1 else 0]
+devices = pa.devices()
+upper_device, lower_device = pa.device("numpy"), devices[1 if len(devices) > 1 else 0]
 print(upper_device, lower_device)
 
 # %%
 # The halves
 # ----------
 #
-# Each has a row more at the cut: the neighbour's. The plate is hot along a part of its upper edge
-# and in a spot on the cut, and cold along the others.
+# Each half has one additional row at the cut: the neighbour's. The plate is hot along a part of its
+# upper edge and in a spot on the cut, and cold along the other edges.
 
-ROWS, COLUMNS = 60, 160
+HALF_ROWS, COLUMNS = 60, 160
 
 
 def plate():
-    """Return the whole plate at the beginning."""
-    x = pa.zeros((2 * ROWS, COLUMNS), dtype=pa.float32, device="numpy")
+    """Return the initial state of the whole plate."""
+    x = pa.zeros((2 * HALF_ROWS, COLUMNS), dtype=pa.float32, device="numpy")
     x[0, 30:90] = 1.0
     x[45:85, 105:135] = 1.0
     return x
 
 
 def diffuse(half):
-    """Make one step in place; the border stays as it is."""
+    """Compute one step in place; the border does not change."""
     inner = half[1:-1, 1:-1]
     around = half[2:, 1:-1] + half[:-2, 1:-1] + half[1:-1, 2:] + half[1:-1, :-2]
     half[1:-1, 1:-1] = inner + 0.25 * (around - 4 * inner)
 
 
-def copy_row(half, place, row):
-    row[...] = half[place, :]
+def copy_row(half, index, row):
+    row[...] = half[index, :]
 
 
-def put_row(half, place, row):
-    half[place, :] = row
+def put_row(half, index, row):
+    half[index, :] = row
 
 
 # %%
 # The steps
 # ---------
 #
-# The program says what each function reads and writes, in the order of a serial one. What does
-# not depend on each other runs at once. A row is written on one device and read on the other: it
-# is copied there by a task of its own, which nobody has to spawn.
+# The program declares what each function reads and writes, in serial order. Independent functions
+# run at once. A row is written on one device and read on the other; the region automatically adds a
+# task that copies it.
 
 
 def run(steps):
     """Return the plate after some steps, and the region that computed them."""
     whole = plate()
-    upper = pa.asarray(whole[: ROWS + 1, :], copy=True).to_device(upper_device)
-    lower = pa.asarray(whole[ROWS - 1 :, :], copy=True).to_device(lower_device)
+    upper = pa.asarray(whole[: HALF_ROWS + 1, :], copy=True).to_device(upper_device)
+    lower = pa.asarray(whole[HALF_ROWS - 1 :, :], copy=True).to_device(lower_device)
     down = pa.zeros(COLUMNS, dtype=pa.float32, device=upper_device)
     up = pa.zeros(COLUMNS, dtype=pa.float32, device=lower_device)
     with Region() as region:
@@ -98,8 +98,8 @@ print(f"largest difference: {float(pa.max(pa.abs(whole - halves))):.1e}")
 
 figure, axes = plt.subplots(figsize=(8, 5.6), layout="constrained")
 image = axes.imshow(halves, cmap="inferno", vmin=0, vmax=0.8)
-axes.axhline(ROWS - 0.5, color="white", ls="--", lw=1)
-for row, device in ((ROWS - 3, upper_device), (ROWS + 5, lower_device)):
+axes.axhline(HALF_ROWS - 0.5, color="white", ls="--", lw=1)
+for row, device in ((HALF_ROWS - 3, upper_device), (HALF_ROWS + 5, lower_device)):
     axes.text(2, row, str(device), color="white", va="center")
 axes.set(xlabel="x", ylabel="y", title="Temperature after 400 steps")
 figure.colorbar(image, label="temperature", shrink=0.8)

@@ -1,17 +1,17 @@
 """
-Filters of a picture: by a kernel and by FFT
-============================================
+Image filters with a kernel and with FFT
+========================================
 
-A filter replaces each pixel by a weighted sum of its neighbours. For few weights a *user
-kernel* says exactly that; for many, a product of Fourier transforms is faster. This example
-does both and shows that they agree.
+A filter replaces each pixel by a weighted sum of its neighbours. For few weights, use a *user
+kernel*; for many, a product of Fourier transforms is faster. This example does both and shows that
+they agree.
 """
 
 # %%
 # A picture
 # ---------
 #
-# Matplotlib comes with a portrait of Grace Hopper. Every second pixel is enough here.
+# Matplotlib includes a portrait of Grace Hopper. Every second pixel is enough here.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,8 +28,8 @@ picture = pa.asarray(gray, device=pa.cpu_device())
 # A loop over weights
 # -------------------
 #
-# The body of a kernel runs once for each element of its first parameter. The last axis is the one
-# of neighbours in memory. At the border the nearest pixel of the picture is taken.
+# The body of a kernel runs once for each element of its first parameter. The last axis is
+# contiguous in memory. At the border, the kernel uses the nearest pixel of the picture.
 
 
 @pa.kernel
@@ -47,7 +47,7 @@ def filtered(result, picture, weights):
 
 
 # %%
-# Sobel's weights are differences across a pixel, averaged along it. Two of them make the slope of
+# Sobel's weights are differences across a pixel, averaged along it. Two of them give the slope of
 # the picture, which is large at edges.
 
 sobel = pa.asarray([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], dtype=pa.float32, device=picture.device)
@@ -56,11 +56,11 @@ down = filtered(pa.zeros_like(picture), picture, sobel.T)
 edges = pa.hypot(across, down)
 
 # %%
-# By Fourier transforms
-# ---------------------
+# With Fourier transforms
+# -----------------------
 #
-# To blur is to multiply the spectrum by a Gaussian, at the same price for any width. The
-# transform takes the picture to be periodic, so a border is put around it first.
+# Blurring multiplies the spectrum by a Gaussian, which costs the same for any width. The transform
+# assumes a periodic picture, so the picture is padded first.
 
 
 def blurred(picture, sigma):
@@ -81,8 +81,8 @@ def blurred(picture, sigma):
 soft = blurred(picture, 3.0)
 
 # %%
-# The same weights by the kernel: the sums are those of the transform, up to rounding and to what
-# the Gaussian has beyond 12 pixels.
+# The kernel with the same weights gives the same sums, up to rounding and the part of the Gaussian
+# beyond 12 pixels.
 
 x = pa.arange(-12, 13, dtype=pa.float32, device=picture.device)
 gauss = pa.exp(-(x**2) / 18)

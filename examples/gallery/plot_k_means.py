@@ -2,14 +2,14 @@
 k-means
 =======
 
-k-means divides points into groups: each point joins the nearest of k centres, and each centre
-moves to the middle of its points, until nothing changes. A program in standard names finds the
-same groups on every device.
+k-means divides points into groups: each point joins the nearest of k centres, and each centre moves
+to the middle of its points, until nothing changes. A program in standard names finds the same
+groups on every device.
 """
 
 # %%
-# Points around five places
-# -------------------------
+# Points in five clusters
+# -----------------------
 
 import matplotlib.pyplot as plt
 
@@ -17,26 +17,26 @@ import portarray as pa
 
 places_key, points_key = pa.random.split(pa.random.key(79, device="numpy"))
 middles = pa.random.uniform(places_key, (5, 2), dtype=pa.float32, low=-4, high=4)
-spread = pa.random.normal(points_key, (5, 200, 2), dtype=pa.float32, scale=0.8)
-points = pa.reshape(middles[:, None, :] + spread, (1000, 2))
+noise = pa.random.normal(points_key, (5, 200, 2), dtype=pa.float32, scale=0.8)
+points = pa.reshape(middles[:, None, :] + noise, (1000, 2))
 
 # %%
 # The program
 # -----------
 #
-# Distances are a matrix, points by centres. So is membership, with ones and zeros: its product
-# with the points adds up those of each group. ``xp.all(...)`` in the condition reads one number
-# from the device, in each step.
+# Distances form a matrix, points by centres. So does membership, with ones and zeros: its product
+# with the points sums those of each group. ``xp.all(...)`` in the condition reads one number from
+# the device in each step.
 
 
 def nearest(points, centres):
-    """Return the number of the centre that is nearest to each point."""
+    """Return the index of the centre that is nearest to each point."""
     xp = points.__array_namespace__()
     return xp.argmin(xp.sum((points[:, None, :] - centres) ** 2, axis=2), axis=1)
 
 
 def k_means(points, centres):
-    """Return the centres of each step, the last of which do not move any more."""
+    """Return the centres of each step, until they no longer move."""
     xp = points.__array_namespace__()
     numbers = xp.arange(centres.shape[0], device=points.device)
     path = [centres]
@@ -50,7 +50,7 @@ def k_means(points, centres):
 # On every device
 # ---------------
 #
-# All begin with the same five points, in a bad place.
+# All devices begin with the same five points, which are a bad start.
 
 path = k_means(points, points[:5, :])
 groups = nearest(points, path[-1, ...])
@@ -63,10 +63,10 @@ for device in pa.devices():
     )
 
 # %%
-# The groups and the ways of their centres
-# ----------------------------------------
+# The groups and the paths of their centres
+# -----------------------------------------
 #
-# The plane is divided by the same function: the points of a grid join their nearest centres, too.
+# The same function divides the plane: the points of a grid join their nearest centres, too.
 
 edge = pa.linspace(-7, 7, 300, dtype=pa.float32, device="numpy")
 across, up = pa.meshgrid(edge, edge)
@@ -79,9 +79,9 @@ axes.contourf(edge, edge, pa.reshape(regions, across.shape), levels=range(-1, 5)
 for group, marker in enumerate("os^Dv"):
     here = points[groups == group, :]
     axes.scatter(here[:, 0], here[:, 1], s=10, marker=marker, color="0.35", lw=0)
-    way = path[:, group, :]
-    axes.plot(way[:, 0], way[:, 1], "k.-", lw=1, ms=5)
+    route = path[:, group, :]
+    axes.plot(route[:, 0], route[:, 1], "k.-", lw=1, ms=5)
 axes.plot(path[-1, :, 0], path[-1, :, 1], "*", color="gold", mec="black", ms=20, label="centre")
-axes.set(aspect="equal", xlabel="x", ylabel="y", title="Five groups and the ways of their centres")
+axes.set(aspect="equal", xlabel="x", ylabel="y", title="Five groups and the paths of their centres")
 axes.legend(loc="upper right")
 plt.show()

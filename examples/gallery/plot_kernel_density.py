@@ -1,10 +1,10 @@
 """
-How dense are points? A kernel density estimate
-===============================================
+A kernel density estimate
+=========================
 
-A density is estimated from points by putting a small hill on each of them. How wide should the
-hills be? Leave out each point in turn, and ask how probable it is by the others: the best width
-makes that largest.
+A kernel density estimate puts a small hill on each point. To choose the width of the hills, leave
+out each point in turn and compute its probability from the others. The best width maximizes this
+probability.
 """
 
 # %%
@@ -33,8 +33,9 @@ points = moons(pa.random.key(8, device="numpy"), 300)
 # The estimate
 # ------------
 #
-# Squared distances of all pairs are a matrix. Exponentials of them may all be zero in float32,
-# far from every point, and so their logarithm is summed: the largest is taken out first.
+# Squared distances of all pairs form a matrix. Far from every point, their exponentials may all be
+# zero in float32. The function therefore computes the logarithm of the sum and factors out the
+# largest term first.
 
 
 def squared_distances(a, b):
@@ -53,7 +54,7 @@ def log_density(squares, width):
 
 
 def left_out(points, width):
-    """Return the mean logarithm of the density at each point, by the others."""
+    """Return the mean logarithm of the density at each point, computed from the other points."""
     xp = points.__array_namespace__()
     itself = xp.eye(points.shape[0], dtype=xp.bool, device=points.device)
     squares = xp.where(itself, xp.inf, squared_distances(points, points))
@@ -78,8 +79,8 @@ for device in pa.devices():
 # The density
 # -----------
 #
-# Too narrow hills show each point, too wide ones hide the moons. The root of the density is
-# drawn, which shows more of the low ground.
+# Hills that are too narrow show each point; hills that are too wide hide the moons. The picture
+# shows the square root of the density, in which low values are easier to see.
 
 x, y = pa.linspace(-1.6, 2.6, 100, device="numpy"), pa.linspace(-1.2, 1.6, 80, device="numpy")
 across, up = pa.meshgrid(x, y)

@@ -2,18 +2,17 @@
 The Game of Life
 ================
 
-A cell lives on with two or three living neighbours, and is born with three. Each cell looks at
-eight others at the same time: a *user kernel* of a few lines. The same rule in array functions
-runs on devices that have no kernels, and gives the same cells.
+A cell survives with two or three living neighbours, and is born with three. Each cell reads eight
+others at the same time, which takes a *user kernel* of a few lines. The same rule in array
+functions runs on devices that do not run kernels, and gives the same cells.
 """
 
 # %%
 # The rule for one cell
 # ---------------------
 #
-# The world is a torus: indices are taken modulo its size, and ``%`` means in a kernel what it
-# means in Python. A kernel reads from one array and writes to another, as cells change all at
-# once.
+# The world is a torus: indices are taken modulo its size, and ``%`` in a kernel behaves as in
+# Python. A kernel reads from one array and writes to another, because all cells change at once.
 
 import matplotlib.pyplot as plt
 
@@ -22,15 +21,15 @@ import portarray.kernel_language as kl
 
 
 @pa.kernel
-def generation(after, before):
+def generation(after, current):
     i, j = kl.index()
-    rows, columns = before.shape
+    rows, columns = current.shape
     neighbours = 0
     for di in kl.unroll(range(-1, 2)):
         for dj in kl.unroll(range(-1, 2)):
             if di != 0 or dj != 0:
-                neighbours += before[(i + di) % rows, (j + dj) % columns]
-    after[i, j] = neighbours == 3 or (neighbours == 2 and before[i, j] == 1)
+                neighbours += current[(i + di) % rows, (j + dj) % columns]
+    after[i, j] = neighbours == 3 or (neighbours == 2 and current[i, j] == 1)
 
 
 # %%
@@ -38,17 +37,17 @@ def generation(after, before):
 # ---------------------------
 
 
-def generation_of_arrays(before):
+def generation_of_arrays(current):
     shifts = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
-    neighbours = sum(pa.roll(before, shift, axis=(0, 1)) for shift in shifts)
-    return pa.astype((neighbours == 3) | ((neighbours == 2) & (before == 1)), pa.uint8)
+    neighbours = sum(pa.roll(current, shift, axis=(0, 1)) for shift in shifts)
+    return pa.astype((neighbours == 3) | ((neighbours == 2) & (current == 1)), pa.uint8)
 
 
 # %%
-# A gun that shoots gliders
-# -------------------------
+# A glider gun
+# ------------
 #
-# Bill Gosper found it in 1970. Every 30 generations a glider leaves it, for ever.
+# Bill Gosper found it in 1970. It emits a glider every 30 generations, forever.
 
 GUN = """
 ........................O...........
@@ -77,10 +76,10 @@ for _ in range(150):
     cells = generation(pa.empty_like(cells), cells)
     age = pa.where(cells == 1, 0, age + 1)
 
-other = start
+array_cells = start
 for _ in range(150):
-    other = generation_of_arrays(other)
-print("the kernel and the array functions agree:", bool(pa.all(cells == other)))
+    array_cells = generation_of_arrays(array_cells)
+print("the kernel and the array functions agree:", bool(pa.all(cells == array_cells)))
 
 # %%
 # The picture
@@ -90,7 +89,7 @@ figure, several = plt.subplots(2, 1, figsize=(7, 8), layout="constrained")
 several[0].imshow(start, cmap="Greys", interpolation="nearest")
 several[0].set_title("Gosper's gun in the first generation")
 several[1].imshow(pa.clip(age, None, 60), cmap="magma", interpolation="nearest")
-several[1].set_title("After 150 generations, with traces of what lived")
+several[1].set_title("After 150 generations, with traces of former cells")
 for axes in several:
     axes.set(xticks=[], yticks=[])
 figure.suptitle("The Game of Life")

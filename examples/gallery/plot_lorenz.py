@@ -1,17 +1,17 @@
 """
-Lorenz's butterfly, and how rounding moves its wings
-====================================================
+The Lorenz attractor and the growth of rounding errors
+======================================================
 
-Three equations of the weather, whose solutions never repeat: Lorenz's. The step of Runge and
-Kutta is compiled. Then solutions that differ by rounding alone are followed until they have
-nothing in common.
+Lorenz's three equations describe the weather, and their solutions never repeat. A Runge-Kutta step
+is compiled. Then the example follows solutions that differ only by rounding until they have nothing
+in common.
 """
 
 # %%
 # The equations and the step
 # --------------------------
 #
-# A step of Runge and Kutta calls some forty functions. Compiled, it is one program.
+# A Runge-Kutta step calls about forty functions. Compiled, it is one program.
 
 import matplotlib.pyplot as plt
 
@@ -45,19 +45,19 @@ def solve(state, steps=2500):
 
 
 # %%
-# One way
-# -------
+# One solution
+# ------------
 
 start = pa.asarray([1.0, 1.0, 1.0], dtype=pa.float64, device="numpy")
 butterfly = solve(start)
 
 # %%
-# The same way in float32, on every device
-# ----------------------------------------
+# The same solution in float32, on every device
+# ---------------------------------------------
 #
-# Devices round alike, but not always: some fuse a product and a sum and round once. A difference
-# in the eighth digit grows by a factor of ten each 2.5 units of time. No solution is wrong. They
-# are solutions of starts that nobody could tell apart.
+# Devices usually round alike, but some fuse a product and a sum and round once. A difference in the
+# eighth digit grows by a factor of ten in 2.5 units of time. No solution is wrong: each solves the
+# equations for an initial state that is indistinguishable from the given one.
 
 time = DT * pa.arange(1, 2501, dtype=pa.float64, device="numpy")
 apart = {}
@@ -80,6 +80,6 @@ left.set(xlabel="x", ylabel="y", zlabel="z", title="A solution in float64")
 left.set_box_aspect(None, zoom=0.8)
 for n, (name, distance) in enumerate(apart.items()):
     right.semilogy(time, distance, ("-", "--", ":", "-.")[n % 4], label=f"float32 on {name}")
-right.set(xlabel="time", ylabel="distance from float64", title="How rounding grows")
+right.set(xlabel="time", ylabel="distance from float64", title="Growth of rounding errors")
 right.legend(loc="lower right")
 plt.show()

@@ -1,19 +1,18 @@
 """
-The Mandelbrot set by a user kernel
-===================================
+The Mandelbrot set with a user kernel
+=====================================
 
-A point c belongs to the Mandelbrot set if ``z = z**2 + c`` stays small for ever. How many steps
-it takes to grow is different for each point, which array functions do not like, and a *user
-kernel* does: :func:`portarray.kernel` compiles a Python function that runs once for each
-element.
+A point c belongs to the Mandelbrot set if ``z = z**2 + c`` stays small forever. The number of steps
+until it grows differs from point to point. This does not suit array functions, but it suits a *user
+kernel*: :func:`portarray.kernel` compiles a Python function that runs once for each element.
 """
 
 # %%
 # One point
 # ---------
 #
-# One work-item iterates one point. Casts fix the dtype; plain numbers take that of what they
-# meet. The last lines smooth the steps, so that colours have no edges.
+# Each work-item iterates one point. Casts set the dtype; plain numbers take the dtype of the other
+# operand. The last lines smooth the step count, so that colours have no edges.
 
 import math
 
@@ -42,19 +41,19 @@ def mandelbrot(speed, left, top, step, limit):
 
 
 # %%
-# A call returns what the kernel writes. There are as many work-items as ``speed`` has elements.
-# On processors they run by OpenCL, or through a C compiler where there is none;
-# ``mandelbrot.explain`` takes what a call takes, and tells which.
+# A call returns the arrays that the kernel writes. There are as many work-items as ``speed`` has
+# elements. On CPUs they run with OpenCL, or with a C compiler if OpenCL is not installed;
+# ``mandelbrot.explain`` takes the same arguments as a call and shows which.
 
 image = pa.zeros((360, 540), dtype=pa.float32, device=pa.cpu_device())
 whole = mandelbrot(image, -2.2, -1.2, 2.4 / 360, 200)
 
 # %%
-# Is it right?
+# Verification
 # ------------
 #
-# ``verify`` runs a call on the device and in an interpreter of Python, and returns the largest
-# difference in units of the last place. A small picture will do.
+# ``verify`` runs a call on the device and in a Python interpreter, and returns the largest
+# difference in units of the last place. A small picture is enough.
 
 print(
     mandelbrot.verify(

@@ -2,17 +2,18 @@
 PageRank by power iteration
 ===========================
 
-A page is important if important pages link to it. That is an eigenvector, and the power
-iteration finds it: multiply a vector by the matrix of links until it does not change. A second
-eigenvalue problem draws the pages, and a second damping factor shows what the speed depends on.
+A page is important if important pages link to it. Importance is therefore an eigenvector, and the
+power iteration finds it: multiply a vector by the matrix of links until it does not change. A
+second eigenvalue problem places the pages, and a second damping factor shows what determines the
+speed.
 """
 
 # %%
 # A small web
 # -----------
 #
-# Sixty pages, one after the other. A new page links to two of those that are there, and prefers
-# the ones to which others link already.
+# Sixty pages appear one after the other. A new page links to two existing pages and prefers pages
+# with many links.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,8 +34,8 @@ web[target, source] = 1
 # The iteration
 # -------------
 #
-# A reader follows one of the links of a page, or, with probability ``1 - damping``, opens any
-# page. Pages without a link send the reader anywhere.
+# A reader follows one of the links of a page or, with probability ``1 - damping``, opens any page.
+# From pages without links, the reader continues anywhere.
 
 
 def pagerank(web, damping, steps=30):
@@ -45,8 +46,8 @@ def pagerank(web, damping, steps=30):
     rank = xp.full((n,), 1 / n, dtype=web.dtype, device=web.device)
     changes = []
     for _ in range(steps):
-        before, rank = rank, damping * (follow @ rank) + (1 - damping) / n
-        changes.append(xp.sum(xp.abs(rank - before)))
+        previous, rank = rank, damping * (follow @ rank) + (1 - damping) / n
+        changes.append(xp.sum(xp.abs(rank - previous)))
     return rank, xp.stack(changes)
 
 
@@ -58,12 +59,12 @@ for device in pa.devices():
     print(f"{device!s:20} best pages {best.tolist()}, differs by {float(difference):.1e}")
 
 # %%
-# Where to draw the pages
-# -----------------------
+# Positions of the pages
+# ----------------------
 #
-# The eigenvectors of the graph's Laplacian with the smallest eigenvalues but zero put pages near
-# those that they are linked with. Their ranks, not their values, are drawn, so that nothing lies
-# on anything else.
+# The eigenvectors of the graph's Laplacian with the smallest nonzero eigenvalues place pages near
+# those that they are linked with. The picture uses their ranks instead of their values, so that
+# pages do not overlap.
 
 both = pa.asarray(np.maximum(web, web.T).astype(float), device="numpy")
 root = pa.sqrt(pa.sum(both, axis=0))
@@ -75,8 +76,8 @@ places = pa.argsort(pa.argsort(vectors, axis=0), axis=0)
 # The picture
 # -----------
 #
-# Each step takes away a part of what is wrong, as much as ``1 - damping`` at least: the less
-# readers follow links, the faster the iteration. float32 is exhausted near 1e-7.
+# Each step removes at least a share of ``1 - damping`` of the error: the less readers follow links,
+# the faster the iteration. float32 reaches its precision near 1e-7.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(9, 4.5), layout="constrained", width_ratios=(3, 2)
@@ -90,6 +91,6 @@ left.set(title="Sixty pages and their importance", xticks=[], yticks=[])
 for damping, style in ((0.85, "o-"), (0.5, "s-")):
     _, changes = pagerank(pa.asarray(web, device="numpy"), damping)
     right.semilogy(changes, style, ms=3, label=f"damping {damping}")
-right.set(xlabel="step", ylabel="sum of changes", title="How fast it converges")
+right.set(xlabel="step", ylabel="sum of changes", title="Convergence")
 right.legend()
 plt.show()

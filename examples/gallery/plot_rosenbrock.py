@@ -1,11 +1,11 @@
 """
-Ways down a valley: Rosenbrock's function
-=========================================
+Minimizers on Rosenbrock's function
+===================================
 
-Rosenbrock's function has a long, bent valley with a flat floor, and is what minimizers are
-tried on. Gradient descent, momentum, Adam and Newton's method start at one point. All of them
-take their derivatives from portarray: :func:`portarray.grad`, and :func:`portarray.jacobian` of
-it.
+Rosenbrock's function has a long, curved valley with a flat floor and is a common test for
+minimizers. Gradient descent, momentum, Adam and Newton's method start at the same point. All of
+them use portarray's derivatives: :func:`portarray.grad`, and :func:`portarray.jacobian` of the
+gradient.
 """
 
 # %%
@@ -29,10 +29,10 @@ print("slope", slope(start).tolist())
 print("Hessian", curvature(start).tolist())
 
 # %%
-# Four ways
-# ---------
+# Four methods
+# ------------
 #
-# Each is a generator of steps: what it yields is added to the point.
+# Each method is a generator that yields the points of its steps.
 
 
 def descent(p, rate=1e-3):
@@ -65,26 +65,26 @@ def newton(p):
         yield p
 
 
-def way(method, steps):
+def descend(method, steps):
     """Return the points of a method, as rows."""
     points = method(start)
     return pa.stack([start, *(next(points) for _ in range(steps))])
 
 
 ways = {
-    "gradient descent": way(descent, 800),
-    "momentum": way(momentum, 800),
-    "Adam": way(adam, 800),
-    "Newton": way(newton, 6),
+    "gradient descent": descend(descent, 800),
+    "momentum": descend(momentum, 800),
+    "Adam": descend(adam, 800),
+    "Newton": descend(newton, 6),
 }
 
 # %%
 # The picture
 # -----------
 #
-# Newton's method knows the curvature and needs six steps, of which the second leaps out of the
-# valley. The values along all ways are computed at once: ``rosenbrock`` takes the coordinates of
-# many points as well as those of one.
+# Newton's method knows the curvature and needs six steps, the second of which leaves the valley.
+# The values along all paths are computed at once: ``rosenbrock`` accepts the coordinates of many
+# points as well as those of one.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.5), layout="constrained")
 x, y = pa.linspace(-2, 2, 200, device="numpy"), pa.linspace(-1.2, 3, 200, device="numpy")
@@ -94,7 +94,7 @@ for (name, points), style in zip(ways.items(), ("o-", "s-", "^-", "D-"), strict=
     left.plot(points[:, 0], points[:, 1], style, ms=3, lw=1, label=name)
     right.loglog(range(1, len(points) + 1), rosenbrock(points.T), style, ms=3, lw=1, label=name)
 left.plot(1, 1, "*", color="gold", mec="black", ms=16)
-left.set(xlabel="x", ylabel="y", title="Four ways to the minimum", ylim=(-1.2, 3))
-right.set(xlabel="number of points", ylabel="value", title="How far down", ylim=(1e-12, 1e5))
+left.set(xlabel="x", ylabel="y", title="Four paths to the minimum", ylim=(-1.2, 3))
+right.set(xlabel="number of points", ylabel="value", title="Convergence", ylim=(1e-12, 1e5))
 right.legend(loc="lower right")
 plt.show()

@@ -2,17 +2,17 @@
 The spectrogram of a sound
 ==========================
 
-Which frequencies are in a sound, and when? Cut it into short pieces, taper each of them, and
-take the Fourier transform of all pieces in one call of :func:`portarray.fft.rfft`. The function
-that does this is written against the standard, and runs on every device.
+Which frequencies are in a sound, and when? Cut it into short pieces, taper each of them, and take
+the Fourier transform of all pieces in one call of :func:`portarray.fft.rfft`. The function is
+written against the standard and runs on every device.
 """
 
 # %%
 # The sound
 # ---------
 #
-# Two seconds: a siren that rises from 300 to 3000 Hz, a steady tone with two overtones, and a
-# little noise. Random numbers depend on their key alone, and are the same on every device.
+# Two seconds of sound: a siren that rises from 300 to 3000 Hz, a steady tone with two overtones,
+# and a little noise. Random numbers depend only on their key and are the same on every device.
 
 import matplotlib.pyplot as plt
 
@@ -30,8 +30,8 @@ sound = siren + 0.5 * tone + 0.1 * noise
 # The function
 # ------------
 #
-# A window of 512 samples moves by 64. The index array has a row for each piece, so that
-# ``sound[places]`` is a matrix of pieces. What is created names its device, that of the sound.
+# A window of 512 samples moves by 64. The index array has a row for each piece, so ``sound[...]``
+# is a matrix of pieces. New arrays are created on the device of the sound.
 
 
 def spectrogram(sound, width=512, hop=64):
@@ -49,12 +49,12 @@ def spectrogram(sound, width=512, hop=64):
 # On every device
 # ---------------
 #
-# The largest difference between two devices is far below what anybody hears.
+# The largest difference between two devices is far below the threshold of hearing.
 
 power = spectrogram(sound)
 for device in pa.devices():
-    other = spectrogram(sound.to_device(device)).to_device("numpy")
-    print(f"{device!s:20} differs by {float(pa.max(pa.abs(other - power))):.4f} dB at most")
+    device_power = spectrogram(sound.to_device(device)).to_device("numpy")
+    print(f"{device!s:20} differs by {float(pa.max(pa.abs(device_power - power))):.4f} dB at most")
 
 # %%
 # The picture

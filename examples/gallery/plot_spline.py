@@ -2,15 +2,16 @@
 A smooth curve through points: cubic splines
 ============================================
 
-A cubic spline goes through given points, in pieces of third degree that meet with equal slopes
-and curvatures. The slopes at the points solve a linear system, here for many curves at once.
+A cubic spline goes through given points, in pieces of third degree that meet with equal slopes and
+curvatures. The slopes at the points solve a linear system, here for many curves at once.
 """
 
 # %%
 # Points of a closed curve
 # ------------------------
 #
-# Eight points in the plane. A curve through them is two splines, x and y, over one parameter.
+# Eight points in the plane. A curve through them consists of two splines, x and y, over one
+# parameter.
 
 import matplotlib.pyplot as plt
 
@@ -32,9 +33,9 @@ CORNERS = [
 # ----------
 #
 # Where pieces meet, equal curvatures mean ``k[i-1] + 4 k[i] + k[i+1] = 3 (y[i+1] - y[i-1])`` for
-# the slopes k. The curve is closed, so that the equations go round: ``roll`` makes the matrix of
-# one shifted identity, and the right-hand side of shifted points. The two columns of the
-# right-hand side are solved together.
+# the slopes k. The curve is closed, so the equations are cyclic: ``roll`` shifts identities to
+# build the matrix, and points to build the right-hand side. The two columns of the right-hand side
+# are solved together.
 
 
 def slopes(points):
@@ -47,7 +48,7 @@ def slopes(points):
 
 # %%
 # Each piece is a sum of its two ends and their slopes, with Hermite's polynomials as weights. The
-# pieces are one more axis.
+# pieces are an additional axis.
 
 
 def curve(points, count=40):
@@ -57,13 +58,13 @@ def curve(points, count=40):
     after = xp.roll(points, -1, axis=0), xp.roll(k, -1, axis=0)
     p, q, kp, kq = (x[:, None, :] for x in (points, after[0], k, after[1]))
     t = xp.linspace(0, 1, count, dtype=points.dtype, device=points.device)[:, None]
-    place = (
+    positions = (
         (2 * t**3 - 3 * t**2 + 1) * p
         + (3 * t**2 - 2 * t**3) * q
         + (t**3 - 2 * t**2 + t) * kp
         + (t**3 - t**2) * kq
     )
-    return xp.reshape(place, (-1, 2))
+    return xp.reshape(positions, (-1, 2))
 
 
 # %%
@@ -80,8 +81,8 @@ for device in pa.devices():
 # The picture
 # -----------
 #
-# The arrows are the slopes that were solved for. They are the derivatives by the parameter, which
-# grows by one from point to point; a third of each is drawn.
+# The arrows are the slopes from the linear system. They are derivatives with respect to the
+# parameter, which grows by one from point to point; the picture shows a third of each.
 
 figure, axes = plt.subplots(figsize=(6.5, 5.5), layout="constrained")
 closed = pa.concat([points, points[:1, :]])

@@ -1,17 +1,17 @@
 """
-What your devices can do
-========================
+Supported functions and dtypes of your devices
+==============================================
 
-portarray has every function of the standard on every device. Where the library has one, that is
-called; where not, the function is *composed* of others on the device, or computed on the
-*host*. :func:`portarray.support` tells which, and for which dtypes.
+portarray has every function of the standard on every device. If the library has the function,
+portarray calls it. Otherwise the function is *composed* of others on the device, or computed on the
+*host*. :func:`portarray.support` returns which, and for which dtypes.
 """
 
 # %%
 # The table
 # ---------
 #
-# A row for each device and function.
+# The table has a row for each device and function.
 
 from collections import Counter
 
@@ -25,36 +25,39 @@ print(rows[0])
 print(len(rows), "rows,", len({row.function for row in rows}), "functions")
 
 # %%
-# Who computes
-# ------------
+# Implementations
+# ---------------
 
 devices = list(dict.fromkeys(row.device for row in rows))
 counts = Counter((row.device, row.served) for row in rows)
 for device in devices:
-    told = ", ".join(f"{counts[device, way]} {way}" for way in ("native", "composed", "host"))
-    print(f"{device:20} {told}")
+    summary = ", ".join(
+        f"{counts[device, implementation]} {implementation}"
+        for implementation in ("native", "composed", "host")
+    )
+    print(f"{device:20} {summary}")
 
 # %%
-# Which dtypes
-# ------------
+# Dtypes
+# ------
 #
-# For each chapter of the standard: the share of functions that take a dtype. Chapters are those
-# of the standard's own pages. Yellow are dtypes that a device has not, or for which functions
-# mean nothing, as the bits of a floating-point number.
+# For each category of the standard, this is the share of functions that accept a dtype. Yellow
+# dtypes are missing on a device, or meaningless for the functions, as bitwise operations are for
+# floating-point numbers.
 
-chapters = list(dict.fromkeys(row.chapter for row in rows))
+categories = list(dict.fromkeys(row.chapter for row in rows))
 dtypes = list(dict.fromkeys(dtype for row in rows for dtype in row.dtypes))
 
 
 def share(device):
-    """Return how many functions of each chapter take each dtype, between 0 and 1."""
-    found = np.zeros((len(chapters), len(dtypes)))
-    for chapter in chapters:
-        own = [row for row in rows if row.device == device and row.chapter == chapter]
-        for row in own:
+    """Return the share of functions in each category that accept each dtype."""
+    shares = np.zeros((len(categories), len(dtypes)))
+    for category in categories:
+        category_rows = [row for row in rows if row.device == device and row.chapter == category]
+        for row in category_rows:
             for dtype in row.dtypes:
-                found[chapters.index(chapter), dtypes.index(dtype)] += 1 / len(own)
-    return found
+                shares[categories.index(category), dtypes.index(dtype)] += 1 / len(category_rows)
+    return shares
 
 
 # %%
@@ -72,8 +75,10 @@ figure, several = plt.subplots(
 for axes, device in zip(several[0], devices, strict=True):
     image = axes.imshow(share(device), cmap="cividis_r", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(dtypes)), dtypes, rotation=90)
-    axes.set_yticks(range(len(chapters)), [one.replace("_", " ") for one in chapters])
+    axes.set_yticks(
+        range(len(categories)), [category_name.replace("_", " ") for category_name in categories]
+    )
     axes.set_title(device)
-figure.colorbar(image, ax=several, label="share of the chapter's functions", shrink=0.8)
+figure.colorbar(image, ax=several, label="share of the category's functions", shrink=0.8)
 figure.suptitle("Dtypes of the standard's functions on each device")
 plt.show()

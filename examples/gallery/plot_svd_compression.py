@@ -1,17 +1,17 @@
 """
-A map in few numbers: compression by SVD
-========================================
+Compression of a map by SVD
+===========================
 
 The singular value decomposition writes a matrix as a sum of products of a column and a row, the
-largest first. The first few are the best approximation of their number that there is. Here the
-matrix is a map of heights.
+largest first. The first few products are the best approximation with that number of products. Here
+the matrix is a map of heights.
 """
 
 # %%
 # The map
 # -------
 #
-# Matplotlib comes with the heights of the mountains around Jacksboro, Tennessee.
+# Matplotlib includes the heights of the mountains around Jacksboro, Tennessee.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,11 +28,11 @@ print(f"{heights.shape[0]} x {heights.shape[1]} heights in metres")
 # --------------------------------
 #
 # Singular vectors are not unique: their signs may differ from library to library. Their products
-# with the singular values are, and so is the approximation.
+# with the singular values are unique, and so is the approximation.
 
 
 def approximation(x, rank):
-    """Return the best approximation of a matrix by that many products of a column and a row."""
+    """Return the best approximation of a matrix by a sum of ``rank`` products."""
     xp = x.__array_namespace__()
     u, s, vh = xp.linalg.svd(x, full_matrices=False)
     return (u[:, :rank] * s[:rank]) @ vh[:rank, :]
@@ -40,16 +40,18 @@ def approximation(x, rank):
 
 reference = approximation(pa.asarray(heights, device="numpy"), 20)
 for device in pa.devices():
-    found = approximation(pa.asarray(heights, device=device), 20).to_device("numpy")
-    print(f"{device!s:20} differs by {float(pa.max(pa.abs(found - reference))):.3f} m at most")
+    device_result = approximation(pa.asarray(heights, device=device), 20).to_device("numpy")
+    print(
+        f"{device!s:20} differs by {float(pa.max(pa.abs(device_result - reference))):.3f} m at most"
+    )
 
 # %%
-# How much is enough
-# ------------------
+# The number of products
+# ----------------------
 #
-# A product of rank r keeps ``r * (344 + 403 + 1)`` numbers. With 20 of them, a ninth of the
-# numbers, the map is off by 26 m. The singular values tell so: the mean square of the error is
-# the sum of the squares of those left out, divided by the number of heights.
+# An approximation of rank r needs ``r * (344 + 403 + 1)`` numbers. With 20 products, a ninth of the
+# numbers, the map has an error of 26 m. The singular values predict it: the mean square error is
+# the sum of the squares of the omitted values, divided by the number of heights.
 
 x = pa.asarray(heights, device="numpy")
 s = pa.linalg.svdvals(x)

@@ -1,17 +1,17 @@
 """
-The graph of a region: which task waits for which
-=================================================
+The task graph of a region
+==========================
 
-The Cholesky factor of a matrix in tiles takes four kinds of tasks, whose order is by no means a
-line. A :class:`~portarray.tasks.Region` finds it from what each task reads and writes. This
-example draws its graph.
+A tiled Cholesky factorization has three kinds of tasks with many dependencies. A
+:class:`~portarray.tasks.Region` finds the dependencies from what each task reads and writes. This
+example draws the graph.
 """
 
 # %%
-# Cholesky in tiles
-# -----------------
+# Tiled Cholesky factorization
+# ----------------------------
 #
-# Three functions of tiles, each in place.
+# Three functions work on tiles in place.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,7 +33,7 @@ def update(x, y, c):  # c -= x @ y.T
 
 
 # %%
-# The program reads as if it were serial.
+# The program looks serial.
 
 
 def cholesky(tiles):
@@ -68,22 +68,22 @@ print(f"{len(graph.nodes)} tasks, {len(graph.edges)} edges")
 print("right:", np.allclose(np.asarray(tiles[-1][0]), expected))
 
 # %%
-# Places of the tasks
-# -------------------
+# Positions of the tasks
+# ----------------------
 #
-# A task's level is one more than the highest of those it waits for. Tasks of one level may run at
-# the same time: the widest level says how many workers are of use. ``graph`` also writes
-# Mermaid's and Graphviz's languages, for drawings by these programs.
+# A task's level is one more than the highest level of its dependencies. Tasks of one level may run
+# at the same time: the widest level is the largest useful number of workers. ``graph`` also
+# supports the languages of Mermaid and Graphviz.
 
 level: dict[int, int] = {}
 for node in graph.nodes:  # in the order of the program
     waits_for = [edge.first for edge in graph.edges if edge.second == node.number]
     level[node.number] = 1 + max((level[one] for one in waits_for), default=-1)
-place = {}
+positions = {}
 for one in sorted(set(level.values())):
-    numbers = [number for number in level if level[number] == one]
-    for n, number in enumerate(numbers):
-        place[number] = (n - (len(numbers) - 1) / 2, -one)
+    numbers = [task for task in level if level[task] == one]
+    for n, task in enumerate(numbers):
+        positions[task] = (n - (len(numbers) - 1) / 2, -one)
 
 # %%
 # The picture
@@ -94,13 +94,13 @@ figure, axes = plt.subplots(figsize=(7, 7.5), layout="constrained")
 for edge in graph.edges:
     axes.annotate(
         "",
-        xy=place[edge.second],
-        xytext=place[edge.first],
+        xy=positions[edge.second],
+        xytext=positions[edge.first],
         arrowprops={"arrowstyle": "-|>", "color": "0.55", "shrinkA": 13, "shrinkB": 13},
     )
 for node in graph.nodes:
     style = {"boxstyle": "round,pad=0.4", "fc": colours[node.name], "ec": "black"}
-    axes.text(*place[node.number], node.name, ha="center", va="center", fontsize=9, bbox=style)
+    axes.text(*positions[node.number], node.name, ha="center", va="center", fontsize=9, bbox=style)
 axes.set(
     title=f"The Cholesky factor of {N} x {N} tiles: {len(graph.nodes)} tasks", xlim=(-3.2, 3.2)
 )

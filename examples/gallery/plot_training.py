@@ -1,10 +1,9 @@
 """
-One curve: a small network trained on every device
-==================================================
+A small network trained on every device
+=======================================
 
-A network with two hidden layers learns two spirals, with Adam. The first weights and the points
-are drawn by keys, so that they are the same on every device, and so are the curves: they differ
-by rounding alone.
+A network with two hidden layers learns two spirals, with Adam. The initial weights and the points
+are drawn from keys, so they are the same on every device. The loss curves differ only by rounding.
 """
 
 # %%
@@ -20,27 +19,27 @@ import portarray as pa
 
 
 def spirals(key, count):
-    """Return points of two spirals, and the number of the spiral of each."""
+    """Return points of two spirals, and the index of the spiral of each."""
     turn_key, noise_key = pa.random.split(key)
     turn = 1 + 9 * pa.sqrt(pa.random.uniform(turn_key, (count,), dtype=pa.float32))
     label = pa.arange(count, device=key.device) % 2
     angle = turn + pa.pi * pa.astype(label, pa.float32)
-    place = pa.stack([turn * pa.cos(angle), turn * pa.sin(angle)], axis=1) / 10
-    return place + pa.random.normal(noise_key, (count, 2), dtype=pa.float32, scale=0.02), label
+    position = pa.stack([turn * pa.cos(angle), turn * pa.sin(angle)], axis=1) / 10
+    return position + pa.random.normal(noise_key, (count, 2), dtype=pa.float32, scale=0.02), label
 
 
 # %%
 # The network and its step
 # ------------------------
 #
-# Parameters are a list of dicts, one for each layer. Gradients have the same structure, and so has
-# the state of Adam: ``tree_map`` of optree calls a function for each array in them.
+# Parameters are a list of dicts, one for each layer. Gradients and the state of Adam have the same
+# structure: ``tree_map`` of optree calls a function for each array in them.
 
 WIDTHS = (2, 32, 32, 2)
 
 
 def initial(key):
-    """Return the parameters of the first step."""
+    """Return the initial parameters."""
     layers = []
     for n, (rows, columns) in enumerate(pairwise(WIDTHS)):
         scale = (2 / rows) ** 0.5
@@ -62,7 +61,7 @@ def loss(layers, x, label):
 
 
 def step(p, m, v, x, label, n):
-    """Return the loss, and parameters and their two means after the n-th step of Adam."""
+    """Return the loss, the parameters and Adam's two moments after the n-th step."""
     value, g = pa.value_and_grad(loss)(p, x, label)
     m = tree_map(lambda m, g: 0.9 * m + 0.1 * g, m, g)
     v = tree_map(lambda v, g: 0.99 * v + 0.01 * g * g, v, g)
@@ -89,17 +88,17 @@ def train(device, steps=250):
     return pa.to_device((p, pa.stack(losses)), "numpy")
 
 
-found = {str(device): train(device) for device in pa.devices()}
-_, reference = found["numpy:cpu:0"]
-for device, (_, losses) in found.items():
+results = {str(device): train(device) for device in pa.devices()}
+_, reference = results["numpy:cpu:0"]
+for device, (_, losses) in results.items():
     difference = float(pa.max(pa.abs(losses - reference)))
     print(f"{device:20} last loss {float(losses[-1]):.4f}, curves differ by {difference:.1e}")
 
 # %%
-# What was learned
-# ----------------
+# The result
+# ----------
 
-layers, _ = found["numpy:cpu:0"]
+layers, _ = results["numpy:cpu:0"]
 edge = pa.linspace(-1.2, 1.2, 150, dtype=pa.float32, device="numpy")
 across, up = pa.meshgrid(edge, edge)
 grid = pa.stack([pa.reshape(across, (-1,)), pa.reshape(up, (-1,))], axis=1)
@@ -107,13 +106,13 @@ second = pa.reshape(pa.kernels.softmax(logits(layers, grid))[:, 1], across.shape
 points, label = spirals(pa.random.key(12, device="numpy"), 300)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
-for n, (device, (_, losses)) in enumerate(found.items()):
+for n, (device, (_, losses)) in enumerate(results.items()):
     left.semilogy(losses, ("-", "--", ":", "-.")[n % 4], label=device)
 left.set(xlabel="step", ylabel="loss", title="Training on each device")
 left.legend()
 right.imshow(second, cmap="PuOr", alpha=0.5, origin="lower", extent=(-1.2, 1.2, -1.2, 1.2))
-for one, marker, colour in ((0, "o", "tab:orange"), (1, "^", "indigo")):
-    here = points[label == one, :]
+for spiral, marker, colour in ((0, "o", "tab:orange"), (1, "^", "indigo")):
+    here = points[label == spiral, :]
     right.scatter(here[:, 0], here[:, 1], s=14, marker=marker, color=colour, ec="black", lw=0.3)
-right.set(aspect="equal", xlabel="x", ylabel="y", title="Two spirals told apart")
+right.set(aspect="equal", xlabel="x", ylabel="y", title="Classification of two spirals")
 plt.show()

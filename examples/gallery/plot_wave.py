@@ -2,18 +2,18 @@
 Waves behind two slits
 ======================
 
-A wave meets a wall with two slits. Behind it two waves meet, and add up or cancel each other.
-The wave equation is a few lines of array code with shifted slices; :func:`portarray.compile`
-makes one loop over memory of them.
+A wave meets a wall with two slits. Behind it, two waves add up or cancel each other. The wave
+equation is a few lines of array code with shifted slices; :func:`portarray.compile` turns them into
+one loop over memory.
 """
 
 # %%
 # The equation
 # ------------
 #
-# The second derivative in time is the sum of those in space. In differences: what comes next
-# depends on now, on before, and on four neighbours. The wall is a mask of zeros, and a layer at
-# the border swallows what arrives there.
+# The second derivative in time equals the sum of those in space. In differences, the next value
+# depends on the current one, on the previous one, and on four neighbours. The wall is a mask of
+# zeros, and a layer at the border absorbs the waves that reach it.
 
 import math
 
@@ -21,14 +21,14 @@ import matplotlib.pyplot as plt
 
 import portarray as pa
 
-ROWS, COLUMNS = 240, 320
+HEIGHT, COLUMNS = 240, 320
 
 
-def step(before, now, medium):
+def step(previous, now, medium):
     """Return the wave after one step of time."""
     inner = now[1:-1, 1:-1]
     neighbours = now[2:, 1:-1] + now[:-2, 1:-1] + now[1:-1, 2:] + now[1:-1, :-2]
-    after = 2 * inner - before[1:-1, 1:-1] + 0.25 * (neighbours - 4 * inner)
+    after = 2 * inner - previous[1:-1, 1:-1] + 0.25 * (neighbours - 4 * inner)
     padded = pa.zeros_like(now)
     padded[1:-1, 1:-1] = after
     return padded * medium
@@ -38,15 +38,15 @@ def step(before, now, medium):
 # The medium
 # ----------
 #
-# One where waves pass, zero in the wall, a little less than one near the border.
+# The factor is one in the medium, zero in the wall, and a little less than one near the border.
 
 
 def medium_of(device):
     x = pa.arange(COLUMNS, dtype=pa.float32, device=device)
-    y = pa.arange(ROWS, dtype=pa.float32, device=device)[:, None]
-    edge = pa.minimum(pa.minimum(x, COLUMNS - 1 - x), pa.minimum(y, ROWS - 1 - y))
+    y = pa.arange(HEIGHT, dtype=pa.float32, device=device)[:, None]
+    edge = pa.minimum(pa.minimum(x, COLUMNS - 1 - x), pa.minimum(y, HEIGHT - 1 - y))
     absorbing = 1 - 0.04 * pa.clip(1 - edge / 25, 0.0, None) ** 2
-    slit = (pa.abs(pa.abs(y - ROWS / 2) - 28) < 6) | (pa.abs(x - 90) > 2)
+    slit = (pa.abs(pa.abs(y - HEIGHT / 2) - 28) < 6) | (pa.abs(x - 90) > 2)
     return pa.astype(slit, pa.float32) * absorbing
 
 
@@ -54,15 +54,15 @@ def medium_of(device):
 # On every device
 # ---------------
 #
-# A line on the left swings. Compiled or not, the answer is the same.
+# A line on the left oscillates. The answer is the same with and without compilation.
 
 
 def run(advance, device, steps=500):
     """Return the wave after a number of steps."""
     medium = medium_of(device)
-    before = now = pa.zeros((ROWS, COLUMNS), dtype=pa.float32, device=device)
+    previous = now = pa.zeros((HEIGHT, COLUMNS), dtype=pa.float32, device=device)
     for n in range(steps):
-        before, now = now, advance(before, now, medium)
+        previous, now = now, advance(previous, now, medium)
         now[:, 30] += 0.1 * math.sin(0.4 * n)
     return now
 
@@ -81,7 +81,7 @@ print(
 # The picture
 # -----------
 #
-# Rays leave the wall where the waves of both slits agree, and between them is calm.
+# Beams leave the wall where the waves of both slits agree, with calm regions between them.
 
 figure, axes = plt.subplots(figsize=(8, 5.5), layout="constrained")
 shown = axes.imshow(reference, cmap="RdBu", vmin=-0.6, vmax=0.6, interpolation="bilinear")
