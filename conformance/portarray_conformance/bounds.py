@@ -1,4 +1,4 @@
-"""How accurate an answer must be: the one table of bounds.
+"""The table of error bounds.
 
 The standard recommends IEEE 754 accuracy for ``+ - * /`` and ``sqrt`` and leaves the rest to
 the implementation. The bounds here are what good libraries reach on every device (OpenCL's full
@@ -14,15 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bound:
-    """Bounds in ULP.
-
-    Parameters
-    ----------
-    real
-        For real dtypes, element by element.
-    complex
-        For complex dtypes, as a distance in the plane, at the magnitude of the exact answer.
-    """
+    """Bounds in ULP: for real dtypes, and for the distance in the complex plane."""
 
     real: float
     complex: float = 0.0
@@ -33,55 +25,23 @@ ROUNDED = 0.51
 
 ELEMENTWISE: Mapping[str, Bound] = {
     # exact
+    **dict.fromkeys(("ceil", "clip", "copysign", "floor", "maximum", "minimum"), Bound(0)),
+    **dict.fromkeys(("conj", "imag", "negative", "positive", "real", "round"), Bound(0, 0)),
+    **dict.fromkeys(("nextafter", "trunc"), Bound(0)),
     "abs": Bound(0, 2),
-    "ceil": Bound(0),
-    "clip": Bound(0),
-    "conj": Bound(0, 0),
-    "copysign": Bound(0),
-    "floor": Bound(0),
-    "imag": Bound(0, 0),
-    "maximum": Bound(0),
-    "minimum": Bound(0),
-    "negative": Bound(0, 0),
-    "nextafter": Bound(0),
-    "positive": Bound(0, 0),
-    "real": Bound(0, 0),
-    "round": Bound(0, 0),
     "sign": Bound(0, 4),
-    "trunc": Bound(0),
     # IEEE 754 operations; one ULP where GPUs replace a division by a product
-    "add": Bound(ROUNDED, 0.75),
-    "subtract": Bound(ROUNDED, 0.75),
-    "multiply": Bound(ROUNDED, 4),
-    "square": Bound(ROUNDED, 4),
-    "divide": Bound(1, 8),
-    "reciprocal": Bound(1, 8),
+    **dict.fromkeys(("add", "subtract"), Bound(ROUNDED, 0.75)),
+    **dict.fromkeys(("multiply", "square"), Bound(ROUNDED, 4)),
+    **dict.fromkeys(("divide", "reciprocal"), Bound(1, 8)),
     "sqrt": Bound(1, 4),
-    "floor_divide": Bound(1),
-    "remainder": Bound(1),
+    **dict.fromkeys(("floor_divide", "remainder"), Bound(1)),
     # functions of a library; complex ones are built from several real ones
-    "acos": Bound(4, 32),
-    "acosh": Bound(4, 32),
-    "asin": Bound(4, 32),
-    "asinh": Bound(4, 32),
-    "atan": Bound(4, 32),
-    "atan2": Bound(4),
-    "atanh": Bound(4, 32),
-    "cos": Bound(4, 32),
-    "cosh": Bound(4, 32),
-    "exp": Bound(4, 32),
-    "expm1": Bound(4, 32),
-    "hypot": Bound(4),
-    "log": Bound(4, 32),
-    "log10": Bound(4, 32),
-    "log1p": Bound(4, 32),
-    "log2": Bound(4, 32),
-    "logaddexp": Bound(4),
+    **dict.fromkeys(("acos", "acosh", "asin", "asinh", "atan", "atanh"), Bound(4, 32)),
+    **dict.fromkeys(("cos", "cosh", "sin", "sinh", "tan", "tanh"), Bound(4, 32)),
+    **dict.fromkeys(("exp", "expm1", "log", "log10", "log1p", "log2"), Bound(4, 32)),
+    **dict.fromkeys(("atan2", "hypot", "logaddexp"), Bound(4)),
     "pow": Bound(8, 128),  # complex: exp(x2 * log(x1)) multiplies the error of the logarithm
-    "sin": Bound(4, 32),
-    "sinh": Bound(4, 32),
-    "tan": Bound(4, 32),
-    "tanh": Bound(4, 32),
 }
 """Elementwise functions."""
 

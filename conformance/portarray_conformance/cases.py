@@ -1,21 +1,21 @@
-"""One case is one check of one name of the standard; the registry holds them all."""
+"""Cases, each one check of one name of the standard, and their registry."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from hypothesis.strategies import DataObject
 
-if TYPE_CHECKING:
-    from portarray_conformance.target import Target
+from portarray_conformance.names import CATEGORY_OF
+from portarray_conformance.target import Target
 
 Draw: TypeAlias = DataObject
 """Hypothesis' data object: ``draw.draw(strategy, label=...)``."""
 
 
-Check: TypeAlias = "Callable[[Target, Draw], None]"
+Check: TypeAlias = Callable[[Target, Draw], None]
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,16 @@ class Case:
     ----------
     function
         Such as ``"sin"``, ``"linalg.svd"``, ``"fft.rfft"``, ``"array.__add__"``, ``"info.dtypes"``.
-    chapter
-        The standard's chapter, as in :mod:`portarray_conformance.names`.
+    category
+        The standard's category, as in :mod:`portarray_conformance.names`.
     aspect
-        What is checked of it: ``"values"``, ``"special"``, ``"dtypes"``, ``"shape"``, ...
+        What is checked: ``"values"``, ``"special"``, ``"dtypes"``, ``"shape"``, ...
     check
-        Draws inputs, calls the target, and raises where the answer is wrong.
+        Draws inputs, calls the target, and raises if the answer is wrong.
     """
 
     function: str
-    chapter: str
+    category: str
     aspect: str
     check: Check
 
@@ -43,25 +43,30 @@ class Case:
 _registry: dict[tuple[str, str], Case] = {}
 
 
-def case(function: str, aspect: str, *, chapter: str) -> Callable[[Check], Check]:
+def case(function: str, aspect: str, *, category: str | None = None) -> Callable[[Check], Check]:
     """Register a check of a function; a decorator.
+
+    Parameters
+    ----------
+    function, aspect, category
+        As in :class:`Case`; by default the category that lists the function.
 
     Raises
     ------
     ValueError
-        Where this function already has a check of this aspect.
+        If the function already has a check of this aspect.
     """
 
     def register(check: Check) -> Check:
         key = (function, aspect)
         if key in _registry:
-            raise ValueError(f"{function} has two checks called {aspect!r}; name one otherwise")
-        _registry[key] = Case(function=function, chapter=chapter, aspect=aspect, check=check)
+            raise ValueError(f"{function} has two checks called {aspect!r}; rename one of them")
+        _registry[key] = Case(function, category or CATEGORY_OF[function], aspect, check)
         return check
 
     return register
 
 
 def registered() -> list[Case]:
-    """Return every case that was registered so far."""
+    """Return every case registered so far."""
     return list(_registry.values())

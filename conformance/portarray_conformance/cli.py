@@ -44,23 +44,23 @@ from portarray_conformance.target import Target, module_target, portarray_target
 
 __all__ = ["conformance"]
 
-# Columns of what is no terminal: more than any row has.
+# Width where output is not a terminal: wider than any row.
 WIDE = 10_000
-# Programs of the suite of gradients: that package needs portarray, and is imported when asked for.
+# For the gradient suite, which needs portarray and is imported only on demand.
 GRADIENT_PROGRAMS = 100
-# Failures that are told in full at the end; the report holds them all.
+# Failures printed in full at the end; the report contains all of them.
 MOST_FAILURES = 40
 
 
 class _CannotRunError(click.ClickException):
-    """Nothing was tested; apart from 1, which says that something failed."""
+    """Nothing could be tested; exit status 1 means that a test failed."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a run does on each target."""
+    """The steps of a run, the same for each target."""
 
     cases: list[Case]
     official: OfficialSuite | None
@@ -76,7 +76,7 @@ class _Plan:
 
 @click.group()
 def conformance() -> None:
-    """Check that array libraries do what the Python array API standard says.
+    """Check that array libraries follow the Python array API standard.
 
     The suite draws inputs for every name of the standard 2025.12, special values included, and
     compares the answers with an independent reference. It tests portarray on the devices of this
@@ -164,7 +164,7 @@ def conformance() -> None:
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Targets that are run at the same time, each in a process of its own.  [default: 1]",
+    help="Targets that run at the same time, each in a separate process.  [default: 1]",
 )
 @click.option(
     "--report",
@@ -200,7 +200,7 @@ def run_command(
     expected_file: Path | None,
     form: str | None,
 ) -> None:
-    """Run the conformance suite and report what it found.
+    """Run the conformance suite and report the results.
 
     \b
     Examples:
@@ -216,9 +216,9 @@ def run_command(
     Exit status:
       0  everything passed, or failed as listed with a reason
       1  something failed, a listed failure passed, or nothing could be checked
-      2  the options are wrong, or the official suite cannot be had
+      2  the options are wrong, or the official suite is not available
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    # Hypothesis keeps notes on the code under test; they do not belong into the working folder.
+    # Hypothesis stores data on the code under test, which does not belong in the working folder.
     notes = user_cache_path("portarray") / "conformance" / "hypothesis"
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(notes))
     if suite_dir is not None and suite != "official":
@@ -251,7 +251,7 @@ def run_command(
         gradients=suite == "gradients",
     )
     if plan.gradients:
-        _gradient_cases(names)  # whether there are such functions
+        _gradient_cases(names)  # refuses unknown functions before the run
     if folder is not None:
         _make_folder(folder)
     report = Report(
@@ -268,8 +268,8 @@ def run_command(
         if processes == 1:
             report.targets.extend(_run(plan, target, view) for target in targets)
         else:
-            found = _run_at_once(plan, targets, processes, view)
-            report.targets.extend(found[target.label] for target in targets)
+            reports = _run_at_once(plan, targets, processes, view)
+            report.targets.extend(reports[target.label] for target in targets)
     if not devices and not modules:
         report.targets.extend(_absent_devices())
     if folder is not None:
@@ -277,19 +277,19 @@ def run_command(
         write_html(report, folder / "conformance.html")
     try:
         _print(report, form, folder)
-    except BrokenPipeError:  # the reader, such as head, has all it wants
+    except BrokenPipeError:  # the reader, such as head, closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if report.bad or not any(_ran(target) for target in report.targets):
         raise SystemExit(1)
 
 
-def _programs(suite: str, asked: int | None, names: list[str] | None) -> int:
+def _programs(suite: str, requested: int | None, names: list[str] | None) -> int:
     """Return how many programs are drawn for each target."""
     if suite == "programs":
-        return asked or PROGRAMS
+        return requested or PROGRAMS
     if suite == "gradients" and names is None:
-        return asked or GRADIENT_PROGRAMS
-    return asked or 0
+        return requested or GRADIENT_PROGRAMS
+    return requested or 0
 
 
 def _gradient_cases(names: list[str] | None) -> list[Any]:
@@ -307,7 +307,7 @@ def _run_gradients(plan: _Plan, target: Target, view: Watch) -> list[Result]:
     from portarray_conformance import gradients  # only here, as above
 
     cases = _gradient_cases(plan.functions)
-    view.begin(target.label, sum(2 if case.twice else 1 for case in cases) + plan.programs)
+    view.start_target(target.label, sum(2 if case.twice else 1 for case in cases) + plan.programs)
     results = gradients.run_cases(
         target,
         cases,
@@ -346,8 +346,8 @@ def _expected(path: Path | None, suite: str) -> list[ExpectedFailure]:
     except ExpectedFailureError as error:
         raise click.BadParameter(str(error), param_hint="--expected") from error
     if suite == "ours":
-        known = [(case.function, case.aspect) for case in all_cases()]
-        for row in stale_rows(rows, suite, known):
+        cases = [(case.function, case.aspect) for case in all_cases()]
+        for row in stale_rows(rows, suite, cases):
             raise click.BadParameter(
                 f"no case is called {row.function} ({row.aspect}): correct or remove its row",
                 param_hint="--expected",
@@ -356,7 +356,7 @@ def _expected(path: Path | None, suite: str) -> list[ExpectedFailure]:
 
 
 def _targets(devices: Sequence[str], modules: Sequence[str]) -> list[Target]:
-    """Return the targets asked for, each once; by default every functional device."""
+    """Return the requested targets, each once; by default every functional device."""
     makers: list[tuple[str, str, Callable[[str], Target]]] = [
         *(("--device", device, portarray_target) for device in devices),
         *(("--module", module, module_target) for module in modules),
@@ -364,7 +364,7 @@ def _targets(devices: Sequence[str], modules: Sequence[str]) -> list[Target]:
     if not makers:
         makers = [("--device", device, portarray_target) for device in _functional_devices()]
     if modules and "" not in sys.path and os.getcwd() not in sys.path:
-        # A console script does not look in the working folder, where one's own module is.
+        # A console script does not search the working folder for the user's module.
         sys.path.insert(0, os.getcwd())
     targets: dict[str, Target] = {}
     for option, name, make in makers:
@@ -388,7 +388,7 @@ def _functional_devices() -> Iterator[str]:
 
 
 def _absent_devices() -> list[TargetReport]:
-    """Return what portarray knows and this machine lacks: in the report, and never as passed."""
+    """Return the devices that portarray supports and this machine lacks."""
     import portarray as pa
 
     libraries = pa.summary().as_dict()["libraries"]
@@ -400,12 +400,12 @@ def _absent_devices() -> list[TargetReport]:
 
 
 def _make_folder(folder: Path) -> None:
-    # Before the run: an hour's results must not be lost to a folder that cannot be made.
+    # Before the run, so that results are not lost if the folder cannot be created.
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise click.BadParameter(
-            f"cannot make {folder}: {error.strerror}", param_hint="--report"
+            f"cannot create {folder}: {error.strerror}", param_hint="--report"
         ) from error
 
 
@@ -415,7 +415,7 @@ def _run(plan: _Plan, target: Target, view: Watch) -> TargetReport:
     if plan.gradients:
         results = _run_gradients(plan, target, view)
     elif plan.programs:
-        view.begin(target.label, plan.programs)
+        view.start_target(target.label, plan.programs)
         if plan.threads > 1:
             results = run_threads(
                 target, plan.programs, plan.seed, plan.threads, on_result=view.result
@@ -423,7 +423,7 @@ def _run(plan: _Plan, target: Target, view: Watch) -> TargetReport:
         else:
             results = run_programs(target, plan.programs, plan.seed, on_result=view.result)
     elif plan.official is None:
-        view.begin(target.label, len(plan.cases))
+        view.start_target(target.label, len(plan.cases))
         results = run(
             target,
             plan.cases,
@@ -443,7 +443,7 @@ def _run(plan: _Plan, target: Target, view: Watch) -> TargetReport:
                 seed=plan.seed,
                 functions=plan.functions,
                 expected=plan.expected,
-                on_collected=lambda count: view.begin(target.label, count),
+                on_collected=lambda count: view.start_target(target.label, count),
                 on_start=lambda test: view.start(test.split("::", 1)[-1][:60]),
                 on_result=view.result,
             )
@@ -455,27 +455,27 @@ def _run(plan: _Plan, target: Target, view: Watch) -> TargetReport:
 def _run_at_once(
     plan: _Plan, targets: list[Target], processes: int, view: Watch
 ) -> dict[str, TargetReport]:
-    """Return the reports of targets that are run in processes of their own, by their labels."""
-    found = {}
+    """Run targets in separate processes; return their reports by label."""
+    reports = {}
     sent = replace(plan, cases=[])  # functions of the suite's modules: each process finds them
-    if isinstance(view, BarWatch):  # elsewhere each process says what it begins
-        view.begin("targets", len(targets))
-    # What libraries hold open, threads above all, does not survive a fork.
+    if isinstance(view, BarWatch):  # otherwise each process prints what it starts
+        view.start_target("targets", len(targets))
+    # Library state, threads above all, does not survive a fork.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         done = [pool.submit(_run_alone, sent, target.label) for target in targets]
         for future in as_completed(done):
             report = future.result()
-            found[report.label] = report
+            reports[report.label] = report
             view.advance(sum(result.bad for result in report.results))
-    return found
+    return reports
 
 
 def _run_alone(plan: _Plan, label: str) -> TargetReport:
-    """Run one target in this process, of which nobody watches the progress."""
+    """Run one target in this process without a progress bar."""
     module = label.removeprefix("module ")
     target = portarray_target(label) if module == label else module_target(module)
-    other = plan.official or plan.programs or plan.gradients
-    cases = [] if other else _cases(plan.functions)
+    needs_no_cases = plan.official or plan.programs or plan.gradients
+    cases = [] if needs_no_cases else _cases(plan.functions)
     return _run(replace(plan, cases=cases), target, PlainWatch())
 
 
@@ -495,12 +495,14 @@ def _print(report: Report, form: str | None, folder: Path | None) -> None:
     elif form == "csv":
         click.echo(as_csv(report), nl=False)
     else:
-        _tell(report)
+        _print_tables(report)
         if folder is not None:
-            click.echo(f"Report: {folder / 'conformance.html'} and conformance.json beside it")
+            click.echo(
+                f"Report: {folder / 'conformance.html'} and conformance.json in the same folder"
+            )
 
 
-def _tell(report: Report) -> None:
+def _print_tables(report: Report) -> None:
     """Print the tables, the failures and the verdict."""
     console = _Console(highlight=False)
     if not console.file.isatty() and not os.environ.get("COLUMNS"):
@@ -509,14 +511,14 @@ def _tell(report: Report) -> None:
     for target in tested:
         click.echo()
         console.print(summary_table(target))
-    texts = list(failure_texts(report))
-    for text in texts[:MOST_FAILURES]:
+    failures = list(failure_texts(report))
+    for text in failures[:MOST_FAILURES]:
         click.echo()
         head, _, body = text.partition("\n")
         click.echo(click.style(head, fg="red", bold=True))
         click.echo(body)
-    if len(texts) > MOST_FAILURES:
-        click.echo(f"\n... and {len(texts) - MOST_FAILURES} more; --report DIR shows them all.")
+    if len(failures) > MOST_FAILURES:
+        click.echo(f"\n... and {len(failures) - MOST_FAILURES} more; --report DIR shows them all.")
     click.echo()
     for target in tested:
         counts = ", ".join(f"{n} {status}" for status, n in target.totals().items() if n)

@@ -1,18 +1,16 @@
-"""Comparing what a target answered with what it should have, in messages a person can read."""
+"""Compare a target's answers with the expected ones; readable messages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from portarray_conformance import ulp
-from portarray_conformance.target import Target
-
-NumpyArray: TypeAlias = npt.NDArray[Any]
+from portarray_conformance.target import NumpyArray, Target
 
 
 def show(value: object) -> str:
@@ -25,21 +23,13 @@ def show(value: object) -> str:
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the namespace under test, as it is named in messages.
-
-    Parameters
-    ----------
-    text
-        How the call reads: ``"clip(x, min, max)"``.
-    inputs
-        The inputs by the names used there.
-    """
+    """One call of the namespace under test as named in messages, and its inputs by name."""
 
     text: str
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def fail(self, problem: str, *, extra: str = "") -> AssertionError:
-        """Return the error that says what is wrong with this call."""
+        """Return an error that describes the problem of this call."""
         lines = [f"{self.text}: {problem}"]
         if extra:
             lines.append(extra)
@@ -47,16 +37,16 @@ class Call:
         return AssertionError("\n".join(lines))
 
     def at(self, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
-        """Return the elements of the inputs that broadcast to one place of the result."""
-        found = []
+        """Return the elements of the inputs that broadcast to one index of the result."""
+        elements = []
         for name, value in self.inputs.items():
             if isinstance(value, np.ndarray):
                 try:
-                    spread = np.broadcast_to(value, shape)
+                    broadcast = np.broadcast_to(value, shape)
                 except ValueError:
                     continue  # not an elementwise input
-                found.append(f"{name} = {spread[index]!r}")
-        return f"  there: {', '.join(found)}" if found else ""
+                elements.append(f"{name} = {broadcast[index]!r}")
+        return f"  there: {', '.join(elements)}" if elements else ""
 
 
 def check_dtype(target: Target, x: Any, dtype: str, call: Call) -> None:
@@ -92,37 +82,34 @@ def same(
 ) -> None:
     """Fail unless x equals a NumPy array exactly: dtype, shape, values, NaN and signs of zeros.
 
-    Parameters
-    ----------
-    want
-        The exact answer; its dtype is the wanted one unless ``dtype`` says otherwise.
+    The expected dtype is that of ``want`` or ``dtype``.
     """
-    wanted = np.asarray(want)
-    name = dtype or wanted.dtype.name
-    got = fetch(target, x, name, wanted.shape, call)
-    wanted = wanted.astype(name)
-    wrong = ~equal(got, wanted, signed_zeros=signed_zeros)
+    expected = np.asarray(want)
+    name = dtype or expected.dtype.name
+    got = fetch(target, x, name, expected.shape, call)
+    expected = expected.astype(name)
+    wrong = ~equal(got, expected, signed_zeros=signed_zeros)
     if np.any(wrong):
         index = tuple(int(i) for i in np.argwhere(wrong)[0])
         raise call.fail(
             f"{int(np.sum(wrong))} of {wrong.size} elements differ; first at {index}: "
-            f"got {got[index]!r}, wanted {wanted[index]!r}",
+            f"got {got[index]!r}, wanted {expected[index]!r}",
             extra=call.at(index, got.shape),
         )
 
 
 def equal(got: NumpyArray, want: NumpyArray, *, signed_zeros: bool = True) -> NumpyArray:
-    """Tell where two arrays hold the same values; NaN is NaN, and zeros have signs."""
+    """Return where two arrays have the same values; NaN equals NaN, and zeros have signs."""
     if got.dtype.kind == "c":
         real = equal(got.real, want.real, signed_zeros=signed_zeros)
         imag = equal(got.imag, want.imag, signed_zeros=signed_zeros)
         return np.asarray(real & imag)
-    found = np.asarray(got == want)
+    same = np.asarray(got == want)
     if got.dtype.kind == "f":
-        found = found | (np.isnan(got) & np.isnan(want))
+        same = same | (np.isnan(got) & np.isnan(want))
         if signed_zeros:
-            found = found & ((want != 0) | (np.signbit(got) == np.signbit(want)))
-    return np.asarray(found)
+            same = same & ((want != 0) | (np.signbit(got) == np.signbit(want)))
+    return np.asarray(same)
 
 
 def close(
@@ -136,16 +123,9 @@ def close(
     signed_zeros: bool = True,
     where: NumpyArray | None = None,
 ) -> None:
-    """Fail where a floating-point answer is more ULP off than the bound allows.
+    """Fail where a floating-point answer is off by more than the bound, in ULP of its dtype.
 
-    Parameters
-    ----------
-    want
-        The exact answer in a wider format.
-    bound
-        In ULP of the result's dtype.
-    where
-        Elements to look at; all where it is None.
+    ``want`` is the exact answer in a wider format; ``where`` restricts the comparison.
     """
     got = fetch(target, x, dtype, want.shape, call)
     errors = np.asarray(ulp.error(got, want, signed_zeros=signed_zeros))
@@ -176,16 +156,8 @@ def within(
     """Fail where an answer is farther from the exact one than ``bound * eps * size``.
 
     The norm-wise measure for sums, products of matrices, decompositions and transforms, in which
-    single elements may cancel.
-
-    Parameters
-    ----------
-    want
-        The exact answer, of the same shape, in any floating-point format.
-    size
-        The scale of the error: a norm of the inputs, as a number or for each element.
-    bound
-        In units of the result dtype's machine epsilon.
+    single elements may cancel. ``eps`` is that of the result's dtype; ``size`` is a norm of the
+    inputs, as a number or for each element.
     """
     got = fetch(target, x, dtype, want.shape, call)
     limits = np.finfo(np.dtype(dtype))
@@ -208,11 +180,14 @@ def within(
 
 REFUSALS: tuple[type[Exception], ...] = (
     *(TypeError, ValueError, IndexError, OverflowError, BufferError),
-    RuntimeError,  # of PyTorch and of what is written in C++, for any mistake
+    RuntimeError,  # PyTorch and other C++ code raise it for any mistake
 )
-"""What a library raises that refuses arguments; the standard leaves the choice open."""
+"""Exceptions for refused arguments; the standard leaves the choice open."""
 
-_FAULTS = (NotImplementedError, RecursionError)  # kinds of RuntimeError that refuse nothing
+_FAULTS = (
+    NotImplementedError,
+    RecursionError,
+)  # kinds of RuntimeError that do not refuse arguments
 
 
 def raises(
@@ -227,14 +202,8 @@ def raises(
     """Fail unless calling the function raises an exception that refuses the arguments.
 
     Others show a fault of the library rather than of the call: AttributeError, AssertionError,
-    MemoryError, SystemError.
-
-    Parameters
-    ----------
-    rule
-        Why the standard wants an exception, for the message.
-    also
-        Further exceptions that refuse these arguments.
+    MemoryError, SystemError. ``rule`` is the reason for the exception, for the message;
+    ``also`` are further exceptions that refuse these arguments.
     """
     try:
         result = function(*arguments, **keywords)

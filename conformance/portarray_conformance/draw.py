@@ -1,8 +1,7 @@
-"""What is drawn: dtypes, shapes, axes and arrays, through Hypothesis.
+"""Draw dtypes, shapes, axes and arrays through Hypothesis.
 
-Strategies are made once and kept, and every array is one draw, so that examples are cheap and
-differ from each other. Subnormal numbers are not drawn, for the standard lets libraries
-flush them to zero.
+Strategies are cached, and every array is one draw, so that examples are cheap and differ from each
+other. Subnormal numbers are not drawn because the standard lets libraries flush them to zero.
 """
 
 from __future__ import annotations
@@ -10,63 +9,34 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import hypothesis.strategies as st
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance.cases import Draw
 from portarray_conformance.promotion import BOOL, COMPLEXES, FLOATS, INTEGERS, PAIRS
-from portarray_conformance.target import NotApplicable, Target
+from portarray_conformance.target import NotApplicable, NumpyArray, Target
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]
 
 SHAPES: tuple[Shape, ...] = (
-    (6,),
-    (2, 3),
-    (3, 2, 2),
-    (9,),
-    (3, 1),
-    (),
-    (4, 4),
-    (1,),
-    (0,),
-    (2, 0, 3),
-    (13,),
-    (1, 3, 2),
+    *((6,), (2, 3), (3, 2, 2), (9,), (3, 1), (), (4, 4), (1,), (0,), (2, 0, 3), (13,), (1, 3, 2)),
 )
-"""Shapes for functions that take any; the first is what failing examples shrink to."""
+"""Shapes for functions that accept any shape; failing examples shrink to the first."""
 
 AXIS_SHAPES: tuple[Shape, ...] = (
-    (5,),
-    (2, 3),
-    (3, 2, 4),
-    (4, 2),
-    (8,),
-    (1, 4),
-    (3, 1, 2),
-    (5, 3),
-    (2, 2, 2),
-    (17,),
+    *((5,), (2, 3), (3, 2, 4), (4, 2), (8,), (1, 4), (3, 1, 2), (5, 3), (2, 2, 2), (17,)),
 )
 """Shapes with at least one axis and no empty one."""
 
 BROADCASTS: tuple[tuple[Shape, Shape], ...] = (
-    ((5,), (5,)),
-    ((2, 3), (2, 3)),
-    ((2, 3), (3,)),
-    ((4,), ()),
-    ((), (4,)),
-    ((3, 1), (1, 4)),
-    ((3, 2), (2, 1, 2)),
-    ((8,), (8,)),
-    ((), ()),
-    ((0, 2), (1, 2)),
-    ((1,), (6,)),
+    *(((5,), (5,)), ((2, 3), (2, 3)), ((2, 3), (3,)), ((4,), ()), ((), (4,))),
+    *(((3, 1), (1, 4)), ((3, 2), (2, 1, 2)), ((8,), (8,)), ((), ())),
+    *(((0, 2), (1, 2)), ((1,), (6,))),
 )
 """Pairs of shapes that broadcast."""
 
@@ -112,12 +82,8 @@ def pick(draw: Draw, options: Sequence[Any], label: str) -> Any:
 @functools.cache
 def _sampled(options: tuple[Any, ...], label: str) -> st.SearchStrategy[Any]:
     # Hypothesis spends most examples on making draws of *equal* strategies equal to each other.
-    # With the label as a part of it each choice is a strategy of its own, and examples differ.
-    return st.sampled_from([(label, option) for option in options]).map(_second)
-
-
-def _second(pair: tuple[str, Any]) -> Any:
-    return pair[1]
+    # The label makes each choice a separate strategy, and examples differ.
+    return st.sampled_from([(label, option) for option in options]).map(operator.itemgetter(1))
 
 
 def whole(draw: Draw, low: int, high: int, label: str) -> int:
@@ -132,10 +98,10 @@ def flag(draw: Draw, label: str) -> bool:
 
 def available(target: Target, names: Sequence[str]) -> tuple[str, ...]:
     """Return those of the dtypes that the target has; NotApplicable where it has none."""
-    found = tuple(name for name in names if name in target.dtypes())
-    if not found:
+    supported = tuple(name for name in names if name in target.dtypes())
+    if not supported:
         raise NotApplicable(f"{target.label} has none of {', '.join(names)}")
-    return found
+    return supported
 
 
 def dtype(target: Target, draw: Draw, names: Sequence[str], label: str = "dtype") -> str:
@@ -183,15 +149,15 @@ def arrays(name: str, shape: Shape, domain: Domain) -> st.SearchStrategy[NumpyAr
         picked = rows[:, 1:9].copy().view(">u8").ravel()
         if name in _PARTS:
             parts = _floats(rows, picked, np.dtype(_PARTS[name]), domain)
-            found = np.empty(numbers // 2, dtype=name)
-            found.real, found.imag = parts[::2], parts[1::2]
+            values = np.empty(numbers // 2, dtype=name)
+            values.real, values.imag = parts[::2], parts[1::2]
         elif name == "bool":
-            found = picked % 2 == 1
+            values = picked % 2 == 1
         elif name.startswith("float"):
-            found = _floats(rows, picked, np.dtype(name), domain)
+            values = _floats(rows, picked, np.dtype(name), domain)
         else:
-            found = _integers(rows, picked, np.dtype(name), domain)
-        return found.reshape(shape)
+            values = _integers(rows, picked, np.dtype(name), domain)
+        return values.reshape(shape)
 
     return st.binary(min_size=length, max_size=length).map(make)
 
@@ -210,7 +176,7 @@ def _integers(
     low = int(max(limits.min + (kind.kind == "i" and domain.symmetric), domain.low))
     high = int(min(limits.max, domain.high))
     near = (max(low, -9), min(high, 9)) if low <= 9 and high >= -9 else (low, high)
-    found = []
+    values = []
     for choice, drawn in zip(rows[:, 0].tolist(), picked.tolist(), strict=True):
         first, last = near if choice % 8 < 4 else (low, high)
         value = first + drawn % (last - first + 1)
@@ -220,8 +186,8 @@ def _integers(
             value = min(max(value, first), last)
         elif choice % 8 == 7:
             value = (low, high, min(low + 1, high), max(high - 1, low))[drawn % 4]
-        found.append(1 if value == 0 and domain.nonzero else value)
-    return np.array(found, dtype=kind)
+        values.append(1 if value == 0 and domain.nonzero else value)
+    return np.array(values, dtype=kind)
 
 
 def _floats(
@@ -232,67 +198,56 @@ def _floats(
     low = float(max(float(limits.min), kind.type(domain.low)))
     high = float(min(float(limits.max), kind.type(domain.high)))
     near = (max(low, -8.0), min(high, 8.0)) if low < 8 and high > -8 else (low, high)
-    ways = [_round, _grid, _uniform, _uniform]
+    styles = ["round", "grid", "uniform", "uniform"]
     if high - low > 1000:
-        ways += [_everywhere]
+        styles += ["any magnitude"]
     if domain.tiny:
-        ways += [_tiny, _tiny]
+        styles += ["tiny", "tiny"]
     if domain.special:
-        ways += [_special]
-    found = np.empty(len(picked), dtype=kind)
+        styles += ["special"]
+    values = np.empty(len(picked), dtype=kind)
     fractions = picked.astype(np.float64) / 2.0**64
-    for place, (choice, drawn) in enumerate(zip(rows[:, 0].tolist(), picked.tolist(), strict=True)):
-        way = ways[choice % len(ways)]
+    for index, (choice, drawn) in enumerate(zip(rows[:, 0].tolist(), picked.tolist(), strict=True)):
+        style = styles[choice % len(styles)]
         bounds = (low, high) if high - low <= 1000 or choice >= 128 else near
-        found[place] = way(drawn, float(fractions[place]), int(rows[place, 9]), bounds, kind)
-    outside = (found < low) | (found > high) | ((found == 0) & domain.nonzero)
-    subnormal = (found != 0) & (np.abs(found) < limits.smallest_normal)
-    finite = np.isfinite(found)
+        values[index] = _value(
+            style, drawn, float(fractions[index]), int(rows[index, 9]), bounds, kind
+        )
+    outside = (values < low) | (values > high) | ((values == 0) & domain.nonzero)
+    subnormal = (values != 0) & (np.abs(values) < limits.smallest_normal)
+    finite = np.isfinite(values)
     safe = kind.type(min(max(1.0, low), high))
-    return np.where(finite & (outside | subnormal), safe, found).astype(kind)
+    return np.where(finite & (outside | subnormal), safe, values).astype(kind)
 
 
-_Bounds: TypeAlias = tuple[float, float]
-
-
-def _round(drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]) -> float:
-    allowed = [v for v in _ROUND if bounds[0] <= v <= bounds[1]]
-    return allowed[drawn % len(allowed)] if allowed else bounds[0]
-
-
-def _grid(drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]) -> float:
-    low, high = max(bounds[0], -1024.0), min(bounds[1], 1024.0)
-    steps = max(1, int((high - low) * 4))
-    return math.ceil(low * 4) / 4 + drawn % steps / 4
-
-
-def _uniform(
-    drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]
+def _value(
+    style: str,
+    drawn: int,
+    fraction: float,
+    extra: int,
+    bounds: tuple[float, float],
+    kind: np.dtype[Any],
 ) -> float:
-    return bounds[0] * (1 - fraction) + bounds[1] * fraction
-
-
-def _everywhere(
-    drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]
-) -> float:
-    """Return a number of any magnitude that the dtype has."""
-    limits = np.finfo(kind)
+    """Decode one floating-point number."""
+    low, high = bounds
+    if style == "round":
+        allowed = [v for v in _ROUND if low <= v <= high]
+        return allowed[drawn % len(allowed)] if allowed else low
+    if style == "grid":
+        low, high = max(low, -1024.0), min(high, 1024.0)
+        return math.ceil(low * 4) / 4 + drawn % max(1, int((high - low) * 4)) / 4
+    if style == "uniform":
+        return low * (1 - fraction) + high * fraction
+    if style == "special":
+        return _SPECIAL[drawn % 4]
+    if style == "tiny":  # of magnitude 2**-60 to 1
+        value = math.ldexp(0.5 + fraction / 2, -(extra % 60))
+        return -value if low < 0 and drawn & 1 else value
+    limits = np.finfo(kind)  # of any magnitude that the dtype has
     span = int(limits.maxexp) - int(limits.minexp) - 2
     exponent = int(limits.minexp) + 1 + (extra * 256 + drawn % 256) * span // 65536
     value = math.ldexp(0.5 + fraction / 2, exponent)
-    return -value if bounds[0] < 0 and drawn & 256 else value
-
-
-def _tiny(drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]) -> float:
-    """Return a number of magnitude 2**-60 to 1."""
-    value = math.ldexp(0.5 + fraction / 2, -(extra % 60))
-    return -value if bounds[0] < 0 and drawn & 1 else value
-
-
-def _special(
-    drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]
-) -> float:
-    return _SPECIAL[drawn % 4]
+    return -value if low < 0 and drawn & 256 else value
 
 
 def array(
@@ -302,7 +257,19 @@ def array(
     return draw.draw(arrays(name, shape, domain), label=label)
 
 
-def place(target: Target, draw: Draw, x: NumpyArray, label: str = "layout") -> Any:
+def typed_array(
+    target: Target,
+    draw: Draw,
+    names: Sequence[str],
+    shapes: Sequence[Shape] = SHAPES,
+    domain: Domain = MODERATE,
+) -> tuple[str, NumpyArray]:
+    """Draw a dtype and an array of it; return both."""
+    name = dtype(target, draw, names)
+    return name, array(draw, name, shape(draw, shapes), domain)
+
+
+def put(target: Target, draw: Draw, x: NumpyArray, label: str = "layout") -> Any:
     """Move an array to the target, now and then as a strided view of a larger array there."""
     layout = "plain" if x.ndim == 0 else pick(draw, ("plain", "plain", "every second"), label)
     if layout == "plain":
@@ -320,19 +287,16 @@ def axis(draw: Draw, ndim: int, label: str = "axis") -> int:
     return whole(draw, -ndim, ndim - 1, label)
 
 
-def axes(draw: Draw, ndim: int, *, none: bool = True) -> int | tuple[int, ...] | None:
-    """Draw what reductions accept as ``axis``: an axis, a tuple of axes, or None."""
-    return _axis_option(pick(draw, _axes(ndim, none), "axis"))
-
-
-def _axis_option(option: Any) -> int | tuple[int, ...] | None:
-    return option if option is None or isinstance(option, int) else tuple(option)
+def axes(draw: Draw, ndim: int, *, allow_none: bool = True) -> int | tuple[int, ...] | None:
+    """Draw an ``axis`` for reductions: an axis, a tuple of axes, or None."""
+    axes: int | tuple[int, ...] | None = pick(draw, _axes(ndim, allow_none), "axis")
+    return axes
 
 
 @functools.cache
-def _axes(ndim: int, none: bool) -> tuple[int | tuple[int, ...] | None, ...]:
+def _axes(ndim: int, allow_none: bool) -> tuple[int | tuple[int, ...] | None, ...]:
     """Every kind of reduction: all axes, one, several in any order, counted from either end."""
     single = tuple(range(-ndim, ndim))
     orders = [p for n in range(1, ndim + 1) for p in itertools.permutations(range(ndim), n)]
     several = tuple(tuple(a - ndim if a % 2 else a for a in order) for order in orders)
-    return (*((None,) if none else ()), *single, *several)
+    return (*((None,) if allow_none else ()), *single, *several)

@@ -1,4 +1,4 @@
-"""The one check of elementwise functions, driven by rows: reference, domain, dtypes, bound.
+"""Checks of elementwise functions from rows of reference, domain, dtypes and bound.
 
 A reference is a function of wide arrays (see :func:`portarray_conformance.ulp.wide`): float32 is
 computed in float64, float64 in longdouble, integers as Python integers. Integer results that the
@@ -7,13 +7,12 @@ dtype cannot hold are not compared, for the standard leaves overflow open.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance import compare, draw
 from portarray_conformance.bounds import ELEMENTWISE, Bound
@@ -23,10 +22,9 @@ from portarray_conformance.draw import Domain
 from portarray_conformance.promotion import COMPLEXES, FLOATS, INTEGERS, PAIRS, REAL_PART
 from portarray_conformance.special import BINARY, UNARY
 from portarray_conformance.special_complex import COMPLEX_UNARY, ComplexRow
-from portarray_conformance.target import Target
+from portarray_conformance.target import NumpyArray, Target
 from portarray_conformance.ulp import wide
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
 Reference: TypeAlias = Callable[..., NumpyArray]
 
 
@@ -58,11 +56,11 @@ class Row:
     dtypes
         For which dtypes the standard defines it.
     domain, second
-        What is drawn for the first and the second argument; ``second`` is ``domain`` if None.
+        The domains of the first and the second argument; ``second`` is ``domain`` if None.
     integer_domain, integer_second
         The same for integers, where they need other bounds.
     complex_domain
-        What is drawn for each component of complex numbers; always finite.
+        The domain of each component of complex numbers; always finite.
     result
         The dtype of the result for the promoted dtype of the inputs.
     signed_zeros
@@ -72,7 +70,7 @@ class Row:
     native
         Whether the reference takes the inputs in their promoted dtype and answers exactly.
     undefined
-        Says for which (wide) inputs the standard leaves the answer open.
+        Returns for which (wide) inputs the standard leaves the answer open.
     related
         Whether the second argument repeats elements of the first, or has their neighbours.
     """
@@ -98,7 +96,7 @@ class Row:
         return ELEMENTWISE.get(self.name, Bound(0.0))
 
     def domains(self, name: str) -> tuple[Domain, Domain]:
-        """Return what is drawn for the first and the second argument in a dtype."""
+        """Return the domains of the first and the second argument in a dtype."""
         if name in INTEGERS:
             return self.integer_domain, self.integer_second or self.integer_domain
         if name in COMPLEXES:
@@ -107,10 +105,10 @@ class Row:
 
 
 def judge(
-    target: Target, out: Any, row: Row, given: Sequence[NumpyArray], promoted: str, call: Call
+    target: Target, out: Any, row: Row, operands: Sequence[NumpyArray], promoted: str, call: Call
 ) -> None:
     """Fail unless an answer is the row's for these inputs, given in the promoted dtype."""
-    arrays = [x if row.native else wide(x) for x in given]
+    arrays = [x if row.native else wide(x) for x in operands]
     with np.errstate(all="ignore"):
         want = np.asarray(row.reference(*arrays))
         defined = None if row.undefined is None else ~np.asarray(row.undefined(*arrays), bool)
@@ -135,9 +133,9 @@ def judge(
         want, held = _in_range(want, name, row.wraps)
         defined = held if defined is None else held & defined
     got = compare.fetch(target, out, name, want.shape, call)
-    kept = got if defined is None else np.where(defined, got, want.astype(name))
-    if not np.array_equal(kept, want.astype(name)):
-        index = tuple(int(i) for i in np.argwhere(kept != want.astype(name))[0])
+    answer = got if defined is None else np.where(defined, got, want.astype(name))
+    if not np.array_equal(answer, want.astype(name)):
+        index = tuple(int(i) for i in np.argwhere(answer != want.astype(name))[0])
         raise call.fail(
             f"at {index}: got {got[index]!r}, wanted {want[index]!r}",
             extra=call.at(index, got.shape),
@@ -145,14 +143,14 @@ def judge(
 
 
 def _in_range(want: NumpyArray, name: str, wraps: bool) -> tuple[NumpyArray, NumpyArray]:
-    """Split exact integers into those the dtype holds (0 elsewhere) and where that is."""
+    """Return exact integers, 0 where the dtype cannot represent them, and where it can."""
     limits = np.iinfo(name)
     exact = want.astype(object)
     if wraps:
         span = int(limits.max) - int(limits.min) + 1
         exact = (exact - int(limits.min)) % span + int(limits.min)
     held = np.asarray((exact >= int(limits.min)) & (exact <= int(limits.max)), dtype=bool)
-    # Of one element, arithmetic makes Python's own integer, which NumPy takes for an int64.
+    # Arithmetic with one element returns a Python integer, which NumPy would make an int64.
     return np.asarray(np.where(held, np.asarray(exact, dtype=object), 0)), held
 
 
@@ -167,7 +165,7 @@ def check_unary(row: Row, target: Target, data: Draw) -> None:
     """Draw one input and check the answer."""
     name = draw.dtype(target, data, row.dtypes)
     x = draw.array(data, name, draw.shape(data), row.domains(name)[0])
-    moved = draw.place(target, data, x)
+    moved = draw.put(target, data, x)
     call = Call(f"{row.name}(x)", {"x": x})
     judge(target, target.function(row.name)(moved), row, [x], name, call)
     unchanged(target, moved, x, call)
@@ -178,7 +176,7 @@ def check_binary(row: Row, target: Target, data: Draw) -> None:
     first, second, promoted = draw.dtype_pair(target, data, row.dtypes)
     shapes = draw.pick(data, draw.BROADCASTS, "shapes")
     x1, x2 = inputs(row, data, (first, second), shapes)
-    moved = draw.place(target, data, x1, "layout of x1"), target.put(x2)
+    moved = draw.put(target, data, x1, "layout of x1"), target.put(x2)
     call = Call(f"{row.name}(x1, x2)", {"x1": x1, "x2": x2})
     out = target.function(row.name)(*moved)
     judge(target, out, row, [x1.astype(promoted), x2.astype(promoted)], promoted, call)
@@ -216,11 +214,11 @@ def _related(x1: NumpyArray, x2: NumpyArray, data: Draw) -> NumpyArray:
 def check_scalar(row: Row, target: Target, data: Draw) -> None:
     """Check an array with a Python scalar on either side: it counts as a 0-d array."""
     name = draw.dtype(target, data, row.dtypes)
-    left = draw.flag(data, "scalar first")
+    scalar_first = draw.flag(data, "scalar first")
     shape = draw.pick(data, ((4,), (2, 3), ()), "shape")
-    x1, x2 = inputs(row, data, (name, name), ((), shape) if left else (shape, ()))
-    scalar = (x1 if left else x2).item()
-    if left:
+    x1, x2 = inputs(row, data, (name, name), ((), shape) if scalar_first else (shape, ()))
+    scalar = (x1 if scalar_first else x2).item()
+    if scalar_first:
         call = Call(f"{row.name}(x1, x2)", {"x1": scalar, "x2": x2})
         out = target.function(row.name)(scalar, target.put(x2))
     else:
@@ -232,11 +230,11 @@ def check_scalar(row: Row, target: Target, data: Draw) -> None:
 def check_promotion(row: Row, target: Target, data: Draw) -> None:
     """Check the dtype of the result for every pair that the standard promotes."""
     function = target.function(row.name)
-    known = target.dtypes()
+    available = target.dtypes()
     for first, second, promoted in PAIRS:
         if first not in row.dtypes or second not in row.dtypes or promoted not in row.dtypes:
             continue
-        if first in known and second in known and promoted in known:
+        if first in available and second in available and promoted in available:
             call = Call(f"{row.name}({first} array, {second} array)")
             out = function(_ones(target, first), _ones(target, second))
             compare.check_dtype(target, out, row.result(promoted), call)
@@ -261,7 +259,7 @@ def check_unary_special(row: Row, target: Target, data: Draw) -> None:
     """Check the standard's table of special cases for real floating-point operands."""
     rows = UNARY[row.name]
     for name in draw.available(target, FLOATS):
-        x = np.array([given for given, _ in rows], dtype=name)
+        x = np.array([operand for operand, _ in rows], dtype=name)
         want = np.array([result for _, result in rows])
         call = Call(f"{row.name}(x), special cases", {"x": x})
         out = target.function(row.name)(target.put(x))
@@ -286,10 +284,10 @@ def check_binary_special(row: Row, target: Target, data: Draw) -> None:
             if not any(
                 _is_special(got[index], answer, max(row.bound.real, 0.5)) for answer in answers
             ):
-                wanted = " or ".join(repr(answer.item()) for answer in answers)
+                expected = " or ".join(repr(answer.item()) for answer in answers)
                 raise AssertionError(
                     f"{row.name}({entry[0]!r}, {entry[1]!r}) in {name}: "
-                    f"got {got[index].item()!r}, wanted {wanted}"
+                    f"got {got[index].item()!r}, wanted {expected}"
                 )
 
 
@@ -319,8 +317,8 @@ def _check_complex_row(row: Row, name: str, value: Any, entry: ComplexRow) -> No
     parts = (value.real, value.imag) if value.dtype.kind == "c" else (value,)
     for part, want, free in zip(parts, entry.want, entry.free_signs, strict=False):
         got = np.abs(part) if free else part
-        wanted = part.dtype.type(abs(want) if free else want)
-        if not _is_special(got, wanted, row.bound.complex):
+        expected = part.dtype.type(abs(want) if free else want)
+        if not _is_special(got, expected, row.bound.complex):
             a, b = entry.given
             signs = " (a sign is unspecified)" if any(entry.free_signs) else ""
             raise AssertionError(
@@ -329,23 +327,22 @@ def _check_complex_row(row: Row, name: str, value: Any, entry: ComplexRow) -> No
             )
 
 
-def register_unary(chapter: str, rows: Sequence[Row]) -> None:
+def register_unary(rows: Sequence[Row]) -> None:
     """Register the checks of functions of one array."""
     for row in rows:
-        case(row.name, "values", chapter=chapter)(functools.partial(check_unary, row))
-        case(row.name, "dtypes", chapter=chapter)(functools.partial(check_result_dtype, row))
+        case(row.name, "values")(partial(check_unary, row))
+        case(row.name, "dtypes")(partial(check_result_dtype, row))
         if row.name in UNARY:
-            case(row.name, "special", chapter=chapter)(functools.partial(check_unary_special, row))
+            case(row.name, "special")(partial(check_unary_special, row))
         if row.name in COMPLEX_UNARY:
-            check = functools.partial(check_complex_special, row)
-            case(row.name, "complex special", chapter=chapter)(check)
+            case(row.name, "complex special")(partial(check_complex_special, row))
 
 
-def register_binary(chapter: str, rows: Sequence[Row]) -> None:
+def register_binary(rows: Sequence[Row]) -> None:
     """Register the checks of functions of two arrays."""
     for row in rows:
-        case(row.name, "values", chapter=chapter)(functools.partial(check_binary, row))
-        case(row.name, "scalars", chapter=chapter)(functools.partial(check_scalar, row))
-        case(row.name, "dtypes", chapter=chapter)(functools.partial(check_promotion, row))
+        case(row.name, "values")(partial(check_binary, row))
+        case(row.name, "scalars")(partial(check_scalar, row))
+        case(row.name, "dtypes")(partial(check_promotion, row))
         if row.name in BINARY:
-            case(row.name, "special", chapter=chapter)(functools.partial(check_binary_special, row))
+            case(row.name, "special")(partial(check_binary_special, row))

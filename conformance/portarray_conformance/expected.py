@@ -1,4 +1,4 @@
-"""Expected failures: each row with its reason and its link, refused on reading without them."""
+"""Expected failures, read from TOML; each row needs a reason and a link."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class ExpectedFailure:
     function : str
         The function's name as the report shows it, for example ``"linalg.svd"``.
     aspect : str
-        The aspect of our case, or the id of the official test. It is compared as it stands:
-        a pattern could cover cases that pass and so hide that a row is no longer needed.
+        The aspect of our case, or the id of the official test, compared literally: a pattern could
+        match cases that pass and hide that a row is no longer needed.
     target : str
         Shell pattern over target labels, for example ``"torch:*"``.
     reason : str
-        What goes wrong.
+        The fault.
     link : str
         Address of the passage of the standard or of the upstream defect.
     """
@@ -74,7 +74,7 @@ def read_expected(path: Path | None = None) -> list[ExpectedFailure]:
     ------
     ExpectedFailureError
         If the file is not TOML, or a row has an unknown or missing key, an empty reason, a link
-        that is no http(s) address, or repeats an earlier row.
+        that is not an http(s) address, or repeats an earlier row.
     """
     if path is None:
         source = "expected.toml"
@@ -92,10 +92,10 @@ def read_expected(path: Path | None = None) -> list[ExpectedFailure]:
             f"{source}: unknown table {unknown[0]!r}; rows are written as [[expected]]"
         )
     rows: list[ExpectedFailure] = []
-    for number, entry in enumerate(document.get("expected", []), start=1):
-        row = _row(entry, f"{source}, row {number}")
+    for position, entry in enumerate(document.get("expected", []), start=1):
+        row = _row(entry, f"{source}, row {position}")
         if row in rows:
-            raise ExpectedFailureError(f"{source}, row {number} repeats an earlier row: {row}")
+            raise ExpectedFailureError(f"{source}, row {position} repeats an earlier row: {row}")
         rows.append(row)
     return rows
 
@@ -130,22 +130,13 @@ def _row(entry: dict[str, object], where: str) -> ExpectedFailure:
 def find_row(
     rows: Iterable[ExpectedFailure], suite: str, function: str, aspect: str, target: str
 ) -> ExpectedFailure | None:
-    """Return the row about a case on a target, or None where a failure is not expected."""
+    """Return the row about a case on a target, or None if a failure is not expected."""
     return next((row for row in rows if row.matches(suite, function, aspect, target)), None)
 
 
 def stale_rows(
-    rows: Iterable[ExpectedFailure], suite: str, known: Iterable[tuple[str, str]]
+    rows: Iterable[ExpectedFailure], suite: str, all_cases: Iterable[tuple[str, str]]
 ) -> list[ExpectedFailure]:
-    """Return the rows of a suite that name no case of it: a typo, or a case that was renamed.
-
-    Parameters
-    ----------
-    rows : iterable of ExpectedFailure
-    suite : str
-        ``"ours"`` or ``"official"``.
-    known : iterable of (function, aspect)
-        All cases of that suite.
-    """
-    cases = set(known)
+    """Return the rows of a suite that do not name one of its cases (function, aspect)."""
+    cases = set(all_cases)
     return [row for row in rows if row.suite == suite and (row.function, row.aspect) not in cases]

@@ -17,7 +17,7 @@ from typing import Any
 
 from portarray_conformance import official_plugin
 from portarray_conformance.expected import ExpectedFailure
-from portarray_conformance.official_names import chapter_of, function_of
+from portarray_conformance.official_names import category_of, function_of
 from portarray_conformance.official_suite import OfficialSuite, OfficialSuiteError
 from portarray_conformance.run import EXAMPLES, QUICK_EXAMPLES, Result, judge, shorten
 from portarray_conformance.target import STANDARD_DTYPES, Target
@@ -50,33 +50,22 @@ def run_official(
 ) -> list[Result]:
     """Run the official suite on one target; nothing is written into the suite's folder.
 
+    The options are those of :func:`portarray_conformance.run.run`, except:
+
     Parameters
     ----------
     suite : OfficialSuite
         From ``find_suite``.
-    target : Target
-        A portarray device, or a module.
-    examples : int, optional
-        The suite's ``--max-examples``: 50, or 10 with `quick`.
-    seed : int
-        The suite's ``--hypothesis-seed``.
     functions : sequence of str, optional
         Functions of the standard (``"linalg.svd"``: all tests about it) or names of tests
         (``"test_svd"``).
-    expected : iterable of ExpectedFailure
-        Failures that are known, see ``read_expected``.
     on_collected, on_start, on_result : callable, optional
         Called with the number of tests, with the id of each that starts, with each result.
-
-    Returns
-    -------
-    list of Result
-        One for each test, and for each file of tests that could not be imported.
 
     Raises
     ------
     OfficialSuiteError
-        If pytest does not come as far as running tests, or `functions` names none.
+        If pytest cannot run any test, or no test is about one of the functions.
     """
     count = examples or (QUICK_EXAMPLES if quick else EXAMPLES)
     log = _Log(target, functions or (), list(expected), on_collected, on_start, on_result)
@@ -86,7 +75,7 @@ def run_official(
         events.touch()
         output = folder / "output.txt"
         with output.open("wb") as sink:
-            # In a context of its own, so that an interrupt ends the child as well.
+            # The context manager ends the child on an interrupt as well.
             child = subprocess.Popen(
                 _command(suite, folder, count, seed),
                 env=_environment(suite, target, folder, events, functions),
@@ -128,7 +117,7 @@ def _environment(
     lacking = [name for name in STANDARD_DTYPES if name not in target.dtypes()]
     if "complex128" in lacking and "float64" not in lacking:
         # The suite takes the complex partner of each real dtype for granted (fft, eig), and ends
-        # with a KeyError of its own where there is none. Our suite has no such gap.
+        # with a KeyError where there is none. Our suite has no such gap.
         lacking.append("float64")
     # Options meant for another pytest (this may run inside a test) must not reach this one.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
@@ -139,10 +128,10 @@ def _environment(
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONWARNINGS": "",
-        # The child starts elsewhere: what can be imported here must be importable there.
+        # The child starts in another folder and must find the same modules.
         "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path),
         official_plugin.EVENTS: str(events),
-        # The suite takes every dtype that the module has, and a device may have fewer.
+        # The suite uses every dtype of the module, and a device may have fewer.
         "ARRAY_API_TESTS_SKIP_DTYPES": ",".join(lacking),
     }
     if target.device is not None:
@@ -155,7 +144,7 @@ def _environment(
 
 @contextlib.contextmanager
 def _ended(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Leave no child behind, whatever ends the wait for it."""
+    """End the child process when the context exits."""
     try:
         yield
     finally:
@@ -173,7 +162,7 @@ def _follow(events: Path, child: subprocess.Popen[bytes]) -> Iterator[dict[str, 
     with events.open(encoding="utf-8") as lines:
         pending = ""
         while True:
-            ended = child.poll() is not None  # asked before reading, so that nothing is missed
+            ended = child.poll() is not None  # checked before reading, so that no event is missed
             while line := lines.readline():
                 pending += line
                 if pending.endswith("\n"):
@@ -189,7 +178,7 @@ class _Log:
     """Turns events into results."""
 
     target: Target
-    wanted: Sequence[str]
+    functions: Sequence[str]
     expected: list[ExpectedFailure]
     on_collected: Callable[[int], None] | None
     on_start: Callable[[str], None] | None
@@ -202,7 +191,7 @@ class _Log:
         """Note one event."""
         kind = event.pop("event")
         if kind == "collected":
-            for name in self.wanted:
+            for name in self.functions:
                 if name not in event["known"]:
                     near = difflib.get_close_matches(name, event["known"], n=3)
                     hint = f" Did you mean {', '.join(near)}?" if near else ""
@@ -219,18 +208,18 @@ class _Log:
         else:
             self._add(**event)
 
-    def _add(self, test: str, **found: Any) -> None:
+    def _add(self, test: str, **fields: Any) -> None:
         earlier = self.results.get(test)
         if earlier is not None and earlier.status == "failed":
             return  # the tear-down of a test that failed already
         function = function_of(test) if "::" in test else test
         result = Result(
             function=function,
-            chapter=chapter_of(function),
+            category=category_of(function),
             aspect=test.removeprefix("array_api_tests/"),
             target=self.target.label,
             served=self.target.served(function),
-            **{"seconds": 0.0, **found, "message": shorten(found.get("message", ""))},
+            **{"seconds": 0.0, **fields, "message": shorten(fields.get("message", ""))},
         )
         self.results[test] = judge(result, self.expected, "official")
         if self.on_result is not None:

@@ -1,16 +1,14 @@
-"""Which function of the standard a test of the official suite is about."""
+"""Find the function of the standard that a test of the official suite is about."""
 
 from __future__ import annotations
 
 import re
 
-from portarray_conformance.names import ALL_NAMES, CHAPTERS
+from portarray_conformance.names import CATEGORY_OF
 from portarray_conformance.target import STANDARD_DTYPES
 
-__all__ = ["chapter_of", "function_of"]
+__all__ = ["category_of", "function_of"]
 
-_CHAPTER = {name: chapter for chapter, names in CHAPTERS.items() for name in names}
-_KNOWN = frozenset(ALL_NAMES)
 
 # Tests that are not named after what they test.
 _SPECIAL = {
@@ -23,18 +21,10 @@ _SPECIAL = {
 
 
 def function_of(test: str) -> str:
-    """Return the function that a test is about, by its id.
+    """Return the standard's name of the function that a test is about; its own name if none.
 
-    Parameters
-    ----------
-    test : str
-        For example ``"array_api_tests/test_special_cases.py::test_unary[sin(x_i is NaN) -> NaN]"``.
-
-    Returns
-    -------
-    str
-        The name in the standard, for example ``"sin"``, ``"linalg.svd"``, ``"array.__add__"``; the
-        test's own name where it is about no single function.
+    ``"array_api_tests/test_special_cases.py::test_unary[sin(x_i is NaN) -> NaN]"`` is about
+    ``"sin"``.
     """
     path, *parts = re.sub(r"\[.*", "", test, flags=re.DOTALL).split("::")
     parameter = re.search(r"\[(.*)\]$", test, flags=re.DOTALL)
@@ -49,16 +39,16 @@ def function_of(test: str) -> str:
         # "sin(x_i is NaN) -> NaN", "__add__(x, s)", "elementwise-sin", "linalg.svd", "fftshift"
         for text in (parameter[1], last):
             word = re.match(r"[\w.]*", text)
-            found = _resolve(word[0], extension) if word is not None else None
-            # A dtype is what a test was given (test_finfo[float32]), not what it is about.
-            if found is not None and found not in STANDARD_DTYPES:
-                return found
+            function = _resolve(word[0], extension) if word is not None else None
+            # A dtype is a parameter of the test (test_finfo[float32]), not its subject.
+            if function is not None and function not in STANDARD_DTYPES:
+                return function
     name = parts[-1].removeprefix("test_")
-    words = name.split("_")
-    for count in range(len(words), 0, -1):  # getitem_masking: getitem
-        found = _resolve("_".join(words[:count]), extension)
-        if found is not None:
-            return found
+    words_of_test = name.split("_")
+    for count in range(len(words_of_test), 0, -1):  # getitem_masking: getitem
+        function = _resolve("_".join(words_of_test[:count]), extension)
+        if function is not None:
+            return function
     return parts[-1]
 
 
@@ -72,9 +62,9 @@ def _resolve(name: str, extension: str) -> str | None:
         f"array.__{name}__",
         f"info.{name}",
     )
-    return next((candidate for candidate in candidates if candidate in _KNOWN), None)
+    return next((candidate for candidate in candidates if candidate in CATEGORY_OF), None)
 
 
-def chapter_of(function: str) -> str:
-    """Return the chapter of a function of the standard, or ``"other"``."""
-    return _CHAPTER.get(function, "other")
+def category_of(function: str) -> str:
+    """Return the category of a function of the standard, or ``"other"``."""
+    return CATEGORY_OF.get(function, "other")

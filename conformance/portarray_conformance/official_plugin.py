@@ -1,4 +1,4 @@
-"""Runs inside the child process as a pytest plugin: tells the parent what happens, live.
+"""A pytest plugin for the child process that reports events to the parent as they happen.
 
 Events are lines of JSON appended to a file. A report written at the end would be lost where a
 test takes its process down, and that is when it is needed.
@@ -26,7 +26,7 @@ _OUTCOMES = {"passed": "passed", "failed": "failed", "skipped": "not run"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start telling, if this process was started by the runner."""
+    """Register the reporter, if the runner started this process."""
     if EVENTS in os.environ:
         config.pluginmanager.register(Teller(Path(os.environ[EVENTS])), "portarray-conformance")
 
@@ -43,37 +43,41 @@ class Teller:
             events.write(json.dumps(event) + "\n")
 
     def pytest_sessionstart(self) -> None:
-        """Refuse to test another device than the one asked for."""
-        wanted = os.environ.get(DEVICE)
-        if wanted is None:
+        """Refuse to test a device other than the requested one."""
+        requested = os.environ.get(DEVICE)
+        if requested is None:
             return
         # Only where portarray is under test; every other namespace runs without it.
-        found = str(importlib.import_module("portarray").zeros(1).device)
-        if found != wanted:
-            raise pytest.UsageError(f"portarray's default device here is {found}, not {wanted}")
-        _list_devices_alike(wanted)
+        default = str(importlib.import_module("portarray").zeros(1).device)
+        if default != requested:
+            raise pytest.UsageError(
+                f"portarray's default device here is {default}, not {requested}"
+            )
+        _list_devices_alike(requested)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Keep the tests of the wanted functions, with inputs that the device can hold."""
+        """Select the tests of the requested functions, with inputs that fit the device."""
         repair(items)
-        known = {function_of(item.nodeid) for item in items} | {_test(item) for item in items}
+        names = {function_of(item.nodeid) for item in items} | {_test(item) for item in items}
         if FUNCTIONS in os.environ:
-            wanted = set(os.environ[FUNCTIONS].split(","))
-            kept = [item for item in items if wanted & {function_of(item.nodeid), _test(item)}]
-            config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-            items[:] = kept
-        self._tell(event="collected", tests=[item.nodeid for item in items], known=sorted(known))
+            requested = set(os.environ[FUNCTIONS].split(","))
+            selected = [
+                item for item in items if requested & {function_of(item.nodeid), _test(item)}
+            ]
+            config.hook.pytest_deselected(items=[item for item in items if item not in selected])
+            items[:] = selected
+        self._tell(event="collected", tests=[item.nodeid for item in items], known=sorted(names))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Tell of a test file that cannot be imported."""
+        """Report a test file that cannot be imported."""
         if report.failed:
             self._tell(event="broken", test=report.nodeid, message=report.longreprtext)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Tell which test runs, so that the parent knows in which one a process died."""
+        """Report which test runs, so that the parent knows in which one a process died."""
         self._tell(event="start", test=nodeid)
 
     @pytest.hookimpl(wrapper=True)
@@ -86,7 +90,7 @@ class Teller:
         return (yield)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Tell the outcome of a test, or that its set-up or tear-down failed."""
+        """Report the outcome of a test, or that its set-up or tear-down failed."""
         error = self._errors.pop(report.nodeid, None)
         if report.when != "call" and report.passed:
             return
@@ -114,8 +118,7 @@ class Teller:
 def _list_devices_alike(device: str) -> None:
     """Let portarray's inspection list only devices that have every dtype of the tested one.
 
-    The suite moves arrays of any dtype to any device that is listed, and moving what a device
-    lacks is refused.
+    The suite moves arrays of any dtype to any listed device, which refuses unsupported dtypes.
     """
     inspection: Any = type(importlib.import_module("portarray").__array_namespace_info__())
     every = inspection.devices
@@ -123,7 +126,9 @@ def _list_devices_alike(device: str) -> None:
     def devices(self: Any) -> Any:
         needed = set(self.dtypes(device=device))
         listed = every(self)
-        return type(listed)(one for one in listed if needed <= set(self.dtypes(device=one)))
+        return type(listed)(
+            candidate for candidate in listed if needed <= set(self.dtypes(device=candidate))
+        )
 
     inspection.devices = devices
 
@@ -134,14 +139,14 @@ def _test(item: pytest.Item) -> str:
 
 
 def _explain(error: BaseException) -> tuple[str, str]:
-    """Return what an exception says and the failing inputs that Hypothesis noted on it."""
+    """Return the text of an exception and the failing inputs that Hypothesis noted on it."""
     errors = error.exceptions if isinstance(error, BaseExceptionGroup) else (error,)
     messages: list[str] = []
     examples: list[str] = []
-    for each in errors:
-        text = str(each).strip()
-        plain = isinstance(each, AssertionError) and text
-        messages.append(text if plain else f"{type(each).__name__}: {text}")
-        notes: list[str] = getattr(each, "__notes__", [])
+    for exception in errors:
+        text = str(exception).strip()
+        plain = isinstance(exception, AssertionError) and text
+        messages.append(text if plain else f"{type(exception).__name__}: {text}")
+        notes: list[str] = getattr(exception, "__notes__", [])
         examples.extend(note for note in notes if not note.startswith("You can reproduce"))
     return "\n\n".join(messages), "\n".join(examples)

@@ -1,7 +1,7 @@
-"""Where the official suite takes 64-bit types for granted: inputs for devices without them.
+"""Adapt inputs of the official suite, which assumes 64-bit types, to devices without them.
 
-Only what the suite puts in is touched, never what it demands. Nothing changes where float64 and
-int64 exist. Read at the pinned revision; `test_special_cases.integers_from_dtype` draws integers
+Only the inputs change, never the expected results, and nothing changes if float64 and int64
+exist. Read at the pinned revision; `test_special_cases.integers_from_dtype` draws integers
 that float32 cannot hold and wants them back, and `test_signatures` finds an array for methods of
 integers only where int64 is.
 """

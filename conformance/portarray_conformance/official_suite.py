@@ -1,4 +1,4 @@
-"""Where the official suite is: a given folder, the user cache, or a new clone of the pin."""
+"""Find the official suite: a given folder, the user cache, or a new clone of the pin."""
 
 from __future__ import annotations
 
@@ -19,24 +19,12 @@ CLONE_SECONDS = 300
 
 
 class OfficialSuiteError(RuntimeError):
-    """The official suite cannot be found, fetched or run; the message says what to do."""
+    """The official suite cannot be found, fetched or run; the message gives the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """The revisions of the official suite and of the standard's repository inside it.
-
-    Attributes
-    ----------
-    standard : str
-        Version of the standard, for example ``"2025.12"``.
-    repository, revision : str
-        The suite's.
-    specification : str
-        Folder of the standard's repository in the suite, a submodule.
-    specification_revision : str
-        Its revision.
-    """
+    """The revisions of the official suite and of its submodule, the standard's repository."""
 
     standard: str
     repository: str
@@ -47,19 +35,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class OfficialSuite:
-    """A usable copy of the official suite.
-
-    Attributes
-    ----------
-    folder : Path
-        Its root, with ``conftest.py`` and ``array_api_tests/`` in it.
-    revision : str
-        Its git revision, or ``"unknown"``.
-    standard : str
-        Version of the standard it is run for.
-    warnings : tuple of str
-        How it differs from the pin; empty where it is the pin.
-    """
+    """A usable copy of the official suite; ``warnings`` list its differences from the pin."""
 
     folder: Path
     revision: str
@@ -83,18 +59,11 @@ def read_pin() -> Pin:
 def find_suite(folder: Path | None = None, pin: Pin | None = None) -> OfficialSuite:
     """Return the official suite: from a folder, from the user cache, or cloned into it.
 
-    Parameters
-    ----------
-    folder : Path, optional
-        A copy of the suite. Where it is not at the pinned revision, the result says so.
-    pin : Pin, optional
-        By default ``read_pin()``.
-
     Raises
     ------
     OfficialSuiteError
-        If the folder does not hold the suite, or the clone fails, for example for want of a
-        network; the message gives the commands for getting it by hand.
+        If the folder does not contain the suite, or the clone fails; the message gives the commands
+        for a clone by hand.
     """
     pin = pin or read_pin()
     if folder is not None:
@@ -138,7 +107,7 @@ def _describe(folder: Path, pin: Pin) -> OfficialSuite:
 
 
 def _revision(folder: Path) -> str:
-    """Return the revision checked out in a folder that is itself a git work tree."""
+    """Return the revision checked out in a git work tree, or "unknown"."""
     lines = (_git(folder, "rev-parse", "--show-toplevel", "HEAD") or "").splitlines()
     # A copy without its own .git inside another repository would report that repository's.
     if len(lines) == 2 and Path(lines[0]).resolve() == folder.resolve():
@@ -147,10 +116,10 @@ def _revision(folder: Path) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """Return git's output for a question about a folder, or None where it has no answer."""
+    """Return git's output for a folder, or None if the command fails."""
     try:
         done = subprocess.run(
-            # Only questions are asked here, so a folder of another owner does no harm.
+            # These commands only read, so that a folder of another owner is safe.
             ["git", "-c", f"safe.directory={folder}", "-C", str(folder), *arguments],
             capture_output=True,
             text=True,
@@ -172,7 +141,7 @@ def _by_hand(pin: Pin) -> str:
 
 
 def _clone(pin: Pin, target: Path) -> None:
-    """Clone the pinned revision beside its place, and move it there once it is complete."""
+    """Clone the pinned revision into a temporary folder, then move it to its destination."""
     if shutil.which("git") is None:
         raise OfficialSuiteError(
             f"git was not found, so the official suite cannot be cloned. Install git.\n"

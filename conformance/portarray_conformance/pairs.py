@@ -1,4 +1,4 @@
-"""What moves between two devices arrives as it left: every bit, from every layout.
+"""Check that data moves between two devices unchanged: every bit, from every layout.
 
 Moving computes nothing, so a device has no reason to change a bit. Zeros keep their signs,
 subnormal numbers are not flushed, NaNs keep sign and payload, quiet and signaling ones. A device
@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from portarray_conformance.target import STANDARD_DTYPES, Target
+from portarray_conformance.target import STANDARD_DTYPES, NumpyArray, Target
 
 __all__ = ["VIEWS", "WAYS", "arrays", "difference", "dtypes", "values", "wrong"]
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
 Way: TypeAlias = Callable[[Any, Any, Any], Any]
 
 WAYS: Mapping[str, Way] = {
@@ -51,9 +49,13 @@ def dtypes(target: Target, *devices: Any) -> list[str]:
     float16 and bfloat16 count where the namespace names them and makes arrays of NumPy's.
     """
     inspection = target.xp.__array_namespace_info__()
-    there = [inspection.dtypes(device=device) for device in devices]
-    found = [name for name in STANDARD_DTYPES if all(name in one for one in there)]
-    return found + [
+    supported = [inspection.dtypes(device=device) for device in devices]
+    names = [
+        name
+        for name in STANDARD_DTYPES
+        if all(name in dtypes_of_device for dtypes_of_device in supported)
+    ]
+    return names + [
         name
         for name in _BEYOND
         if hasattr(target.xp, name) and all(_makes(target, name, device) for device in devices)
@@ -62,10 +64,10 @@ def dtypes(target: Target, *devices: Any) -> list[str]:
 
 def _makes(target: Target, name: str, device: Any) -> bool:
     try:
-        made = target.xp.asarray(values(name).copy(), device=device)
+        array = target.xp.asarray(values(name).copy(), device=device)
     except (TypeError, ValueError):
         return False
-    return bool(made.dtype == getattr(target.xp, name))
+    return bool(array.dtype == getattr(target.xp, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +98,15 @@ class _Format:
         return patterns + [pattern | 1 << (self.bits - 1) for pattern in patterns]
 
     def signaling(self, bits: NumpyArray) -> NumpyArray:
-        """Tell which patterns are signaling NaNs."""
-        found: NumpyArray = self.nan(bits) & (bits & bits.dtype.type(self.quiet) == 0)
-        return found
+        """Return which patterns are signaling NaNs."""
+        signaling: NumpyArray = self.nan(bits) & (bits & bits.dtype.type(self.quiet) == 0)
+        return signaling
 
     def nan(self, bits: NumpyArray) -> NumpyArray:
-        """Tell which patterns are NaNs."""
+        """Return which patterns are NaNs."""
         magnitude = bits & bits.dtype.type((1 << (self.bits - 1)) - 1)
-        found: NumpyArray = magnitude > bits.dtype.type(self.infinity)
-        return found
+        nan: NumpyArray = magnitude > bits.dtype.type(self.infinity)
+        return nan
 
 
 _FORMATS: Mapping[str, _Format] = {
@@ -122,8 +124,8 @@ def _dtype(name: str) -> np.dtype[Any]:
     if name == "bfloat16":
         import ml_dtypes  # here: only namespaces that have bfloat16 need it
 
-        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-        return found
+        dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return dtype
     return np.dtype(name)
 
 
@@ -134,21 +136,21 @@ def values(name: str, shape: tuple[int, ...] = (6, 8)) -> NumpyArray:
     dtype = _dtype(name)
     size = int(np.prod(shape))
     if name == "bool":
-        found = rng.integers(0, 2, size).astype(np.bool_)
+        array = rng.integers(0, 2, size).astype(np.bool_)
     else:
         drawn = rng.integers(0, 256, size * dtype.itemsize, dtype=np.uint8)
         if name in _FORMATS:
             numbers = drawn.view(f"u{_FORMATS[name].bits // 8}")
             special = _FORMATS[name].special()
-            # The number of the 0-d array is -0.0, which who fills memory with a scalar may lose.
+            # The 0-d array is -0.0, whose sign a fill with a scalar may lose.
             alone = np.arange(numbers.size).reshape(*shape, -1)[_ALONE]
             others = rng.permutation(np.delete(np.arange(numbers.size), alone))
             numbers[others[: len(special)]] = special
             numbers[alone] = 1 << (_FORMATS[name].bits - 1)
-        found = drawn.view(dtype)
-    found = found.reshape(shape)
-    found.flags.writeable = False
-    return found
+        array = drawn.view(dtype)
+    array = array.reshape(shape)
+    array.flags.writeable = False
+    return array
 
 
 def _lent(name: str) -> Iterator[tuple[str, NumpyArray]]:
@@ -157,7 +159,7 @@ def _lent(name: str) -> Iterator[tuple[str, NumpyArray]]:
     Yields
     ------
     str
-        What the layout is called.
+        The name of the layout.
     numpy.ndarray
         The values.
     """
@@ -179,9 +181,9 @@ def arrays(target: Target, name: str, device: Any) -> Iterator[tuple[str, NumpyA
     Yields
     ------
     str
-        What the layout is called.
+        The name of the layout.
     numpy.ndarray
-        What the array holds.
+        The expected values.
     array
         The array on the device.
     """
@@ -202,19 +204,9 @@ def arrays(target: Target, name: str, device: Any) -> Iterator[tuple[str, NumpyA
 
 
 def difference(got: NumpyArray, want: NumpyArray, *, exact: bool = True) -> str:
-    """Say how an array differs from what it should be, in dtype, shape or any bit.
+    """Describe how an array differs from the expected one, in dtype, shape or any bit.
 
-    Parameters
-    ----------
-    got, want : numpy.ndarray
-        What arrived, and what left.
-    exact : bool
-        Whether a signaling NaN must stay one; otherwise any NaN will do in its place.
-
-    Returns
-    -------
-    str
-        Empty where they agree.
+    Return an empty text if they agree. Unless ``exact``, any NaN may replace a signaling NaN.
     """
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{got.dtype} {got.shape} in place of {want.dtype} {want.shape}"
@@ -223,15 +215,15 @@ def difference(got: NumpyArray, want: NumpyArray, *, exact: bool = True) -> str:
     if form is None and want.dtype.kind == "c":
         raise ValueError(f"numbers of {want.dtype} have no known format")
     left, right = (np.ascontiguousarray(x).view(f"u{width}").ravel() for x in (got, want))
-    other = left != right
+    differs = left != right
     if form is not None and not exact:
-        other &= ~(form.signaling(right) & form.nan(left))
-    if not other.any():
+        differs &= ~(form.signaling(right) & form.nan(left))
+    if not differs.any():
         return ""
-    place = int(np.argmax(other))
+    index = int(np.argmax(differs))
     return (
-        f"{int(other.sum())} of {other.size} numbers differ, the first at {place} (flat): "
-        f"{int(left[place]):#x} in place of {int(right[place]):#x}"
+        f"{int(differs.sum())} of {differs.size} numbers differ, the first at {index} (flat): "
+        f"{int(left[index]):#x} in place of {int(right[index]):#x}"
     )
 
 
@@ -239,29 +231,18 @@ def wrong(
     target: Target,
     source: Any,
     destination: Any,
-    way: str,
+    method: str,
     *,
     exact: bool = True,
     names: Container[str] | None = None,
 ) -> list[str]:
-    """Say what does not arrive as it left, or does not come back so; at best nothing.
+    """Return the faults of moving arrays to a device and back; empty if there are none.
 
-    Parameters
-    ----------
-    target : Target
-        Of any device of the namespace; its ``get`` is how arrays are looked at.
-    source, destination : device
-        Two devices of the namespace, or twice the same.
-        As arrays there name it in their attribute ``device``.
-    way : str
-        One of :data:`WAYS`.
-    exact : bool
-        As for :func:`difference`.
-    names : container of str, optional
-        The dtypes to move, of those that both devices have; all where it is None.
+    ``source`` and ``destination`` are the ``device`` attributes of arrays, ``method`` is a key of
+    :data:`WAYS`, ``exact`` as for :func:`difference`. ``names`` restricts the dtypes.
     """
-    found: list[str] = []
-    move = functools.partial(WAYS[way], target.xp)
+    faults: list[str] = []
+    move = functools.partial(WAYS[method], target.xp)
     for name in dtypes(target, source, destination):
         if names is not None and name not in names:
             continue
@@ -269,15 +250,15 @@ def wrong(
             try:
                 there = move(x, destination)
                 back = move(there, source)
-                ways = {"there": (there, destination), "and back": (back, source)}
-                seen = {text: target.get(y) for text, (y, _) in ways.items()}
+                copies = {"there": (there, destination), "and back": (back, source)}
+                fetched = {text: target.get(y) for text, (y, _) in copies.items()}
             except Exception as error:  # noqa: BLE001 - whatever a library raises is the finding
-                found.append(f"{name} {layout}: {type(error).__name__}: {error}")
+                faults.append(f"{name} {layout}: {type(error).__name__}: {error}")
                 continue
-            for text, (y, device) in ways.items():
+            for text, (y, device) in copies.items():
                 if y.device != device:
-                    found.append(f"{name} {layout}: {text} it is on {y.device}, not {device}")
-                unlike = difference(seen[text], want, exact=exact)
+                    faults.append(f"{name} {layout}: {text} it is on {y.device}, not {device}")
+                unlike = difference(fetched[text], want, exact=exact)
                 if unlike:
-                    found.append(f"{name} {layout}: {text} {unlike}")
-    return found
+                    faults.append(f"{name} {layout}: {text} {unlike}")
+    return faults

@@ -1,9 +1,8 @@
-"""Shows how far a run is: a live bar on a terminal, a line for each target elsewhere."""
+"""Progress of a run: a live bar on a terminal, a line for each target elsewhere."""
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 import click
 from rich.console import Console
@@ -21,29 +20,26 @@ from portarray_conformance.run import Result
 __all__ = ["BarWatch", "PlainWatch", "Watch", "watch"]
 
 
-class Watch(Protocol):
-    """What a run tells while it goes."""
+class Watch:
+    """Observer of a run, which calls its methods; this one ignores every event."""
 
-    def begin(self, label: str, total: int) -> None:
-        """Take note that a target begins, with this many cases."""
+    def start_target(self, label: str, total: int) -> None:
+        """Handle the start of a target with this many cases."""
 
     def start(self, name: str) -> None:
-        """Take note that a case begins."""
+        """Handle the start of a case."""
 
     def result(self, result: Result) -> None:
-        """Take note of what a case came to."""
+        """Handle the result of a case."""
 
     def advance(self, bad: int) -> None:
-        """Take note that one of the total is done, in which this many failed."""
+        """Handle one more of the total, in which this many failed."""
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *error: object) -> None:
+        """Release nothing."""
 
 
 def watch(console: Console) -> Watch:
@@ -52,7 +48,7 @@ def watch(console: Console) -> Watch:
     return BarWatch(console) if live else PlainWatch()
 
 
-class BarWatch:
+class BarWatch(Watch):
     """A bar for each target, with elapsed and remaining time and the running case."""
 
     def __init__(self, console: Console) -> None:
@@ -71,7 +67,7 @@ class BarWatch:
         self._task = self._progress.add_task("", visible=False, label="", name="", bad="", total=0)
         self._bad = 0
 
-    def begin(self, label: str, total: int) -> None:
+    def start_target(self, label: str, total: int) -> None:
         """Draw the bar of the next target below those that are done."""
         self._bad = 0
         self._task = self._progress.add_task("", total=total, label=label, name="", bad="")
@@ -81,51 +77,26 @@ class BarWatch:
         self._progress.update(self._task, name=name)
 
     def result(self, result: Result) -> None:
-        """Move on by one."""
+        """Count a case."""
         self.advance(result.bad)
 
     def advance(self, bad: int) -> None:
-        """Move on by one."""
+        """Count one of the total."""
         self._bad += bad
-        told = f"{self._bad} failed" if self._bad else ""
-        self._progress.update(self._task, advance=1, bad=told, name="")
+        failures = f"{self._bad} failed" if self._bad else ""
+        self._progress.update(self._task, advance=1, bad=failures, name="")
 
     def __enter__(self) -> Self:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._progress.stop()
 
 
-class PlainWatch:
-    """One line for each target, for logs; what a run found is said at its end."""
+class PlainWatch(Watch):
+    """One line for each target, for logs; the findings are printed at the end of the run."""
 
-    def begin(self, label: str, total: int) -> None:
-        """Say what is tested."""
+    def start_target(self, label: str, total: int) -> None:
+        """Print the target and the number of cases."""
         click.echo(f"{label}: {total} cases", err=True)
-
-    def start(self, name: str) -> None:
-        """Say nothing."""
-
-    def result(self, result: Result) -> None:
-        """Say nothing."""
-
-    def advance(self, bad: int) -> None:
-        """Say nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Nothing is held open."""

@@ -60,14 +60,13 @@ PAIRS: tuple[tuple[str, str, str], ...] = tuple(
 """Every pair of dtypes that the standard promotes, with the result."""
 
 
-def kind_names(kind: str) -> tuple[str, ...]:
-    """Return the dtypes of a kind as the standard's ``isdtype`` names it, such as ``"numeric"``."""
-    return {
-        "bool": BOOL,
-        "signed integer": SIGNED,
-        "unsigned integer": UNSIGNED,
-        "integral": INTEGERS,
-        "real floating": FLOATS,
-        "complex floating": COMPLEXES,
-        "numeric": NUMERIC,
-    }[kind]
+KINDS: dict[str, tuple[str, ...]] = {
+    "bool": BOOL,
+    "signed integer": SIGNED,
+    "unsigned integer": UNSIGNED,
+    "integral": INTEGERS,
+    "real floating": FLOATS,
+    "complex floating": COMPLEXES,
+    "numeric": NUMERIC,
+}
+"""The dtypes of each kind of the standard's ``isdtype``."""

@@ -1,4 +1,4 @@
-"""Run cases against a target: draw inputs, keep the smallest failing ones, tell what happened."""
+"""Run cases against a target: draw inputs, shrink failing ones, and return results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ QUICK_EXAMPLES = 10
 SHRINK_SECONDS = 10.0
 QUICK_SHRINK_SECONDS = 1.0
 # Inputs are drawn in batches with seeds of their own: beyond its first ten examples Hypothesis
-# mostly varies earlier ones, and a combination of options that it has not met stays unmet.
+# mostly varies earlier ones, and rarely finds new combinations of options.
 BATCH = 10
 BATCH_SEED = 1_000_003
 LONGEST_TEXT = 2000
@@ -39,11 +39,11 @@ LONGEST_TEXT = 2000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one case on one target.
+    """The result of one case on one target.
 
     Attributes
     ----------
-    function, chapter, aspect : str
+    function, category, aspect : str
         Which case; for the official suite the aspect is the test's id.
     target : str
         The target's label.
@@ -59,13 +59,13 @@ class Result:
     example : str
         The failing inputs, one line each, made small; empty unless the case failed.
     message : str
-        What was wrong: got, wanted and by how much.
+        The fault: got, wanted, and the difference.
     reason, link : str
         Why a failure was expected and where that is recorded, or why the case was not run.
     """
 
     function: str
-    chapter: str
+    category: str
     aspect: str
     target: str
     served: str
@@ -91,7 +91,7 @@ class _EnoughShrinkingError(BaseException):
 
 
 class _Recorder:
-    """Stands for Hypothesis' data object and remembers what was drawn."""
+    """Wraps Hypothesis' data object and records the drawn values."""
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -99,9 +99,9 @@ class _Recorder:
 
     def draw(self, strategy: st.SearchStrategy[Any], label: str | None = None) -> Any:
         value = self._data.draw(strategy, label)
-        # A check may write into the array it drew; the report shows what was put in.
-        kept = value.copy() if isinstance(value, np.ndarray) else value
-        self.drawn.append((label or f"draw {len(self.drawn) + 1}", kept))
+        # A check may write into the array it drew; the report shows the original.
+        copied = value.copy() if isinstance(value, np.ndarray) else value
+        self.drawn.append((label or f"draw {len(self.drawn) + 1}", copied))
         return value
 
 
@@ -166,7 +166,7 @@ def run(
     Parameters
     ----------
     target : Target
-        What is tested, from ``module_target`` or ``portarray_target``.
+        From ``module_target`` or ``portarray_target``.
     cases : iterable of Case
         For example ``all_cases(["sin", "linalg.svd"])``.
     examples : int, optional
@@ -211,7 +211,7 @@ def run(
 
 
 def _draw_batch(search: _Search, examples: int, seed: int) -> None:
-    """Let Hypothesis draw inputs and check them; raises what the smallest failing ones raise."""
+    """Let Hypothesis draw and check inputs; raise the exception of the smallest failing ones."""
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
@@ -233,7 +233,7 @@ def _draw_batch(search: _Search, examples: int, seed: int) -> None:
 
 
 def _search(search: _Search, examples: int, seed: int, served: str) -> Result:
-    """Look for failing inputs and turn what was found into a result."""
+    """Search for failing inputs and return the result."""
     status: Status = "passed"
     message = reason = ""
     start = time.perf_counter()
@@ -241,16 +241,16 @@ def _search(search: _Search, examples: int, seed: int, served: str) -> Result:
         warnings.simplefilter("ignore")
         try:
             while search.examples < examples:
-                before = search.examples
-                size = min(BATCH, examples - before)
-                _draw_batch(search, size, seed + BATCH_SEED * (before // BATCH))
-                if search.examples < before + size:
-                    break  # all that can be drawn was drawn
+                done = search.examples
+                size = min(BATCH, examples - done)
+                _draw_batch(search, size, seed + BATCH_SEED * (done // BATCH))
+                if search.examples < done + size:
+                    break  # no further inputs exist
         except (Flaky, _EnoughShrinkingError) as error:
             status = "failed"
             if isinstance(error, Flaky):
                 message = "Flaky: it failed, and passed when repeated with the same inputs. "
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a library raises is a result
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - any exception is a result
             status = "failed"
             search.error = search.error or error
     seconds = time.perf_counter() - start
@@ -262,7 +262,7 @@ def _search(search: _Search, examples: int, seed: int, served: str) -> Result:
         message += _message(search.error)
     return Result(
         function=search.case.function,
-        chapter=search.case.chapter,
+        category=search.case.category,
         aspect=search.case.aspect,
         target=search.target.label,
         served=served,
@@ -288,18 +288,9 @@ def judge(result: Result, rows: Iterable[ExpectedFailure], suite: str) -> Result
 
 
 def describe(value: object) -> str:
-    """Return a drawn value on one line, with the dtype and every digit that matters.
+    """Return a drawn value on one line, with all digits.
 
-    Parameters
-    ----------
-    value : object
-        Arrays are written as ``array([1.0, -0.0], dtype=float32)``, and with their shape where
-        the values do not show it.
-
-    Returns
-    -------
-    str
-        The value as it would be typed.
+    Arrays read ``array([1.0, -0.0], dtype=float32)``; empty ones show their shape too.
     """
     if isinstance(value, np.ndarray):
         values = np.array2string(
@@ -313,7 +304,7 @@ def describe(value: object) -> str:
 
 
 def _message(error: BaseException) -> str:
-    """Say what an exception says, and for other than assertions where it was raised."""
+    """Return the text of an exception, and where it was raised unless it is an assertion."""
     text = str(error).strip()
     frames = traceback.extract_tb(error.__traceback__)
     where = f"at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
@@ -323,7 +314,7 @@ def _message(error: BaseException) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return a text, cut where it is longer than a report should show."""
+    """Return a text, truncated to the length that reports show."""
     if len(text) <= LONGEST_TEXT:
         return text
     return f"{text[:LONGEST_TEXT]} ... ({len(text) - LONGEST_TEXT} more characters)"

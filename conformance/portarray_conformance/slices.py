@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance.promotion import SIGNED, UNSIGNED
-from portarray_conformance.target import Target
+from portarray_conformance.target import NumpyArray, Target
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
 Axis: TypeAlias = int | tuple[int, ...] | None
 
 
@@ -29,12 +27,12 @@ def along(
 ) -> NumpyArray:
     """Return a reduction of x: the function of each slice along the axes, in row-major order."""
     gone = reduced_axes(axis, x.ndim)
-    kept = tuple(a for a in range(x.ndim) if a not in gone)
-    lengths = tuple(x.shape[a] for a in kept)
-    slices = x.transpose(kept + gone).reshape(
+    remaining = tuple(a for a in range(x.ndim) if a not in gone)
+    lengths = tuple(x.shape[a] for a in remaining)
+    slices = x.transpose(remaining + gone).reshape(
         math.prod(lengths), math.prod(x.shape[a] for a in gone)
     )
-    first = [function(one) for one in slices]
+    first = [function(part) for part in slices]
     out = np.empty(len(first), dtype=np.asarray(first[0]).dtype if first else x.dtype)
     for position, value in enumerate(first):
         out[position] = value
@@ -67,7 +65,7 @@ def accumulator(target: Target, name: str) -> str:
 
 
 def first_extreme(values: Sequence[Any], better: Callable[[Any, Any], bool]) -> int:
-    """Return the index of the first value that no other is better than; the first NaN wins."""
+    """Return the index of the best value, the first of equal ones; the first NaN wins."""
     best = 0
     for index, value in enumerate(values):
         if value != value:

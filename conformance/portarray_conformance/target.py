@@ -1,8 +1,8 @@
-"""What is tested: an Array API namespace, a device in it, and the way data gets in and out.
+"""Targets: an Array API namespace, one of its devices, and conversion from and to NumPy.
 
-Checks speak to the namespace under test only through a :class:`Target`, and compare what comes
-back as NumPy arrays. The way in and the way out must therefore be simple and must not lean on
-the functions that are tested.
+Checks use the namespace under test only through a :class:`Target`, and compare its results as
+NumPy arrays. The conversions must therefore be simple and must not depend on the functions that
+are tested.
 """
 
 from __future__ import annotations
@@ -20,34 +20,15 @@ import numpy.typing as npt
 NumpyArray: TypeAlias = npt.NDArray[Any]
 
 
-class NotApplicable(Exception):  # noqa: N818  (it is no error: the case does not apply)
+class NotApplicable(Exception):  # noqa: N818  (not an error)
     """A case does not apply to a target, for instance because the target lacks the dtype."""
 
 
 STANDARD_DTYPES: tuple[str, ...] = (
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float32", "float64", "complex64", "complex128"),
 )
 """The dtypes of the standard, by name."""
-
-
-def _same(x: Any) -> Any:
-    return x
-
-
-def _nothing() -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -57,7 +38,7 @@ class Target:
     Parameters
     ----------
     label
-        What reports call it: ``"numpy:cpu:0"`` or ``"module array_api_strict"``.
+        The name in reports: ``"numpy:cpu:0"`` or ``"module array_api_strict"``.
     xp
         The namespace.
     device
@@ -78,11 +59,11 @@ class Target:
     xp: Any
     device: Any | None = None
     library: str = ""
-    fetch: Callable[[Any], Any] = field(default=_same, repr=False)
+    fetch: Callable[[Any], Any] = field(default=lambda x: x, repr=False)
     enter: Callable[[], AbstractContextManager[Any]] = field(
         default=contextlib.nullcontext, repr=False
     )
-    forget: Callable[[], object] = field(default=_nothing, repr=False)
+    forget: Callable[[], object] = field(default=lambda: None, repr=False)
     support: Mapping[str, str] = field(default_factory=dict, repr=False)
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -91,16 +72,16 @@ class Target:
         return self.enter()
 
     def served(self, function: str) -> str:
-        """Return ``"native"``, ``"composed"``, ``"host"``, or ``""`` where it is not said."""
+        """Return ``"native"``, ``"composed"``, ``"host"``, or ``""`` if unknown."""
         return self.support.get(function, "")
 
     def dtypes(self) -> Mapping[str, Any]:
         """Return the standard's dtypes that this target has: name to the namespace's object."""
-        known: dict[str, Any] | None = self._cache.get("dtypes")
-        if known is None:
-            known = self._find_dtypes()
-            self._cache["dtypes"] = known
-        return known
+        dtypes: dict[str, Any] | None = self._cache.get("dtypes")
+        if dtypes is None:
+            dtypes = self._find_dtypes()
+            self._cache["dtypes"] = dtypes
+        return dtypes
 
     def _find_dtypes(self) -> dict[str, Any]:
         inspection = getattr(self.xp, "__array_namespace_info__", None)
@@ -114,12 +95,12 @@ class Target:
 
         The kinds are those of the standard's ``default_dtypes``, ``"indexing"`` among them.
         """
-        known: dict[str, str] | None = self._cache.get("defaults")
-        if known is None:
-            defaults = self.xp.__array_namespace_info__().default_dtypes(device=self.device)
-            known = {key: self.dtype_name(value) for key, value in defaults.items()}
-            self._cache["defaults"] = known
-        return known[kind]
+        defaults: dict[str, str] | None = self._cache.get("defaults")
+        if defaults is None:
+            dtypes = self.xp.__array_namespace_info__().default_dtypes(device=self.device)
+            defaults = {key: self.dtype_name(dtype) for key, dtype in dtypes.items()}
+            self._cache["defaults"] = defaults
+        return defaults[kind]
 
     def dtype(self, name: str) -> Any:
         """Return the namespace's dtype of that name, or raise NotApplicable."""
@@ -130,8 +111,8 @@ class Target:
 
     def dtype_name(self, dtype: Any) -> str:
         """Return the standard's name for a dtype of the namespace, or its ``str``."""
-        for name, known in self.dtypes().items():
-            if dtype == known:
+        for name, candidate in self.dtypes().items():
+            if dtype == candidate:
                 return name
         return str(dtype)
 
@@ -164,15 +145,15 @@ class Target:
         dtype = self.dtype(source.dtype.name)
         keywords = self.creation_keywords()
         try:
-            made = self.xp.asarray(source, dtype=dtype, **keywords)
+            moved = self.xp.asarray(source, dtype=dtype, **keywords)
         except (TypeError, ValueError):  # a namespace that does not read NumPy arrays
-            made = self.xp.asarray(source.tolist(), dtype=dtype, **keywords)
-            if tuple(made.shape) != source.shape:  # nested lists lose the shape of (0, 3)
-                made = self.xp.reshape(made, source.shape)
-        return made
+            moved = self.xp.asarray(source.tolist(), dtype=dtype, **keywords)
+            if tuple(moved.shape) != source.shape:  # nested lists lose the shape of (0, 3)
+                moved = self.xp.reshape(moved, source.shape)
+        return moved
 
     def is_array(self, x: Any) -> bool:
-        """Say whether x is an array of the namespace (NumPy's scalars count as its 0-d arrays)."""
+        """Return whether x is an array of the namespace (NumPy scalars count as 0-d arrays)."""
         kind = self._cache.get("array type")
         if kind is None:
             kind = type(self.xp.asarray([True], **self.creation_keywords()))
@@ -180,7 +161,7 @@ class Target:
         return isinstance(x, kind) or (kind is np.ndarray and isinstance(x, np.generic))
 
     def get(self, x: Any) -> NumpyArray:
-        """Return an array of the namespace as a NumPy array of its own.
+        """Return a copy of an array of the namespace as a NumPy array.
 
         Raises
         ------
@@ -219,8 +200,8 @@ def module_target(name: str) -> Target:
     xp = importlib.import_module(name)
     if not hasattr(xp, "asarray"):
         raise TypeError(
-            f"module {name} is no Array API namespace: it has no asarray; "
-            "name a namespace such as array_api_strict or array_api_compat.torch"
+            f"module {name} is not an Array API namespace: it has no asarray\n"
+            "Hint: name a namespace such as array_api_strict or array_api_compat.torch"
         )
     library = name.removeprefix("array_api_compat.").split(".")[0]
     return Target(label=f"module {name}", xp=xp, library=library)
@@ -242,7 +223,7 @@ def portarray_target(device: str) -> Target:
         xp=pa,
         device=chosen,
         library=chosen.library,
-        # Of every dtype, of those too that the NumPy device has not (bfloat16).
+        # For every dtype, also those that the NumPy device does not support (bfloat16).
         fetch=lambda x: x.device._backend.to_host(x.native, copy=True),
         enter=lambda: pa.device(device),
         forget=lambda: pa.reclaim(chosen),

@@ -19,7 +19,7 @@ WIDE_LONGDOUBLE: bool = np.finfo(np.longdouble).nmant > np.finfo(np.float64).nma
 """Whether this machine has a format wider than float64 in hardware (not on Windows or macOS)."""
 
 REFERENCE_ERROR = 0.0 if WIDE_LONGDOUBLE else 1.0
-"""What the reference for float64 may itself be off, in ULP: added to every float64 bound."""
+"""Error of the reference for float64 in ULP, added to every float64 bound."""
 
 _WIDER: dict[str, np.dtype[Any]] = {
     "float32": np.dtype(np.float64),

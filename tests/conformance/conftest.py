@@ -18,7 +18,7 @@ def strict() -> Target:
 @pytest.fixture
 def make_case() -> Callable[..., Case]:
     def make(check: Check, function: str = "sin", aspect: str = "values") -> Case:
-        return Case(function=function, chapter="trigonometric", aspect=aspect, check=check)
+        return Case(function=function, category="trigonometric", aspect=aspect, check=check)
 
     return make
 
@@ -28,7 +28,7 @@ def make_result() -> Callable[..., Result]:
     def make(status: Status = "passed", **fields: object) -> Result:
         values: dict[str, object] = {
             "function": "sin",
-            "chapter": "trigonometric",
+            "category": "trigonometric",
             "aspect": "values",
             "target": "numpy:cpu:0",
             "served": "native",

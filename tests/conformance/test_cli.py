@@ -83,7 +83,10 @@ def test_targets_may_have_processes_of_their_own(tmp_path: Path) -> None:
     assert "FAILED isin (values) on module array_api_strict" in done.output
     assert "numpy:cpu:0: ok" in done.output
     report = json.loads((tmp_path / "conformance.json").read_text("utf-8"))
-    assert [one["label"] for one in report["targets"]] == ["numpy:cpu:0", "module array_api_strict"]
+    assert [target["label"] for target in report["targets"]] == [
+        "numpy:cpu:0",
+        "module array_api_strict",
+    ]
 
 
 def test_processes_do_what_the_options_say(command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,13 +134,15 @@ def test_output_to_a_log_is_plain(command: Run, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_report_as_json_and_csv(command: Run, tmp_path: Path) -> None:
     options = ("--module", "array_api_strict", "--report", str(tmp_path))
-    found = command(*options, "--json")
-    assert found.exit_code == 1
-    assert found.stdout == (tmp_path / "conformance.json").read_text("utf-8")
+    document = command(*options, "--json")
+    assert document.exit_code == 1
+    assert document.stdout == (tmp_path / "conformance.json").read_text("utf-8")
     rows = list(csv.DictReader(command(*options, "--csv").stdout.splitlines()))
-    wanted = json.loads(found.stdout)["results"]
+    expected = json.loads(document.stdout)["results"]
     names = ("function", "aspect", "status", "example")
-    assert [[row[n] for n in names] for row in rows] == [[row[n] for n in names] for row in wanted]
+    assert [[row[n] for n in names] for row in rows] == [
+        [row[n] for n in names] for row in expected
+    ]
     refused = command(*options, "--suite", "programs", "--only", "1", "--csv")
     assert refused.exit_code == 2
     assert "leave --csv out" in refused.output
@@ -149,12 +154,12 @@ def test_several_targets_make_one_report(command: Run, tmp_path: Path) -> None:
     result = command(*both, "--report", str(folder), "--seed", "3", "--examples", "40")
     assert result.exit_code == 1
     assert str(folder / "conformance.html") in result.output
-    found = json.loads((folder / "conformance.json").read_text(encoding="utf-8"))
-    assert [target["label"] for target in found["targets"]] == [
+    document = json.loads((folder / "conformance.json").read_text(encoding="utf-8"))
+    assert [target["label"] for target in document["targets"]] == [
         "module array_api_strict",
         "module numpy",
     ]
-    assert (found["seed"], found["examples"], len(found["results"])) == (3, 40, 6)
+    assert (document["seed"], document["examples"], len(document["results"])) == (3, 40, 6)
     assert (folder / "conformance.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
@@ -204,8 +209,8 @@ def test_every_functional_device_is_tested_by_default(command: Run, tmp_path: Pa
     assert result.exit_code == 0
     for device in pa.devices():
         assert f"{device}: ok (1 passed)" in result.output
-    found = json.loads((tmp_path / "conformance.json").read_text(encoding="utf-8"))
-    reasons = {target["label"]: target["reason"] for target in found["targets"]}
+    document = json.loads((tmp_path / "conformance.json").read_text(encoding="utf-8"))
+    reasons = {target["label"]: target["reason"] for target in document["targets"]}
     for library in pa.summary().as_dict()["libraries"]:
         for label, reason in library["reasons"].items():
             assert reasons[label] == reason

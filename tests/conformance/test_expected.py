@@ -5,12 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from portarray_conformance.expected import (
-    ExpectedFailureError,
-    find_row,
-    read_expected,
-    stale_rows,
-)
+from portarray_conformance.expected import ExpectedFailureError, find_row, read_expected, stale_rows
 
 GOOD = """
 [[expected]]

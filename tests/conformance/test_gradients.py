@@ -37,7 +37,9 @@ PROGRAMS = {"numpy": 60, "jax": 5, "dpnp": 15}
 
 
 def bad(results: list[Result]) -> list[str]:
-    return [f"{one.chapter}: {one.aspect}\n{one.message}" for one in results if one.bad]
+    return [
+        f"{result.category}: {result.aspect}\n{result.message}" for result in results if result.bad
+    ]
 
 
 def test_gradients_of_functions(device: str) -> None:
@@ -45,14 +47,14 @@ def test_gradients_of_functions(device: str) -> None:
     cases = CASES[sum(map(ord, device)) % step :: step]
     results = run_cases(portarray_target(device), cases, examples=1, seed=0)
     assert bad(results) == []
-    assert sum(one.status == "passed" for one in results) > 0.95 * len(results)
+    assert sum(case.status == "passed" for case in results) > 0.95 * len(results)
 
 
 def test_gradients_of_drawn_programs(device: str) -> None:
     count = PROGRAMS.get(device.partition(":")[0], 25)
     results = run_programs(portarray_target(device), count, seed=1)
-    assert [f"{one.example}\n{one.message}" for one in results if one.bad] == []
-    left_out = sum(one.examples for one in results if one.status == "not run")
+    assert [f"{result.example}\n{result.message}" for result in results if result.bad] == []
+    left_out = sum(result.examples for result in results if result.status == "not run")
     assert left_out <= 0.05 * count + 1
 
 
@@ -67,23 +69,23 @@ def test_every_rule_has_a_case() -> None:
 
 def test_drawn_arguments_are_those_of_the_seed() -> None:
     case = CASES[0]
-    one, other = case.drawn(3, 0), case.drawn(3, 0)
-    assert all(map(np.array_equal, one.args, other.args))
-    assert not all(map(np.array_equal, one.args, case.drawn(4, 0).args))
+    first, second = case.drawn(3, 0), case.drawn(3, 0)
+    assert all(map(np.array_equal, first.args, second.args))
+    assert not all(map(np.array_equal, first.args, case.drawn(4, 0).args))
     assert draw_program(3, 0).text() == draw_program(3, 0).text() != draw_program(4, 0).text()
     with pytest.raises(ValueError, match=r"'softmax'; did you mean kernels\.softmax"):
         cases_of(["softmax"])
 
 
 def test_programs_have_what_gradients_are_made_of() -> None:
-    programs = [draw_program(9, number) for number in range(150)]
-    text = "\n".join(line for one in programs for line in one.statements)
+    programs = [draw_program(9, index) for index in range(150)]
+    text = "\n".join(line for program in programs for line in program.statements)
     for part in ("] = ", "+= ", "xp.linalg.", "xp.fft.", "xp.where(", "[None", "::-1", "complex"):
         assert part in text, part
     integers = (int(x) for x in re.findall(r"(?<![\d.])\d+(?![\d.e])", text))
     assert max(integers) < 2**31  # all that devices without int64 have
-    assert all(one.outputs for one in programs)
-    assert all(np.all(np.isfinite(x)) for one in programs for x in one.args)
+    assert all(program.outputs for program in programs)
+    assert all(np.all(np.isfinite(x)) for program in programs for x in program.args)
 
 
 FAULTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -105,17 +107,17 @@ def test_faults_in_rules_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setitem(RULES, function, wrong)
     results = run_cases(portarray_target("numpy"), cases_of([function]), examples=6, seed=0)
-    assert any(one.bad and one.chapter == "gradients" for one in results)
-    assert "seed 0, example" in next(one.example for one in results if one.bad)
+    assert any(result.bad and result.category == "gradients" for result in results)
+    assert "seed 0, example" in next(result.example for result in results if result.bad)
 
 
 def test_faults_are_found_in_programs_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     right = RULES["sin"]
     monkeypatch.setitem(RULES, "sin", lambda *args: [g * 1.01 for g in right(*args)])
-    found = [one for one in run_programs(portarray_target("numpy"), 8, 2) if one.bad]
-    assert found
-    assert all("def program(" in one.example for one in found)
-    assert max(one.example.count("\n") for one in found) < 12
+    findings = [result for result in run_programs(portarray_target("numpy"), 8, 2) if result.bad]
+    assert findings
+    assert all("def program(" in result.example for result in findings)
+    assert max(result.example.count("\n") for result in findings) < 12
 
 
 def test_single_precision_has_no_wider_dtypes(device: str) -> None:
@@ -126,10 +128,10 @@ def test_single_precision_has_no_wider_dtypes(device: str) -> None:
         "d = c + xp.ones(2, dtype=complex)",
     )
     program = Program(("a",), (np.asarray([0.5, -1.5]),), statements, ("b", "c", "d"))
-    known, target = reference(program), portarray_target(device)
-    assert isinstance(known, Reference)
+    expected, target = reference(program), portarray_target(device)
+    assert isinstance(expected, Reference)
     with target.scope():
-        compare(program, target, "grad", narrow=True, known=known)
+        compare(program, target, "grad", narrow=True, expected=expected)
 
 
 def test_points_at_kinks_are_counted_and_not_passed() -> None:
@@ -147,11 +149,11 @@ def test_points_at_kinks_are_counted_and_not_passed() -> None:
 def test_pytorchs_gradients_are_a_second_reference() -> None:
     if not pa.functional("torch"):
         pytest.skip("no PyTorch here")
-    found = autograd(Drawn(lambda x, y: x * y, (np.asarray([2.0, 3.0]), np.asarray(4.0))))
+    gradients = autograd(Drawn(lambda x, y: x * y, (np.asarray([2.0, 3.0]), np.asarray(4.0))))
     expected = autograd(Drawn(lambda x: x * 4, (np.asarray([2.0, 3.0]),)))
-    assert found is not None
+    assert gradients is not None
     assert expected is not None
-    np.testing.assert_allclose(found[0], expected[0])
+    np.testing.assert_allclose(gradients[0], expected[0])
 
 
 def run(*arguments: str) -> Any:
@@ -160,17 +162,17 @@ def run(*arguments: str) -> Any:
 
 def test_the_command_reports_gradients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = ("--suite", "gradients", "--device", "numpy", "--functions", "sin,kernels.softmax")
-    found = run(*options, "--examples", "2", "--programs", "2", "--report", str(tmp_path))
-    assert found.exit_code == 0, found.output
+    result = run(*options, "--examples", "2", "--programs", "2", "--report", str(tmp_path))
+    assert result.exit_code == 0, result.output
     report = json.loads((tmp_path / "conformance.json").read_text("utf-8"))
     assert (report["suite"], report["examples"]) == ("gradients", 2)
-    chapters = {one["chapter"] for one in report["results"]}
-    assert chapters == {"gradients", "second derivatives", "gradients of programs"}
+    categories = {entry["chapter"] for entry in report["results"]}
+    assert categories == {"gradients", "second derivatives", "gradients of programs"}
     right = RULES["sin"]
     monkeypatch.setitem(RULES, "sin", lambda *args: [g * 2 for g in right(*args)])
-    found = run(*options, "--quick")
-    assert found.exit_code == 1
-    assert "FAILED sin (sin) on numpy:cpu:0" in found.output
+    result = run(*options, "--quick")
+    assert result.exit_code == 1
+    assert "FAILED sin (sin) on numpy:cpu:0" in result.output
 
 
 @pytest.mark.parametrize(
@@ -183,6 +185,6 @@ def test_the_command_reports_gradients(tmp_path: Path, monkeypatch: pytest.Monke
     ],
 )
 def test_options_of_gradients(arguments: tuple[str, ...], message: str) -> None:
-    found = run(*arguments)
-    assert found.exit_code == 2
-    assert message in found.output
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.output

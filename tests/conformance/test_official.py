@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from portarray_conformance import ExpectedFailure, Target, portarray_target
 from portarray_conformance.official import run_official
-from portarray_conformance.official_names import chapter_of, function_of
+from portarray_conformance.official_names import category_of, function_of
 from portarray_conformance.official_suite import (
     OfficialSuite,
     OfficialSuiteError,
@@ -119,7 +119,7 @@ def listing(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_outcome_is_reported(suite: OfficialSuite, strict: Target) -> None:
-    before = listing(suite.folder)
+    files_before = listing(suite.folder)
     heard: list[object] = []
     results = run_official(
         suite, strict, examples=30, on_collected=heard.append, on_result=heard.append
@@ -138,7 +138,7 @@ def test_every_outcome_is_reported(suite: OfficialSuite, strict: Target) -> None
     assert found["test_tan"].reason.endswith("needs a moon")
     assert found["test_exp"].message == "Error in setup: OSError: no moon"
     svd = found["test_svd"]
-    assert (svd.function, svd.chapter, svd.target) == (
+    assert (svd.function, svd.category, svd.target) == (
         "linalg.svd",
         "linalg",
         "module array_api_strict",
@@ -146,7 +146,7 @@ def test_every_outcome_is_reported(suite: OfficialSuite, strict: Target) -> None
     assert svd.aspect == "test_linalg.py::test_svd"
     assert svd.message.startswith("seventeen")
     assert "k=17" in svd.example
-    assert listing(suite.folder) == before, "the suite's folder was written into"
+    assert listing(suite.folder) == files_before, "the suite's folder was written into"
 
 
 def test_a_tear_down_that_fails_is_a_failure(suite: OfficialSuite, strict: Target) -> None:
@@ -157,10 +157,10 @@ def test_a_tear_down_that_fails_is_a_failure(suite: OfficialSuite, strict: Targe
         "def test_sin(lent):\n    pass\n"
         "def test_cos(lent):\n    assert 0, 'the first'\n"
     )
-    found = by_test(run_official(suite, strict, quick=True))
-    assert found["test_sin"].status == found["test_cos"].status == "failed"
-    assert found["test_sin"].message == "Error in teardown: OSError: not given back"
-    assert found["test_cos"].message.startswith("the first")
+    results = by_test(run_official(suite, strict, quick=True))
+    assert results["test_sin"].status == results["test_cos"].status == "failed"
+    assert results["test_sin"].message == "Error in teardown: OSError: not given back"
+    assert results["test_cos"].message.startswith("the first")
 
 
 def test_options_of_another_pytest_do_not_reach_it(
@@ -187,22 +187,22 @@ def test_expected_failures_are_strict(suite: OfficialSuite, strict: Target) -> N
         return ExpectedFailure("official", function, aspect, "module *", "known", link)
 
     rows = [row("test_svd", "linalg.svd"), row("test_cos", "cos")]
-    found = by_test(run_official(suite, strict, quick=True, expected=rows))
-    assert found["test_svd"].status == "expected"
-    assert found["test_cos"].status == "unexpected pass"
-    assert found["test_cos"].bad
+    results = by_test(run_official(suite, strict, quick=True, expected=rows))
+    assert results["test_svd"].status == "expected"
+    assert results["test_cos"].status == "unexpected pass"
+    assert results["test_cos"].bad
 
 
 def test_a_process_that_dies_leaves_nothing_unsaid(suite: OfficialSuite, strict: Target) -> None:
     (suite.folder / "array_api_tests" / "test_linalg.py").write_text(DIES)
-    found = by_test(run_official(suite, strict, quick=True))
-    assert {name: result.status for name, result in found.items()} == {
+    results = by_test(run_official(suite, strict, quick=True))
+    assert {name: result.status for name, result in results.items()} == {
         "test_first": "passed",
         "test_log": "failed",
         "test_sqrt": "not run",
     }
-    assert "exit status 9" in found["test_log"].message
-    assert "test_log" in found["test_sqrt"].reason
+    assert "exit status 9" in results["test_log"].message
+    assert "test_log" in results["test_sqrt"].reason
 
 
 def test_a_file_that_cannot_be_imported_is_a_failure(suite: OfficialSuite, strict: Target) -> None:
@@ -244,8 +244,10 @@ def test_dtypes_that_a_device_lacks_are_left_out(suite: OfficialSuite, strict: T
         "def test_sin():\n"
         f"    assert os.environ['ARRAY_API_TESTS_SKIP_DTYPES'] == {names + ',float64'!r}\n"
     )
-    kept = {name: dtype for name, dtype in strict.dtypes().items() if name not in names.split(",")}
-    narrow = replace(strict, _cache={"dtypes": kept})
+    tested = {
+        name: dtype for name, dtype in strict.dtypes().items() if name not in names.split(",")
+    }
+    narrow = replace(strict, _cache={"dtypes": tested})
     assert [result.status for result in run_official(suite, narrow)] == ["passed"]
     (result,) = run_official(suite, strict)
     assert (result.status, "assert '' ==" in result.message) == ("failed", True)
@@ -311,7 +313,7 @@ def test_another_device_than_asked_for_is_refused(suite: OfficialSuite, strict: 
 )
 def test_a_test_belongs_to_a_function(test: str, function: str) -> None:
     assert function_of(test) == function
-    assert (chapter_of(function) == "other") == (function == "test_something_else")
+    assert (category_of(function) == "other") == (function == "test_something_else")
 
 
 def test_the_pin_is_complete() -> None:
@@ -400,5 +402,5 @@ def test_a_clone_that_fails_says_how_to_do_it_by_hand(
     with pytest.raises(OfficialSuiteError, match="git fetch failed") as caught:
         find_suite(pin=origin(repository=(tmp_path / "nowhere").as_uri()))
     assert "--suite-dir" in str(caught.value)
-    left = list((tmp_path / "cache").rglob("array-api-tests-*"))
-    assert left == [], "half a clone must not be taken for the suite"
+    remaining = list((tmp_path / "cache").rglob("array-api-tests-*"))
+    assert remaining == [], "half a clone must not be taken for the suite"

@@ -110,7 +110,7 @@ def test_the_page_works_by_keyboard(browser: Any, page: str) -> None:
 
 def test_rows_are_filtered(browser: Any, page: str) -> None:
     def shown() -> list[str]:
-        rows = browser.find_elements("css selector", "tbody tr:not(.chapter) th")
+        rows = browser.find_elements("css selector", "tbody tr:not(.category) th")
         return [row.text for row in rows if row.is_displayed()]
 
     browser.get(page)

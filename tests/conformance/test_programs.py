@@ -16,8 +16,8 @@ from portarray_conformance.cli import conformance
 from portarray_conformance.programs import run_programs, run_threads
 from portarray_conformance.programs.calls import CALLS, EXTRAS
 from portarray_conformance.programs.corpus import corpus
-from portarray_conformance.programs.generator import Drawn, Rules, draw_program
-from portarray_conformance.programs.judge import UNSURE
+from portarray_conformance.programs.generator import Drawn, ProgramOptions, draw_program
+from portarray_conformance.programs.judge import UNDEFINED
 from portarray_conformance.programs.references import NumPyReference
 from portarray_conformance.programs.statements import Aliases, read_statement
 from portarray_conformance.programs.suite import Finding, Programs
@@ -37,67 +37,67 @@ Fault = Callable[[Any], None]
 
 def suite_of(fault: Fault = lambda xp: None) -> Programs:
     """Return the suite on a second reference with a fault, in the place of a device."""
-    rules = Rules(list(STANDARD_DTYPES))
-    other = NumPyReference(list(rules.dtypes), DEFAULTS, strict=True)
-    fault(other.exact.xp)
-    reference = NumPyReference(list(rules.dtypes), DEFAULTS, strict=True)
-    return Programs(portarray_target("numpy"), other.exact, reference, rules, flushes=False)
+    options = ProgramOptions(list(STANDARD_DTYPES))
+    faulty = NumPyReference(list(options.dtypes), DEFAULTS, strict=True)
+    fault(faulty.exact.xp)
+    reference = NumPyReference(list(options.dtypes), DEFAULTS, strict=True)
+    return Programs(portarray_target("numpy"), faulty.exact, reference, options, flushes=False)
 
 
-def _unsure(drawn: Drawn) -> bool:
+def _undefined(drawn: Drawn) -> bool:
     """Say whether the reference, which stands in the device's place too, could not decide."""
-    return any(step.error is not None and step.error.name == UNSURE for step in drawn.steps)
+    return any(step.error is not None and step.error.name == UNDEFINED for step in drawn.steps)
 
 
 def first_finding(suite: Programs, most: int = 3000) -> Finding:
     """Draw programs until one of them differs."""
-    for number in range(most):
-        drawn = suite.draw(0, number)
-        if _unsure(drawn):
+    for index in range(most):
+        drawn = suite.draw(0, index)
+        if _undefined(drawn):
             continue
-        if suite.check(str(number), drawn.statements, drawn) is not None:
+        if suite.check(str(index), drawn.statements, drawn) is not None:
             return next(iter(suite.findings.values()))
     raise AssertionError(f"nothing found in {most} programs")
 
 
 def test_every_function_of_the_standard_is_called() -> None:
     left_out = ("__", "info.", "dtype.")
-    wanted = {
+    expected = {
         name
-        for chapter, found in names.CHAPTERS.items()
-        if chapter not in ("array_object", "operators", "constants", "inspection")
-        for name in found
+        for category, names_of_category in names.CATEGORIES.items()
+        if category not in ("array_object", "operators", "constants", "inspection")
+        for name in names_of_category
         if not name.startswith(left_out) and not name.startswith("array.")
     }
-    assert wanted - set(CALLS) == set(STANDARD_DTYPES)
-    assert set(CALLS) <= wanted
+    assert expected - set(CALLS) == set(STANDARD_DTYPES)
+    assert set(CALLS) <= expected
 
 
 def test_programs_of_a_seed_are_the_same_each_time() -> None:
-    one, other = suite_of(), suite_of()
-    for number in range(30):
-        assert one.draw(5, number).statements == other.draw(5, number).statements
-    assert one.draw(5, 0).statements != one.draw(6, 0).statements
+    first, second = suite_of(), suite_of()
+    for index in range(30):
+        assert first.draw(5, index).statements == second.draw(5, index).statements
+    assert first.draw(5, 0).statements != first.draw(6, 0).statements
 
 
 def test_programs_call_all_there_is() -> None:
     suite = suite_of()
-    for number in range(3000):
-        drawn = suite.draw(1, number)
-        if _unsure(drawn):
+    for index in range(3000):
+        drawn = suite.draw(1, index)
+        if _undefined(drawn):
             continue
-        assert suite.check(str(number), drawn.statements, drawn) is None
+        assert suite.check(str(index), drawn.statements, drawn) is None
     methods = {f"{name}()" for name in EXTRAS if name.startswith("x.")}
-    wanted = {*CALLS, *methods, "x[key]", "x[key] = value", "in-place **", "@", "x.T", "x.mT"}
-    assert wanted - set(suite.called) == set()
+    expected = {*CALLS, *methods, "x[key]", "x[key] = value", "in-place **", "@", "x.T", "x.mT"}
+    assert expected - set(suite.called) == set()
 
 
 @pytest.mark.parametrize("ours", [True, False], ids=["portarray", "standard"])
 def test_what_programs_are_made_of(ours: bool) -> None:
     """Every ingredient is there, and nothing that is undefined, or beyond what is promised."""
-    rules = Rules(list(STANDARD_DTYPES), portarray=ours, subnormal=ours)
+    rules = ProgramOptions(list(STANDARD_DTYPES), portarray=ours, subnormal=ours)
     machine = NumPyReference(list(STANDARD_DTYPES), DEFAULTS, strict=True).exact
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     patterns = {
         "NaN": r"\bnan\b",
         "infinity": r"\binf\b",
@@ -107,36 +107,38 @@ def test_what_programs_are_made_of(ours: bool) -> None:
         "overlap": r"(\w+)\[.*\] = \1\[.*\]",
         "integer beyond int64": r"2\*\*6[34]|10\*\*30",
     }
-    for number in range(400):
-        drawn = draw_program(11, number, machine, rules)
+    for index in range(400):
+        drawn = draw_program(11, index, machine, rules)
         aliases, repeating = Aliases(), set[str]()
         for text, step in zip(drawn.statements, drawn.steps, strict=True):
-            known = read_statement(text)
+            parsed = read_statement(text)
             assert not aliases.uses_undetermined(text)
-            assert known.written not in repeating
+            assert parsed.written not in repeating
             aliases.step(text, step.error is not None)
             copied = "copy=True" in text
-            if known.function in ("broadcast_to", "broadcast_arrays", "meshgrid") or (
-                known.shares and not copied and repeating.intersection(known.read)
+            if parsed.function in ("broadcast_to", "broadcast_arrays", "meshgrid") or (
+                parsed.shares and not copied and repeating.intersection(parsed.read)
             ):
-                repeating.update(known.bound)
-            read = [step.after[name] for name in known.read if name in step.after]
-            found = [step.after[name] for name in known.bound if name in step.after]
-            seen["statements"] += 1
-            seen["errors"] += step.error is not None
-            seen.update(key for key, pattern in patterns.items() if re.search(pattern, text))
-            seen["two dtypes"] += len({one.what for one in read if one.kind == "array"}) > 1
-            for value in (one.value for one in found if one.kind == "array"):
-                seen["empty"] += not value.size
-                seen["0-d"] += not value.ndim
+                repeating.update(parsed.bound)
+            read = [step.after[name] for name in parsed.read if name in step.after]
+            snap = [step.after[name] for name in parsed.bound if name in step.after]
+            counts["statements"] += 1
+            counts["errors"] += step.error is not None
+            counts.update(key for key, pattern in patterns.items() if re.search(pattern, text))
+            counts["two dtypes"] += (
+                len({read_snap.type_name for read_snap in read if read_snap.kind == "array"}) > 1
+            )
+            for value in (read_snap.value for read_snap in snap if read_snap.kind == "array"):
+                counts["empty"] += not value.size
+                counts["0-d"] += not value.ndim
     least = {
         "NaN": 20, "infinity": 20, "minus zero": 20, "item": 20, "overlap": 3, "empty": 50,
         "0-d": 50, "two dtypes": 40,
     }  # fmt: skip
-    assert [key for key, count in least.items() if seen[key] < count] == []
+    assert [key for key, count in least.items() if counts[key] < count] == []
     extras = ("subnormal", "integer beyond int64")
-    assert all(bool(seen[key]) == ours for key in extras)
-    part = seen["errors"] / seen["statements"]
+    assert all(bool(counts[key]) == ours for key in extras)
+    part = counts["errors"] / counts["statements"]
     assert (0.05 < part < 0.15) if ours else part < 0.03
 
 
@@ -144,8 +146,8 @@ def wrapped(name: str, change: Callable[[Any, Any], Any]) -> Fault:
     """Return a fault: a function whose result is changed."""
 
     def fault(xp: Any) -> None:
-        *chapter, last = name.split(".")
-        namespace = getattr(xp, chapter[0]) if chapter else xp
+        *category, last = name.split(".")
+        namespace = getattr(xp, category[0]) if category else xp
         right = getattr(namespace, last)
 
         def wrong(*arguments: Any, **keywords: Any) -> Any:
@@ -228,9 +230,11 @@ def test_faults_are_found_and_made_small(name: str) -> None:
         suite.references = NumPyReference(
             list(STANDARD_DTYPES), DEFAULTS | {"integral": "int32"}, strict=True
         )
-        other = NumPyReference(list(STANDARD_DTYPES), DEFAULTS | {"integral": "int32"}, strict=True)
-        fault(other.exact.xp)
-        suite.machine = other.exact
+        result = NumPyReference(
+            list(STANDARD_DTYPES), DEFAULTS | {"integral": "int32"}, strict=True
+        )
+        fault(result.exact.xp)
+        suite.machine = result.exact
     finding = first_finding(suite)
     assert finding.function.startswith(function)
     assert finding.kind.startswith(kind)
@@ -252,14 +256,14 @@ def test_what_a_failed_call_leaves_behind_is_compared(monkeypatch: pytest.Monkey
             raise
 
     monkeypatch.setattr(pa.Array, "__setitem__", wrong)
-    found = suite.find(("a = xp.asarray([5, 6])", "a[:] = xp.asarray([1, 2, 3])"))
-    assert found is not None
-    assert found.kind == "left behind"
+    difference = suite.find(("a = xp.asarray([5, 6])", "a[:] = xp.asarray([1, 2, 3])"))
+    assert difference is not None
+    assert difference.kind == "left behind"
 
 
 def test_threads_are_compared_with_serial_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     target = portarray_target("numpy")
-    assert {one.status for one in run_threads(target, 100, 0, 4)} == {"passed"}
+    assert {result.status for result in run_threads(target, 100, 0, 4)} == {"passed"}
     right = pa.sum
 
     def wrong(x: pa.Array, /, **keywords: Any) -> pa.Array:
@@ -267,9 +271,9 @@ def test_threads_are_compared_with_serial_runs(monkeypatch: pytest.MonkeyPatch) 
         return right(x, **keywords) if alone else right(x, **keywords) + 1
 
     monkeypatch.setattr(pa, "sum", wrong)
-    found = run_threads(target, 100, 0, 4)
-    assert {one.function for one in found} <= {"sum", "x.sum()"}
-    assert all(one.aspect.startswith("threads: ") for one in found)
+    results = run_threads(target, 100, 0, 4)
+    assert {result.function for result in results} <= {"sum", "x.sum()"}
+    assert all(result.aspect.startswith("threads: ") for result in results)
 
 
 @pytest.mark.parametrize(("name", "program"), list(corpus(portarray=True)))
@@ -284,23 +288,23 @@ def test_programs_of_the_corpus(device: str) -> None:
     with warnings.catch_warnings(), target.scope():
         warnings.simplefilter("ignore")  # NumPy's, of what overflows
         suite = Programs.on(target)
-        for name, program in corpus(portarray=True, dtypes=suite.rules.dtypes):
+        for name, program in corpus(portarray=True, dtypes=suite.options.dtypes):
             assert suite.find(program) is None, name
 
 
 def test_drawn_programs(device: str) -> None:
     count = 30 if device.startswith(COMPILING) else 300
     results = run_programs(portarray_target(device), count, seed=1)
-    assert [f"{one.example}\n{one.message}" for one in results if one.bad] == []
+    assert [f"{result.example}\n{result.message}" for result in results if result.bad] == []
 
 
 def test_drawn_programs_of_another_namespace(strict: Target) -> None:
     results = run_programs(strict, 100, seed=0)
     # The first two refuse more than the standard asks for; the signs of complex infinities are
     # NumPy's NaN: https://github.com/data-apis/array-api-strict/blob/main/array_api_strict
-    known = ("clip", "isin", "sign")
-    found = [one for one in results if one.bad and one.function not in known]
-    assert [f"{one.example}\n{one.message}" for one in found] == []
+    allowed = ("clip", "isin", "sign")
+    found = [result for result in results if result.bad and result.function not in allowed]
+    assert [f"{result.example}\n{result.message}" for result in found] == []
 
 
 def run(*arguments: str) -> Any:
@@ -308,14 +312,14 @@ def run(*arguments: str) -> Any:
 
 
 def test_one_program_is_shown_with_both_values() -> None:
-    found = run("--device", "numpy", "--seed", "3", "--only", "4")
-    assert re.search(r"program 3:4 on numpy:cpu:0", found.output)
-    assert found.exit_code == int("got " in found.output)
+    result = run("--device", "numpy", "--seed", "3", "--only", "4")
+    assert re.search(r"program 3:4 on numpy:cpu:0", result.output)
+    assert result.exit_code == int("got " in result.output)
 
 
 @pytest.mark.parametrize("option", ["--programs", "--only", "--threads"])
 def test_options_of_programs_need_the_suite(option: str) -> None:
-    found = CliRunner().invoke(conformance, ["run", option, "2"])
-    assert found.exit_code == 2
-    assert "need" in found.output
-    assert "--suite programs" in found.output
+    result = CliRunner().invoke(conformance, ["run", option, "2"])
+    assert result.exit_code == 2
+    assert "need" in result.output
+    assert "--suite programs" in result.output

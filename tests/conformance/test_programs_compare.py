@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from portarray_conformance.programs.allowed import Allowed
+from portarray_conformance.programs.allowed_differences import Allowed
 from portarray_conformance.programs.compare import SPREAD, ULPS, Comparison, wrong_elements
 from portarray_conformance.programs.judge import error_difference, error_name
 from portarray_conformance.programs.program import Raised, Snap
@@ -20,9 +20,9 @@ def dtype_of(name: str) -> Any:
     return ml_dtypes.bfloat16 if name == "bfloat16" else np.dtype(name)
 
 
-def array(values: Any, dtype: str = "float64", unsure: Any = None) -> Snap:
-    kept = None if unsure is None else np.asarray(unsure)
-    return Snap("array", dtype, np.asarray(values).astype(dtype_of(dtype)), kept)
+def array(values: Any, dtype: str = "float64", undefined: Any = None) -> Snap:
+    mask = None if undefined is None else np.asarray(undefined)
+    return Snap("array", dtype, np.asarray(values).astype(dtype_of(dtype)), mask)
 
 
 def problem(got: Snap, want: Snap, *noisy: Snap, loose: tuple[str, ...] = (), **rules: Any) -> str:
@@ -69,14 +69,14 @@ def test_the_spread_bounds_the_error(dtype: str) -> None:
 def test_special_values_are_kinds_of_their_own(
     got: float, want: float, kind: str, dtype: str
 ) -> None:
-    one, other = array([2.0, got], dtype), array([2.0, want], dtype)
-    assert problem(one, other, other).startswith("value")
-    assert problem(other, other, other) == ""
+    first, second = array([2.0, got], dtype), array([2.0, want], dtype)
+    assert problem(first, second, second).startswith("value")
+    assert problem(second, second, second) == ""
     if not dtype.startswith("complex"):
-        assert problem(one, other, other) == kind
+        assert problem(first, second, second) == kind
         # A spread elsewhere, or of the same element by digits, lets none of them pass.
         near = array([2.5, want], dtype)
-        assert problem(one, other, near) == kind
+        assert problem(first, second, near) == kind
         return
     turned = array([2.0, complex(1.0, got)], dtype), array([2.0, complex(1.0, want)], dtype)
     assert problem(*turned, turned[1]).startswith("value")
@@ -98,17 +98,17 @@ def test_the_bounds_are_what_the_documentation_says() -> None:
 
 def test_where_the_references_disagree_nothing_is_compared() -> None:
     want = array([1, 2, 3], "int64")
-    other = array([1, 5, 3], "int64")
-    assert problem(array([1, 9, 3], "int64"), want, other) == ""
-    assert problem(array([1, 9, 4], "int64"), want, other) == "value"
+    second = array([1, 5, 3], "int64")
+    assert problem(array([1, 9, 3], "int64"), want, second) == ""
+    assert problem(array([1, 9, 4], "int64"), want, second) == "value"
     finite, infinite = array([1.0, 2.0]), array([INF, 2.0])
     assert problem(array([NAN, 2.0]), finite, infinite) == ""
     assert problem(array([1.0, NAN]), finite, infinite) == "value: NaN"
     assert problem(array([1.0]), finite, array([1.0])) == ""
     assert problem(array([1.0]), finite, finite) == "shape"
-    unsure = array([1, 2, 3], "int64", [False, True, False])
-    assert problem(array([1, 9, 3], "int64"), unsure) == ""
-    assert problem(array([9, 9, 3], "int64"), unsure) == "value"
+    undefined = array([1, 2, 3], "int64", [False, True, False])
+    assert problem(array([1, 9, 3], "int64"), undefined) == ""
+    assert problem(array([9, 9, 3], "int64"), undefined) == "value"
 
 
 def test_kinds_dtypes_and_shapes() -> None:
@@ -131,13 +131,13 @@ def test_tuples_are_compared_item_by_item() -> None:
     assert problem(want, want) == ""
     assert problem(result(u, s), want) == "number of items"
     assert problem(Snap("tuple", "tuple()", (u, s, v)), want).startswith("type")
-    for place in range(3):
+    for index in range(3):
         items = [u, s, v]
-        items[place] = array([7.0])
+        items[index] = array([7.0])
         assert problem(result(*items), want, want) == "value"
         loose = ("U", "Vh")
-        assert problem(result(*items), want, want, loose=loose) == ("value" if place == 1 else "")
-        items[place] = array([7.0], "float32")
+        assert problem(result(*items), want, want, loose=loose) == ("value" if index == 1 else "")
+        items[index] = array([7.0], "float32")
         assert problem(result(*items), want, want, loose=loose).startswith("dtype")
     assert problem(array([7.0]), u, loose=("result",)) == ""
     assert problem(array([7.0, 1.0]), u, loose=("result",)) == "shape"
@@ -158,20 +158,20 @@ def test_elements_are_told_apart() -> None:
     assert np.argwhere(wrong_elements(got, want, [want], 2.0)).tolist() == [[1, 2]]
 
 
-def raised(*bases: str, module: str = "builtins", also: tuple[str, ...] = ()) -> Raised:
-    return Raised(bases[0], bases, module, "said", also)
+def raised(*bases: str, module: str = "builtins", alternatives: tuple[str, ...] = ()) -> Raised:
+    return Raised(bases[0], bases, module, "said", alternatives)
 
 
 def test_classes_of_errors() -> None:
     value, kind = raised("ValueError", "Exception"), raised("TypeError", "Exception")
     linalg = raised("LinAlgError", "ValueError", "Exception", module="portarray.errors")
-    own = raised("TorchError", "ValueError", "Exception", module="torch")
+    torch_error = raised("TorchError", "ValueError", "Exception", module="torch")
     assert error_difference(value, value) == ""
     assert error_difference(kind, value) == "TypeError for ValueError"
     # A more exact class is right, a less exact one is not.
     assert error_difference(linalg, value) == ""
     assert error_difference(value, linalg) == "ValueError for LinAlgError"
-    assert error_difference(own, value) == "torch.TorchError leaks"
-    assert error_name(own) == "ValueError"
-    both = raised("ValueError", "Exception", also=("TypeError",))
+    assert error_difference(torch_error, value) == "torch.TorchError leaks"
+    assert error_name(torch_error) == "ValueError"
+    both = raised("ValueError", "Exception", alternatives=("TypeError",))
     assert error_difference(kind, both) == ""

@@ -21,7 +21,7 @@ def snap(x: Data) -> Snap:
 
 
 def problem(name: str, x: Data, factors: Sequence[Data]) -> str:
-    items = [snap(one) for one in factors]
+    items = [snap(factor) for factor in factors]
     result = items[0] if len(items) == 1 else Snap("tuple", "tuple", tuple(items))
     return wrong_factors(f"linalg.{name}", snap(x), result)
 
@@ -31,7 +31,7 @@ def decomposition(name: str, x: Data, **options: Any) -> list[Data]:
     out = getattr(np.linalg, name)(x, **options)
     factors = list(out) if isinstance(out, tuple) else [out]
     if name in ("eig", "eigvals"):
-        return [one.astype(COMPLEX.get(x.dtype.name, x.dtype.name)) for one in factors]
+        return [factor.astype(COMPLEX.get(x.dtype.name, x.dtype.name)) for factor in factors]
     return factors
 
 
@@ -66,12 +66,12 @@ def test_right_factors_of_other_shapes_pass(shape: tuple[int, ...]) -> None:
         assert problem("qr", x, decomposition("qr", x, mode=mode)) == ""
 
 
-def scaled(place: int) -> Callable[..., list[Data]]:
+def scaled(index: int) -> Callable[..., list[Data]]:
     """Return a fault: one factor of the second matrix is larger, by so much."""
 
     def fault(factors: list[Data], by: float) -> list[Data]:
-        changed = [np.array(one) for one in factors]
-        changed[place][1] *= 1 + by
+        changed = [np.array(factor) for factor in factors]
+        changed[index][1] *= 1 + by
         return changed
 
     return fault
@@ -108,24 +108,24 @@ def test_factors_are_wrong_by_more_than_the_bound(
     x = drawn(name, dtype)
     bound = NORMWISE["linalg"] * 4 * float(np.finfo(dtype).eps)
     right = decomposition(name, x)
-    for by, found in ((8 * bound, kind), (bound / 8, "")):
+    for by, message in ((8 * bound, kind), (bound / 8, "")):
         wrong = zip(fault(right, by), right, strict=True)
-        assert problem(name, x, [one.astype(other.dtype) for one, other in wrong]) == found
+        assert problem(name, x, [first.astype(second.dtype) for first, second in wrong]) == message
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "kind"),
+    ("name", "index", "kind"),
     [
         ("svd", 0, "U is not orthonormal"),
         ("svd", 2, "Vh is not orthonormal"),
         ("eigh", 1, "eigenvectors are not orthonormal"),
     ],
 )
-def test_vectors_of_zero_are_orthonormal_too(name: str, place: int, kind: str) -> None:
+def test_vectors_of_zero_are_orthonormal_too(name: str, index: int, kind: str) -> None:
     """The product does not show what belongs to singular values or eigenvalues of zero."""
     x = np.ones((3, 3))
     factors = decomposition(name, x)
-    vectors = factors[place] if place < 2 else factors[place].T
+    vectors = factors[index] if index < 2 else factors[index].T
     zero = np.argmin(np.abs(factors[1 if name == "svd" else 0]))
     vectors[:, zero] = vectors[:, zero - 1]
     assert problem(name, x, factors) == kind
@@ -165,12 +165,12 @@ def test_only_matrices_with_nan_are_open(name: str) -> None:
     factors = decomposition(name, x)
     bad = x.copy()
     bad[1, 2, 2] = np.nan
-    for one in factors:
-        one[1] = 7
+    for factor in factors:
+        factor[1] = 7
     assert problem(name, bad, factors) == ""
     assert problem(name, x, factors) != ""
-    for one in factors:
-        one[0] = np.nan
+    for factor in factors:
+        factor[0] = np.nan
     assert problem(name, bad, factors) != ""
 
 

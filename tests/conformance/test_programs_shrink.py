@@ -27,16 +27,18 @@ def machine() -> Machine:
     return NumPyReference(list(STANDARD_DTYPES), DEFAULTS, strict=True).exact
 
 
-def holds(snap: Snap | None, number: float) -> bool:
-    return snap is not None and snap.kind == "array" and bool(np.any(snap.value == number))
+def holds(snap: Snap | None, position: float) -> bool:
+    return snap is not None and snap.kind == "array" and bool(np.any(snap.value == position))
 
 
-def first(machine: Machine, statements: Sequence[str], number: float) -> Difference | None:
+def first(machine: Machine, statements: Sequence[str], position: float) -> Difference | None:
     """Return a difference where a call of negative or abs gives a number, by which one it is."""
     for line, (text, step) in enumerate(zip(statements, machine.trace(statements), strict=True)):
         function = read_statement(text).function
-        given = [step.after.get(name) for name in read_statement(text).bound]
-        if function in ("negative", "abs") and any(holds(one, number) for one in given):
+        value = [step.after.get(name) for name in read_statement(text).bound]
+        if function in ("negative", "abs") and any(
+            holds(statement, position) for statement in value
+        ):
             return Difference(line, function, "value", "", "")
     return None
 
@@ -97,11 +99,11 @@ PROGRAMS: dict[str, tuple[float, tuple[str, ...], tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_are_made_small(machine: Machine, name: str) -> None:
-    number, statements, smallest = PROGRAMS[name]
-    found = first(machine, statements, number)
+    line, statements, smallest = PROGRAMS[name]
+    found = first(machine, statements, line)
     assert found is not None
     small, difference = shrink(
-        statements, found, lambda one: first(machine, one, number), machine.trace, 60.0
+        statements, found, lambda statement: first(machine, statement, line), machine.trace, 60.0
     )
     assert small == smallest
     assert difference.key == found.key
@@ -110,7 +112,7 @@ def test_programs_are_made_small(machine: Machine, name: str) -> None:
 
 def test_time_is_limited() -> None:
     statements = tuple(f"{name} = 1" for name in "abcdefgh")
-    found = Difference(5, "Constant", "value", "", "")
+    difference = Difference(5, "Constant", "value", "", "")
     tried = []
 
     def find(candidate: Sequence[str]) -> Difference | None:
@@ -118,7 +120,13 @@ def test_time_is_limited() -> None:
         time.sleep(0.02)
         return None
 
-    assert shrink(statements, found, find, lambda one: [], 0.0) == (statements[:6], found)
+    assert shrink(statements, difference, find, lambda statement: [], 0.0) == (
+        statements[:6],
+        difference,
+    )
     assert tried == []
-    assert shrink(statements, found, find, lambda one: [], 0.03) == (statements[:6], found)
+    assert shrink(statements, difference, find, lambda statement: [], 0.03) == (
+        statements[:6],
+        difference,
+    )
     assert 1 <= len(tried) <= 3

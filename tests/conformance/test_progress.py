@@ -25,7 +25,7 @@ def test_a_bar_counts_cases_and_failures() -> None:
     with watch(Console(file=file, force_terminal=True, width=200)) as bar:
         assert isinstance(bar, BarWatch)
         for label in ("numpy", "torch"):
-            bar.begin(label, 3)
+            bar.start_target(label, 3)
             for status in ("passed", "failed", "failed"):
                 bar.start("sum values")
                 bar.result(result(status))
@@ -38,7 +38,7 @@ def test_a_bar_counts_cases_and_failures() -> None:
 def test_a_bar_counts_targets_of_several_processes() -> None:
     file = Terminal()
     with watch(Console(file=file, force_terminal=True, width=200)) as bar:
-        bar.begin("targets", 2)
+        bar.start_target("targets", 2)
         bar.advance(3)
         bar.advance(1)
     assert re.search(r"targets .* 2/2 .* 4 failed", re.sub(r"\x1b\[[0-9;?]*m", "", file.getvalue()))
@@ -51,7 +51,7 @@ def test_other_consoles_get_a_line_for_each_target(
     log = io.StringIO()
     with watch(Console(file=log, force_terminal=True)) as plain:
         assert isinstance(plain, PlainWatch)
-        plain.begin("numpy", 1)
+        plain.start_target("numpy", 1)
         plain.start("sum values")
         plain.result(result("failed"))
     assert log.getvalue() == ""

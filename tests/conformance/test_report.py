@@ -45,31 +45,34 @@ def report(make_result: Callable[..., Result]) -> Report:
 
 def test_json_says_what_was_run_with_what(report: Report, tmp_path: Path) -> None:
     write_json(report, tmp_path / "conformance.json")
-    found = json.loads((tmp_path / "conformance.json").read_text(encoding="utf-8"))
-    assert found["schema"] == 1
-    assert (found["suite"], found["standard"]) == ("ours", "2025.12")
-    assert (found["seed"], found["examples"]) == (7, 50)
-    assert found["warnings"] == ["not at its pin"]
-    assert found["platform"]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", found["created"])
-    assert [target["label"] for target in found["targets"]] == [
+    document = json.loads((tmp_path / "conformance.json").read_text(encoding="utf-8"))
+    assert document["schema"] == 1
+    assert (document["suite"], document["standard"]) == ("ours", "2025.12")
+    assert (document["seed"], document["examples"]) == (7, 50)
+    assert document["warnings"] == ["not at its pin"]
+    assert document["platform"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", document["created"])
+    assert [target["label"] for target in document["targets"]] == [
         "numpy:cpu:0",
         "torch:cpu:0",
         "mlx:metal:0",
     ]
-    assert found["targets"][0]["totals"] == dict.fromkeys(STATUSES, 0) | {"passed": 1, "failed": 1}
-    assert found["targets"][2]["reason"] == "mlx is not installed"
-    assert found["results"][1]["example"] == f"x = {NASTY}"
-    assert set(found["results"][0]) == {
+    assert document["targets"][0]["totals"] == dict.fromkeys(STATUSES, 0) | {
+        "passed": 1,
+        "failed": 1,
+    }
+    assert document["targets"][2]["reason"] == "mlx is not installed"
+    assert document["results"][1]["example"] == f"x = {NASTY}"
+    assert set(document["results"][0]) == {
         *("function", "chapter", "aspect", "target", "served", "status", "seconds"),
         *("examples", "example", "message", "reason", "link"),
     }
 
 
 def test_versions_name_everything_tested(strict: Target) -> None:
-    found = versions([strict])
-    assert found["numpy"] == np.__version__
-    assert {"python", "hypothesis", "portarray-conformance", "array_api_strict"} <= set(found)
+    names = versions([strict])
+    assert names["numpy"] == np.__version__
+    assert {"python", "hypothesis", "portarray-conformance", "array_api_strict"} <= set(names)
 
 
 def test_a_page_cannot_be_broken_by_what_it_quotes(report: Report, tmp_path: Path) -> None:
@@ -88,7 +91,7 @@ def test_a_page_needs_nothing_from_elsewhere(report: Report, tmp_path: Path) -> 
     assert "default-src 'none'" in text
 
 
-def test_the_table_counts_by_chapter(report: Report) -> None:
+def test_the_table_counts_by_category(report: Report) -> None:
     console = Console(width=100, color_system=None)
     with console.capture() as capture:
         console.print(summary_table(report.targets[1]))

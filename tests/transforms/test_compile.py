@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from compiled_arrays import asarray, assert_alike, host
 from portarray_conformance.gradients import CASES
-from portarray_conformance.gradients.differences import followed, has, placed
+from portarray_conformance.gradients.differences import argnums, has, placed
 
 import portarray as pa
 from portarray._kernel_language import preparing
@@ -35,7 +35,7 @@ def test_values_and_gradients_are_those_of_the_function(
         pytest.skip("the shape of the result depends on values: refused, as a test below says")
     drawn = case.drawn(0, 0)
     args = [placed(x, device, narrow=not has(device, "complex128")) for x in drawn.args]
-    places = followed(drawn)
+    places = argnums(drawn)
 
     def function(*given: Any) -> Any:
         every = list(args)

@@ -1,4 +1,4 @@
-"""What a case of the suite of gradients is, and what draws its arguments."""
+"""Cases of the gradient suite, and the drawing of their arguments."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import portarray as pa
 
 Values = np.ndarray[Any, Any]
 Function = Callable[..., Any]
-Number = Callable[..., Values]
+Sample = Callable[..., Values]
 """A method of :class:`Draw` that takes a shape."""
 
 
 class Drawn(NamedTuple):
-    """A function of arrays that returns one array, and where its gradient is looked at.
+    """A function of arrays that returns one array, and its arguments.
 
-    Arrays are float64 or complex128, and whatever else is constant.
+    Arrays of float64 or complex128 are differentiable; all others are constant.
     """
 
     function: Function
@@ -27,34 +27,33 @@ class Drawn(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A function of portarray in one of its uses.
+    """One use of a function of portarray.
 
     Parameters
     ----------
     name
-        What reports and tests call it; no two cases have the same.
+        The unique name in reports and tests.
     function
         The function's name in portarray.
     make
         Draws arguments.
     twice
         Whether its second derivative can be computed in floating-point numbers.
-    own
-        Whether libraries' own gradients are right there; see docs/gradients.md for those that
-        differ.
+    library_gradients
+        Whether the libraries' own gradients are right; docs/gradients.md lists the exceptions.
     """
 
     name: str
     function: str
     make: Callable[[Draw], Drawn]
     twice: bool = True
-    own: bool = True
+    library_gradients: bool = True
 
     def drawn(self, seed: int, example: int) -> Drawn:
         """Return the arguments that a seed draws: the same each time, whatever else is drawn."""
         name = zlib.crc32(self.name.encode())
-        found = self.make(Draw(np.random.default_rng((seed, example, name))))
-        return found._replace(args=tuple(np.asarray(x) for x in found.args))
+        drawn = self.make(Draw(np.random.default_rng((seed, example, name))))
+        return drawn._replace(args=tuple(np.asarray(x) for x in drawn.args))
 
 
 class Draw:
@@ -116,10 +115,10 @@ class Draw:
 
 def standard(name: str) -> Function:
     """Return a function of portarray by its dotted name."""
-    found: Any = pa
+    attribute: Any = pa
     for part in name.split("."):
-        found = getattr(found, part)
-    return found  # type: ignore[no-any-return]
+        attribute = getattr(attribute, part)
+    return attribute  # type: ignore[no-any-return]
 
 
 def adjoint(x: Any) -> Any:
@@ -127,6 +126,6 @@ def adjoint(x: Any) -> Any:
     return pa.conj(x.mT) if pa.isdtype(x.dtype, "complex floating") else x.mT
 
 
-def kinds() -> tuple[tuple[str, Number], ...]:
-    """Return what stands before names of cases, and what draws their numbers."""
+def kinds() -> tuple[tuple[str, Sample], ...]:
+    """Return the prefixes of case names, each with the method that draws its numbers."""
     return (("", Draw.real), ("complex ", Draw.complex))

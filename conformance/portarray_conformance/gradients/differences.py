@@ -1,4 +1,4 @@
-"""What gradients are compared with: central differences, and PyTorch's own gradients."""
+"""References for gradients: central differences, and PyTorch's own gradients."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ import numpy as np
 import portarray as pa
 from portarray_conformance.gradients.case import Drawn, Values
 
-__all__ = ["KinkError", "autograd", "central", "followed", "loss", "placed"]
+__all__ = ["KinkError", "autograd", "central", "argnums", "loss", "placed"]
 
 STEP = 2e-4
-"""Step of differences, whose error is of its fourth power."""
+"""Step of the differences; their error is of fourth order."""
+WIDE, NARROW = 1e-6, 3e-3
+"""Largest errors in double and in single precision, relative to 1 plus the largest element."""
+SINGLE = 0.25
+"""Share of examples in single precision on devices with double precision."""
 AGREED = 1e-7
-"""How far differences of two steps may be apart, beside 1 and the largest element."""
+"""Largest deviation between differences of two steps, relative to 1 plus the largest element."""
 
 
 class KinkError(Exception):
@@ -24,7 +28,7 @@ class KinkError(Exception):
 
 
 def placed(values: Values, device: Any, *, narrow: bool) -> pa.Array:
-    """Return values on a device, in single precision where that is asked for."""
+    """Return values on a device, in single precision if ``narrow``."""
     if narrow:
         values = values.astype({"f": "f4", "c": "c8"}.get(values.dtype.kind, values.dtype))
     if values.dtype.name == "int64" and not has(device, "int64"):
@@ -33,12 +37,12 @@ def placed(values: Values, device: Any, *, narrow: bool) -> pa.Array:
 
 
 def has(device: Any, dtype: str) -> bool:
-    """Tell whether a device has a dtype."""
+    """Return whether a device has a dtype."""
     return dtype in pa.__array_namespace_info__().dtypes(device=device)
 
 
-def followed(drawn: Drawn) -> list[int]:
-    """Return the places of the arguments that have derivatives."""
+def argnums(drawn: Drawn) -> list[int]:
+    """Return the positions of the differentiable arguments."""
     return [n for n, x in enumerate(drawn.args) if x.dtype.kind in "fc"]
 
 
@@ -56,50 +60,27 @@ def loss(y: Any) -> Any:
 
 
 def central(function: Callable[[Sequence[Values]], Any], at: Sequence[Values], n: int) -> Values:
-    """Return the derivatives of a function by the elements of argument n, by central differences.
+    """Return the derivatives by the elements of argument n, by central differences.
 
-    Parameters
-    ----------
-    function : callable
-        Takes NumPy arrays and returns a number or an array.
-    at : sequence of ndarray
-        Its arguments.
-    n : int
-        The argument: complex ones have the derivative by the real part, plus 1j times that by the
-        imaginary part.
-
-    Returns
-    -------
-    ndarray
-        Of the shape of the argument.
-
-    Raises
-    ------
-    KinkError
-        Where differences of two steps are not equal: between them the function has a kink, or a
-        step.
+    For complex arguments: the derivative by the real part plus 1j times that by the imaginary
+    part. Raises KinkError like :func:`along`.
     """
     x = at[n]
-    found: Values = np.zeros_like(x)
-    for place in np.ndindex(*x.shape):
+    derivatives: Values = np.zeros_like(x)
+    for index in np.ndindex(*x.shape):
         for unit in (1, 1j) if x.dtype.kind == "c" else (1,):
             direction = np.zeros_like(x)
-            direction[place] = unit
-            found[place] += unit * along(function, at, {n: direction})
-    return found
+            direction[index] = unit
+            derivatives[index] += unit * along(function, at, {n: direction})
+    return derivatives
 
 
 def along(
-    function: Callable[[Sequence[Values]], Any],
-    at: Sequence[Values],
-    directions: dict[int, Values],
+    function: Callable[[Sequence[Values]], Any], at: Sequence[Values], directions: dict[int, Values]
 ) -> Any:
-    """Return the derivative of a function in a direction, by central differences of fourth order.
+    """Return the derivative in a direction, by central differences of fourth order.
 
-    Raises
-    ------
-    KinkError
-        Where differences of two steps are not equal.
+    Raises KinkError if differences of two steps are not equal: the function has a kink or a jump.
     """
 
     def moved(step: float) -> Any:
@@ -112,40 +93,37 @@ def along(
         far = moved(2 * step) - moved(-2 * step)
         return (8 * near - far) / (12 * step)
 
-    one, other = difference(STEP), difference(STEP / 2)
-    size = 1 + np.max(np.abs(one), initial=0)
-    apart = np.max(np.abs(one - other), initial=0)
+    coarse, fine = difference(STEP), difference(STEP / 2)
+    size = 1 + np.max(np.abs(coarse), initial=0)
+    apart = np.max(np.abs(coarse - fine), initial=0)
     if not apart <= AGREED * size:
         raise KinkError(f"differences of steps {STEP} and {STEP / 2} are {apart:.2g} apart")
-    return one
+    return coarse
 
 
 def autograd(drawn: Drawn) -> list[Values] | None:
-    """Return PyTorch's float64 gradients through portarray's functions.
+    """Return PyTorch's float64 gradients by the differentiable arguments.
 
-    Returns
-    -------
-    list of ndarray or None
-        One for each followed argument; None where PyTorch is not there, or has no gradient.
+    None if PyTorch is missing or has no gradient.
     """
     if not pa.functional("torch:cpu"):
         return None
     import torch  # only here: the suite runs without it
 
     device = pa.device("torch:cpu")
-    places = followed(drawn)
+    positions = argnums(drawn)
     args: list[Any] = [placed(x, device, narrow=False) for x in drawn.args]
-    natives = [torch.from_numpy(np.array(drawn.args[n])).requires_grad_() for n in places]
-    for n, native in zip(places, natives, strict=True):
+    natives = [torch.from_numpy(np.array(drawn.args[n])).requires_grad_() for n in positions]
+    for n, native in zip(positions, natives, strict=True):
         args[n] = pa.asarray(native)
     try:
         with device, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             y = loss(drawn.function(*args))
-            found: Sequence[Any] = torch.autograd.grad(y.native, natives, allow_unused=True)
+            gradients: Sequence[Any] = torch.autograd.grad(y.native, natives, allow_unused=True)
     except (RuntimeError, NotImplementedError, ValueError):
-        return None  # it has none, or a function of NumPy serves there
+        return None  # PyTorch has no gradient, or NumPy computes the function
     return [
         np.zeros_like(drawn.args[n]) if g is None else g.detach().resolve_conj().numpy()
-        for n, g in zip(places, found, strict=True)
+        for n, g in zip(positions, gradients, strict=True)
     ]

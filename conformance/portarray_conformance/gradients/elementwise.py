@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import portarray as pa
-from portarray_conformance.gradients.case import Case, Draw, Drawn, Number, standard
+from portarray_conformance.gradients.case import Case, Draw, Drawn, Sample, standard
 
-__all__ = ["elementwise", "reductions"]
+__all__ = ["CASES"]
 
 REAL = (
     "abs", "acos", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "exp", "expm1",
@@ -31,12 +31,12 @@ def _above_one(d: Draw, *shape: int) -> Any:
     return 1 + d.positive(*shape)
 
 
-def unary(title: str, name: str, number: Number) -> Case:
+def unary(title: str, name: str, sample: Sample) -> Case:
     """Return a case of a function of one array of any shape."""
-    return Case(title, name, lambda d: Drawn(standard(name), (number(d, *d.shape()),)))
+    return Case(title, name, lambda d: Drawn(standard(name), (sample(d, *d.shape()),)))
 
 
-def binary(title: str, name: str, first: Number, second: Number) -> Case:
+def binary(title: str, name: str, first: Sample, second: Sample) -> Case:
     """Return a case of a function of two arrays that broadcast."""
 
     def make(d: Draw) -> Drawn:
@@ -48,36 +48,23 @@ def binary(title: str, name: str, first: Number, second: Number) -> Case:
     return Case(title, name, make)
 
 
-def with_number(title: str, name: str, number: Number, *numbers: Any) -> Iterator[Case]:
-    """Yield the cases of a function of an array and a Python number, on either side.
-
-    Yields
-    ------
-    Case
-        In the order of reports.
-    """
+# An array and a Python number, on either side.
+def _with_number(title: str, name: str, sample: Sample, *numbers: Any) -> Iterator[Case]:
     function = standard(name)
 
-    def after(d: Draw) -> Drawn:
+    def number_second(d: Draw) -> Drawn:
         p = d.of(*numbers)
-        return Drawn(lambda x: function(x, p), (number(d, *d.shape()),))
+        return Drawn(lambda x: function(x, p), (sample(d, *d.shape()),))
 
-    def before(d: Draw) -> Drawn:
+    def number_first(d: Draw) -> Drawn:
         p = d.of(*numbers)
-        return Drawn(lambda x: function(p, x), (number(d, *d.shape()),))
+        return Drawn(lambda x: function(p, x), (sample(d, *d.shape()),))
 
-    yield Case(f"{title}, number second", name, after)
-    yield Case(f"{title}, number first", name, before)
+    yield Case(f"{title}, number second", name, number_second)
+    yield Case(f"{title}, number first", name, number_first)
 
 
-def elementwise() -> Iterator[Case]:
-    """Yield the cases of elementwise functions.
-
-    Yields
-    ------
-    Case
-        In the order of reports.
-    """
+def _elementwise() -> Iterator[Case]:
     for name in REAL:
         yield unary(name, name, Draw.real)
     for name in POSITIVE:
@@ -87,14 +74,14 @@ def elementwise() -> Iterator[Case]:
         yield unary(f"complex {name}", name, Draw.complex)
     for name in BINARY:
         yield binary(name, name, Draw.real, Draw.real)
-        yield from with_number(name, name, Draw.real, 0.3, -2.0, 3)
+        yield from _with_number(name, name, Draw.real, 0.3, -2.0, 3)
     for name in ("add", "divide", "multiply", "pow", "subtract"):
         yield binary(f"complex {name}", name, Draw.complex, Draw.complex)
         yield binary(f"complex {name} of real", name, Draw.positive, Draw.complex)
         yield binary(f"{name} of real and complex", name, Draw.complex, Draw.positive)
-        yield from with_number(f"complex {name}", name, Draw.complex, 0.3, 2, 0.5 - 1j)
+        yield from _with_number(f"complex {name}", name, Draw.complex, 0.3, 2, 0.5 - 1j)
     yield binary("pow", "pow", Draw.positive, Draw.real)
-    yield from with_number("pow", "pow", Draw.positive, 3, 0.5, 2, 1)
+    yield from _with_number("pow", "pow", Draw.positive, 3, 0.5, 2, 1)
     yield Case("pow of negative", "pow", lambda d: Drawn(lambda x: x**3, (-d.positive(3),)))
     yield Case("pow of itself", "pow", lambda d: Drawn(lambda x: x**x, (d.positive(*d.shape()),)))
     yield Case(
@@ -135,21 +122,10 @@ def _clip(d: Draw) -> Drawn:
     return Drawn(lambda x, low, high: pa.clip(x, low, high), (x, low, high))
 
 
-AXES = {
-    "all": lambda d, ndim: None,
-    "one axis": Draw.axis,
-    "several axes": Draw.axes,
-}
+AXES = {"all": lambda d, ndim: None, "one axis": Draw.axis, "several axes": Draw.axes}
 
 
-def reductions() -> Iterator[Case]:
-    """Yield the cases of reductions, cumulative functions and sorting.
-
-    Yields
-    ------
-    Case
-        In the order of reports.
-    """
+def _reductions() -> Iterator[Case]:
     for name in ("max", "mean", "min", "prod", "std", "sum", "var"):
         for title, drawer in AXES.items():
             yield Case(f"{name} over {title}", name, _reduction(name, drawer, Draw.real))
@@ -159,8 +135,8 @@ def reductions() -> Iterator[Case]:
         yield Case(f"{name} as complex", name, _widened(name))
     yield Case("prod with zeros", "prod", _with_zeros("prod"))
     for name in ("cumulative_prod", "cumulative_sum"):
-        for kind, number in (("", Draw.real), ("complex ", Draw.complex)):
-            yield Case(f"{kind}{name}", name, _cumulative(name, number))
+        for kind, sample in (("", Draw.real), ("complex ", Draw.complex)):
+            yield Case(f"{kind}{name}", name, _cumulative(name, sample))
         yield Case(f"{name} as complex", name, _widened(name))
     yield Case("cumulative_prod with zeros", "cumulative_prod", _with_zeros("cumulative_prod"))
     yield Case("sort", "sort", _sort)
@@ -168,7 +144,7 @@ def reductions() -> Iterator[Case]:
     yield Case("diff with edges", "diff", _diff_with_edges)
 
 
-def _reduction(name: str, drawer: Any, number: Number) -> Any:
+def _reduction(name: str, drawer: Any, sample: Sample) -> Any:
     function = standard(name)
 
     def make(d: Draw) -> Drawn:
@@ -176,7 +152,7 @@ def _reduction(name: str, drawer: Any, number: Number) -> Any:
         options = {"axis": drawer(d, len(shape)), "keepdims": d.flag()}
         if name in ("std", "var"):
             options["correction"] = d.of(0, 1, 0.5)
-        return Drawn(lambda x: function(x, **options), (number(d, *shape),))
+        return Drawn(lambda x: function(x, **options), (sample(d, *shape),))
 
     return make
 
@@ -200,11 +176,11 @@ def _with_zeros(name: str) -> Any:
     return make
 
 
-def _cumulative(name: str, number: Number) -> Any:
+def _cumulative(name: str, sample: Sample) -> Any:
     def make(d: Draw) -> Drawn:
         shape = d.shape(1)
         options = {"axis": d.axis(len(shape)), "include_initial": d.flag()}
-        return Drawn(lambda x: standard(name)(x, **options), (number(d, *shape),))
+        return Drawn(lambda x: standard(name)(x, **options), (sample(d, *shape),))
 
     return make
 
@@ -222,9 +198,12 @@ def _diff(d: Draw) -> Drawn:
 
 
 def _diff_with_edges(d: Draw) -> Drawn:
-    x, before, after = d.real(3, 2), d.real(d.size(0, 2), 2), d.real(1, 2)
+    x, prepend, append = d.real(3, 2), d.real(d.size(0, 2), 2), d.real(1, 2)
     n = d.size(1, 2)
     return Drawn(
-        lambda x, before, after: pa.diff(x, axis=0, n=n, prepend=before, append=after),
-        (x, before, after),
+        lambda x, prepend, append: pa.diff(x, axis=0, n=n, prepend=prepend, append=append),
+        (x, prepend, append),
     )
+
+
+CASES = (*_elementwise(), *_reductions())

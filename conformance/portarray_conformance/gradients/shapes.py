@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,35 +11,17 @@ import numpy as np
 import portarray as pa
 from portarray_conformance.gradients.case import Case, Draw, Drawn, Function
 
-__all__ = ["indexing", "shapes"]
+__all__ = ["CASES"]
 
 
-def shapes() -> Iterator[Case]:
-    """Yield the cases of functions of the chapter on manipulation, and their like.
-
-    Yields
-    ------
-    Case
-        In the order of reports.
-    """
+def _shapes() -> Iterator[Case]:
     for name, make in (
-        ("concat", _concat),
-        ("stack", _stack),
-        ("unstack", _unstack),
-        ("reshape", _reshape),
-        ("permute_dims", _permute_dims),
-        ("moveaxis", _moveaxis),
-        ("flip", _flip),
-        ("roll", _roll),
-        ("repeat", _repeat),
-        ("tile", _tile),
-        ("expand_dims", _expand_dims),
-        ("squeeze", _squeeze),
-        ("broadcast_to", _broadcast_to),
-        ("broadcast_arrays", _broadcast_arrays),
-        ("meshgrid", _meshgrid),
-        ("tril", _triangle("tril")),
-        ("triu", _triangle("triu")),
+        *(("concat", _concat), ("stack", _stack), ("unstack", _unstack), ("reshape", _reshape)),
+        *(("permute_dims", _permute_dims), ("moveaxis", _moveaxis), ("flip", _flip)),
+        *(("roll", _roll), ("repeat", _repeat), ("tile", _tile), ("expand_dims", _expand_dims)),
+        *(("squeeze", _squeeze), ("broadcast_to", _broadcast_to)),
+        *(("broadcast_arrays", _broadcast_arrays), ("meshgrid", _meshgrid)),
+        *(("tril", _triangle("tril")), ("triu", _triangle("triu"))),
     ):
         yield Case(name, name, make)
     yield Case("concat flat", "concat", _concat_flat)
@@ -63,18 +46,18 @@ def _to_complex(x: Any) -> Any:
 
 
 def _narrowed(x: Any) -> Any:
-    """Return what is lost in single precision nearly whole, so that differences see no steps."""
+    """Convert without loss, so that differences see no steps."""
     return pa.astype(pa.astype(x, x.dtype, copy=True) * 2, x.dtype, copy=False)
 
 
 def _concat(d: Draw) -> Drawn:
     shape = d.shape(1)
     axis = d.axis(len(shape))
-    other = list(shape)
-    other[axis] = d.size(0, 3)
+    second = list(shape)
+    second[axis] = d.size(0, 3)
     return Drawn(
         lambda x, y: pa.concat([x, y, x * 2], axis=axis),
-        (d.real(*shape), d.of(Draw.real, Draw.complex)(d, *other)),
+        (d.real(*shape), d.of(Draw.real, Draw.complex)(d, *second)),
     )
 
 
@@ -158,8 +141,8 @@ def _squeeze(d: Draw) -> Drawn:
 
 def _broadcast_to(d: Draw) -> Drawn:
     shape = d.shape()
-    own = d.partner(shape)
-    return Drawn(lambda x: pa.broadcast_to(x, shape), (d.real(*own),))
+    source = d.partner(shape)
+    return Drawn(lambda x: pa.broadcast_to(x, shape), (d.real(*source),))
 
 
 def _broadcast_arrays(d: Draw) -> Drawn:
@@ -192,9 +175,6 @@ def _triangle(name: str) -> Any:
     return make
 
 
-# --- indexing -------------------------------------------------------------------------------------
-
-
 KEYS: dict[str, Any] = {
     "slices": (slice(1, None), slice(None, None, 2)),
     "slices backwards": (slice(None, None, -1), slice(3, 0, -2)),
@@ -207,14 +187,7 @@ KEYS: dict[str, Any] = {
 """Keys of arrays of shape (3, 4)."""
 
 
-def indexing() -> Iterator[Case]:
-    """Yield the cases of indexing and assignment.
-
-    Yields
-    ------
-    Case
-        In the order of reports.
-    """
+def _indexing() -> Iterator[Case]:
     for title, key in KEYS.items():
 
         def read(d: Draw, key: Any = key) -> Drawn:
@@ -309,37 +282,13 @@ def _into(x: Any) -> Any:
     return y
 
 
-def _add(x: Any, y: Any) -> None:
-    x += y
-
-
-def _subtract(x: Any, y: Any) -> None:
-    x -= y
-
-
-def _multiply(x: Any, y: Any) -> None:
-    x *= y
-
-
-def _divide(x: Any, y: Any) -> None:
-    x /= y
-
-
-def _remainder(x: Any, y: Any) -> None:
-    x %= y
-
-
-def _power(x: Any, y: Any) -> None:
-    x **= y
-
-
 IN_PLACE = {
-    "+=": _add,
-    "-=": _subtract,
-    "*=": _multiply,
-    "/=": _divide,
-    "%=": _remainder,
-    "**=": _power,
+    "+=": operator.iadd,
+    "-=": operator.isub,
+    "*=": operator.imul,
+    "/=": operator.itruediv,
+    "%=": operator.imod,
+    "**=": operator.ipow,
 }
 
 
@@ -357,13 +306,13 @@ def _in_place(function: Any) -> Any:
 
 
 def _take(d: Draw) -> Drawn:
-    number = d.of(Draw.real, Draw.complex)
+    sample = d.of(Draw.real, Draw.complex)
     shape = tuple(d.size() for _ in range(d.size(1, 3)))
     axis = d.axis(len(shape))
     indices = d.indices(shape[axis], *d.shape(1, 2))
     if len(shape) == 1 and d.flag():
-        return Drawn(lambda x, n: pa.take(x, n), (number(d, *shape), indices))
-    return Drawn(lambda x, n: pa.take(x, n, axis=axis), (number(d, *shape), indices))
+        return Drawn(lambda x, n: pa.take(x, n), (sample(d, *shape), indices))
+    return Drawn(lambda x, n: pa.take(x, n, axis=axis), (sample(d, *shape), indices))
 
 
 def _take_along_axis(d: Draw) -> Drawn:
@@ -373,3 +322,6 @@ def _take_along_axis(d: Draw) -> Drawn:
     along[axis] = d.size()
     indices = d.indices(shape[axis], *along)
     return Drawn(lambda x, n: pa.take_along_axis(x, n, axis=axis), (d.real(*shape), indices))
+
+
+CASES = (*_shapes(), *_indexing())

@@ -13,76 +13,57 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import portarray as pa
+from portarray_conformance.gradients import elementwise, fourier_and_kernels, matrices, shapes
 from portarray_conformance.gradients.case import Case, Draw, Drawn, Values
 from portarray_conformance.gradients.differences import (
+    NARROW,
+    SINGLE,
+    WIDE,
     KinkError,
     along,
+    argnums,
     autograd,
     central,
-    followed,
     has,
     loss,
     placed,
 )
-from portarray_conformance.gradients.elementwise import elementwise, reductions
-from portarray_conformance.gradients.matrices import linear_algebra, products
-from portarray_conformance.gradients.others import kernels, transforms
-from portarray_conformance.gradients.shapes import indexing, shapes
 from portarray_conformance.run import Result, Status, describe
 from portarray_conformance.target import Target
 
 __all__ = ["CASES", "cases_of", "run_cases"]
 
-CASES: tuple[Case, ...] = (
-    *elementwise(),
-    *reductions(),
-    *shapes(),
-    *indexing(),
-    *products(),
-    *linear_algebra(),
-    *transforms(),
-    *kernels(),
-)
+CASES = (*elementwise.CASES, *shapes.CASES, *matrices.CASES, *fourier_and_kernels.CASES)
 
-WIDE, NARROW = 1e-6, 3e-3
-"""Largest errors in double and in single precision, beside 1 and the largest element."""
 NARROW_SECOND = 3e-2
-SINGLE = 0.25
-"""How often the single precision of a device that has double precision is looked at."""
 COMPLEX_WITHIN = ("fft.", "linalg.eig")
 """Functions that may have complex results of real arrays."""
 FIRST, SECOND = "gradients", "second derivatives"
 
 
 def cases_of(functions: Sequence[str] | None) -> list[Case]:
-    """Return the cases of some functions, or all.
-
-    Raises
-    ------
-    ValueError
-        If there are none of a function.
-    """
+    """Return the cases of some functions, or all; a ValueError for a function without cases."""
     if functions is None:
         return list(CASES)
-    known = {case.function for case in CASES}
+    available = {case.function for case in CASES}
     for name in functions:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+        if name not in available:
+            near = difflib.get_close_matches(name, available, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise ValueError(f"no case looks at the gradient of {name!r}{hint}")
+            raise ValueError(f"no case checks the gradient of {name!r}{hint}")
     return [case for case in CASES if case.function in functions]
 
 
 class _Reference(NamedTuple):
-    """Arguments, and the derivatives of their followed ones in NumPy's float64."""
+    """Arguments, and the derivatives by the differentiable ones in NumPy's float64."""
 
     drawn: Drawn
-    found: Sequence[Values]
+    derivatives: Sequence[Values]
     directions: Sequence[Values] = ()
 
 
-class _Way(NamedTuple):
-    """How a derivative is asked for."""
+class _Method(NamedTuple):
+    """How a derivative is computed."""
 
     name: str
     narrow: bool
@@ -94,12 +75,12 @@ def _first(case: Case, seed: int, example: int) -> _Reference | KinkError:
     drawn = case.drawn(seed, example)
 
     def value(args: Sequence[Values]) -> float:
-        given = [placed(x, "numpy", narrow=False) for x in args]
-        return float(loss(drawn.function(*given)))
+        arrays = [placed(x, "numpy", narrow=False) for x in args]
+        return float(loss(drawn.function(*arrays)))
 
     with pa.device("numpy"), np.errstate(all="ignore"):
         try:
-            return _Reference(drawn, [central(value, drawn.args, n) for n in followed(drawn)])
+            return _Reference(drawn, [central(value, drawn.args, n) for n in argnums(drawn)])
         except KinkError as error:
             return error
 
@@ -113,30 +94,30 @@ def _by_pytorch(case: Case, seed: int, example: int) -> list[Values] | None:
 def _second(case: Case, seed: int, example: int) -> _Reference | KinkError:
     """Return central differences of the gradient in a direction."""
     drawn = case.drawn(seed, example)
-    places = followed(drawn)
+    positions = argnums(drawn)
     draw = Draw(np.random.default_rng((seed, example, 1)))
     directions = {
         n: (draw.complex if drawn.args[n].dtype.kind == "c" else draw.real)(*drawn.args[n].shape)
-        for n in places
+        for n in positions
     }
 
     def slopes(args: Sequence[Values]) -> Values:
-        given = [placed(x, "numpy", narrow=False) for x in args]
-        found = pa.grad(_losses(drawn), tuple(places))(*given)
-        return np.concatenate([np.reshape(np.asarray(x), -1) for x in found])
+        arrays = [placed(x, "numpy", narrow=False) for x in args]
+        gradients = pa.grad(_losses(drawn), tuple(positions))(*arrays)
+        return np.concatenate([np.reshape(np.asarray(x), -1) for x in gradients])
 
     with pa.device("numpy"), np.errstate(all="ignore"):
         try:
             every = along(slopes, drawn.args, directions)
         except KinkError as error:
             return error
-    found = []
-    for n in places:
+    products = []
+    for n in positions:
         x = drawn.args[n]
         part, every = every[: x.size], every[x.size :]
         part = np.reshape(part, x.shape)
-        found.append(part if x.dtype.kind == "c" else part.real)
-    return _Reference(drawn, found, list(directions.values()))
+        products.append(part if x.dtype.kind == "c" else part.real)
+    return _Reference(drawn, products, list(directions.values()))
 
 
 def _losses(drawn: Drawn) -> Callable[..., Any]:
@@ -146,111 +127,115 @@ def _losses(drawn: Drawn) -> Callable[..., Any]:
     return value
 
 
-def _on(drawn: Drawn, target: Target, way: _Way) -> list[pa.Array]:
-    return [placed(x, target.device, narrow=way.narrow) for x in drawn.args]
+def _on(drawn: Drawn, target: Target, method: _Method) -> list[pa.Array]:
+    return [placed(x, target.device, narrow=method.narrow) for x in drawn.args]
 
 
-def _gradients(reference: _Reference, target: Target, way: _Way) -> Sequence[Any]:
+def _gradients(reference: _Reference, target: Target, method: _Method) -> Sequence[Any]:
     """Return the gradients on a device."""
     drawn = reference.drawn
-    places = tuple(followed(drawn))
+    positions = tuple(argnums(drawn))
     value = _losses(drawn)
-    args = _on(drawn, target, way)
-    if way.name == BESIDE:
-        other = pa.ones(2, device="numpy")
-        # Of arrays of several libraries the record is taken everywhere.
-        found = pa.grad(lambda *every: value(*every[:-1]), (*places, len(args)))(*args, other)
-        assert not np.any(np.asarray(found[-1]))
-        return found[:-1]  # type: ignore[no-any-return]
-    if way.name == "checkpoint":
-        return pa.grad(pa.checkpoint(value), places)(*args)  # type: ignore[no-any-return]
-    if way.name == "vjp":
+    args = _on(drawn, target, method)
+    if method.name == WITH_OTHER_DEVICE:
+        extra = pa.ones(2, device="numpy")
+        # With arrays of several libraries, the tape is used everywhere.
+        gradients = pa.grad(lambda *every: value(*every[:-1]), (*positions, len(args)))(
+            *args, extra
+        )
+        assert not np.any(np.asarray(gradients[-1]))
+        return gradients[:-1]  # type: ignore[no-any-return]
+    if method.name == "checkpoint":
+        return pa.grad(pa.checkpoint(value), positions)(*args)  # type: ignore[no-any-return]
+    if method.name == "vjp":
         fixed = list(args)
 
-        def of_followed(*given: Any) -> Any:
-            for n, x in zip(places, given, strict=True):
+        def function_of_positions(*values: Any) -> Any:
+            for n, x in zip(positions, values, strict=True):
                 fixed[n] = x
             return drawn.function(*fixed)
 
-        # The loss is linear in the output, and its gradient therefore the weights.
-        y, pull = pa.vjp(of_followed, *(args[n] for n in places))
-        return pull(pa.grad(loss)(y))  # type: ignore[no-any-return]
-    return pa.grad(value, places)(*args)  # type: ignore[no-any-return]
+        # The loss is linear in the output, so that its gradient is the weights.
+        y, vjp_fun = pa.vjp(function_of_positions, *(args[n] for n in positions))
+        return vjp_fun(pa.grad(loss)(y))  # type: ignore[no-any-return]
+    return pa.grad(value, positions)(*args)  # type: ignore[no-any-return]
 
 
-def _products(reference: _Reference, target: Target, way: _Way) -> Sequence[Any]:
+def _products(reference: _Reference, target: Target, method: _Method) -> Sequence[Any]:
     """Return products with the Hessian on a device."""
     drawn = reference.drawn
-    places = followed(drawn)
-    args = _on(drawn, target, way)
+    positions = argnums(drawn)
+    args = _on(drawn, target, method)
     fixed = list(args)
 
-    def of_followed(*given: Any) -> Any:
-        for n, x in zip(places, given, strict=True):
+    def function_of_positions(*values: Any) -> Any:
+        for n, x in zip(positions, values, strict=True):
             fixed[n] = x
         return loss(drawn.function(*fixed))
 
-    directions = [placed(v, target.device, narrow=way.narrow) for v in reference.directions]
-    return pa.hvp(of_followed, [args[n] for n in places], directions)  # type: ignore[no-any-return]
+    directions = [placed(v, target.device, narrow=method.narrow) for v in reference.directions]
+    return pa.hvp(function_of_positions, [args[n] for n in positions], directions)  # type: ignore[no-any-return]
 
 
-BESIDE = "beside another device"
-WAYS = ("grad", "grad", "grad", BESIDE, "checkpoint", "vjp")
+WITH_OTHER_DEVICE = "with another device"
+METHODS = ("grad", "grad", "grad", WITH_OTHER_DEVICE, "checkpoint", "vjp")
 
 
-def _way(target: Target, case: Case, seed: int, example: int) -> _Way:
+def _method(target: Target, case: Case, seed: int, example: int) -> _Method:
     draw = Draw(np.random.default_rng((seed, example, len(case.name))))
-    name = draw.of(*WAYS) if case.own else BESIDE
+    name = draw.of(*METHODS) if case.library_gradients else WITH_OTHER_DEVICE
     wide = has(target.device, "float64")
     if any(x.dtype.kind == "c" for x in case.drawn(seed, example).args):
         wide = has(target.device, "complex128")
     if "complex" in case.name or case.function.startswith(COMPLEX_WITHIN):
         wide = wide and has(target.device, "complex128")
-    return _Way(name, not wide or draw.rng.random() < SINGLE)
+    return _Method(name, not wide or draw.rng.random() < SINGLE)
 
 
 def _compare(
-    got: Sequence[Any], wanted: Sequence[Values], args: Sequence[Values], way: _Way, bound: float,
-    target: Target, what: str,
+    target: Target, got: Sequence[Any], expected: Sequence[Values], args: Sequence[Values],
+    method: _Method, bound: float, reference: str,
 ) -> None:  # fmt: skip
-    for n, (x, value, want) in enumerate(zip(got, wanted, args, strict=True)):
-        found = target.get(x)
-        where = f"argument {n} by {way.name}{', in single precision' if way.narrow else ''}"
-        width = want.dtype.itemsize // (2 if way.narrow else 1)
-        if found.shape != want.shape or found.dtype != np.dtype(f"{want.dtype.kind}{width}"):
+    for n, (x, value, arg) in enumerate(zip(got, expected, args, strict=True)):
+        gradient = target.get(x)
+        where = f"argument {n} by {method.name}{', in single precision' if method.narrow else ''}"
+        dtype = np.dtype(f"{arg.dtype.kind}{arg.dtype.itemsize // (2 if method.narrow else 1)}")
+        if gradient.shape != arg.shape or gradient.dtype != dtype:
             raise AssertionError(
-                f"{where}: shape {found.shape} and dtype {found.dtype} of an argument of shape "
-                f"{want.shape} and dtype {want.dtype.kind}{width}"
+                f"{where}: got shape {gradient.shape} and dtype {gradient.dtype} for an argument "
+                f"of shape {arg.shape} and dtype {dtype}"
             )
-        off = np.max(np.abs(found - value), initial=0)
+        off = np.max(np.abs(gradient - value), initial=0)
         if not off <= bound * (1 + np.max(np.abs(value), initial=0)):
             raise AssertionError(
-                f"{where}: {off:.3g} off {what}\ngot    {describe(found)}\nwanted {describe(value)}"
+                f"{where}: {off:.3g} off {reference}\n"
+                f"got    {describe(gradient)}\nwanted {describe(value)}"
             )
 
 
 def _check(target: Target, case: Case, order: str, seed: int, example: int) -> None:
-    """Look at one example; raise what is wrong, or KinkError where nothing can be said."""
-    way = _way(target, case, seed, example)
+    """Check one example; raise KinkError if the function is not differentiable there."""
+    method = _method(target, case, seed, example)
     reference = (_first if order == FIRST else _second)(case, seed, example)
     if isinstance(reference, KinkError):
         raise reference
-    args = [reference.drawn.args[n] for n in followed(reference.drawn)]
+    args = [reference.drawn.args[n] for n in argnums(reference.drawn)]
     if order == SECOND:
-        bound = NARROW_SECOND if way.narrow else WIDE
-        got = _products(reference, target, way)
-        _compare(got, reference.found, args, way, bound, target, "differences of gradients")
+        bound = NARROW_SECOND if method.narrow else WIDE
+        got = _products(reference, target, method)
+        text = "differences of gradients"
+        _compare(target, got, reference.derivatives, args, method, bound, text)
         return
-    bound = NARROW if way.narrow else WIDE
-    got = _gradients(reference, target, way)
-    _compare(got, reference.found, args, way, bound, target, "central differences")
-    pytorch = _by_pytorch(case, seed, example) if case.own else None
+    bound = NARROW if method.narrow else WIDE
+    got = _gradients(reference, target, method)
+    _compare(target, got, reference.derivatives, args, method, bound, "central differences")
+    pytorch = _by_pytorch(case, seed, example) if case.library_gradients else None
     if pytorch is not None:
-        _compare(got, pytorch, args, way, bound, target, "PyTorch's float64 gradient")
+        _compare(target, got, pytorch, args, method, bound, "PyTorch's float64 gradient")
 
 
 def run_case(target: Target, case: Case, order: str, seed: int, examples: int) -> Result:
-    """Look at some examples of a case on a device, up to the first that is wrong."""
+    """Check some examples of a case on a device, up to the first failure."""
     began = time.perf_counter()
     status: Status = "passed"
     message = text = reason = ""
@@ -278,7 +263,7 @@ def run_case(target: Target, case: Case, order: str, seed: int, examples: int) -
         status = "not run"
     return Result(
         function=case.function,
-        chapter=order,
+        category=order,
         aspect=case.name,
         target=target.label,
         served=target.served(case.function),
@@ -309,21 +294,8 @@ def run_cases(
 ) -> list[Result]:
     """Compare gradients and second derivatives of cases on a device with differences.
 
-    Parameters
-    ----------
-    target : Target
-        A device of portarray.
-    cases : sequence of Case
-        Of :data:`CASES`.
-    examples, seed : int
-        How many arguments are drawn for each case, and what draws them.
-    on_start, on_result : callable
-        Called with the name of each case before it runs, and with each result.
-
-    Returns
-    -------
-    list of Result
-        Two for each case, of its gradient and of its second derivative.
+    ``on_start`` is called with the name of each case before it runs, ``on_result`` with each
+    result: one of the gradient, and one of the second derivative if the case has one.
     """
     results = []
     with warnings.catch_warnings(), target.scope():

@@ -15,17 +15,17 @@ MOST_ELEMENTS = 120
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What the generator knows of an array variable."""
+    """Shape and dtype of an array variable."""
 
     shape: Shape
     dtype: str
 
 
-class Maker(Protocol):
-    """What drawers need of the generator."""
+class Builder(Protocol):
+    """The interface of the generator for drawers."""
 
     rng: random.Random
-    rules: bool
+    extended: bool
     dtypes: list[str]
     everything: list[str]
     arrays: dict[str, Info]
@@ -40,37 +40,37 @@ class Maker(Protocol):
 class Draft:
     """A call while its arguments are drawn."""
 
-    g: Maker
+    g: Builder
     x: str = ""
     info: Info = field(default_factory=lambda: Info((), "float32"))
     axis: int | None = None
     memory: dict[str, str] = field(default_factory=dict)
 
 
-def split(told: str, rules: bool) -> tuple[str, int]:
+def split(spec: str, extended: bool) -> tuple[str, int]:
     """Return the kinds and the least number of axes of ``"fc+iu:1"``."""
-    text, _, least = told.partition(":")
+    text, _, least = spec.partition(":")
     if "+" in least:
         least, _, more = least.partition("+")
         text += "+" + more
     plain, _, extra = text.partition("+")
-    return (plain + extra if rules else plain), int(least or 0)
+    return (plain + extra if extended else plain), int(least or 0)
 
 
-def pick_dtype(g: Maker, kinds: str) -> str:
-    """Return a dtype of one of these kinds, or any where the target has none of them."""
-    known = [name for name in g.dtypes if KINDS[name] in kinds]
-    known = known or [name for name in g.everything if KINDS[name] in kinds] or g.dtypes
-    return g.rng.choices(known, [values.WEIGHTS[name] for name in known])[0]
+def pick_dtype(g: Builder, kinds: str) -> str:
+    """Return a dtype of one of these kinds, or any if the target has none of them."""
+    candidates = [name for name in g.dtypes if KINDS[name] in kinds]
+    candidates = candidates or [name for name in g.everything if KINDS[name] in kinds] or g.dtypes
+    return g.rng.choices(candidates, [values.WEIGHTS[name] for name in candidates])[0]
 
 
-def new_array(g: Maker, shape: Shape, dtype: str, *, plain: bool = False) -> str:
+def new_array(g: Builder, shape: Shape, dtype: str, *, plain: bool = False) -> str:
     """Emit an array of that shape and dtype; return its name."""
     return g.make(values.array_text(g.rng, shape, dtype, replace(g.flavor, plain=plain)))
 
 
 def find(
-    g: Maker, kinds: str, least: int = 0, shape: Shape | None = None, fresh: float = 0.15
+    g: Builder, kinds: str, least: int = 0, shape: Shape | None = None, fresh: float = 0.15
 ) -> str:
     """Return an array of these kinds (and this shape): an earlier one, or a new one."""
     if g.rng.random() >= fresh:
@@ -91,22 +91,22 @@ def find(
 
 def partner_shape(rng: random.Random, shape: Shape) -> Shape:
     """Return a shape that broadcasts with this one."""
-    way = rng.random()
-    if way < 0.5:
+    chance = rng.random()
+    if chance < 0.5:
         return shape
-    if way < 0.65:
+    if chance < 0.65:
         return shape[rng.randrange(len(shape) + 1) :]
-    if way < 0.75:
+    if chance < 0.75:
         return (rng.randint(1, 2), *shape) if len(shape) < 4 else shape
     return tuple(1 if rng.random() < 0.4 else n for n in shape)
 
 
-def promoted(g: Maker, dtype: str, kinds: str) -> str:
-    """Return a dtype that may stand beside another."""
+def promoted(g: Builder, dtype: str, kinds: str) -> str:
+    """Return a dtype for a second operand."""
     if g.rng.random() < 0.6:
         return dtype
     kind = KINDS[dtype]
-    if not g.rules:
+    if not g.extended:
         kinds = "fc" if kind in "fc" else ("iu" if kind in "iu" else kind)
         fitting = [name for name in g.dtypes if KINDS[name] in kinds]
         if kind in "iu":  # uint64 has no common dtype with signed integers
@@ -115,11 +115,8 @@ def promoted(g: Maker, dtype: str, kinds: str) -> str:
     return pick_dtype(g, kinds)
 
 
-# --- arrays ------------------------------------------------------------------------------------
-
-
-def draw_x(d: Draft, told: str) -> str:
-    kinds, least = split(told or "iufcb", d.g.rules)
+def draw_x(d: Draft, spec: str) -> str:
+    kinds, least = split(spec or "iufcb", d.g.extended)
     return use(d, find(d.g, kinds, least))
 
 
@@ -129,15 +126,15 @@ def use(d: Draft, name: str) -> str:
     return name
 
 
-def draw_y(d: Draft, told: str) -> str:
-    kinds, _ = split(told or "iufcb", d.g.rules)
+def draw_y(d: Draft, spec: str) -> str:
+    kinds, _ = split(spec or "iufcb", d.g.extended)
     rng = d.g.rng
     kind = KINDS[d.info.dtype]
     if rng.random() < 0.35:
         allowed = {"b": "b", "i": "i", "u": "u", "f": "if", "c": "ifc"}[kind]
-        if d.g.rules and rng.random() < 0.2:
+        if d.g.extended and rng.random() < 0.2:
             allowed = "bifc"
-        return values.scalar(rng, allowed, wild=0.2 if d.g.rules else 0, numpy=d.g.rules)
+        return values.scalar(rng, allowed, wild=0.2 if d.g.extended else 0, numpy=d.g.extended)
     fitting = kinds if kind in kinds else "iufcb"
     dtype = promoted(d.g, d.info.dtype, fitting)
     shape = partner_shape(rng, d.info.shape)
@@ -148,7 +145,7 @@ def draw_y(d: Draft, told: str) -> str:
     )
 
 
-def draw_shift(d: Draft, told: str) -> str:
+def draw_shift(d: Draft, spec: str) -> str:
     rng = d.g.rng
     bits = int(d.info.dtype.removeprefix("u").removeprefix("int") or 8)
     if rng.random() < 0.5:
@@ -159,17 +156,17 @@ def draw_shift(d: Draft, told: str) -> str:
     return d.g.make(f"xp.asarray({values.nested(few, d.info.shape)}, dtype=xp.{d.info.dtype})")
 
 
-def draw_same(d: Draft, told: str) -> str:
+def draw_same(d: Draft, spec: str) -> str:
     return find(d.g, KINDS[d.info.dtype], shape=d.info.shape)
 
 
-def draw_same_kind(d: Draft, told: str) -> str:
-    if d.g.rules:
+def draw_same_kind(d: Draft, spec: str) -> str:
+    if d.g.extended:
         return draw_y(d, "iufcb")
     return new_array(d.g, d.info.shape, d.info.dtype)
 
 
-def draw_same_dtype(d: Draft, told: str) -> str:
+def draw_same_dtype(d: Draft, spec: str) -> str:
     if d.g.rng.random() < 0.3:
         return values.scalar(
             d.g.rng, "f" if KINDS[d.info.dtype] == "f" else "i", wild=0, numpy=False
@@ -177,23 +174,23 @@ def draw_same_dtype(d: Draft, told: str) -> str:
     return new_array(d.g, values.shape_of(d.g.rng, most=2), d.info.dtype)
 
 
-def draw_bound(d: Draft, told: str) -> str:
+def draw_bound(d: Draft, spec: str) -> str:
     rng = d.g.rng
     if rng.random() < 0.1:
         return "None"
     if rng.random() < 0.6:
-        kind = "f" if KINDS[d.info.dtype] == "f" or (d.g.rules and rng.random() < 0.2) else "i"
-        return values.scalar(rng, kind, wild=0.1 if d.g.rules else 0, numpy=d.g.rules)
+        kind = "f" if KINDS[d.info.dtype] == "f" or (d.g.extended and rng.random() < 0.2) else "i"
+        return values.scalar(rng, kind, wild=0.1 if d.g.extended else 0, numpy=d.g.extended)
     return new_array(d.g, partner_shape(rng, d.info.shape), d.info.dtype)
 
 
-def draw_vector(d: Draft, told: str) -> str:
+def draw_vector(d: Draft, spec: str) -> str:
     dtype = d.info.dtype if d.x else pick_dtype(d.g, "iufc")
     name = find(d.g, KINDS[dtype], shape=(d.g.rng.randint(1, 4),))
     return use(d, name)
 
 
-def draw_condition(d: Draft, told: str) -> str:
+def draw_condition(d: Draft, spec: str) -> str:
     name = find(d.g, "b", fresh=0.3)
     use(d, name)
     shape = d.info.shape
@@ -202,15 +199,15 @@ def draw_condition(d: Draft, told: str) -> str:
     return name
 
 
-def draw_increasing(d: Draft, told: str) -> str:
+def draw_increasing(d: Draft, spec: str) -> str:
     dtype = pick_dtype(d.g, "iuf")
     count = d.g.rng.randint(0, 6)
     items = sorted(d.g.rng.randint(0, 12) for _ in range(count))
-    made = [str(n) if KINDS[dtype] in "iu" else float(n).__repr__() for n in items]
-    return use(d, d.g.make(f"xp.asarray([{', '.join(made)}], dtype=xp.{dtype})"))
+    elements = [str(n) if KINDS[dtype] in "iu" else float(n).__repr__() for n in items]
+    return use(d, d.g.make(f"xp.asarray([{', '.join(elements)}], dtype=xp.{dtype})"))
 
 
-def draw_edge(d: Draft, told: str) -> str:
+def draw_edge(d: Draft, spec: str) -> str:
     axis = -1 if d.axis is None else d.axis
     shape = list(d.info.shape)
     if not shape or not -len(shape) <= axis < len(shape):
@@ -219,7 +216,7 @@ def draw_edge(d: Draft, told: str) -> str:
     return new_array(d.g, tuple(shape), d.info.dtype)
 
 
-def draw_group(d: Draft, told: str) -> str:
+def draw_group(d: Draft, spec: str) -> str:
     rng = d.g.rng
     first = use(d, find(d.g, "iufcb", 1))
     axis = rng.randrange(len(d.info.shape))
@@ -232,7 +229,7 @@ def draw_group(d: Draft, told: str) -> str:
     return bracket(rng, [first, *others])
 
 
-def draw_stackable(d: Draft, told: str) -> str:
+def draw_stackable(d: Draft, spec: str) -> str:
     rng = d.g.rng
     first = use(d, find(d.g, "iufcb", 0))
     others = [draw_same(d, "") for _ in range(rng.choice((0, 1, 1, 2)))]
@@ -246,12 +243,9 @@ def bracket(rng: random.Random, items: list[str]) -> str:
     return f"({', '.join(items)},)"
 
 
-# --- indices -----------------------------------------------------------------------------------
-
-
-def index_array(g: Maker, shape: Shape, length: int, dtype: str = "") -> str:
+def index_array(g: Builder, shape: Shape, length: int, dtype: str = "") -> str:
     """Return the text of an array of indices into an axis of that length."""
-    least = -length if g.rules else 0  # the standard leaves negative ones undefined
+    least = -length if g.extended else 0  # the standard leaves negative ones undefined
     if not dtype:
         dtype = pick_dtype(g, "iu") if g.rng.random() < 0.5 else "int64"
     if dtype not in g.everything:
@@ -265,17 +259,17 @@ def index_array(g: Maker, shape: Shape, length: int, dtype: str = "") -> str:
     return f"xp.asarray({values.nested(items, shape)}, dtype=xp.{dtype})"
 
 
-def draw_indices(d: Draft, told: str) -> str:
+def draw_indices(d: Draft, spec: str) -> str:
     d.axis = d.g.rng.randrange(-len(d.info.shape), len(d.info.shape)) if d.info.shape else 0
     d.memory["axis"] = str(d.axis)
     length = d.info.shape[d.axis] if d.info.shape else 1
     shape: Shape = (d.g.rng.randint(0, 4),)
-    if d.g.rules and d.g.rng.random() < 0.2:
+    if d.g.extended and d.g.rng.random() < 0.2:
         shape = values.shape_of(d.g.rng, most=2)
     return index_array(d.g, shape, length)
 
 
-def draw_along(d: Draft, told: str) -> str:
+def draw_along(d: Draft, spec: str) -> str:
     ndim = len(d.info.shape)
     if not ndim:
         return "0"

@@ -1,10 +1,10 @@
-"""Every function that programs call, with what to draw for its arguments.
+"""Every function that programs call, with the drawers of its arguments.
 
 A row is a list of words. A word without ``=`` is a positional argument, one with ``=`` a keyword;
-``?`` at its end means that it is left out at times. What stands before that names a drawer in
-``arguments.py``, and what follows a colon is told to it: the kinds of dtype for ``x`` (the first
-array) and ``y`` (an operand beside it: an array that broadcasts, or a scalar). Kinds after a
-``+`` are those that portarray takes beyond the standard.
+``?`` at its end means that it is sometimes omitted. The word names a drawer of ``matrices.py``,
+which receives the text after a colon: the kinds of dtype for ``x`` (the first array) and ``y``
+(the second operand: an array that broadcasts, or a scalar). Kinds after a ``+`` are those that
+portarray accepts beyond the standard.
 """
 
 from __future__ import annotations
@@ -153,20 +153,40 @@ EXTRAS: dict[str, str] = {
     "x.item": "x",
     "x.tolist": "x",
 }
-"""What portarray has beyond the standard; ``x.sum`` is a method of the first argument."""
+"""Functions beyond the standard; ``x.sum`` is a method of the first argument."""
 
-PLAIN: tuple[str, ...] = (
+ARRAY_EXPRESSIONS: tuple[str, ...] = (
     "{x}.T", "{x}.mT", "{x}.shape", "{x}.ndim", "{x}.size", "{x}.dtype", "bool({x})", "int({x})",
     "float({x})", "complex({x})", "-{x}", "+{x}", "~{x}", "abs({x})", "{x}.__index__()",
 )  # fmt: skip
 """Attributes, conversions and unary operators of any array."""
-PLAIN_EXTRAS: tuple[str, ...] = ("len({x})", "{x}.real", "{x}.imag", "list({x})", "{x}.nbytes")
+ARRAY_EXPRESSION_EXTRAS: tuple[str, ...] = (
+    "len({x})",
+    "{x}.real",
+    "{x}.imag",
+    "list({x})",
+    "{x}.nbytes",
+)
 
 BINARY = (
     "+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=",
     ">", ">=",
 )  # fmt: skip
-INPLACE = ["+=", "-=", "*=", "/=", "//=", "%=", "**=", "&=", "|=", "^=", "<<=", ">>=", "@="]
+INPLACE_OPERATORS = [
+    "+=",
+    "-=",
+    "*=",
+    "/=",
+    "//=",
+    "%=",
+    "**=",
+    "&=",
+    "|=",
+    "^=",
+    "<<=",
+    ">>=",
+    "@=",
+]
 
 
 def names(extras: bool) -> Iterable[str]:
@@ -182,7 +202,7 @@ def row(name: str) -> str:
     return CALLS[name] if name in CALLS else EXTRAS[name]
 
 
-# Drawn as often as others together: what programs are full of.
+# Functions that programs often call are drawn more often.
 WEIGHT: Mapping[str, int] = {
     "sum": 3, "reshape": 3, "where": 3, "matmul": 2, "concat": 2, "astype": 3, "asarray": 3,
     "permute_dims": 2, "take": 2, "take_along_axis": 2, "clip": 2, "broadcast_to": 2, "sort": 2,

@@ -1,4 +1,4 @@
-"""Compares one value with the reference's, by the spread of what noisy references give."""
+"""Compare a value with the reference's, allowing for the spread of noisy references."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from portarray_conformance.programs.allowed import Allowed
+from portarray_conformance.programs.allowed_differences import Allowed
 from portarray_conformance.programs.program import Snap
+from portarray_conformance.target import NumpyArray
 
-NumpyArray = npt.NDArray[Any]
-
-# How many times the spread of the noisy results a target may be off, and ULP beside.
+# Allowed error: this many times the spread of the noisy results, plus this many ULP.
 SPREAD = 4.0
 ULPS = 2.0
 
@@ -31,22 +29,22 @@ def text_of(snap: Snap | None) -> str:
             value, separator=", ", threshold=60, max_line_width=10**6,
             formatter={"float_kind": lambda x: repr(float(x)) if x.dtype == np.float64 else str(x)},
         )  # fmt: skip
-        return f"{' '.join(shown.split())} {snap.what} {snap.value.shape}"
+        return f"{' '.join(shown.split())} {snap.type_name} {snap.value.shape}"
     if snap.kind == "tuple":
-        return f"{snap.what}: ({', '.join(text_of(item) for item in snap.value)})"
+        return f"{snap.type_name}: ({', '.join(text_of(item) for item in snap.value)})"
     if snap.kind == "broken":
-        return f"reading it raises {snap.what}: {snap.value}"
-    return f"{snap.value!r} {snap.what}".strip()
+        return f"reading it raises {snap.type_name}: {snap.value}"
+    return f"{snap.value!r} {snap.type_name}".strip()
 
 
 @dataclass(slots=True)
 class Comparison:
-    """Compares one value with the reference's; keeps the texts of what differs."""
+    """Compares one value with the reference's; keeps the texts of the parts that differ."""
 
     allowed: Allowed
     loose: frozenset[str]
     got: str = ""
-    wanted: str = ""
+    expected: str = ""
 
     def problem(self, got: Snap, want: Snap, noisy: Sequence[Snap], part: str = "") -> str:
         """Return the kind of difference, or an empty text."""
@@ -55,36 +53,36 @@ class Comparison:
         if got.kind == "tuple":
             return self._tuple(got, want, noisy)
         if got.kind != "array":
-            if got.what != want.what:
-                return f"type {got.what} for {want.what}"
+            if got.type_name != want.type_name:
+                return f"type {got.type_name} for {want.type_name}"
             if got.kind == "python" and isinstance(want.value, (float, complex)):
-                one = Snap("array", "", np.asarray(got.value))
-                other = Snap("array", "", np.asarray(want.value))
+                single = Snap("array", "", np.asarray(got.value))
+                expected = Snap("array", "", np.asarray(want.value))
                 few = [Snap("array", "", np.asarray(n.value)) for n in noisy if n.kind == "python"]
-                return self._values(one, other, few)
-            return "" if got.same(want) or self.allowed.value(got, want) else "value"
-        if got.what != want.what:
-            return "" if self.allowed.dtype(got, want) else f"dtype {got.what} for {want.what}"
+                return self._values(single, expected, few)
+            return "" if got.same(want) else "value"
+        if got.type_name != want.type_name:
+            return f"dtype {got.type_name} for {want.type_name}"
         if got.value.shape != want.value.shape:
             unstable = any(n.kind != "array" or n.value.shape != want.value.shape for n in noisy)
-            return "" if unstable or self.allowed.value(got, want) else "shape"
+            return "" if unstable else "shape"
         if part in self.loose or (not part and "result" in self.loose):
             return ""
         return self._values(got, want, noisy)
 
     def _tuple(self, got: Snap, want: Snap, noisy: Sequence[Snap]) -> str:
-        if got.what != want.what:
-            return f"type {got.what} for {want.what}"
+        if got.type_name != want.type_name:
+            return f"type {got.type_name} for {want.type_name}"
         if len(got.value) != len(want.value):
             return "number of items"
-        names = got.what.partition("(")[2].rstrip(")").split(",")
-        for place, (one, other) in enumerate(zip(got.value, want.value, strict=True)):
-            few = [n.value[place] for n in noisy if n.kind == "tuple" and len(n.value) > place]
-            name = names[place] if place < len(names) else str(place)
-            problem = self.problem(one, other, few, name)
+        names = got.type_name.partition("(")[2].rstrip(")").split(",")
+        for index, (item, expected) in enumerate(zip(got.value, want.value, strict=True)):
+            few = [n.value[index] for n in noisy if n.kind == "tuple" and len(n.value) > index]
+            name = names[index] if index < len(names) else str(index)
+            problem = self.problem(item, expected, few, name)
             if problem:
-                self.got = self.got or f"{name}: {text_of(one)}"
-                self.wanted = self.wanted or f"{name}: {text_of(other)}"
+                self.got = self.got or f"{name}: {text_of(item)}"
+                self.expected = self.expected or f"{name}: {text_of(expected)}"
                 return problem
         return ""
 
@@ -93,23 +91,23 @@ class Comparison:
         wrong = wrong_elements(got.value, want.value, few, ULPS)
         wrong &= ~self.allowed.elements(got, want)
         for sample in (want, *noisy):
-            if sample.unsure is not None and sample.unsure.shape == wrong.shape:
-                wrong &= ~sample.unsure
+            if sample.undefined is not None and sample.undefined.shape == wrong.shape:
+                wrong &= ~sample.undefined
         if not np.any(wrong):
             return ""
         return _kind_of_value(got.value, want.value, wrong)
 
 
 def _kind_of_value(got: NumpyArray, want: NumpyArray, wrong: NumpyArray) -> str:
-    one, other = got[wrong], want[wrong]
-    if other.dtype.kind not in "fcV":
+    actual, expected = got[wrong], want[wrong]
+    if expected.dtype.kind not in "fcV":
         return "value"
-    one, other = _wide(one), _wide(other)
-    if np.all((one == other) | (np.isnan(one) & np.isnan(other))):
+    actual, expected = _wide(actual), _wide(expected)
+    if np.all((actual == expected) | (np.isnan(actual) & np.isnan(expected))):
         return "value: sign of zero"
-    if np.any(np.isnan(one) != np.isnan(other)):
+    if np.any(np.isnan(actual) != np.isnan(expected)):
         return "value: NaN"
-    if np.any(np.isinf(one) != np.isinf(other)):
+    if np.any(np.isinf(actual) != np.isinf(expected)):
         return "value: infinity"
     return "value"
 
@@ -140,24 +138,24 @@ def wrong_elements(
         return _wrong_complex(got, want, noisy, ulps)
     if want.dtype.kind not in "fV":
         unstable = np.zeros(want.shape, dtype=bool)
-        for one in noisy:
-            unstable |= np.asarray(one != want)
+        for actual in noisy:
+            unstable |= np.asarray(actual != want)
         return np.asarray(got != want) & ~unstable
     with np.errstate(all="ignore"):
-        one, exact = _wide(got), _wide(want)
-        others = [_wide(n) for n in noisy]
+        actual, exact = _wide(got), _wide(want)
+        samples = [_wide(n) for n in noisy]
         unstable = np.zeros(want.shape, dtype=bool)
-        spread = np.zeros(want.shape)
-        for other in others:
-            finite = np.isfinite(other) & np.isfinite(exact)
-            unstable |= ~finite & ~((other == exact) | (np.isnan(other) & np.isnan(exact)))
-            zeros = (exact == 0) & (one == 0) & (other == 0)
-            unstable |= zeros & (np.signbit(other) != np.signbit(exact))
-            spread = np.maximum(spread, np.where(finite, np.abs(other - exact), 0))
-        signs = (one == exact) & ((exact != 0) | (np.signbit(one) == np.signbit(exact)))
-        equal = signs | (np.isnan(one) & np.isnan(exact))
-        near = np.abs(one - exact) <= SPREAD * spread + ulps * _unit(exact, want.dtype)
-        near &= (spread > 0) & np.isfinite(one) & np.isfinite(exact)
+        deviation = np.zeros(want.shape)
+        for sample in samples:
+            finite = np.isfinite(sample) & np.isfinite(exact)
+            unstable |= ~finite & ~((sample == exact) | (np.isnan(sample) & np.isnan(exact)))
+            zeros = (exact == 0) & (actual == 0) & (sample == 0)
+            unstable |= zeros & (np.signbit(sample) != np.signbit(exact))
+            deviation = np.maximum(deviation, np.where(finite, np.abs(sample - exact), 0))
+        signs = (actual == exact) & ((exact != 0) | (np.signbit(actual) == np.signbit(exact)))
+        equal = signs | (np.isnan(actual) & np.isnan(exact))
+        near = np.abs(actual - exact) <= SPREAD * deviation + ulps * _unit(exact, want.dtype)
+        near &= (deviation > 0) & np.isfinite(actual) & np.isfinite(exact)
         return np.asarray(~(equal | near | unstable))
 
 
@@ -171,12 +169,12 @@ def _wrong_complex(
             getattr(got, part), getattr(want, part), [getattr(n, part) for n in noisy], ulps
         )
     with np.errstate(all="ignore"):
-        exact, one = _wide(want), _wide(got)
-        spread = np.zeros(want.shape)
+        exact, actual = _wide(want), _wide(got)
+        deviation = np.zeros(want.shape)
         for n in noisy:
             distance = np.abs(_wide(n) - exact)
-            spread = np.maximum(spread, np.where(np.isfinite(distance), distance, 0))
+            deviation = np.maximum(deviation, np.where(np.isfinite(distance), distance, 0))
         unit = _unit(np.abs(exact), want.real.dtype)
-        near = np.abs(one - exact) <= SPREAD * spread + ulps * unit
-        near &= (spread > 0) & np.isfinite(one) & np.isfinite(exact)
+        near = np.abs(actual - exact) <= SPREAD * deviation + ulps * unit
+        near &= (deviation > 0) & np.isfinite(actual) & np.isfinite(exact)
     return np.asarray(parts_wrong & ~near)

@@ -1,4 +1,4 @@
-"""Programs that found something, kept: run first by every run, and as plain tests."""
+"""Programs that once found a fault: every run starts with them, and tests run them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def corpus(
     """Yield (name, statements) of the programs in ``corpus/*.txt``.
 
     Programs are separated by empty lines; a comment above each says what was wrong. Files whose
-    names begin with ``standard`` hold what the standard alone decides, the others portarray's
-    rules. Programs that name other than the given dtypes are left out.
+    names begin with ``standard`` need only the standard, the others portarray's rules. Programs
+    that name dtypes other than the given ones are left out.
     """
     folder = files(__package__) / "corpus"
-    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+    for entry in sorted(folder.iterdir(), key=lambda path: path.name):
         if not entry.name.endswith(".txt"):
             continue
         if not portarray and not entry.name.startswith("standard"):
             continue
-        for number, block in enumerate(entry.read_text(encoding="utf-8").split("\n\n"), start=1):
+        for position, block in enumerate(entry.read_text(encoding="utf-8").split("\n\n"), start=1):
             lines = tuple(
                 line.rstrip() for line in block.splitlines() if line.strip() and line[0] != "#"
             )
             named = set(re.findall(r"xp\.(\w+)", "\n".join(lines))) & KINDS.keys()
             if lines and named <= set(dtypes):
-                yield f"{entry.name.removesuffix('.txt')}:{number}", lines
+                yield f"{entry.name.removesuffix('.txt')}:{position}", lines

@@ -1,25 +1,24 @@
-"""Judges the factors of decompositions, of which several are right, by what they must satisfy.
+"""Judge the factors of decompositions, which are not unique, by the equations they must satisfy.
 
 Each function has a row of laws: an error for each matrix of a stack, relative to its norm, which
 must stay within ``NORMWISE["linalg"]`` epsilons per row. Eigenvalues are those of a matrix as close
 as that, however ill-conditioned they are: each makes ``A - w I`` nearly singular, and the sums of
-their powers are traces of the powers of A, which tells how often each stands there.
+their powers are traces of the powers of A, which fixes their multiplicities.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance.bounds import NORMWISE
 from portarray_conformance.programs.program import Snap
+from portarray_conformance.target import NumpyArray
 
-NumpyArray = npt.NDArray[Any]
-# What is wrong where the error of a matrix, relative to its norm, is too large.
+# The message for a matrix whose error, relative to its norm, is too large; and the errors.
 Laws: TypeAlias = Iterator[tuple[str, NumpyArray]]
 
 
@@ -99,7 +98,7 @@ def wrong_factors(function: str, matrix: Snap, result: Snap) -> str:
     Matrices with infinities or NaN have no factors that are promised.
     """
     laws, large = FACTORS[function]
-    factors = [one.value for one in (result.value if result.kind == "tuple" else [result])]
+    factors = [factor.value for factor in (result.value if result.kind == "tuple" else [result])]
     dtype = np.result_type(*factors)
     eps = float(np.finfo(dtype).eps)
     wide = np.complex128 if dtype.kind == "c" else np.float64
@@ -109,7 +108,7 @@ def wrong_factors(function: str, matrix: Snap, result: Snap) -> str:
         a = np.where(finite[..., None, None], a, 0)
         size = _norm(a)
         size = np.where(size == 0, 1, size)
-        factors = [one.astype(wide) for one in factors]
+        factors = [factor.astype(wide) for factor in factors]
         shape = factors[large].shape
         factors[large] = factors[large] / size.reshape(size.shape + (1,) * (len(shape) - size.ndim))
         bound = NORMWISE["linalg"] * max(1, *a.shape[-2:]) * eps

@@ -1,4 +1,4 @@
-"""Draws programs: each from its own seed, asking the reference what every statement gives."""
+"""Draw programs, each from its own seed; the reference runs every statement as it is drawn."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from portarray_conformance.programs import arguments as a
-from portarray_conformance.programs import calls, keys, values, wrong
+from portarray_conformance.programs import arguments, calls, invalid_arguments, keys, values
 from portarray_conformance.programs.arguments import Draft, Info
 from portarray_conformance.programs.matrices import DRAWERS
 from portarray_conformance.programs.program import Machine, Snap, Step
@@ -23,16 +22,16 @@ NAMES = [f"{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"] + [f"v{i}" for 
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What is drawn for a target.
+class ProgramOptions:
+    """Which programs are drawn for a target.
 
     Parameters
     ----------
     dtypes
         Names of the dtypes it has.
     portarray
-        Whether portarray's rules hold: mixed kinds, all indexing, methods, every wrong argument.
-        Otherwise only what the standard defines is drawn.
+        Whether mixed kinds, all indexing, methods and invalid arguments are drawn too, as
+        portarray defines them. Otherwise only what the standard defines is drawn.
     subnormal
         Whether subnormal numbers are drawn.
     """
@@ -44,7 +43,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A program and what the reference made of it."""
+    """A program and its steps in the reference."""
 
     statements: tuple[str, ...]
     steps: tuple[Step, ...]
@@ -52,12 +51,12 @@ class Drawn:
 
 @dataclass(slots=True)
 class Generator:
-    """One program while it is drawn; see arguments.Maker for what drawers ask of it."""
+    """One program while it is drawn; drawers use it as an ``arguments.Builder``."""
 
     rng: random.Random
     machine: Machine
-    limits: Rules
-    rules: bool = True
+    options: ProgramOptions
+    extended: bool = True
     dtypes: list[str] = field(default_factory=list)
     everything: list[str] = field(default_factory=list)
     arrays: dict[str, Info] = field(default_factory=dict)
@@ -83,17 +82,17 @@ class Generator:
         return name
 
     def emit(self, statement: str) -> bool:
-        """Add a statement, run it in the reference and take note of what it bound."""
+        """Add a statement, run it in the reference and record the arrays that it bound."""
         error = self.machine.run(statement, self.variables)
-        before: Mapping[str, Snap] = self.steps[-1].after if self.steps else {}
-        known = read_statement(statement)
-        bound, written = known.bound, known.written
-        if known.function in REPEATING or (
-            known.shares and self.overlapped.intersection(known.read)
+        previous: Mapping[str, Snap] = self.steps[-1].after if self.steps else {}
+        parsed = read_statement(statement)
+        bound, written = parsed.bound, parsed.written
+        if parsed.function in REPEATING or (
+            parsed.shares and self.overlapped.intersection(parsed.read)
         ):
             self.overlapped.update(bound)
         touched = self.aliases.step(statement, error is not None)
-        after = dict(before)
+        after = dict(previous)
         for name in (*bound, *((written,) if written else ()), *touched):
             if name in self.variables:
                 after[name] = self.machine.snap(self.variables[name])
@@ -103,87 +102,91 @@ class Generator:
             self.arrays.pop(name, None)
         if error is None:
             for name in bound:
-                self.learn(name, after[name])
+                self.register(name, after[name])
             if written:
-                self.learn(written, after[written])
+                self.register(written, after[written])
         return error is None
 
-    def learn(self, name: str, snap: Snap) -> None:
-        """Take note of a variable that later statements may use."""
+    def register(self, name: str, snap: Snap) -> None:
+        """Record a variable that later statements may use."""
         self.arrays.pop(name, None)
         if name in self.aliases.undetermined:
             return  # nothing that uses it is compared
-        if snap.kind == "array" and snap.value.size <= a.MOST_ELEMENTS and snap.what in KINDS:
-            self.arrays[name] = Info(snap.value.shape, snap.what)
+        if (
+            snap.kind == "array"
+            and snap.value.size <= arguments.MOST_ELEMENTS
+            and snap.type_name in KINDS
+        ):
+            self.arrays[name] = Info(snap.value.shape, snap.type_name)
         elif snap.kind == "tuple":
-            for place, item in enumerate(snap.value[:3]):
-                small = item.kind == "array" and item.value.size <= a.MOST_ELEMENTS
+            for index, item in enumerate(snap.value[:3]):
+                small = item.kind == "array" and item.value.size <= arguments.MOST_ELEMENTS
                 if small and self.rng.random() < 0.4:
-                    self.make(f"{name}[{place}]")
+                    self.make(f"{name}[{index}]")
 
 
-def draw_program(seed: int, number: int, machine: Machine, limits: Rules) -> Drawn:
-    """Return program ``number`` of a seed; it depends on these and the rules alone."""
-    rng = random.Random(f"{seed}:{number}")
-    g = Generator(rng, machine, limits, rules=limits.portarray)
+def draw_program(seed: int, index: int, machine: Machine, options: ProgramOptions) -> Drawn:
+    """Return program ``index`` of a seed; it depends on these and the options alone."""
+    rng = random.Random(f"{seed}:{index}")
+    g = Generator(rng, machine, options, extended=options.portarray)
     g.variables = machine.environment()
-    g.flavor = Flavor(subnormal=limits.subnormal)
+    g.flavor = Flavor(subnormal=options.subnormal)
     # Few dtypes in one program, so that its arrays meet.
-    few = rng.choice((1, 2, 2, 3, len(limits.dtypes)))
-    g.dtypes = g.everything = list(limits.dtypes)
-    g.dtypes = list(dict.fromkeys(a.pick_dtype(g, "iufcb") for _ in range(few)))
-    g.dtypes += [name for name in limits.dtypes if name not in g.dtypes and rng.random() < 0.3]
+    few = rng.choice((1, 2, 2, 3, len(options.dtypes)))
+    g.dtypes = g.everything = list(options.dtypes)
+    g.dtypes = list(dict.fromkeys(arguments.pick_dtype(g, "iufcb") for _ in range(few)))
+    g.dtypes += [name for name in options.dtypes if name not in g.dtypes and rng.random() < 0.3]
     for _ in range(rng.choice((1, 1, 2))):
-        a.new_array(g, values.shape_of(rng), a.pick_dtype(g, "iufcb"))
+        arguments.new_array(g, values.shape_of(rng), arguments.pick_dtype(g, "iufcb"))
     for _ in range(rng.randint(FEWEST, MOST)):
         call(g)
     return Drawn(tuple(g.statements), tuple(g.steps))
 
 
 def call(g: Generator) -> None:
-    """Emit one statement, and before it those that make what it needs."""
+    """Emit one statement, preceded by those that create its arguments."""
     rng = g.rng
-    # The standard leaves open what most mistakes do.
-    bad = g.rules and rng.random() < WRONG
-    way = rng.random()
-    if way < 0.5:
+    # The standard does not define the effect of most mistakes.
+    bad = g.extended and rng.random() < WRONG
+    chance = rng.random()
+    if chance < 0.5:
         function_call(g, bad)
-    elif way < 0.64:
+    elif chance < 0.64:
         operator(g, bad)
-    elif way < 0.76:
+    elif chance < 0.76:
         indexing(g, bad)
-    elif way < 0.87:
+    elif chance < 0.87:
         assignment(g, bad)
-    elif way < 0.94:
+    elif chance < 0.94:
         in_place(g, bad)
     else:
         plain(g)
 
 
 FUNCTIONS = {
-    rules: [name for name in calls.names(rules) for _ in range(calls.WEIGHT.get(name, 1))]
-    for rules in (True, False)
+    extended: [name for name in calls.names(extended) for _ in range(calls.WEIGHT.get(name, 1))]
+    for extended in (True, False)
 }
 
 
 def function_call(g: Generator, bad: bool) -> None:
     """Emit a call of a function or method."""
     rng = g.rng
-    name = rng.choice(FUNCTIONS[g.rules])
+    name = rng.choice(FUNCTIONS[g.extended])
     d = Draft(g)
     positional: list[tuple[str, str]] = []
     keywords: list[tuple[str, str, str]] = []
     left_out = False
     for word in calls.row(name).split():
         optional = word.endswith("?")
-        keyword, _, told = word.rstrip("?").rpartition("=")
-        drawer, _, more = told.partition(":")
+        keyword, _, argument = word.rstrip("?").rpartition("=")
+        drawer, _, spec = argument.partition(":")
         if optional and rng.random() < 0.5 and not (keyword and keyword in d.memory):
             left_out = left_out or not keyword
             continue
         if left_out and not keyword:
             continue
-        text = DRAWERS[drawer](d, more)
+        text = DRAWERS[drawer](d, spec)
         if not text:
             continue
         if keyword:
@@ -191,14 +194,16 @@ def function_call(g: Generator, bad: bool) -> None:
         else:
             positional.append((drawer, text))
     if bad:
-        wrong.corrupt(g, d, positional, keywords)
-    texts = [text for _, text in positional] + [f"{key}={text}" for key, _, text in keywords]
+        invalid_arguments.corrupt(g, d, positional, keywords)
+    call_arguments = [text for _, text in positional] + [
+        f"{key}={text}" for key, _, text in keywords
+    ]
     if name.startswith("x."):
-        if not texts or not texts[0].isidentifier():
+        if not call_arguments or not call_arguments[0].isidentifier():
             return
-        expression = f"{texts[0]}{name[1:]}({', '.join(texts[1:])})"
+        expression = f"{call_arguments[0]}{name[1:]}({', '.join(call_arguments[1:])})"
     else:
-        expression = f"xp.{name}({', '.join(texts)})"
+        expression = f"xp.{name}({', '.join(call_arguments)})"
     g.emit(f"{g.name()} = {expression}")
 
 
@@ -214,16 +219,16 @@ def operands(g: Generator, symbol: str, bad: bool) -> tuple[str, str]:
     rng = g.rng
     d = Draft(g)
     kinds = OPERANDS.get(symbol, "iufc")
-    x = a.draw_x(d, kinds + (":1" if symbol == "@" else ""))
+    x = arguments.draw_x(d, kinds + (":1" if symbol == "@" else ""))
     if bad:
-        return x, wrong.bad_array(g, d)
+        return x, invalid_arguments.bad_array(g, d)
     if symbol in ("<<", ">>"):
-        return x, a.draw_shift(d, "")
+        return x, arguments.draw_shift(d, "")
     if symbol == "@":
         return x, DRAWERS["product"](d, "")
     if symbol == "**" and KINDS[d.info.dtype] in "iu" and rng.random() < 0.7:
         return x, str(rng.randint(0, 4))
-    return x, a.draw_y(d, kinds)
+    return x, arguments.draw_y(d, kinds)
 
 
 def operator(g: Generator, bad: bool) -> None:
@@ -239,17 +244,17 @@ def operator(g: Generator, bad: bool) -> None:
 
 def indexing(g: Generator, bad: bool) -> None:
     """Emit ``x[key]``."""
-    name = a.find(g, "iufcb", 0 if g.rng.random() < 0.1 else 1)
+    name = arguments.find(g, "iufcb", 0 if g.rng.random() < 0.1 else 1)
     if name not in g.arrays:
         return
     shape = g.arrays[name].shape
-    key = keys.bad_key(g, shape) if bad and g.rules else keys.key_text(g, shape)
+    key = keys.bad_key(g, shape) if bad and g.extended else keys.key_text(g, shape)
     g.emit(f"{g.name()} = {name}[{key}]")
 
 
 def writable(g: Generator, least: int = 0) -> str:
     """Return an array that may be written into: none of whose elements share memory."""
-    name = a.find(g, "iufcb", least)
+    name = arguments.find(g, "iufcb", least)
     return g.make(f"xp.asarray({name}, copy=True)") if name in g.overlapped else name
 
 
@@ -261,7 +266,7 @@ def assignment(g: Generator, bad: bool) -> None:
         return
     info = g.arrays[name]
     # Keys of fewer axes than the array has are portarray's.
-    overlaps = bool(info.shape) and info.shape[0] > 1 and (g.rules or len(info.shape) == 1)
+    overlaps = bool(info.shape) and info.shape[0] > 1 and (g.extended or len(info.shape) == 1)
     if overlaps and rng.random() < 0.2 and not bad:
         g.emit(keys.overlap(g, name, info.shape))
         return
@@ -269,12 +274,12 @@ def assignment(g: Generator, bad: bool) -> None:
     if bad:
         key = keys.bad_key(g, info.shape)
     d = Draft(g)
-    a.use(d, name)
+    arguments.use(d, name)
     if bad and rng.random() < 0.5:
-        value = wrong.bad_array(g, d)
+        value = invalid_arguments.bad_array(g, d)
     elif rng.random() < 0.45:
         kind = {"b": "b", "i": "i", "u": "u", "f": "if", "c": "ifc"}[KINDS[info.dtype]]
-        value = values.scalar(rng, kind, wild=0.1 if g.rules else 0, numpy=g.rules)
+        value = values.scalar(rng, kind, wild=0.1 if g.extended else 0, numpy=g.extended)
     else:
         value = fitting_value(g, name, key, info.dtype)
     symbol = rng.choice(("=", "=", "=", "+=", "*=", "-=")) if info.dtype != "bool" else "="
@@ -287,54 +292,58 @@ def fitting_value(g: Generator, name: str, key: str, dtype: str) -> str:
         shape = tuple(eval(f"{name}[{key}]", g.variables).shape)  # noqa: S307 - the suite's own text
     except Exception:  # noqa: BLE001 - the assignment will fail in the same way
         return "1"
-    if values.size_of(shape) > a.MOST_ELEMENTS:
+    if values.size_of(shape) > arguments.MOST_ELEMENTS:
         return "1"
     if g.rng.random() < 0.3:
         shape = tuple(1 if g.rng.random() < 0.3 else n for n in shape)
         shape = shape[g.rng.randint(0, len(shape)) :]
-    if not g.rules:
-        return a.new_array(g, shape, dtype)
-    return a.find(g, KINDS[a.promoted(g, dtype, "iufcb")], shape=shape, fresh=0.4)
+    if not g.extended:
+        return arguments.new_array(g, shape, dtype)
+    return arguments.find(g, KINDS[arguments.promoted(g, dtype, "iufcb")], shape=shape, fresh=0.4)
 
 
 def in_place(g: Generator, bad: bool) -> None:
     """Emit ``x op= y``."""
-    symbol = g.rng.choice(calls.INPLACE)
+    symbol = g.rng.choice(calls.INPLACE_OPERATORS)
     d = Draft(g)
-    kinds, _ = a.split(OPERANDS.get(symbol[:-1], "iufc"), g.rules)
+    kinds, _ = arguments.split(OPERANDS.get(symbol[:-1], "iufc"), g.extended)
     name = writable(g)
     if name not in g.arrays or (KINDS[g.arrays[name].dtype] not in kinds and not bad):
         return
-    a.use(d, name)
+    arguments.use(d, name)
     shape = d.info.shape
     if bad:
-        value = wrong.bad_array(g, d)
+        value = invalid_arguments.bad_array(g, d)
     elif symbol == "@=":
         if len(shape) < 2:
             return
-        value = a.find(g, KINDS[d.info.dtype], shape=(shape[-1], shape[-1]))
+        value = arguments.find(g, KINDS[d.info.dtype], shape=(shape[-1], shape[-1]))
     elif symbol in ("<<=", ">>="):
-        value = a.draw_shift(d, "")
+        value = arguments.draw_shift(d, "")
     elif symbol == "**=" and KINDS[d.info.dtype] in "iu":
         value = str(g.rng.randint(0, 3))
     elif g.rng.random() < 0.5:
         kind = {"b": "b", "i": "i", "u": "u", "f": "if", "c": "ifc"}[KINDS[d.info.dtype]]
-        value = values.scalar(g.rng, kind, wild=0.15 if g.rules else 0, numpy=g.rules)
+        value = values.scalar(g.rng, kind, wild=0.15 if g.extended else 0, numpy=g.extended)
     else:
-        value = a.find(g, KINDS[d.info.dtype], shape=a.partner_shape(g.rng, shape), fresh=0.4)
+        value = arguments.find(
+            g, KINDS[d.info.dtype], shape=arguments.partner_shape(g.rng, shape), fresh=0.4
+        )
     g.emit(f"{name} {symbol} {value}")
 
 
 def plain(g: Generator) -> None:
     """Emit an attribute, a conversion to a Python scalar, or a unary operator."""
-    text = g.rng.choice(calls.PLAIN + (calls.PLAIN_EXTRAS if g.rules else ()))
+    text = g.rng.choice(
+        calls.ARRAY_EXPRESSIONS + (calls.ARRAY_EXPRESSION_EXTRAS if g.extended else ())
+    )
     least = 2 if text.endswith(".mT") and g.rng.random() < 0.9 else 0
     if text.endswith("({x})") and g.rng.random() < 0.7 and text != "abs({x})":
-        name = a.find(g, "iufcb", shape=())
+        name = arguments.find(g, "iufcb", shape=())
     else:
-        name = a.find(g, "iufcb", least)
+        name = arguments.find(g, "iufcb", least)
     if name not in g.arrays:
         return
-    if text.endswith(".T") and len(g.arrays[name].shape) != 2 and not g.rules:
+    if text.endswith(".T") and len(g.arrays[name].shape) != 2 and not g.extended:
         return
     g.emit(f"{g.name()} = {text.format(x=name)}")

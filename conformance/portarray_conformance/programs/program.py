@@ -1,4 +1,4 @@
-"""A program of the suite: statements of one line each, and what running them leaves behind.
+"""Programs of the suite: statements of one line each, and the values that they leave behind.
 
 A program is text, so that it can be pasted, cut and kept. Each statement is run on its own; one
 that raises is recorded with its exception, and the next one runs with the variables as they are
@@ -9,51 +9,46 @@ from __future__ import annotations
 
 import math
 import re
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance.programs.statements import read_statement
-from portarray_conformance.target import Target
-
-NumpyArray = npt.NDArray[Any]
+from portarray_conformance.target import NumpyArray, Target
 
 HEADER = "import numpy as np\nfrom math import inf, nan\n"
-# What programs may use besides their own variables.
-BUILTINS: Mapping[str, Any] = {
-    "np": np,
-    "inf": math.inf,
-    "nan": math.nan,
-}
+# Names that programs may use in addition to their own variables.
+BUILTINS: Mapping[str, Any] = {"np": np, "inf": math.inf, "nan": math.nan}
 
 
 @dataclass(frozen=True, slots=True)
 class Snap:
     """The value of one variable at one moment, free of the library that made it.
 
-    ``kind`` is ``"array"`` (``what`` is the dtype's name, ``value`` a NumPy array), ``"tuple"``
-    (``what`` the type's name and the names of its fields, ``value`` the snaps of its items),
-    ``"dtype"`` (``value`` its name), ``"python"`` (``what`` the type's name) or ``"object"``
-    (``value`` its public attributes). ``unsure`` marks elements that the reference leaves open.
+    ``kind`` is ``"array"`` (``type_name`` is the dtype, ``value`` a NumPy array), ``"tuple"``
+    (``type_name`` is the type and the names of its fields, ``value`` the snaps of its items),
+    ``"dtype"`` (``value`` is its name), ``"python"`` (``type_name`` is the type) or ``"object"``
+    (``value`` is its public attributes). ``undefined`` is the mask of undefined elements.
     """
 
     kind: str
-    what: str
+    type_name: str
     value: Any
-    unsure: NumpyArray | None = None
+    undefined: NumpyArray | None = None
 
     def same(self, other: Snap) -> bool:
-        """Say whether both are the same bit for bit (any NaN counts as any other)."""
-        if self.kind != other.kind or self.what != other.what:
+        """Return whether both are the same bit for bit (any NaN counts as any other)."""
+        if self.kind != other.kind or self.type_name != other.type_name:
             return False
         if self.kind == "array":
-            one, two = self.value, other.value
-            if one.shape != two.shape or one.dtype != two.dtype:
+            first, second = self.value, other.value
+            if first.shape != second.shape or first.dtype != second.dtype:
                 return False
-            return bool(one.tobytes() == two.tobytes()) or _same_values(one, two)
+            return bool(first.tobytes() == second.tobytes()) or _same_values(first, second)
         if self.kind == "tuple":
             return len(self.value) == len(other.value) and all(
                 a.same(b) for a, b in zip(self.value, other.value, strict=True)
@@ -63,50 +58,53 @@ class Snap:
         )
 
 
-def _same_values(one: NumpyArray, two: NumpyArray) -> bool:
+def _same_values(first: NumpyArray, second: NumpyArray) -> bool:
     """Compare values of which there are several patterns of bits: NaN, and uninitialized bools."""
-    kind = one.dtype.kind
+    kind = first.dtype.kind
     if kind == "b":
-        return bool(np.array_equal(one.view(np.uint8) != 0, two.view(np.uint8) != 0))
+        return bool(np.array_equal(first.view(np.uint8) != 0, second.view(np.uint8) != 0))
     if kind == "c":
-        return _same_values(one.real, two.real) and _same_values(one.imag, two.imag)
+        return _same_values(first.real, second.real) and _same_values(first.imag, second.imag)
     if kind not in "fV":
         return False
     if kind == "V":
-        one, two = one.astype(np.float32), two.astype(np.float32)
-    nan = np.isnan(one)
-    if not nan.any() or not np.array_equal(nan, np.isnan(two)):
+        first, second = first.astype(np.float32), second.astype(np.float32)
+    nan = np.isnan(first)
+    if not nan.any() or not np.array_equal(nan, np.isnan(second)):
         return False
-    return bool(np.where(nan, 0, one).tobytes() == np.where(nan, 0, two).tobytes())
+    return bool(np.where(nan, 0, first).tobytes() == np.where(nan, 0, second).tobytes())
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An exception, by what can be compared."""
+    """The comparable parts of an exception."""
 
     name: str
     bases: tuple[str, ...]
     module: str
     text: str
-    # Classes of other mistakes in the same statement, each as right.
-    also: tuple[str, ...] = ()
+    # Classes of other mistakes in the same statement, equally right.
+    alternatives: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one statement left behind: its exception, and all variables after it."""
+    """The exception of one statement, and all variables after it."""
 
     error: Raised | None
     after: Mapping[str, Snap]
 
 
 def raised(error: BaseException) -> Raised:
-    """Return what of an exception is compared."""
+    """Return the comparable parts of an exception."""
     kind = type(error)
-    bases = tuple(one.__name__ for one in kind.__mro__)
+    bases = tuple(base.__name__ for base in kind.__mro__)
     text = " ".join(str(error).split())
-    also = tuple(one.__name__ for one in getattr(error, "also", ()))
-    return Raised(kind.__name__, bases, kind.__module__, text, also)
+    alternatives = tuple(c.__name__ for c in getattr(error, "alternatives", ()))
+    return Raised(kind.__name__, bases, kind.__module__, text, alternatives)
 
 
 class Machine:
@@ -117,9 +115,9 @@ class Machine:
     xp
         The namespace, ``xp`` in programs.
     is_array, to_numpy, dtype_name
-        Whether a value is an array of it; an array's values as a NumPy array of its own; and the
-        name of a dtype.
-    unsure
+        Return whether a value is an array of the namespace; a copy of an array as a NumPy array;
+        and the name of a dtype.
+    undefined
         Which elements of an array the reference leaves open; None where there are none.
     """
 
@@ -130,12 +128,12 @@ class Machine:
         is_array: Callable[[Any], bool],
         to_numpy: Callable[[Any], NumpyArray],
         dtype_name: Callable[[Any], str],
-        unsure: Callable[[Any], NumpyArray | None] = lambda x: None,
+        undefined: Callable[[Any], NumpyArray | None] = lambda x: None,
     ) -> None:
         self.xp = xp
         self.is_array = is_array
         self.to_numpy = to_numpy
-        self.unsure = unsure
+        self.undefined = undefined
         self._dtype_name = dtype_name
         self._names: dict[Any, str] = {}
 
@@ -154,11 +152,11 @@ class Machine:
         return name
 
     def run(self, statement: str, variables: dict[str, Any]) -> Raised | None:
-        """Run one statement; return what it raised."""
+        """Run one statement; return its exception."""
         code = read_statement(statement).code or statement
         try:
             exec(code, variables)  # noqa: S102 - the suite's own text
-        except Exception as error:  # noqa: BLE001 - what a library raises is compared
+        except Exception as error:  # noqa: BLE001 - exceptions are compared
             return raised(error)
         return None
 
@@ -167,18 +165,21 @@ class Machine:
         if self.is_array(value):
             try:
                 return Snap(
-                    "array", self.dtype_name(value.dtype), self.to_numpy(value), self.unsure(value)
+                    "array",
+                    self.dtype_name(value.dtype),
+                    self.to_numpy(value),
+                    self.undefined(value),
                 )
             except Exception as error:  # noqa: BLE001 - lazy libraries raise here
                 return Snap("broken", type(error).__name__, " ".join(str(error).split()))
         if hasattr(value, "bits"):
-            known = ("bits", "eps", "max", "min", "smallest_normal")
-            found = {key: float(getattr(value, key)) for key in known if hasattr(value, key)}
-            return Snap("object", "limits", found)
+            attributes = ("bits", "eps", "max", "min", "smallest_normal")
+            limits = {key: float(getattr(value, key)) for key in attributes if hasattr(value, key)}
+            return Snap("object", "limits", limits)
         if isinstance(value, (tuple, list)):
             fields = ",".join(getattr(value, "_fields", ()))
-            what = f"{type(value).__name__}({fields})" if fields else type(value).__name__
-            return Snap("tuple", what, tuple(self.snap(item) for item in value))
+            type_name = f"{type(value).__name__}({fields})" if fields else type(value).__name__
+            return Snap("tuple", type_name, tuple(self.snap(item) for item in value))
         if value is None or isinstance(value, (bool, int, float, complex, str)):
             return Snap("python", type(value).__name__, value)
         try:
@@ -198,7 +199,7 @@ class Machine:
         }
 
     def trace(self, statements: Iterable[str]) -> list[Step]:
-        """Run a program and return what each statement left behind."""
+        """Run a program and return the step of each statement."""
         variables = self.environment()
         steps = []
         for statement in statements:
@@ -221,3 +222,26 @@ def target_machine(target: Target) -> Machine:
         return dtype.name if isinstance(dtype, np.dtype) else name
 
     return Machine(target.xp, is_array=target.is_array, to_numpy=to_numpy, dtype_name=dtype_name)
+
+
+def restore(machine: Machine, snap: Snap) -> Any:
+    """Return a value of the machine's namespace from its snapshot."""
+    xp = machine.xp
+    if snap.kind == "array":
+        value = snap.value
+        return xp.asarray(np.array(value, copy=True), dtype=getattr(xp, snap.type_name))
+    if snap.kind == "tuple":
+        items = [restore(machine, item) for item in snap.value]
+        if snap.type_name.endswith(")"):
+            return _tuple_type(snap.type_name)(*items)
+        return items if snap.type_name == "list" else tuple(items)
+    if snap.kind == "dtype":
+        return getattr(xp, snap.value)
+    return snap.value
+
+
+@cache
+def _tuple_type(text: str) -> Any:
+    """Return a type of named tuples from its text, such as ``"QRResult(Q,R)"``."""
+    name, _, fields = text.rstrip(")").partition("(")
+    return namedtuple(name, fields.split(","))

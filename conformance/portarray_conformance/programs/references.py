@@ -1,15 +1,13 @@
-"""The reference that programs are compared with, and what is drawn for a target."""
+"""The reference for programs, and the options for drawing them."""
 
 from __future__ import annotations
 
-from collections import namedtuple
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from portarray_conformance.programs.generator import Rules
-from portarray_conformance.programs.program import Machine, Snap
+from portarray_conformance.programs.generator import ProgramOptions
+from portarray_conformance.programs.program import Machine
 from portarray_conformance.reference import Reference
 from portarray_conformance.target import Target
 
@@ -21,12 +19,7 @@ class NumPyReference:
     """NumPy under portarray's rules, with the dtypes and default dtypes of a target."""
 
     def __init__(
-        self,
-        dtypes: list[str],
-        defaults: dict[str, str],
-        *,
-        strict: bool,
-        subnormals: bool = True,
+        self, dtypes: list[str], defaults: dict[str, str], *, strict: bool, subnormals: bool = True
     ) -> None:
         self._dtypes, self._defaults, self._subnormals = dtypes, defaults, subnormals
         self._noisy: dict[int, tuple[Reference, Machine]] = {}
@@ -42,7 +35,7 @@ class NumPyReference:
             is_array=reference.is_array,
             to_numpy=reference.to_numpy,
             dtype_name=reference.dtype_name,
-            unsure=_unsure,
+            undefined=_undefined,
         )
 
     def noisy(self, seed: int) -> Machine:
@@ -53,58 +46,31 @@ class NumPyReference:
         reference.restart()
         return machine
 
-    def restore(self, machine: Machine, snap: Snap) -> Any:
-        """Return a value of the machine's namespace from its snapshot."""
-        return restore(machine, snap)
 
-
-def _unsure(x: Any) -> Any:
-    marks = x.unsure
+def _undefined(x: Any) -> Any:
+    marks = x.undefined
     return None if marks is None else marks.copy()
 
 
-def restore(machine: Machine, snap: Snap) -> Any:
-    """Return a value of the machine's namespace from its snapshot."""
-    xp = machine.xp
-    if snap.kind == "array":
-        value = snap.value
-        return xp.asarray(np.array(value, copy=True), dtype=getattr(xp, snap.what))
-    if snap.kind == "tuple":
-        items = [restore(machine, item) for item in snap.value]
-        if snap.what.endswith(")"):
-            return _tuple_type(snap.what)(*items)
-        return items if snap.what == "list" else tuple(items)
-    if snap.kind == "dtype":
-        return getattr(xp, snap.value)
-    return snap.value
-
-
-@cache
-def _tuple_type(what: str) -> Any:
-    """Return a type of named tuples from its text, such as ``"QRResult(Q,R)"``."""
-    name, _, fields = what.rstrip(")").partition("(")
-    return namedtuple(name, fields.split(","))
-
-
-def find_reference(target: Target, rules: Rules) -> NumPyReference:
+def reference_for(target: Target, options: ProgramOptions) -> NumPyReference:
     """Return the reference for a target."""
     defaults = {kind: target.default(kind) for kind in DEFAULTS}
     return NumPyReference(
-        list(rules.dtypes), defaults, strict=rules.portarray, subnormals=rules.subnormal
+        list(options.dtypes), defaults, strict=options.portarray, subnormals=options.subnormal
     )
 
 
-def rules_of(target: Target, machine: Machine, *, subnormal: bool) -> Rules:
-    """Return what is drawn for a target."""
+def options_for(target: Target, machine: Machine, *, subnormal: bool) -> ProgramOptions:
+    """Return the options for drawing programs for a target."""
     dtypes = list(target.dtypes())
     ours = not target.label.startswith("module ")
     if ours:
         dtypes += [name for name in EXTRA_DTYPES if _has(machine, name)]
-    return Rules(dtypes, portarray=ours, subnormal=subnormal)
+    return ProgramOptions(dtypes, portarray=ours, subnormal=subnormal)
 
 
 def _has(machine: Machine, name: str) -> bool:
-    """Say whether a target of portarray has a dtype beyond the standard's."""
+    """Return whether a target of portarray has a dtype beyond the standard's."""
     try:
         machine.xp.ones(1, dtype=getattr(machine.xp, name))
     except (TypeError, AttributeError, ImportError):
@@ -113,7 +79,7 @@ def _has(machine: Machine, name: str) -> bool:
 
 
 def flushes(machine: Machine) -> bool:
-    """Say whether the target takes subnormal numbers for zero."""
+    """Return whether the target takes subnormal numbers for zero."""
     xp = machine.xp
     tiny = machine.to_numpy(xp.asarray([1e-40, 2e-40], dtype=xp.float32) * 1)
     return not np.all(tiny)

@@ -1,4 +1,4 @@
-"""What a statement does, read from its text: its function, its variables, and what may alias."""
+"""Parse statements: their function, their variables, and possible aliases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import CodeType
 
 
 def _statement_function(node: ast.AST) -> str:
-    """Return what a statement calls, as it is called in tables of findings."""
+    """Return the function of a statement, as named in tables of findings."""
     if isinstance(node, ast.AugAssign):
         return f"in-place {SYMBOLS[type(node.op)]}"
     if isinstance(node, ast.Assign):
@@ -61,10 +61,10 @@ MAY_SHARE = frozenset((
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a statement does, read from its text.
+    """The parsed statement.
 
     ``bound`` are the names it binds, ``written`` the one it writes into, ``read`` those it reads;
-    ``shares`` says whether what it binds may share memory with what it reads.
+    ``shares`` is whether the bound names may share memory with the names it reads.
     """
 
     code: CodeType | None
@@ -77,7 +77,7 @@ class Statement:
 
 @lru_cache(maxsize=4096)
 def read_statement(text: str) -> Statement:
-    """Return what a statement does."""
+    """Parse a statement."""
     try:
         tree = ast.parse(text)
         node = tree.body[0]
@@ -86,9 +86,9 @@ def read_statement(text: str) -> Statement:
         return Statement(None, text, (), "", (), shares=False)
     function = _statement_function(node)
     read = tuple(
-        one.id
-        for one in ast.walk(node)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id != "xp"
+        name.id
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load) and name.id != "xp"
     )
     written, bound = "", []
     if isinstance(node, ast.AugAssign):
@@ -99,7 +99,7 @@ def read_statement(text: str) -> Statement:
             if isinstance(target, ast.Subscript):
                 written = _root(target)
             else:
-                bound += [one.id for one in ast.walk(target) if isinstance(one, ast.Name)]
+                bound += [name.id for name in ast.walk(target) if isinstance(name, ast.Name)]
     return Statement(code, function, tuple(bound), written, read, function in MAY_SHARE)
 
 
@@ -126,18 +126,18 @@ class Aliases:
         self.undetermined: set[str] = set()
 
     def step(self, statement: str, failed: bool) -> set[str]:
-        """Take note of a statement that was run; return what it made undetermined."""
+        """Record a statement that was run; return the names that it made undetermined."""
         if failed:
             return set()
-        known = read_statement(statement)
-        function, bound, written = known.function, known.bound, known.written
-        read, shares = known.read, known.shares
+        parsed = read_statement(statement)
+        function, bound, written = parsed.function, parsed.bound, parsed.written
+        read, shares = parsed.read, parsed.shares
         if written:
             group = self._group.get(written)
             touched = {
                 name
-                for name, other in self._group.items()
-                if other == group and name != written and group is not None
+                for name, other_group in self._group.items()
+                if other_group == group and name != written and group is not None
             }
             self.undetermined |= touched
             return touched
@@ -156,8 +156,8 @@ class Aliases:
         return set()
 
     def uses_undetermined(self, statement: str) -> bool:
-        """Say whether a statement reads or writes what is undetermined."""
+        """Return whether a statement reads or writes an undetermined variable."""
         if not self.undetermined:
             return False
-        known = read_statement(statement)
-        return bool(self.undetermined.intersection((*known.read, known.written)))
+        parsed = read_statement(statement)
+        return bool(self.undetermined.intersection((*parsed.read, parsed.written)))

@@ -1,4 +1,4 @@
-"""Runs the suite of programs on a target: draws, judges, shrinks, and counts what it found."""
+"""Run the suite of programs on a target: draw, judge, shrink, and count the findings."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from portarray_conformance.programs.allowed import Allowed
+from portarray_conformance.programs.allowed_differences import Allowed
 from portarray_conformance.programs.corpus import corpus
-from portarray_conformance.programs.generator import Drawn, Rules, draw_program
+from portarray_conformance.programs.generator import Drawn, ProgramOptions, draw_program
 from portarray_conformance.programs.judge import Difference, References, judge
-from portarray_conformance.programs.program import Machine, target_machine
-from portarray_conformance.programs.references import find_reference, flushes, rules_of
+from portarray_conformance.programs.program import Machine, Step, target_machine
+from portarray_conformance.programs.references import flushes, options_for, reference_for
 from portarray_conformance.programs.shrink import shrink
 from portarray_conformance.programs.statements import read_statement
 from portarray_conformance.run import Result
@@ -33,24 +33,23 @@ class Finding:
 
     function: str
     kind: str
+    statements: tuple[str, ...]
+    difference: Difference
     programs: list[str] = field(default_factory=list)
     count: int = 0
-    statements: tuple[str, ...] = ()
-    difference: Difference | None = None
 
     def result(self, target: str) -> Result:
         """Return the finding as a result of the report."""
         difference = self.difference
-        message = f"{self.count} programs, among them {', '.join(self.programs)}."
-        if difference is not None:
-            of = f" of {difference.variable}" if difference.variable else ""
-            message = (
-                f"{self.kind}{of} after the last line\n"
-                f"got    {difference.got}\nwanted {difference.wanted}\n{message}"
-            )
+        variable = f" of {difference.variable}" if difference.variable else ""
+        message = (
+            f"{self.kind}{variable} after the last line\n"
+            f"got    {difference.got}\nwanted {difference.expected}\n"
+            f"{self.count} programs, among them {', '.join(self.programs)}."
+        )
         return Result(
             function=self.function,
-            chapter="programs",
+            category="programs",
             aspect=self.kind,
             target=target,
             served="",
@@ -82,7 +81,7 @@ class Programs:
     target: Target
     machine: Machine
     references: References
-    rules: Rules
+    options: ProgramOptions
     flushes: bool
     findings: dict[tuple[str, str], Finding] = field(default_factory=dict)
     called: Counter[str] = field(default_factory=Counter)
@@ -94,61 +93,66 @@ class Programs:
         """Return the suite for a target; it must be used inside the target's scope."""
         machine = target_machine(target)
         flushed = flushes(machine)
-        rules = rules_of(target, machine, subnormal=not flushed)
-        references = find_reference(target, rules)
-        return cls(target, machine, references, rules, flushed)
+        options = options_for(target, machine, subnormal=not flushed)
+        references = reference_for(target, options)
+        return cls(target, machine, references, options, flushed)
 
-    def find(self, statements: Sequence[str]) -> Difference | None:
-        """Run a program on the target and return its first difference."""
-        return self.judged(statements, None)
-
-    def judged(self, statements: Sequence[str], drawn: Drawn | None) -> Difference | None:
+    def find(self, statements: Sequence[str], drawn: Drawn | None = None) -> Difference | None:
         """Run a program on the target and return its first difference from the reference."""
         got = self.machine.trace(statements)
-        allowed = Allowed(flushes=self.flushes)
-        wanted = None if drawn is None else drawn.steps
-        return judge(statements, got, self.references, allowed, wanted)
+        expected = None if drawn is None else drawn.steps
+        return self.judge(statements, got, expected)
 
-    def draw(self, seed: int, number: int) -> Drawn:
+    def judge(
+        self, statements: Sequence[str], got: Sequence[Step], expected: Sequence[Step] | None = None
+    ) -> Difference | None:
+        """Return the first difference between a run and the reference."""
+        return judge(statements, got, self.references, Allowed(self.flushes), expected)
+
+    def draw(self, seed: int, index: int) -> Drawn:
         """Return a program of a seed."""
-        return draw_program(seed, number, self.references.exact, self.rules)
+        return draw_program(seed, index, self.references.exact, self.options)
 
     def check(self, name: str, statements: Sequence[str], drawn: Drawn | None) -> Result | None:
-        """Check one program; return a result where it found what no other had found."""
+        """Check one program; return a result if its finding is new."""
         for statement in statements:
             self.called[read_statement(statement).function] += 1
-        difference = self.judged(statements, drawn)
+        difference = self.find(statements, drawn)
         if difference is None:
             return None
         self.failed.add(name)
-        finding = self.findings.get(difference.key)
-        new = finding is None
-        if finding is None:
-            finding = self.findings[difference.key] = Finding(*difference.key)
-            finding.statements, finding.difference = self.smaller(statements, difference)
+        new = difference.key not in self.findings
+        if new:
+            shown = self.smaller(statements, difference)
+            self.findings[difference.key] = Finding(*difference.key, *shown)
+        return self.count(difference.key, name, new=new)
+
+    def count(self, key: tuple[str, str], name: str, *, new: bool) -> Result | None:
+        """Count a program that shows a finding; return a result if the finding is new."""
+        finding = self.findings[key]
         finding.count += 1
-        if len(finding.programs) < NAMED:
+        if len(finding.programs) < NAMED and name not in finding.programs:
             finding.programs.append(name)
         return finding.result(self.target.label) if new else None
 
     def smaller(
         self, statements: Sequence[str], difference: Difference
     ) -> tuple[tuple[str, ...], Difference]:
-        """Return the program made smaller, while there is time for that."""
-        left = min(SHRINK_SECONDS, SHRINK_TOTAL - self.shrunk_seconds)
-        if left <= 0:
+        """Return the program shrunk, within the time limits."""
+        remaining = min(SHRINK_SECONDS, SHRINK_TOTAL - self.shrunk_seconds)
+        if remaining <= 0:
             return tuple(statements[: difference.line + 1]), difference
         began = time.monotonic()
-        found = shrink(statements, difference, self.find, self.machine.trace, left)
+        shrunk = shrink(statements, difference, self.find, self.machine.trace, remaining)
         self.shrunk_seconds += time.monotonic() - began
-        return found
+        return shrunk
 
     def results(self) -> list[Result]:
         """Return the findings, the most frequent first, and a passed result for the rest."""
         label = self.target.label
-        found = sorted(self.findings.values(), key=lambda one: -one.count)
-        results = [one.result(label) for one in found]
-        bad = {one.function for one in found}
+        findings = sorted(self.findings.values(), key=lambda finding: -finding.count)
+        results = [finding.result(label) for finding in findings]
+        bad = {finding.function for finding in findings}
         for function, count in sorted(self.called.items()):
             if function not in bad:
                 results.append(
@@ -158,40 +162,26 @@ class Programs:
 
 
 def run_programs(
-    target: Target,
-    count: int,
-    seed: int,
-    *,
-    on_result: Callable[[Result], None] | None = None,
+    target: Target, count: int, seed: int, *, on_result: Callable[[Result], None] | None = None
 ) -> list[Result]:
     """Run the corpus and drawn programs on a target.
 
-    Parameters
-    ----------
-    target : Target
-    count, seed : int
-        How many programs are drawn, and what draws them.
-    on_result : callable, optional
-        Called once for each program: with what it found, where no other had found that.
-
-    Returns
-    -------
-    list of Result
-        One for each distinct difference, and one for each function without any.
+    Return a result for each distinct difference and for each function without any.
+    ``on_result`` is called once for each program, with its finding if that is new.
     """
     passed = Result("programs", "programs", "drawn", target.label, "", "passed", 0.0)
     with warnings.catch_warnings(), target.scope():
         warnings.simplefilter("ignore")
         suite = Programs.on(target)
-        for name, statements in corpus(suite.rules.portarray, suite.rules.dtypes):
+        for name, statements in corpus(suite.options.portarray, suite.options.dtypes):
             result = suite.check(name, statements, None)
             if on_result is not None:
                 on_result(result or passed)
-        for number in range(count):
-            drawn = suite.draw(seed, number)
-            result = suite.check(f"{seed}:{number}", drawn.statements, drawn)
+        for index in range(count):
+            drawn = suite.draw(seed, index)
+            result = suite.check(f"{seed}:{index}", drawn.statements, drawn)
             if on_result is not None:
                 on_result(result or passed)
-            if number % 1000 == 999:
+            if index % 1000 == 999:
                 target.forget()
     return suite.results()

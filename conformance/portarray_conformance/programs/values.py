@@ -71,7 +71,7 @@ class Flavor:
 
 
 def real(rng: random.Random, dtype: str, special: float, flavor: Flavor) -> float:
-    """Return one real number that the dtype holds or nearly holds."""
+    """Return one real number that the dtype represents, at least nearly."""
     if rng.random() < special:
         pick = rng.randrange(14)
         if pick < 3:
@@ -138,10 +138,10 @@ def array_text(rng: random.Random, shape: Shape, dtype: str, flavor: Flavor) -> 
     if flavor.apart and KINDS[dtype] in "fc":
         elements = _apart(rng, dtype, shape, count, diagonal=2.0 if flavor.plain else 0.0)
         return f"xp.asarray({nested(elements, shape)}, dtype=xp.{dtype})"
-    way = rng.random()
-    if way < 0.06 and dtype != "bool" and not flavor.plain:
+    chance = rng.random()
+    if chance < 0.06 and dtype != "bool" and not flavor.plain:
         return f"xp.full({shape!r}, {element(rng, dtype, 0, flavor)}, dtype=xp.{dtype})"
-    if way < 0.2 and dtype != "bool" and not flavor.plain and count > 3:
+    if chance < 0.2 and dtype != "bool" and not flavor.plain and count > 3:
         base = f"xp.arange({count}, dtype=xp.{dtype if KINDS[dtype] != 'c' else 'int32'})"
         if KINDS[dtype] == "c":
             base = f"xp.astype({base}, xp.{dtype})"
@@ -164,24 +164,24 @@ def _apart(
     signs = rng.choice(((1,), (-1, 1), (-1, 1)))
     most = rng.choice((0.9, 2.0)) if not diagonal else 0.4
 
-    def number() -> float:
+    def draw_number() -> float:
         return rng.choice(signs) * round(rng.uniform(0.1, most), 4)
 
-    found = []
+    numbers = []
     rows, columns = (1, 1, *shape)[-2:]
-    for place in range(count):
-        row, column = divmod(place % (rows * columns), columns)
-        value = number() + (diagonal * (row + 1) if row == column else 0)
-        found.append(
-            repr(complex(value, number())).strip("()") if KINDS[dtype] == "c" else repr(value)
+    for index in range(count):
+        row, column = divmod(index % (rows * columns), columns)
+        value = draw_number() + (diagonal * (row + 1) if row == column else 0)
+        numbers.append(
+            repr(complex(value, draw_number())).strip("()") if KINDS[dtype] == "c" else repr(value)
         )
-    return found
+    return numbers
 
 
-def _well_behaved(rng: random.Random, dtype: str, shape: Shape, place: int) -> str:
+def _well_behaved(rng: random.Random, dtype: str, shape: Shape, index: int) -> str:
     """Return an element of a matrix with a large diagonal, which is far from singular."""
     rows, columns = (1, *shape)[-2:]
-    row, column = divmod(place % (rows * columns), columns)
+    row, column = divmod(index % (rows * columns), columns)
     extra = 4 if row == column else 0
     value = rng.randint(-8, 8) / 4 + extra
     if KINDS[dtype] == "c":

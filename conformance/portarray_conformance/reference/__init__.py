@@ -1,39 +1,40 @@
 """An Array API namespace on plain NumPy under portarray's rules: what portarray promises.
 
 It states the rules a second time and imports nothing of portarray, so that programs can be run on
-both and compared. It computes in a wider format and rounds once; it marks what is left undefined.
+both and compared. It computes in a wider format, rounds once, and marks undefined results.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from types import SimpleNamespace
+from typing import Any, Literal
 
 from portarray_conformance.reference import (  # noqa: F401  (each registers its functions)
     creation,
+    decompositions,
     dtype_functions,
     elementwise,
     fourier,
     kinds,
-    linear,
     movement,
     norms,
     ordering,
+    products,
     reductions,
     registry,
-    solutions,
 )
 from portarray_conformance.reference.array import Array
+from portarray_conformance.reference.context import Context
 from portarray_conformance.reference.kinds import (
     AxisError,
     Data,
     DTypeNotSupportedError,
     LinAlgError,
+    Undefined,
     UnknownDeviceError,
-    Unsure,
 )
-from portarray_conformance.reference.rules import Rules
 
 __all__ = [
     "Array",
@@ -42,7 +43,7 @@ __all__ = [
     "LinAlgError",
     "Reference",
     "UnknownDeviceError",
-    "Unsure",
+    "Undefined",
 ]
 
 DEFAULTS = {
@@ -53,48 +54,33 @@ DEFAULTS = {
 }
 
 
-class Namespace:
-    """A namespace object: functions, dtypes and constants are its attributes."""
-
-    def __init__(self, name: str) -> None:
-        self.__name__ = name
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-        def __setattr__(self, name: str, value: Any) -> None: ...
-
-    def __repr__(self) -> str:
-        return f"<{self.__name__}>"
-
-
 class _Info:
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
 
     def capabilities(self) -> dict[str, Any]:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Any:
-        return self._rules.device
+        return self._ctx.device
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
-        self._rules.place(device)
+        self._ctx.check_device(device)
         names = {"f": "real floating", "c": "complex floating", "i": "integral"}
-        found = {names[kind]: dtype for kind, dtype in self._rules.default.items()}
-        return {**found, "indexing": self._rules.index}
+        defaults = {names[kind]: dtype for kind, dtype in self._ctx.default.items()}
+        return {**defaults, "indexing": self._ctx.index}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
-        self._rules.place(device)
-        wanted = _letters(kind)
+        self._ctx.check_device(device)
+        letters = _letters(kind)
         return {
             name: dtype
-            for name, dtype in self._rules.dtypes.items()
-            if name in kinds.STANDARD and kinds.letter(dtype) in wanted
+            for name, dtype in self._ctx.dtypes.items()
+            if name in kinds.STANDARD and kinds.letter(dtype) in letters
         }
 
     def devices(self) -> tuple[Any, ...]:
-        return (self._rules.device,)
+        return (self._ctx.device,)
 
 
 def _letters(kind: Any) -> str:
@@ -121,11 +107,11 @@ class Reference:
         with different seeds differ where a result depends on rounding.
     views : bool or "either"
         Whether a view sees writes to its base: True as in NumPy, False as with immutable arrays.
-        With "either", elements that would differ are marked as unsure.
+        With "either", elements that would differ are marked as undefined.
     device : object
-        What ``x.device`` is, and ``device=`` takes.
+        The value of ``x.device`` and ``device=``.
     subnormals : bool
-        Whether the device keeps subnormal numbers; with False they are marked as unsure.
+        Whether the device keeps subnormal numbers; with False they are marked as undefined.
     """
 
     def __init__(
@@ -138,18 +124,18 @@ class Reference:
         device: Any = "cpu",
         subnormals: bool = True,
     ) -> None:
-        self._rules = rules = Rules(dtypes, defaults, noise, views, device, subnormals)
-        self.xp: Any = Namespace("reference")
-        rules.xp = self.xp
-        self.xp.linalg, self.xp.fft = Namespace("reference.linalg"), Namespace("reference.fft")
+        self._ctx = ctx = Context(dtypes, defaults, noise, views, device, subnormals)
+        self.xp: Any = SimpleNamespace(__name__="reference")
+        ctx.xp = self.xp
+        self.xp.linalg, self.xp.fft = SimpleNamespace(), SimpleNamespace()
         self.xp.linalg.LinAlgError = LinAlgError
-        for name in elementwise.ROWS:
-            self._add(name, _elementwise(rules, name))
+        for name in elementwise.IMPLEMENTATIONS:
+            self._add(name, _elementwise(ctx, name))
         for name, entry in registry.FUNCTIONS.items():
-            self._add(name, registry.bound(rules, entry))
+            self._add(name, registry.bind(ctx, entry))
         for name in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
             setattr(self.xp.linalg, name, getattr(self.xp, name))
-        for name, dtype in rules.dtypes.items():
+        for name, dtype in ctx.dtypes.items():
             setattr(self.xp, name, dtype.type)
         for name in ("e", "inf", "nan", "pi"):
             setattr(self.xp, name, getattr(math, name))
@@ -157,18 +143,18 @@ class Reference:
         self.xp.Array = Array
         self.xp.DTypeNotSupportedError = DTypeNotSupportedError
         self.xp.__array_api_version__ = "2025.12"
-        self.xp.__array_namespace_info__ = lambda: _Info(rules)
+        self.xp.__array_namespace_info__ = lambda: _Info(ctx)
 
     def _add(self, name: str, function: Any) -> None:
-        self._rules.functions[name] = function
+        self._ctx.functions[name] = function
         *extension, last = name.split(".")
         owner = getattr(self.xp, extension[0]) if extension else self.xp
         setattr(owner, last, function)
 
     def restart(self) -> None:
         """Draw the same errors again, from the first on."""
-        if self._rules.noise is not None:
-            self._rules.noise.restart()
+        if self._ctx.noise is not None:
+            self._ctx.noise.restart()
 
     def to_numpy(self, array: Array) -> Data:
         """Return a copy of an array's values."""
@@ -179,21 +165,17 @@ class Reference:
         return kinds.canonical(dtype).name
 
     def is_array(self, obj: object) -> bool:
-        """Tell whether an object is an array of this reference."""
-        return type(obj) is Array and obj._rules is self._rules
+        """Return whether an object is an array of this reference."""
+        return type(obj) is Array and obj._ctx is self._ctx
 
 
-def _elementwise(rules: Rules, name: str) -> Any:
-    if name in elementwise.UNARY:
-
-        def unary(x: Any, /) -> Array:
-            return rules.unary(name, x)
-
-        unary.__name__ = name
-        return unary
+def _elementwise(ctx: Context, name: str) -> Any:
+    def unary(x: Any, /) -> Array:
+        return ctx.unary(name, x)
 
     def binary(x1: Any, x2: Any, /) -> Array:
-        return rules.binary(name, x1, x2)
+        return ctx.binary(name, x1, x2)
 
-    binary.__name__ = name
-    return binary
+    function = unary if name in elementwise.UNARY else binary
+    function.__name__ = name
+    return function

@@ -1,4 +1,4 @@
-"""Checks of arguments that are no arrays."""
+"""Checks of arguments that are not arrays."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from portarray_conformance.reference.array import Array
 def axis(value: Any, ndim: int) -> int:
     """Return an axis counted from the front."""
     try:
-        found = operator.index(value)
+        index = operator.index(value)
     except TypeError:
         raise TypeError(f"axis is {value!r}; an axis must be an integer") from None
-    if not -ndim <= found < ndim:
-        raise kinds.AxisError(f"axis {found} is out of range for {ndim} axes")
-    return found % ndim
+    if not -ndim <= index < ndim:
+        raise kinds.AxisError(f"axis {index} is out of range for {ndim} axes")
+    return index % ndim
 
 
 def axes(value: Any, ndim: int) -> tuple[int, ...]:
     """Return one or several axes, each named once; all for None."""
     if value is None:
         return tuple(range(ndim))
-    found = tuple(
-        axis(one, ndim) for one in (value if isinstance(value, (list, tuple)) else [value])
+    indices = tuple(
+        axis(entry, ndim) for entry in (value if isinstance(value, (list, tuple)) else [value])
     )
-    if len(set(found)) < len(found):
+    if len(set(indices)) < len(indices):
         raise ValueError(f"axis={value!r} names an axis twice")
-    return found
+    return indices
 
 
 def integers(value: Any, name: str) -> tuple[int, ...]:
@@ -41,21 +41,20 @@ def integers(value: Any, name: str) -> tuple[int, ...]:
     try:
         if hasattr(value, "__index__") and not isinstance(value, (list, tuple)):
             return (operator.index(value),)
-        return tuple(operator.index(one) for one in value)
+        return tuple(operator.index(entry) for entry in value)
     except TypeError:
         raise TypeError(f"{name} is {value!r}; it must be an integer or a tuple of them") from None
 
 
 def shape(value: Any) -> tuple[int, ...]:
-    """Return a shape."""
-    found = integers(value, "shape")
-    if any(n < 0 for n in found):
+    sizes = integers(value, "shape")
+    if any(n < 0 for n in sizes):
         raise ValueError(f"shape is {value!r}; sizes must not be negative")
-    return found
+    return sizes
 
 
-def counted(sizes: Iterable[int], dtype: kinds.DType) -> None:
-    """Refuse what no memory holds."""
+def require_memory(sizes: Iterable[int], dtype: kinds.DType) -> None:
+    """Refuse arrays that are too large for any memory."""
     if math.prod(filter(None, sizes)) * dtype.itemsize > 2**40:
         raise MemoryError(f"{tuple(sizes)} of {dtype} are too many bytes")
 
@@ -63,12 +62,12 @@ def counted(sizes: Iterable[int], dtype: kinds.DType) -> None:
 def size(value: Any, name: str) -> int:
     """Return an integer that is not negative."""
     try:
-        found = operator.index(value)
+        length = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is {value!r}; it must be an integer") from None
-    if found < 0:
-        raise ValueError(f"{name} is {found}; it must not be negative")
-    return found
+    if length < 0:
+        raise ValueError(f"{name} is {length}; it must not be negative")
+    return length
 
 
 def flag(value: Any, name: str) -> bool:
@@ -80,35 +79,32 @@ def flag(value: Any, name: str) -> bool:
 
 
 def copy(value: Any) -> None:
-    """Check a ``copy=``."""
     if value is not None and not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"copy={value!r}: pass True, False or None")
 
 
 def choice(value: Any, name: str, allowed: Iterable[Any]) -> None:
-    """Check that a value is one of those allowed."""
     if value not in tuple(allowed):
         raise ValueError(f"{name} is {value!r}; use one of {allowed}")
 
 
-def number(value: Any, name: str) -> Any:
-    """Return a Python number."""
+def python_number(value: Any, name: str) -> Any:
     if type(value) is Array or getattr(value, "ndim", None) == 0:
         if value.ndim:
             raise TypeError(f"{name} is {value!r}; it must be a number")
         value = value.item()
-    found = kinds.scalar(value)
-    if found is None:
+    scalar = kinds.scalar(value)
+    if scalar is None:
         raise TypeError(f"{name} is {value!r}; it must be a number")
-    return found
+    return scalar
 
 
 def real_number(value: Any, name: str) -> Any:
     """Return a Python number that is not complex."""
-    found = number(value, name)
-    if isinstance(found, complex):
+    scalar = python_number(value, name)
+    if isinstance(scalar, complex):
         raise TypeError(f"{name} is {value!r}; it must be a real number")
-    return found
+    return scalar
 
 
 def matrices(x: Any, name: str) -> None:

@@ -2,49 +2,64 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from portarray_conformance.reference import kinds
-from portarray_conformance.reference.kinds import Data, DType, Unsure
-
-if TYPE_CHECKING:
-    from portarray_conformance.reference.rules import Rules
+from portarray_conformance.reference.kinds import Data, DType, Undefined
 
 
-def _operator(name: str) -> Callable[[Array, Any], Any]:
+class Operations(Protocol):
+    """The operations that arrays call; the context of a reference implements them."""
+
+    device: Any
+    xp: Any
+    live_arrays: Any
+
+    def unary(self, name: str, x: Any) -> Array: ...
+    def binary(self, name: str, x1: Any, x2: Any) -> Array: ...
+    def call(self, name: str, *args: Any, **options: Any) -> Array: ...
+    def dtype_of(self, name: str, operands: Any) -> DType: ...
+    def check_device(self, device: Any) -> None: ...
+    def getitem(self, x: Array, key: Any) -> Array: ...
+    def setitem(self, x: Array, key: Any, value: Any) -> None: ...
+
+
+def _unary(name: str) -> Callable[[Array], Array]:
+    def method(self: Array) -> Array:
+        return self._ctx.unary(name, self)
+
+    return method
+
+
+def _operator(name: str, *, reflected: bool = False) -> Callable[[Array, Any], Any]:
     def method(self: Array, other: Any, /) -> Any:
         if is_foreign(other):
             return NotImplemented
-        return self._rules.binary(name, self, other)
+        return self._ctx.binary(name, *((other, self) if reflected else (self, other)))
 
     return method
 
 
 def _reflected(name: str) -> Callable[[Array, Any], Any]:
-    def method(self: Array, other: Any, /) -> Any:
-        if is_foreign(other):
-            return NotImplemented
-        return self._rules.binary(name, other, self)
-
-    return method
+    return _operator(name, reflected=True)
 
 
 def _inplace(name: str) -> Callable[[Array, Any], Any]:
     def method(self: Array, other: Any, /) -> Any:
         if is_foreign(other):
             return NotImplemented
-        rules = self._rules
-        dtype = rules.dtype_of(name, (self, other))
+        dtype = self._ctx.dtype_of(name, (self, other))
         if kinds.letter(dtype) != kinds.letter(self.dtype):
             error = TypeError(f"in-place {name} gives {dtype}, which {self.dtype} cannot take")
-            # A second mistake may be found first.
+            # The target may report another mistake of the same statement.
             grown = type(other) is Array and not kinds.broadcast(self.shape, other.shape)
             large = type(other) is int and not -(2**63) <= other < 2**63
-            raise kinds.also(error, *[ValueError] * grown, *[OverflowError] * large)
-        return _stored(self, rules.binary(name, self, other), name)
+            raise kinds.with_alternatives(error, *[ValueError] * grown, *[OverflowError] * large)
+        return _stored(self, self._ctx.binary(name, self, other), name)
 
     return method
 
@@ -52,7 +67,7 @@ def _inplace(name: str) -> Callable[[Array, Any], Any]:
 def _stored(x: Array, result: Array, name: str) -> Array:
     if kinds.letter(result.dtype) != kinds.letter(x.dtype):
         error = TypeError(f"in-place {name} gives {result.dtype}, which {x.dtype} cannot take")
-        raise kinds.also(error, ValueError) if result.shape != x.shape else error
+        raise kinds.with_alternatives(error, ValueError) if result.shape != x.shape else error
     if result.shape != x.shape:
         raise ValueError(f"in-place {name} gives shape {result.shape}, and x has {x.shape}")
     x[...] = result
@@ -60,25 +75,38 @@ def _stored(x: Array, result: Array, name: str) -> Array:
 
 
 def is_foreign(x: Any) -> bool:
-    """Tell whether operators leave an operand to its own class."""
+    """Return whether operators return NotImplemented for an operand."""
     if isinstance(x, (Array, bool, int, float, complex, np.generic, np.ndarray, list, tuple)):
         return False
     return not (hasattr(x, "__dlpack__") or hasattr(x, "__array_namespace__"))
 
 
-class Array:
-    """An array; `unsure` marks the elements whose value portarray leaves undefined."""
+def _reduction(name: str) -> Callable[..., Array]:
+    def method(self: Array, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Array:
+        _no_out(out)
+        return self._ctx.call(name, self, axis=axis, keepdims=keepdims)
 
-    __slots__ = ("__weakref__", "_data", "_rules", "unsure")
+    return method
+
+
+def _no_out(out: object) -> None:
+    if out is not None:
+        raise TypeError("no out= here; write y[...] = x.sum(...)")
+
+
+class Array:
+    """An array; ``undefined`` is the mask of elements whose value portarray leaves undefined."""
+
+    __slots__ = ("__weakref__", "_ctx", "_data", "undefined")
     __array_ufunc__ = None  # NumPy's operators give way
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, data: Data, rules: Rules, unsure: Data | None = None) -> None:
+    def __init__(self, data: Data, ctx: Operations, undefined: Data | None = None) -> None:
         self._data = data
-        self._rules = rules
-        self.unsure = unsure
-        if rules.live is not None:
-            rules.live.add(id(self), self)
+        self._ctx = ctx
+        self.undefined = undefined
+        if ctx.live_arrays is not None:
+            ctx.live_arrays.add(self)
 
     @property
     def dtype(self) -> DType:
@@ -90,50 +118,33 @@ class Array:
         shape: tuple[int, ...] = self._data.shape
         return shape
 
-    @property
-    def ndim(self) -> int:
-        return self._data.ndim
-
-    @property
-    def size(self) -> int:
-        return self._data.size
-
-    @property
-    def nbytes(self) -> int:
-        return self._data.nbytes
-
-    @property
-    def itemsize(self) -> int:
-        return self._data.itemsize
+    ndim, size, nbytes, itemsize = (
+        property(operator.attrgetter(f"_data.{name}"))
+        for name in ("ndim", "size", "nbytes", "itemsize")
+    )
 
     @property
     def device(self) -> Any:
-        return self._rules.device
+        return self._ctx.device
 
     @property
     def T(self) -> Array:  # noqa: N802  (the standard's name)
         if self.ndim != 2:
             raise ValueError(f"x.T is for arrays of two axes, and this one has {self.ndim}")
-        return self._rules.call("matrix_transpose", self)
+        return self._ctx.call("matrix_transpose", self)
 
     @property
     def mT(self) -> Array:  # noqa: N802  (the standard's name)
         if self.ndim < 2:
             raise ValueError(f"x.mT needs at least two axes, and this array has {self.ndim}")
-        return self._rules.call("matrix_transpose", self)
+        return self._ctx.call("matrix_transpose", self)
 
-    @property
-    def real(self) -> Array:
-        return self._rules.unary("real", self)
-
-    @property
-    def imag(self) -> Array:
-        return self._rules.unary("imag", self)
+    real, imag = property(_unary("real")), property(_unary("imag"))
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
             raise ValueError(f"api_version={api_version!r} is not supported")
-        return self._rules.xp
+        return self._ctx.xp
 
     def to_device(
         self, device: Any, /, *, stream: Any = None, copy: bool | None = None, narrow: bool = False
@@ -142,7 +153,7 @@ class Array:
             raise ValueError(f"stream={stream!r}; pass None")
         if device is None:
             raise TypeError("to_device(None) does not name a device")
-        self._rules.place(device)
+        self._ctx.check_device(device)
         return self.copy() if copy else self
 
     def __dlpack__(self, **options: Any) -> Any:
@@ -155,14 +166,14 @@ class Array:
         return np.array(self._data, dtype=dtype, copy=True)
 
     def __getitem__(self, key: Any, /) -> Array:
-        return self._rules.getitem(self, key)
+        return self._ctx.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        self._rules.setitem(self, key, value)
+        self._ctx.setitem(self, key, value)
 
     def __contains__(self, value: object, /) -> bool:
-        found: Any = self == value
-        return bool(found.any())
+        equal: Any = self == value
+        return bool(equal.any())
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -222,85 +233,63 @@ class Array:
     __eq__, __ne__ = _operator("equal"), _operator("not_equal")
 
     def __matmul__(self, other: Any, /) -> Any:
-        return NotImplemented if is_foreign(other) else self._rules.call("matmul", self, other)
+        return NotImplemented if is_foreign(other) else self._ctx.call("matmul", self, other)
 
     def __rmatmul__(self, other: Any, /) -> Any:
-        return NotImplemented if is_foreign(other) else self._rules.call("matmul", other, self)
+        return NotImplemented if is_foreign(other) else self._ctx.call("matmul", other, self)
 
     def __imatmul__(self, other: Any, /) -> Any:
         if is_foreign(other):
             return NotImplemented
-        return _stored(self, self._rules.call("matmul", self, other), "matmul")
+        return _stored(self, self._ctx.call("matmul", self, other), "matmul")
 
-    def __neg__(self) -> Array:
-        return self._rules.unary("negative", self)
-
-    def __pos__(self) -> Array:
-        return self._rules.unary("positive", self)
-
-    def __abs__(self) -> Array:
-        return self._rules.unary("abs", self)
-
-    def __invert__(self) -> Array:
-        return self._rules.unary("bitwise_invert", self)
+    __neg__, __pos__ = _unary("negative"), _unary("positive")
+    __abs__, __invert__, conj = _unary("abs"), _unary("bitwise_invert"), _unary("conj")
 
     def sum(
         self, axis: Any = None, dtype: Any = None, out: None = None, *, keepdims: bool = False
     ) -> Array:
         _no_out(out)
-        return self._rules.call("sum", self, axis=axis, dtype=dtype, keepdims=keepdims)
+        return self._ctx.call("sum", self, axis=axis, dtype=dtype, keepdims=keepdims)
 
     def mean(
         self, axis: Any = None, dtype: Any = None, out: None = None, *, keepdims: bool = False
     ) -> Array:
         _no_out(out)
         x = self if dtype is None else self.astype(dtype, copy=False)
-        return self._rules.call("mean", x, axis=axis, keepdims=keepdims)
+        return self._ctx.call("mean", x, axis=axis, keepdims=keepdims)
 
-    def max(self, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Array:
-        _no_out(out)
-        return self._rules.call("max", self, axis=axis, keepdims=keepdims)
-
-    def min(self, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Array:
-        _no_out(out)
-        return self._rules.call("min", self, axis=axis, keepdims=keepdims)
-
-    def any(self, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Array:
-        _no_out(out)
-        return self._rules.call("any", self, axis=axis, keepdims=keepdims)
-
-    def all(self, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Array:
-        _no_out(out)
-        return self._rules.call("all", self, axis=axis, keepdims=keepdims)
+    max, min, any, all = (_reduction(name) for name in ("max", "min", "any", "all"))
 
     def reshape(self, *shape: Any, copy: bool | None = None) -> Array:
-        wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        return self._rules.call("reshape", self, wanted, copy=copy)
+        sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        return self._ctx.call("reshape", self, sizes, copy=copy)
 
     def squeeze(self, axis: Any = None) -> Array:
         if axis is None:
             axis = tuple(i for i, n in enumerate(self.shape) if n == 1)
-        return self._rules.call("squeeze", self, axis)
+        return self._ctx.call("squeeze", self, axis)
 
     def astype(self, dtype: Any, *, copy: bool = True) -> Array:
-        return self._rules.call("astype", self, dtype, copy=copy)
-
-    def conj(self) -> Array:
-        return self._rules.unary("conj", self)
+        return self._ctx.call("astype", self, dtype, copy=copy)
 
     def copy(self) -> Array:
-        return self._rules.call("asarray", self, copy=True)
+        return self._ctx.call("asarray", self, copy=True)
 
     __copy__ = copy
 
     def __deepcopy__(self, memo: Any) -> Array:
         return self.copy()
 
+    def _require_defined(self) -> None:
+        """Raise Undefined if any element is undefined: the next step depends on it."""
+        if self.undefined is not None and self.undefined.any():
+            raise Undefined
+
     def item(self) -> Any:
         if self.size != 1:
             raise ValueError(f"item() is for arrays of one element, and this has {self.shape}")
-        if self.unsure is not None and self.unsure.any():
-            raise Unsure
+        self._require_defined()
         value = self._data.reshape(())[()]
         return float(value) if self.dtype == kinds.BFLOAT16 else value.item()
 
@@ -319,8 +308,3 @@ class Array:
         if spec:
             raise TypeError(f"format specification {spec!r} is for 0-d arrays")
         return str(self)
-
-
-def _no_out(out: object) -> None:
-    if out is not None:
-        raise TypeError("no out= here; write y[...] = x.sum(...)")

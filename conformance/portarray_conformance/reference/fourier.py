@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from portarray_conformance.bounds import NORMWISE
 from portarray_conformance.reference import arguments, kinds
 from portarray_conformance.reference.array import Array
-from portarray_conformance.reference.elementwise import FLOATING, REAL_FLOATING, converted
+from portarray_conformance.reference.context import Context
+from portarray_conformance.reference.elementwise import FLOATING, REAL_FLOATING, computation_dtype
 from portarray_conformance.reference.kinds import Data, DType
-from portarray_conformance.reference.reductions import finished
+from portarray_conformance.reference.reductions import round_with_noise
 from portarray_conformance.reference.registry import function
-
-if TYPE_CHECKING:
-    from portarray_conformance.reference.rules import Rules
 
 _NORMS = ("backward", "ortho", "forward")
 _REAL_INPUT = frozenset(("rfft", "ihfft", "rfftn"))
@@ -24,34 +22,34 @@ _REAL_OUTPUT = frozenset(("irfft", "hfft", "irfftn"))
 
 
 def _transformed(
-    rules: Rules, name: str, x: Array, places: tuple[int, ...], sizes: Any, norm: str
+    ctx: Context, name: str, x: Array, axes: tuple[int, ...], sizes: Any, norm: str
 ) -> Array:
-    """Return a transform along axes, of sizes or the array's own."""
+    """Return a transform along axes, by default with the array's sizes."""
     full = f"fft.{name}"
     accepts = REAL_FLOATING if name in _REAL_INPUT else FLOATING
-    work = converted(rules, full, accepts, x.dtype)
+    work = computation_dtype(ctx, full, accepts, x.dtype)
     result: DType = kinds.COMPLEX.get(work, work)
     if name in _REAL_OUTPUT:
-        result = kinds.REAL[rules.available(result)]
-    result = rules.available(result)
-    lengths = [x.shape[a] for a in places] if sizes is None else list(sizes)
+        result = kinds.REAL[ctx.available(result)]
+    result = ctx.available(result)
+    lengths = [x.shape[a] for a in axes] if sizes is None else list(sizes)
     if name in _REAL_OUTPUT and sizes is None and lengths:
         lengths[-1] = 2 * (lengths[-1] - 1)
-    if any(n < 1 for n in (*lengths, *(x.shape[place] for place in places))):
+    if any(n < 1 for n in (*lengths, *(x.shape[axis] for axis in axes))):
         raise ValueError(f"{full} got {lengths} points; a transform needs at least one")
-    arguments.counted(lengths, result)
+    arguments.require_memory(lengths, result)
     data = kinds.rounded(x._data, work).astype(kinds.LAPACK[work])
     options: Any = {"norm": norm}
     if name.endswith("n"):
-        options |= {"axes": places, "s": lengths}
+        options |= {"axes": axes, "s": lengths}
     else:
-        options |= {"axis": places[0], "n": lengths[0]}
+        options |= {"axis": axes[0], "n": lengths[0]}
     out = np.asarray(getattr(np.fft, name)(data, **options))
     total = math.prod(lengths)
 
     def scale() -> Any:
         squares = np.abs(data).astype(np.longdouble) ** 2  # beyond double precision's range
-        sums = np.sqrt(np.sum(squares, axis=places, keepdims=True)) * math.sqrt(total)
+        sums = np.sqrt(np.sum(squares, axis=axes, keepdims=True)) * math.sqrt(total)
         inverse = name in ("ifft", "irfft", "ihfft", "ifftn", "irfftn")
         if norm == "ortho":
             sums = sums / math.sqrt(total)
@@ -60,23 +58,23 @@ def _transformed(
         return np.broadcast_to(sums, out.shape) * 2
 
     bound = NORMWISE["fft"] * math.log2(max(total, 2))
-    sums = np.sum(np.abs(data), axis=places, keepdims=True)
-    wild = np.broadcast_to(kinds.overflows(sums, result) | ~np.isfinite(sums), out.shape)
-    return finished(rules, out, result, scale, bound, exact=False, wild=wild)
+    sums = np.sum(np.abs(data), axis=axes, keepdims=True)
+    unreliable = np.broadcast_to(kinds.overflows(sums, result) | ~np.isfinite(sums), out.shape)
+    return round_with_noise(ctx, out, result, scale, bound, exact=False, unreliable=unreliable)
 
 
-def _one(rules: Rules, name: str, x: Any, n: Any, axis: Any, norm: str) -> Array:
-    rules.is_array(x, name)
-    place = arguments.axis(axis, x.ndim)
+def _along_axis(ctx: Context, name: str, x: Any, n: Any, axis: Any, norm: str) -> Array:
+    ctx.require_array(x, name)
+    position = arguments.axis(axis, x.ndim)
     arguments.choice(norm, "norm", _NORMS)
     sizes = None if n is None else [arguments.size(n, "n")]
     if sizes == [0]:
         raise ValueError("n is 0; a transform needs at least one element")
-    return _transformed(rules, name, x, (place,), sizes, norm)
+    return _transformed(ctx, name, x, (position,), sizes, norm)
 
 
-def _several(rules: Rules, name: str, x: Any, s: Any, axes: Any, norm: str) -> Array:
-    rules.is_array(x, name)
+def _along_axes(ctx: Context, name: str, x: Any, s: Any, axes: Any, norm: str) -> Array:
+    ctx.require_array(x, name)
     arguments.choice(norm, "norm", _NORMS)
     sizes = None
     if s is not None:
@@ -93,83 +91,82 @@ def _several(rules: Rules, name: str, x: Any, s: Any, axes: Any, norm: str) -> A
     if not places:
         if name in ("rfftn", "irfftn"):
             raise ValueError(f"{name} needs an axis")
-        work = converted(rules, name, FLOATING, x.dtype)
-        result = rules.available(kinds.COMPLEX.get(work, work))
-        return rules.array(kinds.rounded(x._data, work).astype(result))
-    return _transformed(rules, name, x, places, sizes, norm)
+        work = computation_dtype(ctx, name, FLOATING, x.dtype)
+        result = ctx.available(kinds.COMPLEX.get(work, work))
+        return ctx.array(kinds.rounded(x._data, work).astype(result))
+    return _transformed(ctx, name, x, places, sizes, norm)
 
 
-def _register_one(name: str) -> None:
+def _register_along_axis(name: str) -> None:
     def transform(
-        rules: Rules, x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward"
+        ctx: Context, x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward"
     ) -> Array:
-        return _one(rules, name, x, n, axis, norm)
+        return _along_axis(ctx, name, x, n, axis, norm)
 
     transform.__name__ = name
     function("all", f"fft.{name}")(transform)
 
 
-def _register_several(name: str) -> None:
+def _register_along_axes(name: str) -> None:
     def transform(
-        rules: Rules, x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward"
+        ctx: Context, x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward"
     ) -> Array:
-        return _several(rules, name, x, s, axes, norm)
+        return _along_axes(ctx, name, x, s, axes, norm)
 
     transform.__name__ = name
     function("all", f"fft.{name}")(transform)
 
 
 for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
-    _register_one(_name)
+    _register_along_axis(_name)
 for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
-    _register_several(_name)
+    _register_along_axes(_name)
 
 
-def _frequencies(rules: Rules, n: Any, d: Any, dtype: Any, device: Any, numbers: Any) -> Array:
+def _frequencies(ctx: Context, n: Any, d: Any, dtype: Any, device: Any, numbers: Any) -> Array:
     count = arguments.size(n, "n")
     if count == 0:
         raise ValueError("n is 0; a transform needs at least one element")
-    wanted = rules.default_of("f") if dtype is None else rules.dtype(dtype)
-    if kinds.letter(wanted) != "f":
-        raise TypeError(f"frequencies are real floating-point numbers, not {wanted}")
+    target = ctx.default_of("f") if dtype is None else ctx.dtype(dtype)
+    if kinds.letter(target) != "f":
+        raise TypeError(f"frequencies are real floating-point numbers, not {target}")
     spacing = arguments.real_number(d, "d")
     if spacing == 0:
         raise ValueError("d is 0; the spacing of samples must not be zero")
-    rules.place(device)
-    arguments.counted((count,), wanted)
-    wide = kinds.WIDE[wanted]
+    ctx.check_device(device)
+    arguments.require_memory((count,), target)
+    wide = kinds.WIDE[target]
     out: Data = numbers(count).astype(wide) / (wide.type(count) * wide.type(spacing))
-    return finished(rules, out, wanted, lambda: np.abs(out), 2, exact=False)
+    return round_with_noise(ctx, out, target, lambda: np.abs(out), 2, exact=False)
 
 
-@function("own", "fft.fftfreq")
-def fftfreq(
-    rules: Rules, n: int, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None
-) -> Array:
-    return _frequencies(rules, n, d, dtype, device, lambda k: (np.arange(k) + k // 2) % k - k // 2)
+def _register_frequencies(name: str, numbers: Any) -> None:
+    def frequencies(
+        ctx: Context, n: int, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None
+    ) -> Array:
+        return _frequencies(ctx, n, d, dtype, device, numbers)
+
+    function("custom", name)(frequencies)
 
 
-@function("own", "fft.rfftfreq")
-def rfftfreq(
-    rules: Rules, n: int, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None
-) -> Array:
-    return _frequencies(rules, n, d, dtype, device, lambda k: np.arange(k // 2 + 1))
+_register_frequencies("fft.fftfreq", lambda k: (np.arange(k) + k // 2) % k - k // 2)
+_register_frequencies("fft.rfftfreq", lambda k: np.arange(k // 2 + 1))
 
 
-def _shifted(rules: Rules, name: str, x: Any, axes: Any, sign: int) -> Array:
-    rules.is_array(x, name)
-    given = None if axes is None else arguments.integers(axes, "axes")
+def _shifted(ctx: Context, name: str, x: Any, axes: Any, sign: int) -> Array:
+    ctx.require_array(x, name)
+    positions = None if axes is None else arguments.integers(axes, "axes")
     data = x._data.copy()
-    for a in arguments.axes(given, x.ndim):
+    for a in arguments.axes(positions, x.ndim):
         data = np.roll(data, sign * (x.shape[a] // 2), a)
-    return Array(data, rules)
+    return Array(data, ctx)
 
 
 @function("moves", "fft.fftshift")
-def fftshift(rules: Rules, x: Any, /, *, axes: Any = None) -> Array:
-    return _shifted(rules, "fftshift", x, axes, 1)
+def fftshift(ctx: Context, x: Any, /, *, axes: Any = None) -> Array:
+    return _shifted(ctx, "fftshift", x, axes, 1)
 
 
 @function("moves", "fft.ifftshift")
-def ifftshift(rules: Rules, x: Any, /, *, axes: Any = None) -> Array:
-    return _shifted(rules, "ifftshift", x, axes, -1)
+def ifftshift(ctx: Context, x: Any, /, *, axes: Any = None) -> Array:
+    return _shifted(ctx, "ifftshift", x, axes, -1)

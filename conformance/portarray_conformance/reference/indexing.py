@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,30 +12,20 @@ from portarray_conformance.reference import kinds
 from portarray_conformance.reference.array import Array
 from portarray_conformance.reference.kinds import Data, DType
 
-if TYPE_CHECKING:
-    from portarray_conformance.reference.rules import Rules
 
-
-def normalized(rules: Rules, x: Array, key: Any) -> tuple[Any, ...]:
-    """Return a checked key for NumPy, with an ellipsis so that arrays come out.
-
-    Raises
-    ------
-    IndexError
-        For too many indices or ellipses, indices out of bounds, masks that do not fit, and what is
-        no index.
-    """
+def normalized(x: Array, key: Any) -> tuple[Any, ...]:
+    """Return a checked key for NumPy, with an ellipsis so that the result is an array."""
     shape = x.shape
-    given = key if isinstance(key, tuple) else (key,)
+    entries = key if isinstance(key, tuple) else (key,)
     try:
-        parts = [_part(rules, shape, part) for part in given]
+        parts = [_part(shape, part) for part in entries]
     except (TypeError, ValueError) as error:
-        # A second mistake may be found first.
-        rest = tuple(slice(None) if isinstance(part, slice) else part for part in given)
+        # The target may report an IndexError of the key instead.
+        without_slices = tuple(slice(None) if isinstance(e, slice) else e for e in entries)
         try:
-            normalized(rules, x, rest)
+            normalized(x, without_slices)
         except IndexError:
-            raise kinds.also(error, IndexError) from None
+            raise kinds.with_alternatives(error, IndexError) from None
         raise
     ellipses = sum(part is Ellipsis for part in parts)
     if ellipses > 1:
@@ -45,12 +35,12 @@ def normalized(rules: Rules, x: Array, key: Any) -> tuple[Any, ...]:
     if used > len(shape):
         raise IndexError(f"too many indices: {len(shape)} axes, and {used} were indexed")
     axis = 0
-    for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
+    for position, (part, width) in enumerate(zip(parts, widths, strict=True)):
         if part is Ellipsis:
             axis += len(shape) - used
             continue
         if isinstance(part, np.ndarray):
-            parts[place] = _within(part, axis, shape)
+            parts[position] = _within(part, axis, shape)
         elif type(part) is int and not -shape[axis] <= part < shape[axis]:
             raise IndexError(f"index {part} is out of bounds for axis {axis} of {shape[axis]}")
         axis += width
@@ -64,7 +54,7 @@ def normalized(rules: Rules, x: Array, key: Any) -> tuple[Any, ...]:
     return tuple(parts) if ellipses else (*parts, Ellipsis)
 
 
-def _part(rules: Rules, shape: tuple[int, ...], part: Any) -> Any:
+def _part(shape: tuple[int, ...], part: Any) -> Any:
     if part is None or part is Ellipsis or type(part) is int:
         return part
     if isinstance(part, slice):
@@ -79,7 +69,7 @@ def _part(rules: Rules, shape: tuple[int, ...], part: Any) -> Any:
     if type(part) is Array:
         if kinds.letter(part.dtype) not in "biu":
             raise IndexError(f"arrays used as indices must be integer or boolean: {part.dtype}")
-        rules.sure(part)
+        part._require_defined()
         return part._data
     if isinstance(part, (bool, np.bool_, list, np.ndarray)):
         index = np.asarray(part)
@@ -91,7 +81,7 @@ def _part(rules: Rules, shape: tuple[int, ...], part: Any) -> Any:
     try:
         return operator.index(part)
     except TypeError:
-        raise IndexError(f"{type(part).__name__} is no index") from None
+        raise IndexError(f"{type(part).__name__} is not an index") from None
 
 
 def _width(part: Any) -> int:
@@ -101,7 +91,7 @@ def _width(part: Any) -> int:
 
 
 def _within(index: Data, axis: int, shape: tuple[int, ...]) -> Data:
-    """Return an index array that was checked."""
+    """Return a checked index array."""
     if index.dtype.kind == "b":
         covered = shape[axis : axis + index.ndim]
         if index.shape == covered:
@@ -122,25 +112,25 @@ def bounded(index: Data, axis: int, length: int) -> Data:
     return index.astype(np.intp)
 
 
-def fill_value(rules: Rules, value: Any, dtype: DType) -> Data:
+def fill_value(value: Any, dtype: DType) -> Data:
     """Return a scalar that is assigned into an array of a dtype."""
     if type(value) is np.ndarray and value.ndim == 0:
         value = value[()]
-    number = kinds.scalar(value)
-    if number is None:
-        raise rules.refused(value, "assignment")
+    scalar = kinds.scalar(value)
+    if scalar is None:
+        raise kinds.not_array(value, "assignment")
     kind = kinds.letter(dtype)
-    if isinstance(number, complex) and kind != "c":
+    if isinstance(scalar, complex) and kind != "c":
         raise TypeError(f"a complex number cannot be assigned into a {dtype} array")
-    if isinstance(number, float) and kind in "iu" and not math.isfinite(number):
-        raise ValueError(f"{number!r} cannot be assigned into a {dtype} array")
-    return kinds.number(number, dtype)
+    if isinstance(scalar, float) and kind in "iu" and not math.isfinite(scalar):
+        raise ValueError(f"{scalar!r} cannot be assigned into a {dtype} array")
+    return kinds.rounded_number(scalar, dtype)
 
 
 def repeated(shape: tuple[int, ...], key: tuple[Any, ...]) -> Data | None:
-    """Return where an assignment writes more than once: which value stays is not defined."""
+    """Return where an assignment writes more than once; the resulting value is undefined there."""
     if not any(isinstance(part, np.ndarray) and part.dtype.kind != "b" for part in key):
         return None
-    places = np.arange(math.prod(shape)).reshape(shape)[key].ravel()
-    counts = np.bincount(places, minlength=math.prod(shape))
+    written = np.arange(math.prod(shape)).reshape(shape)[key].ravel()
+    counts = np.bincount(written, minlength=math.prod(shape))
     return (counts > 1).reshape(shape) if (counts > 1).any() else None

@@ -51,12 +51,12 @@ WIDE: dict[DType, DType] = {
     NAMED["complex64"]: NAMED["complex128"],
     NAMED["complex128"]: np.dtype(np.clongdouble),
 }
-"""In which format a floating-point dtype is computed, the widest that NumPy's functions take."""
+"""The format in which a floating-point dtype is computed, the widest that NumPy supports."""
 
 LAPACK: dict[DType, DType] = {
     dtype: NAMED["complex128" if letter == "c" else "float64"] for dtype, letter in LETTERS.items()
 }
-"""In which format linear algebra and transforms are computed."""
+"""The format in which linear algebra and transforms are computed."""
 
 REAL: dict[DType, DType] = {
     NAMED["complex64"]: NAMED["float32"],
@@ -88,7 +88,7 @@ def overflows(sizes: Any, dtype: DType) -> Data:
 
 
 def finite(sizes: Data) -> Data:
-    """Return sizes with 0 for infinities and NaN."""
+    """Return sizes with 0 in place of infinities and NaN."""
     return np.where(np.isfinite(sizes), sizes, np.zeros((), sizes.dtype))
 
 
@@ -98,33 +98,38 @@ def underflows(sizes: Any, dtype: DType) -> Data:
 
 
 class DTypeNotSupportedError(TypeError):
-    """A dtype that the modelled device lacks."""
+    """The modelled device does not support a dtype."""
 
 
 class UnknownDeviceError(ValueError):
     """A text that does not name a device."""
 
 
-class Unsure(Exception):  # noqa: N818  (it is no error of the program)
-    """What comes next depends on a value that portarray leaves undefined.
+class Undefined(Exception):  # noqa: N818  (not an error of the program)
+    """The next step depends on a value that portarray leaves undefined.
 
     A shape, a Python number, or whether an exception is raised. Nothing can be compared from here.
     """
 
 
-def also(error: Exception, *classes: type[Exception]) -> Exception:
+def with_alternatives(error: Exception, *classes: type[Exception]) -> Exception:
     """Note the classes of other mistakes in the same call: either error is right."""
-    error.also = (*getattr(error, "also", ()), *classes)  # type: ignore[attr-defined]
+    error.alternatives = (*getattr(error, "alternatives", ()), *classes)  # type: ignore[attr-defined]
     return error
 
 
 def broadcast(*shapes: tuple[int, ...]) -> bool:
-    """Tell whether shapes broadcast."""
+    """Return whether shapes broadcast."""
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:
         return False
     return True
+
+
+def not_array(x: Any, name: str) -> TypeError:
+    """Return the error for an operand that is neither an array nor a scalar."""
+    return TypeError(f"{name} takes arrays and Python scalars, not {type(x).__name__}")
 
 
 LinAlgError = np.linalg.LinAlgError
@@ -142,11 +147,11 @@ def _canonical(dtype: Any) -> DType | None:
         return BFLOAT16
     # NumPy raises any of these for what it cannot interpret.
     with contextlib.suppress(TypeError, ValueError, SyntaxError):
-        found = np.dtype(dtype).newbyteorder("=")
-        if found == BFLOAT16:
+        candidate = np.dtype(dtype).newbyteorder("=")
+        if candidate == BFLOAT16:
             return BFLOAT16
-        if found.name in NAMED:
-            return NAMED[found.name]
+        if candidate.name in NAMED:
+            return NAMED[candidate.name]
     return None
 
 
@@ -155,12 +160,12 @@ def canonical(dtype: Any) -> DType:
     # NumPy takes anything with a dtype for that.
     like = isinstance(dtype, type) or not hasattr(dtype, "dtype")
     try:
-        found = None if dtype is None or not like else _canonical(dtype)
+        result = None if dtype is None or not like else _canonical(dtype)
     except TypeError:  # not hashable
-        found = None
-    if found is None:
-        raise TypeError(f"{dtype!r} is no dtype; use one of {', '.join(NAMED)}")
-    return found
+        result = None
+    if result is None:
+        raise TypeError(f"unsupported dtype {dtype!r}; supported: {', '.join(NAMED)}")
+    return result
 
 
 @cache
@@ -206,11 +211,11 @@ def scalar(x: Any) -> Any:
 @cache
 def limits(dtype: DType) -> tuple[int, int]:
     """Return the range of an integer dtype."""
-    found = np.iinfo(dtype)
-    return int(found.min), int(found.max)
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
 
 
-def held(value: Any, dtype: DType) -> Any:
+def python_number(value: Any, dtype: DType) -> Any:
     """Return a Python number as the Python type of a dtype's kind; OverflowError if outside."""
     kind = LETTERS[dtype]
     if kind in "iu":
@@ -224,12 +229,12 @@ def held(value: Any, dtype: DType) -> Any:
     return complex(value) if kind == "c" else bool(value)
 
 
-def number(value: Any, dtype: DType) -> Data:
+def rounded_number(value: Any, dtype: DType) -> Data:
     """Return a Python number as a 0-d array of a dtype; OverflowError if outside."""
-    given = held(value, dtype)
+    scalar_value = python_number(value, dtype)
     if LETTERS[dtype] in "fc":
-        return rounded(np.asarray(given), dtype)
-    return np.asarray(given, dtype=dtype)
+        return rounded(np.asarray(scalar_value), dtype)
+    return np.asarray(scalar_value, dtype=dtype)
 
 
 def rounded(x: Data, dtype: DType) -> Data:

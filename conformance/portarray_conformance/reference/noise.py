@@ -39,19 +39,19 @@ class Noise:
         drawn = self._sign * self._random.uniform(-1.0, 1.0, shape)
         return np.sign(drawn) if self._seed < 2 else drawn
 
-    def spread(self, x: Data, scale: Any) -> Data:
+    def perturb(self, x: Data, scale: Any) -> Data:
         """Return values with errors of up to a scale; zeros of a zero scale get either sign."""
         if x.dtype.kind == "c":
             moved = np.array(x)
-            moved.real = self.spread(np.asarray(x.real), scale)
-            moved.imag = self.spread(np.asarray(x.imag), scale)
+            moved.real = self.perturb(np.asarray(x.real), scale)
+            moved.imag = self.perturb(np.asarray(x.imag), scale)
             return moved
         scale = np.where(np.isfinite(scale), scale, 0)
         error = self.uniform(x.shape) * scale
         out = np.where(np.isfinite(x), x + error, x)
         return np.where(out == 0, np.copysign(out, self._sign), out).astype(x.dtype)
 
-    def rounded(self, x: Data, dtype: DType, bound: Any, *, parts: bool = False) -> Data:
+    def perturb_ulps(self, x: Data, dtype: DType, bound: Any, *, parts: bool = False) -> Data:
         """Return values with errors of up to a bound in ULP; zeros, infinities and NaN stay.
 
         With ``parts``, so do parts of complex numbers that are zero.
@@ -66,18 +66,18 @@ class Noise:
             out = np.array(x)
             for name in ("real", "imag"):
                 value = getattr(x, name)
-                own = unit(np.where(np.isfinite(value), np.abs(value), 1), part) * bound
-                error = self.uniform(x.shape) * np.where(np.isfinite(size), scale * 0.7, own)
+                part_scale = unit(np.where(np.isfinite(value), np.abs(value), 1), part) * bound
+                error = self.uniform(x.shape) * np.where(np.isfinite(size), scale * 0.7, part_scale)
                 moved = np.isfinite(value) & ((value if parts else x) != 0)
                 setattr(out, name, np.where(moved, value + error, value))
             return out
 
-    def signs(self, x: Data, where: Data) -> Data:
+    def draw_zero_signs(self, x: Data, where: Data) -> Data:
         """Return values with signs drawn for the zeros in some places."""
         if x.dtype.kind == "c":
             out = np.array(x)
             for name in ("real", "imag"):
-                setattr(out, name, self.signs(np.asarray(getattr(x, name)), where))
+                setattr(out, name, self.draw_zero_signs(np.asarray(getattr(x, name)), where))
             return out
         drawn = np.copysign(x, self._sign)
         return np.where(where & (x == 0), drawn, x).astype(x.dtype)

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from portarray_conformance.bounds import NORMWISE
 from portarray_conformance.reference import arguments, kinds
 from portarray_conformance.reference.array import Array
-from portarray_conformance.reference.elementwise import FLOATING, converted
-from portarray_conformance.reference.reductions import finished
+from portarray_conformance.reference.context import Context
+from portarray_conformance.reference.decompositions import svdvals
+from portarray_conformance.reference.elementwise import FLOATING, computation_dtype
+from portarray_conformance.reference.reductions import round_with_noise
 from portarray_conformance.reference.registry import function
-from portarray_conformance.reference.solutions import svdvals
-
-if TYPE_CHECKING:
-    from portarray_conformance.reference.rules import Rules
 
 
 @function("reduces", "linalg.vector_norm")
 def vector_norm(
-    rules: Rules,
-    x: Any,
-    /,
-    *,
-    axis: Any = None,
-    keepdims: bool = False,
-    ord: Any = 2,
+    ctx: Context, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
 ) -> Array:
-    rules.is_array(x, "vector_norm")
+    ctx.require_array(x, "vector_norm")
     axes = arguments.axes(axis, x.ndim)
     order = arguments.real_number(ord, "ord")
-    work = converted(rules, "vector_norm", FLOATING, x.dtype)
+    work = computation_dtype(ctx, "vector_norm", FLOATING, x.dtype)
     real = kinds.REAL.get(work, work)
     sizes = np.abs(kinds.rounded(x._data, work).astype(kinds.WIDE[work]))
     along: Any = {"axis": axes, "keepdims": keepdims}
@@ -55,52 +47,54 @@ def vector_norm(
     else:
         out = np.sum(sizes**order, **along) ** (sizes.dtype.type(1) / order)
     out = np.asarray(out)
-    wild = None
+    unreliable = None
     if order != 0 and abs(order) != math.inf:
         powers = sizes**order
         total = np.sum(powers, **along)
-        wild = kinds.overflows(total, real) | np.any(kinds.underflows(powers, real), **along)
+        unreliable = kinds.overflows(total, real) | np.any(kinds.underflows(powers, real), **along)
     if work.kind == "c":  # infinite or NaN
         both = np.any(np.isnan(x._data) & np.isinf(sizes), **along)
-        wild = both if wild is None else wild | both
+        unreliable = both if unreliable is None else unreliable | both
     bound = NORMWISE["linalg"] * max(1, n)
     exact = order == 0 or (abs(order) == math.inf and work.kind != "c")
-    return finished(
-        rules, out, real, lambda: np.abs(out), bound, exact=exact, wild=wild, positive=True
+    return round_with_noise(
+        ctx,
+        out,
+        real,
+        lambda: np.abs(out),
+        bound,
+        exact=exact,
+        unreliable=unreliable,
+        positive=True,
     )
 
 
 @function("all", "linalg.matrix_norm")
-def matrix_norm(
-    rules: Rules,
-    x: Any,
-    /,
-    *,
-    keepdims: bool = False,
-    ord: Any = "fro",
-) -> Array:
-    rules.is_array(x, "matrix_norm")
+def matrix_norm(ctx: Context, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+    ctx.require_array(x, "matrix_norm")
     arguments.matrices(x, "matrix_norm")
     order: Any = "fro" if ord is None else ord
     arguments.choice(order, "ord", ("fro", "nuc", 1, 2, math.inf, -1, -2, -math.inf))
     if order == "fro":
-        return vector_norm(rules, x, axis=(-2, -1), keepdims=keepdims)
+        return vector_norm(ctx, x, axis=(-2, -1), keepdims=keepdims)
     if order in ("nuc", 2, -2):
-        values = svdvals(rules, x)
+        values = svdvals(ctx, x)
         name = {"nuc": "sum", 2: "max", -2: "min"}[order]
         if name == "max" and values.shape[-1] == 0:
-            norm = rules.array(np.zeros(values.shape[:-1], values.dtype))
+            norm = ctx.array(np.zeros(values.shape[:-1], values.dtype))
         else:
-            norm = rules.call(name, values, axis=-1)
+            norm = ctx.call(name, values, axis=-1)
     else:
-        size = rules.unary(
+        size = ctx.unary(
             "abs",
-            rules.call("astype", x, converted(rules, "matrix_norm", FLOATING, x.dtype), copy=False),
+            ctx.call(
+                "astype", x, computation_dtype(ctx, "matrix_norm", FLOATING, x.dtype), copy=False
+            ),
         )
         summed = -2 if order in (1, -1) else -1
-        sums = rules.call("sum", size, axis=summed)
+        sums = ctx.call("sum", size, axis=summed)
         if order > 0 and sums.shape[-1] == 0:
-            norm = rules.array(np.zeros(sums.shape[:-1], sums.dtype))
+            norm = ctx.array(np.zeros(sums.shape[:-1], sums.dtype))
         else:
-            norm = rules.call("max" if order > 0 else "min", sums, axis=-1)
+            norm = ctx.call("max" if order > 0 else "min", sums, axis=-1)
     return norm[..., None, None] if keepdims else norm

@@ -1,4 +1,4 @@
-"""Functions of wide values where NumPy's own leave the standard, or have no one function."""
+"""Functions of wide values for which NumPy has no function or differs from the standard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from portarray_conformance.reference.kinds import Data, Unsure
+from portarray_conformance.reference.kinds import Data, Undefined
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -63,7 +63,7 @@ def floor_divide(x1: Data, x2: Data) -> Data:
 def power(x1: Data, x2: Data) -> Data:
     if x1.dtype.kind == "i" and np.any(x2 < 0):
         if not np.broadcast(x1, x2).size:
-            raise Unsure  # nothing is computed
+            raise Undefined  # nothing is computed
         raise ValueError("integers to negative integer powers are not integers")
     out = np.asarray(np.power(x1, x2))
     if x1.dtype == np.longdouble:
@@ -77,13 +77,13 @@ def power(x1: Data, x2: Data) -> Data:
 
 
 def growth(x1: Data, x2: Data) -> Data:
-    """Return by what the error of a complex power grows: that of a logarithm is multiplied."""
+    """Return the growth factor of a complex power's error, which multiplies a logarithm's."""
     turned = np.abs(x2 * np.log(np.where(x1 == 0, 1, x1))) / 16
     return np.where(np.isfinite(turned), np.maximum(turned, 1), 1)
 
 
 def cancelled(x1: Data, x2: Data, out: Data) -> Data:
-    """Return by what the relative error of a sum of two parts grows where they cancel."""
+    """Return the growth factor of the relative error of a sum that cancels."""
     size = np.maximum(np.abs(x1), np.abs(x2)) / np.abs(np.where(out == 0, 1, out))
     return np.where(np.isfinite(size), np.maximum(size, 1), 1)
 

@@ -1,30 +1,28 @@
-"""The table of the namespace's functions, and how marks of undefined values pass through them."""
+"""The functions of the namespace, and the propagation of undefined values through them."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from portarray_conformance.reference import arguments, kinds
 from portarray_conformance.reference.array import Array
+from portarray_conformance.reference.context import Context
 from portarray_conformance.reference.kinds import BOOL
 
-if TYPE_CHECKING:
-    from portarray_conformance.reference.rules import Rules
-
-Marks = Literal["moves", "reduces", "all", "own"]
-"""How a function passes marks on: it moves elements, so that called on the marks it moves them;
-it reduces axes; any mark marks every result; or it sees to it itself."""
+Marks = Literal["moves", "reduces", "all", "custom"]
+"""How a function propagates masks of undefined elements: ``"moves"`` applies it to the masks,
+``"reduces"`` reduces them, ``"all"`` marks every result, ``"custom"`` leaves it to the function."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Entry(NamedTuple):
-    """A function whose first argument is the rules, and how it passes marks on."""
+    """A function whose first argument is the context, and how it propagates masks."""
 
     function: Callable[..., Any]
     marks: Marks
@@ -36,9 +34,9 @@ FUNCTIONS: dict[str, Entry] = {}
 def function(marks: Marks, name: str = "") -> Callable[[F], F]:
     """Register a function of the namespace under its own name, or as one of an extension."""
 
-    def register(made: F) -> F:
-        FUNCTIONS[name or made.__name__.removesuffix("_")] = Entry(made, marks)
-        return made
+    def register(implementation: F) -> F:
+        FUNCTIONS[name or implementation.__name__.removesuffix("_")] = Entry(implementation, marks)
+        return implementation
 
     return register
 
@@ -48,85 +46,89 @@ _FLAGS = frozenset(("descending", "endpoint", "full_matrices", "include_initial"
 }
 
 
-def bound(rules: Rules, entry: Entry) -> Callable[..., Any]:
+def bind(ctx: Context, entry: Entry) -> Callable[..., Any]:
     """Return a function of the namespace for one reference."""
-    made, marks = entry
+    implementation, marks = entry
 
-    @functools.wraps(made)
+    @functools.wraps(implementation)
     def call(*args: Any, **options: Any) -> Any:
         with np.errstate(all="ignore"):
             try:
                 for name in _FLAGS.intersection(options):
                     options[name] = arguments.flag(options[name], name)
-                out = made(rules, *args, **options)
+                out = implementation(ctx, *args, **options)
             except (TypeError, ValueError, IndexError, OverflowError) as error:
-                raise kinds.also(error, *_others(rules, made, args, options, error)) from None
-        if rules.marked and marks != "own":
-            _pass_on(rules, entry, args, options, out)
+                raise kinds.with_alternatives(
+                    error, *_other_mistakes(ctx, implementation, args, options, error)
+                ) from None
+        if ctx.marked and marks != "custom":
+            _propagate_marks(ctx, entry, args, options, out)
         return out
 
-    signature = inspect.signature(made)
+    signature = inspect.signature(implementation)
     call.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=list(signature.parameters.values())[1:]
     )
     return call
 
 
-def _pass_on(rules: Rules, entry: Entry, args: Any, options: Any, out: Any) -> None:
-    given = [x for x in _flat((*args, *options.values())) if type(x) is Array]
-    if all(x.unsure is None for x in given):
+def _propagate_marks(ctx: Context, entry: Entry, args: Any, options: Any, out: Any) -> None:
+    arrays = [x for x in _flat((*args, *options.values())) if type(x) is Array]
+    if all(x.undefined is None for x in arrays):
         return
     outs = list(out) if isinstance(out, tuple) else [out]
     if entry.marks == "moves":
         moved = entry.function(
-            rules,
-            *[_mark(rules, x) for x in args],
-            **{key: _mark(rules, x) for key, x in options.items()},
+            ctx,
+            *[_mark(ctx, x) for x in args],
+            **{key: _mark(ctx, x) for key, x in options.items()},
         )
         marks = [x._data for x in (moved if isinstance(moved, tuple) else [moved])]
     elif entry.marks == "reduces":
-        (x,) = given
+        (x,) = arrays
         axis, keepdims = options.get("axis"), bool(options.get("keepdims"))
         axis = tuple(axis) if isinstance(axis, list) else axis
-        marks = [np.any(x.unsure, axis=axis, keepdims=keepdims)]
+        marks = [np.any(x.undefined, axis=axis, keepdims=keepdims)]
     else:
         marks = [np.asarray(True)] * len(outs)
     for x, mark in zip(outs, marks, strict=True):
         if type(x) is Array and np.any(mark):
             there = np.broadcast_to(mark, x.shape)
-            x.unsure = np.array(there) if x.unsure is None else x.unsure | there
+            x.undefined = np.array(there) if x.undefined is None else x.undefined | there
 
 
-def _others(
-    rules: Rules, made: Callable[..., Any], args: Any, options: Any, error: Exception
+def _other_mistakes(
+    ctx: Context, implementation: Callable[..., Any], args: Any, options: Any, error: Exception
 ) -> tuple[type[Exception], ...]:
-    """Return the classes of other mistakes in a call: which one is named is not promised."""
+    """Return the classes of other mistakes in a call; portarray may report any of them."""
     arrays = [x for x in _flat(args) if type(x) is Array]
     try:
         if not isinstance(error, TypeError):
-            rules.dtype_of("", arrays)
+            ctx.dtype_of("", arrays)
             # Kinds that some functions refuse.
             refused = any(kinds.letter(x.dtype) in "bc" or x.itemsize == 2 for x in arrays)
             return (TypeError,) if refused else ()
         if arrays:
-            rest = {key: x for key, x in options.items() if key != "dtype"}
-            given = [_as_floats(rules, x) for x in args]
-            # What is no array, as one of those that are.
-            for place, x in enumerate(given[:2] if len(given) > 1 else ()):
+            remaining = {key: x for key, x in options.items() if key != "dtype"}
+            operands = [_as_floats(ctx, x) for x in args]
+            # Replace operands that are not arrays with one that is.
+            for position, x in enumerate(operands[:2] if len(operands) > 1 else ()):
                 if type(x) is not Array:
-                    given[place] = next(one for one in _flat(given) if type(one) is Array)
-            made(rules, *given, **rest)
-    except (TypeError, ValueError, IndexError) as other:
-        return () if type(other) is type(error) else (type(other),)
-    except (OverflowError, kinds.Unsure):
+                    operands[position] = next(
+                        operand for operand in _flat(operands) if type(operand) is Array
+                    )
+            implementation(ctx, *operands, **remaining)
+    except (TypeError, ValueError, IndexError) as second:
+        return () if type(second) is type(error) else (type(second),)
+    except (OverflowError, kinds.Undefined):
         pass
     return ()
 
 
-def _as_floats(rules: Rules, x: Any) -> Any:
+def _as_floats(ctx: Context, x: Any) -> Any:
     if type(x) is Array:
-        return Array(np.zeros(x.shape, rules.default_of("f")), rules)
-    return [_as_floats(rules, one) for one in x] if isinstance(x, (list, tuple)) else x
+        return Array(np.zeros(x.shape, ctx.default_of("f")), ctx)
+    return [_as_floats(ctx, item) for item in x] if isinstance(x, (list, tuple)) else x
 
 
 def _flat(values: Any) -> Any:
@@ -137,9 +139,9 @@ def _flat(values: Any) -> Any:
             yield x
 
 
-def _mark(rules: Rules, x: Any) -> Any:
+def _mark(ctx: Context, x: Any) -> Any:
     if type(x) is Array:
-        return Array(np.zeros(x.shape, BOOL) if x.unsure is None else x.unsure, rules)
+        return Array(np.zeros(x.shape, BOOL) if x.undefined is None else x.undefined, ctx)
     if isinstance(x, (list, tuple)):
-        return type(x)(_mark(rules, one) for one in x)
+        return type(x)(_mark(ctx, item) for item in x)
     return x

@@ -1,4 +1,4 @@
-"""What a run found: as tables in the terminal, as JSON, and as one page of HTML."""
+"""Reports of a run: tables in the terminal, JSON, CSV, and an HTML page."""
 
 from portarray_conformance.report.html import write_html
 from portarray_conformance.report.json_ import Report, TargetReport, as_csv, as_json, write_json

@@ -20,7 +20,7 @@ def page(report: Report) -> str:
 
 
 def _embed(report: Report) -> str:
-    """Return the report as JSON that cannot end the script element it stands in."""
+    """Return the report as JSON that cannot close the surrounding script element."""
     text = json.dumps(report.document(), separators=(",", ":"))
     # Messages quote arbitrary text: "</script>" or "<!--" in one must stay data.
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,4 +1,4 @@
-"""The report as data: what was run, with what, and what came out; as JSON and as CSV."""
+"""The report as data, with its JSON and CSV forms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -34,21 +34,13 @@ SCHEMA = 1
 
 STATUSES: tuple[str, ...] = get_args(Status)
 
+KEYS = tuple("chapter" if key.name == "category" else key.name for key in fields(Result))
+"""Keys of a result in JSON, and columns in CSV."""
+
 
 @dataclass(frozen=True, slots=True)
 class TargetReport:
-    """All results of one target, or why there are none.
-
-    Attributes
-    ----------
-    label : str
-        The device's or module's name.
-    results : list of Result
-    seconds : float
-        Wall-clock time of the whole run on this target.
-    reason : str
-        Why the target was not run; empty where it was.
-    """
+    """All results of one target and the wall-clock time, or the reason why it was not run."""
 
     label: str
     results: list[Result] = field(default_factory=list)
@@ -65,19 +57,8 @@ class TargetReport:
 class Report:
     """One run over all its targets.
 
-    Attributes
-    ----------
-    suite : str
-        ``"ours"``, ``"official"``, ``"programs"`` or ``"gradients"``.
-    seed, examples : int
-        What repeats the run.
-    targets : list of TargetReport
-    versions : dict of str to str
-        Python, NumPy, and every library tested.
-    warnings : list of str
-        What a reader must know, such as an official suite that is not at its pin.
-    created : str
-        When, in UTC, ISO 8601.
+    ``versions`` lists Python, NumPy and every tested library; ``warnings`` are for the reader, such
+    as an official suite that is not at its pin; ``created`` is in UTC, ISO 8601.
     """
 
     suite: str
@@ -117,7 +98,8 @@ class Report:
                 for target in self.targets
             ],
             "results": [
-                asdict(result) | {"seconds": round(result.seconds, 4)}
+                dict(zip(KEYS, astuple(result), strict=True))
+                | {"seconds": round(result.seconds, 4)}
                 for target in self.targets
                 for result in target.results
             ],
@@ -125,16 +107,16 @@ class Report:
 
 
 def versions(targets: Iterable[Target]) -> dict[str, str]:
-    """Return the versions of Python, of this package, and of what the targets are made of."""
-    found = {"python": platform.python_version()}
+    """Return the versions of Python, this package, and the tested libraries."""
+    numbers = {"python": platform.python_version()}
     for name in ("portarray-conformance", "hypothesis", "numpy"):
-        found[name] = _distribution(name)
+        numbers[name] = _distribution(name)
     for target in targets:
         namespace = target.xp.__name__
-        found[namespace] = str(getattr(target.xp, "__version__", _distribution(namespace)))
-        if target.library and target.library not in found:
-            found[target.library] = _distribution(target.library)
-    return found
+        numbers[namespace] = str(getattr(target.xp, "__version__", _distribution(namespace)))
+        if target.library and target.library not in numbers:
+            numbers[target.library] = _distribution(target.library)
+    return numbers
 
 
 def _distribution(name: str) -> str:
@@ -158,8 +140,7 @@ def as_csv(report: Report) -> str:
     """Return the results with commas, each on one line, below the names of their fields."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = [one.name for one in fields(Result)]
-    writer.writerow(names)
+    writer.writerow(KEYS)
     for row in report.document()["results"]:
-        writer.writerow([" ".join(str(row[name]).splitlines()) for name in names])
+        writer.writerow([" ".join(str(row[name]).splitlines()) for name in KEYS])
     return text.getvalue()

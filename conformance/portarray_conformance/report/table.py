@@ -21,17 +21,17 @@ STYLES = {
 
 
 def summary_table(target: TargetReport) -> Table:
-    """Return one row for each chapter: how many cases passed, failed, ... and the seconds."""
+    """Return one row for each category: how many cases passed, failed, ... and the seconds."""
     table = Table(title=target.label, title_justify="left", title_style="bold")
-    table.add_column("chapter")
+    table.add_column("category")
     for status in STATUSES:
         table.add_column(status, justify="right")
     table.add_column("seconds", justify="right")
-    chapters = dict.fromkeys(result.chapter for result in target.results)
-    for chapter in chapters:
-        part = [result for result in target.results if result.chapter == chapter]
+    categories = dict.fromkeys(result.category for result in target.results)
+    for category in categories:
+        part = [result for result in target.results if result.category == category]
         seconds = sum(result.seconds for result in part)
-        _add(table, chapter, TargetReport(target.label, part, seconds))
+        _add(table, category, TargetReport(target.label, part, seconds))
     table.add_section()
     _add(table, "total", target)
     return table

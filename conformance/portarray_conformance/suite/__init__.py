@@ -1,4 +1,4 @@
-"""The suite: one module for each chapter of the standard (elementwise is split by family)."""
+"""The suite, one module for each category of the standard."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ from portarray_conformance.suite import (  # noqa: F401  (each registers its cas
     utility,
 )
 
-CHAPTERS: tuple[str, ...] = tuple(names.CHAPTERS)
-"""The chapters in the order of reports."""
+CATEGORIES: tuple[str, ...] = tuple(names.CATEGORIES)
+"""The categories in the order of reports."""
 
 
 def all_cases(functions: Iterable[str] | None = None) -> list[Case]:
-    """Return the cases of the suite, chapter by chapter, or those of some functions.
+    """Return the cases of the suite by category, or those of some functions.
 
     Raises
     ------
     ValueError
-        Where a name has no case; the message names the nearest that do.
+        If a name has no case; the message suggests similar names.
     """
-    found = [c for chapter in CHAPTERS for c in registered() if c.chapter == chapter]
+    cases = [c for category in CATEGORIES for c in registered() if c.category == category]
     if functions is None:
-        return found
-    wanted = list(dict.fromkeys(functions))
-    known = {c.function for c in found}
-    for name in wanted:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=3)
+        return cases
+    selected = list(dict.fromkeys(functions))
+    available = {c.function for c in cases}
+    for name in selected:
+        if name not in available:
+            near = difflib.get_close_matches(name, available, n=3)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             raise ValueError(f"no case checks a function {name!r}{hint}")
-    return [c for c in found if c.function in wanted]
+    return [c for c in cases if c.function in selected]

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, TypeAlias
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
-import numpy.typing as npt
 from hypothesis.extra.array_api import make_strategies_namespace
 
 from portarray_conformance import compare, draw
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call, raises
-from portarray_conformance.draw import Domain
-from portarray_conformance.promotion import (
-    ALL,
-    COMPLEXES,
-    FLOATS,
-    INTEGERS,
-    REAL,
-    promote,
-)
-from portarray_conformance.target import Target
-
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "array_object"
+from portarray_conformance.promotion import ALL, COMPLEXES, FLOATS, INTEGERS, REAL, promote
+from portarray_conformance.target import NumpyArray, Target
 
 _SHAPES = (*draw.AXIS_SHAPES, (), (0,), (2, 0))
 
@@ -47,34 +35,23 @@ def _distinct(target: Target, data: Draw, name: str, shape: tuple[int, ...]) -> 
     return (np.arange(math.prod(shape)) + 1).astype(name).reshape(shape)
 
 
-@case("array.shape", "values", chapter=CHAPTER)
-def shape(target: Target, data: Draw) -> None:
-    """Sizes of the axes as integers."""
+def _attribute(name: str, target: Target, data: Draw) -> None:
+    """Sizes of the axes, the number of axes and of elements, as Python integers."""
     x = np.ones(draw.shape(data, _SHAPES), dtype=draw.dtype(target, data, ALL))
-    got = target.put(x).shape
-    if tuple(got) != x.shape or not all(isinstance(n, int) for n in got):
-        raise AssertionError(f"x.shape: got {got!r}, wanted {x.shape}")
+    got, want = getattr(target.put(x), name), getattr(x, name)
+    if name == "shape":
+        good = tuple(got) == want and all(isinstance(n, int) for n in got)
+    else:
+        good = isinstance(got, int) and got == want
+    if not good:
+        raise AssertionError(f"x.{name} with shape {x.shape}: got {got!r}, wanted {want!r}")
 
 
-@case("array.ndim", "values", chapter=CHAPTER)
-def ndim(target: Target, data: Draw) -> None:
-    """The number of axes."""
-    x = np.ones(draw.shape(data, _SHAPES), dtype=draw.dtype(target, data, ALL))
-    got = target.put(x).ndim
-    if got != x.ndim or not isinstance(got, int):
-        raise AssertionError(f"x.ndim with shape {x.shape}: got {got!r}, wanted {x.ndim}")
+for _name in ("shape", "ndim", "size"):
+    case(f"array.{_name}", "values")(functools.partial(_attribute, _name))
 
 
-@case("array.size", "values", chapter=CHAPTER)
-def size(target: Target, data: Draw) -> None:
-    """The number of elements."""
-    x = np.ones(draw.shape(data, _SHAPES), dtype=draw.dtype(target, data, ALL))
-    got = target.put(x).size
-    if not isinstance(got, int) or got != x.size:
-        raise AssertionError(f"x.size with shape {x.shape}: got {got!r}, wanted {x.size}")
-
-
-@case("array.dtype", "values", chapter=CHAPTER)
+@case("array.dtype", "values")
 def dtype(target: Target, data: Draw) -> None:
     """The namespace's dtype."""
     name = draw.dtype(target, data, ALL)
@@ -83,23 +60,22 @@ def dtype(target: Target, data: Draw) -> None:
         raise AssertionError(f"x.dtype: got {x.dtype!r}, wanted {name}")
 
 
-@case("array.device", "values", chapter=CHAPTER)
+@case("array.device", "values")
 def device(target: Target, data: Draw) -> None:
     """A device that creation functions accept, and that results keep."""
     x = target.put(np.ones((2,), dtype=draw.dtype(target, data, REAL)))
     if target.device is not None and x.device != target.device:
         raise AssertionError(f"x.device: got {x.device!r}, wanted {target.device!r}")
-    made = target.function("zeros")((2,), device=x.device, dtype=x.dtype)
-    for y in (made, made + x, x[:1]):
+    zeros = target.function("zeros")((2,), device=x.device, dtype=x.dtype)
+    for y in (zeros, zeros + x, x[:1]):
         if y.device != x.device:
             raise AssertionError(f"a result is on {y.device!r}, its input on {x.device!r}")
 
 
-@case("array.to_device", "values", chapter=CHAPTER)
+@case("array.to_device", "values")
 def to_device(target: Target, data: Draw) -> None:
-    """To the array's own device: the same data."""
-    name = draw.dtype(target, data, ALL)
-    x = draw.array(data, name, draw.shape(data, _SHAPES), draw.ANY)
+    """Moving to the array's device keeps the data."""
+    _, x = draw.typed_array(target, data, ALL, _SHAPES, draw.ANY)
     moved = target.put(x)
     out = moved.to_device(moved.device)
     compare.same(target, out, x, Call("x.to_device(x.device)", {"x": x}))
@@ -107,25 +83,25 @@ def to_device(target: Target, data: Draw) -> None:
         raise AssertionError(f"x.to_device(x.device) is on {out.device!r}")
 
 
-@case("array.T", "values", chapter=CHAPTER)
+@case("array.T", "values")
 def transposed(target: Target, data: Draw) -> None:
     """Rows and columns of a matrix exchanged."""
     name = draw.dtype(target, data, ALL)
     x = _distinct(target, data, name, draw.shape(data, ((2, 3), (3, 1), (0, 2), (1, 1))))
-    compare.same(target, draw.place(target, data, x).T, x.transpose(1, 0), Call("x.T", {"x": x}))
+    compare.same(target, draw.put(target, data, x).T, x.transpose(1, 0), Call("x.T", {"x": x}))
 
 
-@case("array.mT", "values", chapter=CHAPTER)
+@case("array.mT", "values")
 def matrix_transposed(target: Target, data: Draw) -> None:
     """The last two axes exchanged."""
     name = draw.dtype(target, data, ALL)
     x = _distinct(target, data, name, draw.shape(data, ((2, 3), (2, 3, 4), (2, 1, 2, 3), (0, 2))))
     compare.same(
-        target, draw.place(target, data, x).mT, np.swapaxes(x, -1, -2), Call("x.mT", {"x": x})
+        target, draw.put(target, data, x).mT, np.swapaxes(x, -1, -2), Call("x.mT", {"x": x})
     )
 
 
-@case("array.__array_namespace__", "values", chapter=CHAPTER)
+@case("array.__array_namespace__", "values")
 def array_namespace(target: Target, data: Draw) -> None:
     """The namespace, with its functions; a version that does not exist is refused."""
     x = target.put(np.ones((2,), dtype="float32"))
@@ -147,7 +123,7 @@ def _scalar(method: str, kind: type, names: tuple[str, ...], target: Target, dat
     name = draw.dtype(target, data, names)
     domain = draw.ANY
     if kind is int:
-        domain = Domain(-(2.0**60), 2.0**60) if name in FLOATS else draw.FINITE
+        domain = draw.Domain(-(2.0**60), 2.0**60) if name in FLOATS else draw.FINITE
     x = draw.array(data, name, (), domain)
     moved = target.put(x)
     call = Call(f"{kind.__name__}(x)", {"x": x})
@@ -166,12 +142,10 @@ for _method, _kind, _names in (
     ("float", float, ("bool", *REAL)),
     ("complex", complex, ALL),
 ):
-    case(f"array.__{_method}__", "values", chapter=CHAPTER)(
-        functools.partial(_scalar, _method, _kind, _names)
-    )
+    case(f"array.__{_method}__", "values")(functools.partial(_scalar, _method, _kind, _names))
 
 
-@case("array.__index__", "values", chapter=CHAPTER)
+@case("array.__index__", "values")
 def index(target: Target, data: Draw) -> None:
     """A 0-d integer array counts as an index; a floating-point one does not."""
     name = draw.dtype(target, data, INTEGERS)
@@ -193,33 +167,28 @@ def _refuses(method: str, names: tuple[str, ...], target: Target, data: Draw) ->
 
 
 for _method, _names in (("index", FLOATS), ("int", COMPLEXES), ("float", COMPLEXES)):
-    case(f"array.__{_method}__", "errors", chapter=CHAPTER)(
-        functools.partial(_refuses, _method, _names)
-    )
+    case(f"array.__{_method}__", "errors")(functools.partial(_refuses, _method, _names))
 
 
-@case("array.__int__", "special", chapter=CHAPTER)
+@case("array.__int__", "special")
 def int_special(target: Target, data: Draw) -> None:
     """NaN is a ValueError, an infinity an OverflowError."""
     for name in draw.available(target, FLOATS):
-        for value, error in (
-            (np.nan, ValueError),
-            (np.inf, OverflowError),
-            (-np.inf, OverflowError),
-        ):
+        errors = {np.nan: ValueError, np.inf: OverflowError, -np.inf: OverflowError}
+        for value, error in errors.items():
             x = target.put(np.array(value, dtype=name))
             try:
                 got = int(x)
             except error:
                 continue
-            except (ValueError, OverflowError, RuntimeError) as other:
+            except (ValueError, OverflowError, RuntimeError) as raised:
                 raise AssertionError(
-                    f"int({value} in {name}): got {type(other).__name__}, wanted {error.__name__}"
-                ) from other
+                    f"int({value} in {name}): got {type(raised).__name__}, wanted {error.__name__}"
+                ) from raised
             raise AssertionError(f"int({value} in {name}): got {got!r}, wanted {error.__name__}")
 
 
-@case("array.__bool__", "special", chapter=CHAPTER)
+@case("array.__bool__", "special")
 def bool_special(target: Target, data: Draw) -> None:
     """NaN and the infinities are true, both zeros false, one component is enough."""
     for name in draw.available(target, (*FLOATS, *COMPLEXES)):
@@ -231,18 +200,18 @@ def bool_special(target: Target, data: Draw) -> None:
                 raise AssertionError(f"bool({value} in {name}): wanted {want}")
 
 
-@case("array.__getitem__", "values", chapter=CHAPTER)
+@case("array.__getitem__", "values")
 def getitem(target: Target, data: Draw) -> None:
     """Integers, slices of any step, the ellipsis and new axes."""
     name = draw.dtype(target, data, ALL)
     shape = draw.shape(data, ((5,), (2, 3), (3, 2, 4), (), (0,), (2, 0, 2)))
     x = _distinct(target, data, name, shape)
     key = data.draw(_indices(shape, True), label="key")
-    out = draw.place(target, data, x)[key]
+    out = draw.put(target, data, x)[key]
     compare.same(target, out, np.asarray(x[key]), Call(f"x[{key!r}]", {"x": x}))
 
 
-@case("array.__getitem__", "masks", chapter=CHAPTER)
+@case("array.__getitem__", "masks")
 def getitem_mask(target: Target, data: Draw) -> None:
     """One boolean array, of as many axes as x or fewer: elements in row-major order."""
     name = draw.dtype(target, data, ALL)
@@ -250,13 +219,15 @@ def getitem_mask(target: Target, data: Draw) -> None:
     x = _distinct(target, data, name, shape)
     axes = draw.whole(data, min(1, len(shape)), len(shape), "axes of the mask")
     mask = draw.array(data, "bool", shape[:axes], label="mask")
-    out = draw.place(target, data, x)[target.put(mask)]
-    places = [place for place in np.ndindex(*shape[:axes]) if mask[place]]
-    want = np.array([x[place] for place in places], dtype=name).reshape(len(places), *shape[axes:])
+    out = draw.put(target, data, x)[target.put(mask)]
+    indices = [index for index in np.ndindex(*shape[:axes]) if mask[index]]
+    want = np.array([x[index] for index in indices], dtype=name).reshape(
+        len(indices), *shape[axes:]
+    )
     compare.same(target, out, want, Call("x[mask]", {"x": x, "mask": mask}))
 
 
-@case("array.__getitem__", "integer arrays", chapter=CHAPTER)
+@case("array.__getitem__", "integer arrays")
 def getitem_integers(target: Target, data: Draw) -> None:
     """One integer or integer array for each axis; they broadcast."""
     name = draw.dtype(target, data, ALL)
@@ -271,31 +242,31 @@ def getitem_integers(target: Target, data: Draw) -> None:
             keys.append(draw.whole(data, -n, n - 1, f"key {axis}"))
         else:
             key_shape = draw.pick(data, ((3,), (1,), (2, 1), (2, 3)), f"shape of key {axis}")
-            keys.append(draw.array(data, dtype, key_shape, Domain(-n, n - 1), f"key {axis}"))
+            keys.append(draw.array(data, dtype, key_shape, draw.Domain(-n, n - 1), f"key {axis}"))
             arrays += 1
     moved = tuple(target.put(k) if isinstance(k, np.ndarray) else k for k in keys)
     result = np.broadcast_shapes(*[np.shape(k) for k in keys])
-    spread = [np.broadcast_to(np.asarray(k), result) for k in keys]
+    broadcast = [np.broadcast_to(np.asarray(k), result) for k in keys]
     want = np.empty(result, dtype=name)
-    for place in np.ndindex(*result):
-        want[place] = x[tuple(int(k[place]) for k in spread)]
+    for index in np.ndindex(*result):
+        want[index] = x[tuple(int(k[index]) for k in broadcast)]
     call = Call("x[keys]", {"x": x, **{f"key {i}": k for i, k in enumerate(keys)}})
-    compare.same(target, draw.place(target, data, x)[moved], want, call)
+    compare.same(target, draw.put(target, data, x)[moved], want, call)
 
 
-@case("array.__getitem__", "iteration", chapter=CHAPTER)
+@case("array.__getitem__", "iteration")
 def iteration(target: Target, data: Draw) -> None:
     """Iterating over a one-dimensional array gives 0-d arrays."""
     name = draw.dtype(target, data, ALL)
     x = _distinct(target, data, name, (draw.whole(data, 0, 4, "n"),))
-    found = list(target.put(x))
-    if len(found) != x.size:
-        raise AssertionError(f"iterating over {x.size} elements gave {len(found)}")
-    for got, want in zip(found, x, strict=True):
+    elements = list(target.put(x))
+    if len(elements) != x.size:
+        raise AssertionError(f"iterating over {x.size} elements gave {len(elements)}")
+    for got, want in zip(elements, x, strict=True):
         compare.same(target, got, np.asarray(want), Call("iter(x)", {"x": x}))
 
 
-@case("array.__getitem__", "errors", chapter=CHAPTER)
+@case("array.__getitem__", "errors")
 def getitem_errors(target: Target, data: Draw) -> None:
     """Too many indices, and masks that do not fit, are an IndexError."""
     x = target.put(np.ones((2, 3), dtype=target.default("real floating")))
@@ -307,7 +278,7 @@ def getitem_errors(target: Target, data: Draw) -> None:
         raises(x.__getitem__, call, "the mask does not fit", mask)
 
 
-@case("array.__setitem__", "values", chapter=CHAPTER)
+@case("array.__setitem__", "values")
 def setitem(target: Target, data: Draw) -> None:
     """Numbers and arrays that broadcast, through any basic index; x itself changes."""
     name = draw.dtype(target, data, ALL)
@@ -321,8 +292,8 @@ def setitem(target: Target, data: Draw) -> None:
     value_shape: tuple[int, ...] = () if as_number else np.shape(selected)
     if value_shape and not as_number and draw.flag(data, "value broadcasts"):
         value_shape = (1, *value_shape[1:]) if draw.flag(data, "first axis") else value_shape[1:]
-    value = draw.array(data, source, value_shape, Domain(50, 99), "value")
-    moved = draw.place(target, data, x)
+    value = draw.array(data, source, value_shape, draw.Domain(50, 99), "value")
+    moved = draw.put(target, data, x)
     alias = moved
     moved[key] = value.item() if as_number else target.put(value)
     want = x.copy()
@@ -331,15 +302,15 @@ def setitem(target: Target, data: Draw) -> None:
     compare.same(target, alias, want, call)
 
 
-@case("array.__setitem__", "masks", chapter=CHAPTER)
+@case("array.__setitem__", "masks")
 def setitem_mask(target: Target, data: Draw) -> None:
     """One boolean array of x's shape, and a number or a 0-d array."""
     name = draw.dtype(target, data, ALL)
     shape = draw.shape(data, ((5,), (2, 3), ()))
     x = _distinct(target, data, name, shape)
     mask = draw.array(data, "bool", shape, label="mask")
-    value = draw.array(data, name, (), Domain(50, 99), "value")
-    moved = draw.place(target, data, x)
+    value = draw.array(data, name, (), draw.Domain(50, 99), "value")
+    moved = draw.put(target, data, x)
     moved[target.put(mask)] = value.item() if draw.flag(data, "a number") else target.put(value)
     want = np.where(mask, value, x).astype(name)
     compare.same(
@@ -347,7 +318,7 @@ def setitem_mask(target: Target, data: Draw) -> None:
     )
 
 
-@case("array.__setitem__", "dtypes", chapter=CHAPTER)
+@case("array.__setitem__", "dtypes")
 def setitem_dtypes(target: Target, data: Draw) -> None:
     """A number takes the dtype of x, which stays as it was."""
     for name in draw.available(target, ALL):
@@ -357,7 +328,7 @@ def setitem_dtypes(target: Target, data: Draw) -> None:
         compare.same(target, x, want, Call(f"x[1] = 1 in {name}"))
 
 
-@case("array.__setitem__", "views", chapter=CHAPTER)
+@case("array.__setitem__", "views")
 def setitem_once(target: Target, data: Draw) -> None:
     """Only the array that was assigned to changes, not one copied from it before."""
     name = draw.dtype(target, data, ALL)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance import compare, draw
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call
-from portarray_conformance.draw import Domain
 from portarray_conformance.elementwise import Row, register_binary, register_unary
 from portarray_conformance.promotion import BOOL_AND_INTEGERS, INTEGERS, SIGNED
-from portarray_conformance.target import Target
+from portarray_conformance.target import NumpyArray, Target
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "bitwise"
-
-_SHIFTS = Domain(0, 7)
+_SHIFTS = draw.Domain(0, 7)
 
 
 def _invert(x: NumpyArray) -> NumpyArray:
@@ -38,7 +31,7 @@ BINARY_ROWS = (
 )
 
 
-@case("bitwise_right_shift", "special", chapter=CHAPTER)
+@case("bitwise_right_shift", "special")
 def right_shift_of_negatives(target: Target, data: Draw) -> None:
     """A right shift keeps the sign and rounds down: it divides by a power of two."""
     for name in draw.available(target, SIGNED):
@@ -49,5 +42,5 @@ def right_shift_of_negatives(target: Target, data: Draw) -> None:
         compare.same(target, out, np.array([-4, -1, -1, -4, 2], dtype=name), call)
 
 
-register_unary(CHAPTER, UNARY_ROWS)
-register_binary(CHAPTER, BINARY_ROWS)
+register_unary(UNARY_ROWS)
+register_binary(BINARY_ROWS)

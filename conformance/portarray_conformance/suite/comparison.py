@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from functools import partial
 
 import numpy as np
 
@@ -13,8 +13,6 @@ from portarray_conformance.draw import ANY
 from portarray_conformance.elementwise import Row, judge, register_binary, register_unary, truth
 from portarray_conformance.promotion import ALL, NUMERIC, REAL
 from portarray_conformance.target import Target
-
-CHAPTER = "comparison"
 
 UNARY_ROWS = (
     Row("isfinite", np.isfinite, NUMERIC, complex_domain=ANY, result=truth, native=True),
@@ -43,7 +41,7 @@ def _exact(row: Row, target: Target, data: Draw) -> None:
 
 
 for _row in BINARY_ROWS:
-    case(_row.name, "exact", chapter=CHAPTER)(functools.partial(_exact, _row))
+    case(_row.name, "exact")(partial(_exact, _row))
 
-register_unary(CHAPTER, UNARY_ROWS)
-register_binary(CHAPTER, BINARY_ROWS)
+register_unary(UNARY_ROWS)
+register_binary(BINARY_ROWS)

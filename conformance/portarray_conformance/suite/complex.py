@@ -7,12 +7,10 @@ import numpy as np
 from portarray_conformance.elementwise import Row, real_part, register_unary
 from portarray_conformance.promotion import COMPLEXES, NUMERIC
 
-CHAPTER = "complex"
-
 UNARY_ROWS = (
     Row("conj", np.conj, NUMERIC),
     Row("imag", np.imag, COMPLEXES, result=real_part),
     Row("real", np.real, NUMERIC, result=real_part),
 )
 
-register_unary(CHAPTER, UNARY_ROWS)
+register_unary(UNARY_ROWS)

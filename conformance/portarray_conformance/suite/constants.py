@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
+from functools import partial
 from typing import Any
 
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.target import Target
-
-CHAPTER = "constants"
 
 _VALUES: dict[str, Any] = {
     "e": 2.718281828459045235360287,
@@ -34,4 +32,4 @@ def _constant(name: str, target: Target, data: Draw) -> None:
 
 
 for _name in _VALUES:
-    case(_name, "values", chapter=CHAPTER)(functools.partial(_constant, _name))
+    case(_name, "values")(partial(_constant, _name))

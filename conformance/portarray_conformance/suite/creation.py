@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance import compare, draw
 from portarray_conformance.bounds import NORMWISE
@@ -18,13 +17,12 @@ from portarray_conformance.promotion import ALL, COMPLEX_OF, FLOATING, FLOATS, I
 from portarray_conformance.target import Target
 from portarray_conformance.ulp import wide
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "creation"
-
 _SHAPES = ((3,), (2, 3), (), (0,), (2, 0, 3), (2, 1, 2))
 
 
-def _asked(target: Target, data: Draw, names: Any = ALL) -> tuple[str | None, dict[str, Any]]:
+def _dtype_keyword(
+    target: Target, data: Draw, names: Any = ALL
+) -> tuple[str | None, dict[str, Any]]:
     """Draw a ``dtype`` keyword or none, with the target's device."""
     keywords = dict(target.creation_keywords())
     name = draw.pick(data, (None, *draw.available(target, names)), "dtype=")
@@ -33,94 +31,84 @@ def _asked(target: Target, data: Draw, names: Any = ALL) -> tuple[str | None, di
     return name, keywords
 
 
-def _filled(function: str, value: int, target: Target, data: Draw) -> None:
+def _filled(function: str, value: int | None, target: Target, data: Draw) -> None:
     shape: Any = draw.shape(data, _SHAPES)
-    name, keywords = _asked(target, data)
-    given = shape[0] if len(shape) == 1 and draw.flag(data, "shape as int") else shape
-    out = target.function(function)(given, **keywords)
-    want = np.full(shape, value, dtype=name or target.default("real floating"))
-    compare.same(target, out, want, Call(f"{function}({given}, dtype={name})"))
+    name, keywords = _dtype_keyword(target, data)
+    size = shape[0] if len(shape) == 1 and draw.flag(data, "shape as int") else shape
+    out = target.function(function)(size, **keywords)
+    call, dtype = Call(f"{function}({size}, dtype={name})"), name or target.default("real floating")
+    if value is None:
+        compare.fetch(target, out, dtype, shape, call)
+    else:
+        compare.same(target, out, np.full(shape, value, dtype=dtype), call)
 
 
 def _filled_like(function: str, value: int, target: Target, data: Draw) -> None:
-    own = draw.dtype(target, data, ALL)
-    x = draw.array(data, own, draw.shape(data, _SHAPES))
-    name, keywords = _asked(target, data)
-    out = target.function(function)(draw.place(target, data, x), **keywords)
-    want = np.full(x.shape, value, dtype=name or own)
+    source, x = draw.typed_array(target, data, ALL, _SHAPES)
+    name, keywords = _dtype_keyword(target, data)
+    out = target.function(function)(draw.put(target, data, x), **keywords)
+    want = np.full(x.shape, value, dtype=name or source)
     compare.same(target, out, want, Call(f"{function}(x, dtype={name})", {"x": x}))
 
 
+case("empty", "shape")(partial(_filled, "empty", None))
 for _name, _value in (("ones", 1), ("zeros", 0)):
-    case(_name, "values", chapter=CHAPTER)(functools.partial(_filled, _name, _value))
-    case(f"{_name}_like", "values", chapter=CHAPTER)(
-        functools.partial(_filled_like, f"{_name}_like", _value)
-    )
+    case(_name, "values")(partial(_filled, _name, _value))
+    case(f"{_name}_like", "values")(partial(_filled_like, f"{_name}_like", _value))
 
 
-@case("empty", "shape", chapter=CHAPTER)
-def empty(target: Target, data: Draw) -> None:
-    """A shape and a dtype, whatever the values."""
-    shape: Any = draw.shape(data, _SHAPES)
-    name, keywords = _asked(target, data)
-    given = shape[0] if len(shape) == 1 and draw.flag(data, "shape as int") else shape
-    out = target.function("empty")(given, **keywords)
-    call = Call(f"empty({given}, dtype={name})")
-    compare.fetch(target, out, name or target.default("real floating"), shape, call)
-
-
-@case("empty_like", "shape", chapter=CHAPTER)
+@case("empty_like", "shape")
 def empty_like(target: Target, data: Draw) -> None:
-    """The shape of another array, and its dtype unless told otherwise."""
-    own = draw.dtype(target, data, ALL)
-    x = draw.array(data, own, draw.shape(data, _SHAPES))
-    name, keywords = _asked(target, data)
+    """The shape of another array, and by default its dtype."""
+    source, x = draw.typed_array(target, data, ALL, _SHAPES)
+    name, keywords = _dtype_keyword(target, data)
     out = target.function("empty_like")(target.put(x), **keywords)
-    compare.fetch(target, out, name or own, x.shape, Call(f"empty_like(x, dtype={name})", {"x": x}))
+    compare.fetch(
+        target, out, name or source, x.shape, Call(f"empty_like(x, dtype={name})", {"x": x})
+    )
 
 
 def _fill_value(data: Draw, name: str) -> Any:
     return draw.array(data, name, (), draw.ANY, "fill_value").item()
 
 
-@case("full", "values", chapter=CHAPTER)
+@case("full", "values")
 def full(target: Target, data: Draw) -> None:
     """A Python scalar everywhere; its kind decides the default dtype."""
     shape: Any = draw.shape(data, _SHAPES)
-    name, keywords = _asked(target, data)
+    name, keywords = _dtype_keyword(target, data)
     if name is None:
         kind = draw.pick(data, ("bool", "integral", "real floating", "complex floating"), "kind")
         name = "bool" if kind == "bool" else target.default(kind)
     value = _fill_value(data, name)
-    given = shape[0] if len(shape) == 1 and draw.flag(data, "shape as int") else shape
-    call = Call(f"full({given}, {value!r}, dtype={keywords.get('dtype')})")
-    out = target.function("full")(given, value, **keywords)
+    size = shape[0] if len(shape) == 1 and draw.flag(data, "shape as int") else shape
+    call = Call(f"full({size}, {value!r}, dtype={keywords.get('dtype')})")
+    out = target.function("full")(size, value, **keywords)
     compare.same(target, out, np.full(shape, value, dtype=name), call)
 
 
-@case("full_like", "values", chapter=CHAPTER)
+@case("full_like", "values")
 def full_like(target: Target, data: Draw) -> None:
-    """A Python scalar everywhere, in the dtype of x unless told otherwise."""
-    own = draw.dtype(target, data, ALL)
-    x = draw.array(data, own, draw.shape(data, _SHAPES))
-    name, keywords = _asked(target, data)
-    value = _fill_value(data, name or own)
+    """A Python scalar everywhere, by default in the dtype of x."""
+    source, x = draw.typed_array(target, data, ALL, _SHAPES)
+    name, keywords = _dtype_keyword(target, data)
+    value = _fill_value(data, name or source)
     out = target.function("full_like")(target.put(x), value, **keywords)
     call = Call(f"full_like(x, {value!r}, dtype={name})", {"x": x})
-    compare.same(target, out, np.full(x.shape, value, dtype=name or own), call)
+    compare.same(target, out, np.full(x.shape, value, dtype=name or source), call)
 
 
-@case("arange", "values", chapter=CHAPTER)
+@case("arange", "values")
 def arange(target: Target, data: Draw) -> None:
     """Whole numbers up to, from and by; floating steps within rounding."""
     form = draw.pick(
         data, ("stop", "start, stop", "start, stop, step", "start, stop, step"), "form"
     )
-    number = st.integers(-20, 20)
-    start = 0 if form == "stop" else data.draw(number, label="start")
-    stop = data.draw(number, label="stop")
-    step = data.draw(number.filter(bool), label="step") if form.endswith("step") else 1
-    name, keywords = _asked(target, data, ("int32", "int64", *FLOATS))
+    integers = st.integers(-20, 20)
+    start = 0 if form == "stop" else data.draw(integers, label="start")
+    stop = data.draw(integers, label="stop")
+    step = data.draw(integers.filter(bool), label="step") if form.endswith("step") else 1
+    name, keywords = _dtype_keyword(target, data, ("int32", "int64", *FLOATS))
     as_float = (name in FLOATS or name is None) and draw.flag(data, "as floats")
     scale = draw.pick(data, (1.0, 0.5, 0.25), "scale") if as_float else 1
     arguments = [v * scale for v in (start, stop, step)]
@@ -139,13 +127,13 @@ def arange(target: Target, data: Draw) -> None:
     )
 
 
-@case("eye", "values", chapter=CHAPTER)
+@case("eye", "values")
 def eye(target: Target, data: Draw) -> None:
     """Ones on a diagonal."""
     rows = draw.whole(data, 0, 4, "n_rows")
     columns = draw.pick(data, (None, 0, 1, 3, 4), "n_cols")
     k = draw.whole(data, -4, 4, "k")
-    name, keywords = _asked(target, data)
+    name, keywords = _dtype_keyword(target, data)
     n = rows if columns is None else columns
     want = np.array([[j - i == k for j in range(n)] for i in range(rows)], dtype=bool)
     call = Call(f"eye({rows}, {columns}, k={k}, dtype={name})")
@@ -155,10 +143,10 @@ def eye(target: Target, data: Draw) -> None:
     )
 
 
-@case("linspace", "values", chapter=CHAPTER)
+@case("linspace", "values")
 def linspace(target: Target, data: Draw) -> None:
     """Evenly spaced numbers, with or without the end."""
-    name, keywords = _asked(target, data, FLOATING)
+    name, keywords = _dtype_keyword(target, data, FLOATING)
     kind = draw.pick(data, ("int", "float", "complex"), "kind of ends")
     if name in FLOATS and kind == "complex":
         kind = "float"
@@ -184,7 +172,7 @@ def linspace(target: Target, data: Draw) -> None:
     compare.within(target, out, want, call, dtype=result, size=size, bound=NORMWISE["linspace"])
 
 
-@case("meshgrid", "values", chapter=CHAPTER)
+@case("meshgrid", "values")
 def meshgrid(target: Target, data: Draw) -> None:
     """One array for each vector, Cartesian or by matrix indices."""
     name = draw.dtype(target, data, NUMERIC)
@@ -212,21 +200,21 @@ def _triangle(function: str, target: Target, data: Draw) -> None:
     k = draw.whole(data, -3, 3, "k")
     keywords = {} if k == 0 and draw.flag(data, "by default") else {"k": k}
     rows, columns = shape[-2:]
-    kept = [
+    inside = [
         [(j - i <= k) if function == "tril" else (j - i >= k) for j in range(columns)]
         for i in range(rows)
     ]
-    mask = np.array(kept, dtype=bool).reshape(rows, columns)
+    mask = np.array(inside, dtype=bool).reshape(rows, columns)
     want = np.where(mask, x, np.zeros((), dtype=x.dtype))
-    out = target.function(function)(draw.place(target, data, x), **keywords)
+    out = target.function(function)(draw.put(target, data, x), **keywords)
     compare.same(target, out, want, Call(f"{function}(x, k={k})", {"x": x}))
 
 
 for _name in ("tril", "triu"):
-    case(_name, "values", chapter=CHAPTER)(functools.partial(_triangle, _name))
+    case(_name, "values")(partial(_triangle, _name))
 
 
-@case("asarray", "values", chapter=CHAPTER)
+@case("asarray", "values")
 def asarray(target: Target, data: Draw) -> None:
     """Nested sequences and scalars of Python; the kinds of the values decide the dtype."""
     kind = draw.pick(data, ("bool", "integral", "real floating", "complex floating"), "kind")
@@ -252,7 +240,7 @@ def asarray(target: Target, data: Draw) -> None:
     compare.same(target, out, x.astype(name).reshape(shape), call)
 
 
-@case("asarray", "dtypes", chapter=CHAPTER)
+@case("asarray", "dtypes")
 def asarray_dtypes(target: Target, data: Draw) -> None:
     """Mixed Python scalars: bool < int < float < complex."""
     function, keywords = target.function("asarray"), target.creation_keywords()
@@ -270,7 +258,7 @@ def asarray_dtypes(target: Target, data: Draw) -> None:
         compare.check_dtype(target, function(values, **keywords), name, Call(f"asarray({values})"))
 
 
-@case("asarray", "views", chapter=CHAPTER)
+@case("asarray", "views")
 def asarray_copies(target: Target, data: Draw) -> None:
     """``copy=True`` is a new array; None and False give the same data."""
     name = draw.dtype(target, data, ALL)
@@ -284,24 +272,23 @@ def asarray_copies(target: Target, data: Draw) -> None:
     shared[0] = x[1].item()
     x[0] = x[1]
     compare.same(target, moved, x, Call("x after a change in asarray(x, copy=False)"))
-    other = "float64" if name == "float32" else "float32"
-    if name in FLOATS and other in target.dtypes():
-        call = Call(f"asarray({name} array, dtype={other}, copy=False)")
+    second = "float64" if name == "float32" else "float32"
+    if name in FLOATS and second in target.dtypes():
+        call = Call(f"asarray({name} array, dtype={second}, copy=False)")
         raises(
             function,
             call,
             "another dtype needs a copy",
             moved,
-            dtype=target.dtype(other),
+            dtype=target.dtype(second),
             copy=False,
         )
 
 
-@case("asarray", "promotion", chapter=CHAPTER)
+@case("asarray", "promotion")
 def asarray_widens(target: Target, data: Draw) -> None:
     """An array given with a wider dtype is converted exactly."""
-    name = draw.dtype(target, data, FLOATS)
-    x = draw.array(data, name, draw.shape(data, _SHAPES), draw.ANY)
+    name, x = draw.typed_array(target, data, FLOATS, _SHAPES, draw.ANY)
     wider = draw.dtype(
         target, data, {"float32": ALL[9:], "float64": ("float64", "complex128")}[name]
     )

@@ -13,18 +13,15 @@ from portarray_conformance.compare import Call, raises
 from portarray_conformance.promotion import ALL, NUMERIC
 from portarray_conformance.target import Target
 
-CHAPTER = "dlpack"
-
 _CPU = 1  # kDLCPU
 _SHAPES = ((4,), (2, 3), (), (0,), (2, 3, 2))
 
 
-@case("from_dlpack", "values", chapter=CHAPTER)
+@case("from_dlpack", "values")
 def from_dlpack(target: Target, data: Draw) -> None:
     """An array of the namespace comes back as it was."""
-    name = draw.dtype(target, data, ALL)
-    x = draw.array(data, name, draw.shape(data, _SHAPES), draw.ANY)
-    moved = draw.place(target, data, x)
+    _, x = draw.typed_array(target, data, ALL, _SHAPES, draw.ANY)
+    moved = draw.put(target, data, x)
     copy = draw.pick(data, (None, "not said", True), "copy")
     keywords: dict[str, Any] = {} if copy == "not said" else {"copy": copy}
     out = target.function("from_dlpack")(moved, **keywords)
@@ -33,7 +30,7 @@ def from_dlpack(target: Target, data: Draw) -> None:
         raise AssertionError(f"from_dlpack(x) is on {out.device!r}, x on {moved.device!r}")
 
 
-@case("from_dlpack", "views", chapter=CHAPTER)
+@case("from_dlpack", "views")
 def from_dlpack_copies(target: Target, data: Draw) -> None:
     """With ``copy=True`` the data is new."""
     name = draw.dtype(target, data, NUMERIC)
@@ -44,32 +41,30 @@ def from_dlpack_copies(target: Target, data: Draw) -> None:
     compare.same(target, moved, x, Call("x after a change in from_dlpack(x, copy=True)"))
 
 
-@case("from_dlpack", "errors", chapter=CHAPTER)
+@case("from_dlpack", "errors")
 def from_dlpack_errors(target: Target, data: Draw) -> None:
     """An object without DLPack is refused."""
     call = Call("from_dlpack([1, 2])")
-    # What a list lacks is an attribute, so Python's own error says what is wrong with it.
+    # A list has no such attribute, so an AttributeError is right too.
     raises(target.function("from_dlpack"), call, "no __dlpack__", [1, 2], also=(AttributeError,))
 
 
-@case("from_dlpack", "host", chapter=CHAPTER)
+@case("from_dlpack", "host")
 def from_dlpack_host(target: Target, data: Draw) -> None:
     """NumPy's arrays are read where the target's memory is the host's."""
-    own = target.put(np.ones((1,), dtype=target.default("real floating")))
-    if int(own.__dlpack_device__()[0]) != _CPU:
+    probe = target.put(np.ones((1,), dtype=target.default("real floating")))
+    if int(probe.__dlpack_device__()[0]) != _CPU:
         return
-    name = draw.dtype(target, data, NUMERIC)
-    x = draw.array(data, name, draw.shape(data, _SHAPES), draw.ANY)
+    _, x = draw.typed_array(target, data, NUMERIC, _SHAPES, draw.ANY)
     out = target.function("from_dlpack")(x.copy())
     compare.same(target, out, x, Call("from_dlpack(numpy array)", {"x": x}))
 
 
-@case("array.__dlpack__", "values", chapter=CHAPTER)
+@case("array.__dlpack__", "values")
 def dlpack(target: Target, data: Draw) -> None:
     """A capsule, with every keyword of the standard; the host can read it."""
-    name = draw.dtype(target, data, NUMERIC)
-    x = draw.array(data, name, draw.shape(data, _SHAPES), draw.ANY)
-    moved = draw.place(target, data, x)
+    _, x = draw.typed_array(target, data, NUMERIC, _SHAPES, draw.ANY)
+    moved = draw.put(target, data, x)
     keywords: dict[str, Any] = draw.pick(
         data,
         ((), (("max_version", (1, 0)),), (("max_version", (1, 0)), ("copy", True))),
@@ -83,7 +78,7 @@ def dlpack(target: Target, data: Draw) -> None:
         raise Call("numpy.from_dlpack(x)", {"x": x}).fail(f"got {compare.show(got)}")
 
 
-@case("array.__dlpack_device__", "values", chapter=CHAPTER)
+@case("array.__dlpack_device__", "values")
 def dlpack_device(target: Target, data: Draw) -> None:
     """The kind of device as DLPack numbers them, and which one."""
     got = target.put(np.ones((2,), dtype=draw.dtype(target, data, NUMERIC))).__dlpack_device__()

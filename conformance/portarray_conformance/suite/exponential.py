@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance.draw import Domain
 from portarray_conformance.elementwise import Row, register_binary, register_unary
 from portarray_conformance.promotion import FLOATING, FLOATS
-
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "exponential"
+from portarray_conformance.target import NumpyArray
 
 _EXPONENTS = Domain(-200, 200, special=True, tiny=True)
 _POSITIVE = Domain(0, special=True, tiny=True)
@@ -50,14 +45,8 @@ UNARY_ROWS = (
 )
 
 BINARY_ROWS = (
-    Row(
-        "logaddexp",
-        _logaddexp,
-        FLOATS,
-        domain=Domain(-80, 80, special=True),
-        undefined=_cancels,
-    ),
+    Row("logaddexp", _logaddexp, FLOATS, domain=Domain(-80, 80, special=True), undefined=_cancels),
 )
 
-register_unary(CHAPTER, UNARY_ROWS)
-register_binary(CHAPTER, BINARY_ROWS)
+register_unary(UNARY_ROWS)
+register_binary(BINARY_ROWS)

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance import compare, draw
 from portarray_conformance.bounds import NORMWISE
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call
-from portarray_conformance.draw import Domain
-from portarray_conformance.promotion import (
-    COMPLEX_OF,
-    COMPLEXES,
-    FLOATING,
-    FLOATS,
-    REAL_PART,
-)
-from portarray_conformance.target import Target
+from portarray_conformance.promotion import COMPLEX_OF, COMPLEXES, FLOATING, FLOATS, REAL_PART
+from portarray_conformance.target import NumpyArray, Target
 from portarray_conformance.ulp import wide
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "fft"
-
 _SHAPES = ((6,), (5,), (3, 4), (1,), (8,), (2, 3, 2), (4, 1))
-_ENTRIES = Domain(-8, 8)
+_ENTRIES = draw.Domain(-8, 8)
 _NORMS = (None, "backward", "ortho", "forward")
 
 
@@ -67,15 +56,15 @@ def _hermitian(x: NumpyArray, n: int, axis: int) -> NumpyArray:
     half[..., 0] = half[..., 0].real
     if n % 2 == 0:
         half[..., -1] = half[..., -1].real
-    rest = [np.conj(half[..., n - k]) for k in range(n // 2 + 1, n)]
-    full = np.concatenate([half, np.stack(rest, -1)], -1) if rest else half[..., :n]
+    mirrored = [np.conj(half[..., n - k]) for k in range(n // 2 + 1, n)]
+    full = np.concatenate([half, np.stack(mirrored, -1)], -1) if mirrored else half[..., :n]
     return np.moveaxis(full, -1, axis)
 
 
 def _compare(
     target: Target, out: Any, want: NumpyArray, x: NumpyArray, factor: float, call: Call, name: str
 ) -> None:
-    """Judge a transform at the scale of the sum of magnitudes of what went in."""
+    """Judge a transform at the scale of the sum of the input's magnitudes."""
     size = float(np.sum(np.abs(x))) * abs(factor)
     steps = math.log2(max(want.size, 2))
     if name in FLOATS:
@@ -116,7 +105,7 @@ def _one_axis(function: str, target: Target, data: Draw) -> None:
         n = 1  # the default of 2 * (m - 1) terms would be none
     call = Call(f"fft.{function}(x, n={n}, axis={axis}, norm={norm})", {"x": x})
     out = target.function(f"fft.{function}")(
-        draw.place(target, data, x), **_keywords(data, norm, axis, n)
+        draw.put(target, data, x), **_keywords(data, norm, axis, n)
     )
     length = n or (2 * (m - 1) if half_input else m)
     inverse = function in ("ifft", "irfft", "ihfft")
@@ -130,7 +119,7 @@ def _one_axis(function: str, target: Target, data: Draw) -> None:
 
 
 for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
-    case(f"fft.{_name}", "values", chapter=CHAPTER)(functools.partial(_one_axis, _name))
+    case(f"fft.{_name}", "values")(partial(_one_axis, _name))
 
 
 def _several_axes(function: str, target: Target, data: Draw) -> None:
@@ -156,7 +145,7 @@ def _several_axes(function: str, target: Target, data: Draw) -> None:
     result = {"rfftn": COMPLEX_OF, "irfftn": REAL_PART}.get(function, {}).get(name, name)
     target.dtype(result)
     call = Call(f"fft.{function}(x, s={keywords.get('s')}, axes={axes}, norm={norm})", {"x": x})
-    out = target.function(f"fft.{function}")(draw.place(target, data, x), **keywords)
+    out = target.function(f"fft.{function}")(draw.put(target, data, x), **keywords)
     inverse = function in ("ifftn", "irfftn")
     sign = 1 if inverse else -1
     terms = wide(x).astype(wide(np.zeros(0, COMPLEX_OF.get(name, name))).dtype)
@@ -173,7 +162,7 @@ def _several_axes(function: str, target: Target, data: Draw) -> None:
 
 
 for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
-    case(f"fft.{_name}", "values", chapter=CHAPTER)(functools.partial(_several_axes, _name))
+    case(f"fft.{_name}", "values")(partial(_several_axes, _name))
 
 
 def _frequencies(function: str, target: Target, data: Draw) -> None:
@@ -196,8 +185,7 @@ def _frequencies(function: str, target: Target, data: Draw) -> None:
 
 
 def _shift(function: str, target: Target, data: Draw) -> None:
-    name = draw.dtype(target, data, FLOATING)
-    x = draw.array(data, name, draw.shape(data, (*_SHAPES, (5, 3))), draw.ANY)
+    _, x = draw.typed_array(target, data, FLOATING, (*_SHAPES, (5, 3)), draw.ANY)
     axes = draw.axes(data, x.ndim)
     want = x
     for axis in range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes:
@@ -205,11 +193,11 @@ def _shift(function: str, target: Target, data: Draw) -> None:
         by = n // 2 if function == "fftshift" else -(n // 2)
         want = np.take(want, [(i - by) % n for i in range(n)], axis=axis)
     keywords = {} if axes is None else {"axes": axes}
-    out = target.function(f"fft.{function}")(draw.place(target, data, x), **keywords)
+    out = target.function(f"fft.{function}")(draw.put(target, data, x), **keywords)
     compare.same(target, out, want, Call(f"fft.{function}(x, axes={axes})", {"x": x}))
 
 
 for _name in ("fftfreq", "rfftfreq"):
-    case(f"fft.{_name}", "values", chapter=CHAPTER)(functools.partial(_frequencies, _name))
+    case(f"fft.{_name}", "values")(partial(_frequencies, _name))
 for _name in ("fftshift", "ifftshift"):
-    case(f"fft.{_name}", "values", chapter=CHAPTER)(functools.partial(_shift, _name))
+    case(f"fft.{_name}", "values")(partial(_shift, _name))

@@ -8,8 +8,6 @@ from portarray_conformance.draw import Domain
 from portarray_conformance.elementwise import Row, register_unary
 from portarray_conformance.promotion import FLOATING
 
-CHAPTER = "hyperbolic"
-
 _ANY = Domain(special=True, tiny=True)
 _EXPONENTS = Domain(-200, 200, special=True, tiny=True)
 
@@ -22,4 +20,4 @@ UNARY_ROWS = (
     Row("tanh", np.tanh, FLOATING, domain=_ANY),
 )
 
-register_unary(CHAPTER, UNARY_ROWS)
+register_unary(UNARY_ROWS)

@@ -1,4 +1,4 @@
-"""What a namespace says about itself."""
+"""Inspection: the namespace's version, devices and dtypes."""
 
 from __future__ import annotations
 
@@ -8,24 +8,11 @@ import numpy as np
 
 from portarray_conformance import names
 from portarray_conformance.cases import Draw, case
-from portarray_conformance.promotion import (
-    COMPLEXES,
-    FLOATS,
-    SIGNED,
-    kind_names,
-)
+from portarray_conformance.promotion import COMPLEXES, FLOATS, KINDS, SIGNED
 from portarray_conformance.target import Target
 
-CHAPTER = "inspection"
-
 _KINDS: tuple[Any, ...] = (
-    "bool",
-    "signed integer",
-    "unsigned integer",
-    "integral",
-    "real floating",
-    "complex floating",
-    "numeric",
+    *KINDS,
     ("bool", "real floating"),
     ("signed integer", "complex floating"),
     (),
@@ -36,7 +23,7 @@ def _info(target: Target) -> Any:
     return target.function("__array_namespace_info__")()
 
 
-@case("__array_api_version__", "values", chapter=CHAPTER)
+@case("__array_api_version__", "values")
 def api_version(target: Target, data: Draw) -> None:
     """The version of the standard that this suite checks, or a later one."""
     got = target.function("__array_api_version__")
@@ -44,7 +31,7 @@ def api_version(target: Target, data: Draw) -> None:
         raise AssertionError(f"__array_api_version__: got {got!r}, wanted {names.VERSION!r}")
 
 
-@case("__array_namespace_info__", "values", chapter=CHAPTER)
+@case("__array_namespace_info__", "values")
 def namespace_info(target: Target, data: Draw) -> None:
     """An object with the five functions of inspection."""
     info = _info(target)
@@ -53,7 +40,7 @@ def namespace_info(target: Target, data: Draw) -> None:
             raise AssertionError(f"__array_namespace_info__() has no {name}")
 
 
-@case("info.capabilities", "values", chapter=CHAPTER)
+@case("info.capabilities", "values")
 def capabilities(target: Target, data: Draw) -> None:
     """Two truth values and a number of axes."""
     got = _info(target).capabilities()
@@ -69,36 +56,36 @@ def capabilities(target: Target, data: Draw) -> None:
             raise AssertionError(f"max dimensions is {limit}, but got {x.ndim}")
 
 
-@case("info.default_device", "values", chapter=CHAPTER)
+@case("info.default_device", "values")
 def default_device(target: Target, data: Draw) -> None:
-    """Where arrays are made without ``device=`` (None where that cannot be said)."""
+    """The device of arrays made without ``device=`` (None if unknown)."""
     got = _info(target).default_device()
     if got is None:
         return
-    made = target.function("zeros")((1,))
-    if made.device != got:
+    zeros = target.function("zeros")((1,))
+    if zeros.device != got:
         raise AssertionError(
-            f"default_device(): got {got!r}, but zeros are made on {made.device!r}"
+            f"default_device(): got {got!r}, but zeros are made on {zeros.device!r}"
         )
 
 
-@case("info.devices", "values", chapter=CHAPTER)
+@case("info.devices", "values")
 def devices(target: Target, data: Draw) -> None:
     """A sequence (a tuple since 2025.12) of devices that creation functions accept."""
     listed = _info(target).devices()
     if not isinstance(listed, (tuple, list)) or not listed:
         raise AssertionError(f"devices(): got {listed!r}, wanted a tuple")
-    own = target.put(np.ones((1,), dtype=bool)).device
-    if own not in listed:
-        raise AssertionError(f"devices() has no {own!r}, on which an array is: {listed!r}")
+    device = target.put(np.ones((1,), dtype=bool)).device
+    if device not in listed:
+        raise AssertionError(f"devices() has no {device!r}, on which an array is: {listed!r}")
 
 
-@case("info.default_dtypes", "values", chapter=CHAPTER)
+@case("info.default_dtypes", "values")
 def default_dtypes(target: Target, data: Draw) -> None:
     """One dtype of each kind, the ones that creation functions use."""
     for keywords in ({}, {"device": target.device}):
         got = _info(target).default_dtypes(**keywords)
-        for key, known in (
+        for key, allowed in (
             ("real floating", FLOATS),
             ("complex floating", COMPLEXES),
             ("integral", SIGNED),
@@ -106,33 +93,33 @@ def default_dtypes(target: Target, data: Draw) -> None:
         ):
             if key not in got:
                 raise AssertionError(f"default_dtypes() has no {key!r}")
-            if keywords and target.dtype_name(got[key]) not in known:
+            if keywords and target.dtype_name(got[key]) not in allowed:
                 raise AssertionError(f"default_dtypes()[{key!r}]: got {got[key]!r}")
     asarray, here = target.function("asarray"), target.creation_keywords()
     defaults = _info(target).default_dtypes(device=target.device)
     for key, value in (("real floating", 1.0), ("integral", 1), ("complex floating", 1j)):
         if key == "complex floating" and target.dtype_name(defaults[key]) not in target.dtypes():
             continue
-        made = asarray(value, **here).dtype
-        if made != defaults[key]:
-            raise AssertionError(f"asarray({value!r}) is {made}, default_dtypes() {defaults[key]}")
+        dtype = asarray(value, **here).dtype
+        if dtype != defaults[key]:
+            raise AssertionError(f"asarray({value!r}) is {dtype}, default_dtypes() {defaults[key]}")
 
 
-@case("info.dtypes", "values", chapter=CHAPTER)
+@case("info.dtypes", "values")
 def dtypes(target: Target, data: Draw) -> None:
     """The standard's dtypes only, all or those of a kind, for arrays can be made of each."""
     info = _info(target)
     every = info.dtypes(device=target.device)
-    allowed = {"bool", *kind_names("numeric")}
+    allowed = {"bool", *KINDS["numeric"]}
     if not set(every) <= allowed:
         raise AssertionError(f"dtypes() has {sorted(set(every) - allowed)}, not in the standard")
     for kind in _KINDS:
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        want = {n: every[n] for n in every if any(n in kind_names(k) for k in kinds)}
+        want = {n: every[n] for n in every if any(n in KINDS[k] for k in kinds)}
         got = info.dtypes(device=target.device, kind=kind)
         if dict(got) != want:
             raise AssertionError(f"dtypes(kind={kind!r}): got {list(got)}, wanted {list(want)}")
-    for name, known in every.items():
-        made = target.function("zeros")((1,), dtype=known, **target.creation_keywords())
-        if made.dtype != known:
-            raise AssertionError(f"zeros(1, dtype={name}) is {made.dtype}")
+    for name, dtype in every.items():
+        zeros = target.function("zeros")((1,), dtype=dtype, **target.creation_keywords())
+        if zeros.dtype != dtype:
+            raise AssertionError(f"zeros(1, dtype={name}) is {zeros.dtype}")

@@ -1,33 +1,24 @@
-"""Decompositions, inverses, norms.
+"""Decompositions and inverses.
 
-NumPy has no wider decompositions, so answers are judged by what defines them (``A V = V w``,
-``Q^H Q = 1``, ...), evaluated in a wider format, relative to the norm of the matrix. A backward
-stable algorithm stays within a small multiple of the machine epsilon.
+NumPy has no wider decompositions, so answers are checked by their defining equations
+(``A V = V w``, ``Q^H Q = 1``, ...), in a wider format and relative to the norm of the matrix. A
+backward stable algorithm stays within a small multiple of the machine epsilon.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance import compare, draw
 from portarray_conformance.bounds import NORMWISE
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call
-from portarray_conformance.draw import Domain
-from portarray_conformance.promotion import (
-    COMPLEX_OF,
-    FLOATING,
-    REAL_PART,
-)
-from portarray_conformance.target import Target
+from portarray_conformance.promotion import COMPLEX_OF, FLOATING, REAL_PART
+from portarray_conformance.target import NumpyArray, Target
 from portarray_conformance.ulp import wide
-
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "linalg"
 
 _BATCHES: tuple[tuple[int, ...], ...] = ((), (), (2,), (1, 2))
 
@@ -39,12 +30,11 @@ def draw_matrix(
     name = draw.dtype(target, data, FLOATING)
     size = draw.pick(data, sizes, "size")
     batch = draw.pick(data, _BATCHES, "batch")
-    x = draw.array(data, name, (*batch, *size), Domain(-4, 4), "entries")
-    adjoint = np.conj(np.swapaxes(x, -1, -2))
+    x = draw.array(data, name, (*batch, *size), draw.Domain(-4, 4), "entries")
     if kind == "hermitian":
-        return np.asarray((x + adjoint) / 2, dtype=name)
+        return np.asarray((x + _adjoint(x)) / 2, dtype=name)
     if kind == "positive":
-        return np.asarray(x @ adjoint + np.eye(size[0]), dtype=name)
+        return np.asarray(x @ _adjoint(x) + np.eye(size[0]), dtype=name)
     if kind == "regular":  # the diagonal dominates
         return np.asarray(x + 20 * np.eye(*size), dtype=name)
     return x
@@ -60,6 +50,13 @@ def frobenius(x: NumpyArray) -> NumpyArray:
     return np.asarray(np.maximum(size, 1e-30), dtype=np.float64)
 
 
+def within(
+    target: Target, out: Any, want: NumpyArray, call: Call, dtype: str, size: NumpyArray
+) -> None:
+    """Fail where an answer is off by more than the bound of linear algebra at the given scale."""
+    compare.within(target, out, want, call, dtype=dtype, size=size, bound=NORMWISE["linalg"])
+
+
 def _adjoint(x: NumpyArray) -> NumpyArray:
     return np.conj(np.swapaxes(x, -1, -2))
 
@@ -68,18 +65,14 @@ def _small(residual: NumpyArray, size: Any, name: str, call: Call, rule: str) ->
     """Fail where a residual, which should be zero, is beyond rounding at the given scale."""
     n = max(residual.shape[-2:], default=1)
     eps = float(np.finfo(name).eps)
-    found = np.sqrt(np.sum(np.abs(residual) ** 2, axis=(-2, -1))).astype(np.float64)
+    norms = np.sqrt(np.sum(np.abs(residual) ** 2, axis=(-2, -1))).astype(np.float64)
     allowed = NORMWISE["linalg"] * eps * max(n, 1) * np.asarray(size, dtype=np.float64)
-    if not np.all(found <= allowed):
-        worst = np.unravel_index(int(np.argmax(found - allowed)), found.shape)
+    if not np.all(norms <= allowed):
+        worst = np.unravel_index(int(np.argmax(norms - allowed)), norms.shape)
         raise call.fail(
-            f"{rule} does not hold: off by {float(found[worst]):.4g} in norm, allowed "
-            f"{float(np.broadcast_to(allowed, found.shape)[worst]):.4g} ({name})"
+            f"{rule} does not hold: off by {float(norms[worst]):.4g} in norm, allowed "
+            f"{float(np.broadcast_to(allowed, norms.shape)[worst]):.4g} ({name})"
         )
-
-
-def _identity_of(x: NumpyArray) -> NumpyArray:
-    return np.eye(x.shape[-1])
 
 
 def _fields(result: Any, names: tuple[str, ...], call: Call) -> list[Any]:
@@ -91,7 +84,7 @@ def _fields(result: Any, names: tuple[str, ...], call: Call) -> list[Any]:
     return list(result)
 
 
-@case("linalg.cholesky", "values", chapter=CHAPTER)
+@case("linalg.cholesky", "values")
 def cholesky(target: Target, data: Draw) -> None:
     """A triangle with a positive diagonal whose square is x."""
     x = draw_matrix(target, data, _SQUARE, "positive")
@@ -100,8 +93,8 @@ def cholesky(target: Target, data: Draw) -> None:
     keywords = {"upper": upper} if upper or draw.flag(data, "said") else {}
     out = target.function("linalg.cholesky")(target.put(x), **keywords)
     got = compare.fetch(target, out, x.dtype.name, x.shape, call)
-    other = np.tril(got, -1) if upper else np.triu(got, 1)
-    if np.any(other != 0):
+    opposite = np.tril(got, -1) if upper else np.triu(got, 1)
+    if np.any(opposite != 0):
         raise call.fail(f"the other triangle is not zero: {compare.show(got)}")
     diagonal = np.diagonal(got, axis1=-2, axis2=-1)
     if np.any(diagonal.real <= 0):
@@ -131,24 +124,17 @@ def _determinant_size(x: NumpyArray) -> NumpyArray:
     return np.asarray(np.prod(rows, axis=-1), dtype=np.float64)
 
 
-@case("linalg.det", "values", chapter=CHAPTER)
+@case("linalg.det", "values")
 def det(target: Target, data: Draw) -> None:
     """The determinant, against expansion along a row."""
     x = draw_matrix(target, data, (*_SQUARE, (0, 0)))
     call = Call("linalg.det(x)", {"x": x})
-    out = target.function("linalg.det")(draw.place(target, data, x))
-    compare.within(
-        target,
-        out,
-        _determinant(wide(x)),
-        call,
-        dtype=x.dtype.name,
-        size=_determinant_size(x),
-        bound=NORMWISE["linalg"],
-    )
+    out = target.function("linalg.det")(draw.put(target, data, x))
+    want, size = _determinant(wide(x)), _determinant_size(x)
+    within(target, out, want, call, x.dtype.name, size)
 
 
-@case("linalg.slogdet", "values", chapter=CHAPTER)
+@case("linalg.slogdet", "values")
 def slogdet(target: Target, data: Draw) -> None:
     """Sign and logarithm of the determinant."""
     x = draw_matrix(target, data, _SQUARE, draw.pick(data, ("any", "regular"), "kind"))
@@ -172,7 +158,7 @@ def slogdet(target: Target, data: Draw) -> None:
         raise call.fail(f"the sign has modulus {compare.show(moduli)}")
 
 
-@case("linalg.slogdet", "special", chapter=CHAPTER)
+@case("linalg.slogdet", "special")
 def slogdet_special(target: Target, data: Draw) -> None:
     """A matrix of zeros has sign 0 and logarithm -infinity."""
     for name in draw.available(target, FLOATING):
@@ -183,7 +169,7 @@ def slogdet_special(target: Target, data: Draw) -> None:
         compare.same(target, logarithm, np.array(-np.inf, dtype=REAL_PART.get(name, name)), call)
 
 
-@case("linalg.eigh", "values", chapter=CHAPTER)
+@case("linalg.eigh", "values")
 def eigh(target: Target, data: Draw) -> None:
     """Real eigenvalues in ascending order, orthonormal eigenvectors."""
     x = draw_matrix(target, data, _SQUARE, "hermitian")
@@ -196,10 +182,10 @@ def eigh(target: Target, data: Draw) -> None:
     if np.any(np.diff(w, axis=-1) < 0):
         raise call.fail(f"the eigenvalues do not ascend: {compare.show(w)}")
     _small(wide(x) @ v - v * wide(w)[..., None, :], frobenius(x), name, call, "x V = V w")
-    _small(_adjoint(v) @ v - _identity_of(x), 1.0, name, call, "V^H V = 1")
+    _small(_adjoint(v) @ v - np.eye(x.shape[-1]), 1.0, name, call, "V^H V = 1")
 
 
-@case("linalg.eigvalsh", "values", chapter=CHAPTER)
+@case("linalg.eigvalsh", "values")
 def eigvalsh(target: Target, data: Draw) -> None:
     """The eigenvalues of a Hermitian matrix."""
     x = draw_matrix(target, data, _SQUARE, "hermitian")
@@ -207,19 +193,10 @@ def eigvalsh(target: Target, data: Draw) -> None:
     call = Call("linalg.eigvalsh(x)", {"x": x})
     out = target.function("linalg.eigvalsh")(target.put(x))
     want = np.linalg.eigvalsh(x.astype(np.complex128))
-    size = frobenius(x)[..., None]
-    compare.within(
-        target,
-        out,
-        want,
-        call,
-        dtype=REAL_PART.get(name, name),
-        size=size,
-        bound=NORMWISE["linalg"],
-    )
+    within(target, out, want, call, REAL_PART.get(name, name), frobenius(x)[..., None])
 
 
-@case("linalg.eig", "values", chapter=CHAPTER)
+@case("linalg.eig", "values")
 def eig(target: Target, data: Draw) -> None:
     """Complex eigenvalues and vectors of any square matrix."""
     x = draw_matrix(target, data, _SQUARE)
@@ -236,7 +213,7 @@ def eig(target: Target, data: Draw) -> None:
     _check_spectrum(x, w, name, call)
 
 
-@case("linalg.eigvals", "values", chapter=CHAPTER)
+@case("linalg.eigvals", "values")
 def eigvals(target: Target, data: Draw) -> None:
     """Complex eigenvalues of any square matrix."""
     x = draw_matrix(target, data, _SQUARE)
@@ -262,25 +239,25 @@ def _check_spectrum(x: NumpyArray, w: NumpyArray, name: str, call: Call) -> None
         raise call.fail(f"the eigenvalues {compare.show(w)} do not sum to the trace")
 
 
-@case("linalg.inv", "values", chapter=CHAPTER)
+@case("linalg.inv", "values")
 def inv(target: Target, data: Draw) -> None:
     """The inverse, by its product with x."""
     x = draw_matrix(target, data, _SQUARE, "regular")
     call = Call("linalg.inv(x)", {"x": x})
-    out = target.function("linalg.inv")(draw.place(target, data, x))
+    out = target.function("linalg.inv")(draw.put(target, data, x))
     got = wide(compare.fetch(target, out, x.dtype.name, x.shape, call))
     size = frobenius(x) * frobenius(got)
-    _small(wide(x) @ got - _identity_of(x), size, x.dtype.name, call, "x inv(x) = 1")
+    _small(wide(x) @ got - np.eye(x.shape[-1]), size, x.dtype.name, call, "x inv(x) = 1")
 
 
-@case("linalg.solve", "values", chapter=CHAPTER)
+@case("linalg.solve", "values")
 def solve(target: Target, data: Draw) -> None:
     """A vector only where x2 has one axis, else (stacks of) matrices."""
     x1 = draw_matrix(target, data, ((2, 2), (3, 3)), "regular")
     name, n = x1.dtype.name, x1.shape[-1]
     vector = draw.flag(data, "x2 a vector")
     shape = (n,) if vector else (*draw.pick(data, (x1.shape[:-2], ()), "batch of x2"), n, 2)
-    x2 = draw.array(data, name, shape, Domain(-4, 4), "x2")
+    x2 = draw.array(data, name, shape, draw.Domain(-4, 4), "x2")
     call = Call("linalg.solve(x1, x2)", {"x1": x1, "x2": x2})
     out = target.function("linalg.solve")(target.put(x1), target.put(x2))
     want_shape = (
@@ -293,7 +270,7 @@ def solve(target: Target, data: Draw) -> None:
     _small(wide(x1) @ columns - right, size, name, call, "x1 x = x2")
 
 
-@case("linalg.matrix_power", "values", chapter=CHAPTER)
+@case("linalg.matrix_power", "values")
 def matrix_power(target: Target, data: Draw) -> None:
     """Whole powers, the identity for 0, powers of the inverse below."""
     n = draw.pick(data, (0, 1, 2, 3, 5, -1, -2), "n")
@@ -302,17 +279,17 @@ def matrix_power(target: Target, data: Draw) -> None:
     call = Call(f"linalg.matrix_power(x, {n})", {"x": x})
     out = target.function("linalg.matrix_power")(target.put(x), n)
     got = wide(compare.fetch(target, out, name, x.shape, call))
-    power = np.broadcast_to(_identity_of(x), x.shape).astype(wide(x).dtype)
+    power = np.broadcast_to(np.eye(x.shape[-1]), x.shape).astype(wide(x).dtype)
     for _ in range(abs(n)):
         power = power @ wide(x)
     size = frobenius(x) ** abs(n)
     if n < 0:
-        _small(got @ power - _identity_of(x), size * frobenius(got), name, call, "x^n x^-n = 1")
+        _small(got @ power - np.eye(x.shape[-1]), size * frobenius(got), name, call, "x^n x^-n = 1")
     else:
         _small(got - power, size, name, call, f"x^{n}")
 
 
-@case("linalg.matrix_rank", "values", chapter=CHAPTER)
+@case("linalg.matrix_rank", "values")
 def matrix_rank(target: Target, data: Draw) -> None:
     """The rank of products of thin matrices, and of diagonals by tolerance."""
     name = draw.dtype(target, data, FLOATING)
@@ -331,7 +308,7 @@ def matrix_rank(target: Target, data: Draw) -> None:
     compare.same(target, out, want, call, dtype=target.default("integral"))
 
 
-@case("linalg.pinv", "values", chapter=CHAPTER)
+@case("linalg.pinv", "values")
 def pinv(target: Target, data: Draw) -> None:
     """Penrose's four conditions."""
     x = draw_matrix(target, data, OBLONG, "regular")
@@ -342,16 +319,16 @@ def pinv(target: Target, data: Draw) -> None:
     out = target.function("linalg.pinv")(target.put(x))
     shape = (*x.shape[:-2], x.shape[-1], x.shape[-2])
     p, a = wide(compare.fetch(target, out, name, shape, call)), wide(x)
-    size, other = frobenius(x) ** 2 * frobenius(p), frobenius(p) ** 2 * frobenius(x)
+    size, size_of_inverse = frobenius(x) ** 2 * frobenius(p), frobenius(p) ** 2 * frobenius(x)
     _small(a @ p @ a - a, size, name, call, "x p x = x")
-    _small(p @ a @ p - p, other, name, call, "p x p = p")
+    _small(p @ a @ p - p, size_of_inverse, name, call, "p x p = p")
     for product in (a @ p, p @ a):
         _small(
             product - _adjoint(product), frobenius(x) * frobenius(p), name, call, "x p is Hermitian"
         )
 
 
-@case("linalg.pinv", "keywords", chapter=CHAPTER)
+@case("linalg.pinv", "keywords")
 def pinv_rtol(target: Target, data: Draw) -> None:
     """Singular values up to ``rtol`` times the largest count as zero."""
     for name in draw.available(target, FLOATING):
@@ -362,7 +339,7 @@ def pinv_rtol(target: Target, data: Draw) -> None:
         _small(got - np.diag([1 / 8, 1 / 4, 0]), 1.0, name, call, "pinv = diag(1/8, 1/4, 0)")
 
 
-@case("linalg.qr", "values", chapter=CHAPTER)
+@case("linalg.qr", "values")
 def qr(target: Target, data: Draw) -> None:
     """Orthonormal columns and an upper triangle, reduced and complete."""
     x = draw_matrix(target, data, OBLONG)
@@ -382,7 +359,7 @@ def qr(target: Target, data: Draw) -> None:
     _small(_adjoint(q) @ q - np.eye(k), math.sqrt(k), name, call, "Q^H Q = 1")
 
 
-@case("linalg.svd", "values", chapter=CHAPTER)
+@case("linalg.svd", "values")
 def svd(target: Target, data: Draw) -> None:
     """Singular values that descend, orthonormal vectors, full or reduced."""
     x = draw_matrix(target, data, OBLONG)
@@ -391,13 +368,13 @@ def svd(target: Target, data: Draw) -> None:
     call = Call(f"linalg.svd(x, full_matrices={full})", {"x": x})
     keywords = {} if full is None else {"full_matrices": full}
     result = target.function("linalg.svd")(target.put(x), **keywords)
-    left, middle, right = _fields(result, ("U", "S", "Vh"), call)
+    left_vectors, values, right_vectors = _fields(result, ("U", "S", "Vh"), call)
     k = min(m, n)
     columns, rows = (k, k) if full is False else (m, n)
     batch = x.shape[:-2]
-    u = wide(compare.fetch(target, left, name, (*batch, m, columns), call))
-    s = compare.fetch(target, middle, REAL_PART.get(name, name), (*batch, k), call)
-    vh = wide(compare.fetch(target, right, name, (*batch, rows, n), call))
+    u = wide(compare.fetch(target, left_vectors, name, (*batch, m, columns), call))
+    s = compare.fetch(target, values, REAL_PART.get(name, name), (*batch, k), call)
+    vh = wide(compare.fetch(target, right_vectors, name, (*batch, rows, n), call))
     if np.any(s < 0) or np.any(np.diff(s, axis=-1) > 0):
         raise call.fail(f"the singular values do not descend to 0: {compare.show(s)}")
     product = u[..., :, :k] * wide(s)[..., None, :] @ vh[..., :k, :]

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from portarray_conformance import compare, draw
-from portarray_conformance.bounds import NORMWISE
+from portarray_conformance import draw
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call
-from portarray_conformance.draw import Domain
 from portarray_conformance.promotion import FLOATING, REAL_PART
 from portarray_conformance.slices import along
-from portarray_conformance.suite.linalg import OBLONG, draw_matrix, frobenius
-from portarray_conformance.target import Target
+from portarray_conformance.suite.linalg import OBLONG, draw_matrix, frobenius, within
+from portarray_conformance.target import NumpyArray, Target
 from portarray_conformance.ulp import wide
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "linalg"
 
-
-@case("linalg.svdvals", "values", chapter=CHAPTER)
+@case("linalg.svdvals", "values")
 def svdvals(target: Target, data: Draw) -> None:
     """The singular values alone."""
     x = draw_matrix(target, data, OBLONG)
@@ -31,10 +25,7 @@ def svdvals(target: Target, data: Draw) -> None:
     call = Call("linalg.svdvals(x)", {"x": x})
     out = target.function("linalg.svdvals")(target.put(x))
     want = np.linalg.svd(x.astype(np.complex128), compute_uv=False)
-    real = REAL_PART.get(name, name)
-    compare.within(
-        target, out, want, call, dtype=real, size=frobenius(x)[..., None], bound=NORMWISE["linalg"]
-    )
+    within(target, out, want, call, REAL_PART.get(name, name), frobenius(x)[..., None])
 
 
 def _matrix_norm(x: NumpyArray, order: Any) -> NumpyArray:
@@ -53,7 +44,7 @@ def _matrix_norm(x: NumpyArray, order: Any) -> NumpyArray:
     )
 
 
-@case("linalg.matrix_norm", "values", chapter=CHAPTER)
+@case("linalg.matrix_norm", "values")
 def matrix_norm(target: Target, data: Draw) -> None:
     """Every order, with and without the reduced axes kept."""
     x = draw_matrix(target, data, OBLONG)
@@ -63,13 +54,13 @@ def matrix_norm(target: Target, data: Draw) -> None:
     if keepdims:
         keywords["keepdims"] = True
     call = Call(f"linalg.matrix_norm(x, ord={order!r}, keepdims={keepdims})", {"x": x})
-    out = target.function("linalg.matrix_norm")(draw.place(target, data, x), **keywords)
+    out = target.function("linalg.matrix_norm")(draw.put(target, data, x), **keywords)
     want = _matrix_norm(wide(x), order or "fro")
     size = frobenius(x)
     if keepdims:
         want, size = want[..., None, None], size[..., None, None]
     name = REAL_PART.get(x.dtype.name, x.dtype.name)
-    compare.within(target, out, want, call, dtype=name, size=size, bound=NORMWISE["linalg"])
+    within(target, out, want, call, name, size)
 
 
 def _vector_norm(v: NumpyArray, order: float) -> Any:
@@ -81,23 +72,27 @@ def _vector_norm(v: NumpyArray, order: float) -> Any:
     return np.sum(sizes**order) ** (sizes.dtype.type(1) / order)
 
 
-@case("linalg.vector_norm", "values", chapter=CHAPTER)
+@case("linalg.vector_norm", "values")
 def vector_norm(target: Target, data: Draw) -> None:
     """Every order along one axis, several, or all."""
     name = draw.dtype(target, data, FLOATING)
     order = draw.pick(data, (None, 2, 1, 0, 3, 0.5, -1, -2, np.inf, -np.inf, 2.5), "ord")
-    domain = Domain(0.125, 8) if isinstance(order, (int, float)) and order < 1 else Domain(-8, 8)
+    domain = (
+        draw.Domain(0.125, 8)
+        if isinstance(order, (int, float)) and order < 1
+        else draw.Domain(-8, 8)
+    )
     x = draw.array(data, name, draw.shape(data, draw.AXIS_SHAPES), domain)
     axis, keepdims = draw.axes(data, x.ndim), draw.flag(data, "keepdims")
     keywords: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
     if order is not None:
         keywords["ord"] = order
     call = Call(f"linalg.vector_norm(x, axis={axis}, keepdims={keepdims}, ord={order})", {"x": x})
-    out = target.function("linalg.vector_norm")(draw.place(target, data, x), **keywords)
+    out = target.function("linalg.vector_norm")(draw.put(target, data, x), **keywords)
     power = 2 if order is None else order
     with np.errstate(all="ignore"):
         want = along(wide(x), axis, lambda v: _vector_norm(v, power), keepdims=keepdims)
     size = np.asarray(np.abs(want), dtype=np.float64)
     real = REAL_PART.get(name, name)
     want = want.astype(wide(np.zeros(0, real)).dtype)
-    compare.within(target, out, want, call, dtype=real, size=size, bound=NORMWISE["linalg"])
+    within(target, out, want, call, real, size)

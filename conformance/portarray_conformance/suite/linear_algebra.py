@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance import compare, draw
 from portarray_conformance.bounds import NORMWISE
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call, raises
-from portarray_conformance.draw import Domain
 from portarray_conformance.promotion import ALL, FLOATING, NUMERIC
-from portarray_conformance.target import Target
+from portarray_conformance.target import NumpyArray, Target
 from portarray_conformance.ulp import wide
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
-
-ENTRIES = Domain(-6, 6)
+ENTRIES = draw.Domain(-6, 6)
 """Small entries: integer products stay within the narrowest dtype's reach often enough."""
 
 
@@ -66,21 +62,14 @@ def _matmul(function: str, target: Target, data: Draw) -> None:
     shapes = draw.pick(
         data,
         (
-            ((2, 3), (3, 2)),
-            ((3,), (3,)),
-            ((3,), (3, 2)),
-            ((2, 3), (3,)),
-            ((2, 2, 3), (3, 2)),
-            ((2, 1, 2, 2), (3, 2, 1)),
-            ((2,), (3, 2, 2)),
-            ((2, 0), (0, 3)),
-            ((0, 2), (2, 3)),
+            *(((2, 3), (3, 2)), ((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((2, 2, 3), (3, 2))),
+            *(((2, 1, 2, 2), (3, 2, 1)), ((2,), (3, 2, 2)), ((2, 0), (0, 3)), ((0, 2), (2, 3))),
         ),
         "shapes",
     )
     x1, x2, promoted = draw_two(target, data, shapes)
     call = Call(f"{function}(x1, x2)", {"x1": x1, "x2": x2})
-    out = target.function(function)(draw.place(target, data, x1), target.put(x2))
+    out = target.function(function)(draw.put(target, data, x1), target.put(x2))
     compare_product(target, out, np.matmul, (x1, x2), promoted, call, NORMWISE["matmul"])
 
 
@@ -96,7 +85,7 @@ def _matrix_transpose(function: str, target: Target, data: Draw) -> None:
     name = draw.dtype(target, data, ALL)
     shape = draw.shape(data, ((2, 3), (3, 1), (2, 3, 4), (0, 2), (1, 2, 2, 3)))
     x = draw.array(data, name, shape, draw.ANY)
-    out = target.function(function)(draw.place(target, data, x))
+    out = target.function(function)(draw.put(target, data, x))
     want = (
         np.stack([x[..., i, :] for i in range(shape[-2])], axis=-1)
         if shape[-2]
@@ -109,13 +98,9 @@ def _tensordot(function: str, target: Target, data: Draw) -> None:
     first, second, axes = draw.pick(
         data,
         (
-            ((2, 3), (2, 3), None),
-            ((2, 3), (3, 2), 1),
-            ((2,), (3,), 0),
-            ((2, 3, 2), (3, 2, 2), 2),
-            ((2, 3), (2, 2), ((0,), (1,))),
-            ((2, 3, 4), (4, 2), ((0, 2), (1, 0))),
-            ((3, 2), (2, 3), ((-1, -2), (0, 1))),
+            *(((2, 3), (2, 3), None), ((2, 3), (3, 2), 1), ((2,), (3,), 0)),
+            *(((2, 3, 2), (3, 2, 2), 2), ((2, 3), (2, 2), ((0,), (1,)))),
+            *(((2, 3, 4), (4, 2), ((0, 2), (1, 0))), ((3, 2), (2, 3), ((-1, -2), (0, 1)))),
             ((2, 0), (0, 2), 1),
         ),
         "shapes and axes",
@@ -128,18 +113,18 @@ def _tensordot(function: str, target: Target, data: Draw) -> None:
     def product(a: NumpyArray, b: NumpyArray) -> NumpyArray:
         if axes is None or isinstance(axes, int):
             n = 2 if axes is None else axes
-            one, other = tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
+            axes1, axes2 = tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
         else:
-            one, other = (
+            axes1, axes2 = (
                 tuple(i % m for i in s) for s, m in zip(axes, (a.ndim, b.ndim), strict=True)
             )
         letters_a = list(range(a.ndim))
         letters_b = [a.ndim + i for i in range(b.ndim)]
-        for i, j in zip(one, other, strict=True):
+        for i, j in zip(axes1, axes2, strict=True):
             letters_b[j] = letters_a[i]
-        kept = [i for i in letters_a if i not in one]
-        kept += [letters_b[j] for j in range(b.ndim) if j not in other]
-        return np.asarray(np.einsum(a, letters_a, b, letters_b, kept))
+        letters_out = [i for i in letters_a if i not in axes1]
+        letters_out += [letters_b[j] for j in range(b.ndim) if j not in axes2]
+        return np.asarray(np.einsum(a, letters_a, b, letters_b, letters_out))
 
     compare_product(target, out, product, (x1, x2), promoted, call, NORMWISE["tensordot"] * 2)
 
@@ -148,19 +133,15 @@ def _vecdot(function: str, target: Target, data: Draw) -> None:
     first, second, axis = draw.pick(
         data,
         (
-            ((3,), (3,), None),
-            ((2, 3), (2, 3), None),
-            ((2, 3), (3,), -1),
-            ((3, 2), (3, 2), -2),
-            ((2, 1, 3), (4, 3), -1),
-            ((0,), (0,), -1),
+            *(((3,), (3,), None), ((2, 3), (2, 3), None), ((2, 3), (3,), -1)),
+            *(((3, 2), (3, 2), -2), ((2, 1, 3), (4, 3), -1), ((0,), (0,), -1)),
         ),
         "shapes and axis",
     )
     x1, x2, promoted = draw_two(target, data, (first, second))
     keywords = {} if axis is None else {"axis": axis}
     call = Call(f"{function}(x1, x2, axis={axis})", {"x1": x1, "x2": x2})
-    out = target.function(function)(draw.place(target, data, x1), target.put(x2), **keywords)
+    out = target.function(function)(draw.put(target, data, x1), target.put(x2), **keywords)
 
     def product(a: NumpyArray, b: NumpyArray) -> NumpyArray:
         a, b = np.broadcast_arrays(a, b)
@@ -176,13 +157,10 @@ def _vecdot_errors(function: str, target: Target, data: Draw) -> None:
     raises(target.function(function), call, "the sizes along the axis differ", x1, x2)
 
 
-for _prefix, _chapter in (("", "linear_algebra"), ("linalg.", "linalg")):
+for _prefix in ("", "linalg."):
     for _name, _aspect, _check in (
-        ("matmul", "values", _matmul),
-        ("matmul", "errors", _matmul_errors),
-        ("matrix_transpose", "values", _matrix_transpose),
-        ("tensordot", "values", _tensordot),
-        ("vecdot", "values", _vecdot),
-        ("vecdot", "errors", _vecdot_errors),
+        *(("matmul", "values", _matmul), ("matmul", "errors", _matmul_errors)),
+        *(("matrix_transpose", "values", _matrix_transpose), ("tensordot", "values", _tensordot)),
+        *(("vecdot", "values", _vecdot), ("vecdot", "errors", _vecdot_errors)),
     ):
-        case(_prefix + _name, _aspect, chapter=_chapter)(functools.partial(_check, _prefix + _name))
+        case(_prefix + _name, _aspect)(partial(_check, _prefix + _name))

@@ -7,8 +7,6 @@ import numpy as np
 from portarray_conformance.elementwise import Row, register_binary, register_unary
 from portarray_conformance.promotion import BOOL
 
-CHAPTER = "logical"
-
 UNARY_ROWS = (Row("logical_not", np.logical_not, BOOL, native=True),)
 
 BINARY_ROWS = (
@@ -17,5 +15,5 @@ BINARY_ROWS = (
     Row("logical_xor", np.logical_xor, BOOL, native=True),
 )
 
-register_unary(CHAPTER, UNARY_ROWS)
-register_binary(CHAPTER, BINARY_ROWS)
+register_unary(UNARY_ROWS)
+register_binary(BINARY_ROWS)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, TypeAlias
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance import compare, draw
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call, raises
 from portarray_conformance.promotion import ALL
-from portarray_conformance.target import Target
-
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "manipulation"
+from portarray_conformance.target import NumpyArray, Target
 
 _SHAPES = (*draw.AXIS_SHAPES, (2, 0), (0,))
 
@@ -24,16 +20,16 @@ _SHAPES = (*draw.AXIS_SHAPES, (2, 0), (0,))
 def _array(
     target: Target, data: Draw, options: Any = _SHAPES, label: str = "x"
 ) -> tuple[NumpyArray, Any]:
-    """Draw an array of any dtype, with every value told apart, and its copy on the target."""
+    """Draw an array of any dtype with distinct values, and its copy on the target."""
     name = draw.dtype(target, data, ALL)
     x = draw.array(data, name, draw.shape(data, options), draw.ANY, label)
     if name != "bool":  # distinct values: a wrong order cannot hide behind equal elements
         start = draw.whole(data, 0, 9, "start")
         x = (np.arange(x.size) + start).astype(name).reshape(x.shape)
-    return x, draw.place(target, data, x)
+    return x, draw.put(target, data, x)
 
 
-@case("broadcast_arrays", "values", chapter=CHAPTER)
+@case("broadcast_arrays", "values")
 def broadcast_arrays(target: Target, data: Draw) -> None:
     """Arrays spread to their common shape; dtypes stay apart."""
     shapes = draw.pick(data, (*draw.BROADCASTS, ((3, 1), (1, 4), (4,)), ((2,),)), "shapes")
@@ -53,20 +49,20 @@ def broadcast_arrays(target: Target, data: Draw) -> None:
 
 def _common(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...] | None:
     """The rule of broadcasting, from the last axis on; None where the shapes do not fit."""
-    found = []
+    sizes_from_last = []
     for sizes in itertools.zip_longest(*[reversed(s) for s in shapes], fillvalue=1):
         wide = {n for n in sizes if n != 1}
         if len(wide) > 1:
             return None
-        found.append(wide.pop() if wide else 1)
-    return tuple(reversed(found))
+        sizes_from_last.append(wide.pop() if wide else 1)
+    return tuple(reversed(sizes_from_last))
 
 
-@case("broadcast_shapes", "values", chapter=CHAPTER)
+@case("broadcast_shapes", "values")
 def broadcast_shapes(target: Target, data: Draw) -> None:
     """Shapes in, the common shape out; an exception where they do not fit."""
-    one = st.lists(st.integers(0, 3), max_size=3).map(tuple)
-    shapes = tuple(data.draw(st.lists(one, min_size=1, max_size=3), label="shapes"))
+    shape = st.lists(st.integers(0, 3), max_size=3).map(tuple)
+    shapes = tuple(data.draw(st.lists(shape, min_size=1, max_size=3), label="shapes"))
     want = _common(shapes)
     call = Call(f"broadcast_shapes({', '.join(map(repr, shapes))})")
     function = target.function("broadcast_shapes")
@@ -78,17 +74,13 @@ def broadcast_shapes(target: Target, data: Draw) -> None:
         raise call.fail(f"got {got!r}, wanted {want!r}")
 
 
-@case("broadcast_to", "values", chapter=CHAPTER)
+@case("broadcast_to", "values")
 def broadcast_to(target: Target, data: Draw) -> None:
     """One array spread to a shape."""
     shape, want = draw.pick(
         data,
         (
-            ((3,), (2, 3)),
-            ((), (4,)),
-            ((2, 1), (2, 3)),
-            ((1, 3), (4, 2, 3)),
-            ((1,), (0,)),
+            *(((3,), (2, 3)), ((), (4,)), ((2, 1), (2, 3)), ((1, 3), (4, 2, 3)), ((1,), (0,))),
             ((5,), (5,)),
         ),
         "shapes",
@@ -100,7 +92,7 @@ def broadcast_to(target: Target, data: Draw) -> None:
     )
 
 
-@case("broadcast_to", "errors", chapter=CHAPTER)
+@case("broadcast_to", "errors")
 def broadcast_to_errors(target: Target, data: Draw) -> None:
     """A shape that does not fit is refused."""
     x = target.put(np.ones((3,), dtype=target.default("real floating")))
@@ -114,7 +106,7 @@ def broadcast_to_errors(target: Target, data: Draw) -> None:
         )
 
 
-@case("concat", "values", chapter=CHAPTER)
+@case("concat", "values")
 def concat(target: Target, data: Draw) -> None:
     """Joined along an axis, or flattened where the axis is None; dtypes promote."""
     first, second, promoted = draw.dtype_pair(target, data, ALL)
@@ -122,16 +114,16 @@ def concat(target: Target, data: Draw) -> None:
     flat = draw.flag(data, "axis=None")
     axis = None if flat else draw.axis(data, ndim)
     shape = [2, 3, 2][:ndim]
-    other = list(shape)
+    second_shape = list(shape)
     if axis is not None:
-        other[axis] = draw.pick(data, (1, 2, 0), "size of the second")
+        second_shape[axis] = draw.pick(data, (1, 2, 0), "size of the second")
     x1 = draw.array(data, first, tuple(shape), draw.ANY, "x1")
-    x2 = draw.array(data, second, tuple(other), draw.ANY, "x2")
+    x2 = draw.array(data, second, tuple(second_shape), draw.ANY, "x2")
     arrays = [target.put(x1), target.put(x2)]
     call = Call(f"concat([x1, x2], axis={axis})", {"x1": x1, "x2": x2})
-    given: Any = tuple(arrays) if draw.flag(data, "as tuple") else arrays
+    argument: Any = tuple(arrays) if draw.flag(data, "as tuple") else arrays
     keywords = {} if axis == 0 and draw.flag(data, "by default") else {"axis": axis}
-    out = target.function("concat")(given, **keywords)
+    out = target.function("concat")(argument, **keywords)
     parts = [x1.astype(promoted), x2.astype(promoted)]
     if axis is None:
         want = np.array([v for part in parts for v in part.ravel()], dtype=promoted)
@@ -140,7 +132,7 @@ def concat(target: Target, data: Draw) -> None:
     compare.same(target, out, want, call)
 
 
-@case("expand_dims", "values", chapter=CHAPTER)
+@case("expand_dims", "values")
 def expand_dims(target: Target, data: Draw) -> None:
     """New axes of size one, at one place or at several."""
     x, moved = _array(target, data, (*_SHAPES, ()))
@@ -160,14 +152,14 @@ def expand_dims(target: Target, data: Draw) -> None:
             label="axis",
         )
         places = [a % n for a in axis]
-    rest = iter(x.shape)
-    shape = tuple(1 if a in places else next(rest) for a in range(x.ndim + len(places)))
+    remaining = iter(x.shape)
+    shape = tuple(1 if a in places else next(remaining) for a in range(x.ndim + len(places)))
     call = Call(f"expand_dims(x, axis={axis})", {"x": x})
     out = target.function("expand_dims")(moved, axis=axis)
     compare.same(target, out, x.reshape(shape), call)
 
 
-@case("expand_dims", "errors", chapter=CHAPTER)
+@case("expand_dims", "errors")
 def expand_dims_errors(target: Target, data: Draw) -> None:
     """Axes out of range are refused."""
     x = target.put(np.ones((2, 3), dtype=target.default("real floating")))
@@ -176,7 +168,7 @@ def expand_dims_errors(target: Target, data: Draw) -> None:
         raises(target.function("expand_dims"), call, "the axis is out of range", x, axis=axis)
 
 
-@case("flip", "values", chapter=CHAPTER)
+@case("flip", "values")
 def flip(target: Target, data: Draw) -> None:
     """Reversed along one axis, several, or all."""
     x, moved = _array(target, data)
@@ -189,7 +181,7 @@ def flip(target: Target, data: Draw) -> None:
     compare.same(target, out, want, Call(f"flip(x, axis={axis})", {"x": x}))
 
 
-@case("moveaxis", "values", chapter=CHAPTER)
+@case("moveaxis", "values")
 def moveaxis(target: Target, data: Draw) -> None:
     """One axis or several to other places; the rest keep their order."""
     x, moved = _array(target, data, ((2, 3), (3, 2, 4), (2, 1, 3, 2), (4,)))
@@ -204,29 +196,29 @@ def moveaxis(target: Target, data: Draw) -> None:
         source, destination = draw.axis(data, n, "source"), draw.axis(data, n, "destination")
         pairs = [(destination % n, source % n)]
     order = [a for a in range(n) if a not in [s for _, s in pairs]]
-    for place, axis in sorted(pairs):
-        order.insert(place, axis)
+    for position, axis in sorted(pairs):
+        order.insert(position, axis)
     call = Call(f"moveaxis(x, {source}, {destination})", {"x": x})
     out = target.function("moveaxis")(moved, source, destination)
     compare.same(target, out, x.transpose(order), call)
 
 
-@case("permute_dims", "values", chapter=CHAPTER)
+@case("permute_dims", "values")
 def permute_dims(target: Target, data: Draw) -> None:
     """Axes in another order, negative ones too."""
     x, moved = _array(target, data, (*_SHAPES, (2, 1, 3, 2), ()))
     axes = data.draw(st.permutations(range(x.ndim)).map(tuple), label="axes")
-    given = tuple(a - x.ndim for a in axes) if draw.flag(data, "negative") else axes
-    out = target.function("permute_dims")(moved, given)
+    argument = tuple(a - x.ndim for a in axes) if draw.flag(data, "negative") else axes
+    out = target.function("permute_dims")(moved, argument)
     want = np.empty(tuple(x.shape[a] for a in axes), dtype=x.dtype)
     for index in np.ndindex(*x.shape):
         want[tuple(index[a] for a in axes)] = x[index]
-    compare.same(target, out, want, Call(f"permute_dims(x, {given})", {"x": x}))
+    compare.same(target, out, want, Call(f"permute_dims(x, {argument})", {"x": x}))
 
 
-@case("repeat", "values", chapter=CHAPTER)
+@case("repeat", "values")
 def repeat(target: Target, data: Draw) -> None:
-    """Elements one after another, as often as one number or an array says."""
+    """Elements repeated by one number or an array of numbers."""
     x, moved = _array(target, data, draw.AXIS_SHAPES)
     axis = None if draw.flag(data, "no axis") else draw.axis(data, x.ndim)
     size = x.size if axis is None else x.shape[axis]
@@ -244,32 +236,26 @@ def repeat(target: Target, data: Draw) -> None:
     compare.same(target, target.function("repeat")(moved, repeats, **keywords), want, call)
 
 
-@case("reshape", "values", chapter=CHAPTER)
+@case("reshape", "values")
 def reshape(target: Target, data: Draw) -> None:
     """Another shape, in row-major order, one size may be -1."""
-    before, after = draw.pick(
+    source, shape = draw.pick(
         data,
         (
-            ((6,), (2, 3)),
-            ((2, 3), (3, 2)),
-            ((2, 3), (-1,)),
-            ((2, 2, 3), (3, -1)),
-            ((), (1, 1)),
-            ((1,), ()),
-            ((0, 3), (3, 0)),
-            ((4, 2), (2, -1, 2)),
+            *(((6,), (2, 3)), ((2, 3), (3, 2)), ((2, 3), (-1,)), ((2, 2, 3), (3, -1))),
+            *(((), (1, 1)), ((1,), ()), ((0, 3), (3, 0)), ((4, 2), (2, -1, 2))),
         ),
         "shapes",
     )
-    x, moved = _array(target, data, (before,))
+    x, moved = _array(target, data, (source,))
     copy = draw.pick(data, (None, True), "copy")
     keywords = {} if copy is None else {"copy": copy}
-    call = Call(f"reshape(x, {after}, copy={copy})", {"x": x})
-    out = target.function("reshape")(moved, after, **keywords)
-    compare.same(target, out, x.ravel().reshape(after), call)
+    call = Call(f"reshape(x, {shape}, copy={copy})", {"x": x})
+    out = target.function("reshape")(moved, shape, **keywords)
+    compare.same(target, out, x.ravel().reshape(shape), call)
 
 
-@case("reshape", "views", chapter=CHAPTER)
+@case("reshape", "views")
 def reshape_copies(target: Target, data: Draw) -> None:
     """``copy=True`` leaves x alone when the result changes; ``copy=False`` shares memory."""
     x = np.arange(6).astype(draw.dtype(target, data, ALL))
@@ -286,7 +272,7 @@ def reshape_copies(target: Target, data: Draw) -> None:
     compare.same(target, moved, x, Call("x after a change in reshape(x, (2, 3), copy=False)"))
 
 
-@case("reshape", "errors", chapter=CHAPTER)
+@case("reshape", "errors")
 def reshape_errors(target: Target, data: Draw) -> None:
     """A shape of another size is refused."""
     x = target.put(np.ones((2, 3), dtype=target.default("real floating")))
@@ -295,7 +281,7 @@ def reshape_errors(target: Target, data: Draw) -> None:
         raises(target.function("reshape"), call, "the sizes differ", x, shape)
 
 
-@case("roll", "values", chapter=CHAPTER)
+@case("roll", "values")
 def roll(target: Target, data: Draw) -> None:
     """Shifted round along one axis, several, or the flattened array."""
     x, moved = _array(target, data)
@@ -326,7 +312,7 @@ def roll(target: Target, data: Draw) -> None:
     compare.same(target, target.function("roll")(moved, shift, **keywords), want, call)
 
 
-@case("squeeze", "values", chapter=CHAPTER)
+@case("squeeze", "values")
 def squeeze(target: Target, data: Draw) -> None:
     """Axes of size one taken away, one or several."""
     x, moved = _array(target, data, ((1, 3), (3, 1, 2), (1,), (1, 2, 1), (1, 0, 1)))
@@ -342,7 +328,7 @@ def squeeze(target: Target, data: Draw) -> None:
     compare.same(target, target.function("squeeze")(moved, axis=axis), x.reshape(shape), call)
 
 
-@case("squeeze", "errors", chapter=CHAPTER)
+@case("squeeze", "errors")
 def squeeze_errors(target: Target, data: Draw) -> None:
     """An axis of another size is refused."""
     x = target.put(np.ones((2, 1), dtype=target.default("real floating")))
@@ -351,7 +337,7 @@ def squeeze_errors(target: Target, data: Draw) -> None:
         raises(target.function("squeeze"), call, "the axis has size 2", x, axis=axis)
 
 
-@case("stack", "values", chapter=CHAPTER)
+@case("stack", "values")
 def stack(target: Target, data: Draw) -> None:
     """Joined along a new axis; dtypes promote."""
     first, second, promoted = draw.dtype_pair(target, data, ALL)
@@ -359,16 +345,16 @@ def stack(target: Target, data: Draw) -> None:
     x1 = draw.array(data, first, shape, draw.ANY, "x1")
     x2 = draw.array(data, second, shape, draw.ANY, "x2")
     axis = draw.whole(data, -len(shape) - 1, len(shape), "axis")
-    place = axis % (len(shape) + 1)
-    want = np.empty((*shape[:place], 2, *shape[place:]), dtype=promoted)
+    position = axis % (len(shape) + 1)
+    want = np.empty((*shape[:position], 2, *shape[position:]), dtype=promoted)
     for i, x in enumerate((x1, x2)):
-        want[(slice(None),) * place + (i,)] = x.astype(promoted)
+        want[(slice(None),) * position + (i,)] = x.astype(promoted)
     call = Call(f"stack([x1, x2], axis={axis})", {"x1": x1, "x2": x2})
     out = target.function("stack")([target.put(x1), target.put(x2)], axis=axis)
     compare.same(target, out, want, call)
 
 
-@case("tile", "values", chapter=CHAPTER)
+@case("tile", "values")
 def tile(target: Target, data: Draw) -> None:
     """The whole array again and again, along more or fewer axes than it has."""
     x, moved = _array(target, data, (*_SHAPES, ()))
@@ -382,7 +368,7 @@ def tile(target: Target, data: Draw) -> None:
     compare.same(target, target.function("tile")(moved, times), want, call)
 
 
-@case("unstack", "values", chapter=CHAPTER)
+@case("unstack", "values")
 def unstack(target: Target, data: Draw) -> None:
     """A tuple of slices along an axis."""
     x, moved = _array(target, data)

@@ -1,37 +1,26 @@
 """Python operators of the array object: unary, binary, reflected, in-place.
 
-Each operator answers like its elementwise function, so the rows of those chapters are used.
+Each operator answers like its elementwise function, so it uses the rows of those categories.
 """
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance import compare, draw
 from portarray_conformance.bounds import NORMWISE
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call
 from portarray_conformance.elementwise import Row, inputs, judge
-from portarray_conformance.promotion import (
-    COMPLEX_OF,
-    COMPLEXES,
-    FLOATS,
-    INTEGERS,
-    NUMERIC,
-    PAIRS,
-)
+from portarray_conformance.promotion import COMPLEX_OF, COMPLEXES, FLOATS, INTEGERS, NUMERIC, PAIRS
 from portarray_conformance.suite import arithmetic, bitwise, comparison
 from portarray_conformance.target import Target
 from portarray_conformance.ulp import wide
-
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "operators"
 
 _ROWS = {
     row.name: row
@@ -45,65 +34,56 @@ _ROWS = {
     for row in rows
 }
 
-# method, sign in messages, function of Python's operator module, the standard's function
-_UNARY: tuple[tuple[str, str, Callable[[Any], Any], str], ...] = (
-    ("abs", "abs", operator.abs, "abs"),
-    ("invert", "~", operator.invert, "bitwise_invert"),
-    ("neg", "-", operator.neg, "negative"),
-    ("pos", "+", operator.pos, "positive"),
-)
-_COMPARISON: tuple[tuple[str, str, Callable[[Any, Any], Any], str], ...] = (
-    ("eq", "==", operator.eq, "equal"),
-    ("ge", ">=", operator.ge, "greater_equal"),
-    ("gt", ">", operator.gt, "greater"),
-    ("le", "<=", operator.le, "less_equal"),
-    ("lt", "<", operator.lt, "less"),
-    ("ne", "!=", operator.ne, "not_equal"),
-)
-_BINARY: tuple[tuple[str, str, Callable[[Any, Any], Any], str], ...] = (
-    ("add", "+", operator.add, "add"),
-    ("and", "&", operator.and_, "bitwise_and"),
-    ("floordiv", "//", operator.floordiv, "floor_divide"),
-    ("lshift", "<<", operator.lshift, "bitwise_left_shift"),
-    ("mod", "%", operator.mod, "remainder"),
-    ("mul", "*", operator.mul, "multiply"),
-    ("or", "|", operator.or_, "bitwise_or"),
-    ("pow", "**", operator.pow, "pow"),
-    ("rshift", ">>", operator.rshift, "bitwise_right_shift"),
-    ("sub", "-", operator.sub, "subtract"),
-    ("truediv", "/", operator.truediv, "divide"),
-    ("xor", "^", operator.xor, "bitwise_xor"),
-)
-_INPLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.iadd,
-    "and": operator.iand,
-    "floordiv": operator.ifloordiv,
-    "lshift": operator.ilshift,
-    "mod": operator.imod,
-    "mul": operator.imul,
-    "or": operator.ior,
-    "pow": operator.ipow,
-    "rshift": operator.irshift,
-    "sub": operator.isub,
-    "truediv": operator.itruediv,
-    "xor": operator.ixor,
+# Method: sign in messages, and the standard's function.
+_UNARY = {
+    "abs": ("abs", "abs"),
+    "invert": ("~", "bitwise_invert"),
+    "neg": ("-", "negative"),
+    "pos": ("+", "positive"),
 }
+_COMPARISON = {
+    "eq": ("==", "equal"),
+    "ge": (">=", "greater_equal"),
+    "gt": (">", "greater"),
+    "le": ("<=", "less_equal"),
+    "lt": ("<", "less"),
+    "ne": ("!=", "not_equal"),
+}
+_BINARY = {
+    "add": ("+", "add"),
+    "and": ("&", "bitwise_and"),
+    "floordiv": ("//", "floor_divide"),
+    "lshift": ("<<", "bitwise_left_shift"),
+    "mod": ("%", "remainder"),
+    "mul": ("*", "multiply"),
+    "or": ("|", "bitwise_or"),
+    "pow": ("**", "pow"),
+    "rshift": (">>", "bitwise_right_shift"),
+    "sub": ("-", "subtract"),
+    "truediv": ("/", "divide"),
+    "xor": ("^", "bitwise_xor"),
+}
+Operator: TypeAlias = Callable[..., Any]
 
 
-def _unary(sign: str, apply: Callable[[Any], Any], row: Row, target: Target, data: Draw) -> None:
+def _python(method: str) -> Operator:
+    """Return the function of Python's ``operator`` module for a method."""
+    function: Operator = getattr(operator, f"__{method}__")
+    return function
+
+
+def _unary(sign: str, apply: Operator, row: Row, target: Target, data: Draw) -> None:
     name = draw.dtype(target, data, row.dtypes)
     x = draw.array(data, name, draw.shape(data), row.domains(name)[0])
-    out = apply(draw.place(target, data, x))
+    out = apply(draw.put(target, data, x))
     judge(target, out, row, [x], name, Call(f"{sign}(x)", {"x": x}))
 
 
-def _arrays(
-    sign: str, apply: Callable[[Any, Any], Any], row: Row, target: Target, data: Draw
-) -> None:
+def _arrays(sign: str, apply: Operator, row: Row, target: Target, data: Draw) -> None:
     first, second, promoted = draw.dtype_pair(target, data, row.dtypes)
     x1, x2 = inputs(row, data, (first, second), draw.pick(data, draw.BROADCASTS, "shapes"))
     call = Call(f"x1 {sign} x2", {"x1": x1, "x2": x2})
-    out = apply(draw.place(target, data, x1), target.put(x2))
+    out = apply(draw.put(target, data, x1), target.put(x2))
     judge(target, out, row, [x1.astype(promoted), x2.astype(promoted)], promoted, call)
 
 
@@ -117,12 +97,7 @@ def _python_scalar(data: Draw, name: str, value: Any) -> Any:
 
 
 def _scalar(
-    sign: str,
-    apply: Callable[[Any, Any], Any],
-    row: Row,
-    reflected: bool,
-    target: Target,
-    data: Draw,
+    sign: str, apply: Operator, row: Row, reflected: bool, target: Target, data: Draw
 ) -> None:
     """Check an array with a Python scalar on one side: the scalar takes the array's dtype."""
     name = draw.dtype(target, data, row.dtypes)
@@ -139,9 +114,7 @@ def _scalar(
     judge(target, out, row, [x1, x2], name, call)
 
 
-def _complex_scalar(
-    sign: str, apply: Callable[[Any, Any], Any], row: Row, target: Target, data: Draw
-) -> None:
+def _complex_scalar(sign: str, apply: Operator, row: Row, target: Target, data: Draw) -> None:
     """Check a real array with a Python complex: the array's precision stays."""
     name = draw.dtype(target, data, FLOATS)
     promoted = COMPLEX_OF[name]
@@ -149,16 +122,14 @@ def _complex_scalar(
     reflected = draw.flag(data, "scalar first")
     x = draw.array(data, name, (3,), draw.SMALL)
     scalar = draw.array(data, "complex64", (), draw.SMALL, "scalar")
-    one, other = (scalar, x) if reflected else (x, scalar)
+    x1, x2 = (scalar, x) if reflected else (x, scalar)
     value = scalar.item()
     out = apply(value, target.put(x)) if reflected else apply(target.put(x), value)
     call = Call(f"{value!r} {sign} x" if reflected else f"x {sign} {value!r}", {"x": x})
-    judge(target, out, row, [one.astype(promoted), other.astype(promoted)], promoted, call)
+    judge(target, out, row, [x1.astype(promoted), x2.astype(promoted)], promoted, call)
 
 
-def _inplace(
-    sign: str, apply: Callable[[Any, Any], Any], row: Row, target: Target, data: Draw
-) -> None:
+def _inplace(sign: str, apply: Operator, row: Row, target: Target, data: Draw) -> None:
     """Check ``x1 op= x2`` where x2 promotes to the dtype of x1 and broadcasts to its shape.
 
     Whether the array itself is changed is the library's choice; but if the statement leaves the
@@ -169,32 +140,26 @@ def _inplace(
         for a, b, c in PAIRS
         if c == a and a in row.dtypes and b in row.dtypes and row.result(a) == a
     ]
-    known = target.dtypes()
+    available = target.dtypes()
     first, second = draw.pick(
-        data, tuple(p for p in pairs if p[0] in known and p[1] in known), "dtypes"
+        data, tuple(p for p in pairs if p[0] in available and p[1] in available), "dtypes"
     )
     shapes = draw.pick(data, (((5,), (5,)), ((2, 3), (3,)), ((2, 3), ()), ((), ())), "shapes")
     x1, x2 = inputs(row, data, (first, second), shapes)
     as_number = draw.flag(data, "x2 as a number") and shapes[1] == () and first == second
     moved = target.put(x1)
     alias = moved
-    other: Any = x2.item() if as_number else target.put(x2)
+    operand: Any = x2.item() if as_number else target.put(x2)
     call = Call(f"x1 {sign}= x2", {"x1": x1, "x2": x2.item() if as_number else x2})
-    result = apply(moved, other)
+    result = apply(moved, operand)
     judge(target, result, row, [x1, x2.astype(first)], first, call)
     if result is alias:
         judge(target, alias, row, [x1, x2.astype(first)], first, call)
-    elif isinstance(alias, type(result)) and hasattr(type(alias), f"__i{_method(apply)}__"):
+    elif isinstance(alias, type(result)) and hasattr(type(alias), f"__{apply.__name__}__"):
         raise call.fail("the operator is defined in place but left another object")
 
 
-def _method(apply: Callable[[Any, Any], Any]) -> str:
-    return apply.__name__.strip("_").removeprefix("i")
-
-
-def _through_view(
-    sign: str, apply: Callable[[Any, Any], Any], row: Row, target: Target, data: Draw
-) -> None:
+def _through_view(sign: str, apply: Operator, row: Row, target: Target, data: Draw) -> None:
     """Check that ``x[i] op= y`` reaches x, whether rows are views or are written back."""
     name = draw.dtype(target, data, [n for n in row.dtypes if row.result(n) == n])
     x1, x2 = inputs(row, data, (name, name), ((2, 3), (3,)))
@@ -204,8 +169,8 @@ def _through_view(
     call = Call(f"x1[{index}] {sign}= x2", {"x1": x1, "x2": x2})
     compare.check_dtype(target, moved, name, call)
     judge(target, moved[index, ...], row, [x1[index], x2], name, call)
-    rest = 1 - index % 2
-    compare.same(target, moved[rest, ...], x1[rest], call)
+    other_row = 1 - index % 2
+    compare.same(target, moved[other_row, ...], x1[other_row], call)
 
 
 def _matmul(kind: str, target: Target, data: Draw) -> None:
@@ -234,32 +199,19 @@ def _matmul(kind: str, target: Target, data: Draw) -> None:
         compare.same(target, out, want.astype(name), call, dtype=name)
 
 
-for _name, _sign, _apply1, _function in _UNARY:
-    case(f"array.__{_name}__", "values", chapter=CHAPTER)(
-        functools.partial(_unary, _sign, _apply1, _ROWS[_function])
-    )
-for _name, _sign, _apply, _function in (*_COMPARISON, *_BINARY):
+for _name, (_sign, _function) in _UNARY.items():
     _row = _ROWS[_function]
-    case(f"array.__{_name}__", "values", chapter=CHAPTER)(
-        functools.partial(_arrays, _sign, _apply, _row)
-    )
-    case(f"array.__{_name}__", "scalars", chapter=CHAPTER)(
-        functools.partial(_scalar, _sign, _apply, _row, False)
-    )
-for _name, _sign, _apply, _function in _BINARY:
-    _row = _ROWS[_function]
-    case(f"array.__r{_name}__", "scalars", chapter=CHAPTER)(
-        functools.partial(_scalar, _sign, _apply, _row, True)
-    )
+    case(f"array.__{_name}__", "values")(partial(_unary, _sign, _python(_name), _row))
+for _name, (_sign, _function) in {**_COMPARISON, **_BINARY}.items():
+    _row, _apply = _ROWS[_function], _python(_name)
+    case(f"array.__{_name}__", "values")(partial(_arrays, _sign, _apply, _row))
+    case(f"array.__{_name}__", "scalars")(partial(_scalar, _sign, _apply, _row, False))
+for _name, (_sign, _function) in _BINARY.items():
+    _row, _apply, _in_place = _ROWS[_function], _python(_name), _python(f"i{_name}")
+    case(f"array.__r{_name}__", "scalars")(partial(_scalar, _sign, _apply, _row, True))
     if _function in ("add", "subtract", "multiply", "divide"):
-        case(f"array.__{_name}__", "complex scalars", chapter=CHAPTER)(
-            functools.partial(_complex_scalar, _sign, _apply, _row)
-        )
-    case(f"array.__i{_name}__", "values", chapter=CHAPTER)(
-        functools.partial(_inplace, _sign, _INPLACE[_name], _row)
-    )
-    case(f"array.__i{_name}__", "views", chapter=CHAPTER)(
-        functools.partial(_through_view, _sign, _INPLACE[_name], _row)
-    )
+        case(f"array.__{_name}__", "complex scalars")(partial(_complex_scalar, _sign, _apply, _row))
+    case(f"array.__i{_name}__", "values")(partial(_inplace, _sign, _in_place, _row))
+    case(f"array.__i{_name}__", "views")(partial(_through_view, _sign, _in_place, _row))
 for _kind in ("", "r", "i"):
-    case(f"array.__{_kind}matmul__", "values", chapter=CHAPTER)(functools.partial(_matmul, _kind))
+    case(f"array.__{_kind}matmul__", "values")(partial(_matmul, _kind))

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance.draw import Domain
 from portarray_conformance.elementwise import Row, register_unary
 from portarray_conformance.promotion import NUMERIC, REAL
-
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "rounding"
+from portarray_conformance.target import NumpyArray
 
 _HALVES = Domain(-4, 4, special=True, tiny=True)
 
@@ -34,4 +29,4 @@ UNARY_ROWS = (
     Row("trunc", np.trunc, REAL, domain=_HALVES),
 )
 
-register_unary(CHAPTER, UNARY_ROWS)
+register_unary(UNARY_ROWS)

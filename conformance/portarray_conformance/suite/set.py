@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance import compare, draw
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call
-from portarray_conformance.draw import Domain
 from portarray_conformance.promotion import ALL, INTEGERS
-from portarray_conformance.target import Target
+from portarray_conformance.target import NumpyArray, Target
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "set"
-
-_REPEATED = Domain(0, 3)
+_REPEATED = draw.Domain(0, 3)
 _SHAPES = ((8,), (3, 3), (2, 2, 2), (1,), (), (0,), (12,))
 
 
-@case("isin", "values", chapter=CHAPTER)
+@case("isin", "values")
 def isin_values(target: Target, data: Draw) -> None:
     """Membership, inverted or not, between arrays and with a number on either side."""
     first, second, _ = draw.dtype_pair(target, data, INTEGERS)
@@ -41,28 +36,27 @@ def isin_values(target: Target, data: Draw) -> None:
     call = Call(f"isin(x1, x2, {keywords})", {"x1": x1, "x2": x2})
     out = target.function("isin")(given1, given2, **keywords)
     members = set(x2.ravel().tolist())
-    found = [(v in members) != keywords.get("invert", False) for v in x1.ravel().tolist()]
-    compare.same(target, out, np.array(found, dtype=bool).reshape(x1.shape), call)
+    expected = [(v in members) != keywords.get("invert", False) for v in x1.ravel().tolist()]
+    compare.same(target, out, np.array(expected, dtype=bool).reshape(x1.shape), call)
 
 
 def _draw(target: Target, data: Draw) -> NumpyArray:
     """Draw an array with repeated values, and now and then with NaN and both zeros."""
-    name = draw.dtype(target, data, ALL)
-    x = draw.array(data, name, draw.shape(data, _SHAPES), _REPEATED)
+    name, x = draw.typed_array(target, data, ALL, _SHAPES, _REPEATED)
     if x.dtype.kind in "fc":
         x = np.asarray(np.round(x), dtype=name)
-        odd = draw.array(data, "uint8", x.shape, Domain(0, 3), "NaN where 0, -0.0 where 1")
+        odd = draw.array(data, "uint8", x.shape, draw.Domain(0, 3), "NaN where 0, -0.0 where 1")
         x = np.where(odd == 0, np.nan, np.where(odd == 1, -0.0, x)).astype(name)
     return x
 
 
 def _groups(x: NumpyArray) -> dict[Any, list[int]]:
-    """Return each distinct value with the flat places where it stands; each NaN is its own."""
-    found: dict[Any, list[int]] = {}
-    for place, value in enumerate(x.ravel().tolist()):
-        key = ("NaN", place) if value != value else value
-        found.setdefault(key, []).append(place)
-    return found
+    """Return each distinct value with its flat indices; every NaN is distinct."""
+    groups: dict[Any, list[int]] = {}
+    for index, value in enumerate(x.ravel().tolist()):
+        key = ("NaN", index) if value != value else value
+        groups.setdefault(key, []).append(index)
+    return groups
 
 
 def _values(target: Target, values: Any, x: NumpyArray, call: Call) -> NumpyArray:
@@ -70,9 +64,9 @@ def _values(target: Target, values: Any, x: NumpyArray, call: Call) -> NumpyArra
     groups = _groups(x)
     got = compare.fetch(target, values, x.dtype.name, (len(groups),), call)
     numbers = [v for v in got.tolist() if v == v]
-    wanted = {key for key in groups if not isinstance(key, tuple)}
-    if len(set(numbers)) != len(numbers) or set(numbers) != wanted:
-        raise call.fail(f"got values {compare.show(got)}, wanted {sorted(wanted, key=str)}")
+    expected = {key for key in groups if not isinstance(key, tuple)}
+    if len(set(numbers)) != len(numbers) or set(numbers) != expected:
+        raise call.fail(f"got values {compare.show(got)}, wanted {sorted(expected, key=str)}")
     return got
 
 
@@ -98,49 +92,49 @@ def _inverse(target: Target, inverse: Any, got: NumpyArray, x: NumpyArray, call:
         raise call.fail(f"values[inverse_indices] is {compare.show(got[indices])}")
 
 
-@case("unique_values", "values", chapter=CHAPTER)
+@case("unique_values", "values")
 def unique_values(target: Target, data: Draw) -> None:
-    """Each value once, in any order; every NaN for itself."""
+    """Each value once, in any order; every NaN is distinct."""
     x = _draw(target, data)
     call = Call("unique_values(x)", {"x": x})
-    _values(target, target.function("unique_values")(draw.place(target, data, x)), x, call)
+    _values(target, target.function("unique_values")(draw.put(target, data, x)), x, call)
 
 
-@case("unique_counts", "values", chapter=CHAPTER)
+@case("unique_counts", "values")
 def unique_counts(target: Target, data: Draw) -> None:
-    """How often each value stands in x; a NaN once."""
+    """The number of occurrences of each value; one for each NaN."""
     x = _draw(target, data)
     call = Call("unique_counts(x)", {"x": x})
-    result = target.function("unique_counts")(draw.place(target, data, x))
+    result = target.function("unique_counts")(draw.put(target, data, x))
     got = _values(target, _field(result, "values", 0, call), x, call)
     _counts(target, _field(result, "counts", 1, call), got, x, call)
 
 
-@case("unique_inverse", "values", chapter=CHAPTER)
+@case("unique_inverse", "values")
 def unique_inverse(target: Target, data: Draw) -> None:
     """Indices that rebuild x, in its shape."""
     x = _draw(target, data)
     call = Call("unique_inverse(x)", {"x": x})
-    result = target.function("unique_inverse")(draw.place(target, data, x))
+    result = target.function("unique_inverse")(draw.put(target, data, x))
     got = _values(target, _field(result, "values", 0, call), x, call)
     _inverse(target, _field(result, "inverse_indices", 1, call), got, x, call)
 
 
-@case("unique_all", "values", chapter=CHAPTER)
+@case("unique_all", "values")
 def unique_all(target: Target, data: Draw) -> None:
     """Values, first places, inverse and counts together."""
     x = _draw(target, data)
     call = Call("unique_all(x)", {"x": x})
-    result = target.function("unique_all")(draw.place(target, data, x))
+    result = target.function("unique_all")(draw.put(target, data, x))
     got = _values(target, _field(result, "values", 0, call), x, call)
     groups = _groups(x)
     places = compare.fetch(
         target, _field(result, "indices", 1, call), target.default("indexing"), got.shape, call
     )
     nans = {key[1] for key in groups if isinstance(key, tuple)}
-    for value, place in zip(got.tolist(), places.tolist(), strict=True):
-        first = place in nans if value != value else place == groups[value][0]
+    for value, index in zip(got.tolist(), places.tolist(), strict=True):
+        first = index in nans if value != value else index == groups[value][0]
         if not first:
-            raise call.fail(f"index {place} is not the first place of {value!r}")
+            raise call.fail(f"index {index} is not the first place of {value!r}")
     _inverse(target, _field(result, "inverse_indices", 2, call), got, x, call)
     _counts(target, _field(result, "counts", 3, call), got, x, call)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance import compare, draw
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call
-from portarray_conformance.draw import Domain
 from portarray_conformance.promotion import REAL
-from portarray_conformance.target import Target
+from portarray_conformance.target import NumpyArray, Target
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "sorting"
-
-_TIES = Domain(-2, 2)
+_TIES = draw.Domain(-2, 2)
 _SHAPES = (*draw.AXIS_SHAPES, (40,), (0,), (3, 0))
 
 
@@ -48,21 +43,21 @@ def _draw(target: Target, data: Draw) -> tuple[NumpyArray, dict[str, Any], int, 
 def _indices(x: NumpyArray, axis: int, descending: bool) -> NumpyArray:
     moved = np.moveaxis(x, axis, -1)
     rows = moved.reshape(-1, moved.shape[-1]) if moved.size else moved.reshape(0, 0)
-    found = [_order(row.tolist(), descending) for row in rows]
-    return np.moveaxis(np.array(found, dtype=np.int64).reshape(moved.shape), -1, axis)
+    orders = [_order(row.tolist(), descending) for row in rows]
+    return np.moveaxis(np.array(orders, dtype=np.int64).reshape(moved.shape), -1, axis)
 
 
-@case("argsort", "values", chapter=CHAPTER)
+@case("argsort", "values")
 def argsort_values(target: Target, data: Draw) -> None:
     """Stable indices, ascending and descending."""
     x, keywords, axis, descending = _draw(target, data)
     call = Call(f"argsort(x, {keywords})", {"x": x})
-    out = target.function("argsort")(draw.place(target, data, x), **keywords)
+    out = target.function("argsort")(draw.put(target, data, x), **keywords)
     want = _indices(x, axis, descending)
     compare.same(target, out, want, call, dtype=target.default("indexing"))
 
 
-@case("argsort", "unstable", chapter=CHAPTER)
+@case("argsort", "unstable")
 def argsort_unstable(target: Target, data: Draw) -> None:
     """With ``stable=False`` any indices that sort."""
     x, keywords, axis, descending = _draw(target, data)
@@ -76,7 +71,7 @@ def argsort_unstable(target: Target, data: Draw) -> None:
         raise call.fail(f"these are not each index once: {compare.show(got)}")
 
 
-@case("argsort", "stable", chapter=CHAPTER)
+@case("argsort", "stable")
 def argsort_stable(target: Target, data: Draw) -> None:
     """Long runs of equal values, on which unstable algorithms show."""
     for name in draw.available(target, ("int32", "float32", "uint8")):
@@ -88,14 +83,14 @@ def argsort_stable(target: Target, data: Draw) -> None:
             compare.same(target, out, want, call, dtype=target.default("indexing"))
 
 
-@case("sort", "values", chapter=CHAPTER)
+@case("sort", "values")
 def sort_values(target: Target, data: Draw) -> None:
     """Sorted values in a new array; x stays as it was."""
     x, keywords, axis, descending = _draw(target, data)
     stable = draw.pick(data, (True, False, None), "stable")
     if stable is not None:
         keywords["stable"] = stable
-    moved = draw.place(target, data, x)
+    moved = draw.put(target, data, x)
     call = Call(f"sort(x, {keywords})", {"x": x})
     out = target.function("sort")(moved, **keywords)
     want = np.take_along_axis(x, _indices(x, axis, descending), axis=axis)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from portarray_conformance import compare, draw
 from portarray_conformance.bounds import NORMWISE
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call
-from portarray_conformance.draw import Domain
 from portarray_conformance.promotion import (
     COMPLEXES,
     FLOATING,
@@ -25,27 +23,24 @@ from portarray_conformance.promotion import (
     promote,
 )
 from portarray_conformance.slices import accumulator, along, reduced_axes, scan
-from portarray_conformance.target import Target
+from portarray_conformance.target import NumpyArray, Target
 from portarray_conformance.ulp import wide
 
-NumpyArray: TypeAlias = npt.NDArray[Any]
-CHAPTER = "statistical"
-
-_SUMMED = Domain(-100, 100, special=True)
-_MULTIPLIED = Domain(-4, 4, special=True)
+_SUMMED = draw.Domain(-100, 100, special=True)
+_MULTIPLIED = draw.Domain(-4, 4, special=True)
 
 
 def _summed(target: Target) -> tuple[str, ...]:
     """Return the dtypes of which the target also has the dtype of sums."""
-    known = target.dtypes()
-    return tuple(name for name in NUMERIC if accumulator(target, name) in known)
+    available = target.dtypes()
+    return tuple(name for name in NUMERIC if accumulator(target, name) in available)
 
 
-def _domain(function: str, name: str, result: str) -> Domain:
+def _domain(function: str, name: str, result: str) -> draw.Domain:
     if name in COMPLEXES or result in COMPLEXES:
-        return Domain(-4, 4)
+        return draw.Domain(-4, 4)
     if name in INTEGERS and function.endswith("sum"):
-        return Domain(-(2**57), 2**57)  # beyond float64's whole numbers; two dozen still fit
+        return draw.Domain(-(2**57), 2**57)  # beyond float64's whole numbers; two dozen still fit
     return _MULTIPLIED if function.endswith("prod") else _SUMMED
 
 
@@ -55,8 +50,8 @@ def _draw(target: Target, data: Draw, names: Sequence[str]) -> tuple[str, tuple[
     return name, shape
 
 
-def _numbers(data: Draw, name: str, shape: tuple[int, ...], domain: Domain) -> NumpyArray:
-    """Draw an array, now and then with special values: one NaN would hide what the rest does."""
+def _numbers(data: Draw, name: str, shape: tuple[int, ...], domain: draw.Domain) -> NumpyArray:
+    """Draw an array, sometimes with special values, because one NaN hides all other values."""
     special = domain.special and draw.pick(data, (False, False, True), "special values")
     return draw.array(data, name, shape, replace(domain, special=special))
 
@@ -94,15 +89,15 @@ def _compare(
 
 def _sum_or_product(function: str, target: Target, data: Draw) -> None:
     name, shape = _draw(target, data, _summed(target))
-    asked = _keyword_dtype(target, data, name)
-    result = asked or accumulator(target, name)
+    requested = _keyword_dtype(target, data, name)
+    result = requested or accumulator(target, name)
     x = _numbers(data, name, shape, _domain(function, name, result))
     axis, keepdims = draw.axes(data, x.ndim), draw.flag(data, "keepdims")
     keywords: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
-    if asked:
-        keywords["dtype"] = target.dtype(asked)
-    call = Call(f"{function}(x, axis={axis}, keepdims={keepdims}, dtype={asked})", {"x": x})
-    out = target.function(function)(draw.place(target, data, x), **keywords)
+    if requested:
+        keywords["dtype"] = target.dtype(requested)
+    call = Call(f"{function}(x, axis={axis}, keepdims={keepdims}, dtype={requested})", {"x": x})
+    out = target.function(function)(draw.put(target, data, x), **keywords)
     values = wide(x.astype(result))
     n = _count(shape, axis)
     with np.errstate(all="ignore"):
@@ -140,7 +135,7 @@ def _extreme(function: str, target: Target, data: Draw) -> None:
     x = _numbers(data, name, shape, draw.ANY)
     axis, keepdims = draw.axes(data, x.ndim), draw.flag(data, "keepdims")
     call = Call(f"{function}(x, axis={axis}, keepdims={keepdims})", {"x": x})
-    out = target.function(function)(draw.place(target, data, x), axis=axis, keepdims=keepdims)
+    out = target.function(function)(draw.put(target, data, x), axis=axis, keepdims=keepdims)
     pick: Callable[[NumpyArray], Any] = np.max if function == "max" else np.min
     want = along(
         x, axis, lambda v: x.dtype.type(np.nan) if np.any(v != v) else pick(v), keepdims=keepdims
@@ -148,35 +143,24 @@ def _extreme(function: str, target: Target, data: Draw) -> None:
     compare.same(target, out, want.astype(name), call, signed_zeros=False)
 
 
-@case("max", "special", chapter=CHAPTER)
-def max_special(target: Target, data: Draw) -> None:
-    """One NaN anywhere makes the maximum NaN."""
-    _nan_propagates("max", target, data)
-
-
-@case("min", "special", chapter=CHAPTER)
-def min_special(target: Target, data: Draw) -> None:
-    """One NaN anywhere makes the minimum NaN."""
-    _nan_propagates("min", target, data)
-
-
 def _nan_propagates(function: str, target: Target, data: Draw) -> None:
+    """Check that one NaN anywhere makes the result NaN."""
     for name in draw.available(target, FLOATS):
-        for place in range(3):
+        for position in range(3):
             x = np.array([1.0, -2.0, np.inf], dtype=name)
-            x[place] = np.nan
+            x[position] = np.nan
             out = target.function(function)(target.put(x))
             compare.same(target, out, np.array(np.nan, dtype=name), Call(function, {"x": x}))
 
 
-@case("mean", "values", chapter=CHAPTER)
+@case("mean", "values")
 def mean_values(target: Target, data: Draw) -> None:
     """The mean along axes, NaN and infinities included."""
     name, shape = _draw(target, data, FLOATING)
     x = _numbers(data, name, shape, _domain("mean", name, name))
     axis, keepdims = draw.axes(data, x.ndim), draw.flag(data, "keepdims")
     call = Call(f"mean(x, axis={axis}, keepdims={keepdims})", {"x": x})
-    out = target.function("mean")(draw.place(target, data, x), axis=axis, keepdims=keepdims)
+    out = target.function("mean")(draw.put(target, data, x), axis=axis, keepdims=keepdims)
     values = wide(x)
     with np.errstate(all="ignore"):
         want = along(values, axis, np.mean, keepdims=keepdims)
@@ -185,7 +169,7 @@ def mean_values(target: Target, data: Draw) -> None:
     compare.within(target, out, want, call, dtype=name, size=size, bound=NORMWISE["mean"])
 
 
-@case("mean", "special", chapter=CHAPTER)
+@case("mean", "special")
 def mean_special(target: Target, data: Draw) -> None:
     """The mean of nothing is NaN, in both components for complex dtypes."""
     for name in draw.available(target, FLOATING):
@@ -204,7 +188,7 @@ def _moment(function: str, target: Target, data: Draw) -> None:
         f"{function}(x, axis={axis}, correction={correction}, keepdims={keepdims})", {"x": x}
     )
     out = target.function(function)(
-        draw.place(target, data, x), axis=axis, correction=correction, keepdims=keepdims
+        draw.put(target, data, x), axis=axis, correction=correction, keepdims=keepdims
     )
 
     def variance(v: NumpyArray) -> Any:
@@ -238,20 +222,22 @@ def _moment_special(function: str, target: Target, data: Draw) -> None:
 
 def _cumulative(function: str, target: Target, data: Draw) -> None:
     name, shape = _draw(target, data, _summed(target))
-    asked = _keyword_dtype(target, data, name)
-    result = asked or accumulator(target, name)
+    requested = _keyword_dtype(target, data, name)
+    result = requested or accumulator(target, name)
     x = _numbers(data, name, shape, _domain(function, name, result))
     axis: int | None = draw.axis(data, x.ndim)
     if x.ndim == 1 and draw.flag(data, "no axis"):
         axis = None
     initial = draw.flag(data, "include_initial")
     keywords: dict[str, Any] = {} if axis is None else {"axis": axis}
-    if asked:
-        keywords["dtype"] = target.dtype(asked)
+    if requested:
+        keywords["dtype"] = target.dtype(requested)
     if initial:
         keywords["include_initial"] = True
-    call = Call(f"{function}(x, axis={axis}, dtype={asked}, include_initial={initial})", {"x": x})
-    out = target.function(function)(draw.place(target, data, x), **keywords)
+    call = Call(
+        f"{function}(x, axis={axis}, dtype={requested}, include_initial={initial})", {"x": x}
+    )
+    out = target.function(function)(draw.put(target, data, x), **keywords)
     values = wide(x.astype(result))
     along_axis = 0 if axis is None else axis
     with np.errstate(all="ignore"):
@@ -281,16 +267,17 @@ def _large_integers(function: str, target: Target, data: Draw) -> None:
 
 
 for _name in ("sum", "prod", "cumulative_sum", "cumulative_prod"):
-    case(_name, "exact", chapter=CHAPTER)(functools.partial(_large_integers, _name))
+    case(_name, "exact")(partial(_large_integers, _name))
 for _name in ("sum", "prod"):
-    case(_name, "values", chapter=CHAPTER)(functools.partial(_sum_or_product, _name))
-    case(_name, "dtypes", chapter=CHAPTER)(functools.partial(_accumulator_dtypes, _name))
-    case(_name, "special", chapter=CHAPTER)(functools.partial(_empty_sum_or_product, _name))
+    case(_name, "values")(partial(_sum_or_product, _name))
+    case(_name, "dtypes")(partial(_accumulator_dtypes, _name))
+    case(_name, "special")(partial(_empty_sum_or_product, _name))
 for _name in ("max", "min"):
-    case(_name, "values", chapter=CHAPTER)(functools.partial(_extreme, _name))
+    case(_name, "values")(partial(_extreme, _name))
+    case(_name, "special")(partial(_nan_propagates, _name))
 for _name in ("std", "var"):
-    case(_name, "values", chapter=CHAPTER)(functools.partial(_moment, _name))
-    case(_name, "special", chapter=CHAPTER)(functools.partial(_moment_special, _name))
+    case(_name, "values")(partial(_moment, _name))
+    case(_name, "special")(partial(_moment_special, _name))
 for _name in ("cumulative_sum", "cumulative_prod"):
-    case(_name, "values", chapter=CHAPTER)(functools.partial(_cumulative, _name))
-    case(_name, "dtypes", chapter=CHAPTER)(functools.partial(_accumulator_dtypes, _name))
+    case(_name, "values")(partial(_cumulative, _name))
+    case(_name, "dtypes")(partial(_accumulator_dtypes, _name))

@@ -8,8 +8,6 @@ from portarray_conformance.draw import Domain
 from portarray_conformance.elementwise import Row, register_binary, register_unary
 from portarray_conformance.promotion import FLOATING, FLOATS
 
-CHAPTER = "trigonometric"
-
 _ANGLES = Domain(-1000, 1000, special=True, tiny=True)
 _SINES = Domain(-1.25, 1.25, special=True, tiny=True)
 
@@ -24,5 +22,5 @@ UNARY_ROWS = (
 
 BINARY_ROWS = (Row("atan2", np.arctan2, FLOATS),)
 
-register_unary(CHAPTER, UNARY_ROWS)
-register_binary(CHAPTER, BINARY_ROWS)
+register_unary(UNARY_ROWS)
+register_binary(BINARY_ROWS)

@@ -18,12 +18,12 @@ FLOATS = ("float32", "float64")
 COMPLEXES = ("complex64", "complex128")
 
 
-def fails(check: Callable[[], None], *words: str) -> None:
+def fails(check: Callable[[], None], *messages: str) -> None:
     """Check that a comparator fails, and says these words."""
     with pytest.raises(AssertionError) as caught:
         check()
     assert str(caught.value).startswith("f(x): ")
-    assert [word for word in words if word not in str(caught.value)] == []
+    assert [word for word in messages if word not in str(caught.value)] == []
 
 
 # same
@@ -45,11 +45,11 @@ def test_equal_values_are_the_same(dtype: str) -> None:
 )
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEXES])
 def test_one_other_value_is_not_the_same(dtype: str, got: float, want: float) -> None:
-    wanted = np.array([1.0, want, 2.0], dtype=dtype)
-    given = np.array([1.0, got, 2.0], dtype=dtype)
-    fails(lambda: compare.same(TARGET, given, wanted, CALL), "1 of 3", "(1,)", "x: float64 (2,)")
+    expected = np.array([1.0, want, 2.0], dtype=dtype)
+    actual = np.array([1.0, got, 2.0], dtype=dtype)
+    fails(lambda: compare.same(TARGET, actual, expected, CALL), "1 of 3", "(1,)", "x: float64 (2,)")
     if dtype in COMPLEXES:
-        parts = wanted.copy(), wanted.copy()
+        parts = expected.copy(), expected.copy()
         parts[0].imag, parts[1].imag = [0, got, 0], [0, want, 0]
         fails(lambda: compare.same(TARGET, parts[0], parts[1], CALL), "1 of 3")
 
@@ -80,9 +80,9 @@ def test_dtype_shape_and_class_are_compared() -> None:
 @pytest.mark.parametrize("steps", [3, -3])
 def test_close_counts_ulp(dtype: str, steps: int) -> None:
     want = np.array([1.5, 1e-20, -7e18], dtype=dtype)
-    one = np.spacing(np.abs(want[1]))
+    ulp_of_value = np.spacing(np.abs(want[1]))
     got = want.copy()
-    got[1] += steps * one
+    got[1] += steps * ulp_of_value
     wide = want.astype(np.float64 if dtype == "float32" else np.longdouble)
     allowed = 1 if dtype == "float64" and compare.ulp.REFERENCE_ERROR else 0
     compare.close(TARGET, got, wide, CALL, dtype=dtype, bound=3)
@@ -100,8 +100,8 @@ def test_close_counts_ulp(dtype: str, steps: int) -> None:
 @pytest.mark.parametrize("turn", [1, -1, 1j, -1j])
 def test_close_counts_ulp_in_the_plane(dtype: str, turn: complex) -> None:
     want = np.array([3 + 4j], dtype=np.clongdouble)  # of magnitude 5
-    one = 4 * float(np.finfo(dtype).eps)
-    got = (want + 3 * one * turn).astype(dtype)
+    ulp_of_value = 4 * float(np.finfo(dtype).eps)
+    got = (want + 3 * ulp_of_value * turn).astype(dtype)
     compare.close(TARGET, got, want, CALL, dtype=dtype, bound=3)
     fails(lambda: compare.close(TARGET, got, want, CALL, dtype=dtype, bound=1.9), "1 of 1")
 
@@ -109,10 +109,10 @@ def test_close_counts_ulp_in_the_plane(dtype: str, turn: complex) -> None:
 @pytest.mark.parametrize(("got", "want"), [(0.0, -0.0), (NAN, 1.0), (1.0, NAN), (INF, 1.0)])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_no_bound_covers_another_kind_of_value(dtype: str, got: float, want: float) -> None:
-    given, wanted = np.array([got], dtype=dtype), np.array([want], dtype=np.longdouble)
-    fails(lambda: compare.close(TARGET, given, wanted, CALL, dtype=dtype, bound=1e6))
+    actual, expected = np.array([got], dtype=dtype), np.array([want], dtype=np.longdouble)
+    fails(lambda: compare.close(TARGET, actual, expected, CALL, dtype=dtype, bound=1e6))
     if got == 0:
-        compare.close(TARGET, given, wanted, CALL, dtype=dtype, bound=0, signed_zeros=False)
+        compare.close(TARGET, actual, expected, CALL, dtype=dtype, bound=0, signed_zeros=False)
 
 
 # within
@@ -149,13 +149,13 @@ def test_within_counts_epsilons_at_scale(dtype: str, size: float) -> None:
     ("got", "want"), [(NAN, 1.0), (1.0, NAN), (INF, 1.0), (1.0, INF), (INF, -INF), (NAN, INF)]
 )
 def test_within_no_distance_of_nan_and_infinity(dtype: str, got: float, want: float) -> None:
-    given, wanted = np.array([1.0, got], dtype=dtype), np.array([1.0, want], dtype=np.longdouble)
+    actual, expected = np.array([1.0, got], dtype=dtype), np.array([1.0, want], dtype=np.longdouble)
     options: dict[str, Any] = {"dtype": dtype, "size": 1e30, "bound": 1e3}
-    fails(lambda: compare.within(TARGET, given, wanted, CALL, **options), "1 of 2")
+    fails(lambda: compare.within(TARGET, actual, expected, CALL, **options), "1 of 2")
     fails(
-        lambda: compare.within(TARGET, given, wanted, CALL, **options | {"size": INF}), "1 of 2"
+        lambda: compare.within(TARGET, actual, expected, CALL, **options | {"size": INF}), "1 of 2"
     ) if np.isfinite(got) else None
-    compare.within(TARGET, given, given.astype(np.longdouble), CALL, **options)
+    compare.within(TARGET, actual, actual.astype(np.longdouble), CALL, **options)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -64,7 +64,7 @@ def test_zero_and_the_most_negative_integer_can_be_left_out() -> None:
 
 def test_examples_differ_from_each_other() -> None:
     """Choices that Hypothesis repeats from example to example would cost half the suite."""
-    seen = set()
+    drawn = set()
 
     @seed(0)
     @settings(max_examples=50, database=None, deadline=None)
@@ -74,10 +74,10 @@ def test_examples_differ_from_each_other() -> None:
         flags = [draw.flag(data, label) for label in ("keepdims", "strided", "descending")]
         axis = draw.axes(data, 3)
         x = draw.array(data, "float64", (4,), draw.ANY)
-        seen.add((name, *flags, axis, x.tobytes()))
+        drawn.add((name, *flags, axis, x.tobytes()))
 
     check()
-    assert len(seen) >= 40
+    assert len(drawn) >= 40
 
 
 def test_every_kind_of_number_is_drawn_within_a_few_arrays() -> None:
@@ -104,23 +104,23 @@ def test_axes_are_valid(ndim: int) -> None:
         np.sum(x, axis=option)
 
 
-def each(function: Callable[[Any], Any], count: int = 80) -> list[Any]:
+def examples_of(function: Callable[[Any], Any], count: int = 80) -> list[Any]:
     """Return what a function draws in many examples."""
-    found: list[Any] = []
+    examples: list[Any] = []
 
     @seed(0)
     @settings(max_examples=count, database=None, deadline=None, phases=[Phase.generate])
     @given(st.data())
     def check(data: Any) -> None:
-        found.append(function(data))
+        examples.append(function(data))
 
     check()
-    return found
+    return examples
 
 
 def many(name: str, domain: Domain) -> Any:
     """Return the elements of many drawn arrays."""
-    return np.concatenate(each(lambda data: draw.array(data, name, (20,), domain), 40))
+    return np.concatenate(examples_of(lambda data: draw.array(data, name, (20,), domain), 40))
 
 
 @pytest.mark.parametrize("name", FLOATS)
@@ -149,7 +149,7 @@ def test_parts_of_complex_numbers_differ() -> None:
 
 def test_operands_of_two_dtypes_are_drawn() -> None:
     target = module_target("array_api_strict")
-    pairs = each(lambda data: draw.dtype_pair(target, data, ALL))
+    pairs = examples_of(lambda data: draw.dtype_pair(target, data, ALL))
     equal = sum(first == second for first, second, _ in pairs)
     assert 0.2 < equal / len(pairs) < 0.8
     assert len(set(pairs)) > 20
@@ -157,7 +157,7 @@ def test_operands_of_two_dtypes_are_drawn() -> None:
 
 def test_views_are_drawn() -> None:
     target = module_target("numpy")
-    placed = each(lambda data: draw.place(target, data, np.arange(6.0).reshape(2, 3)))
+    placed = examples_of(lambda data: draw.put(target, data, np.arange(6.0).reshape(2, 3)))
     assert 0.1 < np.mean([x.strides != (24, 8) for x in placed]) < 0.9
     assert all(np.array_equal(x, np.arange(6.0).reshape(2, 3)) for x in placed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from portarray_conformance.cases import case
-from portarray_conformance.names import ALL_NAMES, CHAPTERS
+from portarray_conformance.names import ALL_NAMES, CATEGORIES
 from portarray_conformance.suite import all_cases
 
 
@@ -19,9 +19,9 @@ def test_no_name_is_written_twice() -> None:
 
 
 def test_the_whole_standard_is_there() -> None:
-    """How many names the standard's chapters have, counted in its table of contents."""
-    sizes = {chapter: len(names) for chapter, names in CHAPTERS.items()}
-    elementwise = list(CHAPTERS)[: list(CHAPTERS).index("creation")]
+    """How many names the standard's categories have, counted in its table of contents."""
+    sizes = {category: len(names) for category, names in CATEGORIES.items()}
+    elementwise = list(CATEGORIES)[: list(CATEGORIES).index("creation")]
     assert sum(sizes[family] for family in elementwise) == 67
     assert sizes["linalg"] == 25
     assert sizes["fft"] == 14
@@ -30,15 +30,15 @@ def test_the_whole_standard_is_there() -> None:
     assert len(ALL_NAMES) == 267
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_cases_stand_in_their_chapter(chapter: str) -> None:
-    for found in all_cases(CHAPTERS[chapter]):
-        assert found.chapter == chapter, found
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_cases_stand_in_their_category(category: str) -> None:
+    for checked in all_cases(CATEGORIES[category]):
+        assert checked.category == category, checked
 
 
 def test_cases_of_some_functions_only() -> None:
-    found = all_cases(["sin", "linalg.svd"])
-    assert {c.function for c in found} == {"sin", "linalg.svd"}
+    cases = all_cases(["sin", "linalg.svd"])
+    assert {c.function for c in cases} == {"sin", "linalg.svd"}
 
 
 def test_an_unknown_function_is_refused_with_the_nearest_name() -> None:
@@ -47,6 +47,6 @@ def test_an_unknown_function_is_refused_with_the_nearest_name() -> None:
 
 
 def test_two_checks_of_one_aspect_are_refused() -> None:
-    known = all_cases(["sin"])[0]
+    first = all_cases(["sin"])[0]
     with pytest.raises(ValueError, match="sin has two checks"):
-        case("sin", known.aspect, chapter=known.chapter)(known.check)
+        case("sin", first.aspect, category=first.category)(first.check)

@@ -35,7 +35,7 @@ NAMES: dict[str, Callable[[Any], Any]] = {
     "tan": mpmath.tan,
     "tanh": mpmath.tanh,
 }
-ROWS = {
+REFERENCES = {
     row.name: row
     for rows in (exponential.UNARY_ROWS, hyperbolic.UNARY_ROWS, trigonometric.UNARY_ROWS)
     for row in rows
@@ -45,14 +45,14 @@ PLANE = (0.75 + 0.5j, -1.25 + 2.5j, 3 - 1j)
 
 
 def test_every_function_of_a_library_is_compared() -> None:
-    assert set(ROWS) == set(NAMES)
+    assert set(REFERENCES) == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_real_references_are_far_better_than_the_bound(name: str) -> None:
     for point in POINTS.get(name, (1e-9, 0.3125, 0.75)):
         x = np.array([point])
-        got = ROWS[name].reference(ulp.wide(x))[0]
+        got = REFERENCES[name].reference(ulp.wide(x))[0]
         with mpmath.workdps(40):
             want = NAMES[name](mpmath.mpf(point))
             scale = abs(want) * mpmath.mpf(2) ** -52
@@ -63,11 +63,11 @@ def test_real_references_are_far_better_than_the_bound(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_complex_references_are_far_better_than_the_bound(name: str) -> None:
     for point in PLANE:
-        got = ROWS[name].reference(ulp.wide(np.array([point])))[0]
+        got = REFERENCES[name].reference(ulp.wide(np.array([point])))[0]
         with mpmath.workdps(40):
             want = NAMES[name](mpmath.mpc(point))
-            found = mpmath.mpc(_exact(got.real), _exact(got.imag))
-            error = abs(found - want) / (abs(want) * mpmath.mpf(2) ** -52)
+            errors = mpmath.mpc(_exact(got.real), _exact(got.imag))
+            error = abs(errors - want) / (abs(want) * mpmath.mpf(2) ** -52)
         assert error < 0.05 + 8 * ulp.REFERENCE_ERROR, (point, got, want)
 
 

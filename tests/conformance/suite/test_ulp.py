@@ -13,8 +13,8 @@ INF, NAN = math.inf, math.nan
 
 def error(got: float, want: float, dtype: str = "float32", *, signed_zeros: bool = True) -> float:
     exact = np.array([want], dtype=np.float64 if dtype == "float32" else np.longdouble)
-    found = ulp.error(np.array([got], dtype=dtype), exact, signed_zeros=signed_zeros)
-    return float(found[0])
+    errors = ulp.error(np.array([got], dtype=dtype), exact, signed_zeros=signed_zeros)
+    return float(errors[0])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -52,11 +52,11 @@ def test_a_correctly_rounded_answer_is_at_most_half_an_ulp_off() -> None:
     ],
 )
 def test_the_ends_of_the_format(got: float, want: float, expected: float | None) -> None:
-    found = error(got, want)
+    errors = error(got, want)
     if expected is None:
-        assert found > 1e6
+        assert errors > 1e6
     else:
-        assert found == expected
+        assert errors == expected
 
 
 def test_signs_of_zeros_may_be_ignored() -> None:

@@ -1,8 +1,8 @@
-"""Wrong arguments of every kind: a call that was right is made wrong in one place."""
+"""Invalid arguments of every kind, put into one place of a valid call."""
 
 from __future__ import annotations
 
-from portarray_conformance.programs.arguments import Draft, Maker
+from portarray_conformance.programs.arguments import Builder, Draft
 from portarray_conformance.programs.values import KINDS
 
 ANYTHING = (
@@ -10,7 +10,7 @@ ANYTHING = (
     "slice(None)", "xp.float32", "...", "10**30", "nan", "b'x'", "[None]", "[[1, 2], [3]]",
     "object()", "()", "[]", "{1, 2}", "range(2)", "np.float32(1.5)", "lambda: 0", "'float32'",
 )  # fmt: skip
-# Nothing that could ask for much memory stands here.
+# None of these may allocate much memory.
 BY_DRAWER: dict[str, tuple[str, ...]] = {
     "axis": ("9", "-9", "(0, 0)", "0.0", "1.5", "None", "'0'", "True", "(0,)", "[0]", "10**30"),
     "shape": ("(-1,)", "(2, -3)", "-2", "(2.0,)", "'ab'", "(2, None)", "None", "(True,)", "2.5",
@@ -46,18 +46,18 @@ KEYWORDS = (
 )  # fmt: skip
 
 
-def bad_array(g: Maker, d: Draft) -> str:
-    """Return something that is no fitting array: another shape or dtype, or no array at all."""
+def bad_array(g: Builder, d: Draft) -> str:
+    """Return an unsuitable operand: another shape or dtype, or not an array at all."""
     rng = g.rng
-    way = rng.random()
-    if way < 0.45 and g.arrays:
+    chance = rng.random()
+    if chance < 0.45 and g.arrays:
         return rng.choice(list(g.arrays))  # of any shape and dtype
-    if way < 0.6:
+    if chance < 0.6:
         dtype = rng.choice(g.dtypes)
-        one = "True" if KINDS[dtype] == "b" else "1"
+        value = "True" if KINDS[dtype] == "b" else "1"
         shape = rng.choice(("(7,)", "(0,)", "(3, 2)", "(2, 0, 2)", "(1, 5)", "()", "(2, 2)"))
-        return f"xp.full({shape}, {one}, dtype=xp.{dtype})"
-    if way < 0.68:
+        return f"xp.full({shape}, {value}, dtype=xp.{dtype})"
+    if chance < 0.68:
         singular = rng.choice(
             ("xp.ones((2, 2))", "xp.zeros((3, 3))", "xp.asarray([[1.0, 2.0], [2.0, 4.0]])",
              "-xp.eye(2)", "xp.asarray([[1.0, 2.0], [2.0, 1.0]])", "xp.ones((2, 3))",
@@ -68,7 +68,7 @@ def bad_array(g: Maker, d: Draft) -> str:
     return rng.choice(ANYTHING)
 
 
-def replacement(g: Maker, d: Draft, drawer: str) -> str:
+def replacement(g: Builder, d: Draft, drawer: str) -> str:
     """Return a wrong argument for a drawer."""
     pool = POOL.get(drawer)
     if drawer in ("scalar", "anything", "kind"):
@@ -82,27 +82,24 @@ def replacement(g: Maker, d: Draft, drawer: str) -> str:
 
 
 def corrupt(
-    g: Maker,
-    d: Draft,
-    positional: list[tuple[str, str]],
-    keywords: list[tuple[str, str, str]],
+    g: Builder, d: Draft, positional: list[tuple[str, str]], keywords: list[tuple[str, str, str]]
 ) -> None:
     """Make one argument of a call wrong, in place: (drawer, text) and (name, drawer, text)."""
     rng = g.rng
-    way = rng.random()
-    if way < 0.08 and positional:
+    chance = rng.random()
+    if chance < 0.08 and positional:
         positional.pop(rng.randrange(len(positional)))
-    elif way < 0.13:
+    elif chance < 0.13:
         positional.append(("extra", rng.choice(("None", "0", "1", "True", d.x or "2"))))
-    elif way < 0.22:
-        known = {name for name, _, _ in keywords}
-        name = rng.choice([one for one in KEYWORDS if one not in known])
+    elif chance < 0.22:
+        used = {name for name, _, _ in keywords}
+        name = rng.choice([keyword for keyword in KEYWORDS if keyword not in used])
         keywords.append((name, "", rng.choice(("None", "0", "1", "True", "-1"))))
-    elif way < 0.5 and keywords:
-        place = rng.randrange(len(keywords))
-        name, drawer, _ = keywords[place]
-        keywords[place] = (name, drawer, replacement(g, d, drawer))
+    elif chance < 0.5 and keywords:
+        index = rng.randrange(len(keywords))
+        name, drawer, _ = keywords[index]
+        keywords[index] = (name, drawer, replacement(g, d, drawer))
     elif positional:
-        place = rng.randrange(len(positional))
-        drawer, _ = positional[place]
-        positional[place] = (drawer, replacement(g, d, drawer))
+        index = rng.randrange(len(positional))
+        drawer, _ = positional[index]
+        positional[index] = (drawer, replacement(g, d, drawer))

@@ -5,43 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from portarray_conformance.programs import values
-from portarray_conformance.programs.arguments import (
-    Draft,
-    Info,
-    draw_x,
-    partner_shape,
-    pick_dtype,
-)
+from portarray_conformance.programs.arguments import Draft, Info, draw_x, partner_shape, pick_dtype
 from portarray_conformance.programs.values import KINDS
 
 
-def draw_axis(d: Draft, told: str) -> str:
+def draw_axis(d: Draft, spec: str) -> str:
     if "axis" in d.memory:
         return d.memory["axis"]
     ndim = len(d.info.shape)
-    if not ndim and not d.g.rules:
+    if not ndim and not d.g.extended:
         return "None"
     d.axis = d.g.rng.randrange(-ndim, ndim) if ndim else 0
     return str(d.axis)
 
 
-def draw_axes(d: Draft, told: str) -> str:
+def draw_axes(d: Draft, spec: str) -> str:
     rng, ndim = d.g.rng, len(d.info.shape)
-    way = rng.random()
-    if way < 0.1:
+    chance = rng.random()
+    if chance < 0.1:
         return "None"
-    if way < 0.5 and ndim and told != "tuple":
+    if chance < 0.5 and ndim and spec != "tuple":
         return draw_axis(d, "")
     axes = rng.sample(range(ndim), rng.randint(min(1, ndim), ndim))
     return repr(tuple(a - ndim if rng.random() < 0.4 else a for a in axes))
 
 
-def draw_new_axis(d: Draft, told: str) -> str:
+def draw_new_axis(d: Draft, spec: str) -> str:
     ndim = len(d.info.shape)
     return str(d.g.rng.randint(-ndim - 1, ndim))
 
 
-def draw_unit_axes(d: Draft, told: str) -> str:
+def draw_unit_axes(d: Draft, spec: str) -> str:
     units = [i for i, n in enumerate(d.info.shape) if n == 1]
     if not units:
         return "()"
@@ -49,23 +43,17 @@ def draw_unit_axes(d: Draft, told: str) -> str:
     return str(few[0]) if len(few) == 1 else repr(tuple(few))
 
 
-def draw_permutation(d: Draft, told: str) -> str:
+def draw_permutation(d: Draft, spec: str) -> str:
     order = list(range(len(d.info.shape)))
     d.g.rng.shuffle(order)
     return repr(tuple(order))
 
 
-def draw_last_axis(d: Draft, told: str) -> str:
+def draw_last_axis(d: Draft, spec: str) -> str:
     return str(-d.g.rng.randint(1, max(1, len(d.info.shape))))
 
 
-def draw_roll_axis(d: Draft, told: str) -> str:
-    if "axis" in d.memory:
-        return d.memory["axis"]
-    return draw_axis(d, "")
-
-
-def draw_rolls(d: Draft, told: str) -> str:
+def draw_rolls(d: Draft, spec: str) -> str:
     rng, ndim = d.g.rng, len(d.info.shape)
     if rng.random() < 0.25 and ndim:
         count = rng.randint(1, ndim)
@@ -74,35 +62,32 @@ def draw_rolls(d: Draft, told: str) -> str:
     return str(rng.randint(-4, 7))
 
 
-# --- shapes ------------------------------------------------------------------------------------
-
-
-def draw_shape(d: Draft, told: str) -> str:
+def draw_shape(d: Draft, spec: str) -> str:
     shape = values.shape_of(d.g.rng, empty=0.08)
     d.info = Info(shape, d.info.dtype)
-    return str(shape[0]) if len(shape) == 1 and d.g.rng.random() < 0.4 and not told else repr(shape)
+    return str(shape[0]) if len(shape) == 1 and d.g.rng.random() < 0.4 and not spec else repr(shape)
 
 
-def draw_other_shape(d: Draft, told: str) -> str:
+def draw_other_shape(d: Draft, spec: str) -> str:
     return repr(partner_shape(d.g.rng, d.info.shape))
 
 
-def draw_larger_shape(d: Draft, told: str) -> str:
+def draw_larger_shape(d: Draft, spec: str) -> str:
     rng = d.g.rng
     shape = tuple(rng.randint(1, 3) if n == 1 else n for n in d.info.shape)
     more = tuple(rng.randint(1, 2) for _ in range(rng.choice((0, 1, 1, 2))))
     return repr((*more, *shape) if len(shape) < 4 else shape)
 
 
-def draw_new_shape(d: Draft, told: str) -> str:
+def draw_new_shape(d: Draft, spec: str) -> str:
     rng, size = d.g.rng, values.size_of(d.info.shape)
     parts: list[int] = []
-    rest = size
-    while rest > 1 and len(parts) < 4 and rng.random() < 0.8:
-        divisors = [n for n in range(1, rest + 1) if rest % n == 0]
+    remaining = size
+    while remaining > 1 and len(parts) < 4 and rng.random() < 0.8:
+        divisors = [n for n in range(1, remaining + 1) if remaining % n == 0]
         parts.append(rng.choice(divisors))
-        rest //= parts[-1]
-    parts.append(rest)
+        remaining //= parts[-1]
+    parts.append(remaining)
     rng.shuffle(parts)
     if size and rng.random() < 0.35:
         parts[rng.randrange(len(parts))] = -1
@@ -111,12 +96,12 @@ def draw_new_shape(d: Draft, told: str) -> str:
     return repr(tuple(parts))
 
 
-def draw_repetitions(d: Draft, told: str) -> str:
+def draw_repetitions(d: Draft, spec: str) -> str:
     rng = d.g.rng
     return repr(tuple(rng.choice((0, 1, 1, 2, 2)) for _ in range(rng.randint(0, 3))))
 
 
-def draw_repeats(d: Draft, told: str) -> str:
+def draw_repeats(d: Draft, spec: str) -> str:
     rng = d.g.rng
     if rng.random() < 0.7:
         return str(rng.choice((0, 1, 2, 2, 3)))
@@ -127,62 +112,50 @@ def draw_repeats(d: Draft, told: str) -> str:
     return f"xp.asarray([{items}], dtype=xp.int64)" if "int64" in d.g.dtypes else "2"
 
 
-def choice(*texts: str) -> Callable[[Draft, str], str]:
+def choice(*options: str) -> Callable[[Draft, str], str]:
     """Return a drawer that takes one of these."""
-    return lambda d, told: d.g.rng.choice(texts)
+    return lambda d, spec: d.g.rng.choice(options)
 
 
 def dtype_of(kinds: str) -> Callable[[Draft, str], str]:
     """Return a drawer of dtypes."""
-    return lambda d, told: f"xp.{pick_dtype(d.g, kinds)}"
+    return lambda d, spec: f"xp.{pick_dtype(d.g, kinds)}"
 
 
-def draw_sum_dtype(d: Draft, told: str) -> str:
+def draw_sum_dtype(d: Draft, spec: str) -> str:
     kind = KINDS[d.info.dtype]
-    if d.g.rules and d.g.rng.random() < 0.2:
+    if d.g.extended and d.g.rng.random() < 0.2:
         return f"xp.{pick_dtype(d.g, 'iufc')}"
     return f"xp.{pick_dtype(d.g, {'i': 'if', 'u': 'uf', 'f': 'fc', 'c': 'c', 'b': 'i'}[kind])}"
 
 
-def draw_x_or_dtype(d: Draft, told: str) -> str:
+def draw_x_or_dtype(d: Draft, spec: str) -> str:
     return draw_x(d, "") if d.g.rng.random() < 0.5 else f"xp.{pick_dtype(d.g, 'iufcb')}"
 
 
-def draw_x_or_dtype_or_scalar(d: Draft, told: str) -> str:
+def draw_x_or_dtype_or_scalar(d: Draft, spec: str) -> str:
     if d.g.rng.random() < 0.5:
         return values.scalar(d.g.rng, "bifc", wild=0.1, numpy=False)
     return draw_x_or_dtype(d, "")
 
 
-def draw_anything(d: Draft, told: str) -> str:
+def draw_anything(d: Draft, spec: str) -> str:
     rng = d.g.rng
-    way = rng.random()
-    if way < 0.25:
+    chance = rng.random()
+    if chance < 0.25:
         return draw_x(d, "")
-    if way < 0.45:
-        return values.scalar(rng, "bifc", wild=0.3 if d.g.rules else 0, numpy=d.g.rules)
+    if chance < 0.45:
+        return values.scalar(rng, "bifc", wild=0.3 if d.g.extended else 0, numpy=d.g.extended)
     shape = values.shape_of(rng, least=1, most=3, empty=0)
     kinds = rng.choice(("b", "i", "i", "f", "f", "c", "if", "bi", "ifc"))
-    wild = rng.choice((0, 0, 0.1)) if d.g.rules else 0
-    numpy = d.g.rules and rng.random() < 0.1
+    wild = rng.choice((0, 0, 0.1)) if d.g.extended else 0
+    numpy = d.g.extended and rng.random() < 0.1
     items = [
         values.scalar(rng, kinds, wild=wild, numpy=numpy) for _ in range(values.size_of(shape))
     ]
     return values.nested(items, shape)
 
 
-def draw_scalar(d: Draft, told: str) -> str:
-    kinds = "bifc" if d.g.rules else "if"
-    return values.scalar(d.g.rng, kinds, wild=0.1 if d.g.rules else 0, numpy=d.g.rules)
-
-
-def draw_start(d: Draft, told: str) -> str:
-    return d.g.rng.choice(("0", "1", "5", "10", "-3", "2.5", "0.0", "7"))
-
-
-def draw_stop(d: Draft, told: str) -> str:
-    return d.g.rng.choice(("0", "5", "10", "3.5", "-4", "12", "9.0"))
-
-
-def draw_step(d: Draft, told: str) -> str:
-    return d.g.rng.choice(("1", "2", "-1", "3", "0.5", "-0.25", "-2", "1.5"))
+def draw_scalar(d: Draft, spec: str) -> str:
+    kinds = "bifc" if d.g.extended else "if"
+    return values.scalar(d.g.rng, kinds, wild=0.1 if d.g.extended else 0, numpy=d.g.extended)

@@ -8,26 +8,19 @@ from typing import Any
 import numpy as np
 
 import portarray as pa
-from portarray_conformance.gradients.case import Case, Draw, Drawn, Number, kinds, standard
+from portarray_conformance.gradients.case import Case, Draw, Drawn, Sample, kinds, standard
 
-__all__ = ["kernels", "transforms"]
+__all__ = ["CASES"]
 
 NORMS = ("backward", "ortho", "forward")
 
 
-def transforms() -> Iterator[Case]:
-    """Yield the cases of ``fft``.
-
-    Yields
-    ------
-    Case
-        In the order of reports.
-    """
-    for kind, number in kinds():
+def _transforms() -> Iterator[Case]:
+    for kind, sample in kinds():
         for name in ("fft", "ifft", "hfft", "irfft"):
-            yield Case(f"{kind}fft.{name}", f"fft.{name}", _along_an_axis(name, number))
+            yield Case(f"{kind}fft.{name}", f"fft.{name}", _along_an_axis(name, sample))
         for name in ("fftn", "ifftn", "irfftn"):
-            yield Case(f"{kind}fft.{name}", f"fft.{name}", _along_axes(name, number))
+            yield Case(f"{kind}fft.{name}", f"fft.{name}", _along_axes(name, sample))
     for name in ("rfft", "ihfft"):
         yield Case(f"fft.{name}", f"fft.{name}", _along_an_axis(name, Draw.real))
     yield Case("fft.rfftn", "fft.rfftn", _along_axes("rfftn", Draw.real))
@@ -35,18 +28,18 @@ def transforms() -> Iterator[Case]:
         yield Case(f"fft.{name}", f"fft.{name}", _shift(name))
 
 
-def _along_an_axis(name: str, number: Number) -> Any:
+def _along_an_axis(name: str, sample: Sample) -> Any:
     def make(d: Draw) -> Drawn:
         shape = (d.size(2, 5),) if d.flag() else (d.size(2, 4), d.size(2, 4))
         options = {"axis": d.axis(len(shape)), "norm": d.of(*NORMS)}
         if d.flag():
             options["n"] = d.size(2, 7)
-        return Drawn(lambda x: standard(f"fft.{name}")(x, **options), (number(d, *shape),))
+        return Drawn(lambda x: standard(f"fft.{name}")(x, **options), (sample(d, *shape),))
 
     return make
 
 
-def _along_axes(name: str, number: Number) -> Any:
+def _along_axes(name: str, sample: Sample) -> Any:
     def make(d: Draw) -> Drawn:
         shape = tuple(d.size(2, 4) for _ in range(d.size(1, 3)))
         options: dict[str, Any] = {"norm": d.of(*NORMS)}
@@ -54,7 +47,7 @@ def _along_axes(name: str, number: Number) -> Any:
             options["axes"] = d.axes(len(shape))
             if d.flag():
                 options["s"] = tuple(d.size(2, 5) for _ in options["axes"])
-        return Drawn(lambda x: standard(f"fft.{name}")(x, **options), (number(d, *shape),))
+        return Drawn(lambda x: standard(f"fft.{name}")(x, **options), (sample(d, *shape),))
 
     return make
 
@@ -62,35 +55,18 @@ def _along_axes(name: str, number: Number) -> Any:
 def _shift(name: str) -> Any:
     def make(d: Draw) -> Drawn:
         axes = d.of(None, d.axis(2), d.axes(2))
-        number = d.of(Draw.real, Draw.complex)
-        return Drawn(lambda x: standard(f"fft.{name}")(x, axes=axes), (number(d, 4, d.size()),))
+        sample = d.of(Draw.real, Draw.complex)
+        return Drawn(lambda x: standard(f"fft.{name}")(x, axes=axes), (sample(d, 4, d.size()),))
 
     return make
 
 
-def kernels() -> Iterator[Case]:
-    """Yield the cases of core kernels.
-
-    Yields
-    ------
-    Case
-        In the order of reports.
-    """
+def _kernels() -> Iterator[Case]:
     for name, make in (
-        ("gelu", _gelu),
-        ("relu", _of_rows),
-        ("silu", _of_rows),
-        ("softmax", _along),
-        ("log_softmax", _along),
-        ("layer_norm", _layer_norm),
-        ("rms_norm", _rms_norm),
-        ("attention", _attention),
-        ("rope", _rope),
-        ("cross_entropy", _cross_entropy),
-        ("linear", _linear),
-        ("matmul", _matmul),
-        ("embedding", _embedding),
-        ("gemm", _gemm),
+        *(("gelu", _gelu), ("relu", _of_rows), ("silu", _of_rows), ("softmax", _along)),
+        *(("log_softmax", _along), ("layer_norm", _layer_norm), ("rms_norm", _rms_norm)),
+        *(("attention", _attention), ("rope", _rope), ("cross_entropy", _cross_entropy)),
+        *(("linear", _linear), ("matmul", _matmul), ("embedding", _embedding), ("gemm", _gemm)),
         ("solve_triangular", _solve_triangular),
     ):
         function = getattr(pa.kernels, name)
@@ -118,14 +94,14 @@ def _along(d: Draw, function: Any) -> Drawn:
 
 def _layer_norm(d: Draw, function: Any) -> Drawn:
     n = d.size(2, 4)
-    given = (d.real(*d.shape(0, 2), n), d.real(n), d.real(n))
-    return Drawn(function, given[: d.size(1, 3)])
+    arguments = (d.real(*d.shape(0, 2), n), d.real(n), d.real(n))
+    return Drawn(function, arguments[: d.size(1, 3)])
 
 
 def _rms_norm(d: Draw, function: Any) -> Drawn:
     n = d.size(2, 4)
-    given = (d.real(*d.shape(0, 2), n), d.real(n))
-    return Drawn(function, given[: d.size(1, 2)])
+    arguments = (d.real(*d.shape(0, 2), n), d.real(n))
+    return Drawn(function, arguments[: d.size(1, 2)])
 
 
 def _attention(d: Draw, function: Any) -> Drawn:
@@ -163,8 +139,8 @@ def _cross_entropy(d: Draw, function: Any) -> Drawn:
 
 
 def _linear(d: Draw, function: Any) -> Drawn:
-    given = (d.real(*d.shape(0, 2), 3), d.real(2, 3), d.real(2))
-    return Drawn(function, given[: d.size(2, 3)])
+    arguments = (d.real(*d.shape(0, 2), 3), d.real(2, 3), d.real(2))
+    return Drawn(function, arguments[: d.size(2, 3)])
 
 
 def _matmul(d: Draw, function: Any) -> Drawn:
@@ -194,3 +170,6 @@ def _solve_triangular(d: Draw, function: Any) -> Drawn:
 def _embedding(d: Draw, function: Any) -> Drawn:
     indices = d.rng.integers(0, 3, d.shape())
     return Drawn(lambda weight, n: function(n, weight), (d.real(3, 2), indices))
+
+
+CASES = (*_transforms(), *_kernels())

@@ -1,4 +1,4 @@
-"""Where elementwise functions have no one right answer, even under portarray's rules."""
+"""Where elementwise functions have no unique answer, even under portarray's rules."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from portarray_conformance.reference import kinds
 from portarray_conformance.reference.kinds import Data, DType
 from portarray_conformance.special_complex import COMPLEX_UNARY
 
-Open: TypeAlias = Callable[[Sequence[Data], Data, DType], Data | None]
+Where: TypeAlias = Callable[[Sequence[Data], Data, DType], Data | None]
 
 
 def _by_zero(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     """Integer division by zero, and of the least integer by -1."""
     x1, x2 = values
-    none = x2 == 0
+    undefined = x2 == 0
     if dtype.kind == "i":
-        none = none | ((x2 == -1) & (x1 == kinds.limits(dtype)[0]))
-    return np.broadcast_to(none, out.shape) if none.any() else None
+        undefined = undefined | ((x2 == -1) & (x1 == kinds.limits(dtype)[0]))
+    return np.broadcast_to(undefined, out.shape) if undefined.any() else None
 
 
 def _shifts(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
@@ -37,15 +37,15 @@ def _quotient(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     near = np.abs(quotient - np.rint(quotient)) <= np.abs(quotient) * _eps(dtype) * 4
     exact = np.fmod(x1, x2) == 0
     big = np.abs(quotient) > 0.25 / _eps(dtype)
-    found = (near & ~exact) | np.isinf(x1) | np.isinf(x2) | (big & np.isfinite(quotient))
-    return np.asarray(found) if found.any() else None
+    undefined = (near & ~exact) | np.isinf(x1) | np.isinf(x2) | (big & np.isfinite(quotient))
+    return np.asarray(undefined) if undefined.any() else None
 
 
 def _remainder(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     """Remainders of quotients that have no digits behind the point."""
     x1, x2 = values
-    found = np.isfinite(x1) & np.isfinite(x2) & (np.abs(x1 / x2) > 0.25 / _eps(dtype))
-    return np.asarray(found) if found.any() else None
+    undefined = np.isfinite(x1) & np.isfinite(x2) & (np.abs(x1 / x2) > 0.25 / _eps(dtype))
+    return np.asarray(undefined) if undefined.any() else None
 
 
 def _eps(dtype: DType) -> float:
@@ -53,35 +53,37 @@ def _eps(dtype: DType) -> float:
 
 
 def _not_finite(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
-    """Complex products and powers of what is not finite, and those near overflow."""
-    found = ~np.isfinite(out) | _large(out, dtype)
+    """Complex products and powers of nonfinite operands, and those near overflow."""
+    undefined = ~np.isfinite(out) | _large(out, dtype)
     for x in values:
-        found = np.asarray(found | ~np.isfinite(x) | _large(x, dtype))
-    return found if found.any() else None
+        undefined = np.asarray(undefined | ~np.isfinite(x) | _large(x, dtype))
+    return undefined if undefined.any() else None
 
 
 def _quotients(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     """Complex quotients of the same kinds, and those whose divisor has no finite reciprocal."""
-    found = _not_finite(values, out, dtype)
+    undefined = _not_finite(values, out, dtype)
     tiny = (np.abs(values[-1]) < float(np.finfo(dtype).smallest_normal)) & (values[-1] != 0)
     if not np.any(tiny):
-        return found
-    return np.broadcast_to(tiny if found is None else found | tiny, out.shape)
+        return undefined
+    return np.broadcast_to(tiny if undefined is None else undefined | tiny, out.shape)
 
 
 def _powers(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     """Complex powers of the same kinds, and the signs of those too small for a number."""
-    found = _not_finite(values, out, dtype)
+    undefined = _not_finite(values, out, dtype)
     vanished = (np.abs(out) < float(np.finfo(dtype).smallest_normal)) & (values[0] != 0)
     if not vanished.any():
-        return found
-    return np.asarray(vanished if found is None else found | vanished)
+        return undefined
+    return np.asarray(vanished if undefined is None else undefined | vanished)
 
 
 def _roots(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     """Powers of one half, for which libraries take the square root."""
-    found = (values[1] == 0.5) & np.signbit(values[0]) & ((values[0] == 0) | np.isinf(values[0]))
-    return np.asarray(found) if np.any(found) else None
+    undefined = (
+        (values[1] == 0.5) & np.signbit(values[0]) & ((values[0] == 0) | np.isinf(values[0]))
+    )
+    return np.asarray(undefined) if np.any(undefined) else None
 
 
 def _large(out: Data, dtype: DType) -> Data:
@@ -95,35 +97,37 @@ def _codes(x: Data) -> Data:
 
 
 _SYMMETRIC = frozenset(("cos", "cosh", "sin", "sinh", "tan", "tanh"))
-"""Functions whose values at -z and at the conjugate of z are those at z up to signs: what is open
-at one of these is open at all, though the standard says so of one."""
+"""Functions whose values at -z and at the conjugate of z are those at z up to signs: a sign that
+the standard leaves open at one of these points is open at all."""
 
 
 @functools.cache
 def _free(name: str) -> frozenset[int]:
     """Return the operands for which the standard leaves a sign open."""
     rows = [row for row in COMPLEX_UNARY.get(name, ()) if any(row.free_signs)]
-    given = np.asarray([row.given for row in rows]).reshape(-1, 2)
+    operands = np.asarray([row.given for row in rows]).reshape(-1, 2)
     if name in _SYMMETRIC:
-        given = np.concatenate([given * signs for signs in ((1, 1), (-1, -1), (1, -1), (-1, 1))])
-    return frozenset((8 * _codes(given[:, 0]) + _codes(given[:, 1])).tolist())
+        operands = np.concatenate(
+            [operands * signs for signs in ((1, 1), (-1, -1), (1, -1), (-1, 1))]
+        )
+    return frozenset((8 * _codes(operands[:, 0]) + _codes(operands[:, 1])).tolist())
 
 
-def _complex(name: str) -> Open:
-    def found(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
+def _complex(name: str) -> Where:
+    def where(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
         (x,) = values
-        wild = ~np.isfinite(x)
-        part = out.dtype.kind == "c" and _large(out, dtype) & ~wild
-        if np.any(wild):
+        nonfinite = ~np.isfinite(x)
+        part = out.dtype.kind == "c" and _large(out, dtype) & ~nonfinite
+        if np.any(nonfinite):
             free = list(_free(name))
-            part = part | np.isin(8 * _codes(x.real) + _codes(x.imag), free) & wild
+            part = part | np.isin(8 * _codes(x.real) + _codes(x.imag), free) & nonfinite
         return np.asarray(part) if np.any(part) else None
 
-    return found
+    return where
 
 
-def of(name: str, dtype: DType) -> Open | None:
-    """Return what tells where a function of a dtype has no defined answer; None if nowhere."""
+def undefined_where(name: str, dtype: DType) -> Where | None:
+    """Return a function that finds undefined results of a function of a dtype, or None."""
     kind = kinds.letter(dtype)
     if name in ("floor_divide", "remainder"):
         if kind in "iu":

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from portarray_conformance.bounds import NORMWISE
 from portarray_conformance.reference import arguments, kinds
 from portarray_conformance.reference.array import Array
-from portarray_conformance.reference.elementwise import NUMERIC, SUMS, Accepts, converted
+from portarray_conformance.reference.context import Context
+from portarray_conformance.reference.elementwise import NUMERIC, SUMS, Accepts, computation_dtype
 from portarray_conformance.reference.kinds import Data
-from portarray_conformance.reference.reductions import exact_sums, finished, wide
+from portarray_conformance.reference.reductions import exact_sums, round_with_noise, wide
 from portarray_conformance.reference.registry import function
-
-if TYPE_CHECKING:
-    from portarray_conformance.reference.rules import Rules
 
 
 def _product(
-    rules: Rules,
+    ctx: Context,
     name: str,
     accepts: Accepts,
     x1: Any,
@@ -31,28 +29,30 @@ def _product(
 ) -> Array:
     """Return a product of two aligned arrays, of wide data, with noise at that of magnitudes."""
     for x in (x1, x2):
-        rules.is_array(x, name)
-    first, second = rules.aligned(name, x1, x2)
-    dtype = converted(rules, f"linalg.{name}", accepts, first.dtype)
+        ctx.require_array(x, name)
+    first, second = ctx.aligned(name, x1, x2)
+    dtype = computation_dtype(ctx, f"linalg.{name}", accepts, first.dtype)
     data = [wide(kinds.rounded(x._data, dtype)) for x in (first, second)]
     out = np.asarray(product(*data))
     if kinds.letter(dtype) in "iu":
-        return rules.array(out.astype(dtype))
+        return ctx.array(out.astype(dtype))
     sizes = [np.abs(d) for d in data]
     magnitude = product if magnitude is None else magnitude
     scale = np.abs(magnitude(*sizes))
     exact = exact_sums(*data, size=scale, dtype=dtype)
     factor = max(1.0, terms / 4) * (2 if dtype.kind == "c" else 1)
-    # Beside infinities too: what overflows on the way may meet one of the other sign.
-    wild = kinds.overflows(magnitude(*[kinds.finite(size) for size in sizes]), dtype)
+    # With infinities too: an intermediate overflow may meet an infinity of the other sign.
+    unreliable = kinds.overflows(magnitude(*[kinds.finite(size) for size in sizes]), dtype)
     bound = NORMWISE[name]
-    if rules.noise is not None and exact:
+    if ctx.noise is not None and exact:
         # Sums begin with a zero or with the first term.
-        out = rules.noise.signs(out, np.ones(out.shape, bool))
-    made = finished(rules, out, dtype, lambda: scale * factor, bound, exact, wild, products=True)
-    if dtype.kind == "c" and not all(np.isfinite(d).all() for d in (*data, made._data)):
-        return rules.array(made._data, np.ones(out.shape, bool))
-    return made
+        out = ctx.noise.draw_zero_signs(out, np.ones(out.shape, bool))
+    result = round_with_noise(
+        ctx, out, dtype, lambda: scale * factor, bound, exact, unreliable, products=True
+    )
+    if dtype.kind == "c" and not all(np.isfinite(d).all() for d in (*data, result._data)):
+        return ctx.array(result._data, np.ones(out.shape, bool))
+    return result
 
 
 def _multiplied(a: Data, b: Data) -> Data:
@@ -60,15 +60,15 @@ def _multiplied(a: Data, b: Data) -> Data:
 
 
 @function("all")
-def matmul(rules: Rules, x1: Any, x2: Any, /) -> Array:
+def matmul(ctx: Context, x1: Any, x2: Any, /) -> Array:
     terms = x1.shape[-1] if type(x1) is Array and x1.ndim else 1
-    return _product(rules, "matmul", NUMERIC, x1, x2, _multiplied, terms)
+    return _product(ctx, "matmul", NUMERIC, x1, x2, _multiplied, terms)
 
 
 @function("all")
-def vecdot(rules: Rules, x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def vecdot(ctx: Context, x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     for x in (x1, x2):
-        rules.is_array(x, "vecdot")
+        ctx.require_array(x, "vecdot")
     # Counted in each array on its own, as NumPy does.
     at = [arguments.axis(axis, x.ndim) for x in (x1, x2)]
     n = x1.shape[at[0]]
@@ -79,13 +79,13 @@ def vecdot(rules: Rules, x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
         first, second = np.moveaxis(a, at[0], -1), np.moveaxis(b, at[1], -1)
         return np.asarray(np.sum(np.conj(first) * second, axis=-1, dtype=first.dtype))
 
-    return _product(rules, "vecdot", NUMERIC, x1, x2, product, n)
+    return _product(ctx, "vecdot", NUMERIC, x1, x2, product, n)
 
 
 @function("all")
-def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
+def tensordot(ctx: Context, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     for x in (x1, x2):
-        rules.is_array(x, "tensordot")
+        ctx.require_array(x, "tensordot")
     if isinstance(axes, int):
         count = arguments.size(axes, "axes")
         if count > min(x1.ndim, x2.ndim):
@@ -97,7 +97,7 @@ def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
             raise TypeError(f"axes is {axes!r}; it must be an integer or two tuples of them")
         if len(axes) != 2:
             error = ValueError(f"axes is {axes!r}; it must have two parts")
-            raise kinds.also(error, TypeError)
+            raise kinds.with_alternatives(error, TypeError)
         first = arguments.axes(arguments.integers(axes[0], "axes"), x1.ndim)
         second = arguments.axes(arguments.integers(axes[1], "axes"), x2.ndim)
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
@@ -108,45 +108,45 @@ def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
         # NumPy's own multiplies with BLAS, in which 0 times NaN may be 0.
         places = list(range(len(first)))
         a, b = np.moveaxis(a, first, places), np.moveaxis(b, second, places)
-        one, other = a.shape[len(first) :], b.shape[len(first) :]
-        left = a.reshape(terms, math.prod(one), 1)
-        right = b.reshape(terms, 1, math.prod(other))
-        return np.asarray((left * right).sum(axis=0, dtype=left.dtype)).reshape(one + other)
+        outer1, outer2 = a.shape[len(first) :], b.shape[len(first) :]
+        left = a.reshape(terms, math.prod(outer1), 1)
+        right = b.reshape(terms, 1, math.prod(outer2))
+        return np.asarray((left * right).sum(axis=0, dtype=left.dtype)).reshape(outer1 + outer2)
 
-    return _product(rules, "tensordot", NUMERIC, x1, x2, product, terms)
+    return _product(ctx, "tensordot", NUMERIC, x1, x2, product, terms)
 
 
 @function("all", "linalg.outer")
-def outer(rules: Rules, x1: Any, x2: Any, /) -> Array:
+def outer(ctx: Context, x1: Any, x2: Any, /) -> Array:
     for x in (x1, x2):
-        if rules.is_array(x, "outer").ndim != 1:
+        if ctx.require_array(x, "outer").ndim != 1:
             raise ValueError(f"outer got shape {x.shape}; it takes 1-d arrays")
-    return _product(rules, "outer", SUMS, x1, x2, lambda a, b: a[:, None] * b, 1)
+    return _product(ctx, "outer", SUMS, x1, x2, lambda a, b: a[:, None] * b, 1)
 
 
 @function("all", "linalg.cross")
-def cross(rules: Rules, x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
-    place = axis
+def cross(ctx: Context, x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    position = axis
     for x in (x1, x2):
-        rules.is_array(x, "cross")
-        at = arguments.axis(place, x.ndim)
+        ctx.require_array(x, "cross")
+        at = arguments.axis(position, x.ndim)
         if x.shape[at] != 3:
             raise ValueError(f"cross got shape {x.shape}; vectors must have 3 elements")
 
     def product(a: Data, b: Data, both: Any = np.subtract) -> Data:
         a, b = np.broadcast_arrays(a, b)
-        p, q = np.moveaxis(a, place, 0), np.moveaxis(b, place, 0)
+        p, q = np.moveaxis(a, position, 0), np.moveaxis(b, position, 0)
         parts = [both(p[i - 2] * q[i - 1], p[i - 1] * q[i - 2]) for i in range(3)]
-        return np.stack(parts, axis=place)
+        return np.stack(parts, axis=position)
 
     def magnitude(a: Data, b: Data) -> Data:
         return product(a, b, np.add)
 
-    return _product(rules, "cross", SUMS, x1, x2, product, 1, magnitude)
+    return _product(ctx, "cross", SUMS, x1, x2, product, 1, magnitude)
 
 
 @function("all", "linalg.trace")
-def trace(rules: Rules, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
-    found = rules.call("linalg.diagonal", x, offset=offset)
-    out: Array = rules.call("sum", found, axis=-1, dtype=dtype)
+def trace(ctx: Context, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
+    diagonal = ctx.call("linalg.diagonal", x, offset=offset)
+    out: Array = ctx.call("sum", diagonal, axis=-1, dtype=dtype)
     return out
