@@ -270,7 +270,7 @@ def table(
     libraries: list[Candidate], repeats: int, only: str, sizes: tuple[int, ...] | None
 ) -> list[Measured]:
     """Measure every row, at its own size or at growing ones."""
-    from portarray._cli.bench.timing import side_by_side
+    from timing import shortest_times
 
     found: list[Measured] = []
     for row in rows():
@@ -281,7 +281,7 @@ def table(
                 size = min(size, 4096**2)
             # OpenBLAS's threads spin for milliseconds after a product.
             rest = 0.1 if "matmul" in row.name else 0.0
-            best = side_by_side(actions(row, size, libraries), repeats, 5e-3, rest)
+            best = shortest_times(actions(row, size, libraries), repeats, 5e-3, rest)
             for name, seconds in best.items():
                 found.append(Measured(row.name, size, name, seconds, seconds / best["NumPy"]))
             print_row(row, size, best)
@@ -300,7 +300,7 @@ def tiny(libraries: list[Candidate], repeats: int) -> dict[str, float]:
     """Return the time of one addition of three elements, not waiting between calls."""
     import numpy as np
 
-    from portarray._cli.bench.timing import side_by_side
+    from timing import shortest_times
 
     def adding(x: Any, y: Any, wait: Callable[[], object]) -> Callable[[], None]:
         def action() -> None:
@@ -311,7 +311,7 @@ def tiny(libraries: list[Candidate], repeats: int) -> dict[str, float]:
         return action
 
     values = np.ones(3, np.float32)
-    best = side_by_side(
+    best = shortest_times(
         {one.name: adding(one.put(values), one.put(values), one.wait) for one in libraries},
         repeats,
         1e-3,
@@ -460,7 +460,7 @@ def main() -> None:
         show_targets(judged)
     if options.json is not None:
         import portarray as pa
-        from portarray._cli.bench.report import surroundings
+        from portarray._cli.bench.report import environment
 
         named = {
             "numpy": "NumPy",
@@ -471,7 +471,7 @@ def main() -> None:
         there = {library.name for library in libraries}
         devices = [pa.device(name) for name, shown in named.items() if shown in there]
         report = {
-            **surroundings(devices, threads=options.threads),
+            **environment(devices, threads=options.threads),
             "rows": [asdict(one) for one in measured],
             "aims": {row.name: row.target for row in rows() if row.target is not None},
             "tiny": tiny_times,

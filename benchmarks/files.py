@@ -38,8 +38,8 @@ from overhead import finisher
 from promises import Target, show_targets
 
 import portarray as pa
-from portarray._cli.bench.report import surroundings
-from portarray._cli.bench.timing import side_by_side
+from portarray._cli.bench.report import environment
+from timing import shortest_times
 
 MEGABYTE = 1_000_000
 LARGE = 4  # arrays in the large tree
@@ -216,7 +216,7 @@ def measured(
             x = {name: pa.asarray(v, device=device, copy=True) for name, v in values.items()}
             pa.synchronize(device)
             for operation, ways in actions(device, x, folder).items():
-                best = side_by_side(ways, repeats, 0.0)
+                best = shortest_times(ways, repeats, 0.0)
                 ours = best.pop(OURS[operation])
                 again = best.pop(f"{OURS[operation]} again")
                 row = Row(
@@ -313,7 +313,7 @@ def main() -> None:
     judged = targets(rows)
     show_targets(judged)
     report = {
-        **surroundings(devices),
+        **environment(devices),
         "nbytes": nbytes,
         "repeats": options.repeats,
         "rows": [asdict(row) for row in rows],

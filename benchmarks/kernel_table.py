@@ -20,7 +20,7 @@ from overhead import finisher
 from promises import Target, show_targets
 
 import portarray as pa
-from portarray._cli.bench.report import surroundings
+from portarray._cli.bench.report import environment
 from portarray._cli.bench.timing import Action, Times, turns
 
 __all__ = ["measured", "selected"]
@@ -88,7 +88,7 @@ def measured(
     if torch is not None:
         torch.set_num_threads(threads)
     report: dict[str, Any] = {
-        **surroundings(devices, threads=threads),
+        **environment(devices, threads=threads),
         "repeats": repeats,
         "rows": [],
         "targets": [],

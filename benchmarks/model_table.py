@@ -19,7 +19,7 @@ import portarray as pa
 from examples import llama
 from examples.llama.model import DTYPES, PACKED
 from portarray import _host_memory
-from portarray._cli.bench.report import surroundings
+from portarray._cli.bench.report import environment
 from portarray._cli.bench.timing import Times, turns
 
 __all__ = ["Line", "Plan", "bandwidth", "measured", "show_all", "targets"]
@@ -194,7 +194,7 @@ def measured(
     per_token = bytes_per_token(file, plan, len(prompt))
     limit = speed / per_token
     report: dict[str, Any] = {
-        **surroundings(devices, threads=plan.threads, **_version(plan.beside)),
+        **environment(devices, threads=plan.threads, **_version(plan.beside)),
         "file": file.path.name,
         "dtype": plan.dtype,
         "prompt": len(prompt),

@@ -37,8 +37,8 @@ from installed import optional
 from promises import Target, show_targets
 
 import portarray as pa
-from portarray._cli.bench.report import surroundings
-from portarray._cli.bench.timing import Action, side_by_side
+from portarray._cli.bench.report import environment
+from portarray._cli.bench.timing import Action
 
 TINY = 4
 LARGE = 1_000_000
@@ -161,7 +161,7 @@ def operations(devices: Sequence[pa.Device], size: int, repeats: int) -> list[Me
 
     rows: list[Measured] = []
     for what in next(iter(actions.values())):
-        best = side_by_side(
+        best = shortest_times(
             {name: table[what] for name, table in actions.items()}, repeats, 2e-3, before=wait
         )
         for name, seconds in best.items():
@@ -177,7 +177,7 @@ def namespaces(repeats: int) -> list[Measured]:
     """Measure how library code gets its namespace."""
     values = np.ones(TINY)
     ours = pa.asarray(values, device="numpy")
-    best = side_by_side(
+    best = shortest_times(
         {
             "array_api_compat.array_namespace(x), NumPy": lambda: array_api_compat.array_namespace(
                 values
@@ -356,7 +356,7 @@ def main() -> None:
     show(rows, judged)
     if options.json is not None:
         report = {
-            **surroundings(devices),
+            **environment(devices),
             "rows": [asdict(row) for row in rows],
             "targets": [asdict(target) for target in judged],
         }

@@ -118,7 +118,7 @@ def ours(row: str, device: Any, *, kernels: bool) -> Action | None:
 
 def measured(devices: list[Any], repeats: int, only: str, *, functions: bool) -> Iterator[Any]:
     """Measure row after row, and print them."""
-    from portarray._cli.bench.timing import side_by_side
+    from timing import shortest_times
 
     for row in ROWS:
         if only not in row:
@@ -132,7 +132,7 @@ def measured(devices: list[Any], repeats: int, only: str, *, functions: bool) ->
             }
             actions |= {name: action for name, action in candidates.items() if action is not None}
         actions.pop("numpy:cpu:0, its library", None)  # which is NumPy's generator
-        best = side_by_side(actions, repeats, 5e-3)
+        best = shortest_times(actions, repeats, 5e-3)
         base = best["NumPy's generator"]
         print(f"{row}, {SIZE:,} numbers")
         for name, seconds in best.items():

@@ -113,9 +113,9 @@ def main() -> None:
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     import portarray as pa
-    from portarray._cli.bench.report import surroundings
+    from portarray._cli.bench.report import environment
 
-    machine = surroundings(map(pa.device, given.device))
+    machine = environment(map(pa.device, given.device))
     rows: list[dict[str, Any]] = []
     targets = []
     if given.dask:

@@ -42,8 +42,8 @@ from overhead import finisher
 from promises import Target, show_targets
 
 import portarray as pa
-from portarray._cli.bench.report import surroundings
-from portarray._cli.bench.timing import side_by_side
+from portarray._cli.bench.report import environment
+from timing import shortest_times
 
 TINY = 4
 MEGABYTE = 1_000_000
@@ -160,7 +160,7 @@ def large(
         pa.synchronize(source)
         plan = pa.transfer_plan(x, target)
         ways = {**copies(_read(x), warm), **moves(x, target, finished=True)}
-        best = side_by_side(ways, repeats, 0.0)
+        best = shortest_times(ways, repeats, 0.0)
         ours, fresh = best[OURS], min(best[FRESH], best[AGAIN])
         others = [Other(way.text, way.note, best[way.text]) for way in by_hand(source, target)]
         fair = [other.seconds for other in others if not other.note]
@@ -219,7 +219,7 @@ def calls(devices: Sequence[pa.Device], repeats: int) -> list[Call]:
         pa.synchronize(source)
         if pa.transfer_plan(x, target).copies:
             continue
-        best = side_by_side(moves(x, target, finished=False), repeats, 1e-3)
+        best = shortest_times(moves(x, target, finished=False), repeats, 1e-3)
         others = [Other(way.text, way.note, best[way.text]) for way in by_hand(source, target)]
         found.append(Call(str(source), str(target), best[OURS], others))
     return found
@@ -298,7 +298,7 @@ def measured(devices: Sequence[pa.Device], nbytes: int, repeats: int) -> dict[st
     tiny = calls(devices, repeats)
     judged = targets(rows, tiny)
     return {
-        **surroundings(devices),
+        **environment(devices),
         "nbytes": nbytes,
         "repeats": repeats,
         "rows": [asdict(row) for row in rows],

@@ -241,7 +241,7 @@ def optimized(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
 
 def measured(devices: Sequence[Any], repeats: int, only: str) -> Iterator[Figure]:
     """Measure row after row."""
-    from portarray._cli.bench.timing import side_by_side
+    from timing import shortest_times
 
     for device in devices:
         rows = [*steps(device), *replays(device), *optimized(device)]
@@ -250,7 +250,7 @@ def measured(devices: Sequence[Any], repeats: int, only: str) -> Iterator[Figure
         for name, candidates in rows:
             if only and only not in name:
                 continue
-            best = side_by_side(dict(candidates), repeats, 1e-3)
+            best = shortest_times(dict(candidates), repeats, 1e-3)
             ours = best.pop("portarray")
             for peer, theirs in best.items():
                 yield Figure(name, str(device), ours * 1e3, peer, theirs * 1e3)

@@ -374,7 +374,7 @@ def built_in(repeats: int) -> dict[str, float]:
     import numpy as np
 
     import portarray as pa
-    from portarray._cli.bench.timing import side_by_side
+    from timing import shortest_times
     from portarray.kernel_language.algorithms import accumulate, reduce, sort_by_key
 
     def in_order(x: Any) -> Any:
@@ -402,18 +402,18 @@ def built_in(repeats: int) -> dict[str, float]:
                     pa.synchronize(device)
 
                 actions[who] = action
-            best = side_by_side(actions, repeats, 5e-3)
+            best = shortest_times(actions, repeats, 5e-3)
             found[f"{what} on {name}"] = best["ours"] / best["own"]
     return found
 
 
 def measured(found: list[Row], repeats: int) -> list[Measured]:
     """Measure the rows and print them."""
-    from portarray._cli.bench.timing import side_by_side
+    from timing import shortest_times
 
     out: list[Measured] = []
     for row in found:
-        best = side_by_side(row.actions, repeats, 5e-3)
+        best = shortest_times(row.actions, repeats, 5e-3)
         base = best["Numba"]
         out += [Measured(row.name, name, one, one / base) for name, one in best.items()]
         figures = "  ".join(f"{name} {one / base:6.3f}" for name, one in best.items())
@@ -428,7 +428,7 @@ def launches(repeats: int) -> dict[str, float]:
 
     import portarray as pa
     from portarray import clarray
-    from portarray._cli.bench.timing import side_by_side
+    from timing import shortest_times
 
     saxpy = kernels()["saxpy"]
     values = np.ones(TINY, np.float32)
@@ -453,7 +453,7 @@ def launches(repeats: int) -> dict[str, float]:
             pa.synchronize(x.device)
 
         actions[name] = launched
-    return {name: one / 100 for name, one in side_by_side(actions, repeats, 5e-3).items()}
+    return {name: one / 100 for name, one in shortest_times(actions, repeats, 5e-3).items()}
 
 
 FIRST = """
@@ -623,11 +623,11 @@ def main() -> None:
     from importlib.metadata import version
 
     import portarray as pa
-    from portarray._cli.bench.report import surroundings
+    from portarray._cli.bench.report import environment
 
     devices = (pa.device("numpy"), pa.device("opencl"))
     report = {
-        **surroundings(devices, threads=options.threads, numba=version("numba")),
+        **environment(devices, threads=options.threads, numba=version("numba")),
         "rows": [asdict(one) for one in figures],
         "launch": tiny,
         "first_call": first,

@@ -88,7 +88,7 @@ def test_candidates_take_turns_and_the_shortest_time_counts(
         nonlocal now
         now += 10.0 * next(turns)
 
-    timing = sys.modules[overhead.side_by_side.__module__]
+    timing = sys.modules[overhead.Times.__module__]
     monkeypatch.setattr(timing, "time", SimpleNamespace(perf_counter=lambda: now))
     best = overhead.side_by_side({"short": short, "long": long}, repeats=3, seconds=1e-3)
     assert best == {"short": 1.0, "long": 10.0}
