@@ -157,16 +157,18 @@ def expanded() -> str:
     """Return the text of the file, not formatted."""
     lines: list[str] = []
     for line in SOURCE.splitlines():
-        indent, mark, rest = line.partition("@warm ")
+        indent, mark, call_text = line.partition("@warm ")
         if not mark:
             lines.append(line)
             continue
-        call, _, cold = rest.partition(" else ")
+        call, _, slow_path = call_text.partition(" else ")
         table, _, key_and_operands = call.partition("[")
         key, _, operands = key_and_operands.partition("](")
         failed = "indexing.failed" if "getitem" in key else "cold.failed"
-        text = WARM.format(table=table, key=key, operands=operands[:-1], cold=cold, failed=failed)
-        lines += [indent + one for one in text.splitlines()]
+        text = WARM.format(
+            table=table, key=key, operands=operands[:-1], cold=slow_path, failed=failed
+        )
+        lines += [indent + row for row in text.splitlines()]
     return "\n".join(lines) + "\n"
 
 

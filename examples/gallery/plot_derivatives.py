@@ -31,8 +31,8 @@ steps = [2.0**-n for n in range(1, 45)]
 def difference_errors(device, dtype):
     """Return the error of central differences, for each step."""
     x = pa.asarray(1.0, dtype=dtype, device=device)
-    found = (float((f(x + h) - f(x - h)) / (2 * h)) for h in steps)
-    return [abs(one / exact - 1) for one in found]
+    estimates = (float((f(x + h) - f(x - h)) / (2 * h)) for h in steps)
+    return [abs(estimate / exact - 1) for estimate in estimates]
 
 
 # %%
@@ -41,7 +41,7 @@ def difference_errors(device, dtype):
 #
 # Every device has float32; float64 is refused by name where it is missing, as it is on some GPUs.
 
-found = {}
+derivatives = {}
 for device in pa.devices():
     for dtype in (pa.float32, pa.float64):
         try:
@@ -50,7 +50,7 @@ for device in pa.devices():
             print(error)
             continue
         error_of_grad = abs(float(pa.grad(f)(x)) / exact - 1)
-        found[f"{x.dtype} on {device}"] = error_of_grad, difference_errors(device, dtype)
+        derivatives[f"{x.dtype} on {device}"] = error_of_grad, difference_errors(device, dtype)
         print(f"{device!s:20} {x.dtype!s:8} error of the gradient {error_of_grad:.1e}")
 
 # %%
@@ -62,7 +62,7 @@ for device in pa.devices():
 # the gradients; an error of zero is drawn at the bottom.
 
 figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-for n, (name, (error_of_grad, errors)) in enumerate(found.items()):
+for n, (name, (error_of_grad, errors)) in enumerate(derivatives.items()):
     colour = "C0" if name.startswith("float32") else "C1"
     style = ("-", "--", ":", "-.")[n // 2 % 4]
     axes.loglog(steps, errors, style, color=colour, label=f"differences, {name}")

@@ -39,7 +39,7 @@ def drawn(digit):
     turn = Affine2D().translate(*(-(low + high) / 2)).scale(1 / (high - low)[1])
     turn = turn.rotate(rng.normal(0, 0.1)).skew(rng.normal(0, 0.15), 0)
     outlines = turn.transform_path(path).to_polygons()
-    inside = [Path(one).contains_points(grid.reshape(-1, 2)) for one in outlines]
+    inside = [Path(outline).contains_points(grid.reshape(-1, 2)) for outline in outlines]
     # Within an odd number of outlines is ink; within two is the hole of a zero.
     ink = np.sum(inside, axis=0) % 2
     return ink.reshape(16, 3, 16, 3).mean(axis=(1, 3))
@@ -69,8 +69,8 @@ def principal_components(x, count):
 rows = pa.asarray(pictures.reshape(600, -1), device="numpy")
 components, places = principal_components(rows, 3)
 for device in pa.devices():
-    _, found = principal_components(rows.to_device(device), 3)
-    difference = pa.max(pa.abs(found.to_device("numpy") - places))
+    _, scores = principal_components(rows.to_device(device), 3)
+    difference = pa.max(pa.abs(scores.to_device("numpy") - places))
     print(f"{device!s:20} differs by {float(difference):.1e}")
 
 # %%

@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 import portarray as pa
 from portarray.tasks import In, InOut, Out, Region
 
-found = pa.devices()
-upper_device, lower_device = pa.device("numpy"), found[1 if len(found) > 1 else 0]
+devices = pa.devices()
+upper_device, lower_device = pa.device("numpy"), devices[1 if len(devices) > 1 else 0]
 print(upper_device, lower_device)
 
 # %%
@@ -27,12 +27,12 @@ print(upper_device, lower_device)
 # Each has a row more at the cut: the neighbour's. The plate is hot along a part of its upper edge
 # and in a spot on the cut, and cold along the others.
 
-ROWS, COLUMNS = 60, 160
+HEIGHT, WIDTH = 60, 160
 
 
 def plate():
     """Return the whole plate at the beginning."""
-    x = pa.zeros((2 * ROWS, COLUMNS), dtype=pa.float32, device="numpy")
+    x = pa.zeros((2 * HEIGHT, WIDTH), dtype=pa.float32, device="numpy")
     x[0, 30:90] = 1.0
     x[45:85, 105:135] = 1.0
     return x
@@ -45,12 +45,12 @@ def diffuse(half):
     half[1:-1, 1:-1] = inner + 0.25 * (around - 4 * inner)
 
 
-def copy_row(half, place, row):
-    row[...] = half[place, :]
+def copy_row(half, index, row):
+    row[...] = half[index, :]
 
 
-def put_row(half, place, row):
-    half[place, :] = row
+def put_row(half, index, row):
+    half[index, :] = row
 
 
 # %%
@@ -65,10 +65,10 @@ def put_row(half, place, row):
 def run(steps):
     """Return the plate after some steps, and the region that computed them."""
     whole = plate()
-    upper = pa.asarray(whole[: ROWS + 1, :], copy=True).to_device(upper_device)
-    lower = pa.asarray(whole[ROWS - 1 :, :], copy=True).to_device(lower_device)
-    down = pa.zeros(COLUMNS, dtype=pa.float32, device=upper_device)
-    up = pa.zeros(COLUMNS, dtype=pa.float32, device=lower_device)
+    upper = pa.asarray(whole[: HEIGHT + 1, :], copy=True).to_device(upper_device)
+    lower = pa.asarray(whole[HEIGHT - 1 :, :], copy=True).to_device(lower_device)
+    down = pa.zeros(WIDTH, dtype=pa.float32, device=upper_device)
+    up = pa.zeros(WIDTH, dtype=pa.float32, device=lower_device)
     with Region() as region:
         for _ in range(steps):
             region.spawn(diffuse, InOut(upper))
@@ -98,8 +98,8 @@ print(f"largest difference: {float(pa.max(pa.abs(whole - halves))):.1e}")
 
 figure, axes = plt.subplots(figsize=(8, 5.6), layout="constrained")
 image = axes.imshow(halves, cmap="inferno", vmin=0, vmax=0.8)
-axes.axhline(ROWS - 0.5, color="white", ls="--", lw=1)
-for row, device in ((ROWS - 3, upper_device), (ROWS + 5, lower_device)):
+axes.axhline(HEIGHT - 0.5, color="white", ls="--", lw=1)
+for row, device in ((HEIGHT - 3, upper_device), (HEIGHT + 5, lower_device)):
     axes.text(2, row, str(device), color="white", va="center")
 axes.set(xlabel="x", ylabel="y", title="Temperature after 400 steps")
 figure.colorbar(image, label="temperature", shrink=0.8)

@@ -17,8 +17,8 @@ import portarray as pa
 
 places_key, points_key = pa.random.split(pa.random.key(79, device="numpy"))
 middles = pa.random.uniform(places_key, (5, 2), dtype=pa.float32, low=-4, high=4)
-spread = pa.random.normal(points_key, (5, 200, 2), dtype=pa.float32, scale=0.8)
-points = pa.reshape(middles[:, None, :] + spread, (1000, 2))
+noise = pa.random.normal(points_key, (5, 200, 2), dtype=pa.float32, scale=0.8)
+points = pa.reshape(middles[:, None, :] + noise, (1000, 2))
 
 # %%
 # The program
@@ -79,8 +79,8 @@ axes.contourf(edge, edge, pa.reshape(regions, across.shape), levels=range(-1, 5)
 for group, marker in enumerate("os^Dv"):
     here = points[groups == group, :]
     axes.scatter(here[:, 0], here[:, 1], s=10, marker=marker, color="0.35", lw=0)
-    way = path[:, group, :]
-    axes.plot(way[:, 0], way[:, 1], "k.-", lw=1, ms=5)
+    centre_path = path[:, group, :]
+    axes.plot(centre_path[:, 0], centre_path[:, 1], "k.-", lw=1, ms=5)
 axes.plot(path[-1, :, 0], path[-1, :, 1], "*", color="gold", mec="black", ms=20, label="centre")
 axes.set(aspect="equal", xlabel="x", ylabel="y", title="Five groups and the ways of their centres")
 axes.legend(loc="upper right")

@@ -22,15 +22,15 @@ import portarray.kernel_language as kl
 
 
 @pa.kernel
-def generation(after, before):
+def generation(after, previous):
     i, j = kl.index()
-    rows, columns = before.shape
+    rows, columns = previous.shape
     neighbours = 0
     for di in kl.unroll(range(-1, 2)):
         for dj in kl.unroll(range(-1, 2)):
             if di != 0 or dj != 0:
-                neighbours += before[(i + di) % rows, (j + dj) % columns]
-    after[i, j] = neighbours == 3 or (neighbours == 2 and before[i, j] == 1)
+                neighbours += previous[(i + di) % rows, (j + dj) % columns]
+    after[i, j] = neighbours == 3 or (neighbours == 2 and previous[i, j] == 1)
 
 
 # %%
@@ -38,10 +38,10 @@ def generation(after, before):
 # ---------------------------
 
 
-def generation_of_arrays(before):
+def generation_of_arrays(previous):
     shifts = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
-    neighbours = sum(pa.roll(before, shift, axis=(0, 1)) for shift in shifts)
-    return pa.astype((neighbours == 3) | ((neighbours == 2) & (before == 1)), pa.uint8)
+    neighbours = sum(pa.roll(previous, shift, axis=(0, 1)) for shift in shifts)
+    return pa.astype((neighbours == 3) | ((neighbours == 2) & (previous == 1)), pa.uint8)
 
 
 # %%
@@ -77,10 +77,10 @@ for _ in range(150):
     cells = generation(pa.empty_like(cells), cells)
     age = pa.where(cells == 1, 0, age + 1)
 
-other = start
+by_arrays = start
 for _ in range(150):
-    other = generation_of_arrays(other)
-print("the kernel and the array functions agree:", bool(pa.all(cells == other)))
+    by_arrays = generation_of_arrays(by_arrays)
+print("the kernel and the array functions agree:", bool(pa.all(cells == by_arrays)))
 
 # %%
 # The picture

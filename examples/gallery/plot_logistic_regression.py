@@ -68,14 +68,14 @@ def fit(points, label, degree, steps=300):
 # On every device
 # ---------------
 
-found = {}
+results = {}
 for device in pa.devices():
     points, label = data(pa.random.key(9, device=device))
     for degree in (1, 3):
         weights, losses = fit(points, label, degree)
         right = (features(points, degree) @ weights > 0) == (label > 0.5)
         accuracy = float(pa.mean(pa.astype(right, pa.float32)))
-        found[str(device), degree] = pa.to_device((weights, losses), "numpy")
+        results[str(device), degree] = pa.to_device((weights, losses), "numpy")
         print(
             f"{device!s:20} degree {degree}: loss {float(losses[-1]):.5f}, accuracy {accuracy:.1%}"
         )
@@ -92,17 +92,17 @@ grid = pa.stack([pa.reshape(across, (-1,)), pa.reshape(up, (-1,))], axis=1)
 
 figure, several = plt.subplots(1, 3, figsize=(10, 3.8), layout="constrained")
 for axes, degree in zip(several[:2], (1, 3), strict=True):
-    weights, _ = found["numpy:cpu:0", degree]
+    weights, _ = results["numpy:cpu:0", degree]
     z = pa.reshape(features(grid, degree) @ weights, across.shape)
     probable = 1 / (1 + pa.exp(-z))
     box = (-3.2, 3.2, -2.4, 3)
     axes.imshow(probable, cmap="PuOr", alpha=0.5, origin="lower", extent=box, aspect="auto")
     axes.contour(x, y, z, levels=[0.0], colors="black")
-    for one, marker, colour in ((0.0, "o", "tab:orange"), (1.0, "^", "indigo")):
-        here = points[label == one, :]
+    for digit_class, marker, colour in ((0.0, "o", "tab:orange"), (1.0, "^", "indigo")):
+        here = points[label == digit_class, :]
         axes.scatter(here[:, 0], here[:, 1], s=14, marker=marker, color=colour, ec="black", lw=0.3)
     axes.set(xlabel="x", ylabel="y", title=f"degree {degree}")
-for n, ((name, degree), (_, losses)) in enumerate(found.items()):
+for n, ((name, degree), (_, losses)) in enumerate(results.items()):
     several[2].plot(losses, ("-", "--", ":", "-.")[n % 4], label=f"{name}, degree {degree}")
 several[2].set(xlabel="step", ylabel="loss", title="The loss on each device")
 several[2].legend(fontsize=8)

@@ -52,20 +52,22 @@ for device in pa.devices():
 hits = pa.stack(
     [thrown(key, 20_000)[1] for key in pa.random.split(pa.random.key(5, device="numpy"), 10)]
 )
-number = pa.arange(1, 20_001, dtype=pa.float64, device="numpy")
-estimates = 4 * pa.cumulative_sum(pa.astype(hits, pa.float64), axis=1) / number
+counts = pa.arange(1, 20_001, dtype=pa.float64, device="numpy")
+estimates = 4 * pa.cumulative_sum(pa.astype(hits, pa.float64), axis=1) / counts
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+figure, (points_axes, error_axes) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 few = slice(0, 2000)
-colours = ["C0" if one else "C1" for one in inside[few].tolist()]
-left.scatter(reference[few, 0], reference[few, 1], s=4, c=colours)
+colours = ["C0" if is_inside else "C1" for is_inside in inside[few].tolist()]
+points_axes.scatter(reference[few, 0], reference[few, 1], s=4, c=colours)
 turn = pa.linspace(0, pa.pi / 2, 100, device="numpy")
-left.plot(pa.cos(turn), pa.sin(turn), color="black")
-left.set(aspect="equal", xlabel="x", ylabel="y", title="The first 2000 points")
+points_axes.plot(pa.cos(turn), pa.sin(turn), color="black")
+points_axes.set(aspect="equal", xlabel="x", ylabel="y", title="The first 2000 points")
 deviation = 4 * math.sqrt(math.pi / 4 * (1 - math.pi / 4))
-right.loglog(number, pa.abs(estimates - math.pi).T, color="C0", lw=0.6, alpha=0.6)
-right.loglog(number, deviation / pa.sqrt(number), color="black", lw=2, label="standard deviation")
-right.plot([], [], color="C0", label="ten experiments")
-right.set(xlabel="points", ylabel="error of pi", title="The error", ylim=(1e-5, 3))
-right.legend(loc="lower left")
+error_axes.loglog(counts, pa.abs(estimates - math.pi).T, color="C0", lw=0.6, alpha=0.6)
+error_axes.loglog(
+    counts, deviation / pa.sqrt(counts), color="black", lw=2, label="standard deviation"
+)
+error_axes.plot([], [], color="C0", label="ten experiments")
+error_axes.set(xlabel="points", ylabel="error of pi", title="The error", ylim=(1e-5, 3))
+error_axes.legend(loc="lower left")
 plt.show()

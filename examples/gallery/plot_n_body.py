@@ -24,15 +24,17 @@ def disc(centre, velocity, turn):
     """Return places and velocities of bodies on rings around a heavy one."""
     radius = np.repeat(np.linspace(0.25, 0.9, 15), 20)
     angle = np.linspace(0, 30 * np.pi, 300) + radius
-    place = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-    speed = turn * np.stack([-place[:, 1], place[:, 0]], axis=1) / radius[:, None] ** 1.5
-    return place + centre, speed + velocity
+    position = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    speed = turn * np.stack([-position[:, 1], position[:, 0]], axis=1) / radius[:, None] ** 1.5
+    return position + centre, speed + velocity
 
 
-left = disc((-2, -1.1), (0.75, 0.0), 1)
-right = disc((2, 1.1), (-0.75, 0.0), 1)
-places = np.concatenate([[[-2, -1.1], [2, 1.1]], left[0], right[0]]).astype(np.float32)
-speeds = np.concatenate([[[0.75, 0.0], [-0.75, 0.0]], left[1], right[1]]).astype(np.float32)
+first_disc = disc((-2, -1.1), (0.75, 0.0), 1)
+second_disc = disc((2, 1.1), (-0.75, 0.0), 1)
+places = np.concatenate([[[-2, -1.1], [2, 1.1]], first_disc[0], second_disc[0]]).astype(np.float32)
+speeds = np.concatenate([[[0.75, 0.0], [-0.75, 0.0]], first_disc[1], second_disc[1]]).astype(
+    np.float32
+)
 
 # %%
 # Attraction
@@ -64,12 +66,12 @@ def ten_steps(x, v):
 def fly(device, moments=4, between=18):
     """Return where the bodies are at some moments."""
     x, v = pa.asarray(places, device=device), pa.asarray(speeds, device=device)
-    seen = [x]
+    snapshots = [x]
     for _ in range(moments - 1):
         for _ in range(between):
             x, v = ten_steps(x, v)
-        seen.append(x)
-    return pa.stack(seen).to_device("numpy")
+        snapshots.append(x)
+    return pa.stack(snapshots).to_device("numpy")
 
 
 # %%
@@ -79,9 +81,9 @@ def fly(device, moments=4, between=18):
 # Bodies that come close to a middle are thrown far, and rounding grows there: the median
 # difference says more than the largest.
 
-seen = fly("numpy")
+positions = fly("numpy")
 for device in pa.devices():
-    apart = pa.linalg.vector_norm(fly(device)[-1, ...] - seen[-1, ...], axis=1)
+    apart = pa.linalg.vector_norm(fly(device)[-1, ...] - positions[-1, ...], axis=1)
     median = float(pa.sort(apart)[apart.shape[0] // 2])
     print(f"{device!s:20} median difference {median:.1e}, largest {float(pa.max(apart)):.1e}")
 
@@ -93,9 +95,9 @@ figure, several = plt.subplots(
     1, 4, figsize=(11, 3.4), layout="constrained", sharex=True, sharey=True
 )
 for n, axes in enumerate(several):
-    axes.scatter(seen[n, 2:302, 0], seen[n, 2:302, 1], s=2, color="C0")
-    axes.scatter(seen[n, 302:, 0], seen[n, 302:, 1], s=2, color="C1")
-    axes.plot(seen[n, :2, 0], seen[n, :2, 1], "k*", ms=8)
+    axes.scatter(positions[n, 2:302, 0], positions[n, 2:302, 1], s=2, color="C0")
+    axes.scatter(positions[n, 302:, 0], positions[n, 302:, 1], s=2, color="C1")
+    axes.plot(positions[n, :2, 0], positions[n, :2, 1], "k*", ms=8)
     axes.set(title=f"time {n * 1.8:.1f}", aspect="equal", xlim=(-4, 4), ylim=(-4, 4), xlabel="x")
 several[0].set_ylabel("y")
 figure.suptitle("Two galaxies pass each other")

@@ -45,8 +45,8 @@ def pagerank(web, damping, steps=30):
     rank = xp.full((n,), 1 / n, dtype=web.dtype, device=web.device)
     changes = []
     for _ in range(steps):
-        before, rank = rank, damping * (follow @ rank) + (1 - damping) / n
-        changes.append(xp.sum(xp.abs(rank - before)))
+        previous, rank = rank, damping * (follow @ rank) + (1 - damping) / n
+        changes.append(xp.sum(xp.abs(rank - previous)))
     return rank, xp.stack(changes)
 
 

@@ -65,17 +65,17 @@ def newton(p):
         yield p
 
 
-def way(method, steps):
+def descend(method, steps):
     """Return the points of a method, as rows."""
     points = method(start)
     return pa.stack([start, *(next(points) for _ in range(steps))])
 
 
 ways = {
-    "gradient descent": way(descent, 800),
-    "momentum": way(momentum, 800),
-    "Adam": way(adam, 800),
-    "Newton": way(newton, 6),
+    "gradient descent": descend(descent, 800),
+    "momentum": descend(momentum, 800),
+    "Adam": descend(adam, 800),
+    "Newton": descend(newton, 6),
 }
 
 # %%

@@ -34,9 +34,9 @@ FUNCTIONS = {
 def errors(function, low, high, device):
     """Return the errors of a function on a device, in units in the last place."""
     x = np.linspace(low, high, 20_001, dtype=np.float32)
-    found = np.asarray(function(pa.asarray(x, device=device)).to_device("numpy"))
+    computed = np.asarray(function(pa.asarray(x, device=device)).to_device("numpy"))
     exact = np.asarray(function(pa.asarray(x, device="numpy", dtype=pa.float64)))
-    return np.abs(found - exact) / np.spacing(np.abs(exact).astype(np.float32))
+    return np.abs(computed - exact) / np.spacing(np.abs(exact).astype(np.float32))
 
 
 # %%
@@ -44,12 +44,15 @@ def errors(function, low, high, device):
 # ---------------
 
 worst = {
-    str(device): [float(errors(*one, device).max()) for one in FUNCTIONS.values()]
+    str(device): [
+        float(errors(*function_and_range, device).max())
+        for function_and_range in FUNCTIONS.values()
+    ]
     for device in pa.devices()
 }
 print(f"{'':18}" + "".join(f"{name:>7}" for name in FUNCTIONS))
-for device, found in worst.items():
-    print(f"{device:18}" + "".join(f"{one:7.2f}" for one in found))
+for device, values in worst.items():
+    print(f"{device:18}" + "".join(f"{function_and_range:7.2f}" for function_and_range in values))
 
 # %%
 # The picture
@@ -61,10 +64,10 @@ for device, found in worst.items():
 
 figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
 width = 0.8 / len(worst)
-for n, (device, found) in enumerate(worst.items()):
+for n, (device, values) in enumerate(worst.items()):
     at = np.arange(len(FUNCTIONS)) - 0.4 + (n + 0.5) * width
     hatch = ("", "//", "..", "xx", "\\\\", "++", "oo")[n % 7]
-    axes.bar(at, found, width, label=device, color=f"C{n}", edgecolor="white", hatch=hatch)
+    axes.bar(at, values, width, label=device, color=f"C{n}", edgecolor="white", hatch=hatch)
 axes.axhline(0.5, color="black", lw=1, ls="--", label="perfect rounding")
 axes.set(
     ylabel="largest error [units in the last place]",

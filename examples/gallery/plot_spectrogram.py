@@ -53,8 +53,8 @@ def spectrogram(sound, width=512, hop=64):
 
 power = spectrogram(sound)
 for device in pa.devices():
-    other = spectrogram(sound.to_device(device)).to_device("numpy")
-    print(f"{device!s:20} differs by {float(pa.max(pa.abs(other - power))):.4f} dB at most")
+    on_device = spectrogram(sound.to_device(device)).to_device("numpy")
+    print(f"{device!s:20} differs by {float(pa.max(pa.abs(on_device - power))):.4f} dB at most")
 
 # %%
 # The picture

@@ -57,13 +57,13 @@ def curve(points, count=40):
     after = xp.roll(points, -1, axis=0), xp.roll(k, -1, axis=0)
     p, q, kp, kq = (x[:, None, :] for x in (points, after[0], k, after[1]))
     t = xp.linspace(0, 1, count, dtype=points.dtype, device=points.device)[:, None]
-    place = (
+    position = (
         (2 * t**3 - 3 * t**2 + 1) * p
         + (3 * t**2 - 2 * t**3) * q
         + (t**3 - 2 * t**2 + t) * kp
         + (t**3 - t**2) * kq
     )
-    return xp.reshape(place, (-1, 2))
+    return xp.reshape(position, (-1, 2))
 
 
 # %%

@@ -31,8 +31,8 @@ print(len(rows), "rows,", len({row.function for row in rows}), "functions")
 devices = list(dict.fromkeys(row.device for row in rows))
 counts = Counter((row.device, row.served) for row in rows)
 for device in devices:
-    told = ", ".join(f"{counts[device, way]} {way}" for way in ("native", "composed", "host"))
-    print(f"{device:20} {told}")
+    totals = ", ".join(f"{counts[device, kind]} {kind}" for kind in ("native", "composed", "host"))
+    print(f"{device:20} {totals}")
 
 # %%
 # Which dtypes
@@ -42,19 +42,19 @@ for device in devices:
 # of the standard's own pages. Yellow are dtypes that a device has not, or for which functions
 # mean nothing, as the bits of a floating-point number.
 
-chapters = list(dict.fromkeys(row.chapter for row in rows))
+categories = list(dict.fromkeys(row.chapter for row in rows))
 dtypes = list(dict.fromkeys(dtype for row in rows for dtype in row.dtypes))
 
 
 def share(device):
     """Return how many functions of each chapter take each dtype, between 0 and 1."""
-    found = np.zeros((len(chapters), len(dtypes)))
-    for chapter in chapters:
-        own = [row for row in rows if row.device == device and row.chapter == chapter]
-        for row in own:
+    shares = np.zeros((len(categories), len(dtypes)))
+    for category in categories:
+        matching = [row for row in rows if row.device == device and row.chapter == category]
+        for row in matching:
             for dtype in row.dtypes:
-                found[chapters.index(chapter), dtypes.index(dtype)] += 1 / len(own)
-    return found
+                shares[categories.index(category), dtypes.index(dtype)] += 1 / len(matching)
+    return shares
 
 
 # %%
@@ -72,7 +72,7 @@ figure, several = plt.subplots(
 for axes, device in zip(several[0], devices, strict=True):
     image = axes.imshow(share(device), cmap="cividis_r", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(dtypes)), dtypes, rotation=90)
-    axes.set_yticks(range(len(chapters)), [one.replace("_", " ") for one in chapters])
+    axes.set_yticks(range(len(categories)), [name.replace("_", " ") for name in categories])
     axes.set_title(device)
 figure.colorbar(image, ax=several, label="share of the chapter's functions", shrink=0.8)
 figure.suptitle("Dtypes of the standard's functions on each device")

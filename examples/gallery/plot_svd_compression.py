@@ -40,8 +40,8 @@ def approximation(x, rank):
 
 reference = approximation(pa.asarray(heights, device="numpy"), 20)
 for device in pa.devices():
-    found = approximation(pa.asarray(heights, device=device), 20).to_device("numpy")
-    print(f"{device!s:20} differs by {float(pa.max(pa.abs(found - reference))):.3f} m at most")
+    on_device = approximation(pa.asarray(heights, device=device), 20).to_device("numpy")
+    print(f"{device!s:20} differs by {float(pa.max(pa.abs(on_device - reference))):.3f} m at most")
 
 # %%
 # How much is enough

@@ -78,12 +78,12 @@ print("right:", np.allclose(np.asarray(tiles[-1][0]), expected))
 level: dict[int, int] = {}
 for node in graph.nodes:  # in the order of the program
     waits_for = [edge.first for edge in graph.edges if edge.second == node.number]
-    level[node.number] = 1 + max((level[one] for one in waits_for), default=-1)
-place = {}
-for one in sorted(set(level.values())):
-    numbers = [number for number in level if level[number] == one]
-    for n, number in enumerate(numbers):
-        place[number] = (n - (len(numbers) - 1) / 2, -one)
+    level[node.number] = 1 + max((level[source] for source in waits_for), default=-1)
+positions = {}
+for source in sorted(set(level.values())):
+    numbers = [task for task in level if level[task] == source]
+    for n, task in enumerate(numbers):
+        positions[task] = (n - (len(numbers) - 1) / 2, -source)
 
 # %%
 # The picture
@@ -94,13 +94,13 @@ figure, axes = plt.subplots(figsize=(7, 7.5), layout="constrained")
 for edge in graph.edges:
     axes.annotate(
         "",
-        xy=place[edge.second],
-        xytext=place[edge.first],
+        xy=positions[edge.second],
+        xytext=positions[edge.first],
         arrowprops={"arrowstyle": "-|>", "color": "0.55", "shrinkA": 13, "shrinkB": 13},
     )
 for node in graph.nodes:
     style = {"boxstyle": "round,pad=0.4", "fc": colours[node.name], "ec": "black"}
-    axes.text(*place[node.number], node.name, ha="center", va="center", fontsize=9, bbox=style)
+    axes.text(*positions[node.number], node.name, ha="center", va="center", fontsize=9, bbox=style)
 axes.set(
     title=f"The Cholesky factor of {N} x {N} tiles: {len(graph.nodes)} tasks", xlim=(-3.2, 3.2)
 )

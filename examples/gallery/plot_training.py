@@ -25,8 +25,8 @@ def spirals(key, count):
     turn = 1 + 9 * pa.sqrt(pa.random.uniform(turn_key, (count,), dtype=pa.float32))
     label = pa.arange(count, device=key.device) % 2
     angle = turn + pa.pi * pa.astype(label, pa.float32)
-    place = pa.stack([turn * pa.cos(angle), turn * pa.sin(angle)], axis=1) / 10
-    return place + pa.random.normal(noise_key, (count, 2), dtype=pa.float32, scale=0.02), label
+    position = pa.stack([turn * pa.cos(angle), turn * pa.sin(angle)], axis=1) / 10
+    return position + pa.random.normal(noise_key, (count, 2), dtype=pa.float32, scale=0.02), label
 
 
 # %%
@@ -89,9 +89,9 @@ def train(device, steps=250):
     return pa.to_device((p, pa.stack(losses)), "numpy")
 
 
-found = {str(device): train(device) for device in pa.devices()}
-_, reference = found["numpy:cpu:0"]
-for device, (_, losses) in found.items():
+results = {str(device): train(device) for device in pa.devices()}
+_, reference = results["numpy:cpu:0"]
+for device, (_, losses) in results.items():
     difference = float(pa.max(pa.abs(losses - reference)))
     print(f"{device:20} last loss {float(losses[-1]):.4f}, curves differ by {difference:.1e}")
 
@@ -99,7 +99,7 @@ for device, (_, losses) in found.items():
 # What was learned
 # ----------------
 
-layers, _ = found["numpy:cpu:0"]
+layers, _ = results["numpy:cpu:0"]
 edge = pa.linspace(-1.2, 1.2, 150, dtype=pa.float32, device="numpy")
 across, up = pa.meshgrid(edge, edge)
 grid = pa.stack([pa.reshape(across, (-1,)), pa.reshape(up, (-1,))], axis=1)
@@ -107,13 +107,13 @@ second = pa.reshape(pa.kernels.softmax(logits(layers, grid))[:, 1], across.shape
 points, label = spirals(pa.random.key(12, device="numpy"), 300)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
-for n, (device, (_, losses)) in enumerate(found.items()):
+for n, (device, (_, losses)) in enumerate(results.items()):
     left.semilogy(losses, ("-", "--", ":", "-.")[n % 4], label=device)
 left.set(xlabel="step", ylabel="loss", title="Training on each device")
 left.legend()
 right.imshow(second, cmap="PuOr", alpha=0.5, origin="lower", extent=(-1.2, 1.2, -1.2, 1.2))
-for one, marker, colour in ((0, "o", "tab:orange"), (1, "^", "indigo")):
-    here = points[label == one, :]
+for arm, marker, colour in ((0, "o", "tab:orange"), (1, "^", "indigo")):
+    here = points[label == arm, :]
     right.scatter(here[:, 0], here[:, 1], s=14, marker=marker, color=colour, ec="black", lw=0.3)
 right.set(aspect="equal", xlabel="x", ylabel="y", title="Two spirals told apart")
 plt.show()

@@ -21,14 +21,14 @@ import matplotlib.pyplot as plt
 
 import portarray as pa
 
-ROWS, COLUMNS = 240, 320
+HEIGHT, WIDTH = 240, 320
 
 
-def step(before, now, medium):
+def step(previous, now, medium):
     """Return the wave after one step of time."""
     inner = now[1:-1, 1:-1]
     neighbours = now[2:, 1:-1] + now[:-2, 1:-1] + now[1:-1, 2:] + now[1:-1, :-2]
-    after = 2 * inner - before[1:-1, 1:-1] + 0.25 * (neighbours - 4 * inner)
+    after = 2 * inner - previous[1:-1, 1:-1] + 0.25 * (neighbours - 4 * inner)
     padded = pa.zeros_like(now)
     padded[1:-1, 1:-1] = after
     return padded * medium
@@ -42,11 +42,11 @@ def step(before, now, medium):
 
 
 def medium_of(device):
-    x = pa.arange(COLUMNS, dtype=pa.float32, device=device)
-    y = pa.arange(ROWS, dtype=pa.float32, device=device)[:, None]
-    edge = pa.minimum(pa.minimum(x, COLUMNS - 1 - x), pa.minimum(y, ROWS - 1 - y))
+    x = pa.arange(WIDTH, dtype=pa.float32, device=device)
+    y = pa.arange(HEIGHT, dtype=pa.float32, device=device)[:, None]
+    edge = pa.minimum(pa.minimum(x, WIDTH - 1 - x), pa.minimum(y, HEIGHT - 1 - y))
     absorbing = 1 - 0.04 * pa.clip(1 - edge / 25, 0.0, None) ** 2
-    slit = (pa.abs(pa.abs(y - ROWS / 2) - 28) < 6) | (pa.abs(x - 90) > 2)
+    slit = (pa.abs(pa.abs(y - HEIGHT / 2) - 28) < 6) | (pa.abs(x - 90) > 2)
     return pa.astype(slit, pa.float32) * absorbing
 
 
@@ -60,9 +60,9 @@ def medium_of(device):
 def run(advance, device, steps=500):
     """Return the wave after a number of steps."""
     medium = medium_of(device)
-    before = now = pa.zeros((ROWS, COLUMNS), dtype=pa.float32, device=device)
+    previous = now = pa.zeros((HEIGHT, WIDTH), dtype=pa.float32, device=device)
     for n in range(steps):
-        before, now = now, advance(before, now, medium)
+        previous, now = now, advance(previous, now, medium)
         now[:, 30] += 0.1 * math.sin(0.4 * n)
     return now
 
