@@ -120,7 +120,9 @@ class Text:
         codes = {character: n for n, character in enumerate(alphabet)}
 
         def encoded(strings: list[str]) -> Values:
-            parts = [encode(x) if encode else [codes[path] for path in x] for x in strings]
+            parts = [
+                encode(x) if encode else [codes[character] for character in x] for x in strings
+            ]
             return np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
 
         def here(values: Values) -> pa.Array:

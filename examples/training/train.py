@@ -160,9 +160,9 @@ class Trainer:
             )
         if len(set(self.devices)) < len(self.devices):
             raise TrainingError(f"{', '.join(map(str, self.devices))}: a device is named twice")
-        for text in self.devices:
+        for device in self.devices:
             for dtype in (config.dtype, config.half or config.dtype):
-                pa.empty((), dtype=dtype, device=text)  # refused where a device lacks it
+                pa.empty((), dtype=dtype, device=device)  # raises an error if the device lacks it
         self._shares = shares_of(config.batch, shares or [1] * len(workers))
         # Threads of their own: what MLX is asked for in a thread it computes in that thread alone.
         self._threads = [ThreadPoolExecutor(1) for _ in workers[1:]]
@@ -357,8 +357,8 @@ class Trainer:
         self._losses, self._recent = losses.tolist(), []
         self.state = {
             part: [
-                {name: pa.asarray(x, device=device, copy=True) for name, x in expected.items()}
-                for expected, device in zip(tree, self._places, strict=True)
+                {name: pa.asarray(x, device=device, copy=True) for name, x in arrays.items()}
+                for arrays, device in zip(tree, self._places, strict=True)
             ]
             for part, tree in state.items()
         }

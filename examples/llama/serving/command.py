@@ -97,10 +97,10 @@ def serve(
             limit_concurrency=parallel + queue + BESIDE,
             timeout_graceful_shutdown=math.ceil(grace) + 5,
         )
-        address, count = bound.getsockname()[:2]
+        address, port = bound.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
         ready = (
-            f"{model.device}, {model.dtype}: http://{shown}:{count}/v1 answers, {parallel} "
+            f"{model.device}, {model.dtype}: http://{shown}:{port}/v1 answers, {parallel} "
             f"requests at once with {context} tokens each"
         )
         _Server(config, scheduler, grace, ready).run([bound])
