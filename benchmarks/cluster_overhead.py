@@ -1,29 +1,27 @@
-"""What portarray chunks cost Dask beside NumPy chunks, and what it costs to send them.
+"""Overhead of portarray chunks in Dask, compared with NumPy chunks, and the cost of sending them.
 
-:func:`overhead` computes the same expressions of ``dask.array`` on NumPy chunks and on portarray
-chunks on ``numpy``; :func:`transfers` sends a chunk of 64 MB from one worker process to another,
-beside an ndarray of the same bytes. Candidates take turns in one process, in an order that is
-shuffled anew each time, and the shortest time of each counts. Figures are ratios. The targets are
-judged and printed, and nothing fails: this is a measurement, not a test.
+:func:`overhead` computes the same ``dask.array`` expressions on NumPy chunks and on portarray
+chunks on ``numpy``. :func:`transfers` sends a chunk of 64 MB between worker processes, compared
+with an ndarray of the same size. Candidates alternate in random order; the shortest times count.
+Results are ratios. Missed targets are printed and raise no error.
 
     python benchmarks/cluster_overhead.py [--devices DEVICE ...] [--repeats N] [--json FILE]
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
+from command_line import parser_of
 from distributed import Client, LocalCluster, wait
 from promises import Target, show_targets
 
@@ -41,7 +39,7 @@ TARGETS = {"numpy": 1.1, "torch": 1.1, "clarray": 1.1, "mlx": 1.6, "jax": 1.6, "
 
 
 def plus_one(block: Any) -> Any:
-    """Return what ``map_blocks`` measures."""
+    """Return the block plus one."""
     return block + 1.0
 
 
@@ -54,7 +52,7 @@ EXPRESSIONS: dict[str, Callable[[Any], Any]] = {
 
 
 def in_turn(candidates: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, float]:
-    """Return the shortest of the times that each candidate returns."""
+    """Return the shortest time that each candidate returns."""
     best = dict.fromkeys(candidates, float("inf"))
     order = list(candidates)
     for _ in range(repeats):
@@ -71,34 +69,33 @@ def cluster(workers: int) -> LocalCluster:
 
 
 def overhead(repeats: int = 15) -> dict[str, dict[str, float]]:
-    """Return the time on portarray chunks over that on NumPy chunks: scheduler, expression.
+    """Return ratios of portarray's time to NumPy's, by scheduler and expression.
 
-    Arrays are 4000 x 4000 of float64 in chunks of 1000 x 1000, on the threaded scheduler and on
-    two worker processes.
+    The arrays have 4000 x 4000 float64 elements in chunks of 1000 x 1000.
     """
     values = np.random.default_rng(1).random((SIZE, SIZE))
-    found = {}
+    ratios = {}
     with dask.config.set(scheduler="threads", num_workers=2):
-        found["threads"] = _expressions(values, repeats)
+        ratios["threads"] = _expressions(values, repeats)
     with cluster(2) as two, Client(two):
-        found["processes"] = _expressions(values, repeats)
-    return found
+        ratios["processes"] = _expressions(values, repeats)
+    return ratios
 
 
 def _expressions(values: np.ndarray[Any, Any], repeats: int) -> dict[str, float]:
     ndarrays = da.from_array(values, chunks=CHUNKS).persist()
     ours = pd.persist(pd.from_array(values, chunks=CHUNKS, devices="numpy"))
     dask.compute(ndarrays.sum(), ours.sum())  # wait for both
-    found = {}
+    ratios = {}
     for name, expression in EXPRESSIONS.items():
-        # Made anew each time: building and optimizing the graph is a part of the cost.
+        # Building and optimizing the graph is part of the cost.
         candidates = {
             "ndarray": partial(_seconds, expression, ndarrays),
             "portarray": partial(_seconds, expression, ours),
         }
         best = in_turn(candidates, repeats)
-        found[name] = best["portarray"] / best["ndarray"]
-    return found
+        ratios[name] = best["portarray"] / best["ndarray"]
+    return ratios
 
 
 def _seconds(expression: Callable[[Any], Any], x: Any) -> float:
@@ -126,30 +123,31 @@ def _received(x: Any) -> int:
 
 
 def transfers(devices: Iterable[str] | None = None, repeats: int = 15) -> dict[str, float]:
-    """Return the time to send 64 MB on each device over that of an ndarray.
+    """Return ratios of the time to send 64 MB on each device to that of an ndarray.
 
-    From the submission of a task on one worker process, whose argument is on another, until its
-    result is there.
+    The time of a task whose argument is on the other worker process.
     """
     if devices is None:
-        devices = [one for one in TARGETS if one in {each.library for each in pa.devices()}]
+        devices = [
+            library for library in TARGETS if library in {device.library for device in pa.devices()}
+        ]
     with cluster(2) as two, Client(two) as client:
         first, second = sorted(client.scheduler_info()["workers"])
-        kept = {
+        chunks = {
             name: client.submit(_made, None if name == "ndarray" else name, 1, workers=[first])
             for name in ("ndarray", *devices)
         }
-        wait(list(kept.values()))
+        wait(list(chunks.values()))
 
         def send(name: str) -> float:
-            # Under a new key: the other worker keeps what it was sent as long as the key is wanted.
-            again = client.submit(_same, kept[name], workers=[first], pure=False)
+            # A new key: workers cache what they received for as long as its key is in use.
+            again = client.submit(_same, chunks[name], workers=[first], pure=False)
             wait(again)
             start = time.perf_counter()
             client.submit(_received, again, workers=[second], pure=False).result()
             return time.perf_counter() - start
 
-        best = in_turn({name: partial(send, name) for name in kept}, repeats)
+        best = in_turn({name: partial(send, name) for name in chunks}, repeats)
     return {name: best[name] / best["ndarray"] for name in best if name != "ndarray"}
 
 
@@ -158,10 +156,8 @@ def transfers(devices: Iterable[str] | None = None, repeats: int = 15) -> dict[s
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--devices", nargs="+")
+    parser = parser_of(__doc__, "--devices")
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     ratios = overhead(options.repeats)
     sent = transfers(options.devices, options.repeats)
@@ -171,8 +167,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"{ratio:.2f}",
             ratio <= TARGET_OVERHEAD,
         )
-        for scheduler, found in ratios.items()
-        for name, ratio in found.items()
+        for scheduler, by_expression in ratios.items()
+        for name, ratio in by_expression.items()
     ]
     for name, ratio in sent.items():
         limit = TARGETS.get(name.partition(":")[0], 2.0)

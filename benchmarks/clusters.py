@@ -1,12 +1,12 @@
-"""Linear algebra over tiles, beside ``dask.array`` on NumPy chunks and NumPy itself.
+"""Tiled linear algebra, compared with ``dask.array`` on NumPy chunks and with NumPy.
 
     python benchmarks/clusters.py [--quick] [--size N] [--tiles N] [--repeats N] [--json F]
                                      [--rows cholesky matmul process mixed]
 
-``cholesky`` and ``matmul`` run on two workers of one thread each, ``process`` by a region and by
-Dask's threads in this process, ``mixed`` on NumPy's and clarray's tiles. BLAS has one thread in
-each worker; NumPy's own, in another process, as many as there are workers. Candidates take turns,
-and the shortest time of each counts; the load of the machine before and after is printed.
+``cholesky`` and ``matmul`` run on two single-threaded workers, ``process`` in a region and on
+Dask's threads in this process, and ``mixed`` on NumPy's and clarray's tiles. BLAS has one thread in
+each worker; NumPy, in another process, has one per worker. Candidates alternate, and the shortest
+time of each counts. The machine's load before and after is printed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import reports
+from command_line import parser_of
 from promises import Target, show_targets
 
 WORKERS = 2
@@ -43,24 +43,24 @@ def values(n: int) -> Any:
 
 
 def numpy_seconds(operation: str, n: int) -> float:
-    """Measure NumPy's own function once. Runs in a process with BLAS threads of its own."""
+    """Measure NumPy's function once, in a process with separate BLAS threads."""
     import numpy as np
 
-    known = numpy_seconds.__dict__
-    if known.get("n") != n:
-        known.update(n=n, x=values(n))
-    x = known["x"]
-    begin = time.perf_counter()
+    cache = numpy_seconds.__dict__
+    if cache.get("n") != n:
+        cache.update(n=n, x=values(n))
+    x = cache["x"]
+    start = time.perf_counter()
     if operation == "cholesky":
         np.linalg.cholesky(x)
     else:
         x @ x
-    return time.perf_counter() - begin
+    return time.perf_counter() - start
 
 
 @contextmanager
 def numpy_itself(n: int) -> Iterator[Callable[[str], Action]]:
-    """Yield what makes measurements of NumPy with a thread of BLAS for each worker."""
+    """Yield a function that measures NumPy with one BLAS thread per worker."""
     for name in THREADS:
         os.environ[name] = str(WORKERS)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -71,12 +71,12 @@ def numpy_itself(n: int) -> Iterator[Callable[[str], Action]]:
 
 
 def best(actions: dict[str, Action], repeats: int) -> dict[str, float]:
-    """Return the shortest time of each candidate; they take turns."""
-    found = dict.fromkeys(actions, float("inf"))
+    """Return the shortest time of each candidate; candidates alternate."""
+    shortest = dict.fromkeys(actions, float("inf"))
     for _ in range(repeats + 1):  # the first is a warm-up, which can only be longer
         for name, action in actions.items():
-            found[name] = min(found[name], action())
-    return found
+            shortest[name] = min(shortest[name], action())
+    return shortest
 
 
 class Cluster:
@@ -102,14 +102,14 @@ class Cluster:
 
         def action() -> float:
             tasks = self.cluster.scheduler.tasks
-            before = len(tasks)
-            begin = time.perf_counter()
+            task_count = len(tasks)
+            start = time.perf_counter()
             result = make().persist()
             distributed.wait(result)
-            seconds = time.perf_counter() - begin
+            seconds = time.perf_counter() - start
             del result
             gc.collect()
-            while len(tasks) > before:  # else the same keys would be there already
+            while len(tasks) > task_count:  # else the same keys would be there already
                 time.sleep(0.02)
             return seconds
 
@@ -119,35 +119,35 @@ class Cluster:
         """Return an array whose blocks are on the workers."""
         import distributed
 
-        kept = x.persist()
-        distributed.wait(kept)
-        return kept
+        persisted_array = x.persist()
+        distributed.wait(persisted_array)
+        return persisted_array
 
 
-def on_workers(given: argparse.Namespace, rows: dict[str, dict[str, float]]) -> None:
+def on_workers(options: argparse.Namespace, rows: dict[str, dict[str, float]]) -> None:
     """Measure on two workers."""
     import dask.array as da
 
     import portarray.dask as pd
 
-    x = values(given.size)
-    with numpy_itself(given.size) as own, Cluster() as cluster:
-        plain = cluster.persisted(da.from_array(x, given.tiles))
-        tiles = cluster.persisted(pd.from_array(x, given.tiles, "numpy"))
-        if "cholesky" in given.rows:
+    x = values(options.size)
+    with numpy_itself(options.size) as numpy_action, Cluster() as cluster:
+        plain = cluster.persisted(da.from_array(x, options.tiles))
+        tiles = cluster.persisted(pd.from_array(x, options.tiles, "numpy"))
+        if "cholesky" in options.rows:
             actions = {
                 "dask.array": cluster.timed(lambda: da.linalg.cholesky(plain, lower=True)),
                 "portarray": cluster.timed(lambda: pd.linalg.cholesky(tiles)),
-                "NumPy itself": own("cholesky"),
+                "NumPy itself": numpy_action("cholesky"),
             }
-            show(rows, "cholesky", "on two workers", best(actions, given.repeats))
-        if "matmul" in given.rows:
+            show(rows, "cholesky", "on two workers", best(actions, options.repeats))
+        if "matmul" in options.rows:
             actions = {
                 "dask.array": cluster.timed(lambda: da.matmul(plain, plain)),
                 "portarray": cluster.timed(lambda: pd.linalg.matmul(tiles, tiles)),
-                "NumPy itself": own("matmul"),
+                "NumPy itself": numpy_action("matmul"),
             }
-            show(rows, "matmul", "on two workers", best(actions, given.repeats))
+            show(rows, "matmul", "on two workers", best(actions, options.repeats))
 
 
 def timed(make: Callable[[], Any]) -> Action:
@@ -155,71 +155,73 @@ def timed(make: Callable[[], Any]) -> Action:
 
     def action() -> float:
         lazy = make()
-        begin = time.perf_counter()
+        start = time.perf_counter()
         lazy.persist(scheduler="threads", num_workers=WORKERS)
-        return time.perf_counter() - begin
+        return time.perf_counter() - start
 
     return action
 
 
-def in_process(given: argparse.Namespace, rows: dict[str, dict[str, float]]) -> None:
+def in_process(options: argparse.Namespace, rows: dict[str, dict[str, float]]) -> None:
     """Measure by a region, and by Dask's threads."""
     import dask.array as da
 
     import portarray.dask as pd
 
-    x = values(given.size)
-    plain = da.from_array(x, given.tiles).persist(scheduler="threads")
-    tiles = pd.from_array(x, given.tiles, "numpy").persist(scheduler="threads")
-    with numpy_itself(given.size) as own:
+    x = values(options.size)
+    plain = da.from_array(x, options.tiles).persist(scheduler="threads")
+    tiles = pd.from_array(x, options.tiles, "numpy").persist(scheduler="threads")
+    with numpy_itself(options.size) as numpy_action:
         actions = {
             "dask.array": timed(lambda: da.linalg.cholesky(plain, lower=True)),
             "portarray": timed(lambda: pd.linalg.cholesky(tiles, engine="region")),
-            "NumPy itself": own("cholesky"),
+            "NumPy itself": numpy_action("cholesky"),
         }
-        show(rows, "process", "Cholesky in one process", best(actions, given.repeats))
+        show(rows, "process", "Cholesky in one process", best(actions, options.repeats))
         actions = {
             "dask.array": timed(lambda: da.matmul(plain, plain)),
             "portarray": timed(lambda: pd.linalg.matmul(tiles, tiles, engine="region")),
-            "NumPy itself": own("matmul"),
+            "NumPy itself": numpy_action("matmul"),
         }
-        show(rows, "process matmul", "product in one process", best(actions, given.repeats))
+        show(rows, "process matmul", "product in one process", best(actions, options.repeats))
 
 
-def mixed(given: argparse.Namespace, rows: dict[str, dict[str, float]]) -> None:
+def mixed(options: argparse.Namespace, rows: dict[str, dict[str, float]]) -> None:
     """Measure with tiles on NumPy, on clarray, and on both."""
     import portarray.dask as pd
 
-    x = values(given.size)
+    x = values(options.size)
     actions = {}
     for name, devices in (
         ("numpy", "numpy"),
         ("clarray", "clarray"),
         ("both", ["numpy", "clarray"]),
     ):
-        tiles = pd.persist(pd.from_array(x, given.tiles, devices))
+        tiles = pd.persist(pd.from_array(x, options.tiles, devices))
         actions[name] = timed(partial(pd.linalg.cholesky, tiles, engine="region"))
-    show(rows, "mixed", "Cholesky in one process", best(actions, given.repeats))
+    show(rows, "mixed", "Cholesky in one process", best(actions, options.repeats))
 
 
-def show(rows: dict[str, dict[str, float]], row: str, told: str, seconds: dict[str, float]) -> None:
+def show(
+    rows: dict[str, dict[str, float]], row: str, title: str, seconds: dict[str, float]
+) -> None:
     """Print a row and keep it."""
     figures = ", ".join(f"{name} {1e3 * t:.0f} ms" for name, t in seconds.items())
-    print(f"{row}, {told}: {figures}", flush=True)
+    print(f"{row}, {title}: {figures}", flush=True)
     rows[row] = seconds
 
 
 def targets(rows: dict[str, dict[str, float]]) -> Iterator[Target]:
     """Yield what is promised of ratios."""
-    for row, other, most, words in (
+    for row, peer, most, label in (
         ("cholesky", "dask.array", 0.8, "Cholesky on two workers, of dask.array's time"),
         ("cholesky", "NumPy itself", 1.1, "Cholesky on two workers, of NumPy's on two cores"),
         ("matmul", "dask.array", 0.9, "product on two workers, of dask.array's time"),
         ("process", "dask.array", 0.6, "Cholesky by a region, of dask.array's time"),
     ):
         if row in rows:
-            ratio = rows[row]["portarray"] / rows[row][other]
-            yield Target(f"{words}: at most {most}", f"{ratio:.2f}", ratio <= most)
+            ratio = rows[row]["portarray"] / rows[row][peer]
+            yield Target(f"{label}: at most {most}", f"{ratio:.2f}", ratio <= most)
     if "mixed" in rows:
         row_ = rows["mixed"]
         ratio = row_["both"] / min(row_["numpy"], row_["clarray"])
@@ -232,32 +234,31 @@ def targets(rows: dict[str, dict[str, float]]) -> Iterator[Target]:
 
 def main() -> None:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path)
+    parser = parser_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller, twice")
     parser.add_argument("--repeats", type=int)
     parser.add_argument("--size", type=int)
     parser.add_argument("--tiles", type=int)
     every = ["cholesky", "matmul", "process", "mixed"]
     parser.add_argument("--rows", nargs="+", choices=every, default=every)
-    given = parser.parse_args()
-    given.size = given.size or (1024 if given.quick else 4096)
-    given.tiles = given.tiles or (256 if given.quick else 512)
-    given.repeats = given.repeats or (2 if given.quick else 7)
+    options = parser.parse_args()
+    options.size = options.size or (1024 if options.quick else 4096)
+    options.tiles = options.tiles or (256 if options.quick else 512)
+    options.repeats = options.repeats or (2 if options.quick else 7)
     for name in THREADS:
         os.environ[name] = "1"
     print(f"load {os.getloadavg()[0]:.1f}", file=sys.stderr)
     rows: dict[str, dict[str, float]] = {}
-    if {"cholesky", "matmul"} & set(given.rows):
-        on_workers(given, rows)
-    if "process" in given.rows:
-        in_process(given, rows)
-    if "mixed" in given.rows:
-        mixed(given, rows)
+    if {"cholesky", "matmul"} & set(options.rows):
+        on_workers(options, rows)
+    if "process" in options.rows:
+        in_process(options, rows)
+    if "mixed" in options.rows:
+        mixed(options, rows)
     print(f"load {os.getloadavg()[0]:.1f}", file=sys.stderr)
     machine = {"machine": platform.platform(), "python": platform.python_version()}
-    sizes = {"size": given.size, "tiles": given.tiles}
-    reports.write({**machine, **sizes, "seconds": rows}, given.json)
+    sizes = {"size": options.size, "tiles": options.tiles}
+    reports.write({**machine, **sizes, "seconds": rows}, options.json)
     show_targets(list(targets(rows)))
 
 

@@ -1,4 +1,4 @@
-"""What pictures of this folder have in common."""
+"""Settings that the pictures of this folder share."""
 
 from __future__ import annotations
 

@@ -1,20 +1,17 @@
-"""What it costs to save, load and pickle trees of arrays on each device.
+"""The cost of saving, loading and pickling trees of arrays on each device.
 
-Two trees are measured: *large*, of four arrays of many megabytes, and *many*, of a thousand arrays
-of 64 numbers. On each device ``pa.save``, ``pa.load`` and ``pickle`` of portarray's arrays take
-turns with what a user would write by hand for the same native arrays (files_by_hand.py).
+The tree *large* has four arrays of many megabytes, *many* has a thousand arrays of 64 elements. On
+each device ``pa.save``, ``pa.load`` and ``pickle`` alternate with the code that users write for the
+same native arrays (files_by_hand.py).
 
-What is saved is whole and on the disk when a call returns, by hand too: there the file is written
-under another name, synchronized and renamed, as ``pa.save`` does. So the disk decides what saving
-takes; ``--folder /dev/shm``, which is memory on Linux, leaves it out. What is loaded or unpickled
-is in memory when a call ends: of what lies in host memory each page is read, the rest is waited
-for.
+Saved files are complete and on disk when a call returns. By hand, the file is also written under a
+temporary name, synchronized and renamed. The disk therefore dominates; ``--folder /dev/shm``
+(memory on Linux) avoids it. Loaded and unpickled arrays are in memory when a call ends: each page
+of host memory is read, other devices are waited for.
 
-Everything about an operation is measured side by side in one process: turn after turn, each
-candidate once in an order that is shuffled anew, and the shortest time of each counts. Figures are
-ratios; bare times differ from machine to machine. portarray's call is measured twice, under two
-names: what lies between the two is noise. The targets are judged and printed, and nothing fails:
-this is a measurement, not a test.
+Candidates alternate in random order; the shortest time of each counts. Results are ratios.
+portarray's call is measured twice under two names; the difference is noise. Missed targets are
+printed and raise no error.
 
     python benchmarks/files.py [--devices DEVICE ...] [--repeats N] [--megabytes N]
         [--folder FOLDER] [--json files.json]
@@ -22,7 +19,6 @@ this is a measurement, not a test.
 
 from __future__ import annotations
 
-import argparse
 import os
 import pickle
 import tempfile
@@ -33,22 +29,23 @@ from typing import Any
 
 import numpy as np
 import reports
+from command_line import devices_of, parser_of, require_positive
 from files_by_hand import by_hand, function
 from overhead import finisher
 from promises import Target, show_targets
+from timing import shortest_times
 
 import portarray as pa
-from portarray._cli.bench.report import surroundings
-from portarray._cli.bench.timing import side_by_side
+from portarray._cli.bench.report import environment
 
 MEGABYTE = 1_000_000
 LARGE = 4  # arrays in the large tree
-MANY = 1000  # and in the other
-SMALL = 64  # elements of each of those
-PAGE = 1024  # elements in the smallest page that systems have
-TARGET_CALL = 15e-6  # seconds for each array, beyond what it takes by hand
-NOISE = 0.05  # the least that two measurements of one thing may differ
-MOST_NOISE = 0.15  # the most that counts; with more the machine was busy, and nothing is proved
+MANY = 1000  # arrays in the other tree
+SMALL = 64  # elements of each of them
+PAGE = 1024  # elements in the smallest memory page
+TARGET_CALL = 15e-6  # seconds for each array, in addition to the time by hand
+NOISE = 0.05  # minimum difference between two measurements of one call
+MOST_NOISE = 0.15  # with more, the machine was busy and nothing is proved
 
 OURS = {
     "save": "pa.save(path, x)",
@@ -57,14 +54,14 @@ OURS = {
     "unpickle": "pickle.loads(data)",
 }
 READ_BY_NUMPY = {"numpy", "torch", "mlx", "jax", "clarray"}
-"""Libraries whose arrays NumPy reads where they lie, on CPUs."""
+"""Libraries whose CPU arrays NumPy reads without a copy."""
 
 Tree = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A way by hand, and the shortest time in seconds."""
+    """Code by hand, and its shortest time in seconds."""
 
     text: str
     seconds: float
@@ -72,53 +69,35 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operation on one tree on one device.
+    """One operation on one tree on one device."""
 
-    Parameters
-    ----------
-    device : str
-        The device.
-    tree : str
-        ``"large"`` or ``"many"``.
-    operation : str
-        ``"save"``, ``"load"``, ``"pickle"`` or ``"unpickle"``.
-    arrays, nbytes : int
-        How many arrays the tree has, and how many bytes.
-    seconds : float
-        Of portarray's call, the shortest.
-    noise : float
-        By how much its two measurements differed, relatively.
-    others : list of Other
-        What is written by hand.
-    """
-
-    device: str
-    tree: str
-    operation: str
-    arrays: int
+    device: str  # the device
+    tree: str  # ``"large"`` or ``"many"``
+    operation: str  # ``"save"``, ``"load"``, ``"pickle"`` or ``"unpickle"``
+    arrays: int  # how many arrays the tree has, and how many bytes
     nbytes: int
-    seconds: float
-    noise: float
-    others: list[Other]
+    seconds: float  # of portarray's call, the shortest
+    noise: float  # by how much its two measurements differed, relatively
+    others: list[Other]  # what is written by hand
 
     @property
     def hand(self) -> float | None:
         """The time of the fastest way by hand, None where there is none."""
-        return min((other.seconds for other in self.others), default=None)
+        return min((method.seconds for method in self.others), default=None)
 
 
 def trees(nbytes: int) -> dict[str, Tree]:
     """Return the trees' values."""
     rng = np.random.default_rng(7)
-    each = max(1, nbytes // 4 // LARGE)
+    elements = max(1, nbytes // 4 // LARGE)
     return {
-        "large": {f"w{i}": rng.random(each, np.float32) for i in range(LARGE)},
+        "large": {f"w{i}": rng.random(elements, np.float32) for i in range(LARGE)},
         "many": {f"layers.{i}.w": rng.random(SMALL, np.float32) for i in range(MANY)},
     }
 
 
 def actions(device: pa.Device, x: Tree, folder: Path) -> dict[str, dict[str, Callable[[], object]]]:
-    """Return the ways to do each operation with a tree: portarray's, the same again, by hand."""
+    """Return the candidates of each operation: portarray twice, and the code by hand."""
     native = {name: array.native for name, array in x.items()}
     done = reader(device)
     ours, theirs = str(folder / "ours.safetensors"), str(folder / "theirs.safetensors")
@@ -135,40 +114,40 @@ def actions(device: pa.Device, x: Tree, folder: Path) -> dict[str, dict[str, Cal
     data = b""
     for text in by_hand(device, "pickle"):
         data = function(text, device)(native, "", b"")
-    found = {}
+    by_operation = {}
     for operation, run in runs.items():
         ways = {OURS[operation]: run, f"{OURS[operation]} again": run}
         for text in by_hand(device, operation):
-            way = function(text, device)
+            call = function(text, device)
             written = f"{text} by hand"
             if operation == "save":
-                ways[written] = _whole(way, native, theirs)
+                ways[written] = _whole(call, native, theirs)
             elif operation == "pickle":
-                ways[written] = _with(way, native, "", b"")
+                ways[written] = _with(call, native, "", b"")
             else:
-                ways[written] = _behind(_with(way, native, ours, data), done)
-        found[operation] = ways
-    return found
+                ways[written] = _behind(_with(call, native, ours, data), done)
+        by_operation[operation] = ways
+    return by_operation
 
 
 def _natives(x: Mapping[str, pa.Array]) -> Tree:
     return {name: array.native for name, array in x.items()}
 
 
-def _with(way: Callable[..., Any], *arguments: object) -> Callable[[], Any]:
-    return lambda: way(*arguments)
+def _with(call: Callable[..., Any], *arguments: object) -> Callable[[], Any]:
+    return lambda: call(*arguments)
 
 
 def _behind(run: Callable[[], Any], done: Callable[[Tree], object]) -> Callable[[], object]:
     return lambda: done(run())
 
 
-def _whole(way: Callable[..., Any], x: Tree, path: str) -> Callable[[], None]:
-    """Return a way to save that leaves a whole file, or the earlier one, whatever happens."""
+def _whole(call: Callable[..., Any], x: Tree, path: str) -> Callable[[], None]:
+    """Return an atomic version of a function that saves."""
     part = f"{path}.part.safetensors"
 
     def save() -> None:
-        way(x, part, b"")
+        call(x, part, b"")
         descriptor = os.open(part, os.O_RDWR)
         try:
             os.fsync(descriptor)
@@ -180,9 +159,9 @@ def _whole(way: Callable[..., Any], x: Tree, path: str) -> Callable[[], None]:
 
 
 def reader(device: pa.Device) -> Callable[[Tree], object]:
-    """Return a function that waits until the arrays of a tree are in memory, and gives them back.
+    """Return a function that waits until the arrays of a tree are in memory, and returns them.
 
-    What is returned lives until the call has been timed, as in a program that uses it.
+    The result stays alive until the call has been timed, as in a program that uses it.
     """
     if device.kind == "cpu" and device.library in READ_BY_NUMPY:
 
@@ -216,7 +195,7 @@ def measured(
             x = {name: pa.asarray(v, device=device, copy=True) for name, v in values.items()}
             pa.synchronize(device)
             for operation, ways in actions(device, x, folder).items():
-                best = side_by_side(ways, repeats, 0.0)
+                best = shortest_times(ways, repeats, 0.0)
                 ours = best.pop(OURS[operation])
                 again = best.pop(f"{OURS[operation]} again")
                 row = Row(
@@ -238,23 +217,25 @@ def measured(
 
 
 def targets(rows: Sequence[Row]) -> list[Target]:
-    """Judge the promise by the figures, whose noise counts in portarray's favour."""
-    found = []
+    """Check the target; noise counts in portarray's favour."""
+    judged = []
     for row in rows:
         if row.hand is None:
             continue
         noise = min(max(NOISE, row.noise), MOST_NOISE)
         beyond = (row.seconds - row.hand) / row.arrays
-        found.append(
-            Target(
-                f"by hand's time and {TARGET_CALL * 1e6:.0f} µs for an array at most: "
-                f"{row.operation}, {row.tree}, {row.device}",
-                f"{row.seconds / row.hand:.2f} times, {beyond * 1e6:+.1f} µs for an array, "
-                f"noise {row.noise:.2f}",
-                row.seconds <= row.hand * (1 + noise) + TARGET_CALL * row.arrays,
-            )
+        promise = (
+            f"by hand's time and {TARGET_CALL * 1e6:.0f} µs for an array at most: "
+            f"{row.operation}, {row.tree}, {row.device}"
         )
-    return found
+        shown = (
+            f"{row.seconds / row.hand:.2f} times, {beyond * 1e6:+.1f} µs for an array, "
+            f"noise {row.noise:.2f}"
+        )
+        judged.append(
+            Target(promise, shown, row.seconds <= row.hand * (1 + noise) + TARGET_CALL * row.arrays)
+        )
+    return judged
 
 
 def show_head(nbytes: int) -> None:
@@ -268,44 +249,30 @@ def show_head(nbytes: int) -> None:
 
 def show(row: Row) -> None:
     """Print one operation."""
-    ways = [f"{other.seconds / row.seconds:>6.2f} {other.text}" for other in row.others]
+    ways = [f"{method.seconds / row.seconds:>6.2f} {method.text}" for method in row.others]
     ratio = "-" if row.hand is None else f"{row.seconds / row.hand:.2f}"
     print(
         f"{row.device:<17} {row.tree:<6} {row.operation:<9} {row.seconds * 1e3:>8.2f}  {ratio:>7}"
         f" {ways[0] if ways else '     -'}",
-        *(f"{'':<52}{way}" for way in ways[1:]),
+        *(f"{'':<52}{line}" for line in ways[1:]),
         sep="\n",
         flush=True,
     )
 
 
 def main() -> None:
-    """Measure, print, and write JSON where it is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument(
-        "--devices",
-        nargs="+",
-        metavar="DEVICE",
-        help="measure on these, as portarray.device takes them. By default every functional device",
-    )
+    """Measure, print and write JSON."""
+    parser = parser_of(__doc__, "--devices")
     parser.add_argument("--repeats", type=int, default=10, help="turns of each candidate")
     parser.add_argument("--megabytes", type=int, default=500, help="size of the large tree")
     parser.add_argument(
         "--folder", type=Path, help="where to save; by default where temporary files go"
     )
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
-    for name in ("repeats", "megabytes"):
-        value = getattr(options, name)
-        if value < 1:
-            parser.error(f"--{name} {value}: at least 1 is needed")
+    require_positive(parser, options, "repeats", "megabytes")
     if options.folder is not None and not options.folder.is_dir():
-        parser.error(f"--folder {options.folder}: there is no such folder")
-    try:
-        named = map(pa.device, options.devices or map(str, pa.devices()))
-        devices = list(dict.fromkeys(named))
-    except pa.errors.PortarrayError as error:
-        parser.error(f"--devices: {error}")
+        parser.error(f"--folder: {options.folder} does not exist")
+    devices = devices_of(parser, options.devices, "--devices")
     nbytes = options.megabytes * MEGABYTE
     show_head(nbytes)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
@@ -313,7 +280,7 @@ def main() -> None:
     judged = targets(rows)
     show_targets(judged)
     report = {
-        **surroundings(devices),
+        **environment(devices),
         "nbytes": nbytes,
         "repeats": options.repeats,
         "rows": [asdict(row) for row in rows],

@@ -1,8 +1,7 @@
-"""What users write by hand to save, load and pickle a dict of native arrays, as Python texts.
+"""Expressions that users write to save, load and pickle a dict of native arrays.
 
-``x`` is the dict, ``path`` a file, ``device`` the arrays' native device, and ``data`` what the way
-to pickle made of ``x``. What is loaded is the file that ``pa.save`` wrote, which is any program's;
-for ``torch.load`` it is one beside it.
+``x`` is the dict, ``path`` a file, ``device`` the native device, and ``data`` the pickled dict. The
+loaded file is the one that ``pa.save`` wrote; ``torch.load`` reads a separate file.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["by_hand", "function"]
 
 
 def _through_numpy(out: str, into: str) -> dict[str, tuple[str, ...]]:
-    """Return the ways of a library that files and pickles do not know."""
+    """Return the expressions for a library without its own functions."""
     values = f"{{k: {out} for k, v in x.items()}}"
     return {
         "save": (f"safetensors.numpy.save_file({values}, path)",),
@@ -63,17 +62,17 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def by_hand(device: pa.Device, operation: str) -> tuple[str, ...]:
-    """Return the ways by hand; none for libraries that the table does not know."""
+    """Return the expressions of a device's library."""
     return _TABLE.get(device.library, {}).get(operation, ())
 
 
 def function(text: str, device: pa.Device) -> Callable[[Any, str, bytes], Any]:
-    """Return a way as function of ``x``, ``path`` and ``data``: what is printed is what is run."""
+    """Return an expression as a function of ``x``, ``path`` and ``data``."""
     names = {name: optional(module) for name, module in MODULES.items() if f"{name}." in text}
     for part in ("numpy", "torch", "flax"):
         if f"safetensors.{part}." in text:
             importlib.import_module(f"safetensors.{part}")
             names["safetensors"] = importlib.import_module("safetensors")
     names.update(device=device.native, pickle=pickle)
-    made: Callable[[Any, str, bytes], Any] = eval(f"lambda x, path, data: {text}", names)
-    return made
+    compiled: Callable[[Any, str, bytes], Any] = eval(f"lambda x, path, data: {text}", names)
+    return compiled

@@ -1,4 +1,4 @@
-"""What of the libraries that the benchmarks of this folder use is installed."""
+"""Optional libraries of the benchmarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MODULES = {
     "special": "cupyx.scipy.special",
     "torch": "torch",
 }
-"""What texts of calls by hand name: each name and its module."""
+"""Names in expressions by hand, with their modules."""
 
 
 def optional(module: str) -> Any:

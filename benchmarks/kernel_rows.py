@@ -1,8 +1,8 @@
-"""The rows of the kernels' table: every kernel, size and dtype that is measured, in one place.
+"""The rows of the kernels' table: every kernel, size and dtype that is measured.
 
-A row's name says all of it: ``"rms_norm 512x4096"``, ``"attention 9x1024x64 causal"``,
-``"linear decode 1536x576 float16"``; float32 goes without saying. Versions made for a library name
-the row in which they win.
+A row's name describes it completely: ``"rms_norm 512x4096"``, ``"attention 9x1024x64 causal"``,
+``"linear decode 1536x576 float16"``. The default dtype is float32. Tuned versions name the row in
+which they are faster.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 
 __all__ = ["GROWTH", "Row", "growth", "rows"]
 
-ROWS = 512
+ROW_COUNT = 512
 HIDDEN = (576, 4096)
-HEADS = ((9, 64), (32, 128))  # how many, of how many features
+HEADS = ((9, 64), (32, 128))  # heads, features
 GROUPED = ((9, 3, 64), (32, 8, 128))  # query heads, key heads, features
 LENGTHS = (128, 1024, 4096)
 INTERMEDIATE = 1536
 VOCABULARY = 49152
-CACHE = 2048  # keys that a cache has room for
-FILLED = 1024  # and has
+CACHE = 2048  # capacity in keys
+FILLED = 1024  # keys in the cache
 OTHER_DTYPES = ("float16", "bfloat16", "float64")
 ITEM_SIZES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
@@ -42,62 +42,47 @@ GROWTH: Mapping[str, tuple[int, ...]] = {
     "cross_entropy": (1, 8, 64, 512),  # rows
     "embedding": (1, 8, 64, 512, 4096),  # indices
 }
-"""What grows, kernel by kernel."""
+"""Growing sizes of each kernel."""
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table.
+    """One line of the table."""
 
-    Parameters
-    ----------
-    name : str
-        Kernel, sizes, variant, dtype.
-    kernel : str
-        Name in :mod:`portarray.kernels`.
-    make : callable
-        A random generator to the arrays by name, in the order in which the kernel takes them;
-        those of real floating dtype become ``dtype``. ``cos`` and ``sin`` are rope's tables.
-    options : mapping
-        Keywords that are no arrays.
-    promised : bool
-        Whether promises are about this row.
-    dtype : str
-        Of the floating-point arrays.
-    """
-
-    name: str
-    kernel: str
+    name: str  # kernel, sizes, variant, dtype
+    kernel: str  # name in :mod:`portarray.kernels`
+    # A random generator to the arrays by name, in the order in which the kernel takes them; those
+    # of real floating dtype become ``dtype``. ``cos`` and ``sin`` are rope's tables.
     make: Callable[[np.random.Generator], Arrays]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    promised: bool = False
-    dtype: str = "float32"
+    options: Mapping[str, Any] = field(default_factory=dict)  # keywords that are no arrays
+    promised: bool = False  # whether promises are about this row
+    dtype: str = "float32"  # of the floating-point arrays
 
     def arrays(self) -> Arrays:
-        """Return the arrays: the same in every run."""
+        """Return the arrays, which are the same in every run."""
         return self.make(np.random.default_rng(7))
 
     def arguments(self, arrays: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return what the kernel is called with, arrays of any library given by name."""
-        given = dict(arrays)
+        """Return the kernel's arguments for arrays of any library."""
+        remaining = dict(arrays)
         options = dict(self.options)
-        if "cos" in given:
-            options["tables"] = (given.pop("cos"), given.pop("sin"))
-        if "mask" in given:
-            options["mask"] = given.pop("mask")
-        if "packed" in given:
+        if "cos" in remaining:
+            options["tables"] = (remaining.pop("cos"), remaining.pop("sin"))
+        if "mask" in remaining:
+            options["mask"] = remaining.pop("mask")
+        if "packed" in remaining:
             from portarray.kernels import Packed  # not before the settings of libraries
 
-            given["packed"] = Packed(given["packed"], self.name.split()[-1])
-        positional = list(given.values())
+            remaining["packed"] = Packed(remaining["packed"], self.name.split()[-1])
+        positional = list(remaining.values())
         if "dimensions" in options:
             positional.append(options.pop("dimensions"))
         return tuple(positional), options
 
     def touched(self, arrays: Arrays, size: int) -> int:
-        """Return the bytes that a call must read and write, if its result has so many elements."""
+        """Return the bytes that a call reads and writes, given the size of its result."""
         sizes = {name: x.size for name, x in arrays.items()}
         if self.kernel == "embedding":
             sizes["weight"] = size
@@ -109,12 +94,12 @@ class Row:
 
 
 def rows() -> list[Row]:
-    """Return every row, in the order of the table."""
+    """Return every row in the order of the table."""
     return [*_float32(), *(_in(dtype, row) for dtype in OTHER_DTYPES for row in _some())]
 
 
 def growth(kernel: str, size: int) -> Row:
-    """Return a row of a kernel at a size out of :data:`GROWTH`."""
+    """Return a row of a kernel at a size in :data:`GROWTH`."""
     if kernel in ROW_WISE:
         return _row_wise(kernel, size, HIDDEN[-1])
     if kernel == "rope":
@@ -139,30 +124,30 @@ def growth(kernel: str, size: int) -> Row:
 def _float32() -> Iterator[Row]:
     for kernel in ROW_WISE:
         for hidden in HIDDEN:
-            yield _row_wise(kernel, ROWS, hidden, promised=True)
-    yield _row_wise("gelu", ROWS, HIDDEN[-1], variant="tanh", approximate="tanh")
+            yield _row_wise(kernel, ROW_COUNT, hidden, promised=True)
+    yield _row_wise("gelu", ROW_COUNT, HIDDEN[-1], variant="tanh", approximate="tanh")
     yield _row_wise("softmax", 1, VOCABULARY)
     yield _row_wise("rms_norm", 1, HIDDEN[0])
     yield _row_wise("silu", 1, INTERMEDIATE)
-    for one in HEADS:
-        yield replace(_rope(*_between(one, 1024)), promised=True)
+    for heads_and_dim in HEADS:
+        yield replace(_rope(*_between(heads_and_dim, 1024)), promised=True)
     yield _rope(*_between(HEADS[1], 1024), interleaved=True)
     yield _rope(*_between(HEADS[1], 1024), tables=False)
     yield _rope(*_between(HEADS[0], 1))
     yield _rope_tables(1024, HEADS[1][1])
-    for one in HEADS:
+    for heads_and_dim in HEADS:
         for length in LENGTHS:
-            yield replace(_attention(*_between(one, length), causal=True), promised=True)
+            yield replace(_attention(*_between(heads_and_dim, length), causal=True), promised=True)
         for length in LENGTHS[:2]:
-            yield replace(_attention(*_between(one, length)), promised=True)
+            yield replace(_attention(*_between(heads_and_dim, length)), promised=True)
     yield _attention(*_between(HEADS[0], 1024), masked=True)
     for heads, groups, dim in GROUPED:
         yield _attention(heads, 1024, dim, groups=groups, causal=True)
     for heads, groups, dim in GROUPED:
         yield _decode_attention(heads, groups, dim)
     for out, into in ((INTERMEDIATE, HIDDEN[0]), (4096, 4096)):
-        yield _linear("prompt", out, into, ROWS)
-    yield _linear("prompt", INTERMEDIATE, HIDDEN[0], ROWS, bias=True)
+        yield _linear("prompt", out, into, ROW_COUNT)
+    yield _linear("prompt", INTERMEDIATE, HIDDEN[0], ROW_COUNT, bias=True)
     for out, into in (
         (INTERMEDIATE, HIDDEN[0]),
         (HIDDEN[0], INTERMEDIATE),
@@ -171,31 +156,31 @@ def _float32() -> Iterator[Row]:
     ):
         yield _linear("decode", out, into, 1)
     yield _packed("decode", INTERMEDIATE, HIDDEN[0], 1)
-    yield _packed("prompt", INTERMEDIATE, HIDDEN[0], ROWS)
-    yield _matmul(ROWS, HIDDEN[0], INTERMEDIATE)
+    yield _packed("prompt", INTERMEDIATE, HIDDEN[0], ROW_COUNT)
+    yield _matmul(ROW_COUNT, HIDDEN[0], INTERMEDIATE)
     yield _matmul(1024, 1024, 1024)
     yield _gemm(512)
     yield _solve_triangular(512)
-    yield _cross_entropy(ROWS, 4096)
-    yield _cross_entropy(ROWS, VOCABULARY)
-    yield _embedding(ROWS)
+    yield _cross_entropy(ROW_COUNT, 4096)
+    yield _cross_entropy(ROW_COUNT, VOCABULARY)
+    yield _embedding(ROW_COUNT)
     yield _embedding(1)
 
 
 def _some() -> Iterator[Row]:
-    """Yield the rows that are measured in other dtypes too."""
+    """Yield the rows that are also measured in other dtypes."""
     for kernel in ROW_WISE:
-        yield _row_wise(kernel, ROWS, HIDDEN[-1])
-    yield _row_wise("gelu", ROWS, HIDDEN[-1], variant="tanh", approximate="tanh")
+        yield _row_wise(kernel, ROW_COUNT, HIDDEN[-1])
+    yield _row_wise("gelu", ROW_COUNT, HIDDEN[-1], variant="tanh", approximate="tanh")
     yield _rope(*_between(HEADS[1], 1024))
     yield _attention(*_between(HEADS[0], 1024), causal=True)
     yield _decode_attention(*GROUPED[0])
-    yield _linear("prompt", INTERMEDIATE, HIDDEN[0], ROWS)
+    yield _linear("prompt", INTERMEDIATE, HIDDEN[0], ROW_COUNT)
     yield _linear("decode", INTERMEDIATE, HIDDEN[0], 1)
     yield _linear("decode", 4096, 4096, 1)
-    yield _matmul(ROWS, HIDDEN[0], INTERMEDIATE)
-    yield _cross_entropy(ROWS, 4096)
-    yield _embedding(ROWS)
+    yield _matmul(ROW_COUNT, HIDDEN[0], INTERMEDIATE)
+    yield _cross_entropy(ROW_COUNT, 4096)
+    yield _embedding(ROW_COUNT)
 
 
 def _in(dtype: str, row: Row) -> Row:
@@ -220,9 +205,9 @@ def _row_wise(
     **options: Any,
 ) -> Row:
     def make(rng: np.random.Generator) -> Arrays:
-        found = {"x": _normal(rng, count, hidden)}
-        found.update({name: _normal(rng, hidden) for name in WEIGHTED.get(kernel, ())})
-        return found
+        arrays = {"x": _normal(rng, count, hidden)}
+        arrays.update({name: _normal(rng, hidden) for name in WEIGHTED.get(kernel, ())})
+        return arrays
 
     name = f"{kernel} {count}x{hidden} {variant}".rstrip()
     return Row(name, kernel, make, options, promised)
@@ -262,14 +247,14 @@ def _attention(
     kv_heads = groups or heads
 
     def make(rng: np.random.Generator) -> Arrays:
-        found = {
+        arrays = {
             "q": _normal(rng, heads, length, dim),
             "k": _normal(rng, kv_heads, length, dim),
             "v": _normal(rng, kv_heads, length, dim),
         }
-        if masked:  # each query sees its own key and about half of the others
-            found["mask"] = (rng.random((length, length)) < 0.5) | np.eye(length, dtype=bool)
-        return found
+        if masked:  # each query attends to its own key and about half of the others
+            arrays["mask"] = (rng.random((length, length)) < 0.5) | np.eye(length, dtype=bool)
+        return arrays
 
     text = f"{heads}" if groups is None else f"{heads}/{groups}"
     variant = " causal" if causal else " mask" if masked else ""
@@ -295,7 +280,7 @@ def _decode_attention(heads: int, groups: int, dim: int) -> Row:
 
 
 def _packed(phase: str, out: int, into: int, count: int) -> Row:
-    """Return a row of a weight of four bits, with scales between -1 and 1."""
+    """Return a row with a 4-bit weight whose scales are between -1 and 1."""
 
     def make(rng: np.random.Generator) -> Arrays:
         blocks = rng.integers(0, 256, (out, into // 32, 20), dtype=np.uint8)
@@ -307,10 +292,10 @@ def _packed(phase: str, out: int, into: int, count: int) -> Row:
 
 def _linear(phase: str, out: int, into: int, count: int, *, bias: bool = False) -> Row:
     def make(rng: np.random.Generator) -> Arrays:
-        found = {"x": _normal(rng, count, into), "weight": _normal(rng, out, into) / into**0.5}
+        arrays = {"x": _normal(rng, count, into), "weight": _normal(rng, out, into) / into**0.5}
         if bias:
-            found["bias"] = _normal(rng, out)
-        return found
+            arrays["bias"] = _normal(rng, out)
+        return arrays
 
     return Row(f"linear {phase} {out}x{into}{' bias' if bias else ''}", "linear", make)
 

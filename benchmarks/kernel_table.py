@@ -1,4 +1,4 @@
-"""Measuring the kernels' table; see kernels.py, which starts it."""
+"""Measuring the rows of kernels.py."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from overhead import finisher
 from promises import Target, show_targets
 
 import portarray as pa
-from portarray._cli.bench.report import surroundings
+from portarray._cli.bench.report import environment
 from portarray._cli.bench.timing import Action, Times, turns
 
 __all__ = ["measured", "selected"]
 
-TURN = 5e-3  # seconds that one turn of a candidate takes at least
+TURN = 5e-3  # minimum seconds of one turn
 LIMIT = 2.0  # seconds of measuring after which a candidate gets no more turns
 
 OURS = "portarray"
@@ -33,13 +33,13 @@ GENERIC = "generic"
 BY_HAND = "by hand"
 AGAIN = "by hand again"
 
-# By how much results may differ, as a share of the greatest: a wrong result has no time.
+# Largest difference between results, relative to the largest element.
 AGREE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2, "bfloat16": 6e-2}
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What one device brings to a row."""
+    """The candidates of one device for a row."""
 
     device: pa.Device
     version: str
@@ -53,25 +53,26 @@ class Candidates:
 
 def selected(
     kernels: Sequence[str] | None,
-    texts: Sequence[str] | None,
+    prefixes: Sequence[str] | None,
     dtypes: Sequence[str] | None,
     growing: bool,
 ) -> list[Row]:
-    """Return the rows that are asked for; None asks for all."""
+    """Return the selected rows; None selects all."""
     unknown = set(kernels or ()) - set(GROWTH)
     if unknown:
-        raise ValueError(f"--kernel {', '.join(sorted(unknown))}: known are {', '.join(GROWTH)}")
+        names = ", ".join(sorted(unknown))
+        raise ValueError(f"--kernel: unknown {names}; known: {', '.join(GROWTH)}")
     if growing:
-        found = [growth(kernel, size) for kernel in kernels or GROWTH for size in GROWTH[kernel]]
+        matches = [growth(kernel, size) for kernel in kernels or GROWTH for size in GROWTH[kernel]]
     else:
-        found = [row for row in all_rows() if not kernels or row.kernel in kernels]
+        matches = [row for row in all_rows() if not kernels or row.kernel in kernels]
     if dtypes:
-        found = [row for row in found if row.dtype in dtypes]
-    if texts:
-        found = [row for row in found if any(f" {text}" in f" {row.name}" for text in texts)]
-    if not found:
-        raise ValueError("no row is of this kernel, dtype and name; --list prints them all")
-    return found
+        matches = [row for row in matches if row.dtype in dtypes]
+    if prefixes:
+        matches = [row for row in matches if any(f" {text}" in f" {row.name}" for text in prefixes)]
+    if not matches:
+        raise ValueError("no row has this kernel, dtype and name\nHint: --list prints all rows")
+    return matches
 
 
 def measured(
@@ -83,22 +84,22 @@ def measured(
     growing: bool = False,
     keep: Callable[[dict[str, Any]], object],
 ) -> dict[str, Any]:
-    """Measure, print, and return the report; hand it out after each row too."""
+    """Measure, print and return the report; pass it to ``keep`` after each row."""
     torch = optional("torch")
     if torch is not None:
         torch.set_num_threads(threads)
     report: dict[str, Any] = {
-        **surroundings(devices, threads=threads),
+        **environment(devices, threads=threads),
         "repeats": repeats,
         "rows": [],
         "targets": [],
     }
     lines: list[Line] = []
     for row in rows:
-        found = measure(row, devices, repeats)
-        show(row.name, found)
-        lines += found
-        report["rows"] += [asdict(line) for line in found]
+        row_lines = measure(row, devices, repeats)
+        show(row.name, row_lines)
+        lines += row_lines
+        report["rows"] += [asdict(line) for line in row_lines]
         keep(report)
     judged = [] if growing else targets(lines)
     if not growing and any(device.library == "numpy" for device in devices):
@@ -109,48 +110,56 @@ def measured(
 
 
 def measure(row: Row, devices: Sequence[pa.Device], repeats: int) -> list[Line]:
-    """Measure one row on the devices that have its dtype, side by side."""
+    """Measure one row on the devices that have its dtype."""
     arrays = row.arrays()
-    places = [*dict.fromkeys([*devices, *torch_devices(devices)])]
+    targets_measured = [*dict.fromkeys([*devices, *torch_devices(devices)])]
     brought = []
-    for place in places:
+    for target in targets_measured:
         try:
-            one = candidates(row, arrays, place)
+            candidate = candidates(row, arrays, target)
         except Exception as error:  # noqa: BLE001  (told; the other devices are measured)
-            say("FAILS", row, f"on {place}", error)
+            say("FAILS", row, f"on {target}", error)
             continue
-        if one is not None:
-            brought.append(one)
+        if candidate is not None:
+            brought.append(candidate)
     if not brought:
         return []
     check(row, brought)
     actions = {
-        (str(one.device), how): action
-        for one in brought
-        for how, action in one.actions.items()
-        if one.device in devices or how in (BY_HAND, AGAIN)
+        (str(candidate.device), how): action
+        for candidate in brought
+        for how, action in candidate.actions.items()
+        if candidate.device in devices or how in (BY_HAND, AGAIN)
     }
     names = {f"{device} {how}": (device, how) for device, how in actions}
-    first = {(str(one.device), how): took for one in brought for how, took in one.first.items()}
+    first = {
+        (str(candidate.device), how): took
+        for candidate in brought
+        for how, took in candidate.first.items()
+    }
     times = turns(
         {name: actions[key] for name, key in names.items()},
         repeats,
         TURN,
         limit=LIMIT,
-        known={name: first[key] for name, key in names.items()},
+        known_seconds={name: first[key] for name, key in names.items()},
     )
     by_key = {key: times[name] for name, key in names.items()}
-    return [line(row, one, by_key) for one in brought if one.device in devices]
+    return [line(row, candidate, by_key) for candidate in brought if candidate.device in devices]
 
 
 def torch_devices(devices: Sequence[pa.Device]) -> list[pa.Device]:
-    """Return PyTorch's devices of the kinds that are measured, and its CPU."""
+    """Return PyTorch's CPU and its devices on the measured platforms."""
     platforms = {"cpu", *(device.platform for device in devices)}
-    return [one for one in pa.devices() if one.library == "torch" and one.platform in platforms]
+    return [
+        candidate
+        for candidate in pa.devices()
+        if candidate.library == "torch" and candidate.platform in platforms
+    ]
 
 
 def candidates(row: Row, arrays: Mapping[str, Any], device: pa.Device) -> Candidates | None:
-    """Return what a device brings to a row; None where it lacks the dtype."""
+    """Return the candidates of a device, or None if it lacks the dtype."""
     if row.dtype not in names_of_dtypes(device):
         return None
     ours = {name: put(x, row.dtype, device) for name, x in arrays.items()}
@@ -175,9 +184,9 @@ def candidates(row: Row, arrays: Mapping[str, Any], device: pa.Device) -> Candid
     first: dict[str, float] = {}
 
     def once(how: str, call: Callable[[], Sequence[pa.Array]]) -> None:
-        begin = time.perf_counter()
+        start = time.perf_counter()
         results[how] = host(call(), device)
-        first[how] = time.perf_counter() - begin
+        first[how] = time.perf_counter() - start
 
     once(OURS, lambda: several(kernel(*positional, **options)))
     if said.version == "tuned":
@@ -206,17 +215,17 @@ def candidates(row: Row, arrays: Mapping[str, Any], device: pa.Device) -> Candid
 
 
 def names_of_dtypes(device: pa.Device) -> set[str]:
-    """Return NumPy's names of the dtypes that a device has."""
-    return {one.name for one in device._backend.dtypes(device.platform, device.index)}
+    """Return the names of a device's dtypes."""
+    return {dtype.name for dtype in device._backend.dtypes(device.platform, device.index)}
 
 
 def put(x: np.ndarray[Any, Any], dtype: str, device: pa.Device) -> pa.Array:
-    """Return an array of values on a device, in memory of its own."""
+    """Return a copy of the values on a device."""
     if x.dtype.kind == "f":
-        narrow = dtype in ("float16", "bfloat16")  # which NumPy has not, or computes slowly
-        wanted = getattr(pa, dtype)
-        found = pa.asarray(x, dtype=pa.float32 if narrow else wanted, device=device, copy=True)
-        return pa.astype(found, wanted)
+        narrow = dtype in ("float16", "bfloat16")  # missing or slow in NumPy
+        target = getattr(pa, dtype)
+        array = pa.asarray(x, dtype=pa.float32 if narrow else target, device=device, copy=True)
+        return pa.astype(array, target)
     if x.dtype == np.int64 and "int64" not in names_of_dtypes(device):
         x = x.astype(np.int32)  # JAX's own, and Metal's
     return pa.asarray(x, device=device, copy=True)
@@ -238,30 +247,33 @@ def finished(run: Callable[[], Any], finish: Callable[[Any], object]) -> Action:
     return lambda: finish(run())
 
 
-def say(what: str, row: Row, where: str, why: object) -> None:
-    """Tell of a row that cannot be measured, or should not count."""
+def say(status: str, row: Row, where: str, why: object) -> None:
+    """Report a row that cannot be measured."""
     reason = f"{type(why).__name__}: {why}" if isinstance(why, Exception) else str(why)
-    print(f"{what} {row.name}: {where}: {reason}", file=sys.stderr)
+    print(f"{status} {row.name}: {where}: {reason}", file=sys.stderr)
 
 
 def check(row: Row, brought: Iterable[Candidates]) -> None:
-    """Say which results differ from the first, as far as they have one layout."""
+    """Report results that differ from the first one of the same shape."""
     first: np.ndarray[Any, Any] | None = None
-    for one in brought:
-        for how, result in one.results.items():
-            found = np.squeeze(result)
+    for candidate in brought:
+        for how, result in candidate.results.items():
+            values = np.squeeze(result)
             if first is None:
-                first = found
-            if found.shape != first.shape:
+                first = values
+            if values.shape != first.shape:
                 continue
-            worst = float(np.max(np.abs(found - first), initial=0.0))
+            worst = float(np.max(np.abs(values - first), initial=0.0))
             if not worst <= AGREE[row.dtype] * float(np.max(np.abs(first), initial=1.0)):
-                print(f"DIFFERS {row.name}: {how} on {one.device}, by {worst:.3g}", file=sys.stderr)
+                print(
+                    f"DIFFERS {row.name}: {how} on {candidate.device}, by {worst:.3g}",
+                    file=sys.stderr,
+                )
 
 
-def line(row: Row, one: Candidates, times: Mapping[tuple[str, str], Times]) -> Line:
-    """Return what is told of one row on one device."""
-    device = str(one.device)
+def line(row: Row, candidate: Candidates, times: Mapping[tuple[str, str], Times]) -> Line:
+    """Return the report of one row on one device."""
+    device = str(candidate.device)
     ours = times[device, OURS]
     seconds = ours.shortest
 
@@ -269,33 +281,32 @@ def line(row: Row, one: Candidates, times: Mapping[tuple[str, str], Times]) -> L
         return seconds / times[key].shortest if key in times else None
 
     hand = [times[device, how].shortest for how in (BY_HAND, AGAIN) if (device, how) in times]
-    torch = f"torch:{one.device.platform}:0" if one.device.kind == "gpu" else "torch:cpu:0"
+    torch = (
+        f"torch:{candidate.device.platform}:0" if candidate.device.kind == "gpu" else "torch:cpu:0"
+    )
     eager = [times[torch, how].shortest for how in (BY_HAND, AGAIN) if (torch, how) in times]
     return Line(
         row.name,
         row.kernel,
         row.dtype,
         device,
-        one.version,
-        one.function,
+        candidate.version,
+        candidate.function,
         seconds,
         ours.spread,
         ratio((device, GENERIC)),
-        # Of two measurements, so that theirs are not the best of twice as many turns.
+        # The mean of two measurements: their minimum would be the best of twice as many turns.
         seconds / statistics.mean(hand) if hand else None,
         seconds / statistics.mean(eager) if eager else None,
-        one.hand,
+        candidate.hand,
         max(hand) / min(hand) - 1 if hand else 0.0,
-        one.nbytes / seconds / 1e9,
+        candidate.nbytes / seconds / 1e9,
         row.promised,
     )
 
 
 def memory_of_attention(rows: Sequence[Row]) -> list[Target]:
-    """Judge whether attention's memory grows linearly with the length, where it is measured.
-
-    NumPy tells Python of its memory, so this is the device where it can be seen.
-    """
+    """Check whether attention's memory on NumPy grows linearly with the length."""
     if not any(row.kernel == "attention" for row in rows):
         return []
     peaks = []
@@ -303,7 +314,7 @@ def memory_of_attention(rows: Sequence[Row]) -> list[Target]:
         row = growth("attention", length)
         arrays = {name: put(x, row.dtype, pa.device("numpy")) for name, x in row.arrays().items()}
         positional, options = row.arguments(arrays)
-        pa.kernels.attention(*positional, **options)  # buffers that are kept are no part of it
+        pa.kernels.attention(*positional, **options)  # cached buffers do not count
         tracemalloc.start()
         pa.kernels.attention(*positional, **options)
         peaks.append(tracemalloc.get_traced_memory()[1])

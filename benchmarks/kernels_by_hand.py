@@ -1,8 +1,8 @@
-"""What users of each library write for a kernel, as Python texts on the library's own arrays.
+"""Expressions that users of each library write for a kernel.
 
-Texts name arrays and options as the kernel does; ``grouped`` tells whether heads share keys.
-Where a library has no function of its own, there is no text, but for rope and rms_norm, which
-PyTorch's and JAX's users write as the functions below.
+Expressions name arrays and options as the kernel does; ``grouped`` means that heads share keys. A
+library without such a function has no entry, except for rope and rms_norm, for which PyTorch's and
+JAX's users write the functions below.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import portarray as pa
 
 __all__ = ["LARGEST_SCORES", "by_hand"]
 
-LARGEST_SCORES = 1 << 30
-"""Bytes of scores up to which attention is written by hand where that stores all of them."""
+LARGEST_SCORES = 1 << 30  # bytes; JAX's attention stores all scores
 
 _PLAIN = {
     "matmul": "x1 @ x2",
@@ -98,7 +97,7 @@ _TABLE: dict[str, dict[str, str]] = {
 
 
 def rotated(concat: Callable[..., Any], x: Any, cos2: Any, sin2: Any) -> Any:
-    """Return rope of half-split pairs with tables that are as wide as x: the field's usual form."""
+    """Return rope of half-split pairs, with tables as wide as x."""
     half = x.shape[-1] // 2
     return x * cos2 + concat((-x[..., half:], x[..., :half]), axis=-1) * sin2
 
@@ -113,9 +112,9 @@ def rms_normed(jnp: Any, rsqrt: Callable[[Any], Any], x: Any, weight: Any) -> An
 def by_hand(
     row: Row, device: pa.Device, natives: Mapping[str, Any]
 ) -> tuple[str, Callable[[], Any]] | None:
-    """Return the text for a row and what runs it; None where the library has no such function.
+    """Return the expression of a row and a function that runs it, or None.
 
-    What is printed is what is run; JAX's texts are compiled.
+    JAX's functions are compiled.
     """
     text = _text(row, device.library)
     if text is None or "packed" in natives:
@@ -168,7 +167,7 @@ def _text(row: Row, library: str) -> str | None:
 
 
 def _scores(row: Row) -> int:
-    """Return the bytes of all scores of a row of attention, in float32."""
-    heads, _, rest = row.name.split()[1].partition("x")
-    length = rest.partition("x")[0]
+    """Return the bytes of all attention scores of a row, in float32."""
+    heads, _, sizes = row.name.split()[1].partition("x")
+    length = sizes.partition("x")[0]
     return 0 if "decode" in row.name else 4 * int(heads.partition("/")[0]) * int(length) ** 2

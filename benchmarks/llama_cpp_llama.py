@@ -1,4 +1,4 @@
-"""llama.cpp as a model that model.py can time, by the package llama-cpp-python."""
+"""llama.cpp as a peer of model.py, through the package llama-cpp-python."""
 
 from __future__ import annotations
 
@@ -16,23 +16,13 @@ __all__ = ["Cache", "LlamaCpp"]
 
 @dataclass(slots=True)
 class Cache:
-    """How many of the tokens in llama.cpp's own cache count."""
+    """The number of valid tokens in llama.cpp's cache."""
 
     length: int = 0
 
 
 class LlamaCpp:
-    """A model that llama.cpp runs on the CPU.
-
-    Parameters
-    ----------
-    file : ModelFile
-        Where the weights are.
-    threads : int
-        How many compute.
-    context : int
-        Tokens that its cache holds.
-    """
+    """A model that llama.cpp runs on the CPU; its cache holds ``context`` tokens."""
 
     def __init__(self, file: ModelFile, *, threads: int, context: int) -> None:
         self.config = file.config

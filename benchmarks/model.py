@@ -25,25 +25,18 @@ installed, from the same file and with as many threads; weights then stay as the
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 
+from command_line import parser_of, require_positive
 from kernels import THREADS, prepare
 from reports import write
 
 
 def main() -> None:
-    """Measure, print, and write JSON and the picture where they are asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument(
-        "--device",
-        nargs="+",
-        action="extend",
-        metavar="DEVICE",
-        help="measure on these, as portarray.device takes them. By default every functional device",
-    )
+    """Measure, print, write JSON and draw the picture."""
+    parser = parser_of(__doc__, "--device")
     parser.add_argument(
         "--beside", choices=("torch", "llama.cpp"), default="torch", help="what is compared with"
     )
@@ -56,21 +49,16 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=32, help="tokens that one turn makes")
     parser.add_argument("--repeats", type=int, default=5, help="turns of each candidate")
     parser.add_argument("--threads", type=int, default=THREADS, help="threads of every candidate")
-    parser.add_argument("--json", type=Path, help="also write the figures, device by device")
     parser.add_argument("--plot", type=Path, help="also draw them: a name that ends in .svg")
     parser.add_argument("--read", type=Path, help="take the figures of this file; measure nothing")
     options = parser.parse_args()
-    for name in ("prompt", "tokens", "repeats", "threads"):
-        value = getattr(options, name)
-        if value < 1:
-            parser.error(f"--{name} {value}: at least 1 is needed")
-    # Threads that spin are left as each library has them: it costs those that are told to sleep
-    # a few microseconds for each of a token's hundreds of calls. A pause before each turn lets
-    # those of the candidate before fall asleep instead.
+    require_positive(parser, options, "prompt", "tokens", "repeats", "threads")
+    # Threads may spin: sleeping costs a few microseconds in each of a token's hundreds of calls.
+    # Instead, a pause before each turn lets the previous candidate's threads fall asleep.
     prepare(options.threads, waiting=False)
     sys.path.insert(0, str(Path(__file__).parents[1]))  # for examples/
 
-    # Not before: the libraries read the environment when they are imported.
+    # Imported late: libraries read the environment when they are imported.
     import model_table
 
     import portarray as pa

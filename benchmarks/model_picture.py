@@ -1,4 +1,4 @@
-"""Tokens per second as a picture, from what model.py measured."""
+"""Tokens per second as a picture, from a report of model.py."""
 
 from __future__ import annotations
 
@@ -18,28 +18,20 @@ _LIMIT = "#b48a1e"
 
 
 def draw(report: dict[str, Any], file: Path) -> None:
-    """Draw a bar for each device; the format is that of the file's name.
-
-    Parameters
-    ----------
-    report : dict
-        What model.py writes as JSON.
-    file : Path
-        Where to.
-    """
+    """Draw a bar for each device, in the format of the file's name."""
     rows = report["rows"]
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(8.0, 1.5 + 0.34 * len(rows)), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
-        _panel(left, rows, "prompt", f"prompt of {report['prompt']} tokens")
-        _panel(right, rows, "decode", "greedy decoding, batch 1")
+        prompt_axes, decode_axes = figure.subplots(1, 2, sharey=True)
+        _panel(prompt_axes, rows, "prompt", f"prompt of {report['prompt']} tokens")
+        _panel(decode_axes, rows, "decode", "greedy decoding, batch 1")
         if any(row["share"] is not None for row in rows):
-            right.axvline(report["limit"], color=_LIMIT, linestyle=":", linewidth=1.5)
+            decode_axes.axvline(report["limit"], color=_LIMIT, linestyle=":", linewidth=1.5)
             gigabytes = max(report["bandwidth"].values()) / 1e9
             text = f"limit: each token reads {report['bytes_per_token'] / 1e6:.0f} MB, "
             text += f"the memory gives {gigabytes:.0f} GB/s"
-            right.plot([], [], color=_LIMIT, linestyle=":", linewidth=1.5, label=text)
-        handles, labels = right.get_legend_handles_labels()
+            decode_axes.plot([], [], color=_LIMIT, linestyle=":", linewidth=1.5, label=text)
+        handles, labels = decode_axes.get_legend_handles_labels()
         figure.legend(
             handles,
             labels,
@@ -54,24 +46,26 @@ def draw(report: dict[str, Any], file: Path) -> None:
 
 
 def _panel(axes: Axes, rows: list[dict[str, Any]], phase: str, title: str) -> None:
-    """Draw one phase: bars for devices, and for each what its peer made in the same minutes."""
-    places = list(range(len(rows)))
+    """Draw one phase: a bar for each device, and a line for its peer."""
+    positions = list(range(len(rows)))
     values = [row[f"{phase}_rate"] for row in rows]
-    axes.barh(places, values, color=_BAR, height=0.62)
-    axes.set_yticks(places, [row["device"] for row in rows])
+    axes.barh(positions, values, color=_BAR, height=0.62)
+    axes.set_yticks(positions, [row["device"] for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    for place, row in zip(places, rows, strict=True):
+    for position, row in zip(positions, rows, strict=True):
         peer = row[f"peer_{phase}_rate"]
         name = "PyTorch eager by hand" if row["beside"].startswith("torch") else row["beside"]
-        label = f"{name}, in the same minutes" if place == 0 else None
-        axes.plot([peer, peer], [place - 0.42, place + 0.42], color=_PEER, linewidth=2, label=label)
+        label = f"{name}, measured alternately" if position == 0 else None
+        axes.plot(
+            [peer, peer], [position - 0.42, position + 0.42], color=_PEER, linewidth=2, label=label
+        )
         ratio = row[f"{phase}_ratio"]
-        # Written on the bar, or behind a short one.
-        short = values[place] < 0.3 * max([*values, peer])
+        # The text is on the bar, or next to a short one.
+        short = values[position] < 0.3 * max([*values, peer])
         axes.text(
-            values[place],
-            place,
-            f" {values[place]:.1f}, {ratio:.2f} × ",
+            values[position],
+            position,
+            f" {values[position]:.1f}, {ratio:.2f} × ",
             ha="left" if short else "right",
             va="center",
             size=7.5,

@@ -1,4 +1,4 @@
-"""Measuring and printing what model.py starts: a language model on every device."""
+"""Measuring and printing a language model on every device, for model.py."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ import portarray as pa
 from examples import llama
 from examples.llama.model import DTYPES, PACKED
 from portarray import _host_memory
-from portarray._cli.bench.report import surroundings
+from portarray._cli.bench.report import environment
 from portarray._cli.bench.timing import Times, turns
 
 __all__ = ["Line", "Plan", "bandwidth", "measured", "show_all", "targets"]
 
-REST = 0.3  # seconds in which the threads of the candidate before fall asleep
+PAUSE = 0.3  # seconds until the previous candidate's threads sleep
 READ = 512 * 1_000_000  # bytes, more than any cache holds
 TARGETS: Mapping[str, Mapping[str, tuple[float, float | None]]] = {
     "PyTorch": {"torch": (1.0, 1.0), "clarray": (0.8, 0.8), "numpy": (0.8, 0.8)},
     "llama.cpp": {"clarray": (1.0, 1.5), "numpy": (0.9, None), "torch": (0.9, None)},
 }
-"""What share of a peer's tokens per second is promised: of decoding and of the prompt."""
+"""Targets: the share of a peer's tokens per second, decoding and reading the prompt."""
 SHARES = {"PyTorch": 0.5, "llama.cpp": 0.6}
-"""What share of the memory's limit is."""
+"""Targets: the share of the limit that memory bandwidth sets."""
 
 TEXT = """
 An array library computes with many numbers at once. Each has its own functions, its own rules and
@@ -45,7 +45,7 @@ standard is kept. What remains is where the numbers are, and how they get from o
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is measured, how much of it, and beside what."""
+    """What is measured, and the peer."""
 
     file: Path | None
     dtype: str
@@ -58,50 +58,29 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One device.
-
-    Parameters
-    ----------
-    device : str
-        Where.
-    beside : str
-        What it was compared with.
-    prompt_rate, decode_rate : float
-        Tokens in a second.
-    prompt_ratio, decode_ratio : float
-        The same as multiples of the peer's in the same minutes; more is faster.
-    peer_prompt_rate, peer_decode_rate : float
-        The peer's own.
-    share : float or None
-        Of the limit that the machine's memory sets to decoding; None for GPUs, whose memory is
-        not measured.
-    spread : float
-        How much longer the median turn of decoding was, relatively.
-    memory : int or None
-        By how many bytes the process grew with the model and its cache.
-    same : int
-        How many of the tokens are the peer's, from the first one on.
-    """
+    """One device."""
 
     device: str
-    beside: str
-    prompt_rate: float
+    beside: str  # the peer
+    prompt_rate: float  # tokens per second
     decode_rate: float
-    prompt_ratio: float
+    prompt_ratio: float  # relative to the peer; above 1 is faster
     decode_ratio: float
-    peer_prompt_rate: float
+    peer_prompt_rate: float  # the peer's own
     peer_decode_rate: float
+    # Of the limit that the machine's memory sets to decoding; None for GPUs, whose memory is not
+    # measured.
     share: float | None
-    spread: float
-    memory: int | None
-    same: int
+    spread: float  # (median - shortest) / shortest of decoding
+    memory: int | None  # bytes by which the process grew with the model and its cache
+    same: int  # leading tokens that equal the peer's
 
 
 def bandwidth(nbytes: int, repeats: int, devices: Sequence[pa.Device]) -> dict[str, float]:
-    """Return the bytes that sums of one array read in a second, by library.
+    """Return the bytes per second that sums of one array read, by library.
 
-    No other devices than those that are measured are opened: where dpnp is in a process, kernels in
-    host memory are waited for in another way, which takes twice the time of a token.
+    Opens only the measured devices: in a process with dpnp, waiting for kernels in host memory
+    takes longer, which doubles the time of a token.
     """
     values = np.ones(nbytes // 4, np.float32)
     tensor = torch.from_numpy(values)
@@ -114,8 +93,8 @@ def bandwidth(nbytes: int, repeats: int, devices: Sequence[pa.Device]) -> dict[s
         if device.library == "clarray" and device.kind == "cpu":
             x = pa.asarray(values, device=device)
             actions[str(device)] = _sum(x)
-    found = turns(actions, repeats, 0.0, rest=REST / 10)
-    return {name: values.nbytes / times.shortest for name, times in found.items()}
+    results = turns(actions, repeats, 0.0, pause=PAUSE / 10)
+    return {name: values.nbytes / times.shortest for name, times in results.items()}
 
 
 def _product(tensor: torch.Tensor) -> Callable[[], object]:
@@ -133,24 +112,16 @@ def _sum(x: pa.Array) -> Callable[[], object]:
 
 
 def prompt_of(file: llama.ModelFile, tokens: int) -> list[int]:
-    """Return a prompt of so many tokens of English."""
-    found = llama.Tokenizer.of(file).encode(TEXT)
-    return (found * -(-tokens // len(found)))[:tokens]
+    """Return a prompt of English tokens."""
+    encoded = llama.Tokenizer.of(file).encode(TEXT)
+    return (encoded * -(-tokens // len(encoded)))[:tokens]
 
 
 class Runner:
-    """A model with a cache: reads the prompt, makes tokens greedily, and says which.
+    """A model with a cache that reads the prompt and decodes greedily.
 
-    Parameters
-    ----------
-    model : Any
-        Has ``cache(context)`` and ``prefill(tokens, cache)``.
-    likeliest : callable
-        From logits to a token; waits for it.
-    plan : Plan
-        How many tokens.
-    prompt : list of int
-        The tokens of the prompt.
+    The model has ``cache(context)`` and ``prefill(tokens, cache)``; ``likeliest`` maps logits to a
+    token and waits for it.
     """
 
     def __init__(
@@ -160,7 +131,7 @@ class Runner:
         self.likeliest = likeliest
         self.prompt = prompt
         self.tokens = plan.tokens
-        # A multiple of 256, as examples/llama makes it.
+        # A multiple of 256, as in examples/llama.
         context = -(-(len(prompt) + plan.tokens) // 256) * 256
         self.cache = model.cache(min(context, model.config.context))
         self.first = 0
@@ -172,7 +143,7 @@ class Runner:
         self.first = self.likeliest(self.model.prefill(self.prompt, self.cache))
 
     def decode(self) -> None:
-        """Make tokens behind the prompt; those of an earlier turn are written over."""
+        """Decode after the prompt, overwriting the tokens of an earlier turn."""
         self.cache.length = len(self.prompt)
         token = self.first
         self.made = [token]
@@ -184,7 +155,7 @@ class Runner:
 def measured(
     plan: Plan, devices: Sequence[pa.Device], *, keep: Callable[[dict[str, Any]], object]
 ) -> dict[str, Any]:
-    """Measure, print, and return the report; hand it out after each device too."""
+    """Measure, print and return the report; pass it to ``keep`` after each device."""
     _check_peer(plan.beside)
     torch.set_num_threads(plan.threads)
     file = llama.ModelFile(plan.file or llama.default_file())
@@ -194,7 +165,7 @@ def measured(
     per_token = bytes_per_token(file, plan, len(prompt))
     limit = speed / per_token
     report: dict[str, Any] = {
-        **surroundings(devices, threads=plan.threads, **_version(plan.beside)),
+        **environment(devices, threads=plan.threads, **_version(plan.beside)),
         "file": file.path.name,
         "dtype": plan.dtype,
         "prompt": len(prompt),
@@ -232,14 +203,14 @@ def measured(
 
 
 def _check_peer(beside: str) -> None:
-    """Refuse a peer that is not installed, before anything is measured."""
+    """Raise an error before measuring if the peer is not installed."""
     if beside == "llama.cpp":
         try:
             import llama_cpp  # noqa: F401
         except ImportError as error:
             raise llama.LlamaError(
-                f"--beside llama.cpp needs the package llama-cpp-python ({error}); pip builds it "
-                "with a C++ compiler and CMake"
+                f"--beside: llama-cpp-python is not installed ({error})\n"
+                "Hint: pip builds it with a C++ compiler and CMake"
             ) from None
 
 
@@ -250,7 +221,7 @@ def _version(beside: str) -> dict[str, str]:
 
 
 def _peer_name(plan: Plan, device: pa.Device) -> str:
-    """Return what a device is compared with, and where that runs."""
+    """Return the peer of a device and where it runs."""
     if plan.beside == "llama.cpp":
         return "llama.cpp cpu"
     gpu = device.kind == "gpu" and (device.index or torch.cuda.is_available())
@@ -258,7 +229,7 @@ def _peer_name(plan: Plan, device: pa.Device) -> str:
 
 
 def _peer(plan: Plan, name: str, file: llama.ModelFile) -> Any:
-    """Return the model of a peer."""
+    """Return a peer's model."""
     if plan.beside == "llama.cpp":
         from llama_cpp_llama import LlamaCpp
 
@@ -270,9 +241,9 @@ def _peer(plan: Plan, name: str, file: llama.ModelFile) -> Any:
 
 
 def bytes_per_token(file: llama.ModelFile, plan: Plan, prompt: int) -> int:
-    """Return the bytes that one token reads: every weight once, and the keys and values so far.
+    """Return the bytes that one token reads: every weight once, and the cached keys and values.
 
-    Of a tied embedding the head is read whole; the row of the token is nothing beside it.
+    A tied embedding is read whole as the head; its row for the token is negligible.
     """
     config = file.config
     attention = (2 * config.heads + 2 * config.kv_heads) * config.head_dim * config.hidden
@@ -295,15 +266,15 @@ def measure(
     prompt: list[int],
     limit: float,
 ) -> Line:
-    """Measure one device beside PyTorch."""
-    before = _host_memory.resident()
+    """Measure one device alternately with its peer."""
+    memory_before = _host_memory.resident()
     model = llama.load(
         file, device=device, dtype=plan.dtype, context=len(prompt) + plan.tokens + 256
     )
     ours = Runner(model, lambda logits: int(pa.argmax(logits)), plan, prompt)
     reading = alternate({"ours": ours.read, "plain": plain.read}, plan.repeats)
     decoding = alternate({"ours": ours.decode, "plain": plain.decode}, plan.repeats)
-    after = _host_memory.resident()
+    memory_after = _host_memory.resident()
     rates = {
         name: (len(prompt) / reading[name].shortest, plan.tokens / decoding[name].shortest)
         for name in reading
@@ -321,66 +292,61 @@ def measure(
         peer_decode_rate=rates["plain"][1],
         share=None if device.kind == "gpu" else rates["ours"][1] / limit,
         spread=decoding["ours"].spread,
-        memory=None if before is None or after is None else max(0, after - before),
+        memory=None
+        if memory_before is None or memory_after is None
+        else max(0, memory_after - memory_before),
         same=same,
     )
 
 
 def alternate(actions: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, Times]:
-    """Time actions of a second or so in turns, each after a pause and once before all turns."""
-    found = {name: Times() for name in actions}
+    """Time long actions alternately, after a warm-up and with pauses."""
+    results = {name: Times() for name in actions}
     for action in actions.values():
         action()
     for turn in range(repeats):
         for name in sorted(actions, reverse=bool(turn % 2)):
-            time.sleep(REST)
-            begin = time.perf_counter()
+            time.sleep(PAUSE)
+            start = time.perf_counter()
             actions[name]()
-            found[name].each.append(time.perf_counter() - begin)
-    return found
+            results[name].turns.append(time.perf_counter() - start)
+    return results
 
 
 def targets(lines: Sequence[Line], plan: Plan) -> list[Target]:
-    """Judge the promises by the figures; clarray's is about the first of its devices."""
-    found = []
+    """Check the targets; clarray's apply to its first device only."""
+    results = []
     peer = "PyTorch" if plan.beside == "torch" else plan.beside
     judged = plan.dtype == "float32" if peer == "PyTorch" else plan.dtype in PACKED
-    first = next((one.device for one in lines if one.device.startswith("clarray:")), "")
+    first = next((row.device for row in lines if row.device.startswith("clarray:")), "")
     for line in lines:
         library = line.device.partition(":")[0]
         promised = TARGETS[peer].get(library)
-        second = library == "clarray" and line.device != first  # machines may have slower drivers
+        second = library == "clarray" and line.device != first  # other drivers may be slower
         if promised is not None and judged and not second:
-            for what, ratio, least in (
+            for phase, ratio, least in (
                 ("decoding", line.decode_ratio, promised[0]),
                 ("the prompt", line.prompt_ratio, promised[1]),
             ):
                 if least is None:
                     continue
-                found.append(
-                    Target(
-                        f"{what} at least {least} of {peer}'s tokens a second: {line.device}",
-                        f"{ratio:.2f}",
-                        ratio >= least,
-                    )
-                )
+                promise = f"{phase} at least {least} of {peer}'s tokens a second: {line.device}"
+                shown = f"{ratio:.2f}"
+                results.append(Target(promise, shown, ratio >= least))
         if line.share is not None:
-            found.append(
-                Target(
-                    f"{SHARES[peer]} of the memory's limit or a profile that says why: "
-                    f"{line.device}",
-                    f"{line.share:.2f}",
-                    line.share >= SHARES[peer],
-                )
+            promise = (
+                f"{SHARES[peer]} of the memory's limit or a profile that says why: {line.device}"
             )
-    return found
+            shown = f"{line.share:.2f}"
+            results.append(Target(promise, shown, line.share >= SHARES[peer]))
+    return results
 
 
 def show_head(report: Mapping[str, Any]) -> None:
     reads = ", ".join(f"{name} {value / 1e9:.1f}" for name, value in report["bandwidth"].items())
-    kept = "its own packing" if report["dtype"] in PACKED else report["dtype"]
+    dtype = "its own packing" if report["dtype"] in PACKED else report["dtype"]
     print(
-        f"{report['file']} in {kept}: a prompt of {report['prompt']} tokens, then "
+        f"{report['file']} in {dtype}: a prompt of {report['prompt']} tokens, then "
         f"{report['tokens']} made; {report['machine']['threads']} threads"
     )
     print(f"reading memory, GB/s: {reads}")

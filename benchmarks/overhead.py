@@ -1,23 +1,19 @@
-"""What a call through portarray costs beside the libraries' own calls.
+"""The overhead of a call through portarray, compared with the libraries' own calls.
 
-Everything is measured in one run, side by side: repetition after repetition, each candidate in
-turn, in an order that is shuffled anew, and the shortest time of each counts. Bare times differ
-from machine to machine; the table's ratios and differences differ little. Each library is measured
-twice, under two names: what lies between the two is noise. Small arrays show what the call itself
-costs, also where the library only notes it down (MLX) or works on while Python does (JAX, GPUs);
-with large ones each call is waited for. The targets are judged and printed, and nothing fails: this
-is a measurement, not a test.
+Candidates alternate in random order in one run; the shortest time of each counts. Times depend on
+the machine; ratios and differences hardly do. Each library is measured twice under two names; the
+difference is noise. Small arrays show the cost of the call itself, also for libraries that compute
+later (MLX) or asynchronously (JAX, GPUs); calls on large arrays are waited for. Missed targets are
+printed and raise no error.
 
     python benchmarks/overhead.py [--device DEVICE ...] [--json overhead.json] [--repeats N]
     python benchmarks/overhead.py --all [--devices numpy,torch] [--filter REGEX] [--worst N]
 
-The second one measures a call of everything in the standard, one after the other; see
-``overhead_all.py``.
+``--all`` measures every function and operator of the standard; see ``overhead_all.py``.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import os
@@ -27,37 +23,38 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import array_api_compat
 import numpy as np
 import overhead_all
+from command_line import devices_of, parser_of, require_positive
 from installed import optional
 from promises import Target, show_targets
+from timing import shortest_times
 
 import portarray as pa
-from portarray._cli.bench.report import surroundings
-from portarray._cli.bench.timing import Action, side_by_side
+from portarray._cli.bench.report import environment
+from portarray._cli.bench.timing import Action
 
 TINY = 4
 LARGE = 1_000_000
-HUGE = 100_000_000  # on GPUs, which are hardly awake with less
+HUGE = 100_000_000  # on GPUs, which smaller arrays do not fill
 TARGET_ADDED = 0.5e-6
 TARGET_ADDED_TO_NUMPY = 0.35e-6  # to its x + y and sin(x)
 TARGET_NAMESPACE = 0.1e-6
 TARGET_IMPORT = 30e-3
-NOISE = 0.03  # the least that two measurements of one thing may differ
+NOISE = 0.03  # minimum difference between two measurements of one call
 AGAIN = " again"
 OURS = "portarray on "
 
-# Where a library's functions stand, unless in the module of its name.
+# The module with a library's functions, unless it has the library's name.
 MODULES = {"mlx": "mlx.core", "jax": "jax.numpy", "clarray": "portarray.clarray"}
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One line of the table: times are the shortest, in seconds for one call."""
+    """One line of the table; the shortest times of one call, in seconds."""
 
     size: str
     what: str
@@ -80,7 +77,7 @@ class Candidate:
 
 
 def names_of(devices: Sequence[pa.Device]) -> dict[pa.Device, str]:
-    """Return what to call the library behind each device."""
+    """Return a unique title of each device's library."""
     times = Counter(device.library for device in devices)
     return {
         device: device._backend.info.title
@@ -102,26 +99,26 @@ def finisher(device: pa.Device) -> Callable[[Any], object]:
 
 def candidates(devices: Sequence[pa.Device], size: int) -> dict[str, Candidate]:
     """Return two arrays of the same values for every library, and portarray on each."""
-    # A dtype that every device has, and on which every library computes itself.
+    # Every device has this dtype and computes with it natively.
     x = np.linspace(0.1, 1.1, size, dtype=np.float32)
     y = np.linspace(1.1, 0.1, size, dtype=np.float32)
-    found: dict[str, Candidate] = {}
+    by_name: dict[str, Candidate] = {}
     for device, name in names_of(devices).items():
         ours = [pa.asarray(values, device=device, copy=True) for values in (x, y)]
         xp = importlib.import_module(MODULES.get(device.library, device.library))
         finish = finisher(device)
         if device.library == "torch" and device.kind == "cpu":
-            # What is measured is the way to the library; threads would add noise to its work.
+            # Threads would add noise.
             xp.set_num_threads(1)
         native = Candidate(ours[0].native, ours[1].native, xp, name, finish)
-        found[name] = found[name + AGAIN] = native
-        found[OURS + name] = Candidate(ours[0], ours[1], pa, name, _behind(finish))
+        by_name[name] = by_name[name + AGAIN] = native
+        by_name[OURS + name] = Candidate(ours[0], ours[1], pa, name, _behind(finish))
     strict = optional("array_api_strict")
-    if strict is not None and "NumPy" in found:
-        found["array_api_strict"] = Candidate(
+    if strict is not None and "NumPy" in by_name:
+        by_name["array_api_strict"] = Candidate(
             strict.asarray(x), strict.asarray(y), strict, "NumPy", lambda x: None
         )
-    return found
+    return by_name
 
 
 def _behind(finish: Callable[[Any], object]) -> Callable[[Any], object]:
@@ -129,7 +126,7 @@ def _behind(finish: Callable[[Any], object]) -> Callable[[Any], object]:
 
 
 def operations_on(candidate: Candidate, *, finished: bool) -> dict[str, Action]:
-    """Return the operations, as the users of each library write them."""
+    """Return the operations as users of each library write them."""
     x, y, finish = candidate.x, candidate.y, candidate.finish
     sin, total = candidate.xp.sin, candidate.xp.sum
     if finished:
@@ -152,7 +149,9 @@ def operations(devices: Sequence[pa.Device], size: int, repeats: int) -> list[Me
     tiny = size == TINY
     label = "tiny" if tiny else f"{size:,}"
     measured = candidates(devices, size)
-    actions = {name: operations_on(one, finished=not tiny) for name, one in measured.items()}
+    actions = {
+        name: operations_on(candidate, finished=not tiny) for name, candidate in measured.items()
+    }
     busy = [device for device in devices if device.kind != "cpu"]
 
     def wait() -> None:
@@ -160,15 +159,18 @@ def operations(devices: Sequence[pa.Device], size: int, repeats: int) -> list[Me
             pa.synchronize(device)
 
     rows: list[Measured] = []
-    for what in next(iter(actions.values())):
-        best = side_by_side(
-            {name: table[what] for name, table in actions.items()}, repeats, 2e-3, before=wait
+    for operation in next(iter(actions.values())):
+        best = shortest_times(
+            {name: table[operation] for name, table in actions.items()},
+            repeats,
+            2e-3,
+            before_turn=wait,
         )
         for name, seconds in best.items():
             baseline = measured[name].baseline
             base = best[baseline]
             rows.append(
-                Measured(label, what, name, seconds, baseline, seconds / base, seconds - base)
+                Measured(label, operation, name, seconds, baseline, seconds / base, seconds - base)
             )
     return rows
 
@@ -177,7 +179,7 @@ def namespaces(repeats: int) -> list[Measured]:
     """Measure how library code gets its namespace."""
     values = np.ones(TINY)
     ours = pa.asarray(values, device="numpy")
-    best = side_by_side(
+    best = shortest_times(
         {
             "array_api_compat.array_namespace(x), NumPy": lambda: array_api_compat.array_namespace(
                 values
@@ -192,7 +194,7 @@ def namespaces(repeats: int) -> list[Measured]:
         repeats,
         0.002,
     )
-    # What timing the call costs by itself is no part of it.
+    # Subtract the cost of timing.
     empty = best.pop("an empty call")
     base = best["array_api_compat.array_namespace(x), NumPy"] - empty
     return [
@@ -210,9 +212,9 @@ def namespaces(repeats: int) -> list[Measured]:
 
 
 def imports(repeats: int) -> list[Measured]:
-    """Measure imports in fresh processes, without the interpreter's own start."""
+    """Measure imports in new processes, without the interpreter's start."""
     best = dict.fromkeys(("numpy", "portarray"), float("inf"))
-    # Compiling is no part of it: the first import of each fills a cache of its own.
+    # The first import of each fills a bytecode cache and does not count.
     settings = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as folder:
         settings["PYTHONPYCACHEPREFIX"] = folder
@@ -233,73 +235,53 @@ def imports(repeats: int) -> list[Measured]:
 
 
 def targets(rows: list[Measured]) -> list[Target]:
-    """Judge the promises by the figures, whose noise counts in portarray's favour."""
-    found = {(row.size, row.what, row.candidate): row for row in rows}
+    """Check the targets; noise counts in portarray's favour."""
+    by_key = {(row.size, row.what, row.candidate): row for row in rows}
     large = {f"{LARGE:,}", f"{HUGE:,}"}
     out: list[Target] = []
-    for (size, what, name), row in found.items():
+    for (size, operation, name), row in by_key.items():
         if not name.startswith(OURS):
             continue
-        again = found.get((size, what, row.baseline + AGAIN))
+        again = by_key.get((size, operation, row.baseline + AGAIN))
         if size == "tiny":
-            strict = row.baseline == "NumPy" and what in ("x + y", "sin(x)")
+            strict = row.baseline == "NumPy" and operation in ("x + y", "sin(x)")
             most = TARGET_ADDED_TO_NUMPY if strict else TARGET_ADDED
             noise = 0.0 if again is None else abs(again.difference)
-            out.append(
-                Target(
-                    f"at most {most * 1e6:.2f} us added to {row.baseline}'s {what}, tiny",
-                    f"{row.difference * 1e6:.2f} us, noise {noise * 1e6:.2f} us",
-                    row.difference - noise <= most,
-                )
-            )
+            promise = f"at most {most * 1e6:.2f} us added to {row.baseline}'s {operation}, tiny"
+            shown = f"{row.difference * 1e6:.2f} us, noise {noise * 1e6:.2f} us"
+            out.append(Target(promise, shown, row.difference - noise <= most))
         elif size in large:
             relative = NOISE if again is None else max(NOISE, 2 * abs(again.ratio - 1))
-            out.append(
-                Target(
-                    f"no difference beyond noise: {what}, {name}, {size}",
-                    f"ratio {row.ratio:.3f}, noise {relative:.3f}",
-                    row.ratio <= 1 + relative,
-                )
-            )
-    torch = found.get(("tiny", "x + y", "PyTorch"))
-    ours = found.get(("tiny", "x + y", OURS + "NumPy"))
+            promise = f"no difference beyond noise: {operation}, {name}, {size}"
+            shown = f"ratio {row.ratio:.3f}, noise {relative:.3f}"
+            out.append(Target(promise, shown, row.ratio <= 1 + relative))
+    torch = by_key.get(("tiny", "x + y", "PyTorch"))
+    ours = by_key.get(("tiny", "x + y", OURS + "NumPy"))
     if torch is not None and ours is not None:
-        out.append(
-            Target(
-                "x + y on NumPy faster than PyTorch's own, tiny",
-                f"ratio {ours.seconds / torch.seconds:.2f}",
-                ours.seconds < torch.seconds,
-            )
-        )
-    name_of = found.get(("tiny", "namespace of x", "x.__array_namespace__(), portarray"))
+        promise = "x + y on NumPy faster than PyTorch's own, tiny"
+        shown = f"ratio {ours.seconds / torch.seconds:.2f}"
+        out.append(Target(promise, shown, ours.seconds < torch.seconds))
+    name_of = by_key.get(("tiny", "namespace of x", "x.__array_namespace__(), portarray"))
     if name_of is not None:
-        out.append(
-            Target(
-                "x.__array_namespace__() under 0.1 us",
-                f"{name_of.seconds * 1e6:.3f} us",
-                name_of.seconds < TARGET_NAMESPACE,
-            )
-        )
-    imported = found.get(("", "import", "portarray"))
+        promise = "x.__array_namespace__() under 0.1 us"
+        shown = f"{name_of.seconds * 1e6:.3f} us"
+        out.append(Target(promise, shown, name_of.seconds < TARGET_NAMESPACE))
+    imported = by_key.get(("", "import", "portarray"))
     if imported is not None:
-        out.append(
-            Target(
-                "import portarray at most 30 ms over import numpy",
-                f"{imported.difference * 1e3:.1f} ms",
-                imported.difference <= TARGET_IMPORT,
-            )
-        )
+        promise = "import portarray at most 30 ms over import numpy"
+        shown = f"{imported.difference * 1e3:.1f} ms"
+        out.append(Target(promise, shown, imported.difference <= TARGET_IMPORT))
     return out
 
 
 def show(rows: list[Measured], judged: list[Target]) -> None:
     """Print the tables."""
     print(f"{'size':>10}  {'what':<15} {'candidate':<47} {'time':>10} {'ratio':>8} {'added':>11}")
-    before = ("", "")
+    previous = ("", "")
     for row in rows:
-        if (row.size, row.what) != before:
+        if (row.size, row.what) != previous:
             print()
-        before = (row.size, row.what)
+        previous = (row.size, row.what)
         print(
             f"{row.size:>10}  {row.what:<15} {row.candidate:<47} {row.seconds * 1e6:>7.2f} us "
             f"{row.ratio:>8.2f} {row.difference * 1e6:>+8.2f} us  vs {row.baseline}"
@@ -308,43 +290,31 @@ def show(rows: list[Measured], judged: list[Target]) -> None:
 
 
 def sizes(devices: Sequence[pa.Device]) -> dict[int, list[pa.Device]]:
-    """Return the large sizes, each with the devices that are measured at it."""
+    """Return the large sizes with the devices to measure."""
     gpus = []
     for device in devices:
         free = pa.memory(device).free
         if device.kind == "gpu" and (free is None or free > 8 * 8 * HUGE):
             gpus.append(device)
-    found = {LARGE: list(devices)}
-    return {**found, HUGE: gpus} if gpus else found
+    by_size = {LARGE: list(devices)}
+    return {**by_size, HUGE: gpus} if gpus else by_size
 
 
 def main() -> None:
-    """Measure, print, and write JSON where it is asked for."""
+    """Measure, print and write JSON."""
     if "--all" in sys.argv[1:]:
         overhead_all.main()
         return
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = parser_of(__doc__, "--device")
     parser.add_argument(
         "--all",
         action="store_true",
         help="measure every function and operator of the standard instead; has its own --help",
     )
-    parser.add_argument(
-        "--device",
-        action="append",
-        metavar="DEVICE",
-        help="measure this device, as portarray.device takes it, and no other; may be repeated. "
-        "By default every functional device, how a namespace is found, and the import",
-    )
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--repeats", type=int, default=200, help="turns of each candidate")
     options = parser.parse_args()
-    if options.repeats < 1:
-        parser.error(f"--repeats {options.repeats}: at least 1 is needed")
-    try:
-        devices = [pa.device(text) for text in options.device or map(str, pa.devices())]
-    except pa.errors.PortarrayError as error:
-        parser.error(f"--device: {error}")
+    require_positive(parser, options, "repeats")
+    devices = devices_of(parser, options.device)
     rows = operations(devices, TINY, options.repeats)
     if not options.device:
         rows += namespaces(options.repeats)
@@ -356,7 +326,7 @@ def main() -> None:
     show(rows, judged)
     if options.json is not None:
         report = {
-            **surroundings(devices),
+            **environment(devices),
             "rows": [asdict(row) for row in rows],
             "targets": [asdict(target) for target in judged],
         }

@@ -1,11 +1,10 @@
-"""What a call of portarray adds, for every function and operator of the standard.
+"""The overhead of a portarray call, for every function and operator of the standard.
 
-``overhead.py --all`` runs this; ``overhead.py --all --help`` tells its options. Each statement of
-``overhead_rows`` is timed through portarray and through the library itself on the same numbers: its
-namespace as array_api_compat gives it (MLX's own, which has no wrapper). The two take turns in
-short blocks, and the shortest block of each counts. Nothing is waited for: what is measured is when
-Python goes on. An MLX call only notes down what to compute, so its share is of the same call with
-its result computed.
+``overhead.py --all`` runs this module. Each statement of ``overhead_rows`` is timed through
+portarray and through the library's own namespace (array_api_compat's; MLX's own) on the same
+values. The two alternate in short blocks; the shortest block of each counts. Results are not waited
+for. An MLX call only records what to compute, so its share is relative to the call with its result
+computed.
 """
 
 from __future__ import annotations
@@ -32,47 +31,47 @@ from promises import Target, show_targets
 
 import portarray as pa
 
-BLOCK = 400_000  # nanoseconds that one block takes, about
+BLOCK = 400_000  # approximate nanoseconds of one block
 LONGEST = 300_000_000  # nanoseconds after which a row of slow calls gets no more blocks
-FEWEST = 5  # blocks of each that it gets nevertheless
+MIN_BLOCKS = 5  # even then
 
 ADDED = {"numpy": (0.5, 2.0, 6.0), "torch": (0.8, 3.0, 10.0)}
-"""Library to the microseconds that portarray may add: median, nine rows of ten, any row."""
+"""Allowed overhead in microseconds: median, 90th percentile, maximum."""
 SHARE = 0.1
-"""The part of their own call that it may add to the others, in the median."""
+"""Allowed median overhead of the other libraries, relative to their own call."""
 SHARED = ("mlx", "jax", "dpnp")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One statement: the shortest times of one call, in microseconds."""
+    """One statement; the shortest times of one call, in microseconds."""
 
     name: str
     statement: str
     ours: float
     own: float
     computed: float
-    """The library's own call; for MLX with its result computed, for the others the same again."""
+    """The library's own call; for MLX including the computation."""
 
     @property
     def added(self) -> float:
-        """What portarray adds, in microseconds."""
+        """The overhead in microseconds."""
         return self.ours - self.own
 
     @property
     def ratio(self) -> float:
-        """Time through portarray for one unit of the library's own."""
+        """The time relative to the library's own call."""
         return self.ours / self.own
 
     @property
     def share(self) -> float:
-        """What portarray adds, as a part of the library's own call and its computation."""
+        """The overhead relative to the library's own call, including the computation."""
         return self.added / self.computed
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What portarray adds over all rows, in microseconds, and its share of the own calls."""
+    """The overhead over all rows, in microseconds, and its median share."""
 
     rows: int
     median: float
@@ -82,7 +81,7 @@ class Summary:
 
 
 def summary(rows: Sequence[Row]) -> Summary:
-    """Sum up the rows of one device, of which there is at least one."""
+    """Summarize the rows of one device."""
     added = sorted(row.added for row in rows)
     return Summary(
         len(added),
@@ -95,7 +94,7 @@ def summary(rows: Sequence[Row]) -> Summary:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A statement that cannot be compared, and why."""
+    """A statement that cannot be compared, with the reason."""
 
     name: str
     statement: str
@@ -103,7 +102,7 @@ class Skipped:
 
 
 def values() -> dict[str, np.ndarray[Any, Any]]:
-    """Return what the statements compute with; see ``overhead_rows``."""
+    """Return the variables of the statements; see ``overhead_rows``."""
     f = np.float32
     s = np.array([[2.0, 0.5, 0.1], [0.5, 1.5, 0.2], [0.1, 0.2, 1.0]], f)
     return {
@@ -128,7 +127,7 @@ def values() -> dict[str, np.ndarray[Any, Any]]:
 
 
 def scopes(device: pa.Device) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the names that statements see: through portarray, and of the library itself."""
+    """Return the variables of portarray's and of the library's statements."""
     integral = pa.__array_namespace_info__().default_dtypes(device=device)["integral"]
 
     def arrays() -> dict[str, pa.Array]:
@@ -139,27 +138,32 @@ def scopes(device: pa.Device) -> tuple[dict[str, Any], dict[str, Any]]:
             for name, value in values().items()
         }
 
-    # Each has arrays of its own: in-place operators write into them.
+    # Separate arrays: in-place operators write into them.
     ours = arrays()
-    own = {name: array.native for name, array in arrays().items()}
-    x = own["x"]
+    native = {name: array.native for name, array in arrays().items()}
+    x = native["x"]
     if device.library == "mlx":
-        xp, place = import_module("mlx.core"), None
+        xp, native_device = import_module("mlx.core"), None
     else:
-        xp, place = array_api_compat.array_namespace(x), array_api_compat.device(x)
+        xp, native_device = array_api_compat.array_namespace(x), array_api_compat.device(x)
     return (
         {**ours, "xp": pa, "d": device},
-        {**own, "xp": xp, "d": place, "array_namespace": array_api_compat.array_namespace},
+        {
+            **native,
+            "xp": xp,
+            "d": native_device,
+            "array_namespace": array_api_compat.array_namespace,
+        },
     )
 
 
 Block = Callable[[int], int]
-"""Runs a statement so often, and returns the nanoseconds it took."""
+"""Runs a statement that many times and returns the nanoseconds."""
 
 
 def block(statement: str, scope: Mapping[str, Any], wait: Callable[[], object]) -> Block:
-    """Return a block of a statement; ``wait`` is called behind it, and not timed."""
-    # The names are the loop's own variables, so that in-place operators can bind them.
+    """Return a block of a statement; ``wait`` runs after it and is not timed."""
+    # The names are local variables, so that in-place operators can bind them.
     setup = "; ".join(f"{name} = scope[{name!r}]" for name in scope)
     timer = timeit.Timer(statement, setup, timer=perf_counter_ns, globals={"scope": scope})
 
@@ -172,20 +176,20 @@ def block(statement: str, scope: Mapping[str, Any], wait: Callable[[], object]) 
 
 
 def blocks(device: pa.Device, statement: str) -> list[Block]:
-    """Return the blocks to compare: through portarray, of the library itself, and computed."""
-    ours, own = scopes(device)
+    """Return the blocks of portarray, the library and, for MLX, the library's computation."""
+    ours, native = scopes(device)
     spelled = OWN_SPELLING.get(device.library, {}).get(statement, statement)
     if device.library != "mlx":
 
         def wait() -> None:
             pa.synchronize(device)
 
-        return [block(statement, ours, wait), block(spelled, own, wait)]
+        return [block(statement, ours, wait), block(spelled, native, wait)]
     evaluate = import_module("mlx.core").eval
     written = [value for value in ours.values() if isinstance(value, pa.Array)]
 
     def settle() -> None:
-        # What in-place operators noted down would grow with every block.
+        # The recorded graph of in-place operators would grow with every block.
         evaluate([array.native for array in written])
 
     try:
@@ -195,13 +199,13 @@ def blocks(device: pa.Device, statement: str) -> list[Block]:
         computed = f"{spelled}; evaluate({spelled[0]})"
     return [
         block(statement, ours, settle),
-        block(spelled, own, settle),
-        block(computed, {**own, "evaluate": evaluate}, settle),
+        block(spelled, native, settle),
+        block(computed, {**native, "evaluate": evaluate}, settle),
     ]
 
 
 def once(run: Block) -> str:
-    """Try a statement, and return what is wrong with it, if anything."""
+    """Run a statement once; return its error, if any."""
     try:
         run(1)
     except Exception as error:  # noqa: BLE001  (any library may refuse in its own way)
@@ -211,7 +215,7 @@ def once(run: Block) -> str:
 
 
 def loops(run: Block) -> int:
-    """Return how many calls fill a block."""
+    """Return the number of calls in a block."""
     took = run(2) / 2
     if took < BLOCK / 10:
         took = min(run(10), run(10)) / 10
@@ -224,7 +228,7 @@ def compare(candidates: Sequence[Block], repeats: int) -> list[float]:
     best = [math.inf] * len(turns)
     spent = 0
     for turn in range(repeats):
-        if spent > LONGEST and turn >= FEWEST:
+        if spent > LONGEST and turn >= MIN_BLOCKS:
             break
         for which, run, times in turns if turn % 2 else reversed(turns):
             took = run(times)
@@ -233,17 +237,17 @@ def compare(candidates: Sequence[Block], repeats: int) -> list[float]:
     return best
 
 
-def statements(wanted: re.Pattern[str] | None) -> Iterator[tuple[str, str]]:
-    """Yield every name with each of its statements, or those that a pattern finds."""
+def statements(pattern: re.Pattern[str] | None) -> Iterator[tuple[str, str]]:
+    """Yield names and statements that match a pattern."""
     for name, several in ROWS.items():
         for statement in several:
-            if wanted is None or wanted.search(name) or wanted.search(statement):
+            if pattern is None or pattern.search(name) or pattern.search(statement):
                 yield name, statement
 
 
 @contextmanager
 def creating_on(device: pa.Device) -> Iterator[None]:
-    """Create arrays on a device by default, and let its library compute with one thread."""
+    """Use a default device, and one thread of its library."""
     if device.library == "torch":
         import_module("torch").set_num_threads(1)
     pa.set_default_device(device)
@@ -254,51 +258,51 @@ def creating_on(device: pa.Device) -> Iterator[None]:
 
 
 def measure(
-    device: pa.Device, repeats: int, wanted: re.Pattern[str] | None = None
+    device: pa.Device, repeats: int, pattern: re.Pattern[str] | None = None
 ) -> tuple[list[Row], list[Skipped]]:
-    """Measure all statements on one device, the most added first."""
+    """Measure all statements on one device; sort by overhead."""
     rows: list[Row] = []
     skipped: list[Skipped] = []
     with creating_on(device), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, statement in statements(wanted):
+        for name, statement in statements(pattern):
             ours, *others = candidates = blocks(device, statement)
             if reason := once(ours):
                 skipped.append(Skipped(name, statement, f"not on this device: {reason}"))
             elif reason := next(filter(None, map(once, others)), ""):
                 skipped.append(Skipped(name, statement, f"no peer: {reason}"))
             else:
-                first, own, *computed = compare(candidates, repeats)
-                rows.append(Row(name, statement, first, own, *computed or [own]))
+                first, native, *computed = compare(candidates, repeats)
+                rows.append(Row(name, statement, first, native, *computed or [native]))
     rows.sort(key=lambda row: -row.added)
     return rows, skipped
 
 
-def judge(device: pa.Device, found: Summary) -> list[Target]:
-    """Judge what is promised for a device."""
+def judge(device: pa.Device, totals: Summary) -> list[Target]:
+    """Check the targets of a device."""
     title = device._backend.info.title
     most = ADDED.get(device.library, ())
     judged = [
         Target(
-            f"at most {limit:g} us added to {title}, {what}", f"{figure:.2f} us", figure <= limit
+            f"at most {limit:g} us added to {title}, {label}", f"{figure:.2f} us", figure <= limit
         )
-        for what, figure, limit in zip(
+        for label, figure, limit in zip(
             ("the median row", "nine rows of ten", "any row"),
-            (found.median, found.ninth, found.worst),
+            (totals.median, totals.ninth, totals.worst),
             most,
-            strict=False,  # of most devices nothing is promised in microseconds
+            strict=False,  # most devices have no target in microseconds
         )
     ]
     if device.library in SHARED:
         promise = f"at most a tenth of {title}'s own call added, the median row"
-        judged.append(Target(promise, f"{found.share:.3f}", found.share <= SHARE))
+        judged.append(Target(promise, f"{totals.share:.3f}", totals.share <= SHARE))
     return judged
 
 
 def show(
     device: pa.Device, rows: Sequence[Row], skipped: Sequence[Skipped], worst: int | None
 ) -> None:
-    """Print the rows that add most, and what all of them come to."""
+    """Print the rows with the largest overhead, and a summary."""
     print(f"\n{device}: microseconds of one call")
     print(f"{'added':>9} {'ratio':>7} {'portarray':>10} {'own':>9}  statement")
     for row in rows[:worst]:
@@ -307,14 +311,14 @@ def show(
             f"{row.statement}"
         )
     if worst is None:
-        for one in skipped:
-            print(f"{'not compared':>38}  {one.statement}: {one.reason}")
+        for entry in skipped:
+            print(f"{'not compared':>38}  {entry.statement}: {entry.reason}")
     if rows:
-        found = summary(rows)
+        totals = summary(rows)
         print(
-            f"{device}: {found.rows} rows, {len(skipped)} not compared; added: median "
-            f"{found.median:.2f} us, 90th percentile {found.ninth:.2f}, worst {found.worst:.2f}; "
-            f"median share of the library's own call {found.share:.3f}"
+            f"{device}: {totals.rows} rows, {len(skipped)} not compared; added: "
+            f"median {totals.median:.2f} us, 90th percentile {totals.ninth:.2f}, "
+            f"worst {totals.worst:.2f}; median share of the library's own call {totals.share:.3f}"
         )
     else:
         print(f"{device}: no row, {len(skipped)} not compared")
@@ -323,23 +327,23 @@ def show(
 def run(
     devices: Sequence[pa.Device],
     repeats: int,
-    wanted: re.Pattern[str] | None,
+    pattern: re.Pattern[str] | None,
     worst: int | None,
     file: Path | None,
 ) -> None:
-    """Measure and print device after device, and write JSON where it is asked for."""
+    """Measure and print every device, and write JSON."""
     report: dict[str, object] = {}
     for device in devices:
-        rows, skipped = measure(device, repeats, wanted)
+        rows, skipped = measure(device, repeats, pattern)
         show(device, rows, skipped, worst)
-        # Promises are about all calls, not about some of them.
-        judged = judge(device, summary(rows)) if rows and wanted is None else []
+        # Targets apply to all calls, not to a selection.
+        judged = judge(device, summary(rows)) if rows and pattern is None else []
         if judged:
             show_targets(judged)
         report[str(device)] = {
             "summary": asdict(summary(rows)) if rows else None,
             "rows": [asdict(row) for row in rows],
-            "skipped": [asdict(one) for one in skipped],
+            "skipped": [asdict(entry) for entry in skipped],
             "targets": [asdict(target) for target in judged],
         }
     if file is not None:
@@ -349,7 +353,7 @@ def run(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the options and measure."""
     parser = argparse.ArgumentParser(description="What a call of portarray adds, for every name.")
-    parser.add_argument("--all", action="store_true", help="as overhead.py takes it")
+    parser.add_argument("--all", action="store_true", help="accepted for overhead.py")
     parser.add_argument(
         "--devices",
         metavar="DEVICE,...",
@@ -361,11 +365,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--worst", type=int, metavar="N", help="print the N rows that add most")
     options = parser.parse_args(arguments)
     if options.repeats < 1:
-        parser.error(f"--repeats {options.repeats}: at least 1 is needed")
+        parser.error(f"--repeats: must be at least 1, got {options.repeats}")
     try:
-        wanted = None if options.filter is None else re.compile(options.filter)
+        pattern = None if options.filter is None else re.compile(options.filter)
     except re.error as error:
-        parser.error(f"--filter {options.filter}: not a regular expression: {error}")
+        parser.error(f"--filter: not a regular expression: {options.filter}: {error}")
     try:
         if options.devices is None:
             devices = [device for device in pa.devices() if device.kind == "cpu"]
@@ -373,7 +377,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             devices = [pa.device(text) for text in options.devices.split(",")]
     except pa.errors.PortarrayError as error:
         parser.error(f"--devices: {error}")
-    run(devices, options.repeats, wanted, options.worst, options.json)
+    run(devices, options.repeats, pattern, options.worst, options.json)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The matrix of moves as a picture, from what transfer.py measured."""
+"""The matrix of moves as a picture, from a report of transfer.py."""
 
 from __future__ import annotations
 
@@ -12,23 +12,15 @@ from matplotlib.patches import Patch, Rectangle
 
 __all__ = ["draw"]
 
-# Told apart without colour too: the lightness falls with the number of copies.
+# More copies are darker, so that colours are not needed.
 _COLOURS = {0: "#a8dadc", 1: "#f4c95d", 2: "#e07a5f"}
 _INK = "#1b1b1b"  # on the cells
 
 
 def draw(report: dict[str, Any], file: Path) -> None:
-    """Draw devices against devices; the format is that of the file's name.
-
-    Parameters
-    ----------
-    report : dict
-        What transfer.py writes as JSON.
-    file : Path
-        Where to.
-    """
+    """Draw sources against targets, in the format of the file's name."""
     devices = list(report["devices"])
-    place = {device: number for number, device in enumerate(devices)}
+    positions = {device: index for index, device in enumerate(devices)}
     size = len(devices)
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(1.6 + 0.95 * size, 1.9 + 0.62 * size), layout="constrained")
@@ -36,7 +28,7 @@ def draw(report: dict[str, Any], file: Path) -> None:
         axes.set_xlim(-0.5, size - 0.5)
         axes.set_ylim(size - 0.5, -0.5)
         for row in report["rows"]:
-            x, y = place[row["target"]], place[row["source"]]
+            x, y = positions[row["target"]], positions[row["source"]]
             colour = _COLOURS[min(row["copies"], 2)]
             axes.add_patch(Rectangle((x - 0.47, y - 0.45), 0.94, 0.9, color=colour, linewidth=0))
             text = f"{row['to_fresh']:.2f}" if row["copies"] else "shared"
@@ -66,14 +58,14 @@ def draw(report: dict[str, Any], file: Path) -> None:
 
 def _legend(report: dict[str, Any]) -> list[Patch]:
     megabytes = report["nbytes"] / 1e6
-    texts = {
+    labels = {
         0: "shared: nothing is copied",
         1: f"one copy: time as a multiple of one memcpy of the same {megabytes:g} MB",
         2: "two copies",
     }
-    found = {min(row["copies"], 2) for row in report["rows"]}
+    copies_in_report = {min(row["copies"], 2) for row in report["rows"]}
     return [
         Patch(color=_COLOURS[copies], label=text)
-        for copies, text in texts.items()
-        if copies in found
+        for copies, text in labels.items()
+        if copies in copies_in_report
     ]

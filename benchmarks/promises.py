@@ -1,4 +1,4 @@
-"""What benchmarks promise, and whether it holds."""
+"""Targets of the benchmarks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Target", "show_targets"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A promise, with the figure that was measured."""
+    """A target, the measured value, and whether the target is met."""
 
     promise: str
     figure: str
@@ -18,7 +18,7 @@ class Target:
 
 
 def show_targets(judged: Sequence[Target]) -> None:
-    """Print whether promises hold."""
+    """Print every target."""
     print()
     for target in judged:
         print(f"{'holds' if target.holds else 'MISSED':<7} {target.promise}: {target.figure}")

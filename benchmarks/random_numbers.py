@@ -1,38 +1,36 @@
-"""Ten million random numbers on each device, beside the library's own and NumPy's generator.
+"""Ten million random numbers on each device, compared with its library and NumPy's generator.
 
-Every candidate makes a new array and waits until it is there. Candidates take turns in one process,
-and the shortest time of each counts. What is printed are milliseconds, and the ratios to NumPy's
-``default_rng`` and to the functions of the device's library; below 1 is faster. Only ratios of one
-run compare.
+Every candidate creates a new array and waits for it. Candidates alternate in one process, and the
+shortest time of each counts. Results are milliseconds, and ratios to NumPy's ``default_rng`` and to
+the device's library; below 1 is faster. Compare ratios of the same run only.
 
     python benchmarks/random_numbers.py [--json random.json] [--repeats N] [--threads 2]
 
-``--device`` names the devices, all by default; ``--functions`` adds what the standard's functions
-take where no kernels run. ``--only NAME`` keeps the rows whose name contains NAME.
+``--device`` selects devices, ``--functions`` also measures without kernels, and ``--only NAME``
+selects rows by name.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import reports
+from command_line import parser_of, set_threads
 
 SIZE = 10_000_000
 
 Action = Callable[[], object]
 
-ROWS = ("uniform float32", "uniform float64", "normal float32", "normal float64", "integers int32")
+CASES = ("uniform float32", "uniform float64", "normal float32", "normal float64", "integers int32")
 LIMIT = 1000  # of the integers
 
 
-def own(library: str, row: str, device: Any) -> Action | None:
-    """Return what a library's user writes for a row; None where there is nothing."""
+def library_action(library: str, row: str, device: Any) -> Action | None:
+    """Return the call of a library's user, or None."""
     kind, dtype = row.split()
     if library == "numpy":
         return numpys(row)
@@ -81,7 +79,7 @@ def own(library: str, row: str, device: Any) -> Action | None:
 
 
 def numpys(row: str) -> Action:
-    """Return what NumPy's users write."""
+    """Return the call of a NumPy user."""
     import numpy as np
 
     kind, dtype = row.split()
@@ -93,13 +91,13 @@ def numpys(row: str) -> Action:
 
 
 def ours(row: str, device: Any, *, kernels: bool) -> Action | None:
-    """Return what portarray's users write; None where the device has not the dtype."""
+    """Return the call of a portarray user, or None if the device lacks the dtype."""
     import portarray as pa
 
     kind, dtype = row.split()
-    wanted: Any = dtype
+    target: Any = dtype
     try:
-        pa.empty(1, dtype=wanted, device=device)
+        pa.empty(1, dtype=target, device=device)
     except pa.DTypeNotSupportedError:
         return None
     key = pa.random.key(0, device=device)
@@ -107,7 +105,7 @@ def ours(row: str, device: Any, *, kernels: bool) -> Action | None:
     def action() -> None:
         with pa.config(tuned_kernels=kernels):
             if kind == "integers":
-                x = pa.random.integers(key, LIMIT, shape=SIZE, dtype=wanted)
+                x = pa.random.integers(key, LIMIT, shape=SIZE, dtype=target)
             else:
                 x = getattr(pa.random, kind)(key, SIZE, dtype=dtype)
         x[-1].item()
@@ -117,22 +115,22 @@ def ours(row: str, device: Any, *, kernels: bool) -> Action | None:
 
 
 def measured(devices: list[Any], repeats: int, only: str, *, functions: bool) -> Iterator[Any]:
-    """Measure row after row, and print them."""
-    from portarray._cli.bench.timing import side_by_side
+    """Measure and print the rows."""
+    from timing import shortest_times
 
-    for row in ROWS:
+    for row in CASES:
         if only not in row:
             continue
         actions: dict[str, Action] = {"NumPy's generator": numpys(row)}
         for device in devices:
             candidates = {
                 f"{device}": ours(row, device, kernels=True),
-                f"{device}, its library": own(device.library, row, device),
+                f"{device}, its library": library_action(device.library, row, device),
                 f"{device}, functions": ours(row, device, kernels=False) if functions else None,
             }
             actions |= {name: action for name, action in candidates.items() if action is not None}
-        actions.pop("numpy:cpu:0, its library", None)  # which is NumPy's generator
-        best = side_by_side(actions, repeats, 5e-3)
+        actions.pop("numpy:cpu:0, its library", None)  # the same as NumPy's generator
+        best = shortest_times(actions, repeats, 5e-3)
         base = best["NumPy's generator"]
         print(f"{row}, {SIZE:,} numbers")
         for name, seconds in best.items():
@@ -144,30 +142,27 @@ def measured(devices: list[Any], repeats: int, only: str, *, functions: bool) ->
 
 def main() -> None:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path)
+    parser = parser_of(__doc__, "--device")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--device", nargs="+")
     parser.add_argument("--only", default="")
     parser.add_argument("--functions", action="store_true")
-    given = parser.parse_args()
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ[name] = str(given.threads)
+    options = parser.parse_args()
+    set_threads(options.threads)
     os.environ.setdefault("JAX_ENABLE_X64", "1")
     import portarray as pa
 
-    devices = [pa.device(one) for one in given.device] if given.device else pa.devices()
+    devices = [pa.device(text) for text in options.device] if options.device else pa.devices()
     report: dict[str, Any] = {
         "machine": platform.platform(),
         "python": platform.python_version(),
-        "threads": given.threads,
+        "threads": options.threads,
         "size": SIZE,
         "rows": [],
     }
-    for row in measured(devices, given.repeats, given.only, functions=given.functions):
+    for row in measured(devices, options.repeats, options.only, functions=options.functions):
         report["rows"].append(row)
-        reports.write(report, given.json)
+        reports.write(report, options.json)
 
 
 if __name__ == "__main__":

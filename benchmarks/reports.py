@@ -1,4 +1,4 @@
-"""Reports as JSON files that are whole at any time: a run that is ended leaves its figures."""
+"""JSON reports that are complete at any time, also when a run is interrupted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["write"]
 
 
 def write(report: Mapping[str, Any], file: Path | None) -> None:
-    """Replace a file by a report; None writes nothing."""
+    """Replace a file atomically; None writes nothing."""
     if file is None:
         return
-    beside = file.with_name(f"{file.name}.part")
-    beside.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    os.replace(beside, file)
+    partial = file.with_name(f"{file.name}.part")
+    partial.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    os.replace(partial, file)

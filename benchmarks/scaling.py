@@ -1,15 +1,15 @@
-"""What Dask costs for a task on portarray chunks and on NumPy's, and the simulation held to runs.
+"""The cost of a Dask task on portarray and NumPy chunks, and the simulation compared with runs.
 
     python benchmarks/scaling.py tasks [--tiles N ...] [--repeats N] [--json F]
     python benchmarks/scaling.py check [--workers N ...] [--tiles N] [--tile N] [--json F]
 
-``tasks`` computes ``(x + 1).T.sum(axis=0)`` of arrays of tiles of 8 x 8 elements, where
-the work is nothing: seconds of a processor, not of the clock, so that another load counts little.
-The process with the client and the scheduler is told apart from the workers'.
+``tasks`` computes ``(x + 1).T.sum(axis=0)`` on tiles of 8 x 8 elements, where the work is
+negligible. It measures processor time, which other load hardly affects, separately for the client
+with the scheduler and for the workers.
 
 ``check`` runs a tiled Cholesky factorization on workers and simulates the same graph, with rates
-that it measures before and with what a task cost beside them on one worker. ``waits`` has tasks
-that wait, as the host does for a GPU: there may be more workers than cores.
+and the overhead of a task measured before. ``--kind waits`` uses tasks that sleep, as the host does
+while a GPU works; there may be more workers than cores.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 
 import reports
 import scaling_model
+from command_line import parser_of
 from scaling_model import Machine
 
 for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -34,7 +35,7 @@ CHUNKS = ("numpy chunks", "portarray chunks")
 
 
 def expression(kind: str, tiles: int) -> Any:
-    """Return an array of Dask with about as many tiles, not computed."""
+    """Return a lazy Dask array with about that many tiles."""
     import dask.array as da
 
     import portarray.dask as pd
@@ -46,7 +47,7 @@ def expression(kind: str, tiles: int) -> Any:
 
 
 def tasks(counts: list[int], repeats: int, file: Path | None) -> None:
-    """Measure what a task costs where."""
+    """Measure the cost of a task in each process."""
     from distributed import Client, LocalCluster
 
     import portarray as pa
@@ -59,53 +60,57 @@ def tasks(counts: list[int], repeats: int, file: Path | None) -> None:
             return float(sum(client.run(time.process_time).values()))
 
         for kind in CHUNKS:
-            expression(kind, 4).compute()  # workers import what they need
+            expression(kind, 4).compute()  # workers import their modules
         for count in counts:
             best: dict[str, dict[str, float]] = {kind: {} for kind in CHUNKS}
             for _ in range(max(1, repeats if count < 5000 else 1)):
                 for kind in CHUNKS:
-                    found = one_run(kind, count, client, workers)
-                    for part, seconds in found.items():
+                    parts = one_run(kind, count, client, workers)
+                    for part, seconds in parts.items():
                         best[kind][part] = min(best[kind].get(part, math.inf), seconds)
             for kind in CHUNKS:
-                number = best[kind].pop("tasks")
-                each = {part: 1e6 * s / number for part, s in best[kind].items()}
-                told = ", ".join(f"{part} {cost:.0f}" for part, cost in each.items())
-                print(f"{count} tiles, {kind}: {number:.0f} tasks, µs a task: {told}", flush=True)
-                rows.append({"tiles": count, "chunks": kind, "tasks": number, "microseconds": each})
+                task_count = best[kind].pop("tasks")
+                per_task = {part: 1e6 * s / task_count for part, s in best[kind].items()}
+                costs = ", ".join(f"{part} {cost:.0f}" for part, cost in per_task.items())
+                print(
+                    f"{count} tiles, {kind}: {task_count:.0f} tasks, µs a task: {costs}", flush=True
+                )
+                rows.append(
+                    {"tiles": count, "chunks": kind, "tasks": task_count, "microseconds": per_task}
+                )
             reports.write({"rows": rows, "load": os.getloadavg()[0]}, file)
 
 
 def one_run(kind: str, count: int, client: Any, workers: Callable[[], float]) -> dict[str, float]:
-    """Return seconds of processors for each part of one computation."""
+    """Return the processor seconds of each part of one computation."""
     import dask
     from dask._task_spec import Alias
 
-    begin = time.process_time()
+    start = time.process_time()
     x = expression(kind, count)
     built = time.process_time()
     (y,) = dask.optimize(x)
     optimized = time.process_time()
     graph = dict(y.dask)
-    number = sum(not isinstance(node, Alias) for node in graph.values())
+    task_count = sum(not isinstance(node, Alias) for node in graph.values())
     held = time.process_time()
     y.compute(scheduler="sync", optimize_graph=False)
     alone = time.process_time()
-    before, mine, clock = workers(), time.process_time(), time.perf_counter()
+    worker_start, mine, clock = workers(), time.process_time(), time.perf_counter()
     client.compute(y, optimize_graph=False).result()
     passed, mine = time.perf_counter() - clock, time.process_time() - mine
     return {
-        "tasks": float(number),
-        "build": built - begin,
+        "tasks": float(task_count),
+        "build": built - start,
         "optimize": optimized - built,
         "in one thread": alone - held,
         "client and scheduler": mine,
-        "workers": workers() - before,
+        "workers": workers() - worker_start,
         "clock": passed,
     }
 
 
-# --- the simulation beside runs -------------------------------------------------------------------
+# --- the simulation compared with runs ------------------------------------------------------------
 
 
 def potrf(a: Any, wait: float) -> Any:
@@ -146,7 +151,7 @@ def matrix(i: int, j: int, tile: int, n: int) -> Any:
 
 
 def run(client: Any, n: int, tile: int, waits: dict[str, float]) -> float:
-    """Return the seconds of a factorization whose tasks run where their tile is."""
+    """Return the seconds of a factorization whose tasks run on the owner of their tile."""
     from distributed import wait
 
     addresses = sorted(client.nthreads())
@@ -162,69 +167,72 @@ def run(client: Any, n: int, tile: int, waits: dict[str, float]) -> float:
         for j in range(i + 1)
     }
     wait(list(tiles.values()))
-    begin = time.perf_counter()
+    start = time.perf_counter()
     for kind, out, read in scaling_model.cholesky(n):
-        parts = [tiles[one] for one in read]
-        place = [owner(*out[1:])]
+        parts = [tiles[key] for key in read]
+        workers = [owner(*out[1:])]
         call = FUNCTIONS[kind]
-        tiles[out] = client.submit(call, *parts, waits[kind], workers=place, pure=False)
+        tiles[out] = client.submit(call, *parts, waits[kind], workers=workers, pure=False)
     wait(list(tiles.values()))
-    return time.perf_counter() - begin
+    return time.perf_counter() - start
 
 
 def rates(tile: int) -> dict[str, float]:
-    """Return operations a second of each kind of task, in this thread."""
+    """Return the operations per second of each kind of task, in this thread."""
     import portarray as pa
 
     with pa.device("numpy"):
         a, b = matrix(0, 0, tile, 1), matrix(1, 0, tile, 1)
         parts = {"potrf": (a,), "trsm": (potrf(a, 0), b), "gemm": (b, b, a)}
-        found = {}
+        by_kind = {}
         for kind, args in parts.items():
             seconds = []
             for _ in range(5):
-                begin = time.thread_time()
+                start = time.thread_time()
                 FUNCTIONS[kind](*args, 0)
-                seconds.append(time.thread_time() - begin)
-            found[kind] = scaling_model.WORK[kind] * tile**3 / min(seconds)
-    return found
+                seconds.append(time.thread_time() - start)
+            by_kind[kind] = scaling_model.WORK[kind] * tile**3 / min(seconds)
+    return by_kind
 
 
 def link(client: Any, tile: int) -> tuple[float, float]:
-    """Return latency and bandwidth between the first two workers, a tile at a time."""
-    one, other = sorted(client.nthreads())[:2]
-    found = []
+    """Return the latency and bandwidth between the first two workers."""
+    sender, receiver = sorted(client.nthreads())[:2]
+    times = []
     for size in (8, tile):
         best = math.inf
         for _ in range(5):
-            x = client.submit(matrix, 0, 0, size, 1, workers=[one], pure=False)
+            x = client.submit(matrix, 0, 0, size, 1, workers=[sender], pure=False)
             x.result()
-            alone = client.submit(time.perf_counter, workers=[other], pure=False)
+            alone = client.submit(time.perf_counter, workers=[receiver], pure=False)
             alone.result()
-            begin = time.perf_counter()
-            client.submit(len, x, workers=[other], pure=False).result()
-            best = min(best, time.perf_counter() - begin)
-        found.append(best)
-    begin = time.perf_counter()
+            start = time.perf_counter()
+            client.submit(len, x, workers=[receiver], pure=False).result()
+            best = min(best, time.perf_counter() - start)
+        times.append(best)
+    start = time.perf_counter()
     for _ in range(5):
-        client.submit(len, [0], workers=[other], pure=False).result()
-    base = (time.perf_counter() - begin) / 5
-    return max(found[0] - base, 1e-4), 8 * tile**2 / max(found[1] - found[0], 1e-6)
+        client.submit(len, [0], workers=[receiver], pure=False).result()
+    base = (time.perf_counter() - start) / 5
+    return max(times[0] - base, 1e-4), 8 * tile**2 / max(times[1] - times[0], 1e-6)
 
 
-def check(given: argparse.Namespace) -> None:
+def check(arguments: argparse.Namespace) -> None:
     """Run and simulate."""
     from distributed import Client, LocalCluster
 
-    n, tile = given.tiles, given.tile
+    n, tile = arguments.tiles, arguments.tile
     speeds = rates(tile)
     rows = []
     options = {"threads_per_worker": 1, "dashboard_address": ":0"}
-    computed = {kind: scaling_model.WORK[kind] * tile**3 / one for kind, one in speeds.items()}
-    waits = {kind: given.wait * max(0.2, one / computed["gemm"]) for kind, one in computed.items()}
+    computed = {kind: scaling_model.WORK[kind] * tile**3 / value for kind, value in speeds.items()}
+    waits = {
+        kind: arguments.wait * max(0.2, value / computed["gemm"])
+        for kind, value in computed.items()
+    }
     as_waits = {kind: scaling_model.WORK[kind] * tile**3 / s for kind, s in waits.items()}
     overhead: dict[str, float] = {}
-    for workers in given.workers:
+    for workers in arguments.workers:
         with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
             client.wait_for_workers(workers)
             latency, bandwidth = link(client, tile) if workers > 1 else (1e-3, 1e9)
@@ -232,31 +240,31 @@ def check(given: argparse.Namespace) -> None:
                 ("computes", dict.fromkeys(waits, 0.0), speeds),
                 ("waits", waits, as_waits),
             ):
-                if name not in given.kind:
+                if name not in arguments.kind:
                     continue
                 run(client, 2, tile, pause)
-                seconds = min(run(client, n, tile, pause) for _ in range(given.repeats))
-                machine = Machine(rate, latency, bandwidth, given.dispatch, 0.0)
-                if workers == 1:  # what a task costs beside its work, as loaded as the machine is
-                    found = scaling_model.row("cholesky", n, 1, tile, machine)
-                    overhead[name] = max(0.0, (seconds - found["seconds"]) / found["tasks"])
-                machine = replace(machine, overhead=overhead.get(name, given.overhead))
-                found = scaling_model.row("cholesky", n, workers, tile, machine)
-                told = found["seconds"]
+                seconds = min(run(client, n, tile, pause) for _ in range(arguments.repeats))
+                machine = Machine(rate, latency, bandwidth, arguments.dispatch, 0.0)
+                if workers == 1:  # the overhead of a task under the current load
+                    simulated = scaling_model.row("cholesky", n, 1, tile, machine)
+                    overhead[name] = max(0.0, (seconds - simulated["seconds"]) / simulated["tasks"])
+                machine = replace(machine, overhead=overhead.get(name, arguments.overhead))
+                simulated = scaling_model.row("cholesky", n, workers, tile, machine)
+                predicted = simulated["seconds"]
                 print(
-                    f"{workers} workers, {name}: {seconds:.3f} s, simulated {told:.3f} s, ratio "
-                    f"{seconds / told:.2f} (latency {latency * 1e3:.2f} ms, "
+                    f"{workers} workers, {name}: {seconds:.3f} s, simulated {predicted:.3f} s, "
+                    f"ratio {seconds / predicted:.2f} (latency {latency * 1e3:.2f} ms, "
                     f"{bandwidth / 1e9:.2f} GB/s, overhead "
                     f"{machine.overhead * 1e3:.1f} ms, load {os.getloadavg()[0]:.1f})",
                     flush=True,
                 )
-                rows.append({**found, "measured": seconds, "kind": name, "rates": rate})
-            reports.write({"rows": rows}, given.json)
+                rows.append({**simulated, "measured": seconds, "kind": name, "rates": rate})
+            reports.write({"rows": rows}, arguments.json)
 
 
 def main() -> None:
     """Read the command line and measure."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("what", choices=("tasks", "check"))
     parser.add_argument("--tiles", type=int, nargs="+")
     parser.add_argument("--tile", type=int, default=512)
@@ -266,13 +274,12 @@ def main() -> None:
     parser.add_argument("--wait", type=float, default=0.05, help="seconds of the longest task")
     parser.add_argument("--kind", nargs="+", default=["computes", "waits"])
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    if given.what == "tasks":
-        tasks(given.tiles or [10, 100, 1000, 10000], given.repeats, given.json)
+    options = parser.parse_args()
+    if options.what == "tasks":
+        tasks(options.tiles or [10, 100, 1000, 10000], options.repeats, options.json)
     else:
-        given.tiles = (given.tiles or [8])[0]
-        check(given)
+        options.tiles = (options.tiles or [8])[0]
+        check(options)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ Ratios of one run compare: tokens a second of several clients to those of one.
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import socket
@@ -22,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from command_line import parser_of
 from kernels import THREADS, prepare
 from reports import write
 
@@ -46,15 +46,13 @@ class Line:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--device", nargs="+", action="extend", metavar="DEVICE")
+    parser = parser_of(__doc__, "--device")
     parser.add_argument("--file", type=Path)
     parser.add_argument("--requests", type=int, default=40)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--tokens", type=int, default=32, help="that each answer has at most")
     parser.add_argument("--parallel", type=int, default=8, help="requests in one step")
     parser.add_argument("--threads", type=int, default=THREADS)
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     prepare(options.threads, waiting=False)
     sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -62,20 +60,20 @@ def main() -> None:
     import portarray as pa
     from examples import llama
 
-    found = []
+    rows = []
     file = llama.ModelFile(options.file or llama.default_file())
     text = llama.Tokenizer.of(file)
-    asked = [FORMS[n % 4].format(THINGS[n // 4 % 10]) for n in range(options.requests)]
+    questions = [FORMS[n % 4].format(THINGS[n // 4 % 10]) for n in range(options.requests)]
     for device in options.device or ["numpy", "torch", "clarray"]:
         model = llama.load(file, device=device)
-        wanted = {}
-        for one in dict.fromkeys(asked):
-            wanted[one] = "".join(
-                llama.generate(model, text, text.chat(one), tokens=options.tokens)
+        expected = {}
+        for question in dict.fromkeys(questions):
+            expected[question] = "".join(
+                llama.generate(model, text, text.chat(question), tokens=options.tokens)
             )
         for clients in (1, options.clients):
-            line = measured(model, text, asked, wanted, clients, options)
-            found.append(asdict(line))
+            line = measured(model, text, questions, expected, clients, options)
+            rows.append(asdict(line))
             print(
                 f"{line.device:<18} {line.clients} clients: {line.rate:6.1f} tokens/s, answers in "
                 f"{line.median:.2f} s (median), {line.p99:.2f} s (p99), the first token in "
@@ -84,10 +82,10 @@ def main() -> None:
             )
         del model
         pa.reclaim(device)
-    write({"rows": found}, options.json)
+    write({"rows": rows}, options.json)
 
 
-def measured(model, text, asked, wanted, clients, options) -> Line:  # type: ignore[no-untyped-def]
+def measured(model, text, questions, expected, clients, options) -> Line:  # type: ignore[no-untyped-def]
     """Serve, and ask all questions by some clients."""
     import uvicorn
 
@@ -106,41 +104,42 @@ def measured(model, text, asked, wanted, clients, options) -> Line:  # type: ign
 
     def ask(question: str) -> tuple[float, float, str, int]:
         """Return the seconds to the first token and to the end, the text and its tokens."""
-        record = {
+        body = {
             "model": "m", "messages": [{"role": "user", "content": question}], "stream": True,
             "temperature": 0, "max_tokens": options.tokens,
             "stream_options": {"include_usage": True},
         }  # fmt: skip
-        begin = time.perf_counter()
+        start = time.perf_counter()
         link = http.client.HTTPConnection("127.0.0.1", port)
         headers = {"Content-Type": "application/json"}
-        link.request("POST", "/v1/chat/completions", json.dumps(record), headers)
+        link.request("POST", "/v1/chat/completions", json.dumps(body), headers)
         answer, said, first, count = link.getresponse(), "", 0.0, 0
         for row in answer:
             if row.startswith(b"data: {"):
                 part = json.loads(row[6:])
                 for choice in part["choices"]:
                     said += choice["delta"].get("content", "")
-                first = first or (time.perf_counter() - begin if said else 0.0)
+                first = first or (time.perf_counter() - start if said else 0.0)
                 count = part.get("usage", {}).get("completion_tokens", 0)
         link.close()
-        return first, time.perf_counter() - begin, said, count
+        return first, time.perf_counter() - start, said, count
 
-    ask(asked[0])
-    begin = time.perf_counter()
+    ask(questions[0])
+    started = time.perf_counter()
     with ThreadPoolExecutor(clients) as pool:
-        answers = list(pool.map(ask, asked))
-    seconds = time.perf_counter() - begin
+        answers = list(pool.map(ask, questions))
+    seconds = time.perf_counter() - started
     server.should_exit = True
     thread.join()
-    firsts, times = sorted(one[0] for one in answers), sorted(one[1] for one in answers)
+    firsts, times = sorted(entry[0] for entry in answers), sorted(entry[1] for entry in answers)
     last = min(len(times) - 1, int(len(times) * 0.99))
-    pairs = zip(asked, answers, strict=True)
-    return Line(
-        str(model.device), clients, len(asked), sum(one[3] for one in answers),
-        sum(one[3] for one in answers) / seconds, times[len(times) // 2], times[last], firsts[last],
-        sum(wanted[question] != one[2] for question, one in pairs),
-    )  # fmt: skip
+    pairs = zip(questions, answers, strict=True)
+    wrong = sum(expected[question] != entry[2] for question, entry in pairs)
+    tokens = sum(entry[3] for entry in answers)
+    median, p99 = times[len(times) // 2], times[last]
+    size = len(questions)
+    rate = tokens / seconds
+    return Line(str(model.device), clients, size, tokens, rate, median, p99, firsts[last], wrong)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,16 @@
-"""Thousands of random moves between devices: values stay right, and memory stays flat.
+"""Thousands of random moves between devices: values stay correct, and memory stays constant.
 
-Walks (``walks.py``) go from device to device at random: one after the other first, then in several
-threads at once that also hand arrays to each other. Before anything is measured every dtype, layout
-and view is moved once on every device, and then such runs are made until the resident size stays
-the same, a few times at most: libraries load and build much that stays, dpnp two megabytes for each
-of its kernels. Each run has moves of its own, drawn from a seed of its own. The resident size is
-read after each run, after ``gc.collect()`` and ``pa.reclaim()``, and compared with that before the
-first measured one; ``--rounds`` makes more runs, in which a slow leak adds up. What libraries count
-as in use and how many objects Python has is printed too: both show a leak long before the size
-does. (All threads share one heap, for glibc keeps what was freed on the heaps of threads, by random
-amounts.)
+Walks (``walks.py``) move arrays between random devices: first sequentially, then in several threads
+that exchange arrays. A rehearsal moves every dtype, layout and view once on every device, and
+warm-up runs follow until memory settles, because libraries cache much (dpnp two megabytes per
+kernel). Each run has a different seed. After each run, ``gc.collect()`` and ``pa.reclaim()``, the
+resident size is compared with the one before the first measured run; ``--rounds`` adds runs, so
+that slow leaks add up. The bytes in use by libraries and the number of Python objects are printed,
+too: they show leaks earlier. All threads share one heap, because glibc keeps freed memory on the
+heaps of threads.
 
-The exit status is 1 where a value was wrong, a call raised what it should not, or memory grew. A
-run that makes no move for ``--stall`` seconds prints what every thread does, and ends with 1 too.
+The exit status is 1 if a value was wrong, a call raised an unexpected error, or memory grew. A run
+without a move for ``--stall`` seconds prints the stacks of all threads and exits with 1.
 
     python benchmarks/soak.py [--moves N] [--threads N] [--rounds N] [--seed N] [--stall SECONDS]
                               [--device DEVICE ...] [--no-rehearsal] [--json soak.json]
@@ -20,7 +18,6 @@ run that makes no move for ``--stall`` seconds prints what every thread does, an
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import faulthandler
 import gc
@@ -36,14 +33,15 @@ from pathlib import Path
 from typing import Any
 
 import reports
+from command_line import devices_of, parser_of
 from installed import optional
 from walks import Mailbox, Tally, Walk, rehearse
 
 import portarray as pa
 
-GROWTH = 0.02  # of the resident size, that is allowed between warm-up and end
-WARM_UPS = 6  # most runs before memory is looked at; threads have heaps that fill in the first few
-STALL = 60.0  # seconds without a move after which something hangs
+GROWTH = 0.02  # allowed growth of the resident size after the warm-up
+WARM_UPS = 6  # maximum runs before measuring; the first few fill the heaps of threads
+STALL = 60.0  # seconds without a move after which the run counts as hanging
 
 Run = Callable[[int], Tally]
 """Makes moves from a seed."""
@@ -51,34 +49,34 @@ Run = Callable[[int], Tally]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What is held while no array is alive any more."""
+    """Memory in use while no array is alive."""
 
-    resident: int  # bytes of this process that lie in memory
-    objects: int  # that Python's garbage collector knows
-    used: dict[str, int]  # bytes in use by the account of each device that keeps one
+    resident: int  # resident bytes of this process
+    objects: int  # tracked by Python's garbage collector
+    used: dict[str, int]  # bytes in use, by each device that reports them
 
     def growth(self, earlier: Held) -> float:
-        """By how much the resident size grew since, as a share."""
+        """Return the relative growth of the resident size."""
         return self.resident / earlier.resident - 1
 
 
 @dataclass(slots=True)
 class Phase:
-    """What one part of the run did, and what was held before and after it."""
+    """One part of the run, with the memory before and after it."""
 
     name: str
-    before: Held  # before the first part of all
+    before: Held  # before the first part
     after: Held
     seconds: float
     tally: Tally
 
     @property
     def growth(self) -> float:
-        """By how much the resident size grew since before the first part, as a share."""
+        """The relative growth of the resident size."""
         return self.after.growth(self.before)
 
     def report(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the phase for JSON."""
         return {
             "name": self.name,
             "moves": self.tally.moves,
@@ -99,33 +97,32 @@ class Phase:
 
 @dataclass(slots=True)
 class Watchdog:
-    """Ends the process with all threads' stacks where nothing moves for long.
+    """Prints all stacks and ends the process if nothing moves for too long.
 
-    It waits in a thread that needs no Python, so that it sees also who keeps the interpreter lock.
+    Its thread runs without Python, so it also works while another thread holds the GIL.
     """
 
     stall: float  # seconds; 0 never ends it
     _set: float = field(default=0.0, init=False)
 
     def moved(self) -> None:
-        """Note that something moved; for any thread."""
+        """Record a move; callable from any thread."""
         now = time.monotonic()
-        # Each setting ends a thread and starts one.
+        # Each reset ends a thread and starts another one.
         if self.stall and now - self._set > self.stall / 20:
             self._set = now
             faulthandler.dump_traceback_later(self.stall, exit=True)
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         if self.stall:
             faulthandler.cancel_dump_traceback_later()
 
 
 def share_one_heap() -> None:
-    """Let all threads allocate from one heap, where glibc would give each its own.
+    """Make all threads allocate from one heap; call it before other threads allocate.
 
-    What was freed at the end of those heaps stays resident, and no call gives it back: up to 64 MB
-    each, more than the leaks that are looked for. To be called before other threads allocate.
+    glibc never returns freed memory of the threads' heaps, up to 64 MB each, which hides leaks.
     """
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
@@ -135,13 +132,13 @@ _M_ARENA_MAX = -8  # as malloc.h has it
 
 
 def held(devices: Sequence[pa.Device]) -> Held:
-    """Return what is held once all that can go is gone."""
-    for _ in range(2):  # what one library lets go of may be what another one holds
+    """Return the memory in use after releasing everything."""
+    for _ in range(2):  # objects of one library may keep those of another alive
         gc.collect()
         pa.synchronize()
         pa.reclaim()
     gc.collect()
-    used = {str(one): pa.memory(one).used for one in devices}
+    used = {str(device): pa.memory(device).used for device in devices}
     return Held(
         _resident(),
         len(gc.get_objects()),
@@ -157,20 +154,20 @@ def _resident() -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def at_once(
+def in_threads(
     moves: int, threads: int, seed: str, devices: Sequence[pa.Device], moved: Callable[[], None]
 ) -> Tally:
-    """Make so many moves in all, in several threads that hand arrays to each other."""
+    """Make moves in several threads that exchange arrays."""
     mailbox = Mailbox()
-    walks = [Walk(f"{seed}/{number}", devices, mailbox, moved) for number in range(threads)]
-    each = max(1, moves // threads)
-    running = [threading.Thread(target=walk.run, args=(each,)) for walk in walks]
+    walkers = [Walk(f"{seed}/{index}", devices, mailbox, moved) for index in range(threads)]
+    per_thread = max(1, moves // threads)
+    running = [threading.Thread(target=walk.run, args=(per_thread,)) for walk in walkers]
     for thread in running:
         thread.start()
     for thread in running:
         thread.join()
     total = Tally()
-    for walk in walks:
+    for walk in walkers:
         total.add(walk.tally)
     return total
 
@@ -186,33 +183,32 @@ def soak(
     rehearsed: bool = True,
     tell: Callable[[Phase], None] = lambda phase: None,
 ) -> list[Phase]:
-    """Make moves in a row and then from threads at once, as often as asked; return what each did.
+    """Make moves sequentially, then in threads, in each round; return all phases.
 
     Parameters
     ----------
     moves, threads, seed, devices
-        How many moves each part makes, in how many threads (0 leaves that part out), where the
-        seeds begin, and among which devices.
+        The moves of each part, the threads (0 omits that part), the first seed and the devices.
     rounds : int
-        How often both parts are made once memory has settled.
+        Repetitions of both parts once memory has settled.
     stall : float
-        Seconds without a move after which the process is ended; 0 waits for ever.
+        Seconds without a move after which the process ends; 0 waits forever.
     rehearsed : bool
-        Whether every dtype, layout and view is moved once before anything else.
+        Whether to move every dtype, layout and view once first.
     tell : callable
-        Called with each part that is done.
+        Called with each finished phase.
     """
     watchdog = Watchdog(stall)
 
-    def in_a_row(number: int) -> Tally:
-        walk = Walk(f"{seed}/{number}", devices, moved=watchdog.moved)
+    def in_a_row(index: int) -> Tally:
+        walk = Walk(f"{seed}/{index}", devices, moved=watchdog.moved)
         walk.run(moves)
         return walk.tally
 
     parts: dict[str, Run] = {"in a row": in_a_row}
     if threads:
-        parts[f"{threads} threads"] = lambda number: at_once(
-            moves, threads, f"{seed}/{number}", devices, watchdog.moved
+        parts[f"{threads} threads"] = lambda run_index: in_threads(
+            moves, threads, f"{seed}/{run_index}", devices, watchdog.moved
         )
     watchdog.moved()
     try:
@@ -230,36 +226,36 @@ def _measured(
     watchdog: Watchdog,
     tell: Callable[[Phase], None],
 ) -> list[Phase]:
-    """Make every part until memory stays about the same, and then so many rounds that count."""
+    """Run every part until memory settles, then the measured rounds."""
     numbers = count()
-    warm = Tally()
-    before: Held | None = None
+    warm_up = Tally()
+    held_before: Held | None = None
     for _ in range(WARM_UPS):
-        earlier = before
+        earlier = held_before
         for run in parts.values():
-            warm.add(run(next(numbers)))
-        before = held(devices)
+            warm_up.add(run(next(numbers)))
+        held_before = held(devices)
         watchdog.moved()
-        if earlier is not None and before.growth(earlier) < GROWTH / 4:
+        if earlier is not None and held_before.growth(earlier) < GROWTH / 4:
             break
-    assert before is not None
+    assert held_before is not None
     phases: list[Phase] = []
     for _ in range(rounds):
         for name, run in parts.items():
             started = time.perf_counter()
             tally = run(next(numbers))
             seconds = time.perf_counter() - started
-            if not phases:  # what went wrong before counts too
-                tally.wrong += warm.wrong
-                tally.errors[:0] = warm.errors
-            phases.append(Phase(name, before, held(devices), seconds, tally))
+            if not phases:  # errors of the warm-up count, too
+                tally.wrong += warm_up.wrong
+                tally.errors[:0] = warm_up.errors
+            phases.append(Phase(name, held_before, held(devices), seconds, tally))
             watchdog.moved()
             tell(phases[-1])
     return phases
 
 
 def show(phase: Phase) -> None:
-    """Print what a part did and what went wrong."""
+    """Print a phase and its errors."""
     tally, before, after = phase.tally, phase.before, phase.after
     more = {name: after.used[name] - nbytes for name, nbytes in before.used.items()}
     in_use = ", ".join(f"{name} {nbytes:+,}" for name, nbytes in more.items() if nbytes)
@@ -275,8 +271,8 @@ def show(phase: Phase) -> None:
 
 
 def main() -> int:
-    """Run, print, and write JSON where it is asked for; return 1 where anything was wrong."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    """Run, print and write JSON; return 1 if anything was wrong."""
+    parser = parser_of(__doc__, "--device")
     parser.add_argument("--moves", type=int, default=10_000, help="moves in a row, and at once")
     parser.add_argument("--threads", type=int, default=8, help="0 leaves the threads out")
     parser.add_argument("--rounds", type=int, default=1, help="how often, with new moves each time")
@@ -284,29 +280,19 @@ def main() -> int:
     parser.add_argument(
         "--no-rehearsal",
         action="store_true",
-        help="begin with random moves, for a short look in which memory does not matter",
+        help="start with random moves, for a short run that ignores memory",
     )
     parser.add_argument(
         "--stall",
         type=float,
         default=STALL,
         metavar="SECONDS",
-        help="how long no move may be made until this ends with all stacks; 0 waits for ever",
+        help="time without a move after which the run ends; 0 waits forever",
     )
-    parser.add_argument(
-        "--device",
-        action="append",
-        metavar="DEVICE",
-        help="move among these devices; may be repeated. By default every functional device",
-    )
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
     if options.moves < 1 or options.threads < 0 or options.rounds < 1 or options.stall < 0:
-        parser.error("--moves and --rounds are 1 or more, --threads and --stall 0 or more")
-    try:
-        devices = [pa.device(text) for text in options.device or map(str, pa.devices())]
-    except pa.errors.PortarrayError as error:
-        parser.error(f"--device: {error}")
+        parser.error("--moves and --rounds must be at least 1, --threads and --stall at least 0")
+    devices = devices_of(parser, options.device)
     phases: list[Phase] = []
 
     def tell(phase: Phase) -> None:

@@ -1,30 +1,27 @@
-"""What a task of a region costs, beside the same calls in ``concurrent.futures`` and a loop.
+"""The cost of a task in a region, compared with ``concurrent.futures`` and a loop.
 
     python benchmarks/tasks.py [--device numpy clarray] [--tasks N] [--repeats N]
                                [--dask] [--json F]
 
-``chain`` is ``y += x`` on 8 numbers, each after the one before; ``apart`` has 100 arrays that take
-turns; ``tiles`` has 400 tiles of one matrix, each with two neighbours that are read. Candidates
-take turns in one process, and the shortest time of each counts. A pool of threads keeps no order.
-With ``--dask`` it is a region on a cluster of two workers, beside ``client.submit`` of functions
-that take and return arrays.
+``chain`` is ``y += x`` on 8 elements, each call after the previous one; ``apart`` alternates
+between 100 arrays; ``tiles`` has 400 tiles of one matrix, each with two neighbours that are read.
+Candidates alternate in one process; the shortest time of each counts. Thread pools keep no order.
+``--dask`` compares a region on a cluster of two workers with ``client.submit``.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import reports
+from command_line import parser_of, set_threads
 from promises import Target, show_targets
 
-MOST = {"clarray": 320.0}  # microseconds a task
-USUALLY = 100.0
+LIMITS = {"clarray": 320.0}  # microseconds per task
+DEFAULT_LIMIT = 100.0
 SIDE = 20
 
 Calls = Sequence[tuple[Any, ...]]
@@ -37,7 +34,7 @@ def add(*arrays: Any) -> None:
 
 
 def programs(device: Any, count: int) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the arguments of calls: what is read, and at the end what is written."""
+    """Return the arguments of calls; the last one is written."""
     import portarray as pa
 
     x, y = pa.ones(8, device=device), pa.ones(8, device=device)
@@ -55,7 +52,7 @@ def programs(device: Any, count: int) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def candidates(calls: Calls) -> dict[str, Callable[[], None]]:
-    """Return what runs the calls."""
+    """Return functions that run the calls."""
     from portarray.tasks import In, InOut, Region
 
     def region() -> None:
@@ -65,12 +62,12 @@ def candidates(calls: Calls) -> dict[str, Callable[[], None]]:
 
     def futures() -> None:
         with ThreadPoolExecutor(1) as pool:
-            for one in calls:
-                pool.submit(add, *one)
+            for arrays in calls:
+                pool.submit(add, *arrays)
 
     def loop() -> None:
-        for one in calls:
-            add(*one)
+        for arrays in calls:
+            add(*arrays)
 
     return {"region": region, "concurrent.futures": futures, "loop": loop}
 
@@ -81,7 +78,7 @@ def added(*arrays: Any) -> Any:
 
 
 def on_a_cluster(client: Any, calls: Calls) -> dict[str, Callable[[], None]]:
-    """Return what runs the calls on a cluster: ``submit`` keeps the last future of each array."""
+    """Return functions that run the calls on a cluster."""
     from distributed import wait
 
     from portarray.tasks import In, InOut, Region
@@ -93,9 +90,9 @@ def on_a_cluster(client: Any, calls: Calls) -> dict[str, Callable[[], None]]:
 
     def submit() -> None:
         last: dict[int, Any] = {}
-        for one in calls:
-            given = [last.get(id(x), x) for x in one]
-            last[id(one[-1])] = client.submit(added, *given, pure=False)
+        for arrays in calls:
+            arguments = [last.get(id(x), x) for x in arrays]
+            last[id(arrays[-1])] = client.submit(added, *arguments, pure=False)
         wait(list(last.values()))
 
     return {"region on Dask": region, "client.submit": submit}
@@ -103,51 +100,51 @@ def on_a_cluster(client: Any, calls: Calls) -> dict[str, Callable[[], None]]:
 
 def main() -> None:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path)
+    parser = parser_of(__doc__)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--tasks", type=int, default=2000)
     parser.add_argument("--device", nargs="+", default=["numpy", "clarray"])
     parser.add_argument("--dask", action="store_true")
-    given = parser.parse_args()
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ[name] = "1"
+    options = parser.parse_args()
+    set_threads(1)
     import portarray as pa
-    from portarray._cli.bench.report import surroundings
+    from portarray._cli.bench.report import environment
 
-    machine = surroundings(map(pa.device, given.device))
+    machine = environment(map(pa.device, options.device))
     rows: list[dict[str, Any]] = []
     targets = []
-    if given.dask:
+    if options.dask:
         from distributed import Client, LocalCluster
 
         cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
         client = Client(cluster)
-    for device in map(pa.device, given.device):
-        for row, calls in programs(device, given.tasks).items():
-            actions = on_a_cluster(client, calls) if given.dask else candidates(calls)
+    for device in map(pa.device, options.device):
+        for row, calls in programs(device, options.tasks).items():
+            actions = on_a_cluster(client, calls) if options.dask else candidates(calls)
             best = dict.fromkeys(actions, float("inf"))
-            for _ in range(given.repeats):
+            for _ in range(options.repeats):
                 for name, action in actions.items():
-                    begin = time.perf_counter()
+                    start = time.perf_counter()
                     action()
                     pa.synchronize(device)
-                    best[name] = min(best[name], time.perf_counter() - begin)
-            each = {name: 1e6 * seconds / given.tasks for name, seconds in best.items()}
-            told = ", ".join(f"{name} {cost:.1f} µs" for name, cost in each.items())
-            print(f"{device}, {row}: {told}")
-            rows.append({"device": str(device), "row": row, "microseconds": each})
-            if given.dask:
-                ratio = each["region on Dask"] / each["client.submit"]
+                    best[name] = min(best[name], time.perf_counter() - start)
+            per_task = {name: 1e6 * seconds / options.tasks for name, seconds in best.items()}
+            costs = ", ".join(f"{name} {cost:.1f} µs" for name, cost in per_task.items())
+            print(f"{device}, {row}: {costs}")
+            rows.append({"device": str(device), "row": row, "microseconds": per_task})
+            if options.dask:
+                ratio = per_task["region on Dask"] / per_task["client.submit"]
                 promise = f"a task of {row} on {device} costs at most 1.5 of client.submit"
                 targets.append(Target(promise, f"{ratio:.2f}", ratio <= 1.5))
             else:
-                most = MOST.get(device.library, USUALLY)
+                most = LIMITS.get(device.library, DEFAULT_LIMIT)
                 promise = f"a task of {row} on {device} costs at most {most:.0f} µs"
-                targets.append(Target(promise, f"{each['region']:.1f} µs", each["region"] <= most))
-            reports.write({**machine, "tasks": given.tasks, "rows": rows}, given.json)
+                targets.append(
+                    Target(promise, f"{per_task['region']:.1f} µs", per_task["region"] <= most)
+                )
+            reports.write({**machine, "tasks": options.tasks, "rows": rows}, options.json)
     show_targets(targets)
-    if given.dask:
+    if options.dask:
         client.close()
         cluster.close()
 

@@ -1,8 +1,7 @@
-"""The Llama architecture in plain PyTorch, as one writes it by hand: what model.py compares with.
+"""The Llama architecture in plain eager PyTorch, the peer of model.py.
 
-Eager functions alone, inference mode, the matrices of queries, keys and values joined, and a cache
-of keys and values that is allocated once. Nothing of portarray computes here; the file is read by
-examples/llama, so that the weights are the same.
+It uses inference mode, joined matrices of queries, keys and values, and a preallocated cache.
+examples/llama only reads the file, so that the weights are the same.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F  # noqa: N812  (as everybody does)
+import torch.nn.functional as F  # noqa: N812  (the usual alias)
 from torch import Tensor
 
 from examples.llama import positions
@@ -24,7 +23,7 @@ __all__ = ["Cache", "TorchLlama"]
 
 @dataclass(slots=True)
 class Cache:
-    """Keys and values, each (layers, 1, kv_heads, context, head_dim), and how many there are."""
+    """Keys and values of shape (layers, 1, kv_heads, context, head_dim), and their length."""
 
     keys: Tensor
     values: Tensor
@@ -45,17 +44,7 @@ class Layer:
 
 
 class TorchLlama:
-    """A Llama model in PyTorch.
-
-    Parameters
-    ----------
-    file : ModelFile
-        Where the weights are.
-    device : str
-        PyTorch's name of a device.
-    dtype : str
-        What the weights are kept in.
-    """
+    """A Llama model in PyTorch, with weights in one dtype."""
 
     def __init__(self, file: ModelFile, *, device: str = "cpu", dtype: str = "float32") -> None:
         self.config = file.config
@@ -66,7 +55,7 @@ class TorchLlama:
             return self._put(file.tensor(f"{name}.weight"))
 
         self.embedding = read("token_embd")
-        self.layers = [self._layer(file, number) for number in range(self.config.layers)]
+        self.layers = [self._layer(file, index) for index in range(self.config.layers)]
         self.norm = read("output_norm")
         self.head = self.embedding if self.config.tied else read("output")
         self.cos, self.sin = (self._put(table) for table in _tables(file))
@@ -74,14 +63,14 @@ class TorchLlama:
     @property
     def nbytes(self) -> int:
         """Bytes of all weights."""
-        each = [self.embedding, self.norm, *([] if self.config.tied else [self.head])]
+        weights = [self.embedding, self.norm, *([] if self.config.tied else [self.head])]
         for layer in self.layers:
-            each += [layer.attention_norm, layer.qkv, layer.output]
-            each += [layer.mlp_norm, layer.gate, layer.up, layer.down]
-        return sum(x.nbytes for x in each)
+            weights += [layer.attention_norm, layer.qkv, layer.output]
+            weights += [layer.mlp_norm, layer.gate, layer.up, layer.down]
+        return sum(x.nbytes for x in weights)
 
     def cache(self, context: int) -> Cache:
-        """Return an empty cache for so many tokens."""
+        """Return an empty cache."""
         config = self.config
         shape = (config.layers, 1, config.kv_heads, context, config.head_dim)
         keys, values = (torch.zeros(shape, dtype=self.dtype, device=self.device) for _ in range(2))
@@ -89,16 +78,16 @@ class TorchLlama:
 
     @torch.inference_mode()
     def prefill(self, tokens: Sequence[int], cache: Cache) -> Tensor:
-        """Read tokens behind those in the cache; return the logits of the next, (vocab,)."""
-        begin, end = cache.length, cache.length + len(tokens)
-        cos, sin = self.cos[begin:end], self.sin[begin:end]
+        """Read tokens after those in the cache; return the next logits, (vocab,)."""
+        start, end = cache.length, cache.length + len(tokens)
+        cos, sin = self.cos[start:end], self.sin[start:end]
         x = F.embedding(torch.tensor(tokens, device=self.device), self.embedding)
         mask = None
-        if begin and len(tokens) > 1:  # is_causal aligns at the start
+        if start and len(tokens) > 1:  # is_causal aligns at the start
             mask = torch.ones(len(tokens), end, dtype=torch.bool, device=self.device)
-            mask = mask.tril(diagonal=begin)
-        for number, layer in enumerate(self.layers):
-            x = x + self._attention(x, layer, number, cache, cos, sin, mask)
+            mask = mask.tril(diagonal=start)
+        for index, layer in enumerate(self.layers):
+            x = x + self._attention(x, layer, index, cache, cos, sin, mask)
             x = x + self._mlp(x, layer)
         cache.length = end
         return F.linear(self._normed(x[-1:], self.norm), self.head)[0]
@@ -107,7 +96,7 @@ class TorchLlama:
         self,
         x: Tensor,
         layer: Layer,
-        number: int,
+        index: int,
         cache: Cache,
         cos: Tensor,
         sin: Tensor,
@@ -118,7 +107,7 @@ class TorchLlama:
         rows = F.linear(self._normed(x, layer.attention_norm), layer.qkv)
         sizes = [config.heads, config.kv_heads, config.kv_heads]
         q, k, v = torch.split(rows.view(1, length, -1, config.head_dim).transpose(1, 2), sizes, 1)
-        keys, values = cache.keys[number], cache.values[number]
+        keys, values = cache.keys[index], cache.values[index]
         keys[:, :, cache.length : end] = _rotated(k, cos, sin)
         values[:, :, cache.length : end] = v
         mixed = F.scaled_dot_product_attention(
@@ -139,13 +128,13 @@ class TorchLlama:
         return F.rms_norm(x, (self.config.hidden,), weight, self.config.eps)
 
     def _put(self, values: np.ndarray) -> Tensor:
-        # What is mapped from the file cannot be written, at which PyTorch warns.
+        # PyTorch warns about read-only memory, such as mapped files.
         values = np.require(values, requirements="W")
         return torch.from_numpy(values).to(self.device, self.dtype, copy=True)
 
-    def _layer(self, file: ModelFile, number: int) -> Layer:
+    def _layer(self, file: ModelFile, index: int) -> Layer:
         def read(name: str) -> np.ndarray:
-            return file.tensor(f"blk.{number}.{name}.weight")
+            return file.tensor(f"blk.{index}.{name}.weight")
 
         q = unpermuted(read("attn_q"), self.config.heads)
         k = unpermuted(read("attn_k"), self.config.kv_heads)
@@ -161,7 +150,7 @@ class TorchLlama:
 
 
 def _tables(file: ModelFile) -> tuple[np.ndarray, np.ndarray]:
-    """Return cosines and sines of every position, as wide as a head."""
+    """Return the cosines and sines of every position, as wide as a head."""
     angles = np.arange(file.config.context)[:, None] * positions.rates(file)
     angles = np.concatenate([angles, angles], axis=-1)
     return np.cos(angles), np.sin(angles)

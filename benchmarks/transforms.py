@@ -1,29 +1,27 @@
-"""What gradients and compiled functions cost, beside PyTorch's, JAX's and MLX's own.
+"""The cost of gradients and compiled functions, compared with PyTorch, JAX and MLX.
 
-Candidates take turns in one process, and the shortest time of each counts; every candidate waits
-until its result is there. Only ratios of one run compare.
+Candidates alternate in one process and wait for their results; the shortest time of each counts.
+Compare ratios of the same run only.
 
     python benchmarks/transforms.py [--json transforms.json] [--repeats N] [--threads 1]
 
-``step`` is one step of training a network of three layers with gradient descent, for 128 examples
-and 256 units, and for 8 examples and 32 units: through ``pa.grad``, ``compiled`` with
-``pa.compile``, beside plain PyTorch (JAX's ``jit`` and MLX's ``compile`` on their devices).
-``chain`` is six operations on 16 million numbers; ``softmax``, ``rms_norm`` and ``gelu`` are
-written in functions of the standard and compiled, beside the tuned kernels; ``replay`` is a
-compiled function of three calls on 20 numbers, beside the calls. ``powers`` and ``products`` are
-compiled with ``optimize="aggressive"``, beside the same without.
+``step`` is one gradient descent step of a three-layer network, for 128 examples and 256 units, and
+for 8 examples and 32 units, through ``pa.grad``; ``compiled`` uses ``pa.compile``. The peers are
+plain PyTorch, ``jax.jit`` and ``mx.compile``. ``chain`` is six operations on 16 million elements.
+``softmax``, ``rms_norm`` and ``gelu`` are compiled standard functions, compared with tuned kernels.
+``replay`` compares a compiled function of three calls on 20 elements with the calls. ``powers`` and
+``products`` compare ``optimize="aggressive"`` with the default.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import reports
+from command_line import parser_of
 from promises import Target, show_targets
 
 Action = Callable[[], object]
@@ -33,7 +31,7 @@ LONG = 1 << 24
 
 
 class Figure(NamedTuple):
-    """Milliseconds of portarray and of what a user would take instead."""
+    """Milliseconds of portarray and of a peer."""
 
     row: str
     device: str
@@ -43,7 +41,7 @@ class Figure(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Return the share of the peer's time."""
+        """The time relative to the peer."""
         return self.ours / self.theirs
 
 
@@ -60,7 +58,7 @@ def numbers(width: int, batch: int) -> tuple[list[Any], Any, Any]:
 
 
 def loss_of(relu: Any, mean: Any) -> Callable[..., Any]:
-    """Return the loss of a network, as it is written for every library."""
+    """Return the loss of a network for any library."""
 
     def loss(p: Sequence[Any], x: Any, y: Any) -> Any:
         h = relu(x @ p[0] + p[3])
@@ -81,7 +79,7 @@ def stepping(gradient: Any) -> Callable[..., Any]:
 
 
 def peers(library: str, width: int, batch: int) -> Iterator[tuple[str, Action]]:
-    """Yield a step of training as a library's user writes it, and PyTorch's."""
+    """Yield the training step of PyTorch and of the device's library."""
     values, x, y = numbers(width, batch)
     if library != "jax":
         yield "PyTorch", torchs(values, x, y)
@@ -89,23 +87,23 @@ def peers(library: str, width: int, batch: int) -> Iterator[tuple[str, Action]]:
         import jax
 
         wait: Any = jax.block_until_ready
-        own = jax.jit(stepping(jax.grad(loss_of(jax.nn.relu, jax.numpy.mean))))
+        jitted = jax.jit(stepping(jax.grad(loss_of(jax.nn.relu, jax.numpy.mean))))
         placed = jax.tree.map(jax.numpy.asarray, (values, x, y))
-        yield "jax.jit", lambda: wait(own(*placed))
+        yield "jax.jit", lambda: wait(jitted(*placed))
     if library == "mlx":
         import mlx.core as mx
 
-        made = [mx.array(one) for one in values], mx.array(x), mx.array(y)
+        placed_in_mlx = [mx.array(array) for array in values], mx.array(x), mx.array(y)
         with mx.stream(mx.cpu):
             compiled = mx.compile(stepping(mx.grad(loss_of(lambda x: mx.maximum(x, 0), mx.mean))))
-        yield "mx.compile", lambda: mx.eval(compiled(*made))
+        yield "mx.compile", lambda: mx.eval(compiled(*placed_in_mlx))
 
 
 def torchs(values: Any, x: Any, y: Any) -> Action:
-    """Return PyTorch's step, not compiled."""
+    """Return PyTorch's eager training step."""
     import torch
 
-    p = [torch.tensor(one, requires_grad=True) for one in values]
+    p = [torch.tensor(array, requires_grad=True) for array in values]
     x, y = torch.tensor(x), torch.tensor(y)
     loss = loss_of(torch.relu, torch.mean)
 
@@ -118,18 +116,18 @@ def torchs(values: Any, x: Any, y: Any) -> Action:
 
 
 def steps(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
-    """Yield rows of training steps: ours first."""
+    """Yield rows of training steps; portarray comes first."""
     import portarray as pa
 
     for width, batch in WIDTHS:
         values, x, y = numbers(width, batch)
-        placed = [pa.asarray(one, device=device) for one in values]
-        given = placed, pa.asarray(x, device=device), pa.asarray(y, device=device)
+        placed = [pa.asarray(array, device=device) for array in values]
+        arguments = placed, pa.asarray(x, device=device), pa.asarray(y, device=device)
         step = stepping(pa.grad(loss_of(pa.kernels.relu, pa.mean)))
         compiled = pa.compile(step)
         for name, function in (("step", step), ("compiled step", compiled)):
-            own = partial(finished, function, given, device)
-            yield f"{name} {width}", [("portarray", own), *peers(device.library, width, batch)]
+            action = partial(finished, function, arguments, device)
+            yield f"{name} {width}", [("portarray", action), *peers(device.library, width, batch)]
 
 
 def finished(function: Any, args: Any, device: Any) -> None:
@@ -138,8 +136,8 @@ def finished(function: Any, args: Any, device: Any) -> None:
 
     out = function(*args)
     if device.library == "numpy" or (device.library == "torch" and device.platform == "cpu"):
-        return  # the result is there
-    natives = [one.native for one in (out if isinstance(out, list) else [out])]
+        return  # synchronous
+    natives = [array.native for array in (out if isinstance(out, list) else [out])]
     if device.library == "mlx":
         import mlx.core as mx
 
@@ -154,7 +152,7 @@ def finished(function: Any, args: Any, device: Any) -> None:
 
 
 def fused(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
-    """Yield rows of functions that become one kernel."""
+    """Yield rows of functions that fuse into one kernel."""
     import numpy as np
 
     import portarray as pa
@@ -190,8 +188,11 @@ def fused(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
         "gelu": (gelu, (matrix,), partial(pa.kernels.gelu, approximate="tanh")),
     }
     for name, (function, args, kernel) in tuned.items():
-        own = partial(finished, pa.compile(function), args, device)
-        yield name, [("portarray", own), ("tuned kernel", partial(finished, kernel, args, device))]
+        action = partial(finished, pa.compile(function), args, device)
+        yield (
+            name,
+            [("portarray", action), ("tuned kernel", partial(finished, kernel, args, device))],
+        )
 
 
 def torch_chain(values: Any) -> Action:
@@ -219,7 +220,7 @@ def replays(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
 
 
 def optimized(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
-    """Yield rows of what ``optimize="aggressive"`` rewrites."""
+    """Yield rows of functions that ``optimize="aggressive"`` rewrites."""
     import numpy as np
 
     import portarray as pa
@@ -233,15 +234,15 @@ def optimized(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
         return x @ x @ x[0, ...]
 
     for function in (powers, products):
-        own = pa.compile(function, optimize="aggressive")
+        aggressive = pa.compile(function, optimize="aggressive")
         default = partial(finished, pa.compile(function), (x,), device)
-        ours = partial(finished, own, (x,), device)
+        ours = partial(finished, aggressive, (x,), device)
         yield function.__name__, [("portarray", ours), ("default", default)]
 
 
 def measured(devices: Sequence[Any], repeats: int, only: str) -> Iterator[Figure]:
-    """Measure row after row."""
-    from portarray._cli.bench.timing import side_by_side
+    """Measure the rows."""
+    from timing import shortest_times
 
     for device in devices:
         rows = [*steps(device), *replays(device), *optimized(device)]
@@ -250,7 +251,7 @@ def measured(devices: Sequence[Any], repeats: int, only: str) -> Iterator[Figure
         for name, candidates in rows:
             if only and only not in name:
                 continue
-            best = side_by_side(dict(candidates), repeats, 1e-3)
+            best = shortest_times(dict(candidates), repeats, 1e-3)
             ours = best.pop("portarray")
             for peer, theirs in best.items():
                 yield Figure(name, str(device), ours * 1e3, peer, theirs * 1e3)
@@ -275,14 +276,13 @@ TARGETS = (
     ("numpy:cpu:0", "replay", "calls", 1.0),
     ("clarray:opencl:0", "replay", "calls", 1.0),
 )
-"""Device, row, peer, and the share of its time that is promised."""
+"""Device, row, peer, and the largest ratio."""
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--device", action="append", help="measure this device and no other")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--repeats", type=int, default=30, help="turns of each candidate")
     parser.add_argument("--threads", type=int, default=1, help="threads of the libraries")
@@ -293,28 +293,28 @@ def main() -> None:
     import portarray as pa
 
     torch.set_num_threads(options.threads)
-    wanted = options.device or ["numpy", "torch", "mlx", "jax", "clarray"]
+    names = options.device or ["numpy", "torch", "mlx", "jax", "clarray"]
     figures = []
-    for figure in measured([pa.device(one) for one in wanted], options.repeats, options.only):
+    for figure in measured([pa.device(name) for name in names], options.repeats, options.only):
         figures.append(figure)
         print(
             f"{figure.device:<18} {figure.row:<18} {figure.ours:9.4f} ms  "
             f"{figure.ratio:6.2f} of {figure.peer}",
             flush=True,
         )
-    found = {(one.device, one.row, one.peer): one.ratio for one in figures}
+    ratios = {(name.device, name.row, name.peer): name.ratio for name in figures}
     show_targets(
         [
             Target(
                 f"{row} on {device} at most {most} of {peer}",
-                f"{found[device, row, peer]:.2f}",
-                found[device, row, peer] <= most,
+                f"{ratios[device, row, peer]:.2f}",
+                ratios[device, row, peer] <= most,
             )
             for device, row, peer, most in TARGETS
-            if (device, row, peer) in found
+            if (device, row, peer) in ratios
         ]
     )
-    rows = [one._asdict() for one in figures]
+    rows = [name._asdict() for name in figures]
     reports.write({"threads": options.threads, "figures": rows}, options.json)
 
 

@@ -1,19 +1,18 @@
-"""User kernels beside Numba's compiled loops and NumPy, on one processor.
+"""User kernels compared with Numba's compiled loops and NumPy, on one CPU.
 
-Every candidate gets the same values and the same number of threads, writes into the same arrays in
-every call, and waits until that is done. Candidates take turns in one process, and the shortest
-time of each counts. What is printed are ratios to Numba's ``njit(parallel=True)``, which rounds as
-kernels do (``fastmath=False``); below 1 is faster. Only ratios of one run compare.
+Every candidate gets the same values and number of threads, writes into the same arrays and waits
+for completion. Candidates alternate in one process; the shortest time of each counts. Results are
+ratios to Numba's ``njit(parallel=True)`` with ``fastmath=False``, which rounds as kernels do; below
+1 is faster. Compare ratios of the same run only.
 
     python benchmarks/user_kernels.py [--json user_kernels.json] [--repeats N] [--threads 2]
     python benchmarks/user_kernels.py --read user_kernels.json
 
-``--only NAME`` keeps the rows whose name contains NAME; ``--read`` shows what was measured before.
+``--only NAME`` selects rows by name; ``--read`` prints an earlier report.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import os
@@ -29,6 +28,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 import reports
+from command_line import SLEEPING, parser_of, require_positive, set_threads
 from promises import Target, show_targets
 
 SIZE = 1 << 24
@@ -49,7 +49,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One computation; a target is (of whom, candidate to compare with, largest ratio)."""
+    """One computation; a target is (candidate, peer, largest ratio)."""
 
     name: str
     actions: Mapping[str, Action]
@@ -58,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One time: the shortest, in seconds for one call."""
+    """The shortest time of one call, in seconds."""
 
     row: str
     candidate: str
@@ -109,11 +109,11 @@ def kernels() -> dict[str, Any]:
     def total(parts: Any, x: Any) -> None:
         sums = kl.local(GROUP, kl.float32)
         i = kl.local_index()
-        own = kl.float32(0.0)
+        partial_sum = kl.float32(0.0)
         share = x.size // PARTS
         for k in range(kl.group_index() * share + i, (kl.group_index() + 1) * share, GROUP):
-            own += x[k]
-        sums[i] = own
+            partial_sum += x[k]
+        sums[i] = partial_sum
         kl.barrier()
         step = GROUP // 2
         while step > 0:
@@ -131,33 +131,33 @@ def kernels() -> dict[str, Any]:
 
 
 def farther(a: Any, b: Any) -> Any:
-    """Return the one that is farther from zero: an operator that no library has."""
+    """Return the operand farther from zero, an operator that no library has."""
     return a if abs(a) >= abs(b) else b
 
 
 def nearer(a: Any, b: Any) -> Any:
-    """Tell which key is nearer to zero."""
+    """Return whether a is nearer to zero."""
     return abs(a) < abs(b)
 
 
 def compiled_loops() -> dict[str, Any]:
-    """Return what Numba's users write."""
+    """Return the loops of a Numba user."""
     import numpy as np
 
-    # Not everywhere that types are checked Numba is installed.
+    # Numba is not installed everywhere that types are checked.
     numba: Any = importlib.import_module("numba")
     jit: Callable[[Function], Function] = numba.njit(parallel=True, fastmath=False)
-    serial: Callable[[Function], Function] = numba.njit(fastmath=False)  # what it cannot share
+    serial: Callable[[Function], Function] = numba.njit(fastmath=False)  # not parallel
     tenth, four, two = np.float32(0.1), np.float32(4), np.float32(2)
-    zero, left, low, three = np.float32(0), np.float32(-2), np.float32(-1.5), np.float32(3)
-    one, prange = np.int32(1), numba.prange
+    zero, x_min, y_min, three = np.float32(0), np.float32(-2), np.float32(-1.5), np.float32(3)
+    int_one, prange = np.int32(1), numba.prange
 
     @jit
     def saxpy(y: Any, a: Any, x: Any) -> None:
         for i in prange(y.shape[0]):
             y[i] = a * x[i] + y[i]
 
-    # The kernel's text: to Numba a literal is float64, and float32 beside it too.
+    # The kernel's text: literals are float64 in Numba, and so are products with float32.
     @jit
     def stencil(out: Any, x: Any) -> None:
         for i in prange(1, x.shape[0] - 1):
@@ -177,23 +177,23 @@ def compiled_loops() -> dict[str, Any]:
         height, width = np.float32(out.shape[0]), np.float32(out.shape[1])
         for i in prange(out.shape[0]):
             for j in range(out.shape[1]):
-                cx = left + three * np.float32(j) / width
-                cy = low + three * np.float32(i) / height
+                cx = x_min + three * np.float32(j) / width
+                cy = y_min + three * np.float32(i) / height
                 zx = zero
                 zy = zero
                 count = np.int32(0)
                 while count < most and zx * zx + zy * zy < four:
                     zx, zy = zx * zx - zy * zy + cx, two * zx * zy + cy
-                    count += one
+                    count += int_one
                 out[i, j] = count
 
     @jit
     def transpose(out: Any, x: Any) -> None:
         for tile in prange((x.shape[0] // 32) * (x.shape[1] // 32)):
-            top = tile // (x.shape[1] // 32) * 32
-            begin = tile % (x.shape[1] // 32) * 32
-            for i in range(top, top + 32):
-                for j in range(begin, begin + 32):
+            first_row = tile // (x.shape[1] // 32) * 32
+            first = tile % (x.shape[1] // 32) * 32
+            for i in range(first_row, first_row + 32):
+                for j in range(first, first + 32):
                     out[i, j] = x[j, i]
 
     @jit
@@ -203,28 +203,28 @@ def compiled_loops() -> dict[str, Any]:
             out += x[i]
         return out
 
-    # Numba makes reductions of +, *, min and max alone; others are written by parts.
+    # Numba reduces only +, *, min and max in parallel; others are written in parts.
     @jit
     def farthest(x: Any) -> Any:
         share = x.shape[0] // PARTS
         parts = np.empty(PARTS, x.dtype)
         for part in prange(PARTS):
-            own = x[part * share]
+            best = x[part * share]
             for k in range(part * share + 1, (part + 1) * share):
-                own = own if abs(own) >= abs(x[k]) else x[k]
-            parts[part] = own
-        own = parts[0]
+                best = best if abs(best) >= abs(x[k]) else x[k]
+            parts[part] = best
+        best = parts[0]
         for k in range(1, PARTS):
-            own = own if abs(own) >= abs(parts[k]) else parts[k]
-        return own
+            best = best if abs(best) >= abs(parts[k]) else parts[k]
+        return best
 
     @serial
     def farthest_so_far(x: Any) -> Any:
         out = np.empty_like(x)
-        own = x[0]
+        best = x[0]
         for k in range(x.shape[0]):
-            own = own if abs(own) >= abs(x[k]) else x[k]
-            out[k] = own
+            best = best if abs(best) >= abs(x[k]) else x[k]
+            out[k] = best
         return out
 
     @serial
@@ -239,8 +239,13 @@ def compiled_loops() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def promise(ratio: float, peer: str = "Numba") -> tuple[tuple[str, str, float], ...]:
+    """Return the targets of a row: the largest ratio to a peer, for each of our candidates."""
+    return tuple((candidate, peer, ratio) for candidate in OURS)
+
+
 def rows(only: str) -> list[Row]:
-    """Return what is measured, after a check that candidates agree."""
+    """Return the rows after checking that all candidates agree."""
     import numpy as np
 
     import portarray as pa
@@ -249,7 +254,7 @@ def rows(only: str) -> list[Row]:
     ours, loops = kernels(), compiled_loops()
     rng = np.random.default_rng(7)
     devices = {"clarray": pa.device("opencl"), "NumPy memory": pa.device("numpy")}
-    found: list[Row] = []
+    cases: list[Row] = []
 
     def put(x: Any, name: str) -> Any:
         return pa.asarray(x, device=devices[name], copy=name != "NumPy memory")
@@ -264,7 +269,7 @@ def rows(only: str) -> list[Row]:
         tolerance: float = 1e-5,
         single: Callable[..., object] | None = None,
     ) -> None:
-        """Add a row. The written array is the first input, or what is returned."""
+        """Add a row. The result is the first input or the returned array."""
         if only not in name:
             return
         actions: dict[str, Action] = {}
@@ -279,11 +284,11 @@ def rows(only: str) -> list[Row]:
             if who == "Numba":
                 shared, writes = data, out is None
         for who in OURS:
-            # In NumPy's memory the same arrays: where the system has put pages makes a difference.
-            given = shared if who == "NumPy memory" else inputs()
+            # Numba and NumPy memory share arrays: the location of pages matters.
+            arguments = shared if who == "NumPy memory" else inputs()
             if writes:
-                given[0][...] = 0
-            data = tuple(put(x, who) if isinstance(x, np.ndarray) else x for x in given)
+                arguments[0][...] = 0
+            data = tuple(put(x, who) if isinstance(x, np.ndarray) else x for x in arguments)
             results[who] = np.asarray(kernel(*data)).copy()
 
             def action(data: Any = data, device: Any = devices[who]) -> None:
@@ -294,7 +299,7 @@ def rows(only: str) -> list[Row]:
         want = results["Numba"].astype(np.float64)
         for who, got in results.items():
             np.testing.assert_allclose(got, want, rtol=tolerance, err_msg=f"{name}: {who}")
-        found.append(Row(name, actions, targets))
+        cases.append(Row(name, actions, targets))
 
     x = rng.random(SIZE, np.float32)
     scratch = np.empty(SIZE, np.float32)
@@ -303,7 +308,7 @@ def rows(only: str) -> list[Row]:
         np.multiply(x, np.float32(a), out=scratch)
         np.add(y, scratch, out=y)
 
-    both = tuple((one, "Numba", 1.05) for one in OURS) + tuple((one, "NumPy", 0.6) for one in OURS)
+    both = (*promise(1.05), *promise(0.6, "NumPy"))
     add(
         "saxpy", lambda: (np.zeros(SIZE, np.float32), 2.0, x),
         saxpy_numpy, lambda y, a, x: loops["saxpy"](y, np.float32(a), x), ours["saxpy"], both,
@@ -321,18 +326,18 @@ def rows(only: str) -> list[Row]:
 
     add(
         "stencil", lambda: (np.zeros_like(square), square), stencil_numpy, loops["stencil"],
-        ours["stencil"], tuple((one, "Numba", 0.7) for one in OURS), 1e-4,
+        ours["stencil"], promise(0.7), 1e-4,
         loops["stencil_single"],
     )  # fmt: skip
     add(
         "mandelbrot", lambda: (np.zeros((IMAGE, IMAGE), np.int32), MOST), None,
-        loops["mandelbrot"], ours["mandelbrot"], tuple((one, "Numba", 0.1) for one in OURS),
+        loops["mandelbrot"], ours["mandelbrot"], promise(0.1),
     )  # fmt: skip
     add(
         "transpose", lambda: (np.zeros_like(square), square),
         lambda out, x: np.copyto(out, x.T), loops["transpose"],
         lambda out, x: ours["transpose"](out, x, ndrange=x.shape, group=(TILE, TILE)),
-        tuple((one, "Numba", 1.0) for one in OURS),
+        promise(1.0),
     )  # fmt: skip
 
     def reduced(parts: Any, x: Any) -> Any:
@@ -341,18 +346,18 @@ def rows(only: str) -> list[Row]:
 
     add(
         "reduction", lambda: (np.zeros(PARTS, np.float32), x), lambda parts, x: np.sum(x),
-        lambda parts, x: loops["total"](x), reduced, tuple((one, "Numba", 1.0) for one in OURS),
+        lambda parts, x: loops["total"](x), reduced, promise(1.0),
         1e-3,
     )  # fmt: skip
 
     signed = x - np.float32(0.5)
     add(
         "own reduction", lambda: (signed,), lambda x: x[np.argmax(np.abs(x))], loops["farthest"],
-        lambda x: reduce(farther, x), tuple((one, "Numba", 1.0) for one in OURS),
+        lambda x: reduce(farther, x), promise(1.0),
     )  # fmt: skip
     add(
         "own scan", lambda: (signed,), None, loops["farthest_so_far"],
-        lambda x: accumulate(farther, x), tuple((one, "Numba", 1.0) for one in OURS),
+        lambda x: accumulate(farther, x), promise(1.0),
     )  # fmt: skip
 
     def sorted_numpy(keys: Any, values: Any) -> Any:
@@ -362,26 +367,26 @@ def rows(only: str) -> list[Row]:
     add(
         "own order", lambda: (some, np.arange(MANY_KEYS, dtype=np.int32)), sorted_numpy,
         loops["sorted_by_key"], lambda keys, values: sort_by_key(keys, values, less=nearer)[1],
-        tuple((one, "Numba", 1.0) for one in OURS),
+        promise(1.0),
     )  # fmt: skip
-    return found
+    return cases
 
 
 def built_in(repeats: int) -> dict[str, float]:
-    """Return the time of algorithms with an operator of the library, over that of its function."""
+    """Return ratios of algorithms with a built-in operator to the library's functions."""
     import operator
 
     import numpy as np
+    from timing import shortest_times
 
     import portarray as pa
-    from portarray._cli.bench.timing import side_by_side
     from portarray.kernel_language.algorithms import accumulate, reduce, sort_by_key
 
     def in_order(x: Any) -> Any:
         return pa.take(x, pa.argsort(x))
 
     values = np.random.default_rng(7).random(SIZE, np.float32)
-    found: dict[str, float] = {}
+    ratios: dict[str, float] = {}
     for name, device in (("clarray", "opencl"), ("NumPy memory", "numpy")):
         x = pa.asarray(values, device=device, copy=True)
         keys = x[:MANY_KEYS]
@@ -393,7 +398,7 @@ def built_in(repeats: int) -> dict[str, float]:
             ),
             "sort_by_key": (partial(sort_by_key, keys), partial(in_order, keys)),
         }  # fmt: skip
-        for what, both in pairs.items():
+        for label, both in pairs.items():
             actions: dict[str, Action] = {}
             for who, run in zip(("ours", "own"), both, strict=True):
 
@@ -402,21 +407,23 @@ def built_in(repeats: int) -> dict[str, float]:
                     pa.synchronize(device)
 
                 actions[who] = action
-            best = side_by_side(actions, repeats, 5e-3)
-            found[f"{what} on {name}"] = best["ours"] / best["own"]
-    return found
+            best = shortest_times(actions, repeats, 5e-3)
+            ratios[f"{label} on {name}"] = best["ours"] / best["own"]
+    return ratios
 
 
-def measured(found: list[Row], repeats: int) -> list[Measured]:
+def measured(cases: list[Row], repeats: int) -> list[Measured]:
     """Measure the rows and print them."""
-    from portarray._cli.bench.timing import side_by_side
+    from timing import shortest_times
 
     out: list[Measured] = []
-    for row in found:
-        best = side_by_side(row.actions, repeats, 5e-3)
+    for row in cases:
+        best = shortest_times(row.actions, repeats, 5e-3)
         base = best["Numba"]
-        out += [Measured(row.name, name, one, one / base) for name, one in best.items()]
-        figures = "  ".join(f"{name} {one / base:6.3f}" for name, one in best.items())
+        out += [
+            Measured(row.name, name, shortest, shortest / base) for name, shortest in best.items()
+        ]
+        figures = "  ".join(f"{name} {shortest / base:6.3f}" for name, shortest in best.items())
         print(f"{row.name:<12} {figures}   (Numba {base * 1e3:.2f} ms)", flush=True)
     return out
 
@@ -425,19 +432,19 @@ def launches(repeats: int) -> dict[str, float]:
     """Return the seconds of one call on 1,000 elements, and of clarray's own addition in place."""
     import numpy as np
     from installed import optional
+    from timing import shortest_times
 
     import portarray as pa
     from portarray import clarray
-    from portarray._cli.bench.timing import side_by_side
 
     saxpy = kernels()["saxpy"]
     values = np.ones(TINY, np.float32)
     actions: dict[str, Action] = {}
-    own, other = clarray.asarray(values), clarray.asarray(values)
+    first, second = clarray.asarray(values), clarray.asarray(values)
 
     def added() -> None:
         for _ in range(100):
-            own + other
+            first + second
         clarray.synchronize()
 
     actions["clarray's add"] = added
@@ -453,7 +460,9 @@ def launches(repeats: int) -> dict[str, float]:
             pa.synchronize(x.device)
 
         actions[name] = launched
-    return {name: one / 100 for name, one in side_by_side(actions, repeats, 5e-3).items()}
+    return {
+        name: shortest / 100 for name, shortest in shortest_times(actions, repeats, 5e-3).items()
+    }
 
 
 FIRST = """
@@ -487,27 +496,27 @@ print(perf_counter() - begin)
 
 
 def first_calls(repeats: int) -> dict[str, dict[str, float]]:
-    """Return the seconds of a kernel's first call in a new process, by device and cache."""
-    found: dict[str, dict[str, float]] = {}
+    """Return the seconds of a kernel's first call in a process, by device and cache."""
+    by_device: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        # Python's own compiled files are there, as those of installed packages.
-        kept = os.environ | {"PYTHONPYCACHEPREFIX": folder}
-        kept.pop("PYTHONDONTWRITEBYTECODE", None)
-        # In NumPy's memory OpenCL is not loaded before a process's first kernel.
+        # Bytecode is cached, as for installed packages.
+        environment = os.environ | {"PYTHONPYCACHEPREFIX": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        # For NumPy memory, OpenCL is loaded by a process's first kernel.
         for name in ("opencl", "numpy", "numpy, second kernel"):
-            first_call(name, kept)
-            turns = [first_call(name, kept) for _ in range(repeats)]
-            found[name] = {cache: min(turn[cache] for turn in turns) for cache in turns[0]}
-    return found
+            first_call(name, environment)
+            turns = [first_call(name, environment) for _ in range(repeats)]
+            by_device[name] = {cache: min(turn[cache] for turn in turns) for cache in turns[0]}
+    return by_device
 
 
 def first_call(name: str, environment: Mapping[str, str]) -> dict[str, float]:
     """Return the seconds of a kernel's first call, without and with a cache."""
-    found = {}
+    by_cache = {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "first.py"
         file.write_text(FIRST)
-        # Compiled programs, of the runtimes too, are kept below these.
+        # Folders where portarray and OpenCL runtimes cache programs.
         below = ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "POCL_CACHE_DIR", "CLARRAY_CACHE_DIR")
         for cache in ("nothing cached", "cached on disk"):
             run = subprocess.run(
@@ -515,43 +524,45 @@ def first_call(name: str, environment: Mapping[str, str]) -> dict[str, float]:
                 capture_output=True, text=True, check=True,
                 env={**environment, **dict.fromkeys(below, folder)},
             )  # fmt: skip
-            found[cache] = float(run.stdout)
-    return found
+            by_cache[cache] = float(run.stdout)
+    return by_cache
 
 
 def front_end(repeats: int) -> dict[str, float]:
-    """Return the seconds from a kernel's function to its program's text."""
+    """Return the seconds to translate a kernel to OpenCL."""
     import portarray as pa
 
     x = pa.ones((8, 8), dtype=pa.float32, device="numpy")
     flat = pa.ones(8, dtype=pa.float32, device="numpy")
     count = pa.ones((8, 8), dtype=pa.int32, device="numpy")
-    given = {
+    arguments_by_name = {
         "saxpy": (flat, 2.0, flat), "stencil": (x, x), "mandelbrot": (count, 5),
         "transpose": (x, x), "total": (flat, flat),
     }  # fmt: skip
-    best = dict.fromkeys(given, float("inf"))
+    best = dict.fromkeys(arguments_by_name, float("inf"))
     for _ in range(repeats):
-        made = kernels()
-        for name, arguments in given.items():
-            begin = perf_counter()
-            made[name].source("opencl", *arguments)
-            best[name] = min(best[name], perf_counter() - begin)
+        compiled = kernels()
+        for name, arguments in arguments_by_name.items():
+            start = perf_counter()
+            compiled[name].source("opencl", *arguments)
+            best[name] = min(best[name], perf_counter() - start)
     return best
 
 
 def targets(
-    found: list[Row], figures: list[Measured], tiny: Mapping[str, float],
+    cases: list[Row], figures: list[Measured], tiny: Mapping[str, float],
     first: Mapping[str, Mapping[str, float]], front: Mapping[str, float],
-    own: Mapping[str, float],
+    library_ratios: Mapping[str, float],
 ) -> list[Target]:  # fmt: skip
-    """Judge the promises by the figures."""
-    seconds = {(one.row, one.candidate): one.seconds for one in figures}
+    """Check the targets."""
+    seconds = {
+        (measurement.row, measurement.candidate): measurement.seconds for measurement in figures
+    }
     out: list[Target] = []
-    for row in found:
-        for who, other, most in row.targets:
-            ratio = seconds[row.name, who] / seconds[row.name, other]
-            promise = f"{row.name} on {who}: at most {most} of {other}'s time"
+    for row in cases:
+        for who, peer, most in row.targets:
+            ratio = seconds[row.name, who] / seconds[row.name, peer]
+            promise = f"{row.name} on {who}: at most {most} of {peer}'s time"
             out.append(Target(promise, f"{ratio:.3f}", ratio <= most))
     if tiny:
         ratio = tiny["clarray"] / tiny["clarray's add"]
@@ -569,31 +580,30 @@ def targets(
     for name, took in front.items():
         promise = f"front end and printer of {name}: at most 2 ms"
         out.append(Target(promise, f"{took * 1e3:.2f} ms", took <= 2e-3))
-    for name, ratio in own.items():
+    for name, ratio in library_ratios.items():
         promise = f"{name}: at most 1.05 of the library's own function"
         out.append(Target(promise, f"{ratio:.3f}", ratio <= 1.05))
     return out
 
 
 def tables(report: Mapping[str, Any]) -> str:
-    """Return a report as Markdown: times as multiples of Numba's, then the targets."""
-    names = list(dict.fromkeys(one["candidate"] for one in report["rows"]))
-    ratios = {(one["row"], one["candidate"]): one["ratio"] for one in report["rows"]}
+    """Return a report as Markdown: ratios to Numba, then the targets."""
+    names = list(dict.fromkeys(entry["candidate"] for entry in report["rows"]))
+    ratios = {(entry["row"], entry["candidate"]): entry["ratio"] for entry in report["rows"]}
     lines = [f"| kernel | {' | '.join(names)} |", f"| --- |{' --- |' * len(names)}"]
-    for row in dict.fromkeys(one["row"] for one in report["rows"]):
+    for row in dict.fromkeys(entry["row"] for entry in report["rows"]):
         cells = [f"{ratios[row, name]:.2f}" if (row, name) in ratios else "" for name in names]
         lines.append(f"| {row} | {' | '.join(cells)} |")
     lines += ["", "| target | measured | |", "| --- | --- | --- |"]
-    for one in report["targets"]:
-        promise = f"{one['promise'][0].upper()}{one['promise'][1:]}"
-        lines.append(f"| {promise} | {one['figure']} | {'' if one['holds'] else 'missed'} |")
+    for entry in report["targets"]:
+        promise = f"{entry['promise'][0].upper()}{entry['promise'][1:]}"
+        lines.append(f"| {promise} | {entry['figure']} | {'' if entry['holds'] else 'missed'} |")
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    """Measure, print, and write JSON where it is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    """Measure, print and write JSON."""
+    parser = parser_of(__doc__)
     parser.add_argument("--repeats", type=int, default=20, help="turns of each candidate")
     parser.add_argument("--threads", type=int, default=2, help="threads of every candidate")
     parser.add_argument("--only", default="", help="only rows whose name contains this")
@@ -602,45 +612,40 @@ def main() -> None:
     if options.read is not None:
         finish(json.loads(options.read.read_text("utf-8")), None)
         return
-    for name in ("repeats", "threads"):
-        if getattr(options, name) < 1:
-            parser.error(f"--{name} {getattr(options, name)}: at least 1 is needed")
-    # Read by the libraries when they are imported.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ[name] = str(options.threads)
-    os.environ["DPCPP_CPU_NUM_CUS"] = str(options.threads)
-    # Threads that wait by spinning take the processor from the candidate whose turn is next.
-    os.environ.update(OMP_WAIT_POLICY="passive", GOMP_SPINCOUNT="0", KMP_BLOCKTIME="0")
+    require_positive(parser, options, "repeats", "threads")
+    # Libraries read these when they are imported.
+    set_threads(options.threads, "NUMBA_NUM_THREADS")
+    os.environ.update(SLEEPING)
     warnings.filterwarnings("ignore", module="pyopencl")
-    found = rows(options.only)
-    figures = measured(found, options.repeats)
+    cases = rows(options.only)
+    figures = measured(cases, options.repeats)
     tiny = launches(options.repeats) if options.only in "launch" else {}
-    for name, one in tiny.items():
-        print(f"launch: {name:<16} {one * 1e6:6.2f} us")
+    for name, entry in tiny.items():
+        print(f"launch: {name:<16} {entry * 1e6:6.2f} us")
     first = first_calls(3) if options.only in "first" else {}
     front = front_end(options.repeats) if options.only in "front end" else {}
-    own = built_in(options.repeats) if options.only in "built in" else {}
+    ratios = built_in(options.repeats) if options.only in "built in" else {}
     from importlib.metadata import version
 
     import portarray as pa
-    from portarray._cli.bench.report import surroundings
+    from portarray._cli.bench.report import environment
 
     devices = (pa.device("numpy"), pa.device("opencl"))
     report = {
-        **surroundings(devices, threads=options.threads, numba=version("numba")),
-        "rows": [asdict(one) for one in figures],
+        **environment(devices, threads=options.threads, numba=version("numba")),
+        "rows": [asdict(entry) for entry in figures],
         "launch": tiny,
         "first_call": first,
         "front_end": front,
-        "built_in": own,
-        "targets": [asdict(one) for one in targets(found, figures, tiny, first, front, own)],
+        "built_in": ratios,
+        "targets": [asdict(entry) for entry in targets(cases, figures, tiny, first, front, ratios)],
     }
     finish(report, options.json)
 
 
 def finish(report: Mapping[str, Any], file: Path | None) -> None:
-    """Print the targets, and write what is asked for."""
-    show_targets([Target(**one) for one in report["targets"]])
+    """Print the targets and write the report."""
+    show_targets([Target(**target) for target in report["targets"]])
     reports.write(report, file)
 
 

@@ -1,9 +1,9 @@
-"""Random moves of arrays between devices, each checked value by value.
+"""Random moves of arrays between devices, with every value checked.
 
-A walk draws, for each step, the way (``to_device``, ``asarray``, ``from_dlpack``,
-``pa.to_device``), ``copy=``, now and then a new array with its dtype, shape and layout, and now and
-then something that the device computes right before, perhaps late. It checks every value bit by
-bit after the move, and that a copy is one.
+Each step of a walk draws the kind of move (``to_device``, ``asarray``, ``from_dlpack``,
+``pa.to_device``) and ``copy=``; sometimes also a new array with random dtype, shape and layout, or
+a computation on the device just before the move. After the move all values must be equal bit by
+bit, and copies must be independent.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import portarray as pa
 
 __all__ = ["KEPT", "WAYS", "Mailbox", "Tally", "Walk", "held", "read", "rehearse", "same"]
 
-LARGE = 0.02  # the share of arrays that are
+LARGE = 0.02  # the share of large arrays
 SHAPES = ((), (0, 3), (7,), (1,), (4, 6), (3, 1, 5), (64, 33))
 LARGE_SHAPE = (512, 257)
 LAYOUTS = ("C", "F", "strided", "reversed", "broadcast", "read-only")
 VIEWS = 3
-COMPUTED = 0.05  # the share of moves before which the device computes
+COMPUTED = 0.05  # the share of moves directly after a computation
 DTYPES = tuple(
     np.dtype(name)
     for name in (
@@ -38,44 +38,45 @@ DTYPES = tuple(
         *("float16", ml_dtypes.bfloat16, "float32", "float64", "complex64", "complex128"),
     )
 )
-KEPT = 12
-"""Errors whose text is kept."""
+KEPT = 12  # number of error texts to store
 
 Host = np.ndarray[Any, Any]
 
 
 @dataclass(slots=True)
 class Tally:
-    """What walks did."""
+    """Counts and errors of walks."""
 
     moves: int = 0
-    refused: int = 0  # dtypes that the target lacks, and copy=False where a copy is needed
+    refused: int = 0  # unsupported dtypes, and copy=False where a copy is needed
     routes: Counter[str] = field(default_factory=Counter)
     wrong: int = 0
     errors: list[str] = field(default_factory=list)
 
-    def add(self, other: Tally) -> None:
-        """Take in what another one did."""
-        self.moves += other.moves
-        self.refused += other.refused
-        self.routes += other.routes
-        self.wrong += other.wrong
-        self.errors += other.errors[: KEPT - len(self.errors)]
+    def add(self, tally: Tally) -> None:
+        """Add the counts and errors of another tally."""
+        self.moves += tally.moves
+        self.refused += tally.refused
+        self.routes += tally.routes
+        self.wrong += tally.wrong
+        self.errors += tally.errors[: KEPT - len(self.errors)]
 
     def note(self, text: str) -> None:
-        """Note that something is wrong."""
+        """Record an error."""
         self.wrong += 1
         if len(self.errors) < KEPT:
             self.errors.append(text)
 
 
 def drawn(rng: random.Random, dtype: np.dtype[Any]) -> Host:
-    """Return a random host array: any bits, any layout, perhaps not to be written."""
+    """Return a random host array: any bits, any layout, perhaps read-only."""
     shape = LARGE_SHAPE if rng.random() < LARGE else rng.choice(SHAPES)
-    return made(rng, dtype, shape, rng.choice(LAYOUTS))
+    return random_array(rng, dtype, shape, rng.choice(LAYOUTS))
 
 
-def made(rng: random.Random, dtype: np.dtype[Any], shape: tuple[int, ...], layout: str) -> Host:
+def random_array(
+    rng: random.Random, dtype: np.dtype[Any], shape: tuple[int, ...], layout: str
+) -> Host:
     """Return a host array of random bits in one of the layouts."""
     stored = tuple(2 * n for n in shape) if layout == "strided" else shape
     if layout == "broadcast" and shape:
@@ -93,13 +94,13 @@ def made(rng: random.Random, dtype: np.dtype[Any], shape: tuple[int, ...], layou
         x = x[(slice(None, None, -1),) * x.ndim]
     elif layout == "broadcast":
         x = np.broadcast_to(x, shape)
-    x = np.asarray(x)  # keys make scalars of arrays without axes
+    x = np.asarray(x)  # indexing 0-d arrays returns scalars
     x.flags.writeable = layout not in ("broadcast", "read-only")
     return x
 
 
 def viewed(x: pa.Array, values: Host, kind: int) -> tuple[pa.Array, Host]:
-    """Return one of the views of an array, made on its device, and of its values."""
+    """Return a view of an array on its device, and the same view of its values."""
     if not x.ndim:
         return x, values
     if kind == 0:
@@ -111,7 +112,7 @@ def viewed(x: pa.Array, values: Host, kind: int) -> tuple[pa.Array, Host]:
 
 
 def computed(x: pa.Array, values: Host) -> tuple[pa.Array, Host]:
-    """Return an array that its device makes anew, perhaps only once it is read, and its values."""
+    """Return an array that its device computes, perhaps lazily, and its values."""
     if not x.ndim:
         return x, values
     for _ in range(2):
@@ -123,7 +124,7 @@ def read(x: pa.Array) -> Host:
     """Return the values of an array on any device."""
     try:
         return np.asarray(x)
-    except TypeError:  # its memory is no host memory
+    except TypeError:  # not in host memory
         pass
     if x.dtype == ml_dtypes.bfloat16:
         return np.asarray(pa.astype(x, "float32").to_device("numpy")).astype(x.dtype)
@@ -131,18 +132,18 @@ def read(x: pa.Array) -> Host:
 
 
 def same(values: Host, expected: Host) -> bool:
-    """Tell whether two arrays are equal bit by bit; NaNs need to be NaNs only."""
+    """Return whether two arrays are equal bit by bit, ignoring the payload of NaNs."""
     if values.dtype != expected.dtype or values.shape != expected.shape:
         return False
     if values.tobytes() == expected.tobytes():
         return True
     if values.dtype.kind not in "fcV":
         return False
-    # Libraries may quiet a signalling NaN on its way.
+    # Libraries may quiet signalling NaNs.
     parts = {"c8": "f4", "c16": "f8"}.get(values.dtype.str[1:])
     if parts:
-        values, expected = (np.ascontiguousarray(one).view(parts) for one in (values, expected))
-    with np.errstate(invalid="ignore"):  # NumPy warns of signalling ones that have 16 bits
+        values, expected = (np.ascontiguousarray(array).view(parts) for array in (values, expected))
+    with np.errstate(invalid="ignore"):  # NumPy warns of signalling NaNs of 16 bits
         nans, others = np.isnan(expected), np.isnan(values)
     return bool(np.array_equal(others, nans)) and (
         values[~nans].tobytes() == expected[~nans].tobytes()
@@ -150,14 +151,14 @@ def same(values: Host, expected: Host) -> bool:
 
 
 class Mailbox:
-    """Arrays that one thread leaves for another."""
+    """Arrays that threads exchange."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: list[tuple[pa.Array, Host]] = []
 
     def swap(self, x: pa.Array, values: Host, rng: random.Random) -> tuple[pa.Array | None, Host]:
-        """Leave an array and take a random one, if there are some."""
+        """Store an array and take a random one, if there are enough."""
         with self._lock:
             self._kept.append((x, values))
             if len(self._kept) < 4:
@@ -166,7 +167,7 @@ class Mailbox:
 
 
 class Walk:
-    """One array's way from device to device."""
+    """Moves of one array from device to device."""
 
     def __init__(
         self,
@@ -186,25 +187,25 @@ class Walk:
         self.tally = Tally()
 
     def run(self, moves: int) -> None:
-        """Make so many moves; what goes wrong is noted, and the walk goes on with a new array."""
-        for number in range(moves):
-            what = "no array"
+        """Make moves; after an error, continue with a new array."""
+        for index in range(moves):
+            description = "no array"
             try:
                 if self._x is None or self._rng.random() < 0.1:
                     self._begin()
                 assert self._x is not None
                 target = self._rng.choice(self._devices)
                 copy = self._rng.choice((None, None, True, False))
-                name, way = self._rng.choice(self._ways)
-                what = (
+                name, move = self._rng.choice(self._ways)
+                description = (
                     f"{name} of {self._x.dtype}{self._x.shape} from {self._x.device} to {target}, "
                     f"copy={copy}"
                 )
                 if self._rng.random() < COMPUTED:
                     self._x, self._values = computed(self._x, self._values)
-                self._step(target, copy, way)
-            except Exception:  # noqa: BLE001  (noted, and the run fails)
-                self.tally.note(f"seed {self._seed}, move {number}, {what}:\n{_last_error()}")
+                self._step(target, copy, move)
+            except Exception:  # noqa: BLE001  (recorded; the run fails)
+                self.tally.note(f"seed {self._seed}, move {index}, {description}:\n{_last_error()}")
                 self._x = None
             self.tally.moves += 1
             self._moved()
@@ -219,12 +220,12 @@ class Walk:
             x, values = viewed(x, values, self._rng.randrange(VIEWS))
         self._x, self._values = x, values
 
-    def _step(self, target: pa.Device, copy: bool | None, way: Way) -> None:
+    def _step(self, target: pa.Device, copy: bool | None, move: Way) -> None:
         x = self._x
         assert x is not None
         lacks = self._values.dtype not in held(target)
         try:
-            y = way(x, target, copy)
+            y = move(x, target, copy)
         except pa.errors.DTypeNotSupportedError:
             if not lacks:
                 raise
@@ -238,7 +239,7 @@ class Walk:
             return
         self.tally.routes[f"{x.device.library} → {target.library}"] += 1
         if y.device is not target:
-            raise AssertionError(f"it came to {y.device}")
+            raise AssertionError(f"the result is on {y.device}")
         if not same(read(y), self._values):
             raise AssertionError(f"values differ:\n{read(y)!r}\n{self._values!r}")
         if copy and self._values.size and self._rng.random() < 0.2:
@@ -251,38 +252,37 @@ class Walk:
 
 
 def in_a_tree(x: pa.Array, device: pa.Device, copy: bool | None) -> pa.Array:
-    """Move an array with two others, of which one is the same; trees share what they can."""
+    """Move an array in a tree that contains it twice."""
     tree = {"x": [x, x], "other": (x[..., None], "text")}
     moved: dict[str, Any] = pa.to_device(tree, device)
     if moved["x"][0] is not moved["x"][1]:
-        raise AssertionError("what is shared in a tree came apart")
-    found: pa.Array = moved["x"][0]
-    if copy is False and found is not x:
+        raise AssertionError("shared arrays of a tree were separated")
+    array: pa.Array = moved["x"][0]
+    if copy is False and array is not x:
         raise ValueError("a tree does not promise to share")
-    return pa.asarray(found, copy=True) if copy else found
+    return pa.asarray(array, copy=True) if copy else array
 
 
 def rehearse(devices: Sequence[pa.Device], moved: Callable[[], None] = lambda: None) -> None:
-    """Do what walks do once with every dtype, layout and view on every device.
+    """Move every dtype, layout and view once on every device.
 
-    Libraries that compile, or load, keep something for each of them, and random moves meet the
-    last ones late.
+    Libraries cache something for each of them, and random moves reach the last ones late.
     """
     rng = random.Random(0)
     shapes = [shape for shape in SHAPES if 0 not in shape]
     for device in devices:
         for dtype, shape, layout in product(held(device), shapes, LAYOUTS):
-            x = pa.asarray(made(rng, dtype, shape, layout), device=device)
+            x = pa.asarray(random_array(rng, dtype, shape, layout), device=device)
             values = read(x)
             for kind in range(VIEWS if shape else 1):
-                view, seen = viewed(x, values, kind)
-                # A view of this device, and what another one's view is when it comes here.
-                for one in (view, pa.asarray(seen, device=device)):
-                    anew, _ = computed(one, seen)
+                view, view_values = viewed(x, values, kind)
+                # A view on this device, and an array that arrives from another device.
+                for array in (view, pa.asarray(view_values, device=device)):
+                    anew, _ = computed(array, view_values)
                     copy = anew.to_device(device, copy=True)
                     copy[...] = 0
-                    read(pa.asarray(one, copy=True))
-                    read(one)
+                    read(pa.asarray(array, copy=True))
+                    read(array)
             moved()
 
 
@@ -297,15 +297,15 @@ WAYS: tuple[tuple[str, Way], ...] = (
 
 @cache
 def held(device: pa.Device) -> list[np.dtype[Any]]:
-    """Return the dtypes that a device has."""
-    found = []
+    """Return the dtypes of a device."""
+    dtypes = []
     for dtype in DTYPES:
         try:
             pa.empty(0, dtype=dtype, device=device)
         except pa.errors.DTypeNotSupportedError:
             continue
-        found.append(dtype)
-    return found
+        dtypes.append(dtype)
+    return dtypes
 
 
 def _last_error() -> str:

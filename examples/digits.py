@@ -68,12 +68,12 @@ def k_means(x: Any, count: int, steps: int = STEPS) -> Any:
     xp = x.__array_namespace__()
     centroids = first_centroids(x, count)
     groups = xp.arange(count, device=x.device)
-    before = None
+    previous = None
     for _ in range(steps):
         nearest = xp.argmin(squared_distances(x, centroids), axis=1)
-        if before is not None and xp.all(nearest == before):
+        if previous is not None and xp.all(nearest == previous):
             break
-        before = nearest
+        previous = nearest
         member = xp.astype(nearest[None, :] == groups[:, None], x.dtype)
         size = xp.sum(member, axis=1, keepdims=True)
         # A group that lost all its rows keeps its centroid.
@@ -163,7 +163,7 @@ def timed(run: Callable[[], Any], wait: Callable[[], None], repeats: int = 3) ->
     return best
 
 
-def compare(data: Digits, wanted: Model, device: Any) -> Row:
+def compare(data: Digits, expected: Model, device: Any) -> Row:
     """Run the program on a device and compare its centroids with NumPy's."""
     import portarray as pa
 
@@ -180,17 +180,17 @@ def compare(data: Digits, wanted: Model, device: Any) -> Row:
         str(device),
         str(dtype),
         accuracy,
-        float(np.max(np.abs(centroids - wanted.centroids))),
+        float(np.max(np.abs(centroids - expected.centroids))),
         timed(lambda: classify(here), lambda: pa.synchronize(device)),
     )
 
 
-def bound(dtype: str, wanted: Model) -> float:
+def bound(dtype: str, expected: Model) -> float:
     """Return how far a device's centroids may be from NumPy's.
 
     Singular values lie close together, so that the axes keep only half of a dtype's digits.
     """
-    return math.sqrt(np.finfo(dtype).eps) * float(np.max(np.abs(wanted.centroids)))
+    return math.sqrt(np.finfo(dtype).eps) * float(np.max(np.abs(expected.centroids)))
 
 
 def show(rows: list[Row]) -> None:
@@ -209,8 +209,8 @@ def show(rows: list[Row]) -> None:
             print("  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)).rstrip())
         return
     table = Table(title="digits: PCA, k-means and nearest centroid")
-    for number, name in enumerate(head):
-        table.add_column(name, justify="left" if number < 2 else "right")
+    for index, name in enumerate(head):
+        table.add_column(name, justify="left" if index < 2 else "right")
     for line in cells:
         table.add_row(*line)
     Console().print(table)
@@ -221,12 +221,12 @@ def main() -> int:
     import portarray as pa
 
     data = load()
-    wanted, accuracy = classify(data)
-    rows = [compare(data, wanted, device) for device in pa.devices()]
+    expected, accuracy = classify(data)
+    rows = [compare(data, expected, device) for device in pa.devices()]
     show(rows)
     status = 0
     for row in rows:
-        allowed = bound(row.dtype, wanted)
+        allowed = bound(row.dtype, expected)
         if row.difference > allowed or abs(row.accuracy - accuracy) > 0.01:
             print(
                 f"{row.device} disagrees with NumPy: accuracy {row.accuracy:.2%} against "

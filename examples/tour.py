@@ -31,8 +31,8 @@ def main() -> int:
     """Run every stop of the tour, also after one that failed; return the exit status."""
     failed = []
     began = time.monotonic()
-    for number, (title, command) in enumerate(STOPS, start=1):
-        print(f"\n=== {number}. {title}\n", flush=True)
+    for index, (title, command) in enumerate(STOPS, start=1):
+        print(f"\n=== {index}. {title}\n", flush=True)
         if subprocess.run([sys.executable, *command], check=False).returncode:
             failed.append(title)
     seconds = time.monotonic() - began

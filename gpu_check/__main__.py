@@ -5,20 +5,18 @@ From a checkout, on a machine that need not have a network::
     python gpu_check [--json FILE] [--official FOLDER] [--device DEVICE ...] [--part PART ...]
         [--minutes N]
 
-It looks for every GPU that an installed library drives (NVIDIA's OpenCL counts, through clarray),
-runs portarray's conformance suite and drawn programs on each, and the official suite where a folder
-with it is given, moves data between all pairs of devices that have a GPU among them, times calls
-beside the library's own, verifies the kernels, and times them and a language model beside PyTorch's
-eager functions, beside the card's bandwidth and beside the CPU. Each part is a process of its own
-with a time limit,
-so that a driver that hangs or dies costs its own part and nothing else. What was not there or not
-reached is 'not run', never 'passed'.
+It finds every GPU that an installed library drives (OpenCL GPUs through clarray). On each it runs
+the conformance suite, random programs and, where a folder with it is given, the official suite. It
+moves data between pairs of devices, measures the overhead of calls, verifies the kernels and
+compares them and a language model with eager PyTorch, the card's bandwidth and the CPU. Each part
+runs in a separate process with a time limit, so a driver that hangs or crashes affects only that
+part. What is missing or not reached is 'not run', never 'passed'.
 
-Python must have NumPy, array-api-compat and at least one library with a GPU; the suites and the
-movement need what ``conformance/pyproject.toml`` names. Packages that are missing may come along in
-a folder that PYTHONPATH names; a part that lacks one is 'not run' and says which.
+Python needs NumPy, array-api-compat and at least one library with a GPU. The suites and the
+movement need the dependencies in ``conformance/pyproject.toml``. Missing packages may be in a
+folder on PYTHONPATH; a part that lacks one is 'not run' and names it.
 
-The exit status is 0 if nothing failed, 1 if something did, 2 if no GPU was there to be checked.
+The exit status is 0 if nothing failed, 1 if something failed, and 2 if there is no GPU.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ import neural
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-# How the time is shared out between the parts that are still to come.
+# The parts, with their shares of the remaining time.
 SHARES = {
     "movement": 25,
     "speed": 15,
@@ -57,47 +55,39 @@ SHARES = {
     "programs": 20,
     "official": 40,
 }
-NOT_ASKED = "it was not asked for"
-WAYS = ("to_card", "to_host")
-START = 60.0  # seconds for importing all libraries and trying their devices
+NOT_SELECTED = "not selected"
+DIRECTIONS = ("to_card", "to_host")
+START = 60.0  # seconds to import all libraries and probe their devices
 
 
 @dataclass(slots=True)
 class Check:
-    """One run: where the time stands, and what was found."""
+    """One run: the time limit and the report."""
 
     deadline: float
     parts: list[str]
     report: dict[str, Any] = field(default_factory=dict)
 
-    def left(self) -> float:
-        """Return the seconds that are left."""
+    def remaining(self) -> float:
+        """Return the remaining seconds."""
         return max(0.0, self.deadline - time.monotonic())
 
     def share(self, name: str) -> float:
-        """Return the seconds that a part may take, whose turn it is."""
-        rest = self.parts[self.parts.index(name) :]
-        return self.left() * SHARES[name] / sum(SHARES[one] for one in rest)
+        """Return the seconds that the next part may take."""
+        next_parts = self.parts[self.parts.index(name) :]
+        return self.remaining() * SHARES[name] / sum(SHARES[part] for part in next_parts)
 
     def part(self, script: str, *arguments: str, seconds: float) -> tuple[list[Any], str]:
-        """Run a part in a process of its own.
-
-        Returns
-        -------
-        list
-            What it found, as far as it came.
-        str
-            Why it did not come to its end, or an empty string.
-        """
+        """Run a part in a separate process; return its results and why it failed, if it did."""
         if seconds < 1:
-            return [], "no time was left"
+            return [], "no time remained"
         with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
             out = Path(folder) / "out.jsonl"
             command = [sys.executable, str(HERE / script), *arguments]
             command += ["--out", str(out), "--seconds", f"{0.9 * seconds:.1f}"]
             trouble = run(command, seconds)
             lines = out.read_text("utf-8").splitlines() if out.exists() else []
-        # A process that was killed may leave half a line.
+        # A killed process may leave an incomplete line.
         return [json.loads(line) for line in lines if line.endswith(("}", "]"))], trouble
 
 
@@ -105,7 +95,7 @@ def run(command: list[str], seconds: float) -> str:
     """Run a command; return why it failed, or an empty string."""
     paths = [str(ROOT), str(ROOT / "conformance"), os.environ.get("PYTHONPATH", "")]
     environment = {
-        # Else JAX takes three quarters of a card's memory from the other libraries.
+        # By default JAX reserves three quarters of a card's memory.
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
@@ -121,29 +111,29 @@ def run(command: list[str], seconds: float) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"it was ended after {seconds:.0f} s"
+        return f"stopped after {seconds:.0f} s"
     if done.returncode == 0:
         return ""
-    said = done.stderr.strip().splitlines() or ["it said nothing"]
-    # Behind the indented lines of a traceback stands the error, which may have several lines.
-    while any(line.startswith(" ") for line in said[1:]):
-        said = said[1:]
-    return f"it ended with status {done.returncode}: {' '.join(said[-6:]).strip()}"
+    lines = done.stderr.strip().splitlines() or ["no output"]
+    # The error, which may have several lines, follows the indented lines of a traceback.
+    while any(line.startswith(" ") for line in lines[1:]):
+        lines = lines[1:]
+    return f"exit status {done.returncode}: {' '.join(lines[-6:]).strip()}"
 
 
 def main() -> int:
-    """Check, print, and write JSON where it is asked for."""
-    options = parsed()
+    """Check, print and write JSON."""
+    options = read_options()
     started = time.monotonic()
-    asked = [name for name in SHARES if name in (options.part or SHARES)]
+    names = [name for name in SHARES if name in (options.part or SHARES)]
     if options.official is None:
-        asked = [name for name in asked if name != "official"]
-    check = Check(started + 60 * options.minutes, asked)
-    found, trouble = check.part("machine.py", seconds=min(START, check.left()))
-    if not found:
-        print(f"the machine could not be looked at: {trouble}")
+        names = [name for name in names if name != "official"]
+    check = Check(started + 60 * options.minutes, names)
+    report, trouble = check.part("machine.py", seconds=min(START, check.remaining()))
+    if not report:
+        print(f"the machine could not be inspected: {trouble}")
         return 2
-    check.report.update(found[0])
+    check.report.update(report[0])
     chosen = options.device or gpus(check.report)
     check.report["checked"] = chosen
     absent = not_there(check.report)
@@ -159,10 +149,10 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def parsed() -> argparse.Namespace:
+def read_options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="gpu_check", description="Check portarray on GPUs.")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report to FILE")
     parser.add_argument(
         "--official", type=Path, metavar="FOLDER", help="a copy of data-apis/array-api-tests"
     )
@@ -178,12 +168,12 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=8.0, metavar="N", help="time in all")
     options = parser.parse_args()
     if options.minutes <= 0:
-        parser.error(f"--minutes {options.minutes}: more than 0 is needed")
+        parser.error(f"--minutes: must be positive, got {options.minutes}")
     return options
 
 
 def gpus(report: dict[str, Any]) -> list[str]:
-    """Return the functional devices that are GPUs or other accelerators."""
+    """Return the functional devices that are not CPUs."""
     return [
         device["device"]
         for library in report["libraries"]
@@ -193,7 +183,7 @@ def gpus(report: dict[str, Any]) -> list[str]:
 
 
 def not_there(report: dict[str, Any]) -> dict[str, str]:
-    """Return each library's platforms that hold no functional device, with the reason."""
+    """Return the platforms without a functional device, with the reason."""
     return {
         name: reason
         for library in report["libraries"]
@@ -203,16 +193,16 @@ def not_there(report: dict[str, Any]) -> dict[str, str]:
 
 
 def measure(check: Check, devices: list[str], official: Path | None) -> None:
-    """Run every part that is asked for on every device."""
+    """Run every selected part on every device."""
     report, parts = check.report, check.parts
-    left_out = {"not_run": NOT_ASKED}
+    left_out = {"not_run": NOT_SELECTED}
     report["movement"] = {"bus": [], "rows": [], "devices": [], **left_out}
     if "movement" in parts:
-        found, trouble = check.part("movement.py", *devices, seconds=check.share("movement"))
+        results, trouble = check.part("movement.py", *devices, seconds=check.share("movement"))
         report["movement"] = {
-            "bus": [row for row in found if "bus" in row],
-            "rows": [row for row in found if "source" in row],
-            "devices": [row for row in found if "device" in row],
+            "bus": [row for row in results if "bus" in row],
+            "rows": [row for row in results if "source" in row],
+            "devices": [row for row in results if "device" in row],
             "not_run": trouble,
         }
     nothing = {"rows": [], "cases": 0, "outside": 0, "failures": [], **left_out}
@@ -223,7 +213,7 @@ def measure(check: Check, devices: list[str], official: Path | None) -> None:
             report[name] = {device: run_one(check, device, seconds) for device in devices}
     report["bandwidth"] = {}
     if "kernels" in parts or "model" in parts:
-        rows, _ = check.part("bandwidth.py", *devices, seconds=min(START, 0.25 * check.left()))
+        rows, _ = check.part("bandwidth.py", *devices, seconds=min(START, 0.25 * check.remaining()))
         report["bandwidth"] = {row["device"]: row["bytes_per_second"] for row in rows}
     for name, run_all in (("kernels", kernels), ("model", model)):
         report[name] = {"rows": [], **left_out}
@@ -233,7 +223,7 @@ def measure(check: Check, devices: list[str], official: Path | None) -> None:
 
 
 def suites(check: Check, devices: list[str], official: Path | None) -> None:
-    """Run what compares with NumPy and references, the official suite where there is a copy."""
+    """Run the parts that compare with NumPy and references."""
     options = {
         "user kernels": ("own_kernels.py",),
         "random": ("random_keys.py",),
@@ -247,97 +237,97 @@ def suites(check: Check, devices: list[str], official: Path | None) -> None:
         "official": ("suite.py", "--official", str(official)),
     }
     for name, (script, *more) in options.items():
-        check.report[name] = {device: {**totals([]), "not_run": NOT_ASKED} for device in devices}
+        check.report[name] = {device: {**totals([]), "not_run": NOT_SELECTED} for device in devices}
         if name not in check.parts:
             continue
-        until = check.left() - check.share(name)
-        for place, device in enumerate(devices):
-            seconds = (check.left() - until) / (len(devices) - place)
-            found, trouble = check.part(script, device, *more, seconds=seconds)
-            check.report[name][device] = {**totals(found), "not_run": trouble}
+        until = check.remaining() - check.share(name)
+        for index, device in enumerate(devices):
+            seconds = (check.remaining() - until) / (len(devices) - index)
+            results, trouble = check.part(script, device, *more, seconds=seconds)
+            check.report[name][device] = {**totals(results), "not_run": trouble}
     if official is None:
         check.report["official"] = {"not_run": "no folder with the official suite was given"}
 
 
 def verified(check: Check, device: str, seconds: float) -> dict[str, Any]:
-    """Verify the kernels on a device; return the worst of each kernel and dtype."""
-    found, trouble = check.part("verification.py", device, seconds=seconds)
+    """Verify the kernels on a device; return the worst row of each kernel and dtype."""
+    results, trouble = check.part("verification.py", device, seconds=seconds)
     worst: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in found:
+    for row in results:
         key = row["kernel"], row["dtype"]
-        before = worst.get(key)
-        if before is None or error_of(row) > error_of(before):
+        previous = worst.get(key)
+        if previous is None or error_of(row) > error_of(previous):
             worst[key] = row
     return {
         "rows": list(worst.values()),
-        "cases": sum(row["cases"] for row in found),
-        "outside": sum(row["outside"] for row in found),
-        "failures": [row for row in found if row["outside"]],
+        "cases": sum(row["cases"] for row in results),
+        "outside": sum(row["outside"] for row in results),
+        "failures": [row for row in results if row["outside"]],
         "not_run": trouble,
     }
 
 
 def error_of(row: dict[str, Any]) -> float:
-    """Return a row's worst error in units of its bound; infinite where JSON has none."""
+    """Return a row's worst error in units of its bound; JSON stores infinity as null."""
     return float("inf") if row["worst"] is None else float(row["worst"])
 
 
 def kernels(check: Check, devices: list[str], speeds: dict[str, float]) -> dict[str, Any]:
-    """Time the kernels beside PyTorch's own functions, the devices' memory and the CPU."""
+    """Time the kernels relative to PyTorch, bandwidth and the CPU."""
     cpu = neural.reference_cpu(check.report)
-    places = list(dict.fromkeys([*devices, cpu]))
-    common = ("--device", *places, "--repeats", "5", "--dtype", "float32")
+    measured = list(dict.fromkeys([*devices, cpu]))
+    common = ("--device", *measured, "--repeats", "5", "--dtype", "float32")
     threads = ("--threads", str(os.cpu_count() or 1))
     seconds = check.share("kernels") / 2
     rows, troubles = [], []
     for more in (("--growth", "--row", *neural.MOVING), ("--row", *neural.COMPUTING)):
-        found, trouble = benchmark("kernels.py", *common, *threads, *more, seconds=seconds)
-        rows += found.get("rows", [])
+        report, trouble = benchmark("kernels.py", *common, *threads, *more, seconds=seconds)
+        rows += report.get("rows", [])
         troubles += [trouble] if trouble else []
     return {"rows": neural.kernel_rows(rows, speeds, cpu), "not_run": "; ".join(troubles)}
 
 
 def model(check: Check, devices: list[str], speeds: dict[str, float]) -> dict[str, Any]:
-    """Time the language model beside plain PyTorch, the devices' memory and the CPU."""
+    """Time the language model relative to PyTorch, bandwidth and the CPU."""
     cpu = neural.reference_cpu(check.report)
-    places = list(dict.fromkeys([*devices, cpu]))
+    measured = list(dict.fromkeys([*devices, cpu]))
     threads = ("--threads", str(os.cpu_count() or 1))
-    more = ("--device", *places, "--repeats", "3", *threads)
-    found, trouble = benchmark("model.py", *more, seconds=check.share("model"))
-    return {**found, "rows": neural.model_rows(found, speeds, cpu), "not_run": trouble}
+    more = ("--device", *measured, "--repeats", "3", *threads)
+    report, trouble = benchmark("model.py", *more, seconds=check.share("model"))
+    return {**report, "rows": neural.model_rows(report, speeds, cpu), "not_run": trouble}
 
 
 def speed(check: Check, device: str, seconds: float) -> dict[str, Any]:
-    """Time calls on a device beside the library's own, by the benchmark of overhead."""
+    """Measure the overhead of calls on a device."""
     more = ("--device", device, "--repeats", "30")
-    found, trouble = benchmark("overhead.py", *more, seconds=seconds)
-    return {"rows": [], **found, "not_run": trouble}
+    report, trouble = benchmark("overhead.py", *more, seconds=seconds)
+    return {"rows": [], **report, "not_run": trouble}
 
 
 def benchmark(script: str, *arguments: str, seconds: float) -> tuple[dict[str, Any], str]:
-    """Run a benchmark; return its report, empty where it came to none, and why it did not end."""
+    """Run a benchmark; return its report, perhaps empty, and why it failed, if it did."""
     if seconds < 1:
-        return {}, "no time was left"
+        return {}, "no time remained"
     with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
         out = Path(folder) / "report.json"
         command = [sys.executable, str(ROOT / "benchmarks" / script), *arguments]
         trouble = run([*command, "--json", str(out)], seconds)
-        found: dict[str, Any] = json.loads(out.read_text("utf-8")) if out.exists() else {}
-    return found, trouble
+        report: dict[str, Any] = json.loads(out.read_text("utf-8")) if out.exists() else {}
+    return report, trouble
 
 
-def totals(found: list[Any]) -> dict[str, Any]:
-    """Return how many cases ended how, and every failure in full."""
+def totals(rows: list[Any]) -> dict[str, Any]:
+    """Return the number of cases by status, and every failure."""
     worst: dict[str, dict[str, Any]] = {}
     order = ("not run", "passed", "expected", "unexpected pass", "failed")
-    for row in found:
-        # A case runs several times, with more inputs each time: its worst end counts.
-        before = worst.get(row["case"])
-        if before is None or order.index(row["status"]) > order.index(before["status"]):
+    for row in rows:
+        # A case runs several times; its worst status counts.
+        previous = worst.get(row["case"])
+        if previous is None or order.index(row["status"]) > order.index(previous["status"]):
             worst[row["case"]] = row
     return {
         "counts": dict(Counter(row["status"] for row in worst.values())),
-        "examples": sum(row["examples"] for row in found),
+        "examples": sum(row["examples"] for row in rows),
         "failures": [
             row for row in worst.values() if row["status"] in ("failed", "unexpected pass")
         ],
@@ -345,13 +335,13 @@ def totals(found: list[Any]) -> dict[str, Any]:
 
 
 def show(report: dict[str, Any], absent: dict[str, str]) -> int:
-    """Print what was found; return the number of failures."""
+    """Print the report; return the number of failures."""
     failures = 0
     print(f"portarray {report['version']}, Python {report['python']}, {report['machine']}")
     for name, reason in absent.items():
         print(f"  not run  {name}: {reason}")
     if not report["checked"]:
-        print("no GPU is there: nothing was checked")
+        print("there is no GPU: nothing was checked")
         return 0
     for device in report["checked"]:
         print(f"  {device}")
@@ -361,14 +351,16 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
         ):
             part = report[name].get(device, report[name])
             failures += len(part.get("failures", ()))
-            # Asked for by name or found functional, and yet nothing could be run on it.
-            failures += name != "official" and not part["counts"] and part["not_run"] != NOT_ASKED
+            # The device was named or functional, but nothing could run on it.
+            failures += (
+                name != "official" and not part["counts"] and part["not_run"] != NOT_SELECTED
+            )
             counts = ", ".join(f"{n} {status}" for status, n in part.get("counts", {}).items())
             print(f"    {name:12} {counts or 'nothing'}{reason_of(part)}")
             for row in part.get("failures", ()):
                 print(f"      {row['case']}: {row['message'].strip().splitlines()[-1:]}")
         part = report["verify"][device]
-        failures += part["outside"] + (not part["cases"] and part["not_run"] != NOT_ASKED)
+        failures += part["outside"] + (not part["cases"] and part["not_run"] != NOT_SELECTED)
         print(
             f"    verify    {part['cases']} cases, {part['outside']} out of bounds{reason_of(part)}"
         )
@@ -386,20 +378,23 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
 
 
 def show_movement(movement: dict[str, Any]) -> int:
-    """Print what was found of moving data; return the number of failures."""
+    """Print the results of moving data; return the number of failures."""
     wrong = [row for row in (*movement["devices"], *movement["rows"]) if row["wrong"]]
     print(f"  movement: {len(movement['rows'])} pairs, {len(wrong)} wrong{reason_of(movement)}")
     for row in wrong:
-        where = row.get("device") or f"{row['source']} to {row['target']}"
-        print(f"    {where}: {'; '.join(row['wrong'][:3])}")
+        route = row.get("device") or f"{row['source']} to {row['target']}"
+        print(f"    {route}: {'; '.join(row['wrong'][:3])}")
     for row in movement["bus"]:
-        speeds = [f"{row[way] / 1e9:.1f} GB/s {way.replace('_', ' the ')}" for way in WAYS]
+        speeds = [
+            f"{row[direction] / 1e9:.1f} GB/s {direction.replace('_', ' the ')}"
+            for direction in DIRECTIONS
+        ]
         print(f"    {row['bus']}, page-locked: {', '.join(speeds)}")
     return len(wrong)
 
 
 def reason_of(part: dict[str, Any]) -> str:
-    """Return why a part, or its rest, was not run."""
+    """Return why a part was not run completely."""
     return f"; not run: {part['not_run']}" if part.get("not_run") else ""
 
 

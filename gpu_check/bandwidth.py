@@ -1,8 +1,7 @@
-"""What each device's memory gives and takes in a second: the limit of most kernels."""
+"""The memory bandwidth of each device, which limits most kernels."""
 
 from __future__ import annotations
 
-import argparse
 import time
 
 from part import Writer, arguments
@@ -11,33 +10,29 @@ import portarray as pa
 
 SIZES = (2**30, 2**28, 2**26)  # bytes, beyond caches where there is room
 LONG = 1.0  # seconds after which a device gets no more turns
-LEAST = 3  # turns
-SHARE = 8  # of the free memory that is taken at most: one part in this many
+MIN_TURNS = 3
+SHARE = 8  # at most this fraction of the free memory is used: 1 / SHARE
 
 
 def bandwidth(name: str) -> dict[str, object]:
-    """Return bytes that are read and written in a second while a large array is copied."""
+    """Return the bytes read and written per second while copying a large array."""
     device = pa.device(name)
     free = pa.memory(device).free
     size = next((n for n in SIZES if free is None or SHARE * n <= free), SIZES[-1])
     x = pa.ones(size // 4, dtype=pa.float32, device=device)
     took: list[float] = []
-    while len(took) < LEAST or sum(took) < LONG:
+    while len(took) < MIN_TURNS or sum(took) < LONG:
         pa.synchronize(device)
-        began = time.perf_counter()
+        start = time.perf_counter()
         y = pa.asarray(x, copy=True)
         pa.synchronize(device)
-        took.append(time.perf_counter() - began)
+        took.append(time.perf_counter() - start)
         del y
     return {"device": name, "bytes": size, "bytes_per_second": 2 * size / min(took)}
 
 
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("devices", nargs="+")
-
-
 if __name__ == "__main__":
-    given = arguments(__doc__, _options)
-    with Writer(given.out) as write:
-        for one in given.devices:
-            write(bandwidth(str(pa.device(one))))
+    options = arguments(__doc__, "devices")
+    with Writer(options.out) as write:
+        for source in options.devices:
+            write(bandwidth(str(pa.device(source))))

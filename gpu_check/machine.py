@@ -1,4 +1,4 @@
-"""What the machine has: libraries, devices, versions, drivers."""
+"""The machine's libraries, devices, versions and drivers."""
 
 from __future__ import annotations
 
@@ -15,22 +15,26 @@ import portarray as pa
 
 
 def drivers() -> dict[str, str]:
-    """Return the driver's version of every platform on which a device functions."""
-    found: dict[str, str] = {}
+    """Return the driver version of every platform with a functional device."""
+    versions: dict[str, str] = {}
     for device in pa.devices():
         version = device._backend.driver(device.platform)
         if version:
-            found[f"{device.library}:{device.platform}"] = version
-    return found
+            versions[f"{device.library}:{device.platform}"] = version
+    return versions
 
 
 def distributions() -> dict[str, str]:
     """Return the version of every installed distribution."""
-    return {name: one.version for one in metadata.distributions() if (name := one.metadata["Name"])}
+    return {
+        name: distribution.version
+        for distribution in metadata.distributions()
+        if (name := distribution.metadata["Name"])
+    }
 
 
 def machine() -> dict[str, Any]:
-    """Return all of it."""
+    """Return everything that is known about the machine."""
     return {
         **pa.summary().as_dict(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,35 +1,34 @@
-"""Regions over the CPU and a device, and Dask's chunks on it, beside the same on NumPy alone."""
+"""Regions on the CPU and a device, and Dask chunks on it, compared with NumPy alone."""
 
 from __future__ import annotations
 
 import importlib.util
 import random
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
-from part import BEGAN, Writer, arguments
+from part import Outcome, outcome, run_cases
 
 import portarray as pa
 from portarray.tasks import In, InOut, Region
 
-BOUND = 3e-3
-"""Largest error beside the largest element: single precision."""
+BOUND = 3e-3  # largest error, relative to the largest element
 
 SIDE = 32
 HOST = "numpy"
 
 
 def add(x: pa.Array, y: pa.Array) -> None:
-    """Change an array by another, in place: exact, and another order has another result."""
+    """Change y in place, exactly; the result depends on the order of calls."""
     y *= 3
     y += x
     y %= 1000
 
 
 def programs(device: str) -> str:
-    """Run drawn calls on arrays of the device and on views of one of the host."""
+    """Run random calls on arrays of the device and on views of a host array."""
     draw = random.Random(0)
     for _ in range(20):
         alone = [np.arange(24, dtype=np.int32), *(np.full(8, i, dtype=np.int32) for i in range(3))]
@@ -47,22 +46,22 @@ def programs(device: str) -> str:
                 add(expected[i], expected[j])  # type: ignore[arg-type]
         for k, (got, want) in enumerate(zip((whole, *there), alone, strict=True)):
             if not np.array_equal(np.asarray(got.to_device(HOST)), want):
-                return f"array {k} of {got.device} differs from the calls one after the other"
+                return f"array {k} of {got.device} differs from sequential calls"
     return ""
 
 
-def moves(device: str) -> str:
-    """Write an array of each on the other."""
+def check_moves(device: str) -> str:
+    """Write an array of each device on the other device."""
     for here, there in ((HOST, device), (device, HOST)):
         x = pa.asarray(np.arange(1000, dtype=np.int32), device=here)
-        one, y = (make(1000, dtype="int32", device=there) for make in (pa.ones, pa.zeros))
+        ones, y = (make(1000, dtype="int32", device=there) for make in (pa.ones, pa.zeros))
         with Region() as region:
-            region.spawn(add, In(one), InOut(x))
+            region.spawn(add, In(ones), InOut(x))
             region.spawn(add, In(x), InOut(y), device=here)
             region.spawn(add, In(y), InOut(x), device=there)
         first = (np.arange(1000) * 3 + 1) % 1000
         if not np.array_equal(np.asarray(x.to_device(HOST)), (first * 3 + first) % 1000):
-            return f"what {there} wrote is not what {here} has"
+            return f"values written on {there} are not on {here}"
     return ""
 
 
@@ -78,17 +77,17 @@ def potrf(a: pa.Array) -> None:
 
 
 def trsm(a: pa.Array, b: pa.Array) -> None:
-    """Solve for a tile below it."""
+    """Solve for a tile below the diagonal."""
     b[...] = pa.linalg.solve(a, b.mT).mT
 
 
 def gemm(x: pa.Array, y: pa.Array, c: pa.Array) -> None:
-    """Update a tile behind it."""
+    """Update a later tile."""
     c -= x @ y.mT
 
 
 def cholesky(device: str) -> str:
-    """Factorize a matrix whose rows of tiles take turns on the CPU and the device."""
+    """Factorize a matrix whose rows of tiles alternate between the CPU and the device."""
     n, whole = 4, matrix(4 * SIDE)
     cut = [slice(SIDE * i, SIDE * (i + 1)) for i in range(n)]
     tiles = [
@@ -115,14 +114,14 @@ def cholesky(device: str) -> str:
 
 
 def differs(got: pa.Array, want: np.ndarray[Any, Any]) -> str:
-    """Return how far an array is from what it should be, or an empty string."""
-    found = np.asarray(got.to_device(HOST))
-    off = float(np.max(np.abs(found - want)) / (1 + np.max(np.abs(want))))
+    """Return by how much an array differs from the expected one, or an empty string."""
+    values = np.asarray(got.to_device(HOST))
+    off = float(np.max(np.abs(values - want)) / (1 + np.max(np.abs(want))))
     return "" if off <= BOUND else f"differs from NumPy's by {off:.2g}"
 
 
 def chunks(device: str) -> str:
-    """Compute with Dask on chunks of the device, which stay there."""
+    """Compute with Dask; chunks stay on the device."""
     import dask
 
     import portarray.dask as pd
@@ -135,8 +134,8 @@ def chunks(device: str) -> str:
         rows = pd.placement(pd.persist(y))
         if {row.device for row in rows} != {str(pa.device(device))}:
             return f"chunks are on {sorted({row.device for row in rows})}"
-        # There and back again, by blocks.
-        z = pd.to_device(pd.to_device(y, HOST), lambda place: (device, HOST)[sum(place) % 2])
+        # Move blocks there and back.
+        z = pd.to_device(pd.to_device(y, HOST), lambda index: (device, HOST)[sum(index) % 2])
         pd.placement(pd.persist(z)).verify()
         return differs(pd.collect(z, HOST), ((whole - whole.mean(axis=0)) @ whole.T)[:, ::3])
 
@@ -148,8 +147,8 @@ def workers(device: str) -> str:
     import portarray.dask as pd
 
     whole = matrix(4 * SIDE)
-    made = pd.LocalCluster(devices=[device, device], dashboard_address=None)
-    with made as cluster, distributed.Client(cluster):
+    local_cluster = pd.LocalCluster(devices=[device, device], dashboard_address=None)
+    with local_cluster as cluster, distributed.Client(cluster):
         x = pd.persist(pd.from_array(whole, chunks=SIDE, devices=device))
         y = pd.persist(x @ x.T)
         table = pd.placement(y).verify()
@@ -160,32 +159,26 @@ def workers(device: str) -> str:
 
 CASES: dict[str, tuple[Callable[[str], str], str]] = {
     "regions": (programs, ""),
-    "moves": (moves, ""),
+    "moves": (check_moves, ""),
     "cholesky": (cholesky, ""),
     "dask chunks": (chunks, "dask"),
     "dask workers": (workers, "distributed"),
 }
 
 
-def checked(name: str, device: str) -> tuple[str, str]:
-    """Return how a case ended, and what was wrong."""
+def checked(name: str, device: str) -> Outcome:
+    """Run a case; return the status and what is wrong."""
     run, needs = CASES[name]
     if needs and importlib.util.find_spec(needs) is None:
         return "not run", f"{needs} is not installed"
-    try:
-        wrong = run(device)
-    except pa.DTypeNotSupportedError as error:
-        return "not run", str(error)
-    except Exception as error:  # noqa: BLE001 - whatever is wrong is told
-        return "failed", f"{type(error).__name__}: {error}"
-    return ("failed", wrong) if wrong else ("passed", "")
+    return outcome(run, device)
+
+
+def cases(device: str) -> Iterator[tuple[str, Callable[[], Outcome]]]:
+    """Yield every case."""
+    for name in CASES:
+        yield name, partial(checked, name, device)
 
 
 if __name__ == "__main__":
-    given = arguments(__doc__, lambda parser: parser.add_argument("device"))
-    with Writer(given.out) as out:
-        for name in CASES:
-            if time.monotonic() > BEGAN + given.seconds:
-                break
-            status, message = checked(name, given.device)
-            out({"case": name, "status": status, "examples": 1, "message": message})
+    run_cases(__doc__, cases)

@@ -1,28 +1,27 @@
-"""Every ordered pair of devices with a checked one in it: bits, order and sharing, and speed.
+"""Moves between each checked device and every other one: values, order, sharing and speed.
 
-And each checked device by itself: page-locked memory, what is left when memory runs out, and how
-fast the bus is between the host and the card.
+Also checks each device alone: page-locked memory, running out of memory, and bus bandwidth.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any
 
 import numpy as np
-from part import BEGAN, Writer, arguments
+from part import STARTED, Writer, arguments
 from portarray_conformance import pairs, portarray_target
 
 import portarray as pa
 from portarray._movement import matrix, routes
 
-LARGE = 64 * 2**20  # bytes that are timed
-STEPS = 40  # of work that is still under way when its result is moved
-BUSY = {"cpu": 2**21, "gpu": 2**24}  # numbers in it: many times what starting a step takes
+LARGE = 64 * 2**20  # bytes of the timed array
+STEPS = 40  # of work that is still running when its result is moved
+BUSY = {"cpu": 2**21, "gpu": 2**24}  # elements: a step takes much longer than its launch
 
 
 VALUES = np.ones(LARGE // 4, dtype=np.float32)
@@ -30,17 +29,10 @@ VALUES = np.ones(LARGE // 4, dtype=np.float32)
 
 @dataclass(slots=True)
 class Limits:
-    """What no move can beat.
+    """The fastest possible moves."""
 
-    Parameters
-    ----------
-    memcpy : float
-        Seconds for one copy of the large array in the host's memory.
-    bus : dict
-        For a card's memory, by DLPack's type and index, what :func:`bus_of` returns.
-    """
-
-    memcpy: float
+    memcpy: float  # seconds of one copy of the large array in host memory
+    # By DLPack type and index of a device: what bus_of returns.
     bus: dict[Any, dict[str, float]] = field(default_factory=dict)
 
 
@@ -59,7 +51,7 @@ def pair(source: pa.Device, target: pa.Device, limits: Limits) -> dict[str, Any]
     }
     try:
         row["wrong"] = wrong(source, target) + broken(source, target, plan)
-    except Exception as error:  # noqa: BLE001 - whatever a driver raises is the finding
+    except Exception as error:  # noqa: BLE001  (drivers may raise anything)
         row["wrong"] = [f"{type(error).__name__}: {error}"]
     if not row["wrong"]:
         row |= timed(source, target, limits)
@@ -67,27 +59,27 @@ def pair(source: pa.Device, target: pa.Device, limits: Limits) -> dict[str, Any]
 
 
 def wrong(source: pa.Device, target: pa.Device) -> list[str]:
-    """Return what does not arrive as it left, or does not come back so."""
-    # Hardware may quiet a signaling NaN on the way; that it is one is what must arrive.
+    """Return values that a move there and back changes."""
+    # Hardware may quiet a signaling NaN on the way; it must still be a NaN.
     return pairs.wrong(
         portarray_target(str(source)), source, target, "array.to_device", exact=False
     )
 
 
 def broken(source: pa.Device, target: pa.Device, plan: pa.TransferPlan) -> list[str]:
-    """Return what was promised of the order of things and does not hold."""
-    found = unshared(source, target) if plan.route == "dlpack" else []
-    found += late(source, target, plan)
+    """Return violations of ordering and sharing."""
+    problems = unshared(source, target) if plan.route == "dlpack" else []
+    problems += late(source, target, plan)
     if streamed(source) or streamed(target):
-        # Default streams wait for each other, these only where they are told to.
+        # Default streams wait for each other; these must be synchronized explicitly.
         with own_stream(source), own_stream(target):
-            found += [f"{text}, on streams of their own" for text in late(source, target, plan)]
-    return found
+            problems += [f"{text}, on separate streams" for text in late(source, target, plan)]
+    return problems
 
 
 def late(source: pa.Device, target: pa.Device, plan: pa.TransferPlan) -> list[str]:
-    """Return what another library saw before it was computed, or after it was overwritten."""
-    found: list[str] = []
+    """Return values read before they were computed, or after they were overwritten."""
+    problems: list[str] = []
     zeros = pa.zeros(busy(source), dtype=pa.float32, device=source)
 
     def under_way() -> pa.Array:
@@ -96,10 +88,10 @@ def late(source: pa.Device, target: pa.Device, plan: pa.TransferPlan) -> list[st
             x = x + 1.0
         return x
 
-    def look(y: pa.Array, value: float, what: str) -> None:
-        found.extend(unlike(y, value, what))
+    def look(y: pa.Array, value: float, label: str) -> None:
+        problems.extend(unlike(y, value, label))
 
-    look(under_way().to_device(target), STEPS, "work that was under way")
+    look(under_way().to_device(target), STEPS, "running work")
     look(pa.to_device(under_way(), target, non_blocking=True), STEPS, "moved without waiting")
     look(under_way().to_device(target) + 1.0, STEPS + 1, "used at once on the target")
     for copy in (None, True):
@@ -108,50 +100,50 @@ def late(source: pa.Device, target: pa.Device, plan: pa.TransferPlan) -> list[st
         if copy or plan.copies:
             x[...] = pa.asarray(-1.0, dtype=pa.float32, device=source)
         del x
-        rest = [zeros - 1.0 for _ in range(3)]  # takes the memory that was freed
-        look(y, STEPS, "of a source that was written and freed")
-        del rest
+        others = [zeros - 1.0 for _ in range(3)]  # takes the memory that was freed
+        look(y, STEPS, "from a source that was written and freed")
+        del others
     if plan.route == "dlpack" and not plan.copies:
         x = under_way()
         y = x.to_device(target)
         y[...] = pa.asarray(-2.0, dtype=pa.float32, device=target)
         pa.synchronize(target)
-        look(x, -2.0, "memory that is shared, written by the target,")
+        look(x, -2.0, "shared memory, written by the target")
         x += 1.0
         pa.synchronize(source)
-        look(y, -1.0, "memory that is shared, written by the source,")
-    return found
+        look(y, -1.0, "shared memory, written by the source")
+    return problems
 
 
 def unshared(source: pa.Device, target: pa.Device) -> list[str]:
-    """Return what is not shared of one GPU's memory though ``copy=False`` asks for it."""
+    """Return whether ``copy=False`` failed to share the memory of one GPU."""
     x = pa.ones(1000, dtype=pa.float32, device=source)
     try:
         y = x.to_device(target, copy=False)
     except ValueError:
         if source._backend.immutable and not target._backend.immutable:
-            return []  # whoever writes into what never changes gets a copy
+            return []  # a writable array cannot share immutable memory
         raise
     here, there = address(x), address(y)
     return [] if here == there else [f"copy=False gave memory at {there}, not at {here}"]
 
 
 def address(x: pa.Array) -> int | None:
-    """Return where an array's memory begins; None where its library does not tell."""
+    """Return the address of an array's memory, or None if it is unknown."""
     if x.device.platform != "cuda":
         return None
-    place: int = x.native.__cuda_array_interface__["data"][0]
-    return place
+    pointer: int = x.native.__cuda_array_interface__["data"][0]
+    return pointer
 
 
 def streamed(device: pa.Device) -> bool:
-    """Tell whether a library works on the stream that a program chooses."""
+    """Return whether a library uses the stream that a program selects."""
     return device.platform in ("cuda", "rocm") and device.library in ("torch", "cupy")
 
 
 @contextmanager
 def own_stream(device: pa.Device) -> Iterator[None]:
-    """Let a library work on a stream that waits for no other, where it can be told."""
+    """Run a library on a non-blocking stream where it has streams."""
     if not streamed(device):
         yield
     elif device.library == "torch":
@@ -168,13 +160,13 @@ def own_stream(device: pa.Device) -> Iterator[None]:
 
 
 def timed(source: pa.Device, target: pa.Device, limits: Limits) -> dict[str, Any]:
-    """Return how long the large array takes, and where it is copied what limits that."""
+    """Return the time of moving the large array, and ratios to its limits if it is copied."""
     (cell,) = matrix.row(VALUES, source, [target], measure=True)
     if cell.plan is None or cell.seconds is None:
         return {"wrong": [cell.problem]}
     if not cell.plan.copies:
         return {"seconds": cell.seconds}
-    here, there = place(source), place(target)
+    here, there = native_device(source), native_device(target)
     if here == routes.HOST:
         speed = limits.bus.get(there, {}).get("to_card")
     else:
@@ -191,56 +183,56 @@ def timed(source: pa.Device, target: pa.Device, limits: Limits) -> dict[str, Any
 
 
 def alone(device: pa.Device) -> dict[str, Any]:
-    """Return what does not hold on one device."""
+    """Return violations on one device alone."""
     try:
-        found = locked(device) + exhausted(device)
-    except Exception as error:  # noqa: BLE001 - whatever a driver raises is the finding
-        found = [f"{type(error).__name__}: {error}"]
-    return {"device": str(device), "wrong": found}
+        problems = locked(device) + exhausted(device)
+    except Exception as error:  # noqa: BLE001  (drivers may raise anything)
+        problems = [f"{type(error).__name__}: {error}"]
+    return {"device": str(device), "wrong": problems}
 
 
 def locked(device: pa.Device) -> list[str]:
-    """Return what was read too late from page-locked memory, which a GPU fetches by itself."""
-    found: list[str] = []
+    """Return values read too late from page-locked memory, which GPUs read asynchronously."""
+    problems: list[str] = []
     memory = device._backend.pinned_copy(
         pa.zeros(busy(device), dtype=pa.float32, device=device).native
     )
     if memory is None:
-        return found
+        return problems
     for turn in range(5):
         memory[...] = turn
         x = pa.asarray(memory, device=device, copy=True)
         memory[...] = -1.0
-        found += unlike(x, turn, "from page-locked memory that was written at once")
+        problems += unlike(x, turn, "from page-locked memory that was written at once")
         memory[...] = turn
         y = pa.to_device(memory, device, non_blocking=True, native=False) + 1.0
-        found += unlike(y, turn + 1, "from page-locked memory, without waiting,")
-    return found
+        problems += unlike(y, turn + 1, "from page-locked memory, without waiting,")
+    return problems
 
 
 def exhausted(device: pa.Device) -> list[str]:
-    """Return what does not hold when more is asked for than a GPU's memory has."""
+    """Return violations after an allocation that exceeds a GPU's memory."""
     total = pa.memory(device).total
     if total is None or device.kind == "cpu" or device._backend.on_host(device.native):
         return []
-    kept = pa.ones(busy(device), dtype=pa.float32, device=device)
+    array = pa.ones(busy(device), dtype=pa.float32, device=device)
     try:
         more = pa.zeros((total // 2**20 + 1, 2**18), dtype=pa.float32, device=device)
         pa.synchronize(device)
-        del more  # memory that CUDA manages may be more than the card's
+        del more  # managed memory may exceed the card's
     except pa.errors.OutOfMemoryError:
-        found = unlike(kept, 1.0, "there before memory ran out")
+        problems = unlike(array, 1.0, "there before memory ran out")
         pa.reclaim(device)
-        return found + unlike(kept + 1.0, 2.0, "computed after memory ran out")
+        return problems + unlike(array + 1.0, 2.0, "computed after memory ran out")
     return []
 
 
 def bus_of(device: pa.Device) -> dict[str, float]:
-    """Return bytes a second between a card and page-locked memory: no copy can be faster."""
+    """Return the bandwidth between a card and page-locked memory, in bytes per second."""
     backend = device._backend
     x = backend.from_host(VALUES, device.native, copy=True)
     memory = backend.pinned_copy(x)
-    if memory is None:  # the library has none, and perhaps another one of the same card
+    if memory is None:  # another library may have some for this card
         return {}
 
     def to_card() -> None:
@@ -255,49 +247,44 @@ def bus_of(device: pa.Device) -> dict[str, float]:
 
 
 def busy(device: pa.Device) -> int:
-    """Return how many numbers keep a device busy for a while."""
+    """Return a number of elements that keeps a device busy."""
     return BUSY["cpu" if device.kind == "cpu" else "gpu"]
 
 
-def unlike(x: pa.Array, value: float, what: str) -> list[str]:
-    """Say how many of an array's numbers are not a value; at best nothing."""
-    seen = x.device._backend.to_host(x.native, copy=True)
-    different = int((seen != value).sum())
-    return [f"{what}: {different} of {seen.size} numbers are wrong"] if different else []
+def unlike(x: pa.Array, value: float, label: str) -> list[str]:
+    """Return a message with the number of elements that differ from a value."""
+    values = x.device._backend.to_host(x.native, copy=True)
+    different = int((values != value).sum())
+    return [f"{label}: {different} of {values.size} numbers are wrong"] if different else []
 
 
-def place(device: pa.Device) -> Any:
-    """Return DLPack's type and index of a device's memory."""
+def native_device(device: pa.Device) -> Any:
+    """Return the DLPack type and index of a device."""
     return device._backend.dlpack_device_of(device.native)
 
 
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("devices", nargs="+")
-
-
 def main() -> None:
-    """Check every device, and every pair; those of two checked devices first."""
-    given = arguments(__doc__, _options)
-    checked = [pa.device(name) for name in given.devices]
+    """Check every device and pair; pairs of two checked devices come first."""
+    options = arguments(__doc__, "devices")
+    checked = [pa.device(name) for name in options.devices]
     every = pa.devices()
-    both = [(one, other) for one in every for other in every if one is not other]
-    both = [ones for ones in both if not set(checked).isdisjoint(ones)]
-    both.sort(key=lambda ones: -len(set(checked).intersection(ones)))
+    both = [pair for pair in permutations(every, 2) if not set(checked).isdisjoint(pair)]
+    both.sort(key=lambda pair: -len(set(checked).intersection(pair)))
     limits = Limits(matrix.memcpy(VALUES).fresh)
-    with Writer(given.out) as write:
+    with Writer(options.out) as write:
         for device in checked:
             try:
                 speeds = bus_of(device)
-            except Exception as error:  # noqa: BLE001 - whatever a driver raises is the finding
-                said = f"page-locked memory: {type(error).__name__}: {error}"
-                write({"device": str(device), "wrong": [said]})
+            except Exception as error:  # noqa: BLE001  (drivers may raise anything)
+                problem = f"page-locked memory: {type(error).__name__}: {error}"
+                write({"device": str(device), "wrong": [problem]})
                 continue
             if speeds:
-                limits.bus[place(device)] = speeds
+                limits.bus[native_device(device)] = speeds
                 write({"bus": str(device), **speeds})
         for source, target in both:
-            if time.monotonic() > BEGAN + given.seconds:
-                raise SystemExit("the time was over before all pairs were tried")
+            if time.monotonic() > STARTED + options.seconds:
+                raise SystemExit("the time ended before all pairs were tried")
             write(pair(source, target, limits))
         for device in checked:
             write(alone(device))

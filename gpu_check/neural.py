@@ -1,6 +1,6 @@
-"""Kernels and the language model on GPUs: beside PyTorch's eager functions, memory and the CPU.
+"""Kernels and the language model on GPUs, relative to eager PyTorch, bandwidth and the CPU.
 
-The benchmarks measure; this picks their rows and makes the ratios that concern a GPU.
+The benchmarks measure; this module selects rows and computes ratios.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MOVING = (
     *("softmax 4096x", "log_softmax 4096x", "rms_norm 4096x", "layer_norm 4096x"),
     *("silu 4096x", "gelu 4096x", "rope 9x4096x"),
 )
-"""Rows of growing sizes that memory alone limits, at a size beyond a GPU's caches."""
+"""Rows that only bandwidth limits, at a size beyond a GPU's caches."""
 COMPUTING = (
     *("attention 9x1024x64 causal", "attention 32x1024x128 causal", "attention decode"),
     *("linear prompt 4096x4096", "linear decode", "matmul 1024x", "cross_entropy 512x4096"),
@@ -23,28 +23,21 @@ COMPUTING = (
 
 
 def reference_cpu(report: Mapping[str, Any]) -> str:
-    """Return the CPU that GPUs are compared with: PyTorch's, or NumPy's where there is none."""
-    names = [one["device"] for library in report["libraries"] for one in library["devices"]]
+    """Return the CPU device to compare GPUs with: PyTorch's, else NumPy's."""
+    names = [device["device"] for library in report["libraries"] for device in library["devices"]]
     return next((name for name in names if name.startswith("torch:cpu")), "numpy:cpu:0")
 
 
 def kernel_rows(
-    found: Sequence[Mapping[str, Any]], speeds: Mapping[str, float], cpu: str
+    measured: Sequence[Mapping[str, Any]], speeds: Mapping[str, float], cpu: str
 ) -> list[dict[str, Any]]:
-    """Return the benchmark's rows on the devices, with what they are of memory and of the CPU.
+    """Return rows of ``benchmarks/kernels.py`` with ratios to the bandwidth and to the CPU.
 
-    Parameters
-    ----------
-    found : sequence of mapping
-        Rows of ``benchmarks/kernels.py``.
-    speeds : mapping
-        Bytes in a second of each device's memory.
-    cpu : str
-        The device that ratios are to.
+    ``speeds`` has each device's bandwidth in bytes per second.
     """
-    slow = {row["row"]: row["seconds"] for row in found if row["device"] == cpu}
+    slow = {row["row"]: row["seconds"] for row in measured if row["device"] == cpu}
     rows = []
-    for row in found:
+    for row in measured:
         speed = speeds.get(row["device"])
         moving = any(f" {row['row']}".startswith(f" {text}") for text in MOVING)
         if row["device"] == cpu and cpu not in speeds:
@@ -60,15 +53,15 @@ def kernel_rows(
 
 
 def model_rows(
-    found: Mapping[str, Any], speeds: Mapping[str, float], cpu: str
+    report: Mapping[str, Any], speeds: Mapping[str, float], cpu: str
 ) -> list[dict[str, Any]]:
-    """Return the rows of ``benchmarks/model.py``, with what they are of memory and of the CPU."""
-    rows = found.get("rows", [])
+    """Return rows of ``benchmarks/model.py`` with ratios to the bandwidth and to the CPU."""
+    rows = report.get("rows", [])
     slow = next((row["decode_rate"] for row in rows if row["device"] == cpu), None)
     return [
         {
             **row,
-            "share_of_bandwidth": row["decode_rate"] * found["bytes_per_token"] / speed
+            "share_of_bandwidth": row["decode_rate"] * report["bytes_per_token"] / speed
             if (speed := speeds.get(row["device"]))
             else None,
             "times_the_cpu": row["decode_rate"] / slow if slow else None,

@@ -1,14 +1,14 @@
-"""portarray in the transformations of the device's own library, beside NumPy's device."""
+"""portarray functions in the transformations of the device's own library."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from part import BEGAN, Writer, arguments
+from part import Outcome, outcome, run_cases
 
 import portarray as pa
 
@@ -16,33 +16,32 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "transforms"))
 
 from foreign_cases import FUNCTIONS, Function, X, loss  # type: ignore[import-not-found]
 
-BOUND = 3e-3
-"""Largest error beside the largest element: single precision."""
+BOUND = 3e-3  # largest error, relative to the largest element
 
 Transformed = Callable[[pa.Array], pa.Array]
 
 
 def of_jax(function: Function) -> Iterator[tuple[str, Transformed, Function]]:
-    """Yield JAX's transformations of a function, and what they are to give."""
+    """Yield JAX's transformations of a function, with the function that each must equal."""
     import jax
 
-    of_one = loss(function)
+    scalar = loss(function)
     yield "jax.jit", jax.jit(function), function
-    yield "jax.grad", jax.jit(jax.grad(lambda x: of_one(x).native)), pa.grad(of_one)
+    yield "jax.grad", jax.jit(jax.grad(lambda x: scalar(x).native)), pa.grad(scalar)
 
 
 def of_torch(function: Function) -> Iterator[tuple[str, Transformed, Function]]:
-    """Yield PyTorch's."""
+    """Yield PyTorch's transformations."""
     import torch
 
-    of_one = loss(function)
+    scalar = loss(function)
     torch._dynamo.reset()
     yield "torch.compile", torch.compile(function, fullgraph=True, backend="aot_eager"), function
-    yield "torch.func.grad", torch.func.grad(lambda x: of_one(x).native), pa.grad(of_one)
+    yield "torch.func.grad", torch.func.grad(lambda x: scalar(x).native), pa.grad(scalar)
 
 
 def of_mlx(function: Function) -> Iterator[tuple[str, Transformed, Function]]:
-    """Yield MLX's, which takes no arrays but its own."""
+    """Yield MLX's transformation, which accepts only MLX arrays."""
     import mlx.core as mx
 
     whole = mx.compile(lambda x: function(pa.asarray(x)).native)
@@ -52,30 +51,24 @@ def of_mlx(function: Function) -> Iterator[tuple[str, Transformed, Function]]:
 OF = {"jax": of_jax, "torch": of_torch, "mlx": of_mlx}
 
 
-def checked(run: Transformed, wanted: Function, device: str) -> tuple[str, str]:
-    """Return how a call ended, and what was wrong."""
-    try:
-        x = pa.asarray(X.astype(np.float32), device=device)
-        got = np.asarray(pa.to_device(run(x), "numpy"))
-    except pa.DTypeNotSupportedError as error:
-        return "not run", str(error)
-    except Exception as error:  # noqa: BLE001 - whatever is wrong is told
-        return "failed", f"{type(error).__name__}: {error}"
-    want = np.asarray(wanted(pa.asarray(X, device="numpy")))
+def checked(run: Transformed, expected: Function, device: str) -> str:
+    """Return what is wrong with a transformed function, or an empty string."""
+    got = np.asarray(pa.to_device(run(pa.asarray(X.astype(np.float32), device=device)), "numpy"))
+    want = np.asarray(expected(pa.asarray(X, device="numpy")))
     off = float(np.max(np.abs(got - want), initial=0) / (1 + np.max(np.abs(want), initial=0)))
-    return ("passed", "") if off <= BOUND else ("failed", f"differs from NumPy's by {off:.2g}")
+    return "" if off <= BOUND else f"differs from NumPy's by {off:.2g}"
+
+
+def cases(device: str) -> Iterator[tuple[str, Callable[[], Outcome]]]:
+    """Yield every transformation of every function."""
+    library = pa.device(device).library
+    if library not in OF:
+        yield "all", lambda: ("not run", f"{library} transforms no functions")
+        return
+    for name, function in FUNCTIONS.items():
+        for label, run, expected in OF[library](function):
+            yield f"{label} {name}", partial(outcome, checked, run, expected, device)
 
 
 if __name__ == "__main__":
-    given = arguments(__doc__, lambda parser: parser.add_argument("device"))
-    library = pa.device(given.device).library
-    with Writer(given.out) as out:
-        if library not in OF:
-            reason = f"{library} transforms no functions"
-            out({"case": "all", "status": "not run", "examples": 1, "message": reason})
-        for name, function in FUNCTIONS.items() if library in OF else ():
-            if time.monotonic() > BEGAN + given.seconds:
-                break
-            for how, run, wanted in OF[library](function):
-                status, message = checked(run, wanted, given.device)
-                out({"case": f"{how} {name}", "status": status, "examples": 1, "message": message})
+    run_cases(__doc__, cases)

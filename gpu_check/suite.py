@@ -1,8 +1,7 @@
-"""One suite on one device: ours, programs, gradients or the official one; as time allows."""
+"""One conformance suite on one device: ours, programs, gradients or the official one."""
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
@@ -13,19 +12,19 @@ from portarray_conformance.gradients import CASES, run_cases
 from portarray_conformance.gradients import run_programs as run_gradients_of_programs
 from portarray_conformance.programs.suite import run_programs
 
-FIRST = 5  # inputs of each case in the first round: every name is reached before any is deepened
+FIRST = 5  # inputs of each case in the first round, which reaches every name
 MORE = 20
-PROGRAMS = 50  # drawn in each round
+PROGRAMS = 50  # in each round
 
 
 def ours(device: str, write: Writer, seconds: float) -> None:
-    """Run our suite round by round, each with inputs of its own, until the time is over."""
+    """Run our suite in rounds with different inputs until the time is over."""
     until = time.monotonic() + seconds
     target = portarray_target(device)
     cases = all_cases()
-    before = 0.0
+    previous = 0.0
     for seed in range(1_000_000):
-        began = time.monotonic()
+        started = time.monotonic()
         for case in cases:
             if seed and time.monotonic() > until:
                 return
@@ -37,13 +36,13 @@ def ours(device: str, write: Writer, seconds: float) -> None:
                 quick=True,
                 on_result=lambda result: write(row(result)),
             )
-        before = time.monotonic() - began
-        if time.monotonic() + before > until:
+        previous = time.monotonic() - started
+        if time.monotonic() + previous > until:
             return
 
 
 def programs(device: str, write: Writer, seconds: float) -> None:
-    """Run drawn programs, round by round, until the time is over."""
+    """Run random programs until the time is over."""
     until = time.monotonic() + seconds
     target = portarray_target(device)
     for seed in range(1_000_000):
@@ -54,7 +53,7 @@ def programs(device: str, write: Writer, seconds: float) -> None:
 
 
 def gradients(device: str, write: Writer, seconds: float) -> None:
-    """Run every case of the suite of gradients, then drawn programs, until the time is over."""
+    """Run every gradient case, then random programs, until the time is over."""
     until = time.monotonic() + seconds
     target = portarray_target(device)
     for case in CASES:
@@ -70,8 +69,8 @@ def gradients(device: str, write: Writer, seconds: float) -> None:
 
 
 def official(device: str, folder: Path, write: Writer, seconds: float) -> None:
-    """Run the official suite once, with as many inputs as the time may allow."""
-    # Late: it needs pytest and its plugins, which our suite does without.
+    """Run the official suite once, with as many inputs as the time allows."""
+    # Imported late: needs pytest plugins, which our suite does not.
     from portarray_conformance.official import run_official
     from portarray_conformance.official_suite import find_suite
 
@@ -87,7 +86,7 @@ def official(device: str, folder: Path, write: Writer, seconds: float) -> None:
 
 
 def row(result: Result) -> dict[str, object]:
-    """Return what is kept of a result."""
+    """Return a result for JSON."""
     return {
         "case": f"{result.function}: {result.aspect}",
         "status": result.status,
@@ -99,18 +98,13 @@ def row(result: Result) -> dict[str, object]:
     }
 
 
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("device")
-    parser.add_argument("--official", type=Path, metavar="FOLDER")
-    parser.add_argument("--programs", action="store_true")
-    parser.add_argument("--gradients", action="store_true")
-
-
 if __name__ == "__main__":
-    given = arguments(__doc__, _options)
-    with Writer(given.out) as out:
-        if given.official is not None:
-            official(given.device, given.official, out, given.seconds)
+    flag = {"action": "store_true"}
+    folder = {"type": Path, "metavar": "FOLDER"}
+    options = arguments(__doc__, "device", official=folder, programs=flag, gradients=flag)
+    with Writer(options.out) as out:
+        if options.official is not None:
+            official(options.device, options.official, out, options.seconds)
         else:
-            drawn = programs if given.programs else gradients if given.gradients else ours
-            drawn(given.device, out, given.seconds)
+            run = programs if options.programs else gradients if options.gradients else ours
+            run(options.device, out, options.seconds)

@@ -1,8 +1,8 @@
-"""Open every page of the built documentation in Chromium, and say what readers would stumble on.
+"""Open every page of the built documentation in Chromium and report problems.
 
-``python tools/check_site.py docs/_build/html --axe axe.min.js`` opens each page that is written by hand
-at three widths, in light and dark, and each generated one once. It reports what is wider than its
-page, what the console says, and what axe-core finds against WCAG 2 A and AA; the status is 1 then.
+``python tools/check_site.py docs/_build/html --axe axe.min.js`` opens handwritten pages at three
+widths, light and dark, and generated pages once. It reports elements wider than the page, console
+messages and axe-core's violations of WCAG 2 A and AA; the exit status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ for (const node of document.querySelectorAll(parts)) {
         found.push(node.tagName + ": " + node.textContent.trim().slice(0, 50));
 }
 if (document.querySelectorAll("h1").length > 1) found.push("several first-level headings");
-if (!document.querySelector("[role=main]")) found.push("there is no main part to look at");
+if (!document.querySelector("[role=main]")) found.push("the page has no main part");
 if (document.documentElement.scrollWidth > width + 1) found.push("the page scrolls sideways");
 return found;
 """
@@ -46,7 +46,7 @@ axe.run(document, {runOnly: ["wcag2a", "wcag2aa"]}).then(
 """
 
 
-# Names that are not among the five pages that the site's own search finds first.
+# Names that are not among the first five results of the site's search.
 SEARCH = """
 const [names, done] = arguments;
 const look = () => {
@@ -74,33 +74,35 @@ def driver() -> Any:
     program = shutil.which("chromium") or shutil.which("google-chrome")
     service = shutil.which("chromedriver")
     if program is None or service is None:
-        sys.exit("check_site needs chromium and chromedriver: apt install chromium chromium-driver")
+        sys.exit(
+            "check_site: chromium or chromedriver is missing\nHint: apt install chromium chromium-driver"
+        )
     options = webdriver.ChromeOptions()
     options.binary_location = program
-    for one in (
+    for option in (
         "--headless=new",
         "--no-sandbox",
         "--disable-gpu",
         "--allow-file-access-from-files",
     ):
-        options.add_argument(one)
+        options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     return webdriver.Chrome(options=options, service=Service(service))
 
 
 def problems(browser: Any, page: Path, theme: str, axe: str) -> Iterator[str]:
-    """Yield what is wrong with a page."""
+    """Yield the problems of a page."""
     browser.get(page.as_uri())
     browser.execute_script("document.body.dataset.theme = arguments[0]", theme)
     yield from browser.execute_script(CUT)
-    yield from (f"console: {one['message']}" for one in browser.get_log("browser"))
+    yield from (f"console: {entry['message']}" for entry in browser.get_log("browser"))
     if axe:
         browser.execute_script(axe)
         yield from browser.execute_async_script(AXE)
 
 
 def filtered(browser: Any, page: Path) -> Iterator[str]:
-    """Yield what is wrong with the filter of the support table."""
+    """Yield the problems of the support table's filter."""
     rows = "[...document.querySelectorAll('[role=main] tbody tr')]"
     count = f"return {rows}.filter(one => one.offsetParent).length"
     browser.get(page.as_uri())
@@ -112,7 +114,7 @@ def filtered(browser: Any, page: Path) -> Iterator[str]:
 
 
 def sought(browser: Any, page: Path) -> Iterator[str]:
-    """Yield the public names that the search does not find."""
+    """Yield public names that the search does not find."""
     names = [
         f"{module}.{name}"
         for module in MODULES
@@ -129,36 +131,36 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--axe", type=Path, help="axe.min.js of axe-core")
     parser.add_argument("--only", default="", help="pages with this in their path")
-    given = parser.parse_args()
-    axe = given.axe.read_text("utf-8") if given.axe else ""
-    root = given.folder.resolve()
+    options = parser.parse_args()
+    axe = options.axe.read_text("utf-8") if options.axe else ""
+    root = options.folder.resolve()
     pages = sorted(page for page in root.rglob("*.html") if "_static" not in page.parts)
-    found: dict[str, list[str]] = {}
+    by_page: dict[str, list[str]] = {}
     browser = driver()
     browser.set_script_timeout(120)
     opened = 0
     try:
         for page in pages:
             name = str(page.relative_to(root))
-            if given.only not in name:
+            if options.only not in name:
                 continue
             by_hand = "generated" not in page.parts
             for width in WIDTHS if by_hand else WIDTHS[:1]:
                 browser.set_window_size(width, HEIGHT)
                 for theme in THEMES if by_hand else THEMES[:1]:
                     opened += 1
-                    for one in problems(browser, page, theme, axe if width != 1920 else ""):
-                        found.setdefault(one, []).append(f"{name} ({width}, {theme})")
-        for one in filtered(browser, root / "support.html"):
-            found.setdefault(one, []).append("support.html")
-        for one in sought(browser, root / "search.html"):
-            found.setdefault(one, []).append("search.html")
+                    for problem in problems(browser, page, theme, axe if width != 1920 else ""):
+                        by_page.setdefault(problem, []).append(f"{name} ({width}, {theme})")
+        for problem in filtered(browser, root / "support.html"):
+            by_page.setdefault(problem, []).append("support.html")
+        for problem in sought(browser, root / "search.html"):
+            by_page.setdefault(problem, []).append("search.html")
     finally:
         browser.quit()
-    for one, where in found.items():
-        print(f"{one}\n    {len(where)} times, first on {where[0]}")
-    print(json.dumps({"pages": len(pages), "opened": opened, "problems": len(found)}))
-    return 1 if found else 0
+    for problem, where in by_page.items():
+        print(f"{problem}\n    {len(where)} times, first on {where[0]}")
+    print(json.dumps({"pages": len(pages), "opened": opened, "problems": len(by_page)}))
+    return 1 if by_page else 0
 
 
 if __name__ == "__main__":

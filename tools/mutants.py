@@ -1,9 +1,9 @@
-"""Plant faults in copies of the tree, and tell which of them the tests find: ``nox -s mutants``.
+"""Plant faults in copies of the tree and report which ones the tests detect: ``nox -s mutants``.
 
-A file of ``tests/mutants`` names areas (tests, or another command) and mutants: one text of one
-file, what stands there instead, and what would then be wrong for a user. Each mutant is planted in
-a copy of the tree and the tests of its area run there; they must fail within ``LIMIT`` seconds, as
-they must pass without it. A mutant that survives has a reason in the list, and must survive.
+Files in ``tests/mutants`` define areas (tests, or another command) and mutants: a text of a file,
+its replacement, and what would be wrong for a user. Each mutant is planted in a copy of the tree,
+where the tests of its area must fail within ``LIMIT`` seconds. Without it they must pass. A mutant
+that survives has a reason in the list, and must survive.
 
 ``python tools/mutants.py [ID or AREA or FILE ...] [--processes N] [--json FILE]``
 """
@@ -32,25 +32,25 @@ LISTS = ROOT / "tests" / "mutants"
 LIMIT = 90.0
 """Seconds that the tests of an area may take."""
 LATE = 6.0
-"""How many times as long as the clean run a mutant's may take, but 30 s at least."""
+"""A mutant's time limit, as a multiple of the clean run; at least 30 s."""
 WELL_BELOW = LIMIT / 2
-"""Seconds of the clean run, up to which a mutant that exceeds its limit counts as caught."""
+"""A mutant that times out counts as caught if the clean run is shorter than this."""
 NO_TESTS = 5
-"""Exit status of pytest where it ran none."""
+"""pytest's exit status if it ran no tests."""
 
 Outcome = Literal["caught", "timed out", "survived"]
 
 
 @dataclass(frozen=True)
 class Area:
-    """What is run to find the faults of an area."""
+    """The tests or command that must detect the faults of an area."""
 
     name: str
     tests: tuple[str, ...]
     only: str = ""  # an expression for pytest's -k
-    devices: str = ""  # those that tests with an argument ``device`` run on; all where it is empty
+    devices: str = ""  # of tests with the argument ``device``; empty for all
     command: tuple[str, ...] = ()  # instead of pytest
-    conformance: str = ""  # instead of both: a device, on which the suite checks some functions
+    conformance: str = ""  # instead of both: a device on which the suite runs
 
     def arguments(self, functions: Iterable[str] = ()) -> list[str]:
         """Return the command line."""
@@ -67,7 +67,7 @@ class Area:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault: the text of a file that it changes, and what would be wrong for a user."""
+    """One fault: a changed text of a file, and what would be wrong for a user."""
 
     id: str
     list: str
@@ -76,25 +76,25 @@ class Mutant:
     old: str
     new: str
     why: str
-    functions: tuple[str, ...] = ()  # of the standard: those that the suite checks in its area
-    survives: str = ""  # the reason, where no test can or need find it
+    functions: tuple[str, ...] = ()  # that the conformance suite checks
+    survives: str = ""  # the reason why no test detects it
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """What chooses this mutant on the command line."""
+        """The names that select this mutant on the command line."""
         return self.id, self.area, self.list
 
     def problem(self, root: Path = ROOT) -> str:
-        """Say what is wrong with this row; empty where its text stands once in its file."""
+        """Return what is wrong with this entry, or an empty string."""
         path = root / self.file
         if not path.is_file():
-            return f"{self.id}: no file {self.file}"
+            return f"{self.id}: {self.file} does not exist"
         count = path.read_text("utf-8").count(self.old)
         if count != 1:
-            return f"{self.id}: {self.old!r} is {count} times in {self.file}, not once"
+            return f"{self.id}: {self.old!r} occurs {count} times in {self.file}, not once"
         if self.old == self.new:
-            return f"{self.id}: nothing is changed"
-        return "" if self.why else f"{self.id}: no word on what would be wrong"
+            return f"{self.id}: old and new are equal"
+        return "" if self.why else f"{self.id}: 'why' is missing"
 
 
 def read(folder: Path = LISTS) -> tuple[dict[str, Area], list[Mutant]]:
@@ -105,23 +105,23 @@ def read(folder: Path = LISTS) -> tuple[dict[str, Area], list[Mutant]]:
         table = tomllib.loads(path.read_text("utf-8"))
         for name, row in table.get("areas", {}).items():
             if name in areas:
-                raise ValueError(f"{path.name}: the area {name} stands in another list too")
+                raise ValueError(f"{path.name}: area {name} is also in another list")
             tests, command = (tuple(row.pop(key, ())) for key in ("tests", "command"))
             areas[name] = Area(name, tests, command=command, **row)
         for row in table.get("mutants", ()):
             functions = tuple(row.pop("functions", ()))
             mutants.append(Mutant(list=path.stem, functions=functions, **row))
-    ids = [one.id for one in mutants]
-    if twice := {one for one in ids if ids.count(one) > 1}:
-        raise ValueError(f"ids that stand twice: {', '.join(sorted(twice))}")
-    if lost := {one.area for one in mutants} - set(areas):
-        raise ValueError(f"areas that no list has: {', '.join(sorted(lost))}")
+    ids = [mutant.id for mutant in mutants]
+    if twice := {mutant for mutant in ids if ids.count(mutant) > 1}:
+        raise ValueError(f"duplicate ids: {', '.join(sorted(twice))}")
+    if lost := {mutant.area for mutant in mutants} - set(areas):
+        raise ValueError(f"undefined areas: {', '.join(sorted(lost))}")
     return areas, mutants
 
 
 @dataclass(frozen=True)
 class Run:
-    """How the tests of an area ended."""
+    """The result of an area's tests."""
 
     status: int
     seconds: float
@@ -129,14 +129,14 @@ class Run:
     timed_out: bool = False
 
     def found_by(self) -> str:
-        """Return the first failure, on one line."""
+        """Return the first failure on one line."""
         lines = [line.strip() for line in self.text.splitlines() if line.strip()]
         failed = [line for line in lines if line.startswith(("FAILED", "ERROR", "UNEXPECTED"))]
         return (failed or lines[-1:] or [""])[0][:200]
 
 
 class Copy:
-    """A copy of the tree, in which one fault at a time is planted."""
+    """A copy of the tree with at most one planted fault."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.tree = folder, folder / "tree"
@@ -155,22 +155,22 @@ class Copy:
                 shutil.copy(ROOT / name, target)
 
     def run(self, area: Area, functions: Iterable[str] = (), limit: float = LIMIT) -> Run:
-        """Run an area's tests, with the settings and the temporary files of this run alone."""
-        own = self.folder / "own"
+        """Run an area's tests with separate settings and temporary files."""
+        folder = self.folder / "own"
         for name in ("tmp", "config", "state"):
-            shutil.rmtree(own / name, ignore_errors=True)
-            (own / name).mkdir(parents=True)
+            shutil.rmtree(folder / name, ignore_errors=True)
+            (folder / name).mkdir(parents=True)
         paths = [self.tree / part for part in ("", "conformance")]
         variables = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join(map(str, paths)),
-            "PORTARRAY_CONFIG_DIR": str(own / "config"),
-            "PORTARRAY_STATE_DIR": str(own / "state"),
+            "PORTARRAY_CONFIG_DIR": str(folder / "config"),
+            "PORTARRAY_STATE_DIR": str(folder / "state"),
             "PORTARRAY_TEST_DEVICES": area.devices,
-            "TMPDIR": str(own / "tmp"),
+            "TMPDIR": str(folder / "tmp"),
             "MYPY_CACHE_DIR": str(self.folder / "mypy"),
             "JAX_ENABLE_X64": "1",  # as in all tests
-            # What JAX compiled serves every run: a fault changes what is compiled, not this.
+            # Shared by all runs: JAX's cache keys include the compiled program.
             "JAX_COMPILATION_CACHE_DIR": str(Path(tempfile.gettempdir()) / "portarray-jax-mutants"),
         }
         variables.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -196,12 +196,12 @@ class Copy:
         return Run(child.returncode, time.monotonic() - start, text, timed_out)
 
     def plant(self, mutant: Mutant) -> None:
-        """Change the file as the mutant says."""
+        """Plant a fault."""
         self._before = (self.tree / mutant.file).read_text("utf-8")
         self._write(mutant.file, self._before.replace(mutant.old, mutant.new))
 
     def restore(self, mutant: Mutant) -> None:
-        """Take the fault out."""
+        """Remove the fault."""
         self._write(mutant.file, self._before)
 
     def _write(self, name: str, text: str) -> None:
@@ -229,8 +229,8 @@ class Verdict:
     def line(self) -> str:
         """Say it on one line."""
         mark = "!" if self.wrong else " "
-        found = "" if self.outcome == "survived" else self.found_by
-        return f"{self.outcome:<10}{self.seconds:5.1f} s {mark} {self.mutant.id}  {found}"
+        tests = "" if self.outcome == "survived" else self.found_by
+        return f"{self.outcome:<10}{self.seconds:5.1f} s {mark} {self.mutant.id}  {tests}"
 
 
 class Judge:
@@ -241,12 +241,12 @@ class Judge:
     ) -> None:
         self._areas = areas
         self._functions: dict[str, set[str]] = {}
-        for one in mutants:
-            self._functions.setdefault(one.area, set()).update(one.functions)
+        for mutant in mutants:
+            self._functions.setdefault(mutant.area, set()).update(mutant.functions)
         self._pool = ThreadPoolExecutor(processes)
         self._free: queue.SimpleQueue[Copy] = queue.SimpleQueue()
-        for number in range(processes):
-            self._free.put(Copy(folder / str(number)))
+        for index in range(processes):
+            self._free.put(Copy(folder / str(index)))
         self._clean: dict[str, Run] = {}
 
     def clean(self, names: Iterable[str]) -> list[str]:
@@ -292,10 +292,10 @@ class Judge:
 
 def chosen(mutants: Sequence[Mutant], names: Sequence[str]) -> list[Mutant]:
     """Return the mutants with these ids, areas or lists; all where none is named."""
-    known = {name for one in mutants for name in one.names}
-    if unknown := set(names) - known:
+    known_names = {name for mutant in mutants for name in mutant.names}
+    if unknown := set(names) - known_names:
         sys.exit(f"No mutant, area or list is called {', '.join(sorted(unknown))}")
-    return [one for one in mutants if not names or set(names) & set(one.names)]
+    return [mutant for mutant in mutants if not names or set(names) & set(mutant.names)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -307,12 +307,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     areas, mutants = read()
     mutants = chosen(mutants, options.names)
-    if problems := [text for one in mutants if (text := one.problem())]:
+    if problems := [text for mutant in mutants if (text := mutant.problem())]:
         sys.exit("\n".join(problems))
     with tempfile.TemporaryDirectory(prefix="portarray-mutants-") as folder:
         Path(folder).chmod(0o755)  # tests become another user for a while
         judge = Judge(areas, mutants, Path(folder), options.processes)
-        if wrong := judge.clean(sorted({one.area for one in mutants})):
+        if wrong := judge.clean(sorted({mutant.area for mutant in mutants})):
             sys.exit("\n\n".join(wrong))
         verdicts = []
         for verdict in judge.judge(mutants):
@@ -336,7 +336,7 @@ def report(verdicts: Sequence[Verdict]) -> int:
             reason = v.mutant.survives or "*no test finds it*"
             print(f"\nsurvives: {v.mutant.id} ({v.mutant.file})\n  {v.mutant.why}\n  {reason}")
         elif v.wrong:
-            print(f"\n{v.mutant.id} is listed as surviving, and is caught: remove the reason")
+            print(f"\n{v.mutant.id} is listed as surviving, but is caught: remove 'survives'")
     return int(any(v.wrong for v in verdicts))
 
 

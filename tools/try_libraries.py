@@ -1,9 +1,8 @@
-"""Try functions of SciPy, scikit-learn and xarray on portarray arrays, and write what becomes of it.
+"""Call functions of SciPy, scikit-learn and xarray with portarray arrays and record the results.
 
-Each public function is called with the first of some plain arguments that it takes as NumPy arrays,
-and then with the same arguments as portarray arrays on several devices. An answer with a portarray
-array *stays*; one with NumPy arrays in its place *becomes NumPy*; an error is *refused*. To write
-``docs/data/where_it_does_not_work.json`` anew::
+Each public function is called with the first arguments that it accepts as NumPy arrays, then with
+portarray arrays on several devices. A result with portarray arrays *stays*, one with NumPy arrays
+*becomes NumPy*, and an error is *refused*. To write ``docs/data/where_it_does_not_work.json``::
 
     python tools/try_libraries.py
 """
@@ -74,17 +73,17 @@ LABELLED: tuple[tuple[str, Callable[[Make], tuple[Any, ...]]], ...] = (
 
 
 class TooLongError(Exception):
-    """A call took longer than it should."""
+    """A call exceeded the time limit."""
 
 
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
-    """Let a call take some seconds, write nothing and warn of nothing."""
+    """Limit the time of a call and suppress its output and warnings."""
 
     def stop(*_: object) -> None:
         raise TooLongError(f"took more than {SECONDS} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
+    previous = signal.signal(signal.SIGALRM, stop)
     signal.alarm(SECONDS)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -93,11 +92,11 @@ def limited() -> Iterator[None]:
                 yield
     finally:
         signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous)
 
 
 def arrays_in(result: Any, depth: int = 0) -> set[str]:
-    """Return what kinds of arrays are in a result: ``"portarray"``, ``"NumPy"``."""
+    """Return the kinds of arrays in a result: ``"portarray"``, ``"NumPy"``."""
     if isinstance(result, pa.Array):
         return {"portarray"}
     if isinstance(result, np.ndarray):
@@ -112,20 +111,20 @@ def arrays_in(result: Any, depth: int = 0) -> set[str]:
         parts = [x for name, x in vars(result).items() if not name.startswith("__")]
     else:
         return set()
-    found: set[str] = set()
+    libraries: set[str] = set()
     for part in list(parts)[:50]:
-        found |= arrays_in(part, depth + 1)
-    return found
+        libraries |= arrays_in(part, depth + 1)
+    return libraries
 
 
 def outcome(call: Callable[[Make], Any], device: str) -> str:
-    """Make a call with arrays of a device and say what became of it."""
+    """Call a function with arrays of a device and classify the result."""
     try:
         with limited(), pa.device(device):
             kinds = arrays_in(call(lambda values: pa.asarray(values, device=device)))
     except TooLongError as error:
         return f"refused: {error}"
-    except Exception as error:  # noqa: BLE001  (that is what is asked)
+    except Exception as error:  # noqa: BLE001  (the error is the result)
         text = re.sub(r" from '[^']*'| at 0x\w+", "", " ".join(str(error).split()))
         return f"refused: {type(error).__name__}: {text[:160]}"
     if "NumPy" in kinds:
@@ -134,36 +133,36 @@ def outcome(call: Callable[[Make], Any], device: str) -> str:
 
 
 def row(name: str, call: Callable[[Make], Any], how: str) -> dict[str, Any] | None:
-    """Return a row of the page; None if NumPy's arrays do not work either, or none come back."""
+    """Return a row of the page, or None if the call fails with NumPy arrays."""
     try:
         with limited():
             kinds = arrays_in(call(np.array))
-    except Exception:  # noqa: BLE001  (other arguments are tried)
+    except Exception:  # noqa: BLE001  (the caller tries other arguments)
         return None
-    found = {device: outcome(call, device) for device in DEVICES}
-    return {"name": name, "call": how, "array": bool(kinds), **found}
+    outcomes = {device: outcome(call, device) for device in DEVICES}
+    return {"name": name, "call": how, "array": bool(kinds), **outcomes}
 
 
 def functions(module: str) -> Iterator[tuple[str, Any]]:
     """Yield the public functions of a module."""
     home = importlib.import_module(module)
     for name in getattr(home, "__all__", dir(home)):
-        one = getattr(home, name, None)
-        if callable(one) and not inspect.isclass(one) and not name.startswith("_"):
-            yield f"{module}.{name}", one
+        function = getattr(home, name, None)
+        if callable(function) and not inspect.isclass(function) and not name.startswith("_"):
+            yield f"{module}.{name}", function
 
 
 def tried(module: str, arguments: Any) -> Iterator[dict[str, Any]]:
-    """Yield a row for each function of a module that takes some of the arguments."""
-    for name, one in functions(module):
+    """Yield a row for each function of a module that accepts one of the argument lists."""
+    for name, member in functions(module):
         for how, values in arguments:
 
-            def call(a: Make, one: Any = one, values: Any = values) -> Any:
-                return one(*values(a))
+            def call(a: Make, function: Any = member, values: Any = values) -> Any:
+                return function(*values(a))
 
-            found = row(name, call, how)
-            if found is not None:
-                yield found
+            outcomes = row(name, call, how)
+            if outcomes is not None:
+                yield outcomes
                 break
 
 
@@ -181,9 +180,9 @@ def estimators() -> Iterator[dict[str, Any]]:
                     return model, getattr(model, method)(x)
             return model
 
-        found = row(f"sklearn {name}", fit, "fit, predict or transform")
-        if found is not None:
-            yield found
+        outcomes = row(f"sklearn {name}", fit, "fit, predict or transform")
+        if outcomes is not None:
+            yield outcomes
 
 
 def labelled_arrays() -> Iterator[dict[str, Any]]:
@@ -235,24 +234,24 @@ def labelled_arrays() -> Iterator[dict[str, Any]]:
 
         def call(a: Make, name: str = name) -> Any:
             x = data(a(X)).assign_coords(row=np.arange(12.0))
-            given = [
-                data(a(X)) if isinstance(one, xarray.DataArray) else one
-                for one in more.get(name, ())
+            arguments = [
+                data(a(X)) if isinstance(value, xarray.DataArray) else value
+                for value in more.get(name, ())
             ]
-            found = getattr(x, name)(*given)
-            found = found.mean() if name in ("coarsen", "rolling") else found
-            return found.data if isinstance(found, xarray.DataArray) else ()
+            result = getattr(x, name)(*arguments)
+            result = result.mean() if name in ("coarsen", "rolling") else result
+            return result.data if isinstance(result, xarray.DataArray) else ()
 
-        found = row(f"xarray.DataArray.{name}", call, "x.f()")
-        if found is not None:
-            yield found
+        outcomes = row(f"xarray.DataArray.{name}", call, "x.f()")
+        if outcomes is not None:
+            yield outcomes
 
 
 def main() -> None:
-    """Try everything and write it."""
+    """Call everything and write the report."""
     import sklearn
 
-    for device in DEVICES:  # loads the libraries, which must not be interrupted
+    for device in DEVICES:  # load the libraries outside the time limit
         pa.sum(pa.ones(2, device=device))
     rows: list[dict[str, Any]] = []
     for module in SCIPY:
@@ -265,15 +264,15 @@ def main() -> None:
         rows.extend(estimators())
     print("sklearn", len(rows), file=sys.stderr, flush=True)
     rows.extend(labelled_arrays())
-    failing = [one for one in rows if any(one[device] != "stays" for device in DEVICES)]
-    found = {
+    failing = [entry for entry in rows if any(entry[device] != "stays" for device in DEVICES)]
+    report = {
         "versions": {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "xarray")},
         "devices": DEVICES,
         "tried": len(rows),
         "stay": len(rows) - len(failing),
         "rows": failing,
     }
-    TARGET.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    TARGET.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
     print(f"{len(rows)} tried, {len(failing)} do not stay", file=sys.stderr)
 
 

@@ -37,7 +37,9 @@ def _functions() -> tuple[list[str], list[list[str]]]:
         if function is None:
             continue
         without = ", ".join(f"{parameter}=" for parameter in _without(function, row))
-        categories.setdefault(row.chapter, []).append(f"{name} (no {without})" if without else name)
+        categories.setdefault(row.category, []).append(
+            f"{name} (no {without})" if without else name
+        )
     return ["category", "functions"], [
         [title, ", ".join(sorted(names))] for title, names in categories.items()
     ]

@@ -29,22 +29,24 @@ PACKAGES = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a program; return 1 if its answer is not the other library's."""
-    told = [f"{name}: {text}" for name, text in PROGRAMS.items()]
-    parser = argparse.ArgumentParser("python -m examples.distributed", description="; ".join(told))
+    lines = [f"{name}: {text}" for name, text in PROGRAMS.items()]
+    parser = argparse.ArgumentParser("python -m examples.distributed", description="; ".join(lines))
     parser.add_argument("program", choices=PROGRAMS)
     parser.add_argument("--devices", help="such as numpy,torch; by default those of two libraries")
     parser.add_argument("--quick", action="store_true", help="small sizes, for a test")
     parser.add_argument("--picture", type=Path, help="draw blocks and tasks: out.png")
-    given = parser.parse_args(arguments)
-    names = given.devices.split(",") if given.devices else default_devices()
+    options = parser.parse_args(arguments)
+    names = options.devices.split(",") if options.devices else default_devices()
     devices = [str(pa.device(name)) for name in names]
     began = time.perf_counter()
     try:
-        outcome = import_module(f"examples.distributed.{given.program}").run(devices, given.quick)
-        print(f"{given.program} on {', '.join(devices)}, {time.perf_counter() - began:.1f} s")
-        if given.picture is not None:
-            import_module("examples.distributed.pictures").draw(outcome, given.picture)
-            print(f"picture: {given.picture}")
+        outcome = import_module(f"examples.distributed.{options.program}").run(
+            devices, options.quick
+        )
+        print(f"{options.program} on {', '.join(devices)}, {time.perf_counter() - began:.1f} s")
+        if options.picture is not None:
+            import_module("examples.distributed.pictures").draw(outcome, options.picture)
+            print(f"picture: {options.picture}")
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in PACKAGES:

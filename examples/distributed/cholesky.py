@@ -24,15 +24,17 @@ LENGTH, NOISE = 0.1, 1e-2
 
 def tile(zeros: pa.Array, points: Any, block_info: Any) -> pa.Array:
     """Return a tile of the kernel matrix, on the device of the zeros in its place."""
-    (top, bottom), (left, right) = block_info[0]["array-location"]
+    (top, bottom), (first, right) = block_info[0]["array-location"]
 
     def put(x: Any) -> pa.Array:
         return pa.asarray(x, device=zeros.device)
 
-    x, y = put(points[top:bottom]), put(points[left:right])
+    x, y = put(points[top:bottom]), put(points[first:right])
     apart = pa.sum((x[:, None, :] - y[None, :, :]) ** 2, axis=-1)
-    own = put(np.equal.outer(np.arange(top, bottom), np.arange(left, right)).astype(points.dtype))
-    return pa.exp(apart / (-2 * LENGTH**2)) + NOISE * own
+    diagonal = put(
+        np.equal.outer(np.arange(top, bottom), np.arange(first, right)).astype(points.dtype)
+    )
+    return pa.exp(apart / (-2 * LENGTH**2)) + NOISE * diagonal
 
 
 def with_scipy(points: Any, values: Any) -> Any:
@@ -58,7 +60,7 @@ def run(devices: Sequence[str], quick: bool) -> Outcome:
     values = np.sin(6 * points[:, 0]) + points[:, 1] ** 2
     # The limit counts tiles alone, not the libraries that a process has loaded.
     only_tiles = dict.fromkeys(
-        [f"distributed.worker.memory.{what}" for what in ("spill", "pause", "terminate")], False
+        [f"distributed.worker.memory.{state}" for state in ("spill", "pause", "terminate")], False
     )
     with (
         dask.config.set(only_tiles),
@@ -74,13 +76,13 @@ def run(devices: Sequence[str], quick: bool) -> Outcome:
         right = pd.from_array(values, chunks=size, devices=devices[0])
         weights = pd.collect(pd.linalg.solve(kernel, right, assume_a="pos"), "numpy").native
         spilled = sum(client.run(on_disk).values())
-        names = {address: one["name"] for address, one in pd.workers_of(client).items()}
-    wanted = with_scipy(points, values)
+        names = {address: worker["name"] for address, worker in pd.workers_of(client).items()}
+    expected = with_scipy(points, values)
     return Outcome(
         "scipy.linalg.solve",
-        float(np.max(np.abs(weights - wanted)) / np.max(np.abs(wanted))),
+        float(np.max(np.abs(weights - expected)) / np.max(np.abs(expected))),
         1e-8 if dtype == "float64" else 1e-2,
-        {one.block: one.device for one in placement},
+        {worker.block: worker.device for worker in placement},
         bars(stream.data, names),
         [
             f"a matrix of {kernel.nbytes / 1e6:.1f} MB, and {limit / 1e6:.1f} MB for tiles in each "
@@ -92,11 +94,11 @@ def run(devices: Sequence[str], quick: bool) -> Outcome:
 
 def bars(records: Sequence[Any], names: Mapping[str, str]) -> list[Bar]:
     """Return what workers computed when, of the scheduler's records."""
-    found = [
-        Bar(names[one["worker"]], str(one["key"]), part["start"], part["stop"])
-        for one in records
-        for part in one["startstops"]
+    rectangles = [
+        Bar(names[entry["worker"]], str(entry["key"]), part["start"], part["stop"])
+        for entry in records
+        for part in entry["startstops"]
         if part["action"] == "compute"
     ]
-    begin = min((bar.start for bar in found), default=0.0)
-    return [Bar(b.worker, b.name, b.start - begin, b.stop - begin) for b in found]
+    start = min((bar.start for bar in rectangles), default=0.0)
+    return [Bar(b.worker, b.name, b.start - start, b.stop - start) for b in rectangles]

@@ -84,18 +84,18 @@ def run(devices: Sequence[str], quick: bool) -> Outcome:
     ]
     with Region() as region:
         for _ in range(steps):
-            for one, two in pairwise(strips):
-                region.spawn(exchange, In(one.last), Out(two.above))
-                region.spawn(exchange, In(two.first), Out(one.below))
+            for upper, lower in pairwise(strips):
+                region.spawn(exchange, In(upper.last), Out(lower.above))
+                region.spawn(exchange, In(lower.first), Out(upper.below))
             for s in strips:
                 edges = Out(s.first), Out(s.last)
                 region.spawn(advance, In(s.above), In(s.below), InOut(s.inner), *edges)
-    found = np.concatenate([s.inner.to_device("numpy").native for s in strips])
-    wanted = with_numpy(start.copy(), steps)[1:-1]
+    result = np.concatenate([s.inner.to_device("numpy").native for s in strips])
+    expected = with_numpy(start.copy(), steps)[1:-1]
     graph = region.graph()
     return Outcome(
         "NumPy on the whole plate",
-        float(np.max(np.abs(found - wanted))),
+        float(np.max(np.abs(result - expected))),
         1e-12 if dtype == "float64" else 1e-5,
         {(i, 0): str(s.inner.device) for i, s in enumerate(strips)},
         bars(region),
@@ -109,9 +109,14 @@ def bars(region: Region) -> list[Bar]:
         path = Path(folder) / "trace.json"
         region.trace(path)
         events = json.loads(path.read_text("utf-8"))["traceEvents"]
-    workers = {one["tid"]: one["args"]["name"] for one in events if one["ph"] == "M"}
+    workers = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M"}
     return [
-        Bar(workers[one["tid"]], one["name"], one["ts"] / 1e6, (one["ts"] + one["dur"]) / 1e6)
-        for one in events
-        if one["ph"] == "X"
+        Bar(
+            workers[event["tid"]],
+            event["name"],
+            event["ts"] / 1e6,
+            (event["ts"] + event["dur"]) / 1e6,
+        )
+        for event in events
+        if event["ph"] == "X"
     ]

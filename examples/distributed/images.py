@@ -21,7 +21,7 @@ def weights() -> list[float]:
     """Return those of a Gaussian, of four standard deviations to either side."""
     reach = round(4 * SIGMA)
     bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) / SIGMA) ** 2)
-    return [float(one) for one in bell / bell.sum()]
+    return [float(weight) for weight in bell / bell.sum()]
 
 
 def edges(images: pa.Array) -> pa.Array:
@@ -48,7 +48,7 @@ def with_scipy(images: Any) -> Any:
     return np.hypot(down, right)
 
 
-def made(count: int, size: int) -> Any:
+def random_images(count: int, size: int) -> Any:
     """Return images of discs on noise."""
     rng = np.random.default_rng(0)
     y, x = np.mgrid[:size, :size]
@@ -60,19 +60,21 @@ def made(count: int, size: int) -> Any:
 def run(devices: Sequence[str], quick: bool) -> Outcome:
     """Map over chunks of images, which take turns on the devices."""
     count, size = (8, 32) if quick else (64, 512)
-    images = made(count, size)
+    images = random_images(count, size)
     stack = pd.from_array(images, chunks=(count // 8, size, size), devices=list(devices))
     with Profiler() as profiler:
-        found = pd.persist(stack.map_blocks(edges, dtype=np.float32, meta=stack._meta))
-    wanted = with_scipy(images)
-    values = pd.collect(found, "numpy").native
-    tasks = [(one.worker_id, one.key, one.start_time, one.end_time) for one in profiler.results]
-    begin = min((start for _, _, start, _ in tasks), default=0.0)
+        result = pd.persist(stack.map_blocks(edges, dtype=np.float32, meta=stack._meta))
+    expected = with_scipy(images)
+    values = pd.collect(result, "numpy").native
+    tasks = [
+        (task.worker_id, task.key, task.start_time, task.end_time) for task in profiler.results
+    ]
+    first_start = min((start for _, _, start, _ in tasks), default=0.0)
     return Outcome(
         "scipy.ndimage",
-        float(np.max(np.abs(values - wanted))),
+        float(np.max(np.abs(values - expected))),
         1e-5,
-        {(one.block[0], 0): one.device for one in pd.placement(found)},
-        [Bar(f"thread {w}", str(key), a - begin, b - begin) for w, key, a, b in tasks],
+        {(task.block[0], 0): task.device for task in pd.placement(result)},
+        [Bar(f"thread {w}", str(key), a - first_start, b - first_start) for w, key, a, b in tasks],
         [f"{count} images of {size} x {size}"],
     )

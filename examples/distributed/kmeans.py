@@ -57,17 +57,19 @@ def run(devices: Sequence[str], quick: bool) -> Outcome:
                 meta=pa.empty((0, 0, 0), dtype=dtype, device=devices[0]),
             )
             total = pd.collect(da.sum(pd.to_device(parts, "numpy"), axis=0), "numpy").native
-            before, centres = centres, total[:, :3] / total[:, 3:]
-            if np.allclose(before, centres, rtol=0, atol=1e-9):
+            previous, centres = centres, total[:, :3] / total[:, 3:]
+            if np.allclose(previous, centres, rtol=0, atol=1e-9):
                 break
-    wanted = with_sklearn(points, first, steps)
-    tasks = [(one.worker_id, one.key, one.start_time, one.end_time) for one in profiler.results]
-    begin = min((start for _, _, start, _ in tasks), default=0.0)
+    expected = with_sklearn(points, first, steps)
+    tasks = [
+        (task.worker_id, task.key, task.start_time, task.end_time) for task in profiler.results
+    ]
+    first_start = min((start for _, _, start, _ in tasks), default=0.0)
     return Outcome(
         "sklearn.cluster.KMeans",
-        float(np.max(np.abs(centres - wanted))),
+        float(np.max(np.abs(centres - expected))),
         1e-8 if dtype == "float64" else 1e-3,
-        {one.block: one.device for one in pd.placement(chunks)},
-        [Bar(f"thread {w}", str(key), a - begin, b - begin) for w, key, a, b in tasks],
+        {task.block: task.device for task in pd.placement(chunks)},
+        [Bar(f"thread {w}", str(key), a - first_start, b - first_start) for w, key, a, b in tasks],
         [f"{count} points in {chunks.numblocks[0]} chunks, {taken} steps"],
     )

@@ -35,14 +35,14 @@ class Outcome:
 
 def default_devices() -> list[str]:
     """Return the first devices of two libraries; one where there is no second."""
-    found: dict[str, str] = {}
+    by_library: dict[str, str] = {}
     for device in pa.devices():
-        found.setdefault(device.library, str(device))
-    return list(found.values())[:2]
+        by_library.setdefault(device.library, str(device))
+    return list(by_library.values())[:2]
 
 
 def common_dtype(devices: Sequence[str]) -> Literal["float32", "float64"]:
     """Return float64 where all devices have it, else float32."""
     info = pa.__array_namespace_info__()
-    every = all("float64" in info.dtypes(device=pa.device(one)) for one in devices)
+    every = all("float64" in info.dtypes(device=pa.device(name)) for name in devices)
     return "float64" if every else "float32"

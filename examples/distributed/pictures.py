@@ -18,13 +18,13 @@ def draw(outcome: Outcome, path: Path) -> None:
     places, times = figure.subplots(1, 2, width_ratios=(1, 2))
     devices = sorted(set(outcome.blocks.values()))
     colours = {device: f"C{i}" for i, device in enumerate(devices)}
-    for place, device in outcome.blocks.items():
-        row, column = (*place, 0)[:2]
+    for index, device in outcome.blocks.items():
+        row, column = (*index, 0)[:2]
         places.add_patch(Rectangle((column, row), 1, 1, color=colours[device], ec="white"))
-    rows, columns = (1 + max((*place, 0)[axis] for place in outcome.blocks) for axis in (0, 1))
+    rows, columns = (1 + max((*index, 0)[axis] for index in outcome.blocks) for axis in (0, 1))
     places.set(xlim=(0, columns), ylim=(rows, 0), title="blocks", xticks=(), yticks=())
     places.legend(
-        handles=[Patch(color=colours[one], label=one) for one in devices],
+        handles=[Patch(color=colours[name], label=name) for name in devices],
         loc="upper center",
         bbox_to_anchor=(0.5, 0),
     )

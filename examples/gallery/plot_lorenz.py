@@ -73,11 +73,11 @@ for device in pa.devices():
 # -----------
 
 figure = plt.figure(figsize=(9, 4.5), layout="constrained")
-left = figure.add_subplot(1, 2, 1, projection="3d")
+axes_3d = figure.add_subplot(1, 2, 1, projection="3d")
 right = figure.add_subplot(1, 2, 2)
-left.plot(*(butterfly[:, n] for n in range(3)), lw=0.5)
-left.set(xlabel="x", ylabel="y", zlabel="z", title="A solution in float64")
-left.set_box_aspect(None, zoom=0.8)
+axes_3d.plot(*(butterfly[:, n] for n in range(3)), lw=0.5)
+axes_3d.set(xlabel="x", ylabel="y", zlabel="z", title="A solution in float64")
+axes_3d.set_box_aspect(None, zoom=0.8)
 for n, (name, distance) in enumerate(apart.items()):
     right.semilogy(time, distance, ("-", "--", ":", "-.")[n % 4], label=f"float32 on {name}")
 right.set(xlabel="time", ylabel="distance from float64", title="Growth of rounding errors")

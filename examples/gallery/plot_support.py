@@ -45,7 +45,7 @@ for device in devices:
 # dtypes are missing on a device, or meaningless for the functions, as bitwise operations are for
 # floating-point numbers.
 
-categories = list(dict.fromkeys(row.chapter for row in rows))
+categories = list(dict.fromkeys(row.category for row in rows))
 dtypes = list(dict.fromkeys(dtype for row in rows for dtype in row.dtypes))
 
 
@@ -53,7 +53,7 @@ def share(device):
     """Return the share of functions in each category that accept each dtype."""
     shares = np.zeros((len(categories), len(dtypes)))
     for category in categories:
-        category_rows = [row for row in rows if row.device == device and row.chapter == category]
+        category_rows = [row for row in rows if row.device == device and row.category == category]
         for row in category_rows:
             for dtype in row.dtypes:
                 shares[categories.index(category), dtypes.index(dtype)] += 1 / len(category_rows)

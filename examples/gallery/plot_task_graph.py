@@ -78,12 +78,12 @@ print("right:", np.allclose(np.asarray(tiles[-1][0]), expected))
 level: dict[int, int] = {}
 for node in graph.nodes:  # in the order of the program
     waits_for = [edge.first for edge in graph.edges if edge.second == node.number]
-    level[node.number] = 1 + max((level[one] for one in waits_for), default=-1)
+    level[node.number] = 1 + max((level[source] for source in waits_for), default=-1)
 positions = {}
-for one in sorted(set(level.values())):
-    numbers = [task for task in level if level[task] == one]
+for depth in sorted(set(level.values())):
+    numbers = [task for task in level if level[task] == depth]
     for n, task in enumerate(numbers):
-        positions[task] = (n - (len(numbers) - 1) / 2, -one)
+        positions[task] = (n - (len(numbers) - 1) / 2, -depth)
 
 # %%
 # The picture

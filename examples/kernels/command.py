@@ -51,12 +51,12 @@ def main(name: str, compute: Callable[[pa.Device], Any], draw: Callable[[Axes, A
     try:
         with pa.device(options.device) as device:
             began = time.perf_counter()
-            found = compute(device)
+            result = compute(device)
     except PortarrayError as error:
         sys.exit(f"{name}: {error}")
     print(f"{name} on {device}: {time.perf_counter() - began:.2f} s, compilation included")
     figure, axes = plt.subplots(figsize=(9, 6), layout="constrained")
-    draw(axes, found)
+    draw(axes, result)
     if options.output is None and plt.get_backend().lower() == "agg":
         options.output = Path(f"{name}.png")  # there is no window to show it in
     if options.output is None:

@@ -34,8 +34,8 @@ def histogram(counts: Any, x: Any, low: Any, high: Any) -> None:
     # Each work-item takes every n-th value, where n is the number of work-items.
     for k in range(kl.index(), x.shape[0], kl.global_size(0)):
         if low <= x[k] < high:
-            place = min(int((x[k] - low) * scale), BINS - 1)
-            kl.atomic_add(shared, place, 1)
+            bin_index = min(int((x[k] - low) * scale), BINS - 1)
+            kl.atomic_add(shared, bin_index, 1)
     kl.barrier()
     for k in range(here, BINS, kl.group_size(0)):
         kl.atomic_add(counts, k, shared[k])

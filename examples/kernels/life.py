@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 @pa.kernel
-def generation(after: Any, age: Any, before: Any) -> None:
+def generation(after: Any, age: Any, previous: Any) -> None:
     """Write the next generation, and for how many of them each cell has been as it is."""
     i, j = kl.index()
-    rows, columns = before.shape
+    rows, columns = previous.shape
     neighbours = 0
     for di in kl.unroll(range(-1, 2)):
         for dj in kl.unroll(range(-1, 2)):
             if di != 0 or dj != 0:
-                neighbours += before[(i + di) % rows, (j + dj) % columns]
-    alive = neighbours == 3 or (neighbours == 2 and before[i, j] == 1)
+                neighbours += previous[(i + di) % rows, (j + dj) % columns]
+    alive = neighbours == 3 or (neighbours == 2 and previous[i, j] == 1)
     after[i, j] = 1 if alive else 0
-    age[i, j] = age[i, j] + 1 if after[i, j] == before[i, j] else 0
+    age[i, j] = age[i, j] + 1 if after[i, j] == previous[i, j] else 0
 
 
 def start(rows: int, columns: int, seed: int = 7) -> np.ndarray[Any, np.dtype[Any]]:
@@ -42,18 +42,18 @@ def compute(
 ) -> tuple[np.ndarray[Any, np.dtype[Any]], np.ndarray[Any, np.dtype[Any]]]:
     """Return the last generation and the cells' ages."""
     cells = pa.asarray(start(rows, columns), device=device)
-    other = pa.zeros_like(cells)
+    scratch = pa.zeros_like(cells)
     age = pa.zeros((rows, columns), dtype=pa.int32, device=device)
     for _ in range(generations):
         # What is read and what is written are two arrays, which change places.
-        other, age = generation(other, age, cells)
-        cells, other = other, cells
+        scratch, age = generation(scratch, age, cells)
+        cells, scratch = scratch, cells
     return to_numpy(cells), to_numpy(age)
 
 
-def draw(axes: Axes, found: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> None:
+def draw(axes: Axes, result: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> None:
     """Draw living cells in black; the colour is darker the longer ago a cell changed."""
-    cells, age = found
+    cells, age = result
     axes.imshow(np.log1p(age), cmap="YlGnBu", interpolation="nearest")
     living = np.ma.masked_equal(cells, 0)
     axes.imshow(living, cmap="gray", vmin=1, vmax=2, interpolation="nearest")

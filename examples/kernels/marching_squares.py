@@ -84,20 +84,22 @@ def compute(
     field = pa.zeros((rows, columns), dtype=pa.float32, device=device)
     field = potential(field, pa.asarray(start(), device=device), 2.0 / rows)
     edges = pa.asarray(np.array(EDGES, np.int8), device=device)
-    found = {}
+    by_level = {}
     for level in (-6.0, -3.0, -1.0, 0.0, 1.0, 3.0, 6.0):
         ends = pa.full((rows - 1, columns - 1, 8), pa.nan, dtype=pa.float32, device=device)
         ends = lines(ends, field, edges, level, ndrange=(rows - 1, columns - 1))
         both = to_numpy(ends).reshape(-1, 2, 2)
-        found[level] = both[~np.isnan(both[:, 0, 0])]
-    return to_numpy(field), found
+        by_level[level] = both[~np.isnan(both[:, 0, 0])]
+    return to_numpy(field), by_level
 
 
-def draw(axes: Axes, found: tuple[np.ndarray[Any, Any], dict[float, np.ndarray[Any, Any]]]) -> None:
+def draw(
+    axes: Axes, result: tuple[np.ndarray[Any, Any], dict[float, np.ndarray[Any, Any]]]
+) -> None:
     """Draw the lines over the potential."""
     from matplotlib.collections import LineCollection
 
-    field, levels = found
+    field, levels = result
     axes.imshow(field, cmap="RdBu", vmin=-10, vmax=10, origin="lower")
     for level, ends in levels.items():
         width = 0.6 if level < 0 else 1.2

@@ -40,9 +40,9 @@ def kick(velocity: Any, position: Any, mass: Any, dt: Any) -> None:
             dx = tile[k, 0] - x
             dy = tile[k, 1] - y
             d2 = dx * dx + dy * dy + SOFTENING
-            pull = tile[k, 2] / (d2 * math.sqrt(d2))
-            ax += dx * pull
-            ay += dy * pull
+            force = tile[k, 2] / (d2 * math.sqrt(d2))
+            ax += dx * force
+            ay += dy * force
         kl.barrier()
     velocity[i, 0] += ax * dt
     velocity[i, 1] += ay * dt
@@ -79,9 +79,9 @@ def compute(
     return to_numpy(position), to_numpy(velocity)
 
 
-def draw(axes: Axes, found: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> None:
+def draw(axes: Axes, result: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> None:
     """Draw the bodies, coloured by their speeds."""
-    position, velocity = found
+    position, velocity = result
     axes.set_facecolor("black")
     speed = np.hypot(velocity[:, 0], velocity[:, 1])
     axes.scatter(position[:, 0], position[:, 1], c=speed, s=2, cmap="inferno", vmin=0)

@@ -53,13 +53,13 @@ def _sizes(config: Config) -> dict[str, tuple[int, int]]:
 
 def shapes(config: Config, names: Sequence[str], rank: int) -> dict[str, tuple[int, int]]:
     """Return the shapes of a layer's adapters: ``q_A`` and ``q_B`` for the matrix ``q``."""
-    found: dict[str, tuple[int, int]] = {}
+    by_name: dict[str, tuple[int, int]] = {}
     for name in names:
         if name not in PROJECTIONS:
             raise LlamaError(f"{name!r} is no matrix of a layer: take {', '.join(PROJECTIONS)}")
         out, width = _sizes(config)[name]
-        found |= {f"{name}_A": (rank, width), f"{name}_B": (out, rank)}
-    return found
+        by_name |= {f"{name}_A": (rank, width), f"{name}_B": (out, rank)}
+    return by_name
 
 
 _JOINED = {"qkv": ("q", "k", "v"), "gate_up": ("gate", "up")}
@@ -125,20 +125,20 @@ class Adapters:
     rank: int
     alpha: float
 
-    def merged(self, number: int, name: str, values: Values) -> Values:
+    def merged(self, index: int, name: str, values: Values) -> Values:
         """Return the matrix of a layer with its adapters added."""
-        own = self.layers[number]
-        if f"{name}_A" not in own:
+        layer = self.layers[index]
+        if f"{name}_A" not in layer:
             return values
-        a, b = (own[f"{name}_{part}"].astype(np.float64) for part in NAMES)
+        a, b = (layer[f"{name}_{part}"].astype(np.float64) for part in NAMES)
         return (values + self.alpha / self.rank * (b @ a)).astype(np.float32)
 
     def save(self, path: str | Path) -> None:
         """Write a safetensors file: whole or not at all."""
         arrays = {
-            _file_name(number, key): values
-            for number, own in enumerate(self.layers)
-            for key, values in own.items()
+            _file_name(index, key): values
+            for index, layer in enumerate(self.layers)
+            for key, values in layer.items()
         }
         pa.save(path, arrays, metadata={"rank": str(self.rank), "alpha": str(self.alpha)})
 
@@ -174,25 +174,25 @@ class Adapters:
                 f"{path} does not say {' and '.join(FILE_KEYS)} in its metadata: give a file that "
                 "python -m examples.training llama --adapter FILE has written"
             ) from None
-        known = {
-            _file_name(number, key): (number, key, shape)
-            for number in range(config.layers)
+        expected = {
+            _file_name(index, key): (index, key, shape)
+            for index in range(config.layers)
             for key, shape in shapes(config, tuple(PROJECTIONS), rank).items()
         }
         layers: list[dict[str, Values]] = [{} for _ in range(config.layers)]
         for name, x in arrays.items():
-            number, key, shape = known.get(name, (0, "", ()))
+            index, key, shape = expected.get(name, (0, "", ()))
             if x.shape != shape:
                 raise LlamaError(
                     f"{path}: {name} of the shape {x.shape} does not fit the model"
                     + (f", which needs {shape}" if shape else ", which has no such matrix")
                 )
-            layers[number][key] = np.asarray(x)
-        if any(len(own) % 2 for own in layers):
+            layers[index][key] = np.asarray(x)
+        if any(len(layer) % 2 for layer in layers):
             raise LlamaError(f"{path} lacks one of the two matrices of an adapter")
         return cls(layers, rank, alpha)
 
 
-def _file_name(number: int, key: str) -> str:
+def _file_name(index: int, key: str) -> str:
     name, _, part = key.rpartition("_")
-    return f"base_model.model.model.layers.{number}.{PROJECTIONS[name]}.{NAMES[part]}.weight"
+    return f"base_model.model.model.layers.{index}.{PROJECTIONS[name]}.{NAMES[part]}.weight"

@@ -92,8 +92,8 @@ def llama(
     try:
         sampler = Sampler(temperature, top_p, seed, top_k)
         file, text = opened(path)
-        given = text.encode(prompt) if raw else text.chat(prompt, system=system)
-        length = context_for(file.config, len(given), tokens, context)
+        tokens_in = text.encode(prompt) if raw else text.chat(prompt, system=system)
+        length = context_for(file.config, len(tokens_in), tokens, context)
         with bar(file) as advance:
             model = load(
                 file,
@@ -106,26 +106,28 @@ def llama(
             )
         ready = time.perf_counter() - start
         guessing = None if draft is None else Draft(_drafting(draft, model, dtype), guesses)
-        made = generate(
+        generation = generate(
             model,
             text,
-            given,
+            tokens_in,
             tokens=tokens,
             sampler=sampler,
             cache=model.cache(length, dtype=cache_dtype),
             chunk=chunk,
             draft=guessing,
         )
-        for piece in made:
+        for piece in generation:
             if not as_json:
                 click.echo(piece, nl=False)
     except (LlamaError, PortarrayError) as error:
         raise click.ClickException(str(error)) from error
     if as_json:
-        click.echo(json.dumps(_record(model, made, guessing, ready), indent=2, ensure_ascii=False))
+        click.echo(
+            json.dumps(_record(model, generation, guessing, ready), indent=2, ensure_ascii=False)
+        )
         return
     click.echo()
-    _tell(model, made, guessing, ready)
+    _tell(model, generation, guessing, ready)
 
 
 def _drafting(draft: str, model: Model, dtype: str) -> Model:
@@ -135,35 +137,37 @@ def _drafting(draft: str, model: Model, dtype: str) -> Model:
     return load(draft, device=model.device, dtype=dtype)
 
 
-def _tell(model: Model, made: Generation, draft: Draft | None, ready: float) -> None:
+def _tell(model: Model, generation: Generation, draft: Draft | None, ready: float) -> None:
     """Say on the standard error what ran where, and how fast."""
-    end = "" if made.stopped == "stop" else ", cut off: more with --tokens"
+    end = "" if generation.stopped == "stop" else ", cut off: more with --tokens"
     guessed = "" if draft is None else f", {draft.kept} of {draft.guessed} guesses were right"
     ERRORS.print(
         f"\n[dim]{model.device}, {model.dtype}: the first token after "
-        f"{ready + made.prompt_seconds:.2f} s; {len(made.prompt)} tokens read at "
-        f"{made.prompt_rate:.1f}/s, {len(made.tokens)} made at {made.decode_rate:.1f}/s"
-        f"{guessed}{end}[/dim]",
+        f"{ready + generation.prompt_seconds:.2f} s; {len(generation.prompt)} tokens read at "
+        f"{generation.prompt_rate:.1f}/s, {len(generation.tokens)} made at "
+        f"{generation.decode_rate:.1f}/s{guessed}{end}[/dim]",
         soft_wrap=True,
     )
 
 
-def _record(model: Model, made: Generation, draft: Draft | None, ready: float) -> dict[str, object]:
+def _record(
+    model: Model, generation: Generation, draft: Draft | None, ready: float
+) -> dict[str, object]:
     """Return what ``--json`` prints."""
     return {
         "file": str(model.file.path),
         "device": str(model.device),
         "dtype": str(model.dtype),
-        "text": made.text,
-        "stopped": made.stopped,
-        "prompt_tokens": made.prompt,
-        "tokens": made.tokens,
+        "text": generation.text,
+        "stopped": generation.stopped,
+        "prompt_tokens": generation.prompt,
+        "tokens": generation.tokens,
         "load_seconds": ready,
-        "first_token_seconds": ready + made.prompt_seconds,
-        "prompt_seconds": made.prompt_seconds,
-        "prompt_tokens_per_second": made.prompt_rate,
-        "decode_seconds": made.decode_seconds,
-        "decode_tokens_per_second": made.decode_rate,
+        "first_token_seconds": ready + generation.prompt_seconds,
+        "prompt_seconds": generation.prompt_seconds,
+        "prompt_tokens_per_second": generation.prompt_rate,
+        "decode_seconds": generation.decode_seconds,
+        "decode_tokens_per_second": generation.decode_rate,
         "guessed": 0 if draft is None else draft.guessed,
         "guesses_kept": 0 if draft is None else draft.kept,
         "versions": {"portarray": pa.__version__, "python": sys.version.split()[0]},

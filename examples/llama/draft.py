@@ -80,23 +80,25 @@ class Draft:
             At least one token.
         """
         said = [*cache.tokens, first]
-        begin, end = len(said), len(said) + tokens
+        start, end = len(said), len(said) + tokens
         if self._cache is None or self._cache.context < cache.context:
             self._cache = self.model.cache(min(cache.context, self.model.config.context))
         while len(said) < end:
-            number = 1 + len(said) - begin
-            guesses = self._guess(said, sampler, number, min(self.guesses, end - len(said) - 1))
+            index = 1 + len(said) - start
+            guesses = self._guess(said, sampler, index, min(self.guesses, end - len(said) - 1))
             logits = model.logits([said[-1], *guesses], cache)
             count = len(guesses) + 1
-            own = chosen(logits, [sampler] * count, range(number, number + count))
-            right = next((n for n, one in enumerate(guesses) if one != own[n]), len(guesses))
+            verified = chosen(logits, [sampler] * count, range(index, index + count))
+            right = next(
+                (n for n, guess in enumerate(guesses) if guess != verified[n]), len(guesses)
+            )
             self.guessed += len(guesses)
             self.kept += right
             cache.length -= len(guesses) - right
-            said += own[: right + 1]
-            yield own[: right + 1]
+            said += verified[: right + 1]
+            yield verified[: right + 1]
 
-    def _guess(self, said: Sequence[int], sampler: Sampler, number: int, count: int) -> list[int]:
+    def _guess(self, said: Sequence[int], sampler: Sampler, index: int, count: int) -> list[int]:
         cache = self._cache
         if cache is None or len(said) + count > cache.context or count < 1:
             return []
@@ -105,7 +107,7 @@ class Draft:
         for n in range(count):
             # It draws what the model will draw, so that chance does not part them.
             logits = self.model.prefill(tokens, cache)
-            guesses.append(int(sampler.token(logits, number + n)))
+            guesses.append(int(sampler.token(logits, index + n)))
             tokens = guesses[-1:]
         return guesses
 

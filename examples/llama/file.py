@@ -128,8 +128,8 @@ class ModelFile:
 
     def packed(self, name: str) -> Bytes:
         """Return the mapped bytes of a tensor, (out, bytes of a row)."""
-        found: Bytes = self._tensors[name].data
-        return found
+        data: Bytes = self._tensors[name].data
+        return data
 
     def tensor(self, name: str) -> Values:
         """Return a tensor in float32: dequantized on the host; if it is F32, the mapped file."""
@@ -144,10 +144,10 @@ class ModelFile:
         for name, shape in expected.items():
             if name not in self._tensors:
                 raise LlamaError(f"{self.path.name} lacks the tensor {name}: download it again")
-            found = tuple(reversed(self._tensors[name].shape.tolist()))
-            if found != shape:
+            actual = tuple(reversed(self._tensors[name].shape.tolist()))
+            if actual != shape:
                 raise LlamaError(
-                    f"{self.path.name}: {name} has the shape {found}, but by the file's own sizes "
+                    f"{self.path.name}: {name} has the shape {actual}, but by the file's own sizes "
                     f"it must have {shape}"
                 )
         unknown = [name for name in self._tensors if name not in {*expected, "rope_freqs.weight"}]
@@ -173,13 +173,13 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
         "ffn_up": (config.intermediate, config.hidden),
         "ffn_down": (config.hidden, config.intermediate),
     }
-    found: dict[str, tuple[int, ...]] = {"token_embd.weight": (config.vocab, config.hidden)}
-    for number in range(config.layers):
-        found |= {f"blk.{number}.{name}.weight": shape for name, shape in layer.items()}
-    found["output_norm.weight"] = (config.hidden,)
+    by_name: dict[str, tuple[int, ...]] = {"token_embd.weight": (config.vocab, config.hidden)}
+    for index in range(config.layers):
+        by_name |= {f"blk.{index}.{name}.weight": shape for name, shape in layer.items()}
+    by_name["output_norm.weight"] = (config.hidden,)
     if not config.tied:
-        found["output.weight"] = (config.vocab, config.hidden)
-    return found
+        by_name["output.weight"] = (config.vocab, config.hidden)
+    return by_name
 
 
 def _opened(path: Path) -> GGUFReader:
@@ -207,9 +207,9 @@ def _opened(path: Path) -> GGUFReader:
 def _unreadable(path: Path, error: Exception) -> LlamaError:
     """Return what to say of a file that the package gguf cannot read."""
     if "GGMLQuantizationType" in str(error):
-        number = re.findall(r"\d+", str(error))[-1]
+        code = re.findall(r"\d+", str(error))[-1]
         return LlamaError(
-            f"{path.name} has a tensor of the quantization number {number}, which the installed "
+            f"{path.name} has a tensor of the quantization number {code}, which the installed "
             "package gguf does not know: pip install --upgrade gguf, or take a file in Q8_0"
         )
     if "version" in str(error):
@@ -229,7 +229,7 @@ def _check_types(file: str, tensors: list[ReaderTensor]) -> None:
         try:
             quants.dequantize(np.zeros((1, size), dtype=np.uint8), kind)
         except NotImplementedError as error:
-            name = next(one.name for one in tensors if one.tensor_type == kind)
+            name = next(info.name for info in tensors if info.tensor_type == kind)
             raise LlamaError(
                 f"{file}: {name} is quantized as {kind.name}, which the package gguf cannot "
                 "dequantize: take a file in F16, Q8_0, Q6_K, Q4_1 or Q4_0"

@@ -162,15 +162,15 @@ def generate(
         draft.check(model)
     if chunk is not None and chunk < 1:
         raise LlamaError(f"chunks of {chunk} tokens: at least 1 is needed (--chunk)")
-    made = Generation(list(prompt))
+    generation = Generation(list(prompt))
     cache = model.cache(length) if cache is None else cache
-    found = _tokens(made, model, cache, sampler or Sampler(), tokens, chunk, draft)
-    made._pieces = _pieces(made, tokenizer, found, tokens)
-    return made
+    token_iterator = _tokens(generation, model, cache, sampler or Sampler(), tokens, chunk, draft)
+    generation._pieces = _pieces(generation, tokenizer, token_iterator, tokens)
+    return generation
 
 
 def _tokens(
-    made: Generation,
+    generation: Generation,
     model: Model,
     cache: Cache,
     sampler: Sampler,
@@ -179,18 +179,18 @@ def _tokens(
     draft: Draft | None,
 ) -> Iterator[int]:
     """Yield tokens, and take the time."""
-    rest = made.prompt[cache.keep(made.prompt) :]
-    made.read = len(rest)
+    remaining = generation.prompt[cache.keep(generation.prompt) :]
+    generation.read = len(remaining)
     pa.synchronize(model.device)
     start = time.perf_counter()
-    token = sampler(model.prefill(rest, cache, chunk=chunk))
+    token = sampler(model.prefill(remaining, cache, chunk=chunk))
     pa.synchronize(model.device)
-    made.prompt_seconds = time.perf_counter() - start
+    generation.prompt_seconds = time.perf_counter() - start
     yield token
     start = time.perf_counter()
     for some in _further(model, cache, token, sampler, tokens - 1, draft):
-        made.decode_seconds += time.perf_counter() - start
-        made.steps += len(some)
+        generation.decode_seconds += time.perf_counter() - start
+        generation.steps += len(some)
         yield from some
         start = time.perf_counter()
 
@@ -208,23 +208,23 @@ def _further(
 
 
 def _pieces(
-    made: Generation, tokenizer: Tokenizer, found: Iterator[int], tokens: int
+    generation: Generation, tokenizer: Tokenizer, generated: Iterator[int], tokens: int
 ) -> Iterator[str]:
     """Yield the text of tokens up to one that ends it."""
     text = tokenizer.stream()
-    for token in found:
+    for token in generated:
         if token in tokenizer.stops:
-            made.stopped = "stop"
+            generation.stopped = "stop"
             break
-        made.tokens.append(token)
+        generation.tokens.append(token)
         piece = text.add(token)
-        made.text += piece
+        generation.text += piece
         if piece:
             yield piece
-        if len(made.tokens) == tokens:
-            made.stopped = "length"
+        if len(generation.tokens) == tokens:
+            generation.stopped = "length"
             break
-    rest = text.end()
-    made.text += rest
-    if rest:
-        yield rest
+    remaining = text.end()
+    generation.text += remaining
+    if remaining:
+        yield remaining

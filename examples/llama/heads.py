@@ -45,12 +45,12 @@ def stores_in_place(config: Config, keys: pa.Array, cos: pa.Array) -> bool:
     q = pa.empty((config.heads, 1, config.head_dim), dtype=keys.dtype, device=device)
     qkv = pa.empty((1, width), dtype=pa.float32, device=device)
     places = pa.empty((2, 1), dtype=pa.int32, device=device)
-    given = (q, keys, keys, qkv, cos, cos, places, config.heads)
+    arguments = (q, keys, keys, qkv, cos, cos, places, config.heads)
     try:
-        plan = turn_and_store.explain(*given, ndrange=(config.heads, 1, 1))
+        plan = turn_and_store.explain(*arguments, ndrange=(config.heads, 1, 1))
     except (PortarrayError, TypeError, SyntaxError):
         return False
-    return not any(one.copied for one in plan.parameters)
+    return not any(parameter.copied for parameter in plan.parameters)
 
 
 def turned(
@@ -74,8 +74,8 @@ def turned(
     """
     turning = config.heads + config.kv_heads  # positions turn queries and keys, not values
     heads = _by_head(qkv, config.head_dim)
-    found = kernels.rope(heads[..., :turning, :, :], tables=tables)
-    q, keys = found[..., : config.heads, :, :], found[..., config.heads :, :, :]
+    rotated = kernels.rope(heads[..., :turning, :, :], tables=tables)
+    q, keys = rotated[..., : config.heads, :, :], rotated[..., config.heads :, :, :]
     return q, keys, heads[..., turning:, :, :]
 
 

@@ -65,8 +65,13 @@ class Model:
         return Slots(self.config, count, context, **self._options(dtype))
 
     def _options(self, dtype: str | None) -> dict[str, Any]:
-        kept = None if dtype is None else dtype_of(dtype, self.device)
-        return {"rates": self._rates, "device": self.device, "dtype": self.dtype, "kept": kept}
+        cache_dtype = None if dtype is None else dtype_of(dtype, self.device)
+        return {
+            "rates": self._rates,
+            "device": self.device,
+            "dtype": self.dtype,
+            "kept": cache_dtype,
+        }
 
     def prefill(self, tokens: Sequence[int], cache: Cache, *, chunk: int | None = None) -> pa.Array:
         """Read tokens.
@@ -94,8 +99,8 @@ class Model:
             self._check(tokens)
             cache.reserve(len(tokens))
             last = (len(tokens) - 1) // chunk * chunk
-            for begin in range(0, last, chunk):
-                self._run(tokens[begin : begin + chunk], cache)
+            for start in range(0, last, chunk):
+                self._run(tokens[start : start + chunk], cache)
             tokens = tokens[last:]
         return self._logits(self._run(tokens, cache)[-1:])[0, :]
 
@@ -146,8 +151,8 @@ class Model:
         step = slots.step(parts)
         indices = pa.asarray(np.asarray(tokens, dtype=np.int32), device=self.device, copy=True)
         x = kernels.embedding(indices, self.weights.embedding)
-        for number, layer in enumerate(self.weights.layers):
-            x = decoder_layer(self.config, layer, x, None, partial(step.attend, number))
+        for index, layer in enumerate(self.weights.layers):
+            x = decoder_layer(self.config, layer, x, None, partial(step.attend, index))
         slots.advance(parts)
         return step.ends(x) if last else x
 
@@ -299,10 +304,10 @@ def load(
         )
     if not packed:
         where = pa.device(where, memory=memory)
-    kept = dtype_of(kind, where)  # refused before loading, too
+    cache_dtype = dtype_of(kind, where)  # refused before loading, too
     changed = None if adapter is None else Adapters.read(adapter, file.config).merged
     weights = load_weights(
-        file, device=where, dtype=kept, packed=packed, changed=changed, progress=progress
+        file, device=where, dtype=cache_dtype, packed=packed, changed=changed, progress=progress
     )
     if activations is not None:
         weights = weights.rounded()

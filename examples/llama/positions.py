@@ -19,10 +19,10 @@ def rates(file: ModelFile) -> Rates:
     """Return the angle from one position to the next for each pair of features of a head."""
     config = file.config
     pairs = np.arange(0, config.head_dim, 2) / config.head_dim
-    found: Rates = config.theta**-pairs / config.position_scale
+    base_rates: Rates = config.theta**-pairs / config.position_scale
     if "rope_freqs.weight" in file:  # Llama 3 turns some of them slower, for long contexts
-        found = found / file.tensor("rope_freqs.weight").astype(np.float64)
-    return found
+        base_rates = base_rates / file.tensor("rope_freqs.weight").astype(np.float64)
+    return base_rates
 
 
 def tables(

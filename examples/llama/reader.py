@@ -46,14 +46,14 @@ def contents(field: Any) -> Any:
 
 def _texts(data: memoryview, start: int, count: int) -> tuple[list[str], int]:
     """Return texts, each after its length (uint64), and where they end."""
-    found = []
+    strings = []
     for _ in range(count):
         middle = start + 8
         end = middle + int.from_bytes(data[start:middle], "little")
         _check(end <= len(data) and middle <= len(data))
-        found.append(str(data[middle:end], "utf-8"))
+        strings.append(str(data[middle:end], "utf-8"))
         start = end
-    return found, start
+    return strings, start
 
 
 def _check(condition: bool) -> None:

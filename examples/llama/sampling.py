@@ -71,14 +71,14 @@ class Sampler:
         self._drawn += 1
         return token
 
-    def token(self, logits: pa.Array, number: int) -> pa.Array:
+    def token(self, logits: pa.Array, index: int) -> pa.Array:
         """Return a token on the device, as an integer of shape ().
 
         Parameters
         ----------
         logits : Array
             Of shape (vocab,).
-        number : int
+        index : int
             Which of the sampler's draws it is: the same one draws the same numbers again.
 
         Returns
@@ -93,7 +93,7 @@ class Sampler:
         scores = chances(logits, self.temperature, self.top_p, self.top_k)
         # The first of waiting times that are the shorter the likelier a token is (Gumbel's trick):
         # one maximum, which rounding changes only where two are nearly equal.
-        key = pa.random.fold_in(self._key, number)
+        key = pa.random.fold_in(self._key, index)
         waits = pa.random.exponential(key, scores.shape, dtype=pa.float32)
         return pa.argmax(scores - pa.log(waits))
 
@@ -124,9 +124,9 @@ def chances(logits: pa.Array, temperature: float, top_p: float, top_k: int = 0) 
     if top_p < 1:
         weights = pa.exp(ordered)
         sums = pa.cumulative_sum(weights)
-        before = sums - weights  # what is likelier than each
-        kept = pa.where(before < top_p * sums[-1], ordered, 0.0)
-        last = pa.min(kept)
+        likelier = sums - weights  # what is likelier than each
+        retained = pa.where(likelier < top_p * sums[-1], ordered, 0.0)
+        last = pa.min(retained)
     return pa.where(scores < last, -math.inf, scores)
 
 
@@ -147,10 +147,10 @@ def chosen(logits: pa.Array, samplers: Sequence[Sampler], numbers: Sequence[int]
     list of int
         The tokens.
     """
-    if all(one.temperature == 0 for one in samplers):
+    if all(sampler.temperature == 0 for sampler in samplers):
         tokens = pa.argmax(logits, axis=-1)
     else:
-        each = zip(samplers, numbers, strict=True)
-        tokens = pa.stack([one.token(logits[n, :], m) for n, (one, m) in enumerate(each)])
-    found: list[int] = tokens.tolist()
-    return found
+        pairs = zip(samplers, numbers, strict=True)
+        tokens = pa.stack([sampler.token(logits[n, :], m) for n, (sampler, m) in enumerate(pairs)])
+    chosen_tokens: list[int] = tokens.tolist()
+    return chosen_tokens

@@ -141,10 +141,10 @@ class Slots:
         """
         begins = [common(tokens, prompt[:-1]) for tokens in self.tokens]
         best = max(range(len(begins)), key=begins.__getitem__)
-        own, count = begins[slot], begins[best]
-        if count > own:
-            for one in (*self._keys, *self._values):
-                one[slot, :, own:count, :] = one[best, :, own:count, :]
+        current, count = begins[slot], begins[best]
+        if count > current:
+            for array in (*self._keys, *self._values):
+                array[slot, :, current:count, :] = array[best, :, current:count, :]
         self.tokens[slot] = list(prompt[:count])
         return count
 
@@ -158,12 +158,12 @@ class Slots:
         """
         for part in parts:
             self.reserve(part.slot, len(part.tokens))
-        begins = [len(self.tokens[one.slot]) for one in parts]
-        lengths = [len(one.tokens) for one in parts]
+        begins = [len(self.tokens[entry.slot]) for entry in parts]
+        lengths = [len(entry.tokens) for entry in parts]
         spans = [range(n, n + more) for n, more in zip(begins, lengths, strict=True)]
-        slots = np.repeat([one.slot for one in parts], lengths)
+        slots = np.repeat([entry.slot for entry in parts], lengths)
         places = self._indices(np.stack([slots, np.concatenate(spans)]))
-        ends = (np.cumsum(lengths) - 1)[[one.wanted for one in parts]]
+        ends = (np.cumsum(lengths) - 1)[[entry.wanted for entry in parts]]
         return Step(self, places, tuple(ends.tolist()), tuple(self._groups(parts)), sum(lengths))
 
     def reserve(self, slot: int, tokens: int) -> None:
@@ -186,40 +186,40 @@ class Slots:
         for part in parts:
             self.tokens[part.slot] += part.tokens
 
-    def layer(self, number: int) -> tuple[pa.Array, pa.Array]:
+    def layer(self, index: int) -> tuple[pa.Array, pa.Array]:
         """Return the keys and values of a layer, (slots, kv_heads, context, head_dim)."""
-        return self._keys[number], self._values[number]
+        return self._keys[index], self._values[index]
 
     def of_slot(self, layer: int, slot: int) -> tuple[pa.Array, pa.Array]:
         """Return the keys and values of a slot, (kv_heads, context, head_dim)."""
         if not self.in_place:
             return self._keys[layer][slot, ...], self._values[layer][slot, ...]
-        found = self._views.get((layer, slot))
-        if found is None:
-            found = self._keys[layer][slot, ...], self._values[layer][slot, ...]
-            self._views[layer, slot] = found
-        return found
+        views = self._views.get((layer, slot))
+        if views is None:
+            views = self._keys[layer][slot, ...], self._values[layer][slot, ...]
+            self._views[layer, slot] = views
+        return views
 
     def _indices(self, numbers: np.ndarray) -> pa.Array:
         return pa.asarray(numbers.astype(np.int32), device=self._device, copy=True)
 
     def _groups(self, parts: Sequence[Part]) -> Iterator[Group]:
         """Yield the parts in groups: those of one token in neighbouring slots are one."""
-        begin = 0
-        single = [len(one.tokens) == 1 for one in parts]
+        start = 0
+        single = [len(part.tokens) == 1 for part in parts]
         runs = groupby(
             range(len(parts)), key=lambda n: (single[n], parts[n].slot - n if single[n] else n)
         )
         for _, numbers in runs:
-            own = [parts[n] for n in numbers]
-            lengths = [len(self.tokens[one.slot]) + len(one.tokens) for one in own]
-            rows = slice(begin, begin + sum(len(one.tokens) for one in own))
-            slots = slice(own[0].slot, own[-1].slot + 1)
-            begin, keys, mask = rows.stop, max(lengths), None
-            if len(own) > 1:
+            members = [parts[n] for n in numbers]
+            lengths = [len(self.tokens[part.slot]) + len(part.tokens) for part in members]
+            rows = slice(start, start + sum(len(part.tokens) for part in members))
+            slots = slice(members[0].slot, members[-1].slot + 1)
+            start, keys, mask = rows.stop, max(lengths), None
+            if len(members) > 1:
                 keys = min(-(-keys // BLOCK) * BLOCK, self.context)
-                seen = np.arange(keys) < np.asarray(lengths)[:, None]
-                mask = pa.asarray(seen[:, None, None, :], device=self._device, copy=True)
+                visible = np.arange(keys) < np.asarray(lengths)[:, None]
+                mask = pa.asarray(visible[:, None, None, :], device=self._device, copy=True)
             yield Group(rows, slots, keys, mask)
 
 
@@ -255,7 +255,7 @@ class Step:
         self._count = count
         self._tables: tuple[pa.Array, pa.Array] | None = None
         if not slots.in_place:
-            cos, sin = (pa.take(one, places[1, :], axis=0) for one in slots.tables)
+            cos, sin = (pa.take(table, places[1, :], axis=0) for table in slots.tables)
             self._tables = cos, sin
 
     def ends(self, x: pa.Array) -> pa.Array:
@@ -293,12 +293,12 @@ class Step:
         keys, values = slots.layer(layer)
         if self._tables is None:
             shape = (config.heads, self._count, config.head_dim)
-            found: pa.Array = turn_and_store(
+            stored: pa.Array = turn_and_store(
                 pa.empty(shape, dtype=keys.dtype, device=keys.device),
                 keys, values, qkv, *slots.tables, self._places, config.heads,
                 ndrange=(config.heads + 2 * config.kv_heads, self._count, config.head_dim // 2),
             )[0]  # fmt: skip
-            return found
+            return stored
         q, k, v = turned(config, qkv, self._tables)
         if keys.dtype != q.dtype:
             q, k, v = (pa.astype(x, keys.dtype) for x in (q, k, v))
@@ -318,7 +318,7 @@ class Step:
         if group.mask is None:
             k, v = self._slots.of_slot(layer, group.slots.start)
             return kernels.attention(q, k, v, causal=True, key_length=group.keys)
-        k, v = (one[group.slots, :, : group.keys, :] for one in self._slots.layer(layer))
+        k, v = (array[group.slots, :, : group.keys, :] for array in self._slots.layer(layer))
         # The one query of each sequence: rows become a batch.
         q = pa.expand_dims(pa.permute_dims(q, (1, 0, 2)), axis=2)
         out = kernels.attention(q, k, v, mask=group.mask)

@@ -74,9 +74,9 @@ class Tokenizer:
         self._types: Sequence[int] = metadata.get("tokenizer.ggml.token_type", ())
         self._kind = str(metadata.get("tokenizer.ggml.pre", "gpt-2"))
         self._built = self._build()
-        known = (metadata.get(f"tokenizer.ggml.{key}") for key in STOPS)
+        candidates = (metadata.get(f"tokenizer.ggml.{key}") for key in STOPS)
         named = (self._built.token_to_id(text) for text in STOP_TEXTS)
-        self.stops = frozenset(int(token) for token in (*known, *named) if token is not None)
+        self.stops = frozenset(int(token) for token in (*candidates, *named) if token is not None)
 
     @classmethod
     def of(cls, file: ModelFile) -> Tokenizer:
@@ -98,12 +98,12 @@ class Tokenizer:
         list of int
             The tokens.
         """
-        found: list[int] = self._built.encode(text, add_special_tokens=False).ids
+        tokens: list[int] = self._built.encode(text, add_special_tokens=False).ids
         if begin is None:
             key, default = "tokenizer.ggml.add_bos_token", self._kind in BEGINS
             begin = bool(self._metadata.get(key, default))
         first = self._metadata.get("tokenizer.ggml.bos_token_id")
-        return [int(first), *found] if begin and first is not None else found
+        return [int(first), *tokens] if begin and first is not None else tokens
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of tokens; special ones have none, broken UTF-8 becomes U+FFFD."""
@@ -205,7 +205,7 @@ class Tokenizer:
                 f"{self._name} cuts text into words the way {self._kind!r}; this program knows "
                 f"{', '.join(SPLITS)}"
             )
-        vocab = {text: number for number, text in enumerate(self._tokens)}
+        vocab = {text: token for token, text in enumerate(self._tokens)}
         merges = [tuple(pair.split(" ", 1)) for pair in self._need("tokenizer.ggml.merges")]
         whole = self._kind in WHOLE_WORDS
         built = tokenizers.Tokenizer(models.BPE(vocab, merges, ignore_merges=whole))

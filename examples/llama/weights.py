@@ -98,7 +98,7 @@ class Weights:
     def rounded(self) -> Weights:
         """Return the same weights, multiplied by features of 8 bits."""
         layers = [
-            RoundedLayer(**{one.name: getattr(layer, one.name) for one in fields(Layer)})
+            RoundedLayer(**{entry.name: getattr(layer, entry.name) for entry in fields(Layer)})
             for layer in self.layers
         ]
         return replace(self, layers=tuple(layers))
@@ -178,15 +178,15 @@ def load_weights(
 
     config = file.config
     embedding = table("token_embd")
-    kept = None if changed is not None else pack
-    layers = tuple(load_layer(config, n, read, put, changed, kept) for n in range(config.layers))
+    packer = None if changed is not None else pack
+    layers = tuple(load_layer(config, n, read, put, changed, packer) for n in range(config.layers))
     head = embedding if config.tied else table("output")
     return Weights(embedding, layers, put(read("output_norm")), head)
 
 
 def load_layer(
     config: Config,
-    number: int,
+    index: int,
     read: Callable[[str], Values],
     put: Callable[[Values], pa.Array],
     changed: Changed | None = None,
@@ -196,7 +196,7 @@ def load_layer(
     heads = {"q": config.heads, "k": config.kv_heads}
 
     def matrix(*names: str) -> Matrix:
-        tensors = [f"blk.{number}.{_TENSORS[name]}" for name in names]
+        tensors = [f"blk.{index}.{_TENSORS[name]}" for name in names]
 
         def ordered(parts: list[Rows]) -> Rows:
             rows = [
@@ -205,22 +205,22 @@ def load_layer(
             ]
             return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
-        found = None if pack is None else pack(tensors, ordered)
-        if found is not None:
-            return found
+        packed = None if pack is None else pack(tensors, ordered)
+        if packed is not None:
+            return packed
         values = [ordered_one(name, tensor) for name, tensor in zip(names, tensors, strict=True)]
         return put(values[0] if len(values) == 1 else np.concatenate(values))
 
     def ordered_one(name: str, tensor: str) -> Values:
         values = read(tensor)
         values = unpermuted(values, heads[name]) if name in heads else values
-        return values if changed is None else changed(number, name, values)
+        return values if changed is None else changed(index, name, values)
 
     return Layer(
-        attention_norm=put(read(f"blk.{number}.attn_norm")),
+        attention_norm=put(read(f"blk.{index}.attn_norm")),
         qkv=matrix("q", "k", "v"),
         output=matrix("output"),
-        mlp_norm=put(read(f"blk.{number}.ffn_norm")),
+        mlp_norm=put(read(f"blk.{index}.ffn_norm")),
         gate_up=matrix("gate", "up"),
         down=matrix("down"),
     )

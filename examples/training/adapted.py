@@ -71,21 +71,21 @@ class Base:
         """Return the layers as blocks: the first embeds tokens, the last makes logits."""
         config, scale = self.config, self._alpha / self._rank
 
-        def block(number: int) -> Block:
-            def run(own: Parameters, x: pa.Array) -> pa.Array:
-                if number == 0:
-                    x = pa.kernels.embedding(x, own["embedding"])
+        def block(index: int) -> Block:
+            def run(weights: Parameters, x: pa.Array) -> pa.Array:
+                if index == 0:
+                    x = pa.kernels.embedding(x, weights["embedding"])
                 layer = AdaptedLayer(
-                    **{name: own[name] for name in MATRICES},
-                    adapters={name: own[name] for name in self._shapes},
+                    **{name: weights[name] for name in MATRICES},
+                    adapters={name: weights[name] for name in self._shapes},
                     scale=scale,
                     config=config,
                 )
-                x = decoder_layer(config, layer, x, (own["cos"], own["sin"]))
-                if number < config.layers - 1:
+                x = decoder_layer(config, layer, x, (weights["cos"], weights["sin"]))
+                if index < config.layers - 1:
                     return x
-                x = pa.kernels.rms_norm(x, own["norm"], eps=config.eps)
-                return pa.kernels.linear(x, own["head"])
+                x = pa.kernels.rms_norm(x, weights["norm"], eps=config.eps)
+                return pa.kernels.linear(x, weights["head"])
 
             return run
 
@@ -108,11 +108,11 @@ class Base:
             for device in set(places)
         }
         blocks = []
-        for number, device in enumerate(places):
-            layer = load_layer(config, number, read, putter(device))
-            own = {name: getattr(layer, name) for name in MATRICES}
-            own["cos"], own["sin"] = angles[device]
-            blocks.append(own)
+        for index, device in enumerate(places):
+            layer = load_layer(config, index, read, putter(device))
+            weights = {name: getattr(layer, name) for name in MATRICES}
+            weights["cos"], weights["sin"] = angles[device]
+            blocks.append(weights)
         first, last = places[0], places[-1]
         blocks[0]["embedding"] = putter(first)(read("token_embd"))
         blocks[-1]["norm"] = putter(last)(read("output_norm"))
@@ -125,7 +125,7 @@ class Base:
     def adapters(self, parameters: Sequence[Parameters]) -> Adapters:
         """Return trained parameters as what examples/llama reads."""
         layers = [
-            {name: np.asarray(x.to_device("numpy")) for name, x in own.items()}
-            for own in parameters
+            {name: np.asarray(x.to_device("numpy")) for name, x in weights.items()}
+            for weights in parameters
         ]
         return Adapters(layers, self._rank, self._alpha)

@@ -130,7 +130,7 @@ def train(
 
 def _numbers(shares: list[str] | None) -> list[int] | None:
     try:
-        return None if shares is None else [int(one) for one in shares]
+        return None if shares is None else [int(share) for share in shares]
     except ValueError:
         raise click.UsageError(
             f"--shares {','.join(shares or [])}: give positive integers, such as 2,1,1"
@@ -151,7 +151,7 @@ def _run(trainer: Trainer, stop: int | None, every: int, checkpoint: Path | None
     with Progress(*columns, console=ERRORS, disable=not ERRORS.is_terminal) as progress:
         bar = progress.add_task(trainer.config.model, total=last, state="")
         while trainer.step < last:
-            begin = time.perf_counter()
+            start = time.perf_counter()
             until = min(last, (trainer.step // every + 1) * every)
             while trainer.step < until:
                 trainer.train()
@@ -159,7 +159,7 @@ def _run(trainer: Trainer, stop: int | None, every: int, checkpoint: Path | None
                     state = f"loss {trainer.losses[-1]:.4f}"
                     progress.update(bar, completed=trainer.step, state=state)
             assert trainer.losses  # read, which waits for the device
-            seconds += time.perf_counter() - begin
+            seconds += time.perf_counter() - start
             loss, accuracy = trainer.evaluate()
             state = f"held out: loss {loss:.4f}, accuracy {accuracy:.1%}"
             progress.update(bar, completed=trainer.step, state=state)

@@ -54,19 +54,19 @@ class Config:
     seed: int = 0
 
     @classmethod
-    def of(cls, model: str, **given: Any) -> Config:
+    def of(cls, model: str, **options: Any) -> Config:
         """Return a model's configuration; what is not given, or None, has its default."""
-        chosen = {name: value for name, value in given.items() if value is not None}
-        other = set().union(*SIZES.values()) - SIZES.get(model, chosen.keys())
-        if wrong := sorted(other & chosen.keys()):
+        chosen = {name: value for name, value in options.items() if value is not None}
+        misplaced = set().union(*SIZES.values()) - SIZES.get(model, chosen.keys())
+        if wrong := sorted(misplaced & chosen.keys()):
             raise TrainingError(f"{', '.join(wrong)}: {model} has no such sizes; leave them out")
         return cls(model, **{**DEFAULTS.get(model, {}), **chosen})
 
     def __post_init__(self) -> None:
-        for name, known in (("model", MODELS), ("precision", tuple(PRECISIONS))):
-            given = getattr(self, name)
-            if given not in known:
-                raise TrainingError(f"{name} {given!r} is none of {', '.join(known)}")
+        for name, allowed in (("model", MODELS), ("precision", tuple(PRECISIONS))):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise TrainingError(f"{name} {value!r} is none of {', '.join(allowed)}")
         for name in (
             "steps",
             "batch",

@@ -111,7 +111,7 @@ class Text:
         windows: int | None = None,
     ) -> None:
         folder = resources.files("sklearn.datasets") / "descr"
-        names = sorted(one.name for one in folder.iterdir() if one.name.endswith(".rst"))
+        names = sorted(path.name for path in folder.iterdir() if path.name.endswith(".rst"))
         pages = [(folder / name).read_text("utf-8") for name in names]
         alphabet = sorted(set("".join(pages)))
         self.classes = len(alphabet)
@@ -119,8 +119,10 @@ class Text:
         self.context = context
         codes = {character: n for n, character in enumerate(alphabet)}
 
-        def encoded(texts: list[str]) -> Values:
-            parts = [encode(x) if encode else [codes[one] for one in x] for x in texts]
+        def encoded(strings: list[str]) -> Values:
+            parts = [
+                encode(x) if encode else [codes[character] for character in x] for x in strings
+            ]
             return np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
 
         def here(values: Values) -> pa.Array:

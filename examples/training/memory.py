@@ -42,15 +42,15 @@ class MemoryPeak:
 
     def __enter__(self) -> Self:
         pa.reclaim(self._device)
-        before = self._used()
+        baseline = self._used()
         self._ended = threading.Event()
 
-        def sample(before: int) -> None:
+        def sample(baseline: int) -> None:
             while not self._ended.wait(INTERVAL):
-                self.nbytes = max(self.nbytes or 0, (self._used() or 0) - before)
+                self.nbytes = max(self.nbytes or 0, (self._used() or 0) - baseline)
 
-        if before is not None:
-            self._thread = threading.Thread(target=sample, args=(before,), daemon=True)
+        if baseline is not None:
+            self._thread = threading.Thread(target=sample, args=(baseline,), daemon=True)
             self._thread.start()
         return self
 

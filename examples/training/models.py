@@ -32,11 +32,11 @@ class Model:
 def multilayer_perceptron(pixels: int, classes: int, width: int, depth: int) -> Model:
     """Return a model of ``depth`` hidden layers."""
 
-    def hidden(own: Parameters, x: pa.Array) -> pa.Array:
-        return pa.kernels.relu(linear(own, x))
+    def hidden(weights: Parameters, x: pa.Array) -> pa.Array:
+        return pa.kernels.relu(linear(weights, x))
 
-    def linear(own: Parameters, x: pa.Array) -> pa.Array:
-        return pa.kernels.linear(x, own["weight"], own["bias"])
+    def linear(weights: Parameters, x: pa.Array) -> pa.Array:
+        return pa.kernels.linear(x, weights["weight"], weights["bias"])
 
     sizes = [pixels, *[width] * depth, classes]
     return Model(
@@ -48,25 +48,25 @@ def multilayer_perceptron(pixels: int, classes: int, width: int, depth: int) -> 
 def transformer(classes: int, context: int, width: int, depth: int, heads: int) -> Model:
     """Return a causal transformer of characters: ``depth`` layers between a table and a product."""
 
-    def embed(own: Parameters, characters: pa.Array) -> pa.Array:
-        found = pa.kernels.embedding(characters, own["characters"])
-        return found + own["positions"][: characters.shape[-1], :]
+    def embed(weights: Parameters, characters: pa.Array) -> pa.Array:
+        embedded = pa.kernels.embedding(characters, weights["characters"])
+        return embedded + weights["positions"][: characters.shape[-1], :]
 
-    def layer(own: Parameters, x: pa.Array) -> pa.Array:
+    def layer(weights: Parameters, x: pa.Array) -> pa.Array:
         count, length, _ = x.shape
-        y = pa.kernels.rms_norm(x, own["attention_norm"])
-        y = pa.kernels.linear(y, own["query_key_value"])
+        y = pa.kernels.rms_norm(x, weights["attention_norm"])
+        y = pa.kernels.linear(y, weights["query_key_value"])
         y = pa.reshape(y, (count, length, 3, heads, width // heads))
         q, k, v = pa.unstack(pa.permute_dims(y, (2, 0, 3, 1, 4)))
         y = pa.permute_dims(pa.kernels.attention(q, k, v, causal=True), (0, 2, 1, 3))
-        x = x + pa.kernels.linear(pa.reshape(y, (count, length, width)), own["attention_out"])
-        y = pa.kernels.rms_norm(x, own["hidden_norm"])
-        y = pa.kernels.silu(pa.kernels.linear(y, own["hidden"], own["hidden_bias"]))
-        return x + pa.kernels.linear(y, own["hidden_out"])
+        x = x + pa.kernels.linear(pa.reshape(y, (count, length, width)), weights["attention_out"])
+        y = pa.kernels.rms_norm(x, weights["hidden_norm"])
+        y = pa.kernels.silu(pa.kernels.linear(y, weights["hidden"], weights["hidden_bias"]))
+        return x + pa.kernels.linear(y, weights["hidden_out"])
 
-    def logits(own: Parameters, x: pa.Array) -> pa.Array:
-        x = pa.kernels.rms_norm(x, own["norm"])
-        return pa.kernels.linear(x, own["weight"], own["bias"])
+    def logits(weights: Parameters, x: pa.Array) -> pa.Array:
+        x = pa.kernels.rms_norm(x, weights["norm"])
+        return pa.kernels.linear(x, weights["weight"], weights["bias"])
 
     shapes: Shapes = {
         "attention_norm": (width,),
@@ -93,14 +93,14 @@ def initial(shapes: Shapes, key: pa.Array, dtype: DType) -> Parameters:
     Weights are uniform numbers of float32 in every precision, equal on all devices bit for bit.
     Biases are zero, and the second factors of adapters.
     """
-    found = {}
+    parameters = {}
     for n, (name, shape) in enumerate(shapes.items()):
         if len(shape) == 1 or name.endswith("_B"):
             fill = pa.ones if name.endswith("norm") else pa.zeros
-            found[name] = fill(shape, dtype=dtype, device=key.device)
+            parameters[name] = fill(shape, dtype=dtype, device=key.device)
             continue
         bound = 1 / math.sqrt(shape[1])
-        own = pa.random.fold_in(key, n)
-        drawn = pa.random.uniform(own, shape, dtype=pa.float32, low=-bound, high=bound)
-        found[name] = pa.astype(drawn, dtype, copy=False)
-    return found
+        layer_key = pa.random.fold_in(key, n)
+        drawn = pa.random.uniform(layer_key, shape, dtype=pa.float32, low=-bound, high=bound)
+        parameters[name] = pa.astype(drawn, dtype, copy=False)
+    return parameters

@@ -29,24 +29,27 @@ def train(config: Config, steps: int) -> tuple[list[float], float]:
     """Train for some steps; return the loss of each, and the seconds of one without the first."""
     with Trainer(config, ["numpy"]) as trainer:
         parameters = [
-            {name: torch.asarray(np.array(x)).requires_grad_() for name, x in own.items()}
-            for own in trainer.state["parameters"]
+            {name: torch.asarray(np.array(x)).requires_grad_() for name, x in weights.items()}
+            for weights in trainer.state["parameters"]
         ]
         batches = [
             tuple(torch.asarray(np.array(x)) for x in trainer.batch(step)) for step in range(steps)
         ]
     adam = torch.optim.Adam(
-        [p for own in parameters for p in own.values()], config.rate, betas=BETAS, eps=EPSILON
+        [p for weights in parameters for p in weights.values()],
+        config.rate,
+        betas=BETAS,
+        eps=EPSILON,
     )
     rates = torch.optim.lr_scheduler.LambdaLR(
         adam, lambda step: schedule(config, step) / config.rate
     )
     model = perceptron if config.model == "mlp" else partial(transformer, heads=config.heads)
     losses = []
-    begin = time.perf_counter()
+    start = time.perf_counter()
     for step, (inputs, targets) in enumerate(batches):
         if step == 1:
-            begin = time.perf_counter()
+            start = time.perf_counter()
         adam.zero_grad()
         loss = functional.cross_entropy(
             model(parameters, inputs).flatten(0, -2), targets.flatten().long()
@@ -55,14 +58,14 @@ def train(config: Config, steps: int) -> tuple[list[float], float]:
         adam.step()
         rates.step()
         losses.append(loss.detach())
-    return [float(x) for x in losses], (time.perf_counter() - begin) / max(1, steps - 1)
+    return [float(x) for x in losses], (time.perf_counter() - start) / max(1, steps - 1)
 
 
 def perceptron(parameters: Sequence[Own], x: Tensor) -> Tensor:
     """Return the logits of digits."""
     *hidden, last = parameters
-    for own in hidden:
-        x = functional.relu(functional.linear(x, own["weight"], own["bias"]))
+    for weights in hidden:
+        x = functional.relu(functional.linear(x, weights["weight"], weights["bias"]))
     return functional.linear(x, last["weight"], last["bias"])
 
 
@@ -72,15 +75,15 @@ def transformer(parameters: Sequence[Own], characters: Tensor, *, heads: int) ->
     count, length = characters.shape
     x = table["characters"][characters] + table["positions"][:length]
     width = x.shape[-1]
-    for own in layers:
-        y = functional.rms_norm(x, (width,), own["attention_norm"], 1e-6)
-        y = functional.linear(y, own["query_key_value"]).view(count, length, 3, heads, -1)
+    for weights in layers:
+        y = functional.rms_norm(x, (width,), weights["attention_norm"], 1e-6)
+        y = functional.linear(y, weights["query_key_value"]).view(count, length, 3, heads, -1)
         q, k, v = y.permute(2, 0, 3, 1, 4).unbind()
         y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + functional.linear(y.transpose(1, 2).flatten(2), own["attention_out"])
-        y = functional.rms_norm(x, (width,), own["hidden_norm"], 1e-6)
-        y = functional.silu(functional.linear(y, own["hidden"], own["hidden_bias"]))
-        x = x + functional.linear(y, own["hidden_out"])
+        x = x + functional.linear(y.transpose(1, 2).flatten(2), weights["attention_out"])
+        y = functional.rms_norm(x, (width,), weights["hidden_norm"], 1e-6)
+        y = functional.silu(functional.linear(y, weights["hidden"], weights["hidden_bias"]))
+        x = x + functional.linear(y, weights["hidden_out"])
     x = functional.rms_norm(x, (width,), last["norm"], 1e-6)
     return functional.linear(x, last["weight"], last["bias"])
 
@@ -88,18 +91,18 @@ def transformer(parameters: Sequence[Own], characters: Tensor, *, heads: int) ->
 def main(model: str, devices: Sequence[str], steps: int = 100) -> None:
     """Print the time of a step in plain PyTorch, and through portarray on some devices."""
     config = Config.of(model, steps=steps)
-    wanted, seconds = train(config, steps)
-    print(f"plain PyTorch: {seconds * 1e3:.2f} ms a step, last loss {wanted[-1]:.6f}")
+    expected, seconds = train(config, steps)
+    print(f"plain PyTorch: {seconds * 1e3:.2f} ms a step, last loss {expected[-1]:.6f}")
     for device in devices:
         with Trainer(config, [device]) as trainer:
             trainer.train()
             assert trainer.losses  # read, which waits for the device
-            begin = time.perf_counter()
+            start = time.perf_counter()
             while trainer.step < steps:
                 trainer.train()
-            found = trainer.losses
-            taken = (time.perf_counter() - begin) / (steps - 1)
-        off = max(abs(x / y - 1) for x, y in zip(found, wanted, strict=True))
+            losses = trainer.losses
+            taken = (time.perf_counter() - start) / (steps - 1)
+        off = max(abs(x / y - 1) for x, y in zip(losses, expected, strict=True))
         print(
             f"{device}: {taken * 1e3:.2f} ms a step, {taken / seconds:.2f} times that; losses "
             f"differ by {off:.1e} at most"

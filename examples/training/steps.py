@@ -57,20 +57,20 @@ def forward(
     frozen beside what is trained.
     """
     fixed = frozen or [{} for _ in model.blocks]
-    for block, more, own in zip(model.blocks, fixed, parameters, strict=True):
-        some = next(iter(own.values()))
+    for block, more, weights in zip(model.blocks, fixed, parameters, strict=True):
+        some = next(iter(weights.values()))
         if x.device != some.device:
             x = x.to_device(some.device)
         run = block if half is None else lowered(block, half)
-        x = pa.checkpoint(run)(more | own, x) if checkpointing else run(more | own, x)
+        x = pa.checkpoint(run)(more | weights, x) if checkpointing else run(more | weights, x)
     return x if half is None else pa.astype(x, some.dtype)
 
 
 def lowered(block: Block, half: Literal["float16", "bfloat16"]) -> Block:
     """Return a block that computes in a smaller dtype; integers stay as they are."""
 
-    def run(own: Parameters, x: pa.Array) -> pa.Array:
-        smaller = {name: pa.astype(p, half, copy=False) for name, p in own.items()}
+    def run(weights: Parameters, x: pa.Array) -> pa.Array:
+        smaller = {name: pa.astype(p, half, copy=False) for name, p in weights.items()}
         is_integer = pa.isdtype(x.dtype, "integral")
         return block(smaller, x if is_integer else pa.astype(x, half, copy=False))
 
@@ -97,11 +97,13 @@ def gradients(
         logits = forward(
             model, parameters, inputs, frozen=frozen, half=half, checkpointing=checkpointing
         )
-        found = pa.kernels.cross_entropy(logits, targets.to_device(logits.device))
-        return (found if scale is None else found * scale.to_device(logits.device)), found
+        mean_loss = pa.kernels.cross_entropy(logits, targets.to_device(logits.device))
+        return (
+            mean_loss if scale is None else mean_loss * scale.to_device(logits.device)
+        ), mean_loss
 
-    (_, found), slopes = pa.value_and_grad(loss, has_aux=True)(parameters)
-    result: tuple[pa.Array, Tree] = found, slopes
+    (_, loss_value), slopes = pa.value_and_grad(loss, has_aux=True)(parameters)
+    result: tuple[pa.Array, Tree] = loss_value, slopes
     return result
 
 
@@ -143,7 +145,9 @@ def corrected(rate: float, step: int) -> tuple[float, float]:
 
 def unscaled(slopes: Tree, scale: float) -> tuple[Tree, list[pa.Array]]:
     """Return gradients without the loss scale, and for each block whether they are finite."""
-    finite = [pa.all(pa.stack([pa.all(pa.isfinite(g)) for g in own.values()])) for own in slopes]
+    finite = [
+        pa.all(pa.stack([pa.all(pa.isfinite(g)) for g in weights.values()])) for weights in slopes
+    ]
     return mapped(lambda g: g / scale, slopes), finite
 
 
@@ -154,13 +158,13 @@ def mapped(function: Callable[..., Any], *trees: Any) -> Any:
 
 def schedule(config: Config, step: int) -> float:
     """Return the learning rate of a step: growing for a twentieth of all, then a falling cosine."""
-    warm = max(1, config.steps // 20)
-    if step < warm:
-        return config.rate * (step + 1) / warm
-    part = (step - warm) / max(1, config.steps - warm)
+    warm_up = max(1, config.steps // 20)
+    if step < warm_up:
+        return config.rate * (step + 1) / warm_up
+    part = (step - warm_up) / max(1, config.steps - warm_up)
     return config.rate * 0.5 * (1 + math.cos(math.pi * part))
 
 
-def compiled(function: Callable[..., Any], wanted: bool) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any], enabled: bool) -> Callable[..., Any]:
     """Return a function compiled, where that is wanted."""
-    return pa.compile(function) if wanted else function
+    return pa.compile(function) if enabled else function

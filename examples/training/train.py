@@ -81,22 +81,22 @@ def model_of(config: Config, data: Data, base: Base | None) -> Model:
 def shares_of(batch: int, weights: Sequence[int]) -> list[slice]:
     """Return which rows of a batch each device has: all of them, in proportion to weights."""
     ends = [round(batch * sum(weights[: n + 1]) / sum(weights)) for n in range(len(weights))]
-    found = [slice(first, last) for first, last in zip([0, *ends], ends, strict=False)]
-    if any(one.start == one.stop for one in found):
+    slices = [slice(first, last) for first, last in zip([0, *ends], ends, strict=False)]
+    if any(part.start == part.stop for part in slices):
         raise TrainingError(
             f"a batch of {batch} rows leaves none for one of {len(weights)} devices with the "
             f"shares {', '.join(map(str, weights))}; take a larger batch or other shares"
         )
-    return found
+    return slices
 
 
-def fits(state: State, found: Any) -> bool:
+def fits(state: State, loaded: Any) -> bool:
     """Tell whether a tree has the arrays of a state, in shapes and dtypes."""
 
     def kinds(tree: Any) -> Any:
         return optree.tree_map(lambda x: (x.shape, str(x.dtype)), tree)
 
-    return bool(kinds(state) == kinds(found))
+    return bool(kinds(state) == kinds(loaded))
 
 
 class Worker:
@@ -151,7 +151,7 @@ class Trainer:
         if config.model == "llama":
             names = [name.strip() for name in config.adapt.split(",")]
             self.base = Base(file, names, config.rank, config.alpha, config.context)
-        self.devices = [pa.device(one) for one in devices]
+        self.devices = [pa.device(text) for text in devices]
         workers = self.devices[:1] if split else self.devices
         if shares is not None and (len(shares) != len(workers) or min(shares) < 1):
             raise TrainingError(
@@ -160,9 +160,9 @@ class Trainer:
             )
         if len(set(self.devices)) < len(self.devices):
             raise TrainingError(f"{', '.join(map(str, self.devices))}: a device is named twice")
-        for one in self.devices:
+        for device in self.devices:
             for dtype in (config.dtype, config.half or config.dtype):
-                pa.empty((), dtype=dtype, device=one)  # refused where a device lacks it
+                pa.empty((), dtype=dtype, device=device)  # raises an error if the device lacks it
         self._shares = shares_of(config.batch, shares or [1] * len(workers))
         # Threads of their own: what MLX is asked for in a thread it computes in that thread alone.
         self._threads = [ThreadPoolExecutor(1) for _ in workers[1:]]
@@ -181,8 +181,8 @@ class Trainer:
                 thread.submit(worker.freeze, self.base, config, everywhere).result()
         first = pa.random.split(pa.random.key(config.seed, device=self.devices[0]))[0, :]
         parameters = []
-        for n, (shapes, place) in enumerate(zip(self.model.shapes, self._places, strict=True)):
-            key = pa.random.fold_in(first, n).to_device(place)
+        for n, (shapes, target) in enumerate(zip(self.model.shapes, self._places, strict=True)):
+            key = pa.random.fold_in(first, n).to_device(target)
             parameters.append(initial(shapes, key, config.dtype))
         zeros = mapped(pa.zeros_like, parameters)
         self.state: State = {"parameters": parameters, "m": zeros, "v": zeros}
@@ -207,8 +207,8 @@ class Trainer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in self._threads:
-            one.shutdown()
+        for thread in self._threads:
+            thread.shutdown()
 
     def train(self) -> None:
         """Make one step."""
@@ -231,8 +231,8 @@ class Trainer:
         ]
         loss, slopes = self._part(self._first, self._shares[0], self._parameters)
         for part in parts:
-            more, other = part.result()
-            loss, slopes = loss + more, mapped(pa.add, slopes, other)
+            more, gradients = part.result()
+            loss, slopes = loss + more, mapped(pa.add, slopes, gradients)
         if self.config.half is not None:
             slopes, finite = unscaled(slopes, self.scale)
         if self.config.half is None or self._rescaled(all(map(bool, finite))):
@@ -242,21 +242,23 @@ class Trainer:
     def _update(self, slopes: Tree) -> None:
         """Make a step of Adam on each device."""
         state: State = {name: [] for name in PARTS}
-        for place in dict.fromkeys(self._places):
-            own = slice(self._places.index(place), len(slopes) - self._places[::-1].index(place))
-            p, m, v = (self.state[name][own] for name in PARTS)
-            found = self._adam(p, m, v, slopes[own], *self._rates(place))
-            for name, tree in zip(PARTS, found, strict=True):
+        for device in dict.fromkeys(self._places):
+            selected = slice(
+                self._places.index(device), len(slopes) - self._places[::-1].index(device)
+            )
+            p, m, v = (self.state[name][selected] for name in PARTS)
+            updated = self._adam(p, m, v, slopes[selected], *self._rates(device))
+            for name, tree in zip(PARTS, updated, strict=True):
                 state[name] += tree
         self.state = state
 
-    def _rates(self, place: pa.Device) -> tuple[Number, Number]:
+    def _rates(self, device: pa.Device) -> tuple[Number, Number]:
         """Return the two numbers of Adam's step."""
         rate, root = corrected(schedule(self.config, self.step), self.step + 1)
         if not self._compile:
             return rate, root
         # Arrays are arguments of what is compiled, numbers its constants.
-        array = partial(pa.asarray, dtype=self.config.dtype, device=place)
+        array = partial(pa.asarray, dtype=self.config.dtype, device=device)
         return array(rate), array(root)
 
     def _rescaled(self, finite: bool) -> bool:
@@ -281,12 +283,12 @@ class Trainer:
         scale = None
         if config.half is not None:
             scale = pa.asarray(self.scale, dtype=config.dtype, device=worker.device)
-        found: tuple[pa.Array, Tree] = self._gradients(parameters, batch, scale, worker.frozen)
+        result: tuple[pa.Array, Tree] = self._gradients(parameters, batch, scale, worker.frozen)
         if self._others:
             # The loss is a mean over rows: each worker counts by how many it has.
             weight = (rows.stop - rows.start) / config.batch
-            found = pa.to_device(mapped(lambda x: x * weight, found), self.devices[0])
-        return found
+            result = pa.to_device(mapped(lambda x: x * weight, result), self.devices[0])
+        return result
 
     @property
     def _parameters(self) -> Tree:
@@ -304,9 +306,9 @@ class Trainer:
         )
         targets = targets.to_device(logits.device)
         right = pa.astype(pa.argmax(logits, axis=-1) == targets, logits.dtype)
-        found = float(pa.kernels.cross_entropy(logits, targets)), float(pa.mean(right))
-        self.evaluations.append((self.step, *found))
-        return found
+        metrics = float(pa.kernels.cross_entropy(logits, targets)), float(pa.mean(right))
+        self.evaluations.append((self.step, *metrics))
+        return metrics
 
     @property
     def losses(self) -> list[float]:
@@ -320,8 +322,8 @@ class Trainer:
 
     def _facts(self) -> dict[str, Any]:
         """Return what must be the same where training goes on."""
-        found = {**asdict(self.config), "checksum of the examples": self._first.data.checksum}
-        return found if self.base is None else {**found, "checksum of the file": self.base.checksum}
+        facts = {**asdict(self.config), "checksum of the examples": self._first.data.checksum}
+        return facts if self.base is None else {**facts, "checksum of the file": self.base.checksum}
 
     def save(self, path: str | Path) -> None:
         """Save all that the next steps depend on; the file is written whole or not at all."""
@@ -333,32 +335,32 @@ class Trainer:
     def load(self, path: str | Path) -> None:
         """Go on from a checkpoint, on whichever devices it was written."""
         try:
-            found, about = pa.load(path, device="numpy", return_metadata=True)
+            state, about = pa.load(path, device="numpy", return_metadata=True)
         except ValueError as error:
             raise TrainingError(f"{path} is no whole checkpoint: {error}") from error
         if not {"facts", "progress"} <= about.keys():
             raise TrainingError(f"{path} holds arrays, but is no checkpoint of this program")
         facts = json.loads(about["facts"])
-        other = [
-            f"{name} {facts.get(name)!r} instead of {own!r}"
-            for name, own in self._facts().items()
-            if facts.get(name) != own
+        differences = [
+            f"{name} {facts.get(name)!r} instead of {expected!r}"
+            for name, expected in self._facts().items()
+            if facts.get(name) != expected
         ]
-        if other:
+        if differences:
             raise TrainingError(
-                f"{path} is a checkpoint of another training: {', '.join(other)}. Ask for the "
-                f"same, or start anew without resuming"
+                f"{path} is a checkpoint of another training: {', '.join(differences)}\n"
+                f"Hint: use the same options, or start again without resuming"
             )
-        losses = found.pop("losses", None)
-        if losses is None or not fits(self.state, found):
+        losses = state.pop("losses", None)
+        if losses is None or not fits(self.state, state):
             raise TrainingError(f"{path} says that it is such a checkpoint, but its arrays differ")
         self._losses, self._recent = losses.tolist(), []
         self.state = {
             part: [
-                {name: pa.asarray(x, device=place, copy=True) for name, x in own.items()}
-                for own, place in zip(tree, self._places, strict=True)
+                {name: pa.asarray(x, device=device, copy=True) for name, x in arrays.items()}
+                for arrays, device in zip(tree, self._places, strict=True)
             ]
-            for part, tree in found.items()
+            for part, tree in state.items()
         }
         for name, value in json.loads(about["progress"]).items():
             setattr(self, name, value)

@@ -6,16 +6,13 @@ import sys
 
 
 def main() -> None:
-    """Run the command; say how to install it where its libraries are missing."""
+    """Run the command, or explain how to install what it needs."""
     try:
         from portarray._cli.group import portarray
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise
-        sys.exit(
-            f"The command portarray needs {error.name}, which is not installed.\n"
-            f'Install it with: pip install "portarray[cli]"'
-        )
+        sys.exit(f'portarray: {error.name} is not installed\nHint: pip install "portarray[cli]"')
     for stream in (sys.stdout, sys.stderr):
         # Replace characters that the terminal's encoding lacks.
         if hasattr(stream, "reconfigure"):

@@ -2,91 +2,84 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from portarray._cli.output import Form, forms, show, size
+from portarray._cli.output import Form, format_size, forms, show
 from portarray._opencl.folders import cache_folder
 
-_PROGRAMS = {
+COLUMNS = ("path", "keeps", "files", "bytes")
+_CONTENTS = {
     "programs": "OpenCL programs, built for this machine's devices",
     "programs_in_c": "kernels, built by a C compiler",
-    "drivers": "where drivers of OpenCL that came as wheels are",
-    "verdicts": "what was found of drivers: which of their functions err",
+    "drivers": "paths of OpenCL drivers installed as wheels",
+    "verdicts": "functions that OpenCL drivers compute wrongly",
+    "conformance": "the official test suite and failing random inputs",
 }
-_KEPT = {**_PROGRAMS, "conformance": "the official suite and what drawn inputs found"}
 
 
-class Folder(NamedTuple):
-    """A folder of the cache, with what is in it."""
-
-    path: Path
-    keeps: str
-    files: int
-    bytes: int
-
-
-def folders() -> list[Folder]:
-    """Return the folders of the cache that there are."""
+def _folders() -> list[dict[str, Any]]:
+    """Return the path, contents, number of files and bytes of each folder of the cache."""
     import platformdirs  # lazy: takes milliseconds
 
-    # By name: CLARRAY_CACHE_DIR may be a folder that has other things in it.
-    places = [cache_folder(name) for name in _PROGRAMS]
-    places.append(platformdirs.user_cache_path("portarray") / "conformance")
-    return [_measured(path) for path in places if path.is_dir()]
-
-
-def _measured(path: Path) -> Folder:
-    sizes = []
-    for file in path.rglob("*"):
-        try:
-            if file.is_file():
-                sizes.append(file.stat().st_size)
-        except OSError:  # another process removed it
-            continue
-    return Folder(path, _KEPT[path.name], len(sizes), sum(sizes))
+    # Listed by name: CLARRAY_CACHE_DIR may be a folder that contains other things.
+    paths = [cache_folder(name) for name in _CONTENTS if name != "conformance"]
+    paths.append(platformdirs.user_cache_path("portarray") / "conformance")
+    folders = []
+    for path in filter(Path.is_dir, paths):
+        sizes = []
+        for file in path.rglob("*"):
+            with contextlib.suppress(OSError):  # another process removed it
+                if file.is_file():
+                    sizes.append(file.stat().st_size)
+        values = (str(path), _CONTENTS[path.name], len(sizes), sum(sizes))
+        folders.append(dict(zip(COLUMNS, values, strict=True)))
+    return folders
 
 
 @click.command()
-@click.option("--clear", is_flag=True, help="Remove it; what is needed again is made again.")
+@click.option("--clear", is_flag=True, help="Delete the cached files; they are created again.")
 @forms
 def cache(clear: bool, form: Form) -> None:
-    """Show what is kept on disk between runs, and how much of it.
+    """Show the files cached on disk and their size.
 
-    Nothing there is needed: what is missing is made again, which takes longer once.
+    Deleting them is safe: missing files are created again, which takes longer once.
     """
-    found = folders()
+    folders = _folders()
     if clear:
-        for folder in found:
+        for folder in folders:
             try:
-                shutil.rmtree(folder.path)
+                shutil.rmtree(folder["path"])
             except OSError as error:
-                raise click.ClickException(f"{folder.path} cannot be removed: {error}") from error
-    total = sum(folder.bytes for folder in found)
-    rows = [{**folder._asdict(), "path": str(folder.path)} for folder in found]
+                raise click.ClickException(
+                    f"cache: cannot delete {folder['path']}: {error}"
+                ) from error
+    total = sum(folder["bytes"] for folder in folders)
+    summary = f"{'Removed' if clear else 'Total'}: {format_size(total)}"
     show(
         form,
-        document={"cleared": clear, "bytes": total, "folders": rows},
-        columns=Folder._fields,
-        rows=rows,
-        text=lambda out: _show(found, f"{'Removed' if clear else 'Total'}: {size(total)}", out),
+        document={"cleared": clear, "bytes": total, "folders": folders},
+        columns=COLUMNS,
+        rows=folders,
+        text=lambda console: _show(folders, summary, console),
     )
 
 
-def _show(found: list[Folder], total: str, console: Console) -> None:
-    if not found:
-        click.echo(f"Nothing is kept: {cache_folder('')} is empty.")
+def _show(folders: list[dict[str, Any]], summary: str, console: Console) -> None:
+    if not folders:
+        click.echo(f"The cache is empty: {cache_folder('')}")
         return
-    table = Table("folder", "keeps", "files", "size")
+    table = Table("folder", "contents", "files", "size")
     for column in table.columns[2:]:
         column.justify = "right"
     table.columns[0].overflow = "fold"
-    for folder in found:
-        table.add_row(str(folder.path), folder.keeps, str(folder.files), size(folder.bytes))
+    for path, contents, files, nbytes in map(dict.values, folders):
+        table.add_row(path, contents, str(files), format_size(nbytes))
     console.print(table)
-    click.echo(total)
+    click.echo(summary)

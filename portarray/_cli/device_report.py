@@ -1,4 +1,4 @@
-"""``portarray device-report``: what pytest wrote of several machines, as one file or table."""
+"""``portarray device-report``."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ import click
 from portarray._cli.output import Form, forms, show
 from portarray.testing import _report
 
-_FILES = click.Path(exists=True, dir_okay=False, path_type=Path)
+_files = click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+_output = click.option("--output", "-o", required=True, type=click.Path(path_type=Path))
 
 
 @click.group("device-report")
 def device_report() -> None:
-    """Merge and show what `pytest --device-report FILE` wrote."""
+    """Merge and show reports that `pytest --device-report FILE` wrote."""
 
 
 @device_report.command()
-@click.argument("files", nargs=-1, required=True, type=_FILES)
-@click.option("--output", "-o", required=True, type=click.Path(path_type=Path))
+@_files
+@_output
 def merge(files: tuple[Path, ...], output: Path) -> None:
-    """Write one report of several machines' FILES."""
-    _report.write(output, _merged(files))
+    """Merge the reports FILES of several machines into one."""
+    _report.write(output, _merge(files))
 
 
 @device_report.command()
-@click.argument("files", nargs=-1, required=True, type=_FILES)
+@_files
 @click.option("--not-run", is_flag=True, help="List the libraries that did not run, and why.")
 @forms
 def table(files: tuple[Path, ...], not_run: bool, form: Form) -> None:
-    """Print the table of FILES in Markdown."""
-    report = _merged(files)
+    """Print the reports FILES as a Markdown table."""
+    report = _merge(files)
     show(
         form,
         document=report,
@@ -46,19 +49,19 @@ def table(files: tuple[Path, ...], not_run: bool, form: Form) -> None:
 def _rows(report: _report.Report) -> Iterator[dict[str, Any]]:
     for name, test in report["tests"].items():
         for device, counts in test["devices"].items():
-            before = dict.fromkeys(_report.OUTCOMES, 0)
-            yield {"test": name, "supports": test["supports"], "device": device, **before, **counts}
+            zeros = dict.fromkeys(_report.OUTCOMES, 0)
+            yield {"test": name, "supports": test["supports"], "device": device, **zeros, **counts}
 
 
 @device_report.command()
-@click.argument("files", nargs=-1, required=True, type=_FILES)
-@click.option("--output", "-o", required=True, type=click.Path(path_type=Path))
+@_files
+@_output
 def badge(files: tuple[Path, ...], output: Path) -> None:
-    """Write a picture (SVG) that says on how many devices all tests of FILES passed."""
-    output.write_text(_report.badge(_merged(files)), "utf-8")
+    """Write an SVG badge with the number of devices on which all tests of FILES passed."""
+    output.write_text(_report.badge(_merge(files)), "utf-8")
 
 
-def _merged(files: tuple[Path, ...]) -> _report.Report:
+def _merge(files: tuple[Path, ...]) -> _report.Report:
     try:
         return _report.merge(map(_report.read, files))
     except ValueError as error:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from portarray._cli.output import Form, forms, show
 from portarray._devices import selection
-from portarray._devices.summary import Summary, summary
+from portarray._devices.summary import summary
 
 COLUMNS = (
     *("library", "version", "device", "functional", "recommended", "name", "kind"),
@@ -20,36 +20,36 @@ COLUMNS = (
 
 
 @click.command()
-@click.option("--reprobe", is_flag=True, help="Forget probes that crashed, and try them again.")
+@click.option("--reprobe", is_flag=True, help="Forget earlier probes, crashes included.")
 @forms
 def devices(reprobe: bool, form: Form) -> None:
-    """Show every library and device, and why the rest cannot be used."""
+    """Show every library and device, and why some cannot be used."""
     if reprobe:
         selection.reset_gpu_device()
-    found = summary()
-    document = found.as_dict()
+    report = summary()
+    document = report.as_dict()
     show(
         form,
         document=document,
         columns=COLUMNS,
         rows=_rows(document),
-        text=lambda out: _show(found, out),
+        text=lambda console: _show(str(report), console),
     )
 
 
 def _rows(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield each device, and each platform or library that has none."""
+    """Yield every device, and every platform or library without devices."""
     for library in document["libraries"]:
-        for one in library["devices"]:
-            best = one["device"] == document["recommended"]
-            yield {**library, **one, **one["memory"], "recommended": best}
+        for device in library["devices"]:
+            recommended = device["device"] == document["recommended"]
+            yield {**library, **device, **device["memory"], "recommended": recommended}
         for name, reason in library["reasons"].items():
-            none = {"device": name, "functional": False, "recommended": False}
-            yield {**library, **none, "reason": reason}
+            unusable = {"device": name, "functional": False, "recommended": False}
+            yield {**library, **unusable, "reason": reason}
 
 
-def _show(found: Summary, console: Console) -> None:
-    text = Text(str(found))
+def _show(report: str, console: Console) -> None:
+    text = Text(report)
     text.highlight_regex(r"✓", "green")
     text.highlight_regex(r"✗", "red")
     text.highlight_regex(r"← recommended|Recommended:.*", "bold")

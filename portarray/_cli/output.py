@@ -1,4 +1,4 @@
-"""What commands print: text for people, JSON and CSV for programs."""
+"""What commands share: devices by name, and output as text, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -12,19 +12,31 @@ from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 import click
 from rich.console import Console
 
-__all__ = ["Form", "forms", "show", "size"]
+from portarray._devices import selection
+from portarray._devices.device import Device
 
-Form: TypeAlias = Literal["json", "csv"] | None
-"""What a command prints; None is text."""
+Form: TypeAlias = Literal["json", "csv"] | None  # None is text
 
-WIDE = 10_000
-"""Columns of what is no terminal: more than any row has."""
+WIDE = 10_000  # width of output that is not a terminal: wider than any row
+
+devices_option = click.option(
+    "--device",
+    "-d",
+    "names",
+    multiple=True,
+    help="A device, as cuda or torch:cuda:1; may be repeated.  [default: every device]",
+)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+def selected_devices(names: Iterable[str]) -> list[Device]:
+    """Return the named devices without repetition, or every functional device."""
+    return list(dict.fromkeys(map(selection.device, names))) or selection.devices()
+
+
 def forms(command: _Command) -> _Command:
-    """Give a command the options ``--json`` and ``--csv``: its argument ``form`` is for `show`."""
+    """Add the options ``--json`` and ``--csv``, which set the argument ``form``."""
     as_csv = click.option("--csv", "form", flag_value="csv", help="Print the rows as CSV.")
     as_json = click.option("--json", "form", flag_value="json", help="Print everything as JSON.")
     return as_json(as_csv(command))
@@ -38,20 +50,20 @@ def show(
     rows: Iterable[Mapping[str, Any]],
     text: Callable[[Console], object],
 ) -> None:
-    """Print what a command found, in the form that was asked for.
+    """Print the result of a command in a form.
 
     Parameters
     ----------
     form : {"json", "csv"} or None
         What :func:`forms` passed to the command.
     document : object
-        All of it, fit for JSON.
+        The whole result, for JSON.
     columns : sequence of str
-        Names of the CSV's columns: the same for any rows, none included.
+        The CSV's columns, which do not depend on the rows.
     rows : iterable of mapping
-        The CSV's lines by these names; other keys are left out, and missing ones are empty.
+        The CSV's lines. Other keys are omitted, and missing ones are empty.
     text : callable
-        Prints it for people; rows are as wide as the terminal or, elsewhere, as they take.
+        Prints the result as text to a console.
     """
     if form == "json":
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
@@ -68,7 +80,7 @@ def show(
 def _flat(value: object) -> object:
     """Return a value as one field of one line."""
     if isinstance(value, Mapping):
-        value = [f"{name}: {one}" for name, one in value.items()]
+        value = [f"{name}: {entry}" for name, entry in value.items()]
     if isinstance(value, list | tuple):
         value = "; ".join(map(str, value))
     return " ".join(value.splitlines()) if isinstance(value, str) else value
@@ -76,19 +88,19 @@ def _flat(value: object) -> object:
 
 class _Console(Console):
     def on_broken_pipe(self) -> NoReturn:
-        raise BrokenPipeError  # the group of commands ends quietly
+        raise BrokenPipeError  # the group of commands exits quietly
 
 
 def _console() -> Console:
-    """Return what prints to standard output; a pipe is no terminal with FORCE_COLOR either."""
-    found = _Console()
-    if found.file.isatty() or os.environ.get("COLUMNS"):
-        return found
+    console = _Console()
+    # With FORCE_COLOR, rich also treats pipes as terminals.
+    if console.file.isatty() or os.environ.get("COLUMNS"):
+        return console
     return _Console(width=WIDE)
 
 
-def size(nbytes: int) -> str:
-    """Return bytes as people read them."""
+def format_size(nbytes: int) -> str:
+    """Return a number of bytes for people: ``"1.5 kB"``."""
     value = float(nbytes)
     for unit in ("bytes", "kB", "MB"):
         if value < 1000:

@@ -1,4 +1,4 @@
-"""``portarray verify --kernels``: the kernels of a file, compared with the interpreter."""
+"""``portarray verify --kernels``: user kernels compared with the interpreter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOLERANCE = 16.0
 
 
 @dataclass
-class Compared:
+class Comparison:
     """One call of a kernel on a device."""
 
     device: str
@@ -37,82 +37,81 @@ class Compared:
 
 
 def verify_file(path: Path, devices: Iterable[Device], tolerance: float | None, form: Form) -> bool:
-    """Compare the kernels of a file on devices, show the differences; tell if all are right."""
-    module = _imported(path)
+    """Compare the kernels of a file on devices; return whether all are correct."""
+    module = _import(path)
     examples = getattr(module, EXAMPLES, None)
     if not callable(examples):
         raise click.UsageError(
-            f"{path} has no function {EXAMPLES}(); it returns a list of calls, such as "
-            f"functools.partial(saxpy, y, 2.0, x)"
+            f"--kernels: {path} does not define {EXAMPLES}()\n"
+            "Hint: define it to return a list of calls: [functools.partial(saxpy, y, 2.0, x)]"
         )
     allowed = TOLERANCE if tolerance is None else tolerance
-    found: list[Compared] = []
+    results: list[Comparison] = []
     for device in devices:
-        found += _on(device, examples, allowed)
-    document = [asdict(one) for one in found]
+        results += _compare(device, examples, allowed)
+    document = [asdict(result) for result in results]
     show(
         form,
         document=document,
-        columns=[column.name for column in fields(Compared)],
+        columns=[column.name for column in fields(Comparison)],
         rows=document,
-        text=lambda out: _show(found, allowed, out),
+        text=lambda console: _show(results, allowed, console),
     )
-    if not any(one.differences for one in found) and not any(one.problem for one in found):
-        raise click.UsageError(f"no kernel of {path} runs on these devices")
-    return not any(one.problem for one in found)
+    if not any(result.differences or result.problem for result in results):
+        raise click.UsageError(f"--kernels: no kernel of {path} runs on these devices")
+    return not any(result.problem for result in results)
 
 
-def _imported(path: Path) -> Any:
+def _import(path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise click.UsageError(f"{path} is no Python file")
+        raise click.UsageError(f"--kernels: not a Python file: {path}")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # as dataclasses and pickle of the file's own need it
+    sys.modules[spec.name] = module  # dataclasses and pickle need it
     sys.path.insert(0, str(path.parent.resolve()))
     spec.loader.exec_module(module)
     return module
 
 
-def _on(device: Device, examples: Any, tolerance: float) -> list[Compared]:
-    """Return what the calls gave with arrays on a device."""
-    out = []
+def _compare(device: Device, examples: Any, tolerance: float) -> list[Comparison]:
+    results = []
     with device, Bar(f"verifying {device}") as bar:
         try:
             calls = list(examples())
         except DTypeNotSupportedError as error:
-            return [Compared(str(device), "", skipped=str(error))]
-        for number, call in enumerate(calls):
-            bar.update(number, len(calls))
+            return [Comparison(str(device), "", skipped=str(error))]
+        for index, call in enumerate(calls):
+            bar.update(index, len(calls))
             kernel = getattr(call, "func", None)
             if not (isinstance(call, functools.partial) and isinstance(kernel, Kernel)):
                 raise click.UsageError(
-                    f"{EXAMPLES}() has {call!r}; its items are functools.partial(kernel, ...)"
+                    f"--kernels: {EXAMPLES}() returned {call!r}\n"
+                    "Hint: return a list of functools.partial(kernel, ...)"
                 )
-            one = Compared(str(device), kernel.__name__)
+            result = Comparison(str(device), kernel.__name__)
             try:
-                one.differences = kernel.verify(*call.args, **call.keywords, tolerance=tolerance)
+                result.differences = kernel.verify(*call.args, **call.keywords, tolerance=tolerance)
             except KernelVerificationError as error:
-                one.differences, one.problem = error.differences, str(error)
-            except NotImplementedError as error:  # no programs run on the device
-                one.skipped = str(error)
+                result.differences, result.problem = error.differences, str(error)
+            except NotImplementedError as error:  # the device does not run kernels
+                result.skipped = str(error)
             except (PortarrayError, TypeError, ValueError) as error:
-                one.problem = f"{type(error).__name__}: {error}"
-            out.append(one)
-    return out
+                result.problem = f"{type(error).__name__}: {error}"
+            results.append(result)
+    return results
 
 
-def _show(found: list[Compared], tolerance: float, out: Console) -> None:
-    table = Table(
-        title=f"Largest differences in ULP, of {tolerance:g} allowed", title_justify="left"
-    )
-    table.add_column("device", no_wrap=True)
-    table.add_column("kernel")
-    table.add_column("written arrays", overflow="fold")
-    for one in found:
-        told = ", ".join(f"{name}: {ulp:g}" for name, ulp in one.differences.items())
-        color = "red" if one.problem else "yellow" if one.skipped else "green"
-        table.add_row(one.device, one.kernel, f"[{color}]{escape(told or one.skipped or 'error')}")
-    out.print(table)
-    for one in found:
-        if one.problem:
-            out.print(f"[red]{escape(f'{one.kernel} on {one.device}: {one.problem}')}")
+def _show(results: list[Comparison], tolerance: float, console: Console) -> None:
+    title = f"Largest differences in ULP ({tolerance:g} allowed)"
+    table = Table("device", "kernel", "written arrays", title=title, title_justify="left")
+    table.columns[0].no_wrap = True
+    table.columns[2].overflow = "fold"
+    for result in results:
+        text = ", ".join(f"{name}: {ulp:g}" for name, ulp in result.differences.items())
+        text = escape(text or result.skipped or "error")
+        color = "red" if result.problem else "yellow" if result.skipped else "green"
+        table.add_row(result.device, result.kernel, f"[{color}]{text}")
+    console.print(table)
+    for result in results:
+        if result.problem:
+            console.print(f"[red]{escape(f'{result.kernel} on {result.device}: {result.problem}')}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,36 +12,30 @@ from rich.markup import escape
 from rich.table import Table
 
 from portarray._cli import user_kernels
-from portarray._cli.choice import chosen
-from portarray._cli.output import Form, forms, show
+from portarray._cli.output import Form, devices_option, forms, selected_devices, show
 from portarray._movement.progress import Bar
 from portarray._verification.comparison import DTYPES, VerificationRow
 from portarray.kernels.verify import Verification
-from portarray.kernels.verify import verify as verified
+from portarray.kernels.verify import verify as verify_kernels
 
-VERIFIED = (
+COLUMNS = (
+    "device",
     *("kernel", "dtype", "cases", "outside", "worst", "problem", "versions"),
     *("seed", "number", "input"),
 )
 
 
 @click.command()
-@click.option(
-    "--device",
-    "-d",
-    "names",
-    multiple=True,
-    help="A device text; may be repeated. Default: every functional device.",
-)
+@devices_option
 @click.option("--kernel", "-k", "kernels", multiple=True, help="Only this kernel; may be repeated.")
 @click.option(
     "--kernels",
     "file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Verify the user kernels of this Python file instead; see below.",
+    help="Verify the user kernels in this Python file instead; see below.",
 )
 @click.option(
-    "--tolerance", type=float, help="How many times its bound an error may be.  [default: 1]"
+    "--tolerance", type=float, help="Allowed error, as a multiple of its bound.  [default: 1]"
 )
 @click.option(
     "--examples",
@@ -54,9 +50,9 @@ VERIFIED = (
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="What the calls are drawn from.",
+    help="Seed of the random calls.",
 )
-@click.option("--generic", is_flag=True, help="Verify the generic versions alone.")
+@click.option("--generic", is_flag=True, help="Verify only the generic versions.")
 @forms
 @click.pass_context
 def verify(
@@ -70,15 +66,15 @@ def verify(
     generic: bool,
     form: Form,
 ) -> None:
-    """Compare every kernel with a reference in float64, on every device.
+    """Compare every kernel on every device with a float64 reference.
 
-    Figures are errors in units of their bounds: what is above 1, or above the tolerance, is out of
-    bounds and listed with the call that made it. The exit status is 1 if anything is.
+    Errors are in units of their bounds. Calls whose error is above 1, or above the tolerance, are
+    listed, and the exit status is 1.
 
-    With --kernels FILE the kernels of that file (functions with @pa.kernel) are compared with the
-    interpreter, and figures are differences in units of the last place; up to 16 are allowed, or
-    what --tolerance says. The file has a function kernel_examples() that returns their calls; it is
-    called once for each device, which is then the default one:
+    With --kernels FILE, the kernels of that file (functions with @pa.kernel) are compared with the
+    interpreter. Differences are in units of the last place; up to 16, or --tolerance, are allowed.
+    The file defines kernel_examples(), which returns the calls. It is called once for each device,
+    inside `with device:`
 
     \b
         def kernel_examples():
@@ -88,16 +84,16 @@ def verify(
                 functools.partial(smooth, pa.zeros(100), x, ndrange=(98,), group=(14,)),
             ]
     """  # noqa: D301  (click leaves paragraphs after \b as they are)
-    devices = chosen(names)
+    devices = selected_devices(names)
     if file is not None:
         if not user_kernels.verify_file(file, devices, tolerance, form):
             context.exit(1)
         return
-    found: list[Verification] = []
+    results: list[Verification] = []
     for device in devices:
         with Bar(f"verifying {device}") as bar:
             try:
-                one = verified(
+                result = verify_kernels(
                     device,
                     kernels or None,
                     tolerance,
@@ -108,58 +104,57 @@ def verify(
                 )
             except ValueError as error:
                 raise click.UsageError(str(error)) from None
-        found.append(one)
-    document = [one.as_dict() for one in found]
+        results.append(result)
+    document = [result.as_dict() for result in results]
     show(
         form,
         document=document,
-        columns=("device", *VERIFIED),
-        rows=[{**row, "device": one["device"]} for one in document for row in one["rows"]],
-        text=lambda out: _show(found, out),
+        columns=COLUMNS,
+        rows=[{**row, "device": result["device"]} for result in document for row in result["rows"]],
+        text=lambda console: _show(results, console),
     )
-    if not all(one.ok for one in found):
+    if not all(result.ok for result in results):
         context.exit(1)
 
 
-def _show(found: list[Verification], console: Console) -> None:
-    for one in found:
-        _show_one(one, console)
+def _show(results: Sequence[Verification], console: Console) -> None:
+    """Print the tables of devices."""
+    for result in results:
+        _show_device(result, console)
 
 
-def _show_one(found: Verification, console: Console) -> None:
+def _show_device(result: Verification, console: Console) -> None:
     """Print a device's table: a row for each kernel, a column for each dtype."""
-    rows = {(row.kernel, row.dtype): row for row in found.rows}
-    columns = [dtype for dtype in DTYPES if any(row.dtype == dtype for row in found.rows)]
-    table = Table(title=f"{found.device} ({escape(found.device.name)})", title_justify="left")
-    table.add_column("kernel")
-    for dtype in columns:
+    rows = {(row.kernel, row.dtype): row for row in result.rows}
+    dtypes = [dtype for dtype in DTYPES if any(row.dtype == dtype for row in result.rows)]
+    title = f"{result.device} ({escape(result.device.name)})"
+    table = Table("kernel", title=title, title_justify="left")
+    for dtype in dtypes:
         table.add_column(dtype, justify="right", no_wrap=True)
     table.add_column("versions", overflow="fold")
-    for kernel in dict.fromkeys(row.kernel for row in found.rows):
-        of_kernel = [rows[kernel, dtype] for dtype in columns]
-        table.add_row(kernel, *map(_cell, of_kernel), escape(_versions(of_kernel)))
+    for kernel in dict.fromkeys(row.kernel for row in result.rows):
+        kernel_rows = [rows[kernel, dtype] for dtype in dtypes]
+        table.add_row(kernel, *map(_cell, kernel_rows), escape(_versions(kernel_rows)))
     console.print(table)
-    for row in found.failures:
+    for row in result.failures:
         console.print(f"[red]{escape(str(row.case))}")
         console.print(f"  {escape(row.problem)}")
-    outside = sum(row.outside for row in found.rows)
+    failures = sum(row.outside for row in result.rows)
+    tolerance = f" times {result.tolerance:g}" if result.tolerance != 1 else ""
     console.print(
-        f"{found.cases} cases in {found.seconds:.1f} s, {outside} out of bounds"
-        + (f" times {found.tolerance:g}" if found.tolerance != 1 else "")
+        f"{result.cases} cases in {result.seconds:.1f} s, {failures} out of bounds{tolerance}"
     )
 
 
 def _cell(row: VerificationRow) -> str:
-    """Return the worst error of a kernel in a dtype, and how many were out of bounds."""
     if row.outside:
         return f"[red]{row.worst:.3g} ({row.outside} of {row.cases})"
     return f"[green]{row.worst:.3f}"
 
 
 def _versions(rows: list[VerificationRow]) -> str:
-    """Return how many calls of a kernel each version served."""
-    counts: dict[str, int] = {}
+    """Return which versions ran, with their numbers of calls."""
+    counts: Counter[str] = Counter()
     for row in rows:
-        for name, number in row.versions.items():
-            counts[name] = counts.get(name, 0) + number
-    return ", ".join(f"{name} ({number})" for name, number in counts.items())
+        counts.update(row.versions)
+    return ", ".join(f"{name} ({count})" for name, count in counts.items())

@@ -60,4 +60,4 @@ def test_numbers_below_one_are_refused(
     monkeypatch.setattr(sys, "argv", ["clarray.py", option, "0"])
     with pytest.raises(SystemExit):
         clarray.main()
-    assert f"{option} 0: at least 1 is needed" in capsys.readouterr().err
+    assert f"{option}: must be at least 1, got 0" in capsys.readouterr().err

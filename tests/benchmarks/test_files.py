@@ -58,9 +58,9 @@ def test_one_short_run(
         if row["device"].partition(":")[0] in KNOWN:
             assert row["others"], "every library on a CPU has a way by hand"
         judged += bool(row["others"])
-        for other in row["others"]:
-            assert other["seconds"] > 0
-            assert other["text"] in printed
+        for method in row["others"]:
+            assert method["seconds"] > 0
+            assert method["text"] in printed
     assert len(report["targets"]) == judged
 
 
@@ -73,8 +73,8 @@ def test_ways_by_hand_give_the_same_values(
     native = {name: array.native for name, array in x.items()}
     by_hand, function = measuring.by_hand, measuring.function
 
-    def same(found: Any) -> bool:
-        return {name: pa.asarray(v).to_device("numpy").tolist() for name, v in found.items()} == {
+    def same(result: Any) -> bool:
+        return {name: pa.asarray(v).to_device("numpy").tolist() for name, v in result.items()} == {
             name: v.tolist() for name, v in values.items()
         }
 
@@ -92,14 +92,14 @@ def test_ways_by_hand_give_the_same_values(
         by_hand(where, "pickle"), by_hand(where, "unpickle"), strict=True
     ):
         data = function(pickled, where)(native, "", b"")
-        found = function(unpickled, where)({}, "", data)
-        assert same(found), unpickled
-        assert all(type(v) is type(native[name]) for name, v in found.items())
+        values_again = function(unpickled, where)({}, "", data)
+        assert same(values_again), unpickled
+        assert all(type(v) is type(native[name]) for name, v in values_again.items())
 
 
 def test_targets_are_judged(measuring: ModuleType) -> None:
     def row(seconds: float, noise: float, *others: float) -> Any:
-        ways = [measuring.Other("by hand", other) for other in others]
+        ways = [measuring.Other("by hand", seconds_by_hand) for seconds_by_hand in others]
         return measuring.Row("a", "many", "save", 10, 80, seconds, noise, ways)
 
     call = 10 * measuring.TARGET_CALL

@@ -60,10 +60,10 @@ def tuned() -> Iterator[tuple[str, str, Any]]:
 
 
 def test_tuned_versions_name_the_row_in_which_they_win(rows: ModuleType) -> None:
-    known = {row.name: row for row in rows.rows()}
+    rows_by_name = {row.name: row for row in rows.rows()}
     wrong = []
     for library, kernel, candidate in tuned():
-        row = known.get(candidate.wins)
+        row = rows_by_name.get(candidate.wins)
         # What leads rope_tables are positions, which are no floats.
         dtypes = {"float32"} if kernel == "rope_tables" else candidate.dtypes
         if row is None or row.kernel != kernel or row.dtype not in dtypes:
@@ -89,7 +89,7 @@ def variant(row: Any) -> tuple[str, ...]:
 def small(rows: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Return every row at sizes at which nothing takes time."""
     sizes = {
-        "ROWS": 5,
+        "ROW_COUNT": 5,
         "HIDDEN": (16, 24),
         "HEADS": ((3, 16), (4, 8)),
         "GROUPED": ((6, 2, 16), (4, 2, 8)),
@@ -101,12 +101,12 @@ def small(rows: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     }
     for name, value in sizes.items():
         monkeypatch.setattr(rows, name, value)
-    found: list[Any] = []
+    selection: list[Any] = []
     for row in (row for row in rows.rows() if row.dtype == "float32"):
         # One of each kernel and variant: JAX compiles every shape.
-        if all(variant(row) != variant(one) for one in found):
-            found.append(row)
-    return found
+        if all(variant(row) != variant(chosen) for chosen in selection):
+            selection.append(row)
+    return selection
 
 
 def test_what_is_compared_gives_the_same(
@@ -115,14 +115,14 @@ def test_what_is_compared_gives_the_same(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    seen: set[str] = set()
+    devices_seen: set[str] = set()
     for row in small(rows, monkeypatch):
         arrays = row.arrays()
         # JAX compiles every row anew: it runs one of each kernel.
-        devices = [d for d in pa.devices() if d.library != "jax" or row.kernel not in seen]
-        seen.add(row.kernel)
+        devices = [d for d in pa.devices() if d.library != "jax" or row.kernel not in devices_seen]
+        devices_seen.add(row.kernel)
         brought = [table.candidates(row, arrays, device) for device in devices]
-        assert all(table.OURS in one.actions for one in brought)
+        assert all(table.OURS in candidate.actions for candidate in brought)
         table.check(row, brought)
     assert capsys.readouterr().err == ""
 
@@ -191,9 +191,9 @@ def test_targets_are_judged(
     promise: str,
     holds: bool,
 ) -> None:
-    given: dict[str, Any] = {"to_generic": None, "to_hand": None, "to_torch": None, "noise": 0.0}
-    told = importlib.import_module("kernel_report")
-    line = told.Line(
+    defaults: dict[str, Any] = {"to_generic": None, "to_hand": None, "to_torch": None, "noise": 0.0}
+    report = importlib.import_module("kernel_report")
+    line = report.Line(
         row=f"{kernel} 9x4096x64",
         kernel=kernel,
         dtype="float32",
@@ -205,9 +205,9 @@ def test_targets_are_judged(
         hand="",
         bandwidth=1.0,
         promised=True,
-        **{**given, **figures},
+        **{**defaults, **figures},
     )
-    (target,) = told.targets([line])
+    (target,) = report.targets([line])
     assert target.promise.startswith(promise)
     assert target.holds is holds
 
@@ -215,10 +215,10 @@ def test_targets_are_judged(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--repeats", "0"], "--repeats 0: at least 1 is needed"),
-        (["--threads", "-1"], "--threads -1: at least 1 is needed"),
-        (["--kernel", "sotfmax"], "--kernel sotfmax: known are softmax"),
-        (["--row", "softmax 7x7"], "no row is of this kernel, dtype and name"),
+        (["--repeats", "0"], "--repeats: must be at least 1, got 0"),
+        (["--threads", "-1"], "--threads: must be at least 1, got -1"),
+        (["--kernel", "sotfmax"], "--kernel: unknown sotfmax; known: softmax"),
+        (["--row", "softmax 7x7"], "no row has this kernel, dtype and name"),
         (["--device", "numpi"], "unknown device 'numpi'"),
         (["--read", "nothing.json"], "--read: "),
     ],

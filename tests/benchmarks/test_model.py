@@ -29,7 +29,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     torch = importlib.import_module("torch")
     threads = torch.get_num_threads()
     module = importlib.import_module("model_table")
-    monkeypatch.setattr(module, "REST", 0.0)
+    monkeypatch.setattr(module, "PAUSE", 0.0)
     monkeypatch.setattr(module, "READ", 4 * 64 * 1000)
     yield module
     torch.set_num_threads(threads)
@@ -56,11 +56,11 @@ def test_the_plain_model_is_the_textbook_s(
     file = table.llama.ModelFile(tiny.write(tmp_path / "tiny.gguf"))
     plain = importlib.import_module("torch_llama").TorchLlama(file)
     tokens = np.random.default_rng(3).integers(0, tiny.vocab, 12).tolist()
-    wanted = files.logits(tiny, tokens)
+    expected = files.logits(tiny, tokens)
     cache = plain.cache(12)
     for end in np.cumsum(cuts):
-        found = plain.prefill(tokens[cache.length : end], cache)
-        np.testing.assert_allclose(found.numpy(), wanted[end - 1], atol=2e-5)
+        logits = plain.prefill(tokens[cache.length : end], cache)
+        np.testing.assert_allclose(logits.numpy(), expected[end - 1], atol=2e-5)
     assert plain.nbytes == 4 * sum(values.size for values in tiny.tensors().values())
 
 
@@ -101,7 +101,7 @@ def test_one_short_run(
 
 
 def line(table: ModuleType, **figures: Any) -> Any:
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "device": "numpy:cpu:0",
         "beside": "torch cpu",
         "prompt_rate": 1.0,
@@ -115,7 +115,7 @@ def line(table: ModuleType, **figures: Any) -> Any:
         "memory": None,
         "same": 1,
     }
-    return table.Line(**{**given, **figures})
+    return table.Line(**{**values, **figures})
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_targets_are_judged(table: ModuleType, figures: dict[str, Any], held: li
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--repeats", "0"], "--repeats 0: at least 1 is needed"),
+        (["--repeats", "0"], "--repeats: must be at least 1, got 0"),
         (["--device", "numpi"], "unknown device 'numpi'"),
         (["--file", "nothing.gguf"], "there is no file nothing.gguf"),
         (["--read", "nothing.json"], "--read: "),

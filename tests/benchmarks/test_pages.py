@@ -27,8 +27,8 @@ def pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
 
 
 def read(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text("utf-8"))
-    return found
+    report: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text("utf-8"))
+    return report
 
 
 def figures(text: str) -> list[list[float]]:
@@ -48,9 +48,9 @@ def test_each_part_says_when_and_where_it_was_measured(pages: ModuleType, tmp_pa
         report = read(name)
         day = dt.date.fromisoformat(report["machine"]["date"])
         assert f"Measured on {day:%d %B %Y} on " in first
-        for device, one in report["devices"].items():
-            assert one["name"] in first
-            assert f"{device.partition(':')[0]} {one['version']}" in first
+        for device, about in report["devices"].items():
+            assert about["name"] in first
+            assert f"{device.partition(':')[0]} {about['version']}" in first
         assert f"```{{include}} drawn/{name}.md" in shown, f"no page shows {name}"
     assert all("<svg" in path.read_text("utf-8") for path in tmp_path.glob("*.svg"))
 
@@ -61,16 +61,16 @@ def test_tables_have_every_figure(pages: ModuleType) -> None:
         for row in read("model_llama_cpp")["rows"]
     ]
     shown = figures(pages.llama_cpp(read("model_llama_cpp")))
-    for row, wanted in zip(shown, rates, strict=True):
-        assert row[:4] == pytest.approx(wanted, rel=0.02)
+    for row, rate in zip(shown, rates, strict=True):
+        assert row[:4] == pytest.approx(rate, rel=0.02)
     report = read("clarray")
     shown = figures(pages.clarray(report))
-    rows = dict.fromkeys(one["row"] for one in report["rows"])
+    rows = dict.fromkeys(entry["row"] for entry in report["rows"])
     for row, name in zip(shown, rows, strict=True):
         ratios = [
-            one["ratio"]
-            for one in report["rows"]
-            if one["row"] == name and one["candidate"] != "NumPy"
+            entry["ratio"]
+            for entry in report["rows"]
+            if entry["row"] == name and entry["candidate"] != "NumPy"
         ]
         assert row[-len(ratios) :] == pytest.approx(ratios, abs=0.006)
     report = read("overhead")
@@ -84,5 +84,5 @@ def test_tables_have_every_figure(pages: ModuleType) -> None:
             added[library], abs=0.03
         )
     costs = [list(row["microseconds"].values()) for row in read("tasks")["rows"]]
-    for row, wanted in zip(figures(pages.tasks(read("tasks"))), costs, strict=True):
-        assert row == pytest.approx(wanted, rel=0.02)
+    for row, rate in zip(figures(pages.tasks(read("tasks"))), costs, strict=True):
+        assert row == pytest.approx(rate, rel=0.02)

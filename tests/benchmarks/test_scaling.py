@@ -46,8 +46,8 @@ def test_no_run_is_shorter_than_its_parts(model: Any) -> None:
     """What is on paper holds for any schedule, but for tiles that a device needs no two of."""
     for name in model.PROGRAMS:
         for devices in (1, 2, 4, 9):
-            given = machine(model, latency=0.1, bandwidth=8000.0, dispatch=0.01, overhead=0.02)
-            row = model.row(name, 9, devices, 10, given)
+            simulated = machine(model, latency=0.1, bandwidth=8000.0, dispatch=0.01, overhead=0.02)
+            row = model.row(name, 9, devices, 10, simulated)
             for part in ("work", "scheduler"):
                 assert row["seconds"] >= row["paper"][part]
             assert 0 < row["busy"] <= 1

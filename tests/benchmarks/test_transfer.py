@@ -23,7 +23,7 @@ FIGURES = ROOT / "docs" / "data" / "transfer.json"
 def transfer(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     module = importlib.import_module("transfer")
-    for name, value in module.WAITING.items():
+    for name, value in module.SLEEPING.items():
         monkeypatch.setenv(name, value)  # main sets them for the process; this takes them back
     return module
 
@@ -65,11 +65,11 @@ def test_one_short_run(
             assert (pair in calls) == (plan.copies == 0)
             if source.kind == target.kind == "cpu" and {source.library, target.library} <= KNOWN:
                 assert row["others"], "every pair of CPUs has a way by hand"
-                assert (row["to_hand"] is None) == all(way["note"] for way in row["others"])
+                assert (row["to_hand"] is None) == all(method["note"] for method in row["others"])
             assert f"{source!s:<17} {target!s:<17} {plan.route}" in printed
-            for other in row["others"] + calls.get(pair, {"others": []})["others"]:
-                assert other["seconds"] > 0
-                assert other["text"] in printed
+            for by_hand in row["others"] + calls.get(pair, {"others": []})["others"]:
+                assert by_hand["seconds"] > 0
+                assert by_hand["text"] in printed
     assert len(report["targets"]) >= len(calls)
     run(transfer, monkeypatch, "--read", file)
     assert capsys.readouterr().out == printed
@@ -80,10 +80,10 @@ def test_ways_by_hand_give_the_same_values(transfer: ModuleType) -> None:
     tried = 0
     for source, target in transfer.pairs(pa.devices()):
         x = pa.asarray(values, device=source, copy=True)
-        for way in transfer.by_hand(source, target):
-            y = pa.asarray(transfer.function(way, target)(x.native))
-            assert y.device.library == target.library, way.text
-            assert np.array_equal(np.asarray(y.to_device("numpy")), values), way.text
+        for method in transfer.by_hand(source, target):
+            y = pa.asarray(transfer.function(method, target)(x.native))
+            assert y.device.library == target.library, method.text
+            assert np.array_equal(np.asarray(y.to_device("numpy")), values), method.text
             tried += 1
     assert tried or len(pa.devices()) == 1
 
@@ -96,13 +96,13 @@ def test_the_ways_that_are_compared_with_keep_arrays_apart(transfer: ModuleType)
         if target not in constant:
             continue
         x = pa.asarray(values, device=source, copy=True)
-        for way in transfer.by_hand(source, target):
-            if way.note or source in constant:
+        for method in transfer.by_hand(source, target):
+            if method.note or source in constant:
                 continue
-            y = pa.asarray(transfer.function(way, target)(x.native))
+            y = pa.asarray(transfer.function(method, target)(x.native))
             x[...] = -1.0
             pa.synchronize(source)
-            assert np.array_equal(np.asarray(y.to_device("numpy")), values), way.text
+            assert np.array_equal(np.asarray(y.to_device("numpy")), values), method.text
             x[...] = pa.asarray(values, device=source)
 
 
@@ -133,10 +133,10 @@ def test_targets_are_judged(transfer: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--repeats", "0"), "--repeats 0: at least 1 is needed"),
-        (("--megabytes", "0"), "--megabytes 0: at least 1 is needed"),
+        (("--repeats", "0"), "--repeats: must be at least 1, got 0"),
+        (("--megabytes", "0"), "--megabytes: must be at least 1, got 0"),
         (("--devices", "numpi"), "unknown device 'numpi'"),
-        (("--devices", "numpy"), "at least two are needed, not numpy:cpu:0 alone"),
+        (("--devices", "numpy"), "needs two devices, got only numpy:cpu:0"),
         (("--read", "nowhere.json"), "No such file"),
     ],
 )
@@ -175,8 +175,8 @@ def test_the_picture_is_drawn_from_the_figures(
     pytest.importorskip("matplotlib", reason="matplotlib draws the picture")
     if not FIGURES.is_file():
         pytest.skip("the documentation is not beside the tests")
-    for number in range(2):
-        run(transfer, monkeypatch, "--read", FIGURES, "--picture", tmp_path / f"{number}.svg")
+    for index in range(2):
+        run(transfer, monkeypatch, "--read", FIGURES, "--picture", tmp_path / f"{index}.svg")
     first, second = (tmp_path / "0.svg").read_text(), (tmp_path / "1.svg").read_text()
     assert first == second
     for row in json.loads(FIGURES.read_text("utf-8"))["rows"]:

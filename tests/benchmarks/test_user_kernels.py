@@ -31,21 +31,21 @@ def test_figures_of_an_earlier_run_are_printed(
     benchmark.main()
     printed = capsys.readouterr().out
     report = json.loads(FIGURES.read_text("utf-8"))
-    assert all(one["figure"] in printed for one in report["targets"])
+    assert all(target["figure"] in printed for target in report["targets"])
 
 
 def test_targets_follow_from_the_figures(benchmark: ModuleType) -> None:
     report = json.loads(FIGURES.read_text("utf-8"))
-    seconds = {(one["row"], one["candidate"]): one["seconds"] for one in report["rows"]}
-    figures = [benchmark.Measured(**one) for one in report["rows"]]
-    asked = {
+    seconds = {(entry["row"], entry["candidate"]): entry["seconds"] for entry in report["rows"]}
+    figures = [benchmark.Measured(**entry) for entry in report["rows"]]
+    promises = {
         "saxpy": ((1.05, "Numba"), (0.6, "NumPy")), "stencil": ((0.7, "Numba"),),
         "mandelbrot": ((0.1, "Numba"),), "transpose": ((1.0, "Numba"),),
         "reduction": ((1.0, "Numba"),),
     }  # fmt: skip
     rows = [
         benchmark.Row(name, {}, tuple((who, *t[::-1]) for t in most for who in benchmark.OURS))
-        for name, most in asked.items()
+        for name, most in promises.items()
     ]
     judged = benchmark.targets(
         rows,
@@ -55,10 +55,10 @@ def test_targets_follow_from_the_figures(benchmark: ModuleType) -> None:
         report["front_end"],
         report.get("built_in", {}),
     )
-    told = {one["promise"]: one["holds"] for one in report["targets"]}
-    assert told == {one.promise: one.holds for one in judged}
+    verdicts = {entry["promise"]: entry["holds"] for entry in report["targets"]}
+    assert verdicts == {entry.promise: entry.holds for entry in judged}
     ratio = seconds["stencil", "clarray"] / seconds["stencil", "Numba"]
-    assert told["stencil on clarray: at most 0.7 of Numba's time"] is (ratio <= 0.7)
+    assert verdicts["stencil on clarray: at most 0.7 of Numba's time"] is (ratio <= 0.7)
 
 
 def test_what_it_compares_is_equal(benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,10 +77,10 @@ def test_what_it_compares_is_equal(benchmark: ModuleType, monkeypatch: pytest.Mo
 
 
 def test_first_calls_are_measured_in_processes_of_their_own(benchmark: ModuleType) -> None:
-    place: Any = pa.device("numpy")
-    if isinstance(reason := place._backend.launcher(place.native), str):
+    device: Any = pa.device("numpy")
+    if isinstance(reason := device._backend.launcher(device.native), str):
         pytest.skip(reason)
     for name in ("numpy", "numpy, second kernel"):
-        found = benchmark.first_call(name, os.environ)
-        assert set(found) == {"nothing cached", "cached on disk"}
-        assert all(0 < seconds < 60 for seconds in found.values())
+        times = benchmark.first_call(name, os.environ)
+        assert set(times) == {"nothing cached", "cached on disk"}
+        assert all(0 < seconds < 60 for seconds in times.values())

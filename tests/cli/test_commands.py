@@ -57,7 +57,7 @@ def test_reprobe(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert "✓ fake:cuda:0" in run("devices").stdout
     monkeypatch.setattr(LIBRARY, "count", 0)
-    assert "✓ fake:cuda:0" in run("devices").stdout  # what was found out is not asked again
+    assert "✓ fake:cuda:0" in run("devices").stdout  # probes are cached
     assert "✓ fake:cuda:0" not in run("devices", "--reprobe").stdout
 
 
@@ -80,7 +80,7 @@ def test_prefer(tmp_path: Path) -> None:
     assert "No device is preferred" in run("prefer").stdout
 
 
-def test_prefer_what_does_not_function() -> None:
+def test_preferring_a_missing_device_warns() -> None:
     result = run("prefer", "fake:cuda:5")
     assert result.exit_code == 0
     assert result.stderr.startswith("Warning: ")
@@ -112,39 +112,43 @@ def test_support() -> None:
     assert result.exit_code == 0
     assert "linalg.svd" in result.stdout
     assert "not run" not in result.stdout
-    found = json.loads(run("support", "-d", "numpy", "--json").stdout)
-    assert {row["device"] for row in found["rows"]} == {"numpy:cpu:0"}
-    assert {row["served"] for row in found["rows"]} <= {"native", "composed", "host"}
-    assert "linalg.svd" in {row["function"] for row in found["rows"]}
-    (place,) = found["places"]
-    assert (place["device"], place["state"], place["reason"]) == ("numpy:cpu:0", "functional", "")
-    assert sum(place["totals"].values()) == len(found["rows"])
+    report = json.loads(run("support", "-d", "numpy", "--json").stdout)
+    assert {row["device"] for row in report["rows"]} == {"numpy:cpu:0"}
+    assert {row["served"] for row in report["rows"]} <= {"native", "composed", "host"}
+    assert "linalg.svd" in {row["function"] for row in report["rows"]}
+    (device,) = report["places"]
+    assert (device["device"], device["state"], device["reason"]) == (
+        "numpy:cpu:0",
+        "functional",
+        "",
+    )
+    assert sum(device["totals"].values()) == len(report["rows"])
 
 
 def test_support_as_csv() -> None:
     rows = list(csv.DictReader(run("support", "-d", "numpy", "--csv").stdout.splitlines()))
-    wanted = json.loads(run("support", "-d", "numpy", "--json").stdout)["rows"]
-    assert [row["function"] for row in rows] == [row["function"] for row in wanted]
+    expected = json.loads(run("support", "-d", "numpy", "--json").stdout)["rows"]
+    assert [row["function"] for row in rows] == [row["function"] for row in expected]
     assert {row["device"] for row in rows} == {"numpy:cpu:0"}
 
 
-def test_support_of_everything_names_what_is_not_here() -> None:
+def test_support_lists_what_is_not_installed() -> None:
     result = run("support", "--short")
     assert result.exit_code == 0
     assert "linalg.svd" not in result.stdout
     assert "numpy:cpu:0" in result.stdout
     listed = json.loads(run("support", "--short", "--json").stdout)
     assert listed["rows"] == []
-    states = {place["device"]: place["state"] for place in listed["places"]}
+    states = {entry["device"]: entry["state"] for entry in listed["places"]}
     for device in pa.devices():
         assert states[str(device)] == "functional"
     for library in pa.supported_backends():
         assert any(device.partition(":")[0] == library for device in states), library
-    for place in listed["places"]:
-        assert (place["state"] == "functional") == (not place["reason"])
-        if place["state"] == "not run":
-            assert place["totals"] == {}
-            assert f"{place['device']}: not run: " in result.stdout
+    for entry in listed["places"]:
+        assert (entry["state"] == "functional") == (not entry["reason"])
+        if entry["state"] == "not run":
+            assert entry["totals"] == {}
+            assert f"{entry['device']}: not run: " in result.stdout
 
 
 def test_support_filtered() -> None:
@@ -155,8 +159,8 @@ def test_support_filtered() -> None:
     for row in rows:
         served.setdefault(row["function"], set()).add(row["served"])
     assert served
-    assert all("host" in ways for ways in served.values())
-    assert any("native" in ways for ways in served.values())  # NumPy's column is shown beside it
+    assert all("host" in kinds for kinds in served.values())
+    assert any("native" in kinds for kinds in served.values())  # NumPy's rows are listed, too
     assert run("support", "--served", "hots").exit_code == 2
 
 
@@ -179,7 +183,7 @@ def test_commands_of_other_distributions(tmp_path: Path, monkeypatch: pytest.Mon
     assert listed.stdout.count("(broken)") == 2
     assert "ModuleNotFoundError" in run("gone").stderr
     assert run("gone").exit_code == 1
-    assert "is no click command but 3" in run("odd").stderr
+    assert "is not a click command: 3" in run("odd").stderr
     result = run("good")
     assert result.exit_code == 1
     assert "fake sees 2 devices" in result.stderr
@@ -219,7 +223,7 @@ def test_as_a_process() -> None:
 
 
 def piped(command: str) -> subprocess.CompletedProcess[str]:
-    """Run a pipe in which the reader has what it wants before the end."""
+    """Run a pipe whose reader may stop before the end."""
     start = f"{sys.executable} -c 'from portarray._cli import main; main()'"
     environment = {name: text for name, text in os.environ.items() if name != "COLUMNS"}
     return subprocess.run(
@@ -247,7 +251,7 @@ def test_a_pipe_gets_whole_rows_and_may_be_closed() -> None:
 def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLARRAY_CACHE_DIR", str(tmp_path / "kept"))
     monkeypatch.setattr(platformdirs, "user_cache_path", lambda name: tmp_path / name)
-    assert "Nothing is kept" in run("cache").stdout
+    assert "The cache is empty" in run("cache").stdout
     (tmp_path / "kept" / "programs").mkdir(parents=True)
     (tmp_path / "kept" / "programs" / "one.bin").write_bytes(bytes(1500))
     (tmp_path / "kept" / "mine").mkdir()
@@ -255,28 +259,28 @@ def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = run("cache").stdout
     assert "OpenCL programs" in shown
     assert "Total: 1.5 kB" in shown
-    found = json.loads(run("cache", "--json").stdout)
-    assert [(Path(one["path"]).name, one["files"], one["bytes"]) for one in found["folders"]] == [
+    report = json.loads(run("cache", "--json").stdout)
+    assert [(Path(row["path"]).name, row["files"], row["bytes"]) for row in report["folders"]] == [
         ("programs", 1, 1500),
         ("conformance", 0, 0),
     ]
     assert "Removed: 1.5 kB" in run("cache", "--clear").stdout
-    assert [one.name for one in (tmp_path / "kept").iterdir()] == ["mine"]
-    assert "Nothing is kept" in run("cache").stdout
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["mine"]
+    assert "The cache is empty" in run("cache").stdout
 
 
 def test_doctor() -> None:
     result = run("doctor", "--fast", "--json")
-    found = json.loads(result.stdout)
+    report = json.loads(result.stdout)
     assert result.exit_code == 0
-    assert found["devices"] == [str(device) for device in pa.devices()]
-    assert found["packages"]["NumPy"] == version("numpy")
+    assert report["devices"] == [str(device) for device in pa.devices()]
+    assert report["packages"]["NumPy"] == version("numpy")
     for library in json.loads(run("devices", "--json").stdout)["libraries"]:
-        told = set(library["reasons"].values())
-        rows = [one for one in found["refused"] if one["why"] in told]
-        assert {one["why"] for one in rows} == told
-        mends = set() if library["installed"] else {library["install"]}
-        assert {one["mend"] for one in rows} - {""} == mends
+        reasons = set(library["reasons"].values())
+        rows = [row for row in report["refused"] if row["why"] in reasons]
+        assert {row["why"] for row in rows} == reasons
+        fixes = set() if library["installed"] else {library["install"]}
+        assert {row["mend"] for row in rows} - {""} == fixes
     text = run("doctor", "--fast").stdout
     assert f"Recommended: {pa.device('auto')}" in text
 
@@ -293,11 +297,11 @@ def test_doctor_survives_a_library_that_ends_its_process(tmp_path: Path) -> None
         check=False,
     )
     assert done.returncode == 1, done.stderr
-    found = json.loads(done.stdout)
-    (broken,) = found["broken"]
+    report = json.loads(done.stdout)
+    (broken,) = report["broken"]
     assert (broken["what"], "SIGABRT" in broken["why"]) == ("jax", True)
     assert broken["mend"].startswith("reinstall it: pip install")
-    speeds = {one["device"]: one["gigaflops"] for one in found["speeds"]}
-    assert set(speeds) == set(found["devices"])
+    speeds = {speed["device"]: speed["gigaflops"] for speed in report["speeds"]}
+    assert set(speeds) == set(report["devices"])
     assert not any("jax" in device for device in speeds)
     assert any(speeds.values())

@@ -1,4 +1,4 @@
-"""``--json`` and ``--csv`` of every command that prints data, and bars of what takes long."""
+"""``--json`` and ``--csv`` of every command that prints data, and progress bars."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import click
 from click.testing import CliRunner, Result
 
 from portarray._cli import doctor
-from portarray._cli.bench import measure, ops
+from portarray._cli.bench import cases, measure
 from portarray._cli.group import portarray
 from portarray._cli.output import forms, show
 from portarray._movement import matrix, progress
@@ -61,19 +61,19 @@ PRINTING = {
     "support": ["-d", "numpy"],
     "verify": ["-d", "numpy", "-k", "relu", "-n", "1"],
 }
-"""Commands that print data, with arguments that are enough for some."""
+"""Commands that print data, with arguments for which they print some."""
 MORE = {
     "routes --measure": ["numpy", "--measure", "--megabytes", "1"],
     "support --short": [],
     "verify --kernels": ["kernels.py", "-d", "numpy"],
 }
-"""Options that have them print other data."""
+"""Commands with options that change the data."""
 NOT_PRINTING = {
     "device-report badge": "writes a picture",
     "device-report merge": "writes a report, which is JSON",
-    "prefer": "acts, and says in one line what is preferred",
+    "prefer": "changes the preference and prints one line",
 }
-"""Commands without data to print, with the reason."""
+"""Commands that do not print data, with the reason."""
 
 
 @pytest.fixture(autouse=True)
@@ -85,14 +85,14 @@ def prepared(fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("CLARRAY_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", str(tmp_path / "hypothesis"))
     for module, name, value in (
-        *((measure, "TURN", 0.0), (measure, "REST", 0.0), (matrix, "LEAST", 0.0)),
-        *((ops, "SIDES", (3, 5)), (doctor, "SECONDS", 0.1), (doctor, "SIDE", 8)),
+        *((measure, "TURN", 0.0), (measure, "PAUSE", 0.0), (matrix, "LEAST", 0.0)),
+        *((cases, "SIDES", (3, 5)), (doctor, "SECONDS", 0.1), (doctor, "SIDE", 8)),
     ):
         monkeypatch.setattr(module, name, value)
 
 
 def commands(group: click.Group = portarray, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the names of all commands of portarray's own distributions, in groups of groups too."""
+    """Yield the names of all commands of portarray's distributions, nested groups included."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -110,9 +110,9 @@ def run(command: str, *arguments: str) -> Result:
 
 def test_every_command_is_listed_here() -> None:
     assert not set(PRINTING) & set(NOT_PRINTING)
-    found, listed = set(commands()), {*PRINTING, *NOT_PRINTING}
-    assert found - listed == set(), "give them --json and --csv, or say why they print no data"
-    assert listed - found <= {"conformance run"}  # a distribution of its own
+    existing, listed = set(commands()), {*PRINTING, *NOT_PRINTING}
+    assert existing - listed == set(), "add --json and --csv, or list why there is no data"
+    assert listed - existing <= {"conformance run"}  # from a separate distribution
 
 
 @pytest.mark.parametrize(("command", "arguments"), [*PRINTING.items(), *MORE.items()])
@@ -130,27 +130,29 @@ def test_every_command_prints_json_and_csv(command: str, arguments: list[str]) -
     assert printed.stdout.count("\n") == 1 + len(rows)  # a row is a line
 
 
-def test_csv_says_what_json_says() -> None:
+def test_csv_and_json_agree() -> None:
     def both(command: str) -> tuple[Any, list[dict[str, str]]]:
         arguments = PRINTING[command]
         rows = csv.DictReader(io.StringIO(run(command, *arguments, "--csv").stdout))
         return json.loads(run(command, *arguments, "--json").stdout), list(rows)
 
-    wanted, rows = both("devices")
+    report, rows = both("devices")
     devices = [
-        (one["device"], one["name"]) for lib in wanted["libraries"] for one in lib["devices"]
+        (device["device"], device["name"])
+        for lib in report["libraries"]
+        for device in lib["devices"]
     ]
     assert [(r["device"], r["name"]) for r in rows if r["functional"] == "True"] == devices
-    assert [r["device"] for r in rows if r["recommended"] == "True"] == [wanted["recommended"]]
-    reasons = {name: why for lib in wanted["libraries"] for name, why in lib["reasons"].items()}
+    assert [r["device"] for r in rows if r["recommended"] == "True"] == [report["recommended"]]
+    reasons = {name: why for lib in report["libraries"] for name, why in lib["reasons"].items()}
     refused = {row["device"]: row["reason"] for row in rows if row["functional"] == "False"}
     assert refused.keys() == reasons.keys()
-    wanted, rows = both("doctor")
-    assert {r["what"]: r["found"] for r in rows if r["about"] == "packages"} == wanted["packages"]
-    wanted, rows = both("routes")
-    assert [row["why"] for row in rows] == ["; ".join(one["why"]) for one in wanted["routes"]]
-    wanted, rows = both("device-report table")
-    assert wanted == REPORT
+    report, rows = both("doctor")
+    assert {r["what"]: r["found"] for r in rows if r["about"] == "packages"} == report["packages"]
+    report, rows = both("routes")
+    assert [row["why"] for row in rows] == ["; ".join(route["why"]) for route in report["routes"]]
+    report, rows = both("device-report table")
+    assert report == REPORT
     (row,) = rows
     assert row["supports"] == "mylib.f; mylib.g"
     assert [row[name] for name in ("passed", "failed", "skipped")] == ["2", "1", "0"]
@@ -175,8 +177,8 @@ def test_the_options_are_the_same_everywhere() -> None:
     def bare(form: str | None) -> None:
         click.echo(repr(form))
 
-    for options, wanted in (([], None), (["--json"], "json"), (["--csv"], "csv")):
-        assert CliRunner().invoke(bare, options).output == f"{wanted!r}\n"
+    for options, form in (([], None), (["--json"], "json"), (["--csv"], "csv")):
+        assert CliRunner().invoke(bare, options).output == f"{form!r}\n"
 
 
 def test_rows_are_whole_where_colours_are_forced() -> None:

@@ -1,4 +1,4 @@
-"""``portarray routes``: what it shows is what moves do."""
+"""``portarray routes`` agrees with transfer plans."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from portarray._movement import matrix
 
 
 @pytest.fixture(autouse=True)
-def shortly(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_minimum_time(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrix, "LEAST", 0.0)
 
 
@@ -29,15 +29,15 @@ def run(*arguments: str, columns: int = 300) -> Result:
     return runner.invoke(portarray, ["routes", *arguments], catch_exceptions=False)
 
 
-def test_every_route_is_that_of_a_plan() -> None:
+def test_routes_match_transfer_plans() -> None:
     result = run("--json")
     assert result.exit_code == 0
-    found = json.loads(result.stdout)
+    report = json.loads(result.stdout)
     devices = pa.devices()
-    assert found["devices"] == [str(device) for device in devices]
-    assert found["array"] == {"dtype": "float32", "bytes": 1_000_000}
-    assert found["memcpy"] is None
-    rows = iter(found["routes"])
+    assert report["devices"] == [str(device) for device in devices]
+    assert report["array"] == {"dtype": "float32", "bytes": 1_000_000}
+    assert report["memcpy"] is None
+    rows = iter(report["routes"])
     for source in devices:
         x = pa.zeros(250_000, dtype=pa.float32, device=source)
         for target in devices:
@@ -70,13 +70,15 @@ def test_the_table_in_wide_and_narrow_terminals(columns: int) -> None:
             assert notes.count(reason) == 1
     for kind in {route["route"] for route in listed["routes"] if route["from"] != route["to"]}:
         assert kind in text
-    assert "both compute in the memory of one GPU" not in text  # the legend has what occurs
+    assert (
+        "both compute in the memory of one GPU" not in text
+    )  # the legend explains only what occurs
 
 
 def test_chosen_devices() -> None:
-    found = json.loads(run("fake:cuda:1", "numpy", "cpu", "fake:cuda:1", "--json").stdout)
-    assert found["devices"] == ["fake:cuda:1", "numpy:cpu:0"]
-    there, back = found["routes"][1], found["routes"][2]
+    report = json.loads(run("fake:cuda:1", "numpy", "cpu", "fake:cuda:1", "--json").stdout)
+    assert report["devices"] == ["fake:cuda:1", "numpy:cpu:0"]
+    there, back = report["routes"][1], report["routes"][2]
     assert (there["from"], there["to"], there["route"]) == ("fake:cuda:1", "numpy:cpu:0", "host")
     assert (back["from"], back["to"], back["copies"]) == ("numpy:cpu:0", "fake:cuda:1", 1)
     alone = run("numpy")
@@ -85,31 +87,31 @@ def test_chosen_devices() -> None:
 
 
 def test_measured() -> None:
-    found = json.loads(run("numpy", "fake:cuda:0", "--measure", "--json").stdout)
-    assert found["array"]["bytes"] == 64_000_000
-    assert found["memcpy"]["fresh_seconds"] > 0
-    assert found["memcpy"]["warm_seconds"] > 0
-    for route in found["routes"]:
+    report = json.loads(run("numpy", "fake:cuda:0", "--measure", "--json").stdout)
+    assert report["array"]["bytes"] == 64_000_000
+    assert report["memcpy"]["fresh_seconds"] > 0
+    assert report["memcpy"]["warm_seconds"] > 0
+    for route in report["routes"]:
         assert route["seconds"] > 0
-        ratio = route["seconds"] / found["memcpy"]["fresh_seconds"]
+        ratio = route["seconds"] / report["memcpy"]["fresh_seconds"]
         assert route["ratio_to_memcpy"] == pytest.approx(ratio)
         assert (route["gigabytes_per_second"] is None) == (route["copies"] == 0)
         if route["copies"]:
             speed = route["gigabytes_per_second"]
             assert speed * 1e9 * route["seconds"] == pytest.approx(64e6)
     shown = run("numpy", "fake:cuda:0", "--measure", "--megabytes", "1").stdout
-    assert "times one memcpy of the same 1 MB" in shown
+    assert "times one memcpy of 1 MB" in shown
 
 
 def test_measured_without_a_copy(nofloat64: str) -> None:
     shown = run("numpy", nofloat64, "--measure", "--megabytes", "1").stdout
     assert "shared" in shown
     assert " µs " in shown
-    assert "memcpy" not in shown  # which no figure is a multiple of
+    assert "memcpy" not in shown
     assert "µs" not in run("numpy", "--measure", "--megabytes", "1").stdout
 
 
-def test_a_device_that_fails_says_so_in_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_device_is_reported_in_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("the card fell off [the bus]")
 
@@ -136,10 +138,10 @@ def test_wrong_input() -> None:
     assert run("--mesure").exit_code == 2
     result = run("numpy", "--megabytes", str(10**9))
     assert result.exit_code == 2
-    assert "--megabytes 1000000000: that takes 4656612.9 GiB of the host's memory" in result.stderr
+    assert "--megabytes: 1000000000 MB need 4656612.9 GiB of host memory" in result.stderr
 
 
 def test_footnotes_never_end() -> None:
-    assert [command._mark(number) for number in (0, 25, 26, 51, 52, 701, 702)] == [
+    assert [command._mark(index) for index in (0, 25, 26, 51, 52, 701, 702)] == [
         *("a", "z", "aa", "az", "ba", "zz", "aaa")
     ]

@@ -29,10 +29,10 @@ def test_the_table() -> None:
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0].startswith("numpy:cpu:0 (")
-    found = pa.kernels.verify("numpy", ["softmax", "rms_norm"], examples=2)
+    results = pa.kernels.verify("numpy", ["softmax", "rms_norm"], examples=2)
     for kernel in ("softmax", "rms_norm"):
         (line,) = (line for line in lines if f" {kernel} " in line)
-        for row in found.rows:
+        for row in results.rows:
             assert row.kernel != kernel or f" {row.worst:.3f} " in line
     assert "12 cases in " in lines[-1]
     assert lines[-1].endswith(" s, 0 out of bounds")
@@ -41,18 +41,18 @@ def test_the_table() -> None:
 def test_every_device_is_verified_unless_some_are_named() -> None:
     result = run("--json", "--examples", "1", "--kernel", "relu")
     assert result.exit_code == 0
-    found = json.loads(result.stdout)
-    assert [one["device"] for one in found] == [str(device) for device in pa.devices()]
-    assert all(one["ok"] for one in found)
+    results = json.loads(result.stdout)
+    assert [result["device"] for result in results] == [str(device) for device in pa.devices()]
+    assert all(result["ok"] for result in results)
     twice = run("--json", "-n", "1", "-k", "relu", "-d", "numpy", "-d", "numpy:cpu", "--seed", "9")
-    (one,) = json.loads(twice.stdout)
-    assert (one["device"], one["seed"], one["examples"]) == ("numpy:cpu:0", 9, 1)
+    (single,) = json.loads(twice.stdout)
+    assert (single["device"], single["seed"], single["examples"]) == ("numpy:cpu:0", 9, 1)
     again = pa.kernels.verify("numpy", "relu", examples=1, seed=9).as_dict()
-    assert {**one, "seconds": 0} == {**json.loads(json.dumps(again)), "seconds": 0}
+    assert {**single, "seconds": 0} == {**json.loads(json.dumps(again)), "seconds": 0}
 
 
 @pytest.mark.parametrize("columns", [200, 60])
-def test_what_is_out_of_bounds_is_told(columns: int) -> None:
+def test_errors_out_of_bounds_are_reported(columns: int) -> None:
     strict = ("-d", "numpy", "-k", "log_softmax", "-n", "3", "--tolerance", "1e-9")
     result = run(*strict, columns=columns)
     assert result.exit_code == 1
@@ -64,10 +64,10 @@ def test_what_is_out_of_bounds_is_told(columns: int) -> None:
     assert "with an error of at most" in text
     report = run(*strict, "--json")
     assert report.exit_code == 1
-    (found,) = json.loads(report.stdout)
-    assert not found["ok"]
-    assert found["rows"][0]["input"].startswith("x float32 (")
-    assert found["rows"][0]["problem"]
+    (results,) = json.loads(report.stdout)
+    assert not results["ok"]
+    assert results["rows"][0]["input"].startswith("x float32 (")
+    assert results["rows"][0]["problem"]
 
 
 @pytest.mark.parametrize("devices", [("numpy", "fake"), ("fake", "numpy")])
@@ -79,15 +79,15 @@ def test_one_device_of_two_is_out_of_bounds(
         strict = 1e-9 if device.library == "fake" else None
         return pa.kernels.verify(device, "silu", strict, **others)
 
-    monkeypatch.setattr("portarray._cli.verify.verified", judged)
-    arguments = [word for name in devices for word in ("-d", name)]
+    monkeypatch.setattr("portarray._cli.verify.verify_kernels", judged)
+    arguments = [option for name in devices for option in ("-d", name)]
     assert run(*arguments, "-n", "2", *options).exit_code == 1
 
 
 def test_generic_versions_alone() -> None:
     result = run("--json", "--generic", "-n", "1", "-k", "silu", "-d", "numpy")
-    (found,) = json.loads(result.stdout)
-    assert [row["versions"] for row in found["rows"]] == [{"generic": 1}] * 3
+    (results,) = json.loads(result.stdout)
+    assert [row["versions"] for row in results["rows"]] == [{"generic": 1}] * 3
 
 
 def test_wrong_input() -> None:

@@ -48,8 +48,8 @@ def run(folder: Path, text: str, *options: str) -> tuple[int, str]:
 def test_kernels_of_a_file_are_compared(tmp_path: Path) -> None:
     code, text = run(tmp_path, TEXT.replace(", MORE", ""), "-d", "numpy", "--json")
     assert code == 0
-    (found,) = json.loads(text)
-    assert found == {
+    (result,) = json.loads(text)
+    assert result == {
         "device": "numpy:cpu:0",
         "kernel": "saxpy",
         "differences": {"y": 0.0},
@@ -58,7 +58,7 @@ def test_kernels_of_a_file_are_compared(tmp_path: Path) -> None:
     }
 
 
-def test_a_kernel_that_is_wrong_is_told(tmp_path: Path) -> None:
+def test_a_wrong_kernel_is_reported(tmp_path: Path) -> None:
     more = TEXT.replace("MORE", "functools.partial(outside, x)")
     code, text = run(tmp_path, more, "-d", "numpy")
     assert code == 1
@@ -72,12 +72,14 @@ def test_a_kernel_that_is_wrong_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1", "has no function kernel_examples()"),
-        ("def kernel_examples():\n    return [3]", "its items are functools.partial"),
+        ("x = 1", "does not define kernel_examples()"),
+        ("def kernel_examples():\n    return [3]", "return a list of functools.partial"),
         ("def kernel_examples():\n    return []", "no kernel of"),
     ],
 )
-def test_files_without_examples_say_what_to_write(tmp_path: Path, text: str, message: str) -> None:
+def test_errors_of_files_without_examples_have_hints(
+    tmp_path: Path, text: str, message: str
+) -> None:
     code, shown = run(tmp_path, text, "-d", "numpy")
     assert code == 2
     assert message in " ".join(shown.split())

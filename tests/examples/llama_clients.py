@@ -41,9 +41,9 @@ class Server:
         finally:
             link.close()
 
-    def post(self, record: Any) -> tuple[int, dict[str, str], Any]:
+    def post(self, request: Any) -> tuple[int, dict[str, str], Any]:
         """Return the answer to a completion's request, parsed."""
-        body = json.dumps(record).encode()
+        body = json.dumps(request).encode()
         status, headers, answer = self.send(
             "POST", "/v1/chat/completions", body, Content_Type="application/json"
         )
@@ -58,8 +58,8 @@ class Server:
 
     def begun(self, text: str, **more: Any) -> socket.socket:
         """Return the socket of a question that has been sent and whose answer is not read."""
-        record = {"model": "tiny", "messages": [{"role": "user", "content": text}]} | more
-        body = json.dumps(record).encode()
+        request = {"model": "tiny", "messages": [{"role": "user", "content": text}]} | more
+        body = json.dumps(request).encode()
         link = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
         head = (
             "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
@@ -70,12 +70,12 @@ class Server:
 
     def state(self) -> dict[str, Any]:
         """Return what the server says of its health."""
-        found: dict[str, Any] = json.loads(self.send("GET", "/health")[2])
-        return found
+        state: dict[str, Any] = json.loads(self.send("GET", "/health")[2])
+        return state
 
-    def until(self, **wanted: int) -> None:
+    def until(self, **expected: int) -> None:
         """Wait until the server says so of its health."""
-        wait(lambda: wanted.items() <= self.state().items())
+        wait(lambda: expected.items() <= self.state().items())
 
 
 def wait(condition: Callable[[], bool]) -> None:
@@ -96,8 +96,8 @@ def events(body: bytes) -> list[Any]:
 def spoken(answer: Any) -> str:
     """Return the text of an answer, whole or a stream's."""
     if isinstance(answer, list):
-        deltas = [one["choices"][0]["delta"] for one in answer if one["choices"]]
-        return "".join(one.get("content", "") for one in deltas)
+        deltas = [message["choices"][0]["delta"] for message in answer if message["choices"]]
+        return "".join(message.get("content", "") for message in deltas)
     text: str = answer["choices"][0]["message"]["content"]
     return text
 

@@ -14,8 +14,8 @@ Values = np.ndarray[Any, np.dtype[Any]]
 # The texts of bytes in a byte-level vocabulary, as GPT-2 spells them.
 PRINTED = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), 256)]
 SPELLED = {byte: chr(byte) for byte in PRINTED} | {
-    byte: chr(256 + number)
-    for number, byte in enumerate(byte for byte in range(256) if byte not in PRINTED)
+    byte: chr(256 + index)
+    for index, byte in enumerate(byte for byte in range(256) if byte not in PRINTED)
 }
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 MERGES = ["h e", "l l", "he ll", "hell o", "Ġ w"]
@@ -64,25 +64,25 @@ class Tiny:
             return random.uniform(0.5, 1.5, self.hidden).astype(np.float32)
 
         keys = self.kv_heads * self.head_dim
-        found = {"token_embd.weight": matrix(self.vocab, self.hidden)}
-        for number in range(self.layers):
-            found |= {
-                f"blk.{number}.attn_norm.weight": norm(),
-                f"blk.{number}.attn_q.weight": matrix(self.hidden, self.hidden),
-                f"blk.{number}.attn_k.weight": matrix(keys, self.hidden),
-                f"blk.{number}.attn_v.weight": matrix(keys, self.hidden),
-                f"blk.{number}.attn_output.weight": matrix(self.hidden, self.hidden),
-                f"blk.{number}.ffn_norm.weight": norm(),
-                f"blk.{number}.ffn_gate.weight": matrix(self.intermediate, self.hidden),
-                f"blk.{number}.ffn_up.weight": matrix(self.intermediate, self.hidden),
-                f"blk.{number}.ffn_down.weight": matrix(self.hidden, self.intermediate),
+        by_name = {"token_embd.weight": matrix(self.vocab, self.hidden)}
+        for index in range(self.layers):
+            by_name |= {
+                f"blk.{index}.attn_norm.weight": norm(),
+                f"blk.{index}.attn_q.weight": matrix(self.hidden, self.hidden),
+                f"blk.{index}.attn_k.weight": matrix(keys, self.hidden),
+                f"blk.{index}.attn_v.weight": matrix(keys, self.hidden),
+                f"blk.{index}.attn_output.weight": matrix(self.hidden, self.hidden),
+                f"blk.{index}.ffn_norm.weight": norm(),
+                f"blk.{index}.ffn_gate.weight": matrix(self.intermediate, self.hidden),
+                f"blk.{index}.ffn_up.weight": matrix(self.intermediate, self.hidden),
+                f"blk.{index}.ffn_down.weight": matrix(self.hidden, self.intermediate),
             }
-        found["output_norm.weight"] = norm()
+        by_name["output_norm.weight"] = norm()
         if not self.tied:
-            found["output.weight"] = matrix(self.vocab, self.hidden)
+            by_name["output.weight"] = matrix(self.vocab, self.hidden)
         if self.factors:
-            found["rope_freqs.weight"] = np.asarray(self.factors, dtype=np.float32)
-        return found
+            by_name["rope_freqs.weight"] = np.asarray(self.factors, dtype=np.float32)
+        return by_name
 
     def write(self, path: Path, tensors: dict[str, Values] | None = None) -> Path:
         """Write it; return the path."""
@@ -152,12 +152,12 @@ def logits(model: Tiny, tokens: list[int]) -> Values:
         turned = (pairs[..., 0] + 1j * pairs[..., 1]) * np.exp(1j * position * rates)
         return np.stack([turned.real, turned.imag], axis=-1).reshape(-1, model.head_dim)
 
-    seen: list[list[tuple[Values, Values]]] = [[] for _ in range(model.layers)]
-    found = []
+    cache: list[list[tuple[Values, Values]]] = [[] for _ in range(model.layers)]
+    rows = []
     for position, token in enumerate(tokens):
         x = weights["token_embd.weight"][token]
-        for number in range(model.layers):
-            block = f"blk.{number}."
+        for index in range(model.layers):
+            block = f"blk.{index}."
 
             def project(name: str, values: Values, block: str = block) -> Values:
                 out: Values = weights[f"{block}{name}.weight"] @ values
@@ -167,18 +167,18 @@ def logits(model: Tiny, tokens: list[int]) -> Values:
             q = rotated(project("attn_q", y), position)
             k = rotated(project("attn_k", y), position)
             v = project("attn_v", y).reshape(-1, model.head_dim)
-            seen[number].append((k, v))
+            cache[index].append((k, v))
             mixed = []
             for head in range(model.heads):
-                own = head // (model.heads // model.kv_heads)
-                scores = np.asarray([q[head] @ k[own] for k, _ in seen[number]])
+                kv_head = head // (model.heads // model.kv_heads)
+                scores = np.asarray([q[head] @ k[kv_head] for k, _ in cache[index]])
                 chances = np.exp((scores - scores.max()) / np.sqrt(model.head_dim))
-                values = np.asarray([v[own] for _, v in seen[number]])
+                values = np.asarray([v[kv_head] for _, v in cache[index]])
                 mixed.append(chances / chances.sum() @ values)
             x = x + project("attn_output", np.concatenate(mixed))
             y = normed(x, f"{block}ffn_norm")
             gate = project("ffn_gate", y)
             x = x + project("ffn_down", gate / (1 + np.exp(-gate)) * project("ffn_up", y))
         head_weights = weights["token_embd.weight" if model.tied else "output.weight"]
-        found.append(head_weights @ normed(x, "output_norm"))
-    return np.asarray(found)
+        rows.append(head_weights @ normed(x, "output_norm"))
+    return np.asarray(rows)

@@ -36,31 +36,31 @@ def test_it_recognizes_digits(digits: ModuleType) -> None:
 def test_every_device_agrees_with_numpy(
     digits: ModuleType, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted, accuracy = digits.classify(digits.load())
+    expected, accuracy = digits.classify(digits.load())
     if device != "numpy:cpu:0":  # which times the program for all
         monkeypatch.setattr(digits, "timed", lambda run, wait: 1.0)
     # The program is given x.device alone: another default must not matter.
     with pa.cpu_device():
-        row = digits.compare(digits.load(), wanted, pa.device(device))
+        row = digits.compare(digits.load(), expected, pa.device(device))
     assert row.accuracy == pytest.approx(accuracy, abs=0.01)
-    assert row.difference < digits.bound(row.dtype, wanted)
+    assert row.difference < digits.bound(row.dtype, expected)
     assert row.seconds > 0
 
 
 def test_it_needs_no_more_than_the_standard(digits: ModuleType) -> None:
     strict = pytest.importorskip("array_api_strict")
-    wanted, accuracy = digits.classify(digits.load())
+    expected, accuracy = digits.classify(digits.load())
     model, same = digits.classify(convert(digits, strict.asarray))
     assert same == accuracy
-    np.testing.assert_allclose(np.asarray(model.centroids), wanted.centroids, atol=1e-9)
+    np.testing.assert_allclose(np.asarray(model.centroids), expected.centroids, atol=1e-9)
 
 
 def test_it_runs_without_float64(digits: ModuleType, nofloat64: str) -> None:
-    wanted, accuracy = digits.classify(digits.load())
-    row = digits.compare(digits.load(), wanted, pa.device(nofloat64))
+    expected, accuracy = digits.classify(digits.load())
+    row = digits.compare(digits.load(), expected, pa.device(nofloat64))
     assert row.dtype == "float32"
     assert row.accuracy == pytest.approx(accuracy, abs=0.01)
-    assert row.difference < digits.bound(row.dtype, wanted)
+    assert row.difference < digits.bound(row.dtype, expected)
 
 
 def test_constant_columns_are_no_trouble(digits: ModuleType) -> None:
@@ -71,8 +71,8 @@ def test_constant_columns_are_no_trouble(digits: ModuleType) -> None:
 
 def test_k_means_finds_separate_groups(digits: ModuleType) -> None:
     x = np.asarray([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0], [0.0, 0.5]])
-    found = digits.k_means(pa.asarray(x), 2)
-    centroids = sorted(np.asarray(found).tolist())
+    labels = digits.k_means(pa.asarray(x), 2)
+    centroids = sorted(np.asarray(labels).tolist())
     assert centroids == [[0.0, 0.5], [9.0, 8.5]]
 
 

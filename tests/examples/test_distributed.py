@@ -33,12 +33,12 @@ def ran(program: str, devices: list[str]) -> Outcome:
 def test_heat_spreads_over_every_device(device: str) -> None:
     devices = list(dict.fromkeys(["numpy:cpu:0", device]))
     outcome = ran("heat", devices)
-    strips, moves = (
+    strips, moved = (
         2 * len(devices),
         2 * (len(devices) - 1),
     )  # an edge each way, at each step
-    tasks = 10 * (strips + 2 * (strips - 1) + moves)
-    assert outcome.notes == [f"{tasks} tasks, of which {10 * moves} are copies between devices"]
+    tasks = 10 * (strips + 2 * (strips - 1) + moved)
+    assert outcome.notes == [f"{tasks} tasks, of which {10 * moved} are copies between devices"]
 
 
 @pytest.mark.parametrize("program", ["images", "kmeans"])

@@ -30,14 +30,14 @@ def no_windows() -> Iterator[None]:
 
 def titles(figure: Figure) -> list[str]:
     """Return the titles of a figure and its axes, of which the pages make the text of a picture."""
-    found = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
-    return [title for title in found if title]
+    headings = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
+    return [title for title in headings if title]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_an_example(file: Path) -> None:
     runpy.run_path(str(file))
-    figures = [plt.figure(number) for number in plt.get_fignums()]
+    figures = [plt.figure(figure_number) for figure_number in plt.get_fignums()]
     assert figures
     assert all(map(titles, figures))
 

@@ -35,31 +35,31 @@ def run(file: Path, *options: str, prompt: str = "hello world") -> Result:
 def report(file: Path, *options: str) -> dict[str, Any]:
     result = run(file, "--json", *options)
     assert result.exit_code == 0, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    answer: dict[str, Any] = json.loads(result.stdout)
+    return answer
 
 
 def test_it_says_the_same_on_every_device(device: str, file: Path) -> None:
-    wanted = report(file, "--tokens", "12")
+    expected = report(file, "--tokens", "12")
     result = run(file, "--tokens", "12", "--device", device)
     assert result.exit_code == 0, result.stderr
-    assert result.stdout == wanted["text"] + "\n"
+    assert result.stdout == expected["text"] + "\n"
     assert f"{device}, float32: the first token after" in result.stderr
-    assert f"{len(wanted['prompt_tokens'])} tokens read at" in result.stderr
+    assert f"{len(expected['prompt_tokens'])} tokens read at" in result.stderr
     assert "12 made at" in result.stderr
     assert "more with --tokens" in result.stderr
 
 
 def test_what_is_reported(file: Path) -> None:
-    found = report(file, "--tokens", "5")
-    assert found["device"] == "numpy:cpu:0"
-    assert found["stopped"] == "length"
-    assert len(found["tokens"]) == 5
-    rate = len(found["prompt_tokens"]) / found["prompt_seconds"]
-    assert found["prompt_tokens_per_second"] == pytest.approx(rate)
-    first = found["load_seconds"] + found["prompt_seconds"]
-    assert found["first_token_seconds"] == pytest.approx(first)
-    assert found["decode_tokens_per_second"] == pytest.approx(4 / found["decode_seconds"])
+    answer = report(file, "--tokens", "5")
+    assert answer["device"] == "numpy:cpu:0"
+    assert answer["stopped"] == "length"
+    assert len(answer["tokens"]) == 5
+    rate = len(answer["prompt_tokens"]) / answer["prompt_seconds"]
+    assert answer["prompt_tokens_per_second"] == pytest.approx(rate)
+    first = answer["load_seconds"] + answer["prompt_seconds"]
+    assert answer["first_token_seconds"] == pytest.approx(first)
+    assert answer["decode_tokens_per_second"] == pytest.approx(4 / answer["decode_seconds"])
 
 
 def test_it_ends_where_the_model_does(file: Path) -> None:
@@ -72,9 +72,9 @@ def test_it_ends_where_the_model_does(file: Path) -> None:
     count = next(n for n in range(1, 8) if free.tokens[n] not in free.tokens[:n])
     stopping = tiny.but(metadata={"tokenizer.ggml.eos_token_id": free.tokens[count]})
     path = stopping.write(file.with_name("stops.gguf"), tensors)
-    found = json.loads(run(path, "--json", prompt="hello").stdout)
-    assert found["stopped"] == "stop"
-    assert found["tokens"] == free.tokens[:count]
+    answer = json.loads(run(path, "--json", prompt="hello").stdout)
+    assert answer["stopped"] == "stop"
+    assert answer["tokens"] == free.tokens[:count]
 
 
 def test_chance_is_seeded(file: Path) -> None:
@@ -85,12 +85,12 @@ def test_chance_is_seeded(file: Path) -> None:
 
 
 def test_guesses_chunks_and_narrow_caches_are_options(file: Path, tmp_path: Path) -> None:
-    wanted = report(file, "--tokens", "12")["tokens"]
-    found = report(file, "--tokens", "12", "--draft", "1", "--guesses", "2", "--chunk", "5")
-    assert found["tokens"] == wanted
-    assert found["guessed"] >= found["guesses_kept"]
-    found = report(file, "--tokens", "12", "--draft", str(file))
-    assert (found["tokens"], found["guessed"]) == (wanted, found["guesses_kept"])
+    expected = report(file, "--tokens", "12")["tokens"]
+    answer = report(file, "--tokens", "12", "--draft", "1", "--guesses", "2", "--chunk", "5")
+    assert answer["tokens"] == expected
+    assert answer["guessed"] >= answer["guesses_kept"]
+    answer = report(file, "--tokens", "12", "--draft", str(file))
+    assert (answer["tokens"], answer["guessed"]) == (expected, answer["guesses_kept"])
     result = run(file, "--tokens", "12", "--draft", str(file), "--cache-dtype", "float16")
     assert "guesses were right" in result.stderr
     for options, said in (
@@ -108,8 +108,8 @@ def test_raw_text_is_continued_as_it_is(file: Path) -> None:
     text = llama.Tokenizer.of(llama.ModelFile(file))
     raw = report(file, "--raw", "--tokens", "1")["prompt_tokens"]
     assert raw == text.encode("hello world")
-    asked = report(file, "--system", "Be brief.", "--tokens", "1")["prompt_tokens"]
-    assert asked == text.chat("hello world", system="Be brief.")
+    chat = report(file, "--system", "Be brief.", "--tokens", "1")["prompt_tokens"]
+    assert chat == text.chat("hello world", system="Be brief.")
     result = run(file, "--raw", "--system", "Be brief.")
     assert result.exit_code == 2
     assert "which --raw leaves out" in result.stderr

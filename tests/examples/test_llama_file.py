@@ -35,15 +35,15 @@ def test_values_come_back_as_near_as_their_quantization_keeps_them(
     assert opened.quantizations[0] == name
     for key in matrices:
         blocks = tensors[key].reshape(-1, 32)
-        found = opened.tensor(key)
-        assert found.dtype == np.float32
-        error = np.abs(found.reshape(-1, 32) - blocks)
+        stored = opened.tensor(key)
+        assert stored.dtype == np.float32
+        error = np.abs(stored.reshape(-1, 32) - blocks)
         assert np.all(error <= ERRORS[name] * np.abs(blocks).max(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"])
 def test_blocks_are_read_as_by_another_library(name: str, tmp_path: Path) -> None:
-    other = pytest.importorskip(
+    library = pytest.importorskip(
         "transformers.integrations.gguf.dequant", reason="transformers is not installed"
     )
     torch = pytest.importorskip("torch")
@@ -54,10 +54,10 @@ def test_blocks_are_read_as_by_another_library(name: str, tmp_path: Path) -> Non
     _make_scales_finite(blocks.reshape(-1, width), name)
     tensors = WIDE.tensors() | {EMBEDDING: blocks}
     path = WIDE.but(kinds={EMBEDDING: kind}).write(tmp_path / "model.gguf", tensors)
-    found = ModelFile(path).tensor(EMBEDDING)
-    wanted = other.dequantize(torch.from_numpy(blocks), kind.value).numpy()
-    assert found.shape == (WIDE.vocab, WIDE.hidden)
-    np.testing.assert_allclose(found, wanted.reshape(found.shape), rtol=1e-6)
+    values = ModelFile(path).tensor(EMBEDDING)
+    expected = library.dequantize(torch.from_numpy(blocks), kind.value).numpy()
+    assert values.shape == (WIDE.vocab, WIDE.hidden)
+    np.testing.assert_allclose(values, expected.reshape(values.shape), rtol=1e-6)
 
 
 def _make_scales_finite(blocks: np.ndarray, name: str) -> None:
@@ -117,9 +117,9 @@ def test_a_quantization_that_gguf_does_not_know_is_named(tmp_path: Path) -> None
     path = Tiny().write(tmp_path / "model.gguf")
     data = bytearray(path.read_bytes())
     # Behind a tensor's name stand the number of its axes, its shape and its type.
-    place = data.index(b"token_embd.weight") + len(EMBEDDING) + 4 + 2 * 8
-    assert data[place : place + 4] == bytes(4)
-    data[place] = 99
+    offset = data.index(b"token_embd.weight") + len(EMBEDDING) + 4 + 2 * 8
+    assert data[offset : offset + 4] == bytes(4)
+    data[offset] = 99
     path.write_bytes(data)
     assert "the quantization number 99, which the installed package gguf" in refused(path)
 

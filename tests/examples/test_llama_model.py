@@ -41,12 +41,12 @@ def on_host(x: pa.Array) -> np.ndarray:
 
 
 def test_it_is_the_textbook_s(device: str, tmp_path: Path) -> None:
-    for number, tiny in enumerate(MODELS):
-        wanted = logits(tiny, TOKENS)
-        model = llama.load(tiny.write(tmp_path / f"{number}.gguf"), device=device)
+    for index, tiny in enumerate(MODELS):
+        expected = logits(tiny, TOKENS)
+        model = llama.load(tiny.write(tmp_path / f"{index}.gguf"), device=device)
         assert (str(model.device), str(model.dtype)) == (device, "float32")
-        for cuts in CUTS if number == 0 else CUTS[:1]:
-            np.testing.assert_allclose(read(model, cuts), wanted, atol=2e-5)
+        for cuts in CUTS if index == 0 else CUTS[:1]:
+            np.testing.assert_allclose(read(model, cuts), expected, atol=2e-5)
 
 
 def test_packed_weights_say_what_unpacked_ones_do(device: str, tmp_path: Path) -> None:
@@ -57,37 +57,37 @@ def test_packed_weights_say_what_unpacked_ones_do(device: str, tmp_path: Path) -
         if values.ndim == 2
     }
     path = tiny.but(kinds=kinds).write(tmp_path / "model.gguf")
-    wanted = read(llama.load(path, device=device, dtype="float32"), CUTS[0])
+    expected = read(llama.load(path, device=device, dtype="float32"), CUTS[0])
     model = llama.load(path, device=device, dtype="packed")
     assert model.weights.head.layout == model.weights.layers[1].qkv.layout == "Q4_1"
     assert type(model.weights.layers[0].qkv) is pa.Array  # of two layouts
     for cuts in CUTS:
-        np.testing.assert_allclose(read(model, cuts), wanted, atol=1e-4)
+        np.testing.assert_allclose(read(model, cuts), expected, atol=1e-4)
 
 
 def test_only_the_last_logits_are_given_to_whoever_generates(device: str, tmp_path: Path) -> None:
     model = llama.load(MODELS[0].write(tmp_path / "model.gguf"), device=device)
-    wanted = logits(MODELS[0], TOKENS)
+    expected = logits(MODELS[0], TOKENS)
     cache = model.cache(64)
     last = model.prefill(TOKENS[:39], cache)
     assert last.shape == (MODELS[0].vocab,)
-    np.testing.assert_allclose(on_host(last), wanted[38], atol=2e-5)
+    np.testing.assert_allclose(on_host(last), expected[38], atol=2e-5)
     last = model.step(TOKENS[39], cache)
-    np.testing.assert_allclose(on_host(last), wanted[39], atol=2e-5)
+    np.testing.assert_allclose(on_host(last), expected[39], atol=2e-5)
     cache.clear()  # what was there must not be seen again
     last = model.prefill(TOKENS[:1], cache)
-    np.testing.assert_allclose(on_host(last), wanted[0], atol=2e-5)
+    np.testing.assert_allclose(on_host(last), expected[0], atol=2e-5)
 
 
 def test_narrow_dtypes_are_near(device: str, tmp_path: Path) -> None:
     file = llama.ModelFile(MODELS[0].write(tmp_path / "model.gguf"))
-    wanted = logits(MODELS[0], TOKENS)
-    known = pa.__array_namespace_info__().dtypes(device=device, kind="real floating")
+    expected = logits(MODELS[0], TOKENS)
+    dtypes = pa.__array_namespace_info__().dtypes(device=device, kind="real floating")
     for dtype, bound in (("float64", 1e-6), ("float16", 0.02), ("bfloat16", 0.2)):
-        if dtype in known or dtype in extra_dtypes(device):
+        if dtype in dtypes or dtype in extra_dtypes(device):
             model = llama.load(file, device=device, dtype=dtype)
             assert str(model.dtype) == dtype
-            assert np.abs(read(model, CUTS[0]) - wanted).max() < bound
+            assert np.abs(read(model, CUTS[0]) - expected).max() < bound
         else:
             with pytest.raises(pa.errors.DTypeNotSupportedError, match=dtype):
                 llama.load(file, device=device, dtype=dtype)
@@ -95,14 +95,14 @@ def test_narrow_dtypes_are_near(device: str, tmp_path: Path) -> None:
 
 def extra_dtypes(device: str) -> list[str]:
     """Return the floating-point dtypes of a device that the standard does not know."""
-    found = []
+    extras = []
     for dtype in ("float16", "bfloat16"):
         try:
             pa.empty(0, dtype=dtype, device=device)
         except pa.errors.DTypeNotSupportedError:
             continue
-        found.append(dtype)
-    return found
+        extras.append(dtype)
+    return extras
 
 
 def test_tokens_that_cannot_be_read(tmp_path: Path) -> None:

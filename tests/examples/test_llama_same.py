@@ -82,27 +82,27 @@ def reference(file: llama.ModelFile) -> list[tuple[list[int], np.ndarray]]:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     # It reads, dequantizes and reorders the file by its own code.
-    other: Any = AutoModelForCausalLM.from_pretrained(
+    peer: Any = AutoModelForCausalLM.from_pretrained(
         file.path.parent, gguf_file=file.path.name, dtype=torch.float32
     )
     tokenizer = llama.Tokenizer.of(file)
-    found = []
+    answers = []
     for prompt, answer in zip(PROMPTS, ANSWERS, strict=True):
         tokens = tokenizer.chat(prompt)
         with torch.inference_mode():
-            logits = other(torch.asarray([[*tokens, *answer[:-1]]])).logits[0].numpy()
+            logits = peer(torch.asarray([[*tokens, *answer[:-1]]])).logits[0].numpy()
             if FULL:
-                given = torch.asarray([tokens])
-                made = other.generate(
-                    given,
-                    attention_mask=torch.ones_like(given),
+                inputs = torch.asarray([tokens])
+                generated = peer.generate(
+                    inputs,
+                    attention_mask=torch.ones_like(inputs),
                     max_new_tokens=TOKENS,
                     min_new_tokens=TOKENS,
                     do_sample=False,
                 )
-                assert made[0, len(tokens) :].tolist() == answer
-        found.append((tokens, logits))
-    return found
+                assert generated[0, len(tokens) :].tolist() == answer
+        answers.append((tokens, logits))
+    return answers
 
 
 def test_every_device_says_what_transformers_says(
@@ -118,9 +118,9 @@ def test_every_device_says_what_transformers_says(
         if likeliest(logits, prompt) != answer:
             wrong.append(f"transformers does not say {answer}")
     kinds = ("packed", "float32") if FULL else ("auto",)
-    for number, (device, kind) in enumerate(itertools.product(pa.devices(), kinds)):
+    for index, (device, kind) in enumerate(itertools.product(pa.devices(), kinds)):
         model = llama.load(file, device=device, dtype=kind, context=256)
-        for (prompt, logits), answer in every if FULL or number == 0 else every[:1]:
+        for (prompt, logits), answer in every if FULL or index == 0 else every[:1]:
             cache = model.cache(256)
             whole = np.asarray(model.logits([*prompt, *answer[:-1]], cache).to_device("numpy"))
             furthest = np.abs(whole - logits).max()
@@ -139,8 +139,8 @@ def test_every_device_says_what_transformers_says(
 
 def likeliest(logits: np.ndarray, prompt: list[int]) -> list[int]:
     """Return the likeliest tokens behind a prompt and each token that follows it."""
-    found: list[int] = logits[len(prompt) - 1 :].argmax(axis=-1).tolist()
-    return found
+    choices: list[int] = logits[len(prompt) - 1 :].argmax(axis=-1).tolist()
+    return choices
 
 
 def spoken(model: llama.Model, prompt: list[int], tokens: int) -> list[int]:

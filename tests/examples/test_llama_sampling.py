@@ -35,9 +35,9 @@ def test_a_batch_draws_what_each_of_its_rows_draws(device: str) -> None:
     rows = np.stack([LOGITS, LOGITS[::-1], LOGITS * 0.5])
     samplers = [Sampler(0.9, 0.8, 1, 20), Sampler(), Sampler(1.5, seed=2)]
     logits = pa.asarray(rows, device=device)
-    for number in range(3):
-        both = chosen(logits, samplers, [number] * 3)
-        alone = [int(one.token(logits[n, :], number)) for n, one in enumerate(samplers)]
+    for index in range(3):
+        both = chosen(logits, samplers, [index] * 3)
+        alone = [int(sampler.token(logits[n, :], index)) for n, sampler in enumerate(samplers)]
         assert both == alone
     assert chosen(logits, [Sampler()] * 3, [0] * 3) == rows.argmax(axis=1).tolist()
 
@@ -48,8 +48,8 @@ def test_tokens_come_as_often_as_they_are_likely() -> None:
     logits = pa.asarray(LOGITS[:6], device="numpy")
     counts = np.bincount([sampler(logits) for _ in range(draws)], minlength=6)
     chances = np.exp(LOGITS[:6].astype(np.float64) / temperature)
-    wanted = draws * chances / chances.sum()
-    assert np.sum((counts - wanted) ** 2 / wanted) < 20.5  # chi square, 5 degrees, 0.1 %
+    expected = draws * chances / chances.sum()
+    assert np.sum((counts - expected) ** 2 / expected) < 20.5  # chi square, 5 degrees, 0.1 %
 
 
 def test_the_likely_tokens_are_kept(device: str) -> None:
@@ -59,14 +59,14 @@ def test_the_likely_tokens_are_kept(device: str) -> None:
         temperature, top_p = random.uniform(0.3, 2), random.uniform(0.01, 1)
         top_k = n % 4 * 3  # 0 and 9 are all
         scores = chances(pa.asarray(logits, device=device), temperature, top_p, top_k)
-        found = np.asarray(scores.to_device("numpy"))
+        values = np.asarray(scores.to_device("numpy"))
         order = np.argsort(-logits)[: top_k or None]
         weights = np.exp(logits[order].astype(np.float64) / temperature)
         sums = np.cumsum(weights / weights.sum())
-        kept = order[: np.searchsorted(sums, top_p) + 1]
-        assert set(np.flatnonzero(found > -np.inf)) == set(kept)
-        wanted = (logits[kept] - logits.max()) / temperature
-        np.testing.assert_allclose(found[kept], wanted, atol=1e-5)
+        retained = order[: np.searchsorted(sums, top_p) + 1]
+        assert set(np.flatnonzero(values > -np.inf)) == set(retained)
+        expected = (logits[retained] - logits.max()) / temperature
+        np.testing.assert_allclose(values[retained], expected, atol=1e-5)
 
 
 def test_a_small_top_p_is_greedy() -> None:

@@ -38,8 +38,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> llama.Model:
 def alone(model: llama.Model, text: str, tokens: int) -> str:
     """Return what the model says when nobody else asks."""
     tokenizer = llama.Tokenizer.of(model.file)
-    made = llama.generate(model, tokenizer, tokenizer.chat(text), tokens=tokens)
-    return "".join(made)
+    generation = llama.generate(model, tokenizer, tokenizer.chat(text), tokens=tokens)
+    return "".join(generation)
 
 
 class Gate:
@@ -58,26 +58,26 @@ class Gate:
 
 def test_two_hundred_requests_of_eight_clients(model: llama.Model) -> None:
     drawn = random.Random(1)
-    asked = [(drawn.choice(TEXTS), drawn.randint(1, 24), drawn.random() < 0.5) for _ in range(200)]
-    wanted = {(text, tokens): alone(model, text, tokens) for text, tokens, _ in asked}
+    cases = [(drawn.choice(TEXTS), drawn.randint(1, 24), drawn.random() < 0.5) for _ in range(200)]
+    expected = {(text, tokens): alone(model, text, tokens) for text, tokens, _ in cases}
     with serving(model, parallel=5, chunk=32) as server, ThreadPoolExecutor(8) as clients:
 
-        def one(case: tuple[str, int, bool]) -> str:
+        def ask(case: tuple[str, int, bool]) -> str:
             text, tokens, stream = case
             status, _, answer = server.ask(text, max_tokens=tokens, stream=stream)
             assert status == 200, answer
             return spoken(answer)
 
-        answers = list(clients.map(one, asked))
-        assert answers == [wanted[text, tokens] for text, tokens, _ in asked]
+        answers = list(clients.map(ask, cases))
+        assert answers == [expected[text, tokens] for text, tokens, _ in cases]
         server.until(running=0, waiting=0)
         counts = server.scheduler.counts
         assert counts.requests == 200
         assert counts.steps < counts.made  # they were made together
         tokenizer = llama.Tokenizer.of(model.file)
-        given = sum(len(tokenizer.chat(text)) for text, _, _ in asked)
-        assert counts.read + counts.reused == given
-        assert counts.reused > given // 4  # many began like another one
+        prompt_tokens = sum(len(tokenizer.chat(text)) for text, _, _ in cases)
+        assert counts.read + counts.reused == prompt_tokens
+        assert counts.reused > prompt_tokens // 4  # many began like another one
 
 
 def test_what_is_answered(model: llama.Model) -> None:
@@ -98,7 +98,7 @@ def test_what_is_answered(model: llama.Model) -> None:
         assert parts[0]["choices"][0]["delta"]["role"] == "assistant"
         assert parts[-2]["choices"][0]["finish_reason"] == "length"
         assert parts[-1]["usage"]["total_tokens"] == counts["total_tokens"]
-        assert len({one["id"] for one in (*parts, whole, again)}) == 3
+        assert len({message["id"] for message in (*parts, whole, again)}) == 3
         text = spoken(whole)
         for stop in (text[3], text[2:5], ["nothing", text[4:6]]):
             for stream in (False, True):
@@ -123,7 +123,7 @@ def test_the_client_package_of_others(model: llama.Model) -> None:
         options = {"model": "tiny", "messages": messages, "temperature": 0, "max_tokens": 9}
         whole = client.chat.completions.create(**options)
         parts = client.chat.completions.create(**options, stream=True)
-        text = "".join(one.choices[0].delta.content or "" for one in parts)
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in parts)
         assert text == whole.choices[0].message.content == alone(model, TEXTS[1], 9)
         assert client.models.list().data[0].id == "tiny"
         with pytest.raises(openai.NotFoundError, match="there is no model 'other' here"):
@@ -164,7 +164,7 @@ def test_a_full_queue_and_a_request_that_takes_too_long(
         assert "waiting already" in answer["error"]["message"]
         threading.Event().wait(0.6)  # until both are late
         gate.open.release(1000)
-        ends = [one.result() for one in both]
+        ends = [future.result() for future in both]
         assert sorted(status for status, _, _ in ends) == [200, 408]
         for status, _, answer in ends:
             if status == 408:
@@ -206,7 +206,7 @@ def test_an_error_of_the_model_is_told_and_passes(
 
 def test_limits(model: llama.Model) -> None:
     with serving(model, Limits(tokens=50, body=2000, upload=0.3)) as server:
-        for record, status, said in (
+        for body, status, said in (
             ({"max_tokens": 51}, 400, "max_tokens must be an integer from 1 to 50"),
             ({"max_tokens": 0}, 400, "max_tokens must be"),
             ({"max_tokens": True}, 400, "max_tokens must be"),
@@ -225,8 +225,8 @@ def test_limits(model: llama.Model) -> None:
             ({"messages": [{"role": "user", "content": "x" * 1000}]}, 400, "there is room for 256"),
             ({"messages": [{"role": "user", "content": "x" * 3000}]}, 413, "more than 2000 bytes"),
         ):
-            found, _, answer = server.ask("hello", **record)
-            assert (found, said in answer["error"]["message"]) == (status, True), answer
+            code, _, answer = server.ask("hello", **body)
+            assert (code, said in answer["error"]["message"]) == (status, True), answer
         assert server.send("POST", "/v1/chat/completions", b"{}")[0] == 415
         assert server.send("GET", "/health", Host="evil.example")[0] == 200  # any name here
         # A body that never comes.
@@ -270,16 +270,16 @@ FIELDS = [
 
 def malformed(drawn: random.Random) -> bytes:
     """Return what a client may send that is broken, as bytes of HTTP."""
-    record: Any = {
+    request: Any = {
         "model": "tiny",
         "messages": [{"role": "user", "content": "hello"}],
         "max_tokens": 3,
     }
     for _ in range(drawn.randint(1, 3)):
-        record[drawn.choice(FIELDS)] = drawn.choice(VALUES)
+        request[drawn.choice(FIELDS)] = drawn.choice(VALUES)
     if drawn.random() < 0.2:
-        record = drawn.choice(VALUES)
-    body = json.dumps(record).encode()
+        request = drawn.choice(VALUES)
+    body = json.dumps(request).encode()
     kind = drawn.randrange(8)
     if kind == 0:
         body = body[: drawn.randrange(len(body))]
@@ -306,20 +306,22 @@ def test_a_thousand_malformed_requests(model: llama.Model) -> None:
     limits = Limits(tokens=20, upload=0.2)
     with serving(model, limits, parallel=8, context=128) as server, ThreadPoolExecutor(8) as pool:
 
-        def one(seed: int) -> bytes:
+        def send(seed: int) -> bytes:
             sent = malformed(random.Random(seed))
             with socket.create_connection(("127.0.0.1", server.port), timeout=60) as link:
-                found = b""
+                answer = b""
                 try:
                     link.sendall(sent)
                     link.shutdown(socket.SHUT_WR)  # the end; a client that waits for more is above
                     while part := link.recv(65536):
-                        found += part
+                        answer += part
                 except ConnectionError:  # refused before all was sent
                     pass
-                return found
+                return answer
 
-        heads = [one.partition(b"\r\n")[0].split(b" ")[1:2] for one in pool.map(one, range(1000))]
+        heads = [
+            send.partition(b"\r\n")[0].split(b" ")[1:2] for send in pool.map(send, range(1000))
+        ]
         codes = {int(head[0]) for head in heads if head}
         assert codes <= {200, 400, 404, 405, 408, 413, 415, 422, 431}
         assert {400, 404, 405} <= codes
@@ -337,9 +339,9 @@ def test_the_command_serves_and_ends(tmp_path: Path) -> None:
         assert process.stderr is not None
         try:
             said = process.stderr.readline()
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/v1 answers, 4 requests", said)
-            assert found is not None, said
-            status, body = asked(int(found[1]))
+            match = re.search(r"http://127\.0\.0\.1:(\d+)/v1 answers, 4 requests", said)
+            assert match is not None, said
+            status, body = ask_until_ready(int(match[1]))
             assert (status, body["data"][0]["id"]) == (200, "tiny")
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) in (0, -signal.SIGTERM)
@@ -347,7 +349,7 @@ def test_the_command_serves_and_ends(tmp_path: Path) -> None:
             process.kill()
 
 
-def asked(port: int) -> tuple[int, Any]:
+def ask_until_ready(port: int) -> tuple[int, Any]:
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         link.request("GET", "/v1/models")

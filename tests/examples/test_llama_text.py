@@ -43,8 +43,8 @@ def a_tokenizer(**metadata: Any) -> Tokenizer:
         "tokenizer.ggml.eos_token_id": 2,
     }
     changed = base | {key.replace("__", "."): value for key, value in metadata.items()}
-    known = {key: value for key, value in changed.items() if value is not None}
-    return Tokenizer(known, "model.gguf")
+    present = {key: value for key, value in changed.items() if value is not None}
+    return Tokenizer(present, "model.gguf")
 
 
 @pytest.fixture(scope="module")
@@ -81,21 +81,21 @@ def test_it_is_the_published_tokenizer(real: ModelFile) -> None:
 
 def test_it_is_that_of_transformers(real: ModelFile) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    other = transformers.AutoTokenizer.from_pretrained(real.path.parent, gguf_file=real.path.name)
+    peer = transformers.AutoTokenizer.from_pretrained(real.path.parent, gguf_file=real.path.name)
     tokenizer = Tokenizer.of(real)
     for text in HARD:
         # transformers does not cut digits one by one, as this file asks for.
         if not any(sign.isnumeric() for sign in text):
-            assert tokenizer.encode(text) == other(text, add_special_tokens=False)["input_ids"]
+            assert tokenizer.encode(text) == peer(text, add_special_tokens=False)["input_ids"]
     for system in (None, "Du bist ein Pirat."):
         messages = [{"role": "user", "content": "Why is the sky blue?"}]
         messages = (
             messages if system is None else [{"role": "system", "content": system}, *messages]
         )
-        wanted = other.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        assert tokenizer.render(messages) == wanted
-        found = tokenizer.chat("Why is the sky blue?", system=system)
-        assert found == other(wanted, add_special_tokens=False)["input_ids"]
+        expected = peer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        assert tokenizer.render(messages) == expected
+        tokens = tokenizer.chat("Why is the sky blue?", system=system)
+        assert tokens == peer(expected, add_special_tokens=False)["input_ids"]
         assert tokenizer.encode("<|im_end|>")[0] in tokenizer.stops
 
 
@@ -143,7 +143,7 @@ def test_words_are_cut_as_the_file_says(pre: str, text: str, words: list[str]) -
     tokenizer = a_tokenizer(tokenizer__ggml__pre=pre)
     built: Any = tokenizer._built
     cut = built.pre_tokenizer.pre_tokenize_str(text)
-    assert [text[slice(*place)] for _, place in cut] == words
+    assert [text[slice(*span)] for _, span in cut] == words
 
 
 def test_a_word_that_is_a_token_is_that_token_in_llama_3() -> None:

@@ -30,15 +30,15 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return TINY.write(tmp_path_factory.mktemp("together") / "model.gguf")
 
 
-def made(model: llama.Model, prompt: list[int], **options: Any) -> llama.Generation:
-    found = llama.generate(model, llama.Tokenizer.of(model.file), prompt, **options)
-    assert "".join(found) == found.text
-    return found
+def generate(model: llama.Model, prompt: list[int], **options: Any) -> llama.Generation:
+    result = llama.generate(model, llama.Tokenizer.of(model.file), prompt, **options)
+    assert "".join(result) == result.text
+    return result
 
 
 def test_sequences_in_slots_are_the_textbook_s(device: str, path: Path) -> None:
     model = llama.load(path, device=device)
-    wanted = [logits(TINY, tokens) for tokens in TOKENS]
+    expected = [logits(TINY, tokens) for tokens in TOKENS]
     slots = model.slots(4, 40)
     # Who is in which slot, and how many tokens of each are read in a step: prompts beside tokens,
     # neighbours, gaps, and one whose logits nobody wants.
@@ -51,41 +51,41 @@ def test_sequences_in_slots_are_the_textbook_s(device: str, path: Path) -> None:
             for n in chosen
         ]
         read = [done + more for done, more in zip(read, cut, strict=True)]
-        found = np.asarray(model.read(parts, slots).to_device("numpy"))
-        ends = [wanted[n][read[n] - 1] for n in chosen if cut[n] != 5]
-        np.testing.assert_allclose(found, np.stack(ends), atol=2e-5)
+        result = np.asarray(model.read(parts, slots).to_device("numpy"))
+        ends = [expected[n][read[n] - 1] for n in chosen if cut[n] != 5]
+        np.testing.assert_allclose(result, np.stack(ends), atol=2e-5)
     # The free slot gets what the others know of a beginning, and goes on by itself.
-    given = [*TOKENS[0][:8], *PROMPT]
-    assert slots.keep(2, given) == 8
-    assert slots.tokens[2] == given[:8]
-    found = np.asarray(model.read([Part(2, given[8:])], slots).to_device("numpy"))
-    np.testing.assert_allclose(found[0], logits(TINY, given)[-1], atol=2e-5)
+    prompt = [*TOKENS[0][:8], *PROMPT]
+    assert slots.keep(2, prompt) == 8
+    assert slots.tokens[2] == prompt[:8]
+    result = np.asarray(model.read([Part(2, prompt[8:])], slots).to_device("numpy"))
+    np.testing.assert_allclose(result[0], logits(TINY, prompt)[-1], atol=2e-5)
 
 
 def test_what_is_known_of_a_prompt_is_not_read_again(path: Path) -> None:
     model = llama.load(path, device="numpy")
     cache = model.cache(64)
-    first = made(model, PROMPT, tokens=8, cache=cache)
-    again = made(model, PROMPT, tokens=8, cache=cache)
-    longer = made(model, [*PROMPT[:15], 7, 8, 9], tokens=8, cache=cache)
+    first = generate(model, PROMPT, tokens=8, cache=cache)
+    again = generate(model, PROMPT, tokens=8, cache=cache)
+    longer = generate(model, [*PROMPT[:15], 7, 8, 9], tokens=8, cache=cache)
     assert (first.read, again.read, longer.read) == (21, 1, 3)
     assert again.tokens == first.tokens
-    assert longer.tokens == made(model, longer.prompt, tokens=8).tokens
+    assert longer.tokens == generate(model, longer.prompt, tokens=8).tokens
 
 
 def test_prompts_in_chunks(path: Path) -> None:
     model = llama.load(path, device="numpy")
-    wanted = made(model, PROMPT, tokens=8).tokens
+    expected = generate(model, PROMPT, tokens=8).tokens
     for chunk in (1, 7, 20, 21):
-        assert made(model, PROMPT, tokens=8, chunk=chunk).tokens == wanted
+        assert generate(model, PROMPT, tokens=8, chunk=chunk).tokens == expected
 
 
 def test_narrow_keys_and_values_are_near(device: str, path: Path) -> None:
-    wanted = logits(TINY, TOKENS[0])
-    known = pa.__array_namespace_info__().dtypes(device=device, kind="real floating")
+    expected = logits(TINY, TOKENS[0])
+    dtypes = pa.__array_namespace_info__().dtypes(device=device, kind="real floating")
     model = llama.load(path, device=device)
     for name, bound in (("float16", 0.01), ("bfloat16", 0.08)):
-        if name not in known:
+        if name not in dtypes:
             continue
         cache, slots = model.cache(40, dtype=name), model.slots(2, 40, dtype=name)
         model.prefill(TOKENS[0][:20], cache)
@@ -93,10 +93,10 @@ def test_narrow_keys_and_values_are_near(device: str, path: Path) -> None:
         for n in range(20, 24):
             alone = model.step(TOKENS[0][n], cache)
             both = model.read([Part(0, [TOKENS[0][n]]), Part(1, [TOKENS[0][n]])], slots)
-            for one in (alone, both[0, :], both[1, :]):
-                assert one.dtype == np.float32
+            for row in (alone, both[0, :], both[1, :]):
+                assert row.dtype == np.float32
                 np.testing.assert_allclose(
-                    np.asarray(one.to_device("numpy")), wanted[n], atol=bound
+                    np.asarray(row.to_device("numpy")), expected[n], atol=bound
                 )
 
 
@@ -105,32 +105,32 @@ def test_guesses_change_no_token(device: str, path: Path) -> None:
     whole = Draft(llama.load(path, device=device), guesses=3)  # which is always right
     part = Draft(first_layers(model, 2), guesses=3)
     options = {"temperature": 1.2, "top_p": 0.9, "seed": 5}
-    wanted = made(model, PROMPT, tokens=9, sampler=llama.Sampler(**options)).tokens
+    expected = generate(model, PROMPT, tokens=9, sampler=llama.Sampler(**options)).tokens
     for draft in (whole, part):
-        found = made(model, PROMPT, tokens=9, sampler=llama.Sampler(**options), draft=draft)
-        assert found.tokens == wanted
+        result = generate(model, PROMPT, tokens=9, sampler=llama.Sampler(**options), draft=draft)
+        assert result.tokens == expected
     assert whole.kept == whole.guessed > 0
     assert part.kept < part.guessed
 
 
 def test_guesses_of_many_greedy_tokens(path: Path) -> None:
     model = llama.load(path, device="numpy")
-    wanted = made(model, PROMPT, tokens=100).tokens
+    expected = generate(model, PROMPT, tokens=100).tokens
     for layers, guesses in ((1, 2), (2, 7)):
         draft = Draft(first_layers(model, layers), guesses)
-        assert made(model, PROMPT, tokens=100, draft=draft).tokens == wanted
+        assert generate(model, PROMPT, tokens=100, draft=draft).tokens == expected
         assert 0 < draft.kept < draft.guessed
 
 
 def test_what_cannot_guess(path: Path, tmp_path: Path) -> None:
     model = llama.load(path, device="numpy")
-    other = TINY.but(metadata={"tokenizer.ggml.tokens": [f"{n}" for n in range(TINY.vocab)]})
-    strange = llama.load(other.write(tmp_path / "strange.gguf"), device="numpy")
+    changed = TINY.but(metadata={"tokenizer.ggml.tokens": [f"{n}" for n in range(TINY.vocab)]})
+    strange = llama.load(changed.write(tmp_path / "strange.gguf"), device="numpy")
     for act, said in (
         (lambda: first_layers(model, 3), "a draft of 3 layers: the model has 3"),
         (lambda: Draft(model, 0), "0 guesses at a time"),
-        (lambda: made(model, PROMPT, draft=Draft(strange)), "another vocabulary"),
-        (lambda: made(model, PROMPT, chunk=0), "chunks of 0 tokens"),
+        (lambda: generate(model, PROMPT, draft=Draft(strange)), "another vocabulary"),
+        (lambda: generate(model, PROMPT, chunk=0), "chunks of 0 tokens"),
         (lambda: model.slots(0, 40), "0 sequences at once"),
         (lambda: model.read([Part(0, PROMPT)], model.slots(1, 20)), "do not fit in a cache of 20"),
     ):

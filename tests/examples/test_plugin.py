@@ -63,14 +63,14 @@ def run(folder: Path) -> Run:
 def test_its_devices_are_listed(run: Run) -> None:
     pytest.importorskip("click", reason="the extra 'cli' is not installed")
     pytest.importorskip("rich", reason="the extra 'cli' is not installed")
-    found = json.loads(run("-m", "portarray", "devices", "--json"))
-    (library,) = (one for one in found["libraries"] if one["library"] == "strict")
+    report = json.loads(run("-m", "portarray", "devices", "--json"))
+    (library,) = (entry for entry in report["libraries"] if entry["library"] == "strict")
     assert library["title"] == "array-api-strict"
     assert library["functional"]
-    assert [one["device"] for one in library["devices"]] == [
+    assert [entry["device"] for entry in library["devices"]] == [
         *("strict:cpu:0", "strict:cpu:1", "strict:cpu:2")
     ]
-    assert found["plugin_errors"] == {}
+    assert report["plugin_errors"] == {}
     rows = json.loads(run("-m", "portarray", "support", "--device", "strict", "--json"))
     served = {row["function"]: row["served"] for row in rows["rows"]}
     assert (served["sin"], served["isin"], served["floor_divide"]) == ("native", "composed", "host")

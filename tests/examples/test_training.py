@@ -72,9 +72,9 @@ def by_plain_pytorch(of: Config, steps: int) -> list[float]:
 )
 def test_losses_are_those_of_plain_pytorch(of: Config, steps: int, off: float, device: str) -> None:
     pytest.importorskip("torch", reason="PyTorch, which this is compared with, is not installed")
-    wanted = by_plain_pytorch(of, steps)
-    np.testing.assert_allclose(losses(of, [device], steps), wanted, rtol=off)
-    assert wanted[-1] < wanted[0]
+    expected = by_plain_pytorch(of, steps)
+    np.testing.assert_allclose(losses(of, [device], steps), expected, rtol=off)
+    assert expected[-1] < expected[0]
 
 
 @pytest.mark.parametrize("model", ["mlp", "text"])
@@ -88,20 +88,20 @@ def test_there_are_no_64_bit_types_but_float64(model: str) -> None:
 
 
 def test_mixed_precision_has_nearly_the_same_curve(device: str) -> None:
-    wanted = on_numpy(config("mlp"), 40)
-    np.testing.assert_allclose(losses(config("mlp", "mixed"), [device], 40), wanted, rtol=1e-2)
+    expected = on_numpy(config("mlp"), 40)
+    np.testing.assert_allclose(losses(config("mlp", "mixed"), [device], 40), expected, rtol=1e-2)
 
 
 def test_compiled_steps_are_the_same(device: str) -> None:
-    found = losses(config("mlp"), [device], 4, compile=True)
-    np.testing.assert_allclose(found, on_numpy(config("mlp"), 4), rtol=1e-9)
+    result = losses(config("mlp"), [device], 4, compile=True)
+    np.testing.assert_allclose(result, on_numpy(config("mlp"), 4), rtol=1e-9)
 
 
 def test_a_split_model_is_compiled() -> None:
-    devices = [str(one) for one in pa.devices()][:2]
+    devices = [str(device) for device in pa.devices()][:2]
     of = config("mlp")
-    found = losses(of, devices, 4, split=True, compile=True)
-    np.testing.assert_allclose(found, on_numpy(of, 4), rtol=1e-9)
+    result = losses(of, devices, 4, split=True, compile=True)
+    np.testing.assert_allclose(result, on_numpy(of, 4), rtol=1e-9)
 
 
 def test_training_goes_on_where_it_was_saved(device: str, tmp_path: Path) -> None:
@@ -142,8 +142,8 @@ def test_devices_share_batches(device: str) -> None:
     of = config("mlp", batch=64)
     others = [device] if device != "numpy:cpu:0" else []
     shares = [3, 1][: len(others) + 1]
-    found = losses(of, ["numpy", *others], 4, shares=shares)
-    np.testing.assert_allclose(found, on_numpy(of, 4), rtol=1e-9)
+    result = losses(of, ["numpy", *others], 4, shares=shares)
+    np.testing.assert_allclose(result, on_numpy(of, 4), rtol=1e-9)
 
 
 def test_several_libraries_share_batches_that_do_not_divide() -> None:
@@ -153,21 +153,21 @@ def test_several_libraries_share_batches_that_do_not_divide() -> None:
 
 
 def test_gradients_cross_a_split_model(device: str) -> None:
-    other = next((str(one) for one in pa.devices() if str(one) != device), None)
-    if other is None:
+    second = next((str(text) for text in pa.devices() if str(text) != device), None)
+    if second is None:
         pytest.skip("there is one device alone")
     of = config("mlp")
-    for devices in ([device, other], [other, device]):
-        found = losses(of, devices, 4, split=True)
-        np.testing.assert_allclose(found, on_numpy(of, 4), rtol=1e-9)
-    with Trainer(of, [device, other], split=True) as trainer:
-        assert {str(x.device) for x in optree.tree_leaves(trainer.state)} == {device, other}
+    for devices in ([device, second], [second, device]):
+        result = losses(of, devices, 4, split=True)
+        np.testing.assert_allclose(result, on_numpy(of, 4), rtol=1e-9)
+    with Trainer(of, [device, second], split=True) as trainer:
+        assert {str(x.device) for x in optree.tree_leaves(trainer.state)} == {device, second}
 
 
 def test_checkpointing_gives_the_same_gradients(device: str) -> None:
     of = config("text", "float32")
-    found = losses(of, [device], 3, checkpointing=True)
-    np.testing.assert_allclose(found, on_numpy(of, 3), rtol=1e-5)
+    result = losses(of, [device], 3, checkpointing=True)
+    np.testing.assert_allclose(result, on_numpy(of, 3), rtol=1e-5)
 
 
 def test_checkpointing_takes_less_memory() -> None:
@@ -228,23 +228,23 @@ def test_steps_leave_nothing_behind(library: str, steps: int) -> None:
 def test_an_overflow_changes_nothing_but_the_scale() -> None:
     with Trainer(config("mlp", "mixed"), ["numpy"]) as trainer:
         trainer.scale = 2.0**60
-        before = bits(trainer)
+        initial = bits(trainer)
         trainer.train()
         assert (trainer.scale, trainer.skipped, trainer.step) == (2.0**59, 1, 1)
-        assert all(map(np.array_equal, bits(trainer), before))
+        assert all(map(np.array_equal, bits(trainer), initial))
         trainer.scale = 2.0**10
         trainer.good = 199
         trainer.train()
         assert (trainer.scale, trainer.good, trainer.skipped) == (2.0**11, 0, 1)
-        assert not all(map(np.array_equal, bits(trainer), before))
+        assert not all(map(np.array_equal, bits(trainer), initial))
 
 
 def test_every_example_is_in_each_epoch() -> None:
     with Trainer(config("mlp", batch=599), ["numpy"]) as trainer:
         images = trainer._first.data.inputs
         for epoch in range(2):
-            found = pa.concat([trainer.batch(2 * epoch + n)[0] for n in range(2)])
-            assert sorted(found.tolist()) == sorted(images.tolist())
+            examples = pa.concat([trainer.batch(2 * epoch + n)[0] for n in range(2)])
+            assert sorted(examples.tolist()) == sorted(images.tolist())
 
 
 def run(*options: str) -> Result:
@@ -258,14 +258,14 @@ def test_digits_are_told_apart(tmp_path: Path) -> None:
     sizes = ("--steps", "300", "--width", "256", "--batch", "64")
     result = run(*options, *sizes)
     assert result.exit_code == 0, result.stderr
-    found = json.loads(result.stdout)
-    assert found["held_out_accuracy"] >= 0.97
-    assert (found["step"], len(found["losses"])) == (300, 300)
-    assert found["devices"] == "numpy:cpu:0"
+    report = json.loads(result.stdout)
+    assert report["held_out_accuracy"] >= 0.97
+    assert (report["step"], len(report["losses"])) == (300, 300)
+    assert report["devices"] == "numpy:cpu:0"
     assert curves.read_text("utf-8").count("<svg") == 1
     assert "accuracy, held out" in curves.read_text("utf-8")
     again = run("--checkpoint", str(file), "--resume", "--device", "numpy", *sizes, "--json")
-    assert json.loads(again.stdout)["losses"] == found["losses"]
+    assert json.loads(again.stdout)["losses"] == report["losses"]
 
 
 def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,8 +342,11 @@ def test_other_checkpoints_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "model.safetensors"
     with Trainer(config("mlp"), ["numpy"]) as trainer:
         trainer.save(file)
-        for other in (config("text"), config("mlp", width=32), config("mlp", "float32")):
-            with Trainer(other, ["numpy"]) as wrong, pytest.raises(TrainingError, match="another"):
+        for different in (config("text"), config("mlp", width=32), config("mlp", "float32")):
+            with (
+                Trainer(different, ["numpy"]) as wrong,
+                pytest.raises(TrainingError, match="another"),
+            ):
                 wrong.load(file)
         with pytest.raises(TrainingError, match="width 16 instead of 32"):
             Trainer(config("mlp", width=32), ["numpy"]).load(file)
@@ -363,10 +366,10 @@ def test_other_checkpoints_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_small_batch_and_a_small_model_cannot_be_divided() -> None:
-    devices = [str(one) for one in pa.devices()][:2]
+    devices = [str(device) for device in pa.devices()][:2]
     if len(devices) < 2:
         pytest.skip("there is one device alone")
     with pytest.raises(TrainingError, match="a batch of 1 rows leaves none"):
         Trainer(config("mlp", batch=1), devices)
     with pytest.raises(TrainingError, match="cannot be split among 2 devices"):
-        places([pa.device(one) for one in devices], 1)
+        places([pa.device(device) for device in devices], 1)

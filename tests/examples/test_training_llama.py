@@ -42,9 +42,9 @@ EVERY = ",".join(FILE_NAMES)
 STEPS = 5
 
 
-def config(precision: str = "float32", **given: Any) -> Config:
+def config(precision: str = "float32", **options: Any) -> Config:
     sizes = {"context": 12, "batch": 2, "steps": 20, "rank": 3, "rate": 1e-2, "adapt": EVERY}
-    return Config.of("llama", precision=precision, **{**sizes, **given})
+    return Config.of("llama", precision=precision, **{**sizes, **options})
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +72,11 @@ def by_plain_pytorch(file: Path, of: Config) -> list[float]:
         ]
         # The order of a head's features differs from the file's. B is zero, so that either will do.
         adapters = [
-            {name: torch.asarray(np.array(x)).double().requires_grad_() for name, x in own.items()}
-            for own in trainer.state["parameters"]
+            {
+                name: torch.asarray(np.array(x)).double().requires_grad_()
+                for name, x in layer_weights.items()
+            }
+            for layer_weights in trainer.state["parameters"]
         ]
     names = of.adapt.split(",")
     half = TINY.head_dim // 2
@@ -82,10 +85,10 @@ def by_plain_pytorch(file: Path, of: Config) -> list[float]:
 
     def product(layer: int, name: str, x: Any) -> Any:
         y = x @ weights[f"blk.{layer}.{FILE_NAMES[name]}"].T
-        own = adapters[layer]
+        adapter = adapters[layer]
         if name not in names:
             return y
-        return y + of.alpha / of.rank * (x @ own[f"{name}_A"].T @ own[f"{name}_B"].T)
+        return y + of.alpha / of.rank * (x @ adapter[f"{name}_A"].T @ adapter[f"{name}_B"].T)
 
     def normed(x: Any, name: str) -> Any:
         return x / torch.sqrt((x * x).mean(-1, keepdim=True) + TINY.eps) * weights[name]
@@ -103,25 +106,25 @@ def by_plain_pytorch(file: Path, of: Config) -> list[float]:
                 for name in "qkv"
             )
             scores = turned(q) @ turned(k).transpose(-1, -2) / TINY.head_dim**0.5
-            seen = torch.ones(of.context, of.context).tril().bool()
-            mixed = scores.masked_fill(~seen, -torch.inf).softmax(-1) @ v
+            visible = torch.ones(of.context, of.context).tril().bool()
+            mixed = scores.masked_fill(~visible, -torch.inf).softmax(-1) @ v
             x = x + product(n, "output", mixed.transpose(1, 2).flatten(2))
             y = normed(x, f"blk.{n}.ffn_norm")
             gate = product(n, "gate", y)
             x = x + product(n, "down", gate * torch.sigmoid(gate) * product(n, "up", y))
         return normed(x, "output_norm") @ weights["output"].T
 
-    every = [x for own in adapters for x in own.values()]
+    every = [x for layer_weights in adapters for x in layer_weights.values()]
     adam = torch.optim.Adam(every, of.rate, betas=BETAS, eps=EPSILON)
-    found = []
+    history = []
     for step, (tokens, targets) in enumerate(batches):
         adam.param_groups[0]["lr"] = schedule(of, step)
         adam.zero_grad()
         loss = functional.cross_entropy(logits(tokens).flatten(0, 1), targets.flatten())
         loss.backward()
         adam.step()
-        found.append(float(loss.detach()))
-    return found
+        history.append(float(loss.detach()))
+    return history
 
 
 @pytest.mark.parametrize("adapt", ["q,v", EVERY])
@@ -131,13 +134,13 @@ def test_losses_are_those_of_plain_pytorch(
     of = config(adapt=adapt)
     saved, adapter = tmp_path / "training.safetensors", tmp_path / "adapter.safetensors"
     with Trainer(of, [device], file=file) as trainer:
-        before = on_host(trainer._first.frozen)
+        initial = on_host(trainer._first.frozen)
         while trainer.step < STEPS:
             trainer.train()
             if trainer.step == 3:
                 trainer.save(saved)
         np.testing.assert_allclose(trainer.losses, by_plain_pytorch(file, of), rtol=1e-5)
-        for x, y in zip(before, on_host(trainer._first.frozen), strict=True):
+        for x, y in zip(initial, on_host(trainer._first.frozen), strict=True):
             np.testing.assert_array_equal(x, y)
 
         assert trainer.base is not None
@@ -154,19 +157,22 @@ def test_losses_are_those_of_plain_pytorch(
         for x, y in zip(on_host(resumed.state), on_host(trainer.state), strict=True):
             np.testing.assert_array_equal(x, y)
 
-    found = pa.load(adapter, device="numpy")
-    assert len(found) == 2 * len(adapt.split(",")) * TINY.layers
+    loaded = pa.load(adapter, device="numpy")
+    assert len(loaded) == 2 * len(adapt.split(",")) * TINY.layers
     first = "base_model.model.model.layers.0.self_attn.q_proj.lora"
-    assert found[f"{first}_A.weight"].shape == (of.rank, TINY.hidden)
-    assert found[f"{first}_B.weight"].shape == (TINY.hidden, of.rank)
+    assert loaded[f"{first}_A.weight"].shape == (of.rank, TINY.hidden)
+    assert loaded[f"{first}_B.weight"].shape == (TINY.hidden, of.rank)
     merged = llama.load(file, device=device, adapter=adapter)
     plain = llama.load(file, device=device)
-    for row, wanted in zip(np.asarray(tokens.to_device("numpy")), on_host(adapted)[0], strict=True):
+    for row, expected in zip(
+        np.asarray(tokens.to_device("numpy")), on_host(adapted)[0], strict=True
+    ):
         got, base = (
-            on_host(one.logits(row.tolist(), one.cache(of.context)))[0] for one in (merged, plain)
+            on_host(model.logits(row.tolist(), model.cache(of.context)))[0]
+            for model in (merged, plain)
         )
-        np.testing.assert_allclose(got, wanted, atol=2e-5)
-        assert np.max(np.abs(base - wanted)) > 1e-2
+        np.testing.assert_allclose(got, expected, atol=2e-5)
+        assert np.max(np.abs(base - expected)) > 1e-2
 
 
 def losses(of: Config, file: Path, devices: list[str], **options: Any) -> list[float]:
@@ -191,16 +197,16 @@ def test_ways_of_training(
     compiles = "compile" in options
     if compiles != device.startswith("jax") and (compiles or device.startswith("jax")):
         pytest.skip("takes long: JAX compiles every call, and others a transformer in C")
-    wanted = by_plain_pytorch(file, config())[:3]
-    found = losses(config(precision), file, [device], **options)
-    np.testing.assert_allclose(found, wanted, rtol=off)
+    expected = by_plain_pytorch(file, config())[:3]
+    result = losses(config(precision), file, [device], **options)
+    np.testing.assert_allclose(result, expected, rtol=off)
 
 
 @pytest.mark.parametrize("split", [False, True], ids=["devices", "split"])
 def test_two_libraries_train_together(file: Path, split: bool) -> None:
-    devices = [str(one) for one in pa.devices()][:2]
-    wanted = by_plain_pytorch(file, config())[:3]
-    np.testing.assert_allclose(losses(config(), file, devices, split=split), wanted, rtol=1e-5)
+    devices = [str(device) for device in pa.devices()][:2]
+    expected = by_plain_pytorch(file, config())[:3]
+    np.testing.assert_allclose(losses(config(), file, devices, split=split), expected, rtol=1e-5)
 
 
 def run(*options: str, model: str = "llama") -> Result:
@@ -212,12 +218,13 @@ def test_the_model_talks_with_what_it_learned(file: Path, tmp_path: Path) -> Non
     sizes = ("--file", str(file), "--context", "24", "--batch", "4", "--rate", "1e-2")
     result = run(*sizes, "--steps", "60", "--adapter", adapter, "--json")
     assert result.exit_code == 0, result.stderr
-    found = json.loads(result.stdout)
+    report = json.loads(result.stdout)
     # Random weights with a few thousand parameters beside them learn which characters are frequent.
-    assert np.mean(found["losses"][-5:]) < np.mean(found["losses"][:5]) - 0.5
-    asked = ["The data", "--raw", "--tokens", "8", "--device", "numpy", "--file", str(file)]
+    assert np.mean(report["losses"][-5:]) < np.mean(report["losses"][:5]) - 0.5
+    arguments = ["The data", "--raw", "--tokens", "8", "--device", "numpy", "--file", str(file)]
     said = [
-        CliRunner().invoke(talk, [*asked, *more]).stdout for more in ([], ["--adapter", adapter])
+        CliRunner().invoke(talk, [*arguments, *more]).stdout
+        for more in ([], ["--adapter", adapter])
     ]
     assert said[0] != said[1]
 
@@ -239,9 +246,9 @@ def test_what_cannot_be_is_said(file: Path, tmp_path: Path) -> None:
     with Trainer(config(), ["numpy"], file=file) as trainer:
         saved = tmp_path / "training.safetensors"
         trainer.save(saved)
-        other = TINY.but(seed=2).write(tmp_path / "other.gguf")
+        different = TINY.but(seed=2).write(tmp_path / "other.gguf")
         with (
-            Trainer(config(), ["numpy"], file=other) as wrong,
+            Trainer(config(), ["numpy"], file=different) as wrong,
             pytest.raises(TrainingError, match="checksum of the file"),
         ):
             wrong.load(saved)

@@ -1,4 +1,4 @@
-"""The GPU check as a program, on the devices of this machine; each run in a process of its own."""
+"""The GPU check as a program, on the devices of this machine, in separate processes."""
 
 from __future__ import annotations
 
@@ -37,8 +37,12 @@ def check(tmp_path: Path, *options: str) -> tuple[int, str, dict[str, Any]]:
 def check_numpy(
     tmp_path: Path, minutes: float, parts: str, enough: Callable[[dict[str, Any]], bool]
 ) -> tuple[str, dict[str, Any]]:
-    """Check parts on NumPy; where a busy machine leaves too little time for them, take more."""
-    options = ["--device", "numpy", *(word for part in parts.split() for word in ("--part", part))]
+    """Check parts on NumPy; retry with more time if the machine is too busy."""
+    options = [
+        "--device",
+        "numpy",
+        *(option for part in parts.split() for option in ("--part", part)),
+    ]
 
     def complete(most: float) -> tuple[str, dict[str, Any]]:
         status, printed, report = check(tmp_path, *options, "--minutes", str(most))
@@ -103,8 +107,8 @@ def test_kernels_and_the_model_report_on_a_device(tmp_path: Path) -> None:
         assert part["rows"] or part["not_run"]
         assert {row["device"] for row in part["rows"]} <= {"numpy:cpu:0"}
     empty: dict[str, object] = {"bus": [], "rows": [], "devices": []}
-    assert report["movement"] == {**empty, "not_run": "it was not asked for"}
-    assert report["suite"]["numpy"]["not_run"] == "it was not asked for"
+    assert report["movement"] == {**empty, "not_run": "not selected"}
+    assert report["suite"]["numpy"]["not_run"] == "not selected"
 
 
 def test_figures_of_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
@@ -114,12 +118,12 @@ def test_figures_of_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> N
     assert neural.reference_cpu({"libraries": libraries}) == "torch:cpu:0"
     assert neural.reference_cpu({"libraries": []}) == "numpy:cpu:0"
     kernel = {"row": "softmax 4096x4096", "to_torch": 1.1, "bandwidth": 1500.0, "seconds": 1e-4}
-    found = [
+    rows = [
         {**kernel, "device": "cupy:cuda:0"},
         {**kernel, "device": "torch:cpu:0", "bandwidth": 15.0, "seconds": 1e-2},
         {**kernel, "device": "cupy:cuda:0", "row": "matmul 1024x1024x1024"},
     ]
-    (moving, computing) = neural.kernel_rows(found, {"cupy:cuda:0": 2e12}, "torch:cpu:0")
+    (moving, computing) = neural.kernel_rows(rows, {"cupy:cuda:0": 2e12}, "torch:cpu:0")
     assert moving["share_of_bandwidth"] == pytest.approx(0.75)
     assert moving["times_the_cpu"] == pytest.approx(100)
     assert computing["share_of_bandwidth"] is computing["times_the_cpu"] is None
@@ -143,8 +147,8 @@ def test_figures_of_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> N
     # The rows that are asked for are the benchmark's.
     monkeypatch.syspath_prepend(str(FOLDER.parent / "benchmarks"))
     table = importlib.import_module("kernel_table")
-    for texts, growing in ((neural.MOVING, True), (neural.COMPUTING, False)):
-        for text in texts:
+    for names, growing in ((neural.MOVING, True), (neural.COMPUTING, False)):
+        for text in names:
             assert table.selected(None, [text], ["float32"], growing)
 
 
@@ -160,13 +164,13 @@ def test_what_is_read_too_late_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     speeds = movement.bus_of(device)
     assert min(speeds["to_card"], speeds["to_host"]) > 0
     limits = movement.Limits(0.01, {(1, 0): speeds})
-    other = next((one for one in pa.devices() if one.library == "dpnp"), None)
-    if other is not None:
-        row = movement.timed(device, other, limits)
+    target = next((candidate for candidate in pa.devices() if candidate.library == "dpnp"), None)
+    if target is not None:
+        row = movement.timed(device, target, limits)
         assert row["ratio_to_bus"] == pytest.approx(row["seconds"] * speeds["to_card"] / 2**26)
     monkeypatch.setattr(pa, "asarray", lambda values, **_options: pa.from_dlpack(values))
-    said = movement.alone(device)["wrong"]
-    assert said[0].startswith("from page-locked memory that was written at once: ")
+    problems = movement.alone(device)["wrong"]
+    assert problems[0].startswith("from page-locked memory that was written at once: ")
 
 
 def test_a_part_that_fails_costs_itself_alone(tmp_path: Path) -> None:
@@ -175,17 +179,17 @@ def test_a_part_that_fails_costs_itself_alone(tmp_path: Path) -> None:
     assert "cupy:rocm" in report["suite"]["cupy:rocm:7"]["not_run"]
     assert "cupy:rocm" in report["movement"]["not_run"]
     assert report["suite"]["cupy:rocm:7"]["counts"] == {}
-    assert "nothing; not run: it ended with status 1" in printed
+    assert "nothing; not run: exit status 1" in printed
     assert status == 1, "a device that was asked for and cannot be had is a failure"
 
 
 def test_compiled_functions_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     compiled = importlib.import_module("compiled")
-    given = compiled.values((3, 5), 0)
+    inputs = compiled.values((3, 5), 0)
     for name, (function, options, most) in compiled.CASES.items():
-        made = pa.compile(function, **options)
-        got = compiled.checked(made, function, given, "numpy", most)
+        compiled_function = pa.compile(function, **options)
+        got = compiled.checked(compiled_function, function, inputs, "numpy", most)
         assert got == ("passed", ""), name
 
     def wrong(*args: Any) -> Any:
@@ -197,7 +201,7 @@ def test_compiled_functions_are_checked(monkeypatch: pytest.MonkeyPatch) -> None
         return y
 
     for function, said in ((wrong, "differs from NumPy's"), (changing, "argument was changed")):
-        status, message = compiled.checked(function, compiled.softmax, given, "numpy", 1e-4)
+        status, message = compiled.checked(function, compiled.softmax, inputs, "numpy", 1e-4)
         assert status == "failed"
         assert said in message or function is changing
 

@@ -1,4 +1,4 @@
-"""Fixtures of array-api-extra's tests that the plugin does not have: it has `xp` and `device`."""
+"""Fixtures of array-api-extra's tests that portarray's plugin does not define."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from array_api_extra._lib._compat import array_namespace
 
 from portarray import testing
 
-# Its own read the host only where NumPy does not answer an import by DLPack with a RuntimeError.
+# array-api-extra's assertions copy to NumPy only after a RuntimeError from DLPack.
 for _name in ("assert_close", "assert_close_nulp", "assert_equal", "assert_less"):
     setattr(xpx_testing, _name, getattr(testing, _name))
 
@@ -19,7 +19,7 @@ np_compat: Any = array_namespace(np.empty(0))  # type: ignore[arg-type]
 
 
 class Portarray:
-    """What stands for portarray among array-api-extra's libraries: none of them."""
+    """The library of the test, which is none that array-api-extra knows."""
 
     value = modname = "portarray"
 
@@ -38,7 +38,7 @@ def infinity() -> float:
 
 
 def _other_library() -> None:
-    pytest.skip("of another library alone")
+    pytest.skip("only for another library")
 
 
 @pytest.fixture

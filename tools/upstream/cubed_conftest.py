@@ -1,4 +1,4 @@
-"""What stands in for cubed's own conftest: chunks are portarray's, on the device of the test."""
+"""Replacement of cubed's conftest: chunks are portarray arrays on the device of the test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import portarray as pa
 
-# Those that need more packages, or say nothing of arrays: executors' ways to fail, graphs, files, memory.
+# Tests that need more packages, or that do not depend on the arrays.
 collect_ignore = [
     "runtime",
     "storage",
@@ -28,7 +28,7 @@ collect_ignore = [
 ]
 
 
-# Arrays of gigabytes; pictures, which need Graphviz; the name of the tests' module in the package.
+# Tests of gigabytes, of pictures (Graphviz), and of the test module's name.
 LEFT_OUT = (
     *("test_default_spec_config_override", "test_quad_means", "test_quad_means_zarr"),
     *("test_visualize", "test_default_spec_allowed_mem_exceeded_visualize"),
@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what needs a cloud, gigabytes, or processes, which have default devices of their own."""
+    """Deselect tests that need a cloud, gigabytes, or processes (with other default devices)."""
     items[:] = [item for item in items if not _is_left_out(item)]
 
 
@@ -51,12 +51,14 @@ def _is_left_out(item: pytest.Item) -> bool:
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     if marked or item.name.partition("[")[0] in LEFT_OUT:
         return True
-    return any(getattr(one, "name", "") in ("processes", "dask") for one in parameters.values())
+    return any(
+        getattr(parameter, "name", "") in ("processes", "dask") for parameter in parameters.values()
+    )
 
 
 @pytest.fixture(autouse=True)
 def on_device(device: pa.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Compute on a device, in all threads, and draw no plans: that needs Graphviz."""
+    """Compute on the device in all threads, and disable pictures, which need Graphviz."""
     monkeypatch.setattr(cubed.core.plan.FinalizedPlan, "visualize", lambda *_, **__: None)
     pa.set_default_device(device)
     with device:

@@ -1,4 +1,4 @@
-"""pytest plugin: a line of JSON for each test that used portarray's fixtures."""
+"""pytest plugin that writes a line of JSON for each test with portarray's fixtures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOG = Path(os.environ["RECORDER_LOG"])
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Write down the outcome of a test."""
+    """Record the outcome of a test."""
     device = dict(report.user_properties).get("device")
     if device is None or (report.when != "call" and report.passed):
         return

@@ -1,12 +1,11 @@
-"""Run other projects' tests through the fixtures of portarray's pytest plugin.
+"""Run other projects' tests with the fixtures of portarray's pytest plugin.
 
     python tools/upstream/run.py array_api_extra --devices numpy,torch,clarray:0,virtual:cuda
     python tools/upstream/run.py scipy.special --devices numpy -- -k gammaln
 
-The installed package's tests are copied, with a conftest.py in place of the project's own, and what
-comes after ``--`` goes to pytest. The outcomes are compared with ``expected.json``: the tests that
-are known to fail, by how name, device and error begin, each with its reason. Anything else that fails
-is an error.
+The installed package's tests are copied and their conftest.py is replaced; arguments after ``--``
+go to pytest. ``expected.json`` lists known failures by the beginning of name and device and a part
+of the error, each with a reason. Any other failure is an error.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ SUITES = {
         for name in ("cluster", "special", "fft", "integrate", "signal")
     },
 }
-# As the projects' own settings have it; cubed's stacks are too deep for pytest's own tracebacks.
+# The projects' own settings; cubed's stacks are too deep for pytest's tracebacks.
 SETTINGS = {
     "array_api_extra": ["-W", "error"],
     "cubed": ["-W", "ignore", "--tb=native"],
@@ -41,7 +40,7 @@ SETTINGS = {
 
 
 def main() -> int:
-    """Run a suite; return 0 if nothing failed that is not expected to."""
+    """Run a suite; return 0 if there are no unexpected failures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("--devices", default="numpy,torch,clarray:0,virtual:cuda")
@@ -49,23 +48,23 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="write the counts to counts.json")
     arguments, options = sys.argv[1:], []
     if "--" in arguments:
-        place = arguments.index("--")
-        arguments, options = arguments[:place], arguments[place + 1 :]
-    given = parser.parse_args(arguments)
-    package, folder, conftest = SUITES[given.suite]
+        index = arguments.index("--")
+        arguments, options = arguments[:index], arguments[index + 1 :]
+    parsed = parser.parse_args(arguments)
+    package, folder, conftest = SUITES[parsed.suite]
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         parser.error(f"{package} is not installed")
     with tempfile.TemporaryDirectory() as scratch:
-        # The package's data stand beside its tests, and some files are found from there.
+        # Tests find the package's data relative to their own location.
         tests = Path(scratch) / "tests"
         shutil.copytree(Path(spec.origin).parent / folder, tests, ignore=_ignored)
         shutil.copy(HERE / conftest, tests / "conftest.py")
         shutil.copy(HERE / "pytest.ini", scratch)
-        options = [*SETTINGS.get(given.suite, ["-W", "ignore"]), *options]
-        # One after another: some tests import modules anew, or change what later ones see.
-        found = [row for one in given.devices.split(",") for row in _run(tests, one, options)]
-    return _told(given.suite, found, given.json, given.record)
+        options = [*SETTINGS.get(parsed.suite, ["-W", "ignore"]), *options]
+        # Sequentially: some tests reload modules or change global state.
+        rows = [row for device in parsed.devices.split(",") for row in _run(tests, device, options)]
+    return _told(parsed.suite, rows, parsed.json, parsed.record)
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
@@ -73,7 +72,7 @@ def _ignored(folder: str, names: list[str]) -> set[str]:
 
 
 def _run(tests: Path, devices: str, options: list[str]) -> list[dict[str, Any]]:
-    """Return the reports of all tests that used the fixtures."""
+    """Return the outcomes of all tests that used the fixtures."""
     log = tests.parent / "log.jsonl"
     log.unlink(missing_ok=True)
     command = [
@@ -85,15 +84,15 @@ def _run(tests: Path, devices: str, options: list[str]) -> list[dict[str, Any]]:
     env |= {"JAX_ENABLE_X64": "1"}
     subprocess.run(command, env=env, cwd=tests.parent, check=False)
     if not log.is_file():
-        raise SystemExit("pytest has not run")
+        raise SystemExit("pytest did not run any test with the fixtures")
     return [json.loads(line) for line in log.read_text("utf-8").splitlines()]
 
 
-def _told(suite: str, found: list[dict[str, Any]], path: Path | None, record: bool) -> int:
+def _told(suite: str, rows: list[dict[str, Any]], path: Path | None, recorded: bool) -> int:
     expected = json.loads((HERE / "expected.json").read_text("utf-8")).get(suite, [])
     counts: dict[str, Counter[str]] = {}
     new: dict[str, str] = {}
-    for row in found:
+    for row in rows:
         outcome = row["outcome"]
         if outcome == "failed":
             reason = _reason(expected, row)
@@ -107,29 +106,29 @@ def _told(suite: str, found: list[dict[str, Any]], path: Path | None, record: bo
         print(f"FAILED {test}\n    {error}")
     if path is not None:
         path.write_text(json.dumps({"counts": counts, "failed": new}, indent=1), "utf-8")
-    if record:
+    if recorded:
         _record(suite, counts)
     return 1 if new else 0
 
 
 def _record(suite: str, counts: Mapping[str, Mapping[str, int]]) -> None:
-    """Write the counts of a suite's devices into ``counts.json``, which the documentation shows."""
+    """Write a suite's counts to ``counts.json``, which the documentation shows."""
     path = HERE / "counts.json"
-    found = json.loads(path.read_text("utf-8")) if path.is_file() else {}
-    found.setdefault(suite, {}).update(counts)
-    path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
+    recorded = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    recorded.setdefault(suite, {}).update(counts)
+    path.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 def _reason(expected: list[dict[str, str]], row: dict[str, Any]) -> str:
-    """Return why a test is known to fail on a device in this way, "" if it is not."""
+    """Return the reason of a known failure, or an empty string."""
     name = row["test"].partition("tests/")[2]
     return next(
         (
-            known["reason"]
-            for known in expected
-            if name.startswith(known["test"])
-            and row["device"].startswith(known.get("device", ""))
-            and known["error"] in row["error"]
+            entry["reason"]
+            for entry in expected
+            if name.startswith(entry["test"])
+            and row["device"].startswith(entry.get("device", ""))
+            and entry["error"] in row["error"]
         ),
         "",
     )

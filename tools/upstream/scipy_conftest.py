@@ -1,8 +1,7 @@
-"""What SciPy's tests need beside the fixtures of the plugin, which has `xp`.
+"""Fixtures and assertions of SciPy's tests that portarray's plugin does not define.
 
-SciPy's own conftest.py runs its tests with other libraries; here they run with portarray's arrays on
-each device. The marks are read by the plugin, ``np_only`` for every device: portarray's arrays are
-none of NumPy's on any of them.
+SciPy's conftest.py runs its tests with other libraries; here they run with portarray arrays on each
+device. The plugin reads SciPy's marks; ``np_only`` skips every device.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _strict_check = _array_api._strict_check
 
 
 def _checked(actual: Any, desired: Any, xp: Any, **options: Any) -> tuple[Any, Any, Any]:
-    """Check as SciPy does, and give the values on the host, which compares them there."""
+    """Check as SciPy does, and return the values on the host for comparison."""
     actual, desired, xp = _strict_check(actual, desired, xp, **options)
     if isinstance(actual, pa.Array):
         actual, desired = actual.to_device("numpy"), desired.to_device("numpy")
@@ -31,7 +30,7 @@ _copy_to_numpy = _array_api._xp_copy_to_numpy
 
 
 def _copied(x: Any) -> Any:
-    """Copy to NumPy, as SciPy has it for each library that it knows."""
+    """Copy to NumPy, as SciPy does for the libraries that it knows."""
     return _copy_to_numpy(x.to_device("numpy") if isinstance(x, pa.Array) else x)
 
 
@@ -52,7 +51,7 @@ _array_api._xp_copy_to_numpy = _copied
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register SciPy's marks, and those of plugins that its tests use."""
+    """Register the marks of SciPy's tests."""
     for name in (
         *("slow", "xslow", "fail_slow", "timeout", "xfail_on_32bit", "array_api_backends"),
         *("parallel_threads_limit", "thread_unsafe", "iterations", "uses_xp_capabilities"),
@@ -62,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what does not use portarray, and what is for NumPy's own arrays alone."""
+    """Deselect tests without portarray, and skip those for NumPy arrays only."""
     ours = [item for item in items if "_portarray_device" in getattr(item, "fixturenames", ())]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(ours)])
     items[:] = ours
@@ -70,9 +69,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for mark in item.iter_markers():
             if mark.name in ("skip_xp_backends", "xfail_xp_backends"):
                 of_numpy = mark.kwargs.get("np_only")
-                # Whatever the exceptions: SciPy calls CuPy's own functions for CuPy's own arrays.
+                # Ignore exceptions: SciPy calls CuPy's functions only for CuPy's arrays.
                 if of_numpy or (mark.kwargs.get("cpu_only") and _device(item).kind != "cpu"):
-                    reason = mark.kwargs.get("reason") or "for NumPy's arrays alone"
+                    reason = mark.kwargs.get("reason") or "for NumPy arrays only"
                     item.add_marker(pytest.mark.skip(reason=reason))
             elif mark.name in ("xslow", "slow"):
                 item.add_marker(pytest.mark.skip(reason=mark.name))
@@ -84,7 +83,7 @@ def _device(item: Any) -> pa.Device:
 
 @pytest.fixture(autouse=True)
 def own_namespace(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Check that results are portarray's arrays in every assertion, as SciPy's `xp` does."""
+    """Check in every assertion that results are portarray arrays."""
     if "xp" not in request.fixturenames:
         yield
         return

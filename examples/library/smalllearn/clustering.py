@@ -19,8 +19,8 @@ def kmeans(x: Any, k: int, /, *, iterations: int = 20) -> tuple[Any, Any]:
     centres = x[:1, :]
     for _ in range(1, k):
         nearest = xp.min(squared_distances(x, centres), axis=1)
-        place = xp.reshape(xp.argmax(nearest), (1,))
-        centres = xp.concat([centres, xp.take(x, place, axis=0)])
+        index = xp.reshape(xp.argmax(nearest), (1,))
+        centres = xp.concat([centres, xp.take(x, index, axis=0)])
     every = xp.arange(k, device=device(x))
     for _ in range(iterations):
         labels = xp.argmin(squared_distances(x, centres), axis=1)

@@ -11,8 +11,8 @@ def squared_distances(a: Any, b: Any, /) -> Any:
     """Return the squared distances between the rows of two matrices."""
     xp = array_namespace(a, b)
     norms = xp.sum(a * a, axis=1)[:, None] + xp.sum(b * b, axis=1)[None, :]
-    found = norms - 2 * (a @ b.T)
-    return xp.where(found > 0, found, xp.zeros_like(found))
+    squares = norms - 2 * (a @ b.T)
+    return xp.where(squares > 0, squares, xp.zeros_like(squares))
 
 
 def kneighbors(x: Any, rows: Any, k: int, /) -> tuple[Any, Any]:

@@ -39,10 +39,10 @@ def huber_location(x: Any, /, *, k: float = 1.5, axis: int = 0, iterations: int 
     xp = array_namespace(x)
     x = xp.moveaxis(x, axis, 0)
     centre, scale = median(x), mad(x)
-    one = xp.ones_like(scale)
-    scale = xp.where(scale > 0, scale, one)
+    unit = xp.ones_like(scale)
+    scale = xp.where(scale > 0, scale, unit)
     for _ in range(iterations):
         distance = xp.abs(x - centre) / scale
-        weight = xp.where(distance > k, k / xp.where(distance > k, distance, one), one)
+        weight = xp.where(distance > k, k / xp.where(distance > k, distance, unit), unit)
         centre = xp.sum(weight * x, axis=0) / xp.sum(weight, axis=0)
     return centre

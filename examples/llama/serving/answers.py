@@ -15,9 +15,9 @@ __all__ = ["DONE", "Answer", "event"]
 DONE = b"data: [DONE]\n\n"
 
 
-def event(record: Mapping[str, Any]) -> bytes:
+def event(message: Mapping[str, Any]) -> bytes:
     """Return a server-sent event."""
-    return f"data: {json.dumps(record, ensure_ascii=False)}\n\n".encode()
+    return f"data: {json.dumps(message, ensure_ascii=False)}\n\n".encode()
 
 
 class Answer:
@@ -67,5 +67,5 @@ class Answer:
 
     def last(self) -> bytes:
         """Return the event with the numbers of tokens."""
-        record = {"object": "chat.completion.chunk", "choices": [], "usage": self.usage()}
-        return event({**self._common, **record})
+        message = {"object": "chat.completion.chunk", "choices": [], "usage": self.usage()}
+        return event({**self._common, **message})

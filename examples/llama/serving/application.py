@@ -144,9 +144,9 @@ class _Served:
         events: asyncio.Queue[Event] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
-        def tell(one: Event) -> None:
+        def tell(event: Event) -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(events.put_nowait, one)
+                loop.call_soon_threadsafe(events.put_nowait, event)
 
         job = Job(prompt, self._room(ask, len(prompt)), ask.sampler, tell, ask.stops)
         try:
@@ -168,15 +168,15 @@ class _Served:
             leave()
 
     async def _body(self, request: Request) -> bytes:
-        found = bytearray()
+        body = bytearray()
         async for part in request.stream():
-            found += part
-            if len(found) > self.limits.body:
+            body += part
+            if len(body) > self.limits.body:
                 raise RefusalError(
                     f"the request has more than {self.limits.body} bytes",
                     status=413, headers={"connection": "close"},
                 )  # fmt: skip
-        return bytes(found)
+        return bytes(body)
 
     def _read(self, body: bytes) -> tuple[Ask, list[int]]:
         """Return what a body asks for, and the tokens of its messages."""
@@ -201,17 +201,17 @@ class _Served:
     async def _whole(
         self, request: Request, answer: Answer, events: asyncio.Queue[Event]
     ) -> Response:
-        made = asyncio.ensure_future(_text(events))
+        text_task = asyncio.ensure_future(_text(events))
         gone = asyncio.ensure_future(_left(request))
         try:
-            await asyncio.wait((made, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((text_task, gone), return_when=asyncio.FIRST_COMPLETED)
         finally:
             gone.cancel()
-            if not made.done():
-                made.cancel()
-        if made.cancelled() or not made.done():
+            if not text_task.done():
+                text_task.cancel()
+        if text_task.cancelled() or not text_task.done():
             return NOBODY
-        text, end = made.result()
+        text, end = text_task.result()
         return JSONResponse(answer.whole(text, end))
 
 
@@ -240,14 +240,14 @@ async def _events(
 ) -> AsyncIterator[bytes]:
     yield answer.part({"role": "assistant", "content": ""})
     while True:
-        one = await events.get()
-        if one.end in ("timeout", "error"):
-            yield event(_unfinished(one).record())
+        item = await events.get()
+        if item.end in ("timeout", "error"):
+            yield event(_unfinished(item).record())
             break
-        if one.text:
-            yield answer.part({"content": one.text})
-        if one.end:
-            yield answer.part({}, one.end)
+        if item.text:
+            yield answer.part({"content": item.text})
+        if item.end:
+            yield answer.part({}, item.end)
             if usage:
                 yield answer.last()
             break
@@ -258,21 +258,21 @@ async def _text(events: asyncio.Queue[Event]) -> tuple[str, str]:
     """Return the whole text, and why it ended."""
     pieces = []
     while True:
-        one = await events.get()
-        if one.end in ("timeout", "error"):
-            raise _unfinished(one)
-        pieces.append(one.text)
-        if one.end:
-            return "".join(pieces), one.end
+        item = await events.get()
+        if item.end in ("timeout", "error"):
+            raise _unfinished(item)
+        pieces.append(item.text)
+        if item.end:
+            return "".join(pieces), item.end
 
 
-def _unfinished(one: Event) -> RefusalError:
-    if one.end == "timeout":
+def _unfinished(item: Event) -> RefusalError:
+    if item.end == "timeout":
         return RefusalError(
             "the server had no time for the request: ask again later, or for less",
             status=408, code="timeout", headers={"x-should-retry": "false"},
         )  # fmt: skip
-    return RefusalError(f"the model failed: {one.text}", status=500, code="model_failed")
+    return RefusalError(f"the model failed: {item.text}", status=500, code="model_failed")
 
 
 async def _left(request: Request) -> None:

@@ -65,9 +65,9 @@ def serve(
     for option, value in least.items():
         if not 0 <= value < float("inf"):
             raise click.UsageError(f"{option} {value}: it must be 0 or more")
-    for option, number in {"--chunk": chunk, "--tokens": tokens, "--body": body}.items():
-        if number < 1:
-            raise click.UsageError(f"{option} {number}: at least 1 is needed")
+    for option, count in {"--chunk": chunk, "--tokens": tokens, "--body": body}.items():
+        if count < 1:
+            raise click.UsageError(f"{option} {count}: at least 1 is needed")
     with _bound(host, port) as bound:  # before the weights are read, which takes longer
         try:
             file, text = opened(path)
@@ -97,10 +97,10 @@ def serve(
             limit_concurrency=parallel + queue + BESIDE,
             timeout_graceful_shutdown=math.ceil(grace) + 5,
         )
-        address, number = bound.getsockname()[:2]
+        address, port = bound.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
         ready = (
-            f"{model.device}, {model.dtype}: http://{shown}:{number}/v1 answers, {parallel} "
+            f"{model.device}, {model.dtype}: http://{shown}:{port}/v1 answers, {parallel} "
             f"requests at once with {context} tokens each"
         )
         _Server(config, scheduler, grace, ready).run([bound])

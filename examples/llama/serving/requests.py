@@ -166,12 +166,12 @@ def parsed(body: bytes, *, model: str, most: int) -> Ask:
             continue
         if name not in NOT_HERE:
             raise RefusalError(f"{name[:100]!r} is no field that is known here", param=name[:100])
-        if not any(value == one and type(value) is type(one) for one in NOT_HERE[name]):
-            allowed = " or ".join(json.dumps(one) for one in NOT_HERE[name])
+        if not any(value == entry and type(value) is type(entry) for entry in NOT_HERE[name]):
+            allowed = " or ".join(json.dumps(entry) for entry in NOT_HERE[name])
             advice = f"leave it out, or say {allowed}" if allowed else "leave it out"
             raise RefusalError(f"{name} is not served here: {advice}", param=name)
-    wanted = next((one for one in tokens if one is not None), None)
-    return Ask(messages, wanted, sampler, stops, stream, usage)
+    limit = next((entry for entry in tokens if entry is not None), None)
+    return Ask(messages, limit, sampler, stops, stream, usage)
 
 
 def _object(body: bytes) -> dict[str, Any]:
@@ -192,51 +192,51 @@ def _object(body: bytes) -> dict[str, Any]:
 def _messages(value: Any) -> list[dict[str, str]]:
     if not isinstance(value, list) or not 0 < len(value) <= MESSAGES:
         raise RefusalError(f"messages must be a list of 1 to {MESSAGES}", param="messages")
-    found = []
-    for n, one in enumerate(value):
-        place = f"messages[{n}]"
-        if not isinstance(one, dict):
-            raise RefusalError(f"{place} must be an object with role and content", param=place)
-        role = one.get("role")
+    messages = []
+    for n, message in enumerate(value):
+        path = f"messages[{n}]"
+        if not isinstance(message, dict):
+            raise RefusalError(f"{path} must be an object with role and content", param=path)
+        role = message.get("role")
         if not isinstance(role, str) or role not in ROLES:
             raise RefusalError(
-                f"{place}: role must be one of {', '.join(ROLES)}", param=f"{place}.role"
+                f"{path}: role must be one of {', '.join(ROLES)}", param=f"{path}.role"
             )
-        if one.get("tool_calls") or one.get("function_call"):
-            raise RefusalError(f"{place}: tools are not served here", param=place)
-        found.append({"role": ROLES[role], "content": _content(one.get("content"), place)})
-    return found
+        if message.get("tool_calls") or message.get("function_call"):
+            raise RefusalError(f"{path}: tools are not served here", param=path)
+        messages.append({"role": ROLES[role], "content": _content(message.get("content"), path)})
+    return messages
 
 
-def _content(value: Any, place: str) -> str:
+def _content(value: Any, path: str) -> str:
     parts = value if isinstance(value, list) else [{"type": "text", "text": value}]
-    texts = []
+    contents = []
     for part in parts:
         text = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
         if not isinstance(text, str):
             raise RefusalError(
-                f"{place}: content must be a text or a list of parts of the type text",
-                param=f"{place}.content",
+                f"{path}: content must be a text or a list of parts of the type text",
+                param=f"{path}.content",
             )
-        texts.append(_plain(text, f"{place}.content"))
-    return "".join(texts)
+        contents.append(_plain(text, f"{path}.content"))
+    return "".join(contents)
 
 
-def _plain(text: str, place: str) -> str:
+def _plain(text: str, path: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise RefusalError(f"{place} has half of a surrogate pair", param=place) from None
+        raise RefusalError(f"{path} has half of a surrogate pair", param=path) from None
     return text
 
 
 def _stops(value: Any) -> tuple[str, ...]:
-    texts = [] if value is None else [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or len(texts) > STOPS:
+    stops = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(stops, list) or len(stops) > STOPS:
         raise RefusalError(f"stop must be a text or a list of up to {STOPS}", param="stop")
-    if not all(isinstance(one, str) and 0 < len(one) <= 1000 for one in texts):
+    if not all(isinstance(stop, str) and 0 < len(stop) <= 1000 for stop in stops):
         raise RefusalError("stop must be texts of 1 to 1000 characters", param="stop")
-    return tuple(_plain(one, "stop") for one in texts)
+    return tuple(_plain(stop, "stop") for stop in stops)
 
 
 def _boolean(fields: dict[str, Any], name: str) -> bool:

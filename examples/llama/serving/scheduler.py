@@ -250,8 +250,8 @@ class Scheduler:
         for job in [*self._active, *self._waiting]:
             if job._left or now > job._deadline:
                 # What was made in time is an answer, cut off as by its length.
-                rest = "" if job._text is None else job._text.end()
-                self._end(job, Event(rest, "length") if job.made else Event("", "timeout"))
+                remaining = "" if job._text is None else job._text.end()
+                self._end(job, Event(remaining, "length") if job.made else Event("", "timeout"))
         new = []
         while self._waiting and len(self._active) < len(self._slots):
             job = self._waiting.popleft()
@@ -259,12 +259,12 @@ class Scheduler:
             job._text = Text(self._tokenizer, job.stops)
             self._active.append(job)
             new.append(job)
-        self._active.sort(key=lambda one: one._slot)  # neighbours attend together
+        self._active.sort(key=lambda current: current._slot)  # neighbours attend together
         return new
 
     def _slot_for(self, job: Job) -> int:
         """Return the free slot that has most of a prompt, or the one not used for the longest."""
-        taken = {one._slot for one in self._active}
+        taken = {active._slot for active in self._active}
         free = [n for n in range(len(self._slots)) if n not in taken]
         begins = {n: common(self._slots.tokens[n], job.prompt) for n in free}
         return max(free, key=lambda n: (begins[n], -self._used[n]))
@@ -273,23 +273,25 @@ class Scheduler:
         """Read the next tokens of all requests, and tell each what was made."""
         parts, ready, room = [], [], self._chunk
         for job in self._active:
-            left = len(job.prompt) - job._read
-            if not left:
+            unread = len(job.prompt) - job._read
+            if not unread:
                 parts.append(Part(job._slot, [job._next]))
                 ready.append(job)
             elif room:
-                some = job.prompt[job._read : job._read + min(left, room)]
+                some = job.prompt[job._read : job._read + min(unread, room)]
                 room -= len(some)
                 job._read += len(some)
                 self.counts.read += len(some)
-                parts.append(Part(job._slot, some, wanted=len(some) == left))
-                if len(some) == left:
+                parts.append(Part(job._slot, some, wanted=len(some) == unread))
+                if len(some) == unread:
                     ready.append(job)
         logits = self._model.read(parts, self._slots)
         self.counts.steps += 1
         if not ready:
             return
-        tokens = chosen(logits, [one.sampler for one in ready], [one.made for one in ready])
+        tokens = chosen(
+            logits, [current.sampler for current in ready], [current.made for current in ready]
+        )
         for job, token in zip(ready, tokens, strict=True):
             self._take(job, token)
 

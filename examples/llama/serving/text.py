@@ -41,10 +41,10 @@ class Text:
 
     def _given(self, piece: str, *, last: bool) -> str:
         text = self._held + piece
-        found = [at for at in map(text.find, self._stops) if at >= 0]
-        if found:
+        positions = [at for at in map(text.find, self._stops) if at >= 0]
+        if positions:
             self.stopped, self._held = True, ""
-            return text[: min(found)]
+            return text[: min(positions)]
         keep = 0 if last else max((_overlap(text, stop) for stop in self._stops), default=0)
         self._held = text[len(text) - keep :]
         return text[: len(text) - keep]

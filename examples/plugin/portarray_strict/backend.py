@@ -22,9 +22,11 @@ _DTYPES = {
 
 def _without(library: ModuleType, *names: str) -> ModuleType:
     """Return a library's namespace without some functions, which portarray then composes."""
-    rest = ModuleType(library.__name__)
-    vars(rest).update({name: value for name, value in vars(library).items() if name not in names})
-    return rest
+    namespace = ModuleType(library.__name__)
+    vars(namespace).update(
+        {name: value for name, value in vars(library).items() if name not in names}
+    )
+    return namespace
 
 
 class StrictBackend(Backend):

@@ -1,1 +1,1 @@
-"""Measuring kernels, operations, a model and moves on the devices of this machine."""
+"""The command ``portarray bench``."""

@@ -6,34 +6,27 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from portarray._cli.bench import plot as picture
-from portarray._cli.bench.measure import SUBJECTS, measured, moves
-from portarray._cli.bench.report import Figure, Report
+from portarray._cli.bench.measure import SUBJECTS, measure
+from portarray._cli.bench.report import Measurement
 from portarray._cli.bench.table import tables
-from portarray._cli.choice import chosen
-from portarray._cli.output import Form, forms, show
+from portarray._cli.output import Form, devices_option, forms, selected_devices, show
 from portarray._devices import selection
-from portarray._devices.device import Device
 from portarray._movement.progress import Bar
-
-MOVES = "transfer"
 
 
 @click.command()
-@click.argument("subject", default="kernels", type=click.Choice([*SUBJECTS, MOVES]))
-@click.option(
-    "--device", "names", multiple=True, help="Measure here, as cuda or torch:cuda:1; repeat it."
-)
-@click.option("--baseline", help="Ratios are to this device's times.  [default: the first]")
-@click.option("--only", default="", metavar="TEXT", help="Only cases with this in the name.")
+@click.argument("subject", default="kernels", type=click.Choice(list(SUBJECTS)))
+@devices_option
+@click.option("--baseline", help="Show ratios to this device's times.  [default: the first]")
+@click.option("--only", default="", metavar="TEXT", help="Only cases with this text in the name.")
 @click.option(
     "--repeats",
     default=7,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Turns of each device.",
+    help="Timed turns of each device.",
 )
 @click.option(
     "--plot",
@@ -50,53 +43,29 @@ def bench(
     plot: Path | None,
     form: Form,
 ) -> None:
-    """Measure SUBJECT side by side on every device: kernels, ops, model or transfer.
+    """Compare devices on SUBJECT: kernels, or ops of the standard.
 
-    Devices take turns, each call ends when a number of its result has been read, and the shortest
-    time counts. Sizes grow: a call's own cost shows at the small ones, the work at the large ones.
+    Devices take turns. Each call ends when one element of its result has been read, and the
+    shortest time counts. Small sizes show the cost of a call, large ones the cost of the work.
     """
-    devices = chosen(names)
-    base = _baseline(baseline, devices, subject)
+    devices = selected_devices(names)
+    base = devices[0] if baseline is None else selection.device(baseline)
+    if base not in devices:
+        devices.insert(0, base)
     if plot is not None:
         picture.check(plot)
-    if subject == MOVES and only:
-        raise click.UsageError("--only picks cases, of which transfer has none: use --device")
-    if subject == MOVES and len(devices) < 2:
-        raise click.UsageError(f"transfer needs two devices, not {devices[0]} alone")
     with Bar(f"measuring {subject}") as bar:
-        if subject == MOVES:
-            report = moves(devices, progress=bar.update)
-        else:
-            report = measured(
-                subject, devices, baseline=base, repeats=repeats, only=only, progress=bar.update
-            )
+        report = measure(subject, devices, base, repeats, only, bar.update)
     if not report.figures:
-        known = ", ".join(dict.fromkeys(case.name for case in SUBJECTS[subject][1]()))
-        raise click.UsageError(f"--only {only}: {subject} has {known}")
-    about = {"subject": subject, "unit": report.unit, "baseline": report.baseline}
+        cases = ", ".join(dict.fromkeys(case.name for case in SUBJECTS[subject][1]()))
+        raise click.UsageError(f"--only: no case of {subject} contains {only!r}; cases: {cases}")
+    header = {"subject": subject, "unit": report.unit, "baseline": report.baseline}
     show(
         form,
         document=report.as_dict(),
-        columns=(*about, *(field.name for field in fields(Figure))),
-        rows=[{**about, **asdict(figure)} for figure in report.figures],
-        text=lambda out: _show(report, out),
+        columns=(*header, *(field.name for field in fields(Measurement))),
+        rows=[{**header, **asdict(figure)} for figure in report.figures],
+        text=lambda console: console.print(*tables(report, console.width)),
     )
     if plot is not None:
         picture.draw(report, plot)
-
-
-def _baseline(name: str | None, devices: list[Device], subject: str) -> Device:
-    """Return the device that ratios are to, which is measured in any case."""
-    if name is None:
-        return devices[0]
-    if subject == MOVES:
-        raise click.UsageError("--baseline: ratios of transfer are to one copy in NumPy")
-    base = selection.device(name)
-    if base not in devices:
-        devices.insert(0, base)
-    return base
-
-
-def _show(report: Report, console: Console) -> None:
-    for table in tables(report, console.width):
-        console.print(table)

@@ -1,16 +1,16 @@
-"""A report as a picture: time over size, a panel for each case, a line for each device."""
+"""A benchmark report as a picture: one panel for each case, one line for each device."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from portarray._cli.bench.report import Figure, Report
+from portarray._cli.bench.report import Report
 from portarray.errors import PortarrayError
 
 COLUMNS = 3
 GREY = "#767676"  # legible on white and on black
-# Distinct without colour too.
+# Lines can be told apart without colours.
 MARKERS = "osD^vPX*<>hp"
 SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -21,32 +21,30 @@ SETTINGS: dict[Any, Any] = {
 
 
 class PlotError(PortarrayError):
-    """A picture that cannot be drawn."""
+    """The picture cannot be drawn."""
 
 
 def check(file: Path) -> None:
-    """Refuse a picture that cannot be drawn, before anything is measured for it."""
+    """Raise an error before measuring if the picture cannot be drawn."""
     try:
         from matplotlib import figure
     except ModuleNotFoundError as error:
         if error.name != "matplotlib":
             raise
         raise PlotError(
-            "--plot needs matplotlib, which is not installed.\n"
-            'Install it with: pip install "portarray[bench]"'
+            '--plot: matplotlib is not installed\nHint: pip install "portarray[bench]"'
         ) from error
-    known = figure.Figure().canvas.get_supported_filetypes()
-    if file.suffix[1:].lower() not in known:
-        raise PlotError(
-            f"--plot {file}: matplotlib draws no {file.suffix or 'file without an ending'}; take "
-            f"{', '.join(f'.{one}' for one in sorted(known))}"
-        )
+    formats = ", ".join(
+        f".{name}" for name in sorted(figure.Figure().canvas.get_supported_filetypes())
+    )
+    if file.suffix.lower() not in formats.split(", "):
+        raise PlotError(f"--plot: unsupported format {file.suffix!r}; supported: {formats}")
     if not file.parent.is_dir():
-        raise PlotError(f"--plot {file}: there is no folder {file.parent}")
+        raise PlotError(f"--plot: the folder {file.parent} does not exist")
 
 
 def draw(report: Report, file: Path) -> None:
-    """Draw growth curves, both axes logarithmic; the format is that of the file's name."""
+    """Draw time over size on logarithmic axes, in the format of the file's name."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 
@@ -54,47 +52,29 @@ def draw(report: Report, file: Path) -> None:
     columns = min(COLUMNS, len(names))
     rows = -(-len(names) // columns)
     with mpl.rc_context(SETTINGS):
+        mpl.rc("xtick", color=GREY)
+        mpl.rc("ytick", color=GREY)
+        mpl.rc("axes", edgecolor=GREY, labelcolor=GREY, titlecolor=GREY, grid=True)
+        mpl.rc("grid", color=GREY, alpha=0.25, linewidth=0.5)
+        mpl.rc("lines", markersize=4, linewidth=1.2)
+        mpl.rc("legend", frameon=False, labelcolor=GREY)
         canvas = Canvas(figsize=(3.1 * columns, 2.3 * rows + 0.6), layout="constrained")
         axes = canvas.subplots(rows, columns, squeeze=False).flat
         for panel, name in zip(axes, names, strict=False):
-            for number, device in enumerate(report.devices):
-                points = _points(report, name, str(device))
-                panel.plot(
-                    [point.size for point in points],
-                    [point.seconds for point in points],
-                    color=f"C{number % 10}",
-                    marker=MARKERS[number % len(MARKERS)],
-                    markersize=4,
-                    linewidth=1.2,
-                    label=str(device),
-                )
-            panel.set(xscale="log", yscale="log", xlabel=report.unit, ylabel="seconds")
-            panel.set_title(name, color=GREY)
-            panel.tick_params(which="both", colors=GREY)
-            panel.xaxis.label.set_color(GREY)
-            panel.yaxis.label.set_color(GREY)
-            panel.grid(color=GREY, alpha=0.25, linewidth=0.5)
-            for spine in panel.spines.values():
-                spine.set_color(GREY)
+            for index, device in enumerate(report.devices):
+                points = [
+                    (figure.size, figure.seconds)
+                    for figure in report.figures
+                    if (figure.name, figure.device) == (name, str(device))
+                    and figure.seconds is not None
+                ]
+                style: Any = {"color": f"C{index % 10}", "marker": MARKERS[index % len(MARKERS)]}
+                panel.plot(*zip(*points, strict=True), label=str(device), **style)
+            panel.set(xscale="log", yscale="log", xlabel=report.unit, ylabel="seconds", title=name)
         for panel in list(canvas.axes)[len(names) :]:
             panel.set_axis_off()
         handles, labels = canvas.axes[0].get_legend_handles_labels()
-        canvas.legend(
-            handles,
-            labels,
-            loc="outside lower center",
-            ncols=min(4, len(labels)),
-            frameon=False,
-            labelcolor=GREY,
-        )
+        ncols = min(4, len(labels))
+        canvas.legend(handles, labels, loc="outside lower center", ncols=ncols)
         metadata = {"Date": None} if file.suffix.lower() == ".svg" else None
         canvas.savefig(file, transparent=True, metadata=metadata)
-
-
-def _points(report: Report, name: str, device: str) -> list[Figure]:
-    """Return what was measured of one case on one device."""
-    return [
-        figure
-        for figure in report.figures
-        if figure.name == name and figure.device == device and figure.seconds is not None
-    ]

@@ -1,4 +1,4 @@
-"""What was measured, ready to be printed, drawn, and written as JSON."""
+"""The results of a benchmark, to be printed, drawn or written as JSON."""
 
 from __future__ import annotations
 
@@ -14,46 +14,42 @@ import numpy as np
 import portarray as pa
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+@dataclass(slots=True)
+class Measurement:
     """One case on one device."""
 
     name: str
     size: int  # in the report's unit
     device: str
     seconds: float | None = None  # the shortest time
-    # (median - shortest) / shortest; None where only one time is known
-    spread: float | None = None
-    ratio: float | None = None  # to the baseline's time
+    spread: float | None = None  # (median - shortest) / shortest
+    ratio: float | None = None  # relative to the baseline's time
     problem: str = ""  # why there is no time
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The figures of one subject."""
+    """The measurements of one subject."""
 
-    subject: str  # ``"kernels"``, ``"ops"``, ``"model"`` or ``"transfer"``
-    unit: str  # what sizes count
-    baseline: str  # a device, or one copy in NumPy
+    subject: str  # "kernels" or "ops"
+    unit: str  # of sizes
+    baseline: str  # a device
     devices: tuple[pa.Device, ...]  # in the order of columns
-    figures: tuple[Figure, ...]  # by case, then by device
+    figures: tuple[Measurement, ...]  # by case, then by device
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as dictionaries, lists, texts and numbers, fit for JSON."""
+        """Return the report as dictionaries and lists for JSON."""
         return {
             "subject": self.subject,
             "unit": self.unit,
             "baseline": self.baseline,
-            **surroundings(self.devices),
+            **environment(self.devices),
             "figures": [asdict(figure) for figure in self.figures],
         }
 
 
-def surroundings(devices: Iterable[pa.Device], **more: object) -> dict[str, Any]:
-    """Return what figures depend on: the day, the machine, devices, versions.
-
-    ``more`` goes to what is said of the machine.
-    """
+def environment(devices: Iterable[pa.Device], **machine: object) -> dict[str, Any]:
+    """Return the date, machine, versions and devices; ``machine`` adds entries to the machine."""
     return {
         "machine": {
             "date": dt.datetime.now(dt.UTC).date().isoformat(),
@@ -62,7 +58,7 @@ def surroundings(devices: Iterable[pa.Device], **more: object) -> dict[str, Any]
             "cores": os.cpu_count(),
             "numpy": np.__version__,
             "portarray": pa.__version__,
-            **more,
+            **machine,
         },
         "devices": {
             str(device): {"name": device.name, "version": device._backend.version()}

@@ -1,52 +1,47 @@
-"""A report as tables for the terminal."""
+"""A benchmark report as tables for the terminal."""
 
 from __future__ import annotations
 
 from rich.markup import escape
 from rich.table import Table
 
-from portarray._cli.bench.report import Figure, Report
+from portarray._cli.bench.report import Measurement, Report
 
 COLUMN = 19  # width of a device's column
-BACKEND = 20  # width of the sizes and borders
-FASTER, SLOWER = 0.95, 1.05  # ratios between which the figure is not coloured
+MARGIN = 20  # width of the sizes and borders
+FASTER, SLOWER = 0.95, 1.05  # ratios in between are not coloured
+
+Rows = dict[tuple[str, int], dict[str, Measurement]]
 
 
 def tables(report: Report, width: int) -> list[Table]:
-    """Return a report as tables of cases by devices, as many as the width needs, and a legend."""
+    """Return tables of cases by devices that fit the width, and a legend."""
     names = [str(device) for device in report.devices]
-    lines: dict[tuple[str, int], dict[str, Figure]] = {}
+    rows: Rows = {}
     for figure in report.figures:
-        lines.setdefault((figure.name, figure.size), {})[figure.device] = figure
+        rows.setdefault((figure.name, figure.size), {})[figure.device] = figure
     first = max(len(figure.name) for figure in report.figures)
-    beside = max(1, (width - first - BACKEND) // COLUMN)
-    parts = [names[begin : begin + beside] for begin in range(0, len(names), beside)]
-    return [*(_grid(report, part, lines) for part in parts), _legend(report)]
+    columns = max(1, (width - first - MARGIN) // COLUMN)
+    groups = [names[start : start + columns] for start in range(0, len(names), columns)]
+    return [*(_grid(report, group, rows) for group in groups), _legend(report)]
 
 
-def _grid(
-    report: Report, names: list[str], lines: dict[tuple[str, int], dict[str, Figure]]
-) -> Table:
-    table = Table(title=f"{report.subject}, {report.unit}", title_justify="left")
-    table.add_column("")
+def _grid(report: Report, names: list[str], rows: Rows) -> Table:
+    table = Table("", title=f"{report.subject}, {report.unit}", title_justify="left")
     table.add_column("size", justify="right")
     for name in names:
         table.add_column(name.replace(":", "\n", 1), justify="right", no_wrap=True)
-    before = ""
-    for (case, size), figures in lines.items():
-        if not any(name in figures for name in names):
-            continue  # no moves from a device to itself
-        if before not in ("", case):
+    previous = ""
+    for (case, size), figures in rows.items():
+        if previous not in ("", case):
             table.add_section()
-        cells = [_cell(figures.get(name)) for name in names]
-        table.add_row(case if case != before else "", f"{size:,}", *cells)
-        before = case
+        cells = [_cell(figures[name]) for name in names]
+        table.add_row(case if case != previous else "", f"{size:,}", *cells)
+        previous = case
     return table
 
 
-def _cell(figure: Figure | None) -> str:
-    if figure is None:
-        return "[dim]-"
+def _cell(figure: Measurement) -> str:
     if figure.seconds is None:
         return "[red]fails"
     time = _time(figure.seconds)
@@ -64,21 +59,19 @@ def _time(seconds: float) -> str:
 
 
 def _legend(report: Report) -> Table:
-    """Return what the figures mean."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column()
     table.add_row("×", f"times {report.baseline}; below 1 is faster")
-    spreads = [one.spread for one in report.figures if one.spread is not None]
+    spreads = sorted(figure.spread for figure in report.figures if figure.spread is not None)
     if spreads:
-        middle = sorted(spreads)[len(spreads) // 2]
         table.add_row(
             "spread",
-            f"times are the shortest; medians are {middle:.0%} longer in the middle, "
-            f"{max(spreads):.0%} at most",
+            f"times are the shortest; medians are typically {spreads[len(spreads) // 2]:.0%} "
+            f"longer, {spreads[-1]:.0%} at most",
         )
     for figure in report.figures:
         if figure.problem:
-            where = f"{figure.name}, {figure.size:,}, {figure.device}"
-            table.add_row("[red]fails", escape(f"{where}: {figure.problem}"))
+            case = f"{figure.name}, {figure.size:,}, {figure.device}"
+            table.add_row("[red]fails", escape(f"{case}: {figure.problem}"))
     return table

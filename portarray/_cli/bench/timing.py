@@ -1,4 +1,4 @@
-"""Timing candidates side by side: in turns, in one process, the shortest time of each counts."""
+"""Timing several candidates alternately, in one process."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ from dataclasses import dataclass, field
 
 Action = Callable[[], object]
 
-FEWEST = 3
-"""Turns that a candidate gets even where they take longer than its limit."""
+MIN_TURNS = 3  # even where they take longer than the limit
 
 
 @dataclass(slots=True)
 class Times:
-    """The times of one candidate, in seconds for one call."""
+    """The times of one candidate, in seconds per call."""
 
-    each: list[float] = field(default_factory=list)
+    turns: list[float] = field(default_factory=list)
 
     @property
     def shortest(self) -> float:
         """The shortest time, which other processes disturbed least."""
-        return min(self.each)
+        return min(self.turns)
 
     @property
     def spread(self) -> float:
-        """How much longer the median is than the shortest, as a fraction of it."""
-        return statistics.median(self.each) / self.shortest - 1
+        """How much longer the median is than the shortest time, as a fraction."""
+        return statistics.median(self.turns) / self.shortest - 1
 
 
 def turns(
@@ -37,32 +36,29 @@ def turns(
     repeats: int,
     seconds: float,
     *,
-    rest: float = 0.0,
-    before: Action | None = None,
+    pause: float = 0.0,
+    before_turn: Action | None = None,
     limit: float = float("inf"),
-    known: Mapping[str, float] | None = None,
+    known_seconds: Mapping[str, float] | None = None,
 ) -> dict[str, Times]:
-    """Measure actions in turns, in an order that is shuffled anew each time.
+    """Measure actions alternately, in a new random order each time.
 
     Parameters
     ----------
     actions : mapping
         Name to a function without arguments.
     repeats : int
-        Turns of each.
+        Turns of each action.
     seconds : float
-        About how long one turn of one action takes; short turns are disturbed less often.
-    rest : float
-        Seconds to wait before each turn, for candidates whose threads go on spinning after a call
-        and would take the processor from the next one.
-    before : function, optional
-        Called before each turn, without being timed: to wait for work that turns left behind.
+        Approximate length of one turn; long turns are disturbed less.
+    pause : float
+        Seconds to wait before each turn, for libraries whose threads keep spinning after a call.
+    before_turn : function, optional
+        Called before each turn without being timed, for example to wait for remaining work.
     limit : float
-        Seconds after which an action gets no more turns, unless it had fewer than
-        :data:`FEWEST`.
-    known : mapping, optional
-        Seconds that actions took which have been called already. Those that took longer than the
-        limit get one turn alone.
+        Seconds after which an action gets no more turns than :data:`MIN_TURNS`.
+    known_seconds : mapping, optional
+        Durations of actions that have already been called. Those above the limit get one turn.
 
     Returns
     -------
@@ -73,42 +69,30 @@ def turns(
         name: timeit.Timer(action, timer=time.perf_counter) for name, action in actions.items()
     }
     loops = dict.fromkeys(timers, 1)
-    fewest = dict.fromkeys(timers, FEWEST)
+    min_turns = dict.fromkeys(timers, MIN_TURNS)
     for name, timer in timers.items():
-        if known is not None and known[name] > limit:
-            fewest[name] = 1
+        if known_seconds is not None and known_seconds[name] > limit:
+            min_turns[name] = 1
             continue
         timer.timeit(1)  # warm up
-        once = timer.timeit(1)
-        if once < seconds:
-            once = timer.timeit(5) / 5
-        loops[name] = max(1, int(seconds / max(once, 1e-9)))
-    found = {name: Times() for name in timers}
+        duration = timer.timeit(1)
+        if duration < seconds:
+            duration = timer.timeit(5) / 5
+        loops[name] = max(1, int(seconds / max(duration, 1e-9)))
+    results = {name: Times() for name in timers}
     spent = dict.fromkeys(timers, 0.0)
     order = list(timers)
     for _ in range(repeats):
         random.shuffle(order)
         for name in order:
-            if spent[name] > limit and len(found[name].each) >= fewest[name]:
+            if spent[name] > limit and len(results[name].turns) >= min_turns[name]:
                 continue
-            if before is not None:
-                before()
-            if rest:
-                time.sleep(rest)
+            if before_turn is not None:
+                before_turn()
+            if pause:
+                time.sleep(pause)
                 timers[name].timeit(1)  # warm up again after the pause
-            took = timers[name].timeit(loops[name])
-            spent[name] += took
-            found[name].each.append(took / loops[name])
-    return found
-
-
-def side_by_side(
-    actions: Mapping[str, Action],
-    repeats: int,
-    seconds: float,
-    rest: float = 0.0,
-    before: Action | None = None,
-) -> dict[str, float]:
-    """Return the shortest time of one call of each action; see :func:`turns`."""
-    found = turns(actions, repeats, seconds, rest=rest, before=before)
-    return {name: times.shortest for name, times in found.items()}
+            elapsed = timers[name].timeit(loops[name])
+            spent[name] += elapsed
+            results[name].turns.append(elapsed / loops[name])
+    return results
