@@ -56,6 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.python_values": set(),
     "backends.sizes": set(),
     "backends.keys": set(),
+    "backends.creation": {"backends.promotion", "backends.python_values", "backends.sizes"},
     "backends.rules": {"backends.promotion"},
     "backends.clipping": {"backends.promotion"},
     "backends.chapters": {
@@ -74,6 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         ),
         *("_dlpack", "backends.copying", "backends.python_values", "backends.sizes", "_config"),
         *("backends.keys", "backends.launching", "backends.host_launching", "errors"),
+        "backends.creation",
     },
     "_small_files": set(),  # that outlive the process
     "_opencl": {"_small_files"},  # drivers, for whatever computes through OpenCL
