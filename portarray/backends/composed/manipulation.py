@@ -24,11 +24,6 @@ def broadcast_shapes(xp: Any, *shapes: Sequence[int | None]) -> tuple[int | None
     """Return the shape that shapes broadcast to; None is an unknown size.
 
     An unknown size is assumed to match a known size other than 1.
-
-    Raises
-    ------
-    ValueError
-        If sizes conflict.
     """
     ndim = max((len(shape) for shape in shapes), default=0)
     result: list[int | None] = []

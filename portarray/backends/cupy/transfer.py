@@ -156,12 +156,6 @@ class Transfer(Backend):
 
         The consumer's stream waits for CuPy's current one. Default streams are 1 (None) and 2 on
         CUDA, 0 (None) on ROCm; -1 skips synchronization.
-
-        Raises
-        ------
-        BufferError
-            If ``copy=False`` and the data must move, or `dl_device` is neither the array's device
-            nor the CPU.
         """
         own_device = self.dlpack_device(x)
         if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own_device:

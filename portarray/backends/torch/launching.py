@@ -22,14 +22,7 @@ class Launching(Backend):
         return _launcher(device)
 
     def layout(self, x: torch.Tensor) -> Layout:
-        """Return a tensor's layout.
-
-        Raises
-        ------
-        RuntimeError
-            For tensors that require grad, whose gradient would be lost, and for lazily conjugated
-            or negated ones, whose memory has other values.
-        """
+        """Return a tensor's layout; RuntimeError if it requires grad or is lazily evaluated."""
         if x.requires_grad or x.is_neg() or x.is_conj():
             raise RuntimeError(
                 "a kernel has no derivative, and the tensor requires grad\n"

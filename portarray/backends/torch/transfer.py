@@ -115,16 +115,7 @@ class Transfer(HostMemory):
         dl_device: tuple[int, int] | None,
         copy: bool | None,
     ) -> Any:
-        """Return a DLPack capsule of a tensor.
-
-        Raises
-        ------
-        BufferError
-            If ``copy=False`` and the data must be moved or resolved first, or `dl_device` is
-            neither the tensor's device nor the CPU.
-        RuntimeError
-            If the tensor requires grad.
-        """
+        """Return a DLPack capsule of a tensor on its own device or the CPU."""
         refuse_grad(x, "DLPack")
         source = x
         if source.is_conj() or source.is_neg():
