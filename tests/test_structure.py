@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.base": {"backends.types"},
     "backends.contract": {"backends.base"},
     "backends.registry": {"backends.types", "backends.base", "backends.contract"},
-    "backends.common": {"_host_memory", "backends.types"},
+    "backends.common": {"_dtypes", "_host_memory", "backends.types"},
     "backends.composed": {"_dtypes", "backends.types"},
     "_launchers": {"_atomic_files", "_opencl", "backends.common", "errors"},
     "backends.BACKEND": {

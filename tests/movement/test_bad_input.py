@@ -169,9 +169,9 @@ def test_tensors_that_are_no_arrays(device: str) -> None:
     torch = pytest.importorskip("torch")
     rows = [torch.ones(2), torch.ones(3)]
     refused = {
-        torch.eye(2).to_sparse(): r"torch\.sparse_coo is no array.*to_dense",
-        torch.nested.nested_tensor(rows): "nested tensor is no array.*to_padded_tensor",
-        torch.nested.nested_tensor(rows, layout=torch.jagged): "nested tensor is no array",
+        torch.eye(2).to_sparse(): r"torch\.sparse_coo is not an array.*\n.*to_dense",
+        torch.nested.nested_tensor(rows): r"nested tensor is not an array.*\n.*to_padded_tensor",
+        torch.nested.nested_tensor(rows, layout=torch.jagged): "nested tensor is not an array",
     }
     for tensor, why in refused.items():
         for call in (pa.asarray, pa.from_dlpack, lambda x, **to: pa.to_device([x], **to)):

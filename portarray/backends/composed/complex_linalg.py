@@ -1,4 +1,4 @@
-"""Linear algebra of complex matrices for libraries that have it for real ones.
+"""Linear algebra of complex matrices for libraries that only support real ones.
 
 Embedding ``a + bj`` as ``[[a, -b], [b, a]]`` preserves sums and products, so that unique results
 (inverses, solutions, Cholesky factors) come from the real algorithm on a matrix of twice the size.
@@ -44,8 +44,8 @@ def solve(xp: Any, real_solve: Real, x1: Any, x2: Any) -> Any:
     """Solve ``x1 @ x = x2`` for matrices of columns, by the real algorithm."""
     n = x1.shape[-1]
     columns = xp.concat([xp.real(x2), xp.imag(x2)], axis=-2)
-    found = real_solve(_embedded(xp, x1), columns)
-    return _joined(found[..., :n, :], found[..., n:, :])
+    solution = real_solve(_embedded(xp, x1), columns)
+    return _joined(solution[..., :n, :], solution[..., n:, :])
 
 
 def qr(xp: Any, x: Any, *, complete: bool) -> tuple[Any, Any]:
@@ -54,7 +54,7 @@ def qr(xp: Any, x: Any, *, complete: bool) -> tuple[Any, Any]:
     size = m if complete else min(m, n)
     q = xp.add(xp.zeros((*x.shape[:-1], m), dtype=x.dtype), xp.eye(m, dtype=x.dtype))
     r, reflections = _triangle(xp, x)
-    # From last to first: then each leaves the columns before its own unchanged.
+    # From last to first: each then leaves the preceding columns unchanged.
     for v, scale in reversed(reflections):
         q = _reflected(xp, q, v, scale)
     return q[..., :size], r[..., :size, :]
@@ -66,8 +66,8 @@ def determinant(xp: Any, x: Any) -> tuple[Any, Any]:
     # often.
     r, reflections = _triangle(xp, xp.matrix_transpose(x))
     n = x.shape[-1]
-    one = xp.eye(n, dtype=x.dtype)
-    diagonal = xp.sum(xp.multiply(r, one), axis=-1)
+    identity = xp.eye(n, dtype=x.dtype)
+    diagonal = xp.sum(xp.multiply(r, identity), axis=-1)
     sign = xp.ones(x.shape[:-2], dtype=diagonal.dtype)
     for _, scale in reflections:
         # Each reflection has determinant -1; a scale of 0 means no reflection.
@@ -76,7 +76,7 @@ def determinant(xp: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _triangle(xp: Any, x: Any) -> tuple[Any, list[tuple[Any, Any]]]:
-    """Return R of QR, and the reflections that made it: vectors and scales."""
+    """Return R of QR and the reflections that produce it: vectors and scales."""
     m, n = x.shape[-2:]
     reflections = []
     # Scaled, so that squares neither overflow nor underflow.

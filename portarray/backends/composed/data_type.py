@@ -21,7 +21,7 @@ class IInfo(NamedTuple):
 
 
 def can_cast(xp: Any, from_: Any, to: Any, /) -> bool:
-    """Tell whether a dtype promotes to another."""
+    """Return whether a dtype promotes to another."""
     source, target = xp.numpy_dtype(from_), xp.numpy_dtype(to)
     try:
         return bool(promotion.promote(source, target) == target)
@@ -43,17 +43,17 @@ def iinfo(xp: Any, type: Any, /) -> IInfo:
 
 
 def isdtype(xp: Any, dtype: Any, kind: Any) -> bool:
-    """Tell whether a dtype is of a kind."""
-    own = xp.numpy_dtype(dtype)
-    for one in kind if isinstance(kind, tuple) else (kind,):
-        if not isinstance(one, str):
-            if own == xp.numpy_dtype(one):
+    """Return whether a dtype is of a kind."""
+    numpy_dtype = xp.numpy_dtype(dtype)
+    for item in kind if isinstance(kind, tuple) else (kind,):
+        if not isinstance(item, str):
+            if numpy_dtype == xp.numpy_dtype(item):
                 return True
-        elif one not in promotion.KINDS:
+        elif item not in promotion.KINDS:
             raise ValueError(
-                f"{one!r} is no kind of dtype; the kinds are {sorted(promotion.KINDS)}"
+                f"isdtype: unknown kind {item!r}; supported: {', '.join(sorted(promotion.KINDS))}"
             )
-        elif promotion.kind_of(own) in promotion.KINDS[one]:
+        elif promotion.kind_of(numpy_dtype) in promotion.KINDS[item]:
             return True
     return False
 
@@ -63,7 +63,7 @@ def result_type(xp: Any, *arrays_and_dtypes: Any) -> Any:
     scalars = [x for x in arrays_and_dtypes if type(x) in _PYTHON_SCALARS]
     dtypes = [xp.numpy_dtype(x) for x in arrays_and_dtypes if type(x) not in _PYTHON_SCALARS]
     if not dtypes:
-        raise ValueError("result_type needs at least one array or dtype")
+        raise ValueError("result_type: needs at least one array or dtype")
     dtype = promotion.promote(*dtypes)
     for scalar in scalars:
         dtype = promotion.scalar_dtype(scalar, dtype, xp.default_dtype)

@@ -1,8 +1,8 @@
-"""Exponentials, logarithms, powers and roots, for libraries whose own are wrong.
+"""Composed exponentials, logarithms, powers and roots, for libraries whose functions are wrong.
 
-Complex functions take and return real and imaginary parts. ``xp`` has the standard's functions on
-native arrays; a library's own module does where these functions of it are right for real arrays.
-Special values are those of C99, Annex G.6, as the standard has them.
+Complex functions take and return real and imaginary parts, ``a`` and ``b`` of one real dtype.
+``xp`` has the standard's functions on native arrays: a native namespace, or a library whose
+functions are correct for real arrays. Special values follow C99, Annex G.6, as in the standard.
 """
 
 from __future__ import annotations
@@ -14,15 +14,7 @@ __all__: list[str] = []
 
 
 def exp_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """Return real and imaginary part of ``exp(a + bj)``.
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    a, b : native array
-        Real and imaginary part, of one real floating-point dtype.
-    """
+    """Return real and imaginary part of ``exp(a + bj)``."""
     first, second = _exp_twice(xp, a)
     wild = xp.logical_not(xp.isfinite(b))
     real = first * xp.cos(b) * second
@@ -40,17 +32,10 @@ def expm1_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
     ``expm1(a) cos(b) - 2 sin(b/2)**2`` and ``exp(a) sin(b)``: subtracting 1 from ``exp(a) cos(b)``
     would cancel near 0 (W. Kahan, "Branch Cuts for Complex Elementary Functions", 1987).
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    a, b : native array
-        Real and imaginary part, of one real floating-point dtype.
     """
     half = xp.sin(b / 2)
     cosine = xp.cos(b)
-    # The last term makes +0 of -0, as the standard wants at the origin.
+    # The last term turns -0 into +0, as the standard requires at the origin.
     real = xp.expm1(a) * cosine - 2 * half * half + 0.0
     first, second = _exp_twice(xp, a)
     far = second != 1
@@ -76,27 +61,21 @@ def _exp_twice(xp: Any, a: Any) -> tuple[Any, Any]:
 
 
 def _safe(xp: Any, a: Any) -> float:
-    """Return a number up to which exp of it, and of its negative, are normal numbers."""
+    """Return the largest x for which exp(x) and exp(-x) are normal numbers."""
     return math.log(float(xp.finfo(a.dtype).max)) - 3.0
 
 
 def log_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """Return real and imaginary part of ``log(a + bj)``.
 
-    Near the unit circle the real part is from ``abs(z)**2 - 1 = (m - 1)*(m + 1) + n*n`` of the
-    larger part m and the smaller part n, as that of a rounded ``abs(z)`` would have few digits.
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    a, b : native array
-        Real and imaginary part, of one real floating-point dtype.
+    Near the unit circle the logarithm of a rounded ``abs(z)`` would have few digits. There the real
+    part comes from ``abs(z)**2 - 1 = (m - 1)*(m + 1) + n*n`` of the larger part m and the smaller
+    n.
     """
     larger, smaller = _by_size(xp, a, b)
     near = xp.logical_and(larger > 0.5, larger < 2.0)
     excess = (larger - 1) * (larger + 1) + smaller * smaller
-    # Scaled by 1/4, so that abs does not overflow; not for small numbers, which would underflow.
+    # Large numbers are scaled by 1/4, so that hypot does not overflow.
     large = larger > 1.0
     size = xp.hypot(xp.where(large, a / 4, a), xp.where(large, b / 4, b))
     far = xp.log(size) + xp.where(large, xp.full_like(a, math.log(4.0)), xp.zeros_like(a))
@@ -120,13 +99,6 @@ def log1p_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """Return real and imaginary part of ``log(1 + a + bj)``.
 
     ``abs(1 + z)**2 - 1 = a*(2 + a) + b*b``, which is exact where it is small.
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    a, b : native array
-        Real and imaginary part, of one real floating-point dtype.
     """
     excess = a * (2 + a) + b * b
     near = xp.abs(excess) < 0.5
@@ -137,54 +109,35 @@ def log1p_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
 def sqrt_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """Return real and imaginary part of the square root of ``a + bj``.
 
-    One part from ``abs(z) + abs(a)``, which does not cancel, the other one by division (T. E. Hull,
-    T. F. Fairgrieve, P. T. P. Tang, "Implementing Complex Elementary Functions Using Exception
-    Handling", ACM TOMS 20, 1994). Scaling by even powers of two replaces the exceptions.
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    a, b : native array
-        Real and imaginary part, of one real floating-point dtype.
+    One part comes from ``abs(z) + abs(a)``, which does not cancel, the other from a division
+    (T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing Complex Elementary Functions Using
+    Exception Handling", ACM TOMS 20, 1994). Scaling by even powers of two replaces the exceptions.
     """
     x, y = xp.abs(a), xp.abs(b)
     small = xp.logical_and(x < 1, y < 1)
     scale = xp.where(small, xp.full_like(a, 2.0**60), xp.full_like(a, 2.0**-4))
     back = xp.where(small, xp.full_like(a, 2.0**-30), xp.full_like(a, 4.0))
     x, y = x * scale, y * scale
-    large = xp.sqrt((x + xp.hypot(x, y)) / 2)
-    rest = y / (2 * large) * back
-    large = large * back
-    # Of zeros, and of infinities.
-    rest = xp.where(large == 0, xp.zeros_like(a), rest)
-    endless = xp.isinf(a)
-    rest = xp.where(
-        endless, xp.where(xp.isnan(b), xp.full_like(b, math.nan), xp.zeros_like(b)), rest
+    larger = xp.sqrt((x + xp.hypot(x, y)) / 2)
+    smaller = y / (2 * larger) * back
+    larger = larger * back
+    # Zeros and infinities.
+    smaller = xp.where(larger == 0, xp.zeros_like(a), smaller)
+    is_inf = xp.isinf(a)
+    smaller = xp.where(
+        is_inf, xp.where(xp.isnan(b), xp.full_like(b, math.nan), xp.zeros_like(b)), smaller
     )
-    real = xp.where(a < 0, rest, large)
-    imag = xp.copysign(xp.where(a < 0, large, rest), b)
+    real = xp.where(a < 0, smaller, larger)
+    imag = xp.copysign(xp.where(a < 0, larger, smaller), b)
     wide = xp.isinf(b)
     return xp.where(wide, xp.full_like(a, math.inf), real), xp.where(wide, b, imag)
 
 
 def pow_of_zero(xp: Any, x1: Any, x2: Any, power: Any) -> Any:
-    """Correct a library's complex power for the exponent 0 and the base 0.
-
-    Libraries compute log(0) and 0 * log(inf) there.
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    x1, x2 : native array
-        Base and exponent, complex.
-    power : native array
-        The library's answer.
-    """
-    none = xp.zeros_like(power)
-    power = xp.where(xp.logical_and(x1 == 0, xp.real(x2) > 0), none, power)
-    return xp.where(x2 == 0, none + 1, power)
+    """Correct a library's complex power: libraries compute log(0) and 0 * log(inf)."""
+    zero = xp.zeros_like(power)
+    power = xp.where(xp.logical_and(x1 == 0, xp.real(x2) > 0), zero, power)
+    return xp.where(x2 == 0, zero + 1, power)
 
 
 def logaddexp_of(xp: Any, x1: Any, x2: Any) -> Any:

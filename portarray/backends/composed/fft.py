@@ -10,7 +10,7 @@ __all__ = ["fftfreq", "fftshift", "hfft", "ifftshift", "ihfft", "rfftfreq"]
 
 Norm = Literal["backward", "ortho", "forward"]
 
-_OTHER_WAY: dict[Norm, Norm] = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+_OPPOSITE: dict[Norm, Norm] = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def hfft(
@@ -28,9 +28,9 @@ def ihfft(
 
 
 def _opposite(norm: Norm) -> Norm:
-    if norm not in _OTHER_WAY:
+    if norm not in _OPPOSITE:
         raise ValueError(f"norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
-    return _OTHER_WAY[norm]
+    return _OPPOSITE[norm]
 
 
 def fftfreq(xp: Any, n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
@@ -46,12 +46,12 @@ def rfftfreq(xp: Any, n: int, /, *, d: float = 1.0, dtype: Any = None, device: A
 
 def _frequencies(xp: Any, start: int, stop: int, n: int, d: float, dtype: Any, device: Any) -> Any:
     if n < 1:
-        raise ValueError(f"n, the length of the transform, must be at least 1, got {n}")
-    place = xp.device if device is None else device
+        raise ValueError(f"n must be at least 1, got {n}")
+    target = xp.device if device is None else device
     if dtype is None:
-        dtype = xp.empty((0,), device=place).dtype
-    places = xp.arange(start, stop, dtype=dtype, device=place)
-    return xp.divide(places, n * d)
+        dtype = xp.empty((0,), device=target).dtype
+    indices = xp.arange(start, stop, dtype=dtype, device=target)
+    return xp.divide(indices, n * d)
 
 
 def fftshift(xp: Any, x: Any, /, *, axes: int | Sequence[int] | None = None) -> Any:
@@ -67,10 +67,10 @@ def ifftshift(xp: Any, x: Any, /, *, axes: int | Sequence[int] | None = None) ->
 
 
 def of_empty_stacks(transform: Callable[..., Any], ones: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a transform that takes stacks of no signals, which the library's own does not.
+    """Return a transform that accepts stacks of no signals, which the library's does not.
 
-    Its result is that of one signal, without its elements. ``ones`` makes an array of a shape like
-    another one.
+    Its result has the shape and dtype for one signal, without the elements. ``ones(x, shape)``
+    returns a new array like x.
     """
 
     @wraps(transform)

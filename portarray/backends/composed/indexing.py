@@ -22,44 +22,37 @@ def take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     """Return elements at indices along an axis; the other axes of x and indices broadcast."""
     axis = axis % x.ndim
-    others = [size for place, size in enumerate(x.shape) if place != axis]
-    with_others = [size for place, size in enumerate(indices.shape) if place != axis]
-    common = list(xp.broadcast_shapes(tuple(others), tuple(with_others)))
+    other_sizes = [size for dim, size in enumerate(x.shape) if dim != axis]
+    other_index_sizes = [size for dim, size in enumerate(indices.shape) if dim != axis]
+    common = list(xp.broadcast_shapes(tuple(other_sizes), tuple(other_index_sizes)))
     # The other axes are indexed by broadcast ranges.
     key = []
-    for place in range(x.ndim):
-        if place == axis:
+    for dim in range(x.ndim):
+        if dim == axis:
             shape = (*common[:axis], indices.shape[axis], *common[axis:])
             key.append(xp.broadcast_to(indices, shape))
             continue
-        size = x.shape[place]
-        count = common[place - (place > axis)]
+        size = x.shape[dim]
+        count = common[dim - (dim > axis)]
         # Axes of length 1 broadcast: index 0.
-        numbers = xp.arange(size, dtype=xp.index_dtype, device=xp.device)
+        positions = xp.arange(size, dtype=xp.index_dtype, device=xp.device)
         if size != count:
-            numbers = xp.zeros((count,), dtype=xp.index_dtype, device=xp.device)
-        key.append(xp.reshape(numbers, (-1,) + (1,) * (x.ndim - 1 - place)))
+            positions = xp.zeros((count,), dtype=xp.index_dtype, device=xp.device)
+        key.append(xp.reshape(positions, (-1,) + (1,) * (x.ndim - 1 - dim)))
     return xp.getitem(x, tuple(key))
 
 
 def integer_arrays(key: tuple[Any, ...], ndim: int, boolean: Any) -> Iterator[tuple[int, Any]]:
     """Yield the axis and the array of each integer array in a checked key.
 
-    Parameters
-    ----------
-    key : tuple
-        Integers, slices, None, an ellipsis and native arrays.
-    ndim : int
-        Number of axes of the indexed array.
-    boolean : native dtype
-        The library's bool dtype: a mask takes as many axes as it has.
+    ``boolean`` is the library's bool dtype: a mask indexes as many axes as it has.
     """
     if not any(hasattr(part, "dtype") for part in key):
         return
     axis = 0
-    for place, part in enumerate(key):
+    for position, part in enumerate(key):
         if part is Ellipsis:
-            axis = ndim - sum(_width(later, boolean) for later in key[place + 1 :])
+            axis = ndim - sum(_width(later, boolean) for later in key[position + 1 :])
             continue
         if hasattr(part, "dtype") and part.dtype != boolean:
             yield axis, part
@@ -69,9 +62,9 @@ def integer_arrays(key: tuple[Any, ...], ndim: int, boolean: Any) -> Iterator[tu
 def check_within(
     indices: np.ndarray[Any, Any], size: int, axis: int, *, lowest: int | None = None
 ) -> None:
-    """Raise IndexError if an index, given on the host, is out of bounds for an axis.
+    """Raise IndexError if an index in host memory is out of bounds for an axis.
 
-    Negative ones count from the end, unless another lowest one is given.
+    Negative indices count from the end, unless `lowest` is given.
     """
     outside = indices[(indices < (-size if lowest is None else lowest)) | (indices >= size)]
     if outside.size:
@@ -79,7 +72,7 @@ def check_within(
 
 
 def _width(part: Any, boolean: Any) -> int:
-    """Return the number of axes that a part of a key takes."""
+    """Return the number of axes that a part of a key indexes."""
     if part is None:
         return 0
     return int(part.ndim) if hasattr(part, "dtype") and part.dtype == boolean else 1

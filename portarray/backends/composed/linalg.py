@@ -1,6 +1,6 @@
-"""Linear algebra composed of products, sums and decompositions: norms, ranks, powers, inverses.
+"""Norms, ranks, powers and inverses, composed of products, sums and decompositions.
 
-Products that the standard has in both namespaces are in :mod:`.linear_algebra`.
+Products that are in both namespaces of the standard are in :mod:`.linear_algebra`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,7 @@ Axes = int | tuple[int, ...]
 
 def cross(xp: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Return cross products of vectors of three along an axis; other axes broadcast."""
-    least = min(x1.ndim, x2.ndim)
-    if not -least <= axis < least:
-        raise IndexError(f"cross's axis {axis} is out of bounds for {least} axes")
-    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
-        raise ValueError(
-            f"cross needs axis {axis} of size 3, got {x1.shape[axis]} and {x2.shape[axis]}"
-        )
+    check_vectors(x1, x2, axis)
     x1, x2 = xp.broadcast_arrays(x1, x2)
     a, b, c = xp.unstack(x1, axis=axis)
     d, e, f = xp.unstack(x2, axis=axis)
@@ -48,7 +42,7 @@ def cross(xp: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def eigvals(xp: Any, x: Any, /) -> Any:
-    """Return the eigenvalues of square matrices, complex always."""
+    """Return the eigenvalues of square matrices, always complex."""
     return xp.linalg.eig(x)[0]
 
 
@@ -67,10 +61,10 @@ def matrix_norm(
 ) -> Any:
     """Return norms of matrices."""
     if x.ndim < 2:
-        raise ValueError(f"matrix_norm needs at least 2 axes, got {x.ndim}")
+        raise ValueError(f"matrix_norm: needs at least 2 axes, got {x.ndim}")
     if ord is None or ord == "fro":
         return vector_norm(xp, x, axis=(-2, -1), keepdims=keepdims)
-    largest = xp.sum if 0 in x.shape else xp.max  # of no elements it is 0
+    largest = xp.sum if 0 in x.shape else xp.max  # 0 for no elements
     if ord in ("nuc", 2, -2):
         values = xp.linalg.svdvals(x)
         reduce = {"nuc": xp.sum, 2: largest, -2: xp.min}[ord]
@@ -78,7 +72,8 @@ def matrix_norm(
         return xp.expand_dims(norm, axis=-1) if keepdims else norm
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(
-            f"matrix_norm has no ord {ord!r}; it is 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
+            f"matrix_norm: unsupported ord {ord!r}; "
+            f"supported: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf"
         )
     summed, compared = (-2, -1) if ord in (1, -1) else (-1, -2)
     sums = xp.sum(xp.abs(x), axis=summed, keepdims=True)
@@ -92,8 +87,8 @@ def matrix_power(xp: Any, x: Any, n: int, /) -> Any:
     if n < 0:
         x, n = xp.linalg.inv(x), -n
     if n == 0:
-        one = xp.eye(x.shape[-1], dtype=x.dtype, device=xp.device)
-        return xp.add(xp.zeros_like(x), one)
+        identity = xp.eye(x.shape[-1], dtype=x.dtype, device=xp.device)
+        return xp.add(xp.zeros_like(x), identity)
     out = None
     while n:
         if n & 1:
@@ -107,7 +102,7 @@ def matrix_power(xp: Any, x: Any, n: int, /) -> Any:
 def matrix_rank(xp: Any, x: Any, /, *, rtol: float | Any = None) -> Any:
     """Count the singular values above ``rtol`` times the largest."""
     if x.ndim < 2:
-        raise ValueError(f"matrix_rank needs at least 2 axes, got {x.ndim}")
+        raise ValueError(f"matrix_rank: needs at least 2 axes, got {x.ndim}")
     if 0 in x.shape[-2:]:
         return xp.zeros(x.shape[:-2], dtype=xp.index_dtype, device=xp.device)
     values = xp.linalg.svdvals(x)
@@ -117,23 +112,23 @@ def matrix_rank(xp: Any, x: Any, /, *, rtol: float | Any = None) -> Any:
 def outer(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Return the outer product of two vectors."""
     if x1.ndim != 1 or x2.ndim != 1:
-        raise ValueError(f"outer needs arrays of one axis, got {x1.ndim} and {x2.ndim}")
+        raise ValueError(f"outer: arrays must have 1 axis, got {x1.ndim} and {x2.ndim}")
     return xp.multiply(xp.expand_dims(x1, axis=1), xp.expand_dims(x2, axis=0))
 
 
 def pinv(xp: Any, x: Any, /, *, rtol: float | Any = None) -> Any:
     """Return Moore-Penrose inverses, dropping singular values up to ``rtol`` times the largest."""
     if x.ndim < 2:
-        raise ValueError(f"pinv needs at least 2 axes, got {x.ndim}")
+        raise ValueError(f"pinv: needs at least 2 axes, got {x.ndim}")
     if 0 in x.shape[-2:]:
         return xp.matrix_transpose(x)
-    left, values, right = xp.linalg.svd(x, full_matrices=False)
-    kept = xp.greater(values, _negligible(xp, x, values, rtol))
+    u, values, vh = xp.linalg.svd(x, full_matrices=False)
+    is_large = xp.greater(values, _negligible(xp, x, values, rtol))
     # Dropped values are replaced by 1: dividing by 0 would warn on some devices.
-    inverse = xp.divide(xp.astype(kept, values.dtype), xp.where(kept, values, 1.0))
-    rows = xp.conj(xp.matrix_transpose(right))
+    inverse = xp.divide(xp.astype(is_large, values.dtype), xp.where(is_large, values, 1.0))
+    rows = xp.conj(xp.matrix_transpose(vh))
     scaled = xp.multiply(rows, xp.astype(inverse[..., None, :], x.dtype, copy=False))
-    return xp.matmul(scaled, xp.conj(xp.matrix_transpose(left)))
+    return xp.matmul(scaled, xp.conj(xp.matrix_transpose(u)))
 
 
 def svdvals(xp: Any, x: Any, /) -> Any:
@@ -155,7 +150,7 @@ def vector_norm(
     keepdims: bool = False,
     ord: float = 2,
 ) -> Any:
-    """Return norms over axes, all of them for None."""
+    """Return norms over axes, over all for None."""
     if ord == 0:
         counted = xp.astype(xp.not_equal(x, 0), xp.real(x).dtype)
         return xp.sum(counted, axis=axis, keepdims=keepdims)
@@ -163,7 +158,7 @@ def vector_norm(
     if axis == () or x.ndim == 0:
         return size
     if ord == math.inf:
-        largest = xp.sum if 0 in x.shape else xp.max  # of no elements it is 0
+        largest = xp.sum if 0 in x.shape else xp.max  # 0 for no elements
         return largest(size, axis=axis, keepdims=keepdims)
     if ord == -math.inf:
         return xp.min(size, axis=axis, keepdims=keepdims)
@@ -175,10 +170,21 @@ def vector_norm(
     return xp.pow(powers, 1 / ord)
 
 
+def check_vectors(x1: Any, x2: Any, axis: int) -> None:
+    """Raise unless arrays have vectors of three along an axis."""
+    ndim = min(x1.ndim, x2.ndim)
+    if not -ndim <= axis < ndim:
+        raise IndexError(f"cross: axis {axis} is out of bounds for {ndim} axes")
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(
+            f"cross: axis {axis} must have size 3, got {x1.shape[axis]} and {x2.shape[axis]}"
+        )
+
+
 def refuse_oblong(name: str, x: Any) -> None:
     """Raise unless x is a stack of square matrices."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"{name} needs square matrices, got shape {tuple(x.shape)}")
+        raise ValueError(f"{name}: matrices must be square, got shape {tuple(x.shape)}")
 
 
 def _negligible(xp: Any, x: Any, values: Any, rtol: Any) -> Any:

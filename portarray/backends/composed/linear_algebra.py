@@ -1,10 +1,12 @@
-"""Products of matrices and vectors composed of transposition, multiplication and sums."""
+"""Products of matrices and vectors, composed of transposition, multiplication and sums."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from typing import Any
+
+from portarray.backends.composed.manipulation import normalize_axes
 
 __all__ = ["matrix_transpose", "tensordot", "vecdot"]
 
@@ -15,7 +17,7 @@ _FEW = 1 << 16
 def matrix_transpose(xp: Any, x: Any, /) -> Any:
     """Return the last two axes exchanged."""
     if x.ndim < 2:
-        raise ValueError(f"matrix_transpose needs at least 2 axes, got {x.ndim}")
+        raise ValueError(f"matrix_transpose: needs at least 2 axes, got {x.ndim}")
     return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
@@ -30,15 +32,14 @@ def tensordot(
     """Return sums of products over the axes named in both arrays."""
     if isinstance(axes, int):
         if not 0 <= axes <= min(x1.ndim, x2.ndim):
-            raise ValueError(f"tensordot over {axes} axes of arrays of {x1.ndim} and {x2.ndim}")
-        first = list(range(x1.ndim - axes, x1.ndim))
-        second = list(range(axes))
+            raise ValueError(f"tensordot: axes={axes} for arrays with {x1.ndim} and {x2.ndim} axes")
+        first, second = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
     else:
-        first, second = _places(x1, axes[0]), _places(x2, axes[1])
+        first, second = normalize_axes(axes[0], x1.ndim), normalize_axes(axes[1], x2.ndim)
     sizes1 = [x1.shape[axis] for axis in first]
     sizes2 = [x2.shape[axis] for axis in second]
     if sizes1 != sizes2:
-        raise ValueError(f"tensordot's axes have sizes {sizes1} and {sizes2}, which differ")
+        raise ValueError(f"tensordot: axes have different sizes {sizes1} and {sizes2}")
     free1 = [axis for axis in range(x1.ndim) if axis not in first]
     free2 = [axis for axis in range(x2.ndim) if axis not in second]
     shape1 = [x1.shape[axis] for axis in free1]
@@ -49,21 +50,14 @@ def tensordot(
     return xp.reshape(xp.matmul(rows, columns), (*shape1, *shape2))
 
 
-def _places(x: Any, axes: Sequence[int]) -> list[int]:
-    for axis in axes:
-        if not -x.ndim <= axis < x.ndim:
-            raise IndexError(f"axis {axis} is out of bounds for {x.ndim} axes")
-    return [axis % x.ndim for axis in axes]
-
-
 def vecdot(xp: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Return sums of ``conj(x1) * x2`` along an axis; other axes broadcast."""
     for x in (x1, x2):
         if not -x.ndim <= axis < x.ndim:
-            raise IndexError(f"vecdot's axis {axis} is out of bounds for {x.ndim} axes")
+            raise IndexError(f"vecdot: axis {axis} is out of bounds for {x.ndim} axes")
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(
-            f"vecdot's axis {axis} has sizes {x1.shape[axis]} and {x2.shape[axis]}, which differ"
+            f"vecdot: axis {axis} has different sizes {x1.shape[axis]} and {x2.shape[axis]}"
         )
     dtype = xp.result_type(x1, x2)
     if xp.isdtype(x1.dtype, "complex floating"):
@@ -79,37 +73,42 @@ def integer_matmul(
 ) -> Any:
     """Return the exact matrix product of integers, by floating-point matrix products.
 
-    Integers are split into limbs so short that sums of products of two limbs are exact in
-    floating-point. Overflow wraps around, as in NumPy.
+    Integers are split into limbs short enough for exact floating-point sums of their products.
+    Overflow wraps around, as in NumPy.
 
     Parameters
     ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    x1, x2 : native array
-        Integers of one dtype, of at least one axis each.
     bits : int
-        The width of that dtype.
-    wide : native dtype
-        The widest integer dtype of the same signedness.
-    floating : native dtype
-        The floating-point dtype to multiply in.
+        Width of the dtype of x1 and x2.
+    wide, floating : native dtype
+        The widest integer dtype of the same signedness, and the dtype to multiply in.
     exact : int
-        Bits of its significand: 53 for float64, 24 for float32. For 24, limbs have 8 bits, which
-        are exact in TF32 too.
+        Bits of the significand of `floating`. For 24, limbs have 8 bits, which are exact in TF32
+        too.
     """
-    rows = xp.expand_dims(x1, axis=0) if x1.ndim == 1 else x1
-    columns = xp.expand_dims(x2, axis=1) if x2.ndim == 1 else x2
-    if rows.shape[-1] != columns.shape[-2]:
-        raise ValueError(
-            f"matmul of shapes {tuple(x1.shape)} and {tuple(x2.shape)}: "
-            f"{rows.shape[-1]} columns meet {columns.shape[-2]} rows"
-        )
+    rows, columns = as_matrices(x1, x2)
     if math.prod(rows.shape) * math.prod(columns.shape[:-2]) * columns.shape[-1] <= _FEW:
         products = xp.multiply(rows[..., :, :, None], columns[..., None, :, :])
         out = xp.astype(xp.sum(products, axis=-2), x1.dtype)
     else:
         out = _by_limbs(xp, rows, columns, bits, wide, floating, exact)
+    return restore_vectors(out, x1, x2)
+
+
+def as_matrices(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Return the operands of a matrix product with at least 2 axes, if their shapes match."""
+    rows = x1[None] if x1.ndim == 1 else x1
+    columns = x2[:, None] if x2.ndim == 1 else x2
+    if rows.shape[-1] != columns.shape[-2]:
+        raise ValueError(
+            f"matmul: shapes {tuple(x1.shape)} and {tuple(x2.shape)} do not match: "
+            f"{rows.shape[-1]} columns and {columns.shape[-2]} rows"
+        )
+    return rows, columns
+
+
+def restore_vectors(out: Any, x1: Any, x2: Any) -> Any:
+    """Return a matrix product without the axes that :func:`as_matrices` added."""
     if x2.ndim == 1:
         out = out[..., 0]
     if x1.ndim == 1:
@@ -123,13 +122,13 @@ def _by_limbs(
     summed = rows.shape[-1]
     # Limbs have at least 8 bits: longer sums are split.
     longest = 1 << (exact - 16)
-    left, right = xp.astype(rows, wide), xp.astype(columns, wide)
+    wide_rows, wide_columns = xp.astype(rows, wide), xp.astype(columns, wide)
     total = None
     for start in range(0, summed, longest):
         part = slice(start, min(start + longest, summed))
         limb = min((exact - (part.stop - start - 1).bit_length()) // 2, bits)
-        first = _limbs(xp, left[..., :, part], limb, bits, floating)
-        second = _limbs(xp, right[..., part, :], limb, bits, floating)
+        first = _limbs(xp, wide_rows[..., :, part], limb, bits, floating)
+        second = _limbs(xp, wide_columns[..., part, :], limb, bits, floating)
         for i, a in enumerate(first):
             # Products of limbs above the dtype's highest bit are skipped.
             for j, b in enumerate(second[: len(second) - i]):

@@ -1,4 +1,4 @@
-"""The named tuples of native arrays that functions with several results return in every backend."""
+"""Named tuples of native arrays, the results of functions with several."""
 
 from __future__ import annotations
 

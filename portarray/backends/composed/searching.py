@@ -18,10 +18,10 @@ def searchsorted(
 ) -> Any:
     """Return where elements would be inserted into a sorted array; NaN sorts last.
 
-    Bisection for all elements of x2 at once, in ``log2`` of the length of x1 steps.
+    Bisects for all elements of x2 at once, in ``log2(len(x1))`` steps.
     """
     if side not in ("left", "right"):
-        raise ValueError(f"searchsorted's side must be 'left' or 'right', got {side!r}")
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     dtype = xp.result_type(x1, x2)
     x1 = xp.astype(x1, dtype, copy=False)
     if hasattr(x2, "dtype"):
@@ -47,14 +47,14 @@ def searchsorted(
 
 
 def _before(xp: Any, probe: Any, sought: Any, side: str) -> Any:
-    """Tell where a probed element comes before the insertion point."""
-    before = xp.less(probe, sought) if side == "left" else xp.less_equal(probe, sought)
+    """Return where a probed element comes before the insertion point."""
+    is_before = xp.less(probe, sought) if side == "left" else xp.less_equal(probe, sought)
     if not xp.isdtype(probe.dtype, "real floating"):
-        return before
+        return is_before
     sought_last = xp.isnan(sought)
     if side == "left":
         sought_last = xp.logical_and(sought_last, xp.logical_not(xp.isnan(probe)))
-    return xp.logical_or(before, sought_last)
+    return xp.logical_or(is_before, sought_last)
 
 
 def _taken(xp: Any, x: Any, indices: Any) -> Any:

@@ -1,6 +1,6 @@
 """Set functions by a stable sort.
 
-In sorted order a new value starts wherever an element differs from the one before. Each NaN is a
+In sorted order a new value starts wherever an element differs from its predecessor. Each NaN is a
 distinct value; 0.0 and -0.0 are equal. Values are returned sorted.
 """
 
@@ -19,31 +19,30 @@ __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_valu
 
 
 def isin(xp: Any, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
-    """Tell which elements of x1 are in x2, either of which may be a scalar."""
+    """Return which elements of x1 are in x2; one of them may be a scalar."""
     dtype = xp.result_type(x1, x2)
     x1 = _as_array(xp, x1, dtype)
     x2 = _as_array(xp, x2, dtype)
     size = math.prod(x2.shape)
     if size <= 1:
-        one = xp.reshape(x2, (-1,))
-        found = xp.equal(x1, xp.getitem(one, (0,))) if size else xp.zeros_like(x1, dtype=xp.bool)
+        single = xp.reshape(x2, (-1,))
+        is_member = (
+            xp.equal(x1, xp.getitem(single, (0,))) if size else xp.zeros_like(x1, dtype=xp.bool)
+        )
     elif xp.isdtype(dtype, "complex floating"):
-        found = _numbered(xp, x1, x2)
+        is_member = _numbered(xp, x1, x2)
     else:
         if xp.isdtype(dtype, "bool"):
             x1, x2 = xp.astype(x1, xp.uint8), xp.astype(x2, xp.uint8)
         ordered = xp.sort(xp.reshape(x2, (-1,)))
-        places = xp.minimum(xp.searchsorted(ordered, x1), size - 1)
-        nearest = xp.reshape(xp.take(ordered, xp.reshape(places, (-1,)), axis=0), x1.shape)
-        found = xp.equal(nearest, x1)
-    return xp.logical_not(found) if invert else found
+        positions = xp.minimum(xp.searchsorted(ordered, x1), size - 1)
+        nearest = xp.reshape(xp.take(ordered, xp.reshape(positions, (-1,)), axis=0), x1.shape)
+        is_member = xp.equal(nearest, x1)
+    return xp.logical_not(is_member) if invert else is_member
 
 
 def _numbered(xp: Any, x1: Any, x2: Any) -> Any:
-    """Tell which elements of x1 are in x2, without ``searchsorted``.
-
-    Numbers the distinct values and looks up which of them x2 has.
-    """
+    """Return which elements of x1 are in x2, by indices of distinct values."""
     count = math.prod(x1.shape)
     both = xp.concat([xp.reshape(x1, (-1,)), xp.reshape(x2, (-1,))])
     numbers = unique_inverse(xp, both).inverse_indices
@@ -99,8 +98,8 @@ def _sorted(xp: Any, x: Any) -> tuple[Any, Any, Any]:
     """Return the indices that sort flattened x, the sorted values, and where new values start."""
     flat = xp.reshape(x, (-1,))
     if xp.isdtype(flat.dtype, "complex floating"):
-        # Lexicographic, by real and then imaginary part. Adding 0 turns -0 into 0, which some sorts
-        # tell apart.
+        # Lexicographic, by real and then imaginary part. Adding 0 turns -0 into 0, because some
+        # sorts order -0 before 0.
         by_imaginary = xp.argsort(xp.add(xp.imag(flat), 0.0), stable=True)
         real = xp.take(xp.add(xp.real(flat), 0.0), by_imaginary, axis=0)
         order = xp.take(by_imaginary, xp.argsort(real, stable=True), axis=0)
@@ -111,7 +110,7 @@ def _sorted(xp: Any, x: Any) -> tuple[Any, Any, Any]:
 
 
 def _starts(xp: Any, ordered: Any) -> Any:
-    """Tell where in sorted elements a new value starts."""
+    """Return where in sorted elements a new value starts."""
     count = math.prod(ordered.shape)
     first = xp.ones((min(count, 1),), dtype=xp.bool, device=xp.device)
     later = xp.not_equal(
@@ -123,7 +122,7 @@ def _starts(xp: Any, ordered: Any) -> Any:
 
 def _inverse(xp: Any, x: Any, order: Any, starts: Any) -> Any:
     numbers = xp.cumulative_sum(xp.astype(starts, order.dtype), axis=0, dtype=order.dtype)
-    # Scatter the numbers back to the positions in x.
+    # Scatter the indices of values to the positions in x.
     inverse = xp.setitem(xp.zeros_like(numbers), (order,), xp.subtract(numbers, 1))
     return xp.reshape(inverse, x.shape)
 

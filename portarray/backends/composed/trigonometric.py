@@ -1,8 +1,9 @@
-"""Trigonometric and hyperbolic functions, for libraries whose own are wrong.
+"""Composed trigonometric and hyperbolic functions, for libraries whose functions are wrong.
 
-Complex functions take and return real and imaginary parts. ``xp`` has the standard's functions on
-native arrays; a library's own module does where these functions of it are right for real arrays.
-Special values and branch cuts (by the signs of zeros) follow C99, Annex G.6, as the standard.
+Complex functions take and return real and imaginary parts, ``a`` and ``b`` of one real dtype.
+``xp`` has the standard's functions on native arrays: a native namespace, or a library whose
+functions are correct for real arrays. Special values and branch cuts (by the signs of zeros) follow
+C99, Annex G.6, as in the standard.
 """
 
 from __future__ import annotations
@@ -26,20 +27,12 @@ def hypot_of(xp: Any, x1: Any, x2: Any) -> Any:
     larger, smaller = xp.maximum(a, b), xp.minimum(a, b)
     ratio = smaller / xp.where(larger == 0, xp.ones_like(larger), larger)
     size = larger * xp.sqrt(1 + ratio * ratio)
-    endless = xp.logical_or(xp.isinf(a), xp.isinf(b))
-    return xp.where(endless, xp.full_like(size, math.inf), size)
+    is_inf = xp.logical_or(xp.isinf(a), xp.isinf(b))
+    return xp.where(is_inf, xp.full_like(size, math.inf), size)
 
 
 def sinh_parts(xp: Any, a: Any, b: Any) -> Parts:
-    """Return real and imaginary part of ``sinh(a + bj) = sinh(a) cos(b) + cosh(a) sin(b) j``.
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    a, b : native array
-        Real and imaginary part, of one real floating-point dtype.
-    """
+    """Return real and imaginary part of ``sinh(a + bj) = sinh(a) cos(b) + cosh(a) sin(b) j``."""
     sine, cosine, factor = _sinh_cosh(xp, a)
     real = sine * xp.cos(b) * factor
     imag = cosine * xp.sin(b) * factor
@@ -49,15 +42,7 @@ def sinh_parts(xp: Any, a: Any, b: Any) -> Parts:
 
 
 def cosh_parts(xp: Any, a: Any, b: Any) -> Parts:
-    """Return real and imaginary part of ``cosh(a + bj) = cosh(a) cos(b) + sinh(a) sin(b) j``.
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    a, b : native array
-        Real and imaginary part, of one real floating-point dtype.
-    """
+    """Return real and imaginary part of ``cosh(a + bj) = cosh(a) cos(b) + sinh(a) sin(b) j``."""
     sine, cosine, factor = _sinh_cosh(xp, a)
     real = cosine * xp.cos(b) * factor
     imag = sine * xp.sin(b) * factor
@@ -72,13 +57,6 @@ def tanh_parts(xp: Any, a: Any, b: Any) -> Parts:
 
     From ``t = tan(b)`` and ``s = sinh(a)``: ``(cosh(a) s (1 + t*t) + t j) / (1 + s*s (1 + t*t))``
     (W. Kahan, "Branch Cuts for Complex Elementary Functions", 1987).
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    a, b : native array
-        Real and imaginary part, of one real floating-point dtype.
     """
     # From here on the real part rounds to 1, and sinh(a)**2 may overflow.
     bits = -math.log2(float(xp.finfo(a.dtype).eps))
@@ -93,13 +71,13 @@ def tanh_parts(xp: Any, a: Any, b: Any) -> Parts:
     # sin(b) cos(b) / sinh(a)**2 there, and sinh(a) is exp(abs(a))/2.
     shrunk = xp.exp(-xp.abs(a))
     imag = xp.where(far, 4 * tangent * square * shrunk * shrunk, imag)
-    one = xp.copysign(xp.ones_like(a), a)
+    unit = xp.copysign(xp.ones_like(a), a)
     finite = xp.isfinite(b)
-    real = xp.where(xp.logical_and(far, finite), one, real)
+    real = xp.where(xp.logical_and(far, finite), unit, real)
     imag = xp.where(b == 0, b, imag)
     # At infinities the standard takes the sign of the zero from the imaginary part.
     end = xp.isinf(a)
-    real = xp.where(end, one, real)
+    real = xp.where(end, unit, real)
     imag = xp.where(end, xp.copysign(xp.zeros_like(b), b), imag)
     wild = xp.logical_and(a == 0, xp.logical_not(finite))
     return xp.where(wild, a, real), imag
@@ -121,32 +99,16 @@ def tan_parts(xp: Any, a: Any, b: Any) -> Parts:
 
 
 def asin_parts(xp: Any, a: Any, b: Any) -> Parts:
-    """Return real and imaginary part of ``asin(a + bj)``.
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    a, b : native array
-        Real and imaginary part, of one real floating-point dtype.
-    """
-    size, beside = _arc(xp, a, b)
-    real = xp.where(xp.isnan(b), xp.full_like(a, math.nan), xp.atan2(a, beside))
+    """Return real and imaginary part of ``asin(a + bj)``."""
+    size, leg = _arc(xp, a, b)
+    real = xp.where(xp.isnan(b), xp.full_like(a, math.nan), xp.atan2(a, leg))
     return xp.where(a == 0, a, real), xp.copysign(size, b)
 
 
 def acos_parts(xp: Any, a: Any, b: Any) -> Parts:
-    """Return real and imaginary part of ``acos(a + bj)``.
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    a, b : native array
-        Real and imaginary part, of one real floating-point dtype.
-    """
-    size, beside = _arc(xp, a, b)
-    real = xp.where(xp.isnan(b), xp.full_like(a, math.nan), xp.atan2(beside, a))
+    """Return real and imaginary part of ``acos(a + bj)``."""
+    size, leg = _arc(xp, a, b)
+    real = xp.where(xp.isnan(b), xp.full_like(a, math.nan), xp.atan2(leg, a))
     return xp.where(a == 0, xp.full_like(a, math.pi / 2), real), -xp.copysign(size, b)
 
 
@@ -167,13 +129,6 @@ def atanh_parts(xp: Any, a: Any, b: Any) -> Parts:
     ``log1p(4*a / ((1 - a)**2 + b*b)) / 4`` (W. Kahan, "Branch Cuts for Complex Elementary
     Functions", 1987). Closer to 1 than the square of the distance can tell it is
     ``log(2/distance) / 2``.
-
-    Parameters
-    ----------
-    xp : namespace
-        The standard's functions on native arrays.
-    a, b : native array
-        Real and imaginary part, of one real floating-point dtype.
     """
     x = xp.abs(a)
     # Adding 1 to this, or its inverse to 1, changes nothing.
@@ -184,14 +139,14 @@ def atanh_parts(xp: Any, a: Any, b: Any) -> Parts:
     close = distance < 1 / much
     safe = xp.where(pole, xp.ones_like(x), distance)
     beyond = x / safe * 4 / safe
-    found = xp.log1p(xp.where(close, math.sqrt(2.0) / xp.sqrt(safe) - 1, beyond))
-    real = xp.where(close, found, found / 4)
+    logarithm = xp.log1p(xp.where(close, math.sqrt(2.0) / xp.sqrt(safe) - 1, beyond))
+    real = xp.where(close, logarithm, logarithm / 4)
     real = xp.where(pole, xp.full_like(x, math.inf), real)
     imag = xp.atan2(2 * b, (1 - x) * (1 + x) - b * b) / 2
     turn = xp.copysign(xp.full_like(b, math.pi / 2), b)
     imag = xp.where(xp.logical_and(far, xp.logical_not(xp.isnan(b))), turn, imag)
-    endless = xp.logical_or(xp.isinf(x), xp.isinf(b))
-    real = xp.where(xp.logical_or(endless, x == 0), xp.zeros_like(x), real)
+    is_inf = xp.logical_or(xp.isinf(x), xp.isinf(b))
+    real = xp.where(xp.logical_or(is_inf, x == 0), xp.zeros_like(x), real)
     lost = xp.logical_and(xp.isnan(x), xp.logical_not(xp.isinf(b)))
     nan = xp.full_like(x, math.nan)
     return xp.copysign(xp.where(lost, nan, real), a), xp.where(lost, nan, imag)
@@ -218,14 +173,14 @@ def _sinh_cosh(xp: Any, a: Any) -> tuple[Any, Any, Any]:
 
 
 def _arc(xp: Any, a: Any, b: Any) -> Parts:
-    """Return the modulus of the imaginary part of asin and acos, and the other leg of their angle.
+    """Return the modulus of the imaginary part of asin and acos, and a leg of the angle's triangle.
 
-    With r, s the distances of z from -1 and 1 and m = (r + s)/2 the imaginary part is
-    ``log1p(m - 1 + sqrt(m*m - 1))`` and the other leg ``sqrt(m*m - a*a)``; m - 1 and m - abs(a) are
+    Let r and s be the distances of z from -1 and 1, and m = (r + s)/2. The imaginary part is
+    ``log1p(m - 1 + sqrt(m*m - 1))`` and the leg ``sqrt(m*m - a*a)``. m - 1 and m - abs(a) are
     written as sums that do not cancel (T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing
     the Complex Arcsine and Arccosine Functions Using Exception Handling", ACM TOMS 23, 1997). Their
-    tests for underflow are not needed where b*b is never formed alone; far away asin(z) is the
-    logarithm of 2z, turned.
+    tests for underflow are not needed because b*b is never computed alone. Far from 0, asin(z)
+    follows from log(2z).
     """
     x, y = xp.abs(a), xp.abs(b)
     many = 1 / math.sqrt(float(xp.finfo(a.dtype).eps)) * 8
@@ -234,10 +189,10 @@ def _arc(xp: Any, a: Any, b: Any) -> Parts:
     r, s = xp.hypot(above, y), xp.hypot(below, y)
     middle = (r + s) / 2
     inside = x <= 1
-    one = 1 / (r + above)
-    rest = xp.where(inside, s - below, s + below)
-    both = (one + 1 / xp.where(rest == 0, xp.ones_like(rest), rest)) / 2
-    part = y * (y * one) / 2
+    inverse = 1 / (r + above)
+    difference = xp.where(inside, s - below, s + below)
+    both = (inverse + 1 / xp.where(difference == 0, xp.ones_like(difference), difference)) / 2
+    part = y * (y * inverse) / 2
     inner = part + (s - below) / 2  # m - x, inside
     outer = part + (s + below) / 2  # m - 1, outside
     root = xp.where(inside, xp.sqrt(inner * (middle + x)), y * xp.sqrt(both * (middle + x)))
@@ -250,5 +205,5 @@ def _arc(xp: Any, a: Any, b: Any) -> Parts:
     size = xp.where(far, distant + math.log(2.0), xp.log1p(excess))
     unknown = xp.logical_or(xp.isnan(a), xp.isnan(b))
     size = xp.where(unknown, xp.full_like(size, math.nan), size)
-    endless = xp.logical_or(xp.isinf(a), xp.isinf(b))
-    return xp.where(endless, xp.full_like(size, math.inf), size), xp.where(far, y, root)
+    is_inf = xp.logical_or(xp.isinf(a), xp.isinf(b))
+    return xp.where(is_inf, xp.full_like(size, math.inf), size), xp.where(far, y, root)

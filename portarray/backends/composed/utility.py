@@ -19,15 +19,15 @@ def diff(
 ) -> Any:
     """Return n-th differences along an axis; for booleans exclusive or."""
     if n < 0:
-        raise ValueError(f"diff's n must not be negative, got {n}")
+        raise ValueError(f"diff: n must not be negative, got {n}")
     if n == 0:
         return x
     parts = [part for part in (prepend, x, append) if part is not None]
     out = xp.concat(parts, axis=axis) if len(parts) > 1 else x
-    before = (slice(None),) * (axis % out.ndim)
+    leading = (slice(None),) * (axis % out.ndim)
     differ = xp.not_equal if xp.isdtype(out.dtype, "bool") else xp.subtract
     for _ in range(n):
         size = out.shape[axis]
-        later = xp.getitem(out, (*before, slice(1, None)))
-        out = differ(later, xp.getitem(out, (*before, slice(0, max(size - 1, 0)))))
+        later = xp.getitem(out, (*leading, slice(1, None)))
+        out = differ(later, xp.getitem(out, (*leading, slice(0, max(size - 1, 0)))))
     return out

@@ -10,7 +10,7 @@ INFO = BackendInfo(
     install={"": "portarray[cupy-cuda12]", "rocm": "portarray[cupy-rocm]"},
     # Each build of CuPy has its own name.
     distributions=("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy-rocm-7-0", "cupy"),
-    # The first whose DLPack exchange takes versions and the options of the standard.
+    # The first release whose DLPack exchange supports versions and the standard's options.
     oldest="13.4",
     facts={
         "cuda": PlatformFacts(current=True, dlpack=2),

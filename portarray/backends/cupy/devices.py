@@ -25,7 +25,7 @@ _DTYPES = {
     )
 }
 
-# Out-of-memory errors of CUDA, ROCm and their libraries, besides CuPy's own.
+# In out-of-memory errors of CUDA, ROCm and their libraries, in addition to CuPy's.
 _NO_MEMORY = ("MemoryAllocation", "OUT_OF_MEMORY", "OutOfMemory", "ALLOC_FAILED")
 
 
@@ -49,13 +49,13 @@ class Devices(Backend):
 
     @staticmethod
     def count(platform: str) -> int:
-        return _seen()[0] if platform == _built_for() else 0
+        return _count_devices()[0] if platform == _built_for() else 0
 
     def why_not(self, platform: str) -> str:
         built = _built_for()
         if platform != built:
             return f"this CuPy {self.version()} was built for {built}, not for {platform}"
-        return _seen()[1]
+        return _count_devices()[1]
 
     def native_device(self, platform: str, index: int) -> Any:
         return cupy.cuda.Device(index)
@@ -79,7 +79,7 @@ class Devices(Backend):
         return _built_for(), int(x.data.device_id)
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Tell whether an error of CuPy, or of a library that it calls, means out of memory."""
+        """Return whether an error of CuPy, or of a library that it calls, means out of memory."""
         if isinstance(error, cupy.cuda.memory.OutOfMemoryError):
             return True
         return self.is_device_failure(error) and any(word in str(error) for word in _NO_MEMORY)
@@ -89,7 +89,7 @@ class Devices(Backend):
         return super().requested_bytes(error) if size is None else size
 
     def is_device_failure(self, error: BaseException) -> bool:
-        """Tell whether the GPU, its driver or one of its libraries failed.
+        """Return whether the GPU, its driver or one of its libraries failed.
 
         Some of them (illegal address, failed assertion) are sticky: every further CUDA call of the
         process fails.
@@ -130,33 +130,33 @@ class Devices(Backend):
 
     def scope(self, device: Any) -> AbstractContextManager[Any] | None:
         """Return a context that makes a GPU current; None if there is only one."""
-        found: AbstractContextManager[Any] | None = device if _number() > 1 else None
-        return found
+        context: AbstractContextManager[Any] | None = device if _number() > 1 else None
+        return context
 
 
 def _built_for() -> str:
     return "rocm" if runtime.is_hip else "cuda"
 
 
-def _seen() -> tuple[int, str]:
-    """Return the number of GPUs, and the reason where it is 0."""
+def _count_devices() -> tuple[int, str]:
+    """Return the number of GPUs, and a reason if it is 0."""
     try:
-        number: int = runtime.getDeviceCount()
+        count: int = runtime.getDeviceCount()
     except runtime.CUDARuntimeError as error:
         # The runtime raises instead of returning 0.
         return 0, _trouble(error)
-    return number, "" if number else f"CuPy {Devices.version()} finds a driver, but no GPU"
+    return count, "" if count else f"CuPy {Devices.version()} finds a driver, but no GPU"
 
 
 def _trouble(error: Exception) -> str:
     """Return why the runtime finds no GPU: no driver, too old a driver, or no device."""
-    loaded = Devices.driver("")
-    said = " ".join(str(error).split())
-    if loaded in ("", "0"):  # CUDA without a driver
+    driver = Devices.driver("")
+    message = " ".join(str(error).split())
+    if driver in ("", "0"):  # CUDA without a driver
         maker = "AMD" if runtime.is_hip else "NVIDIA"
-        return f"CuPy {Devices.version()} finds no {maker} driver ({said})"
+        return f"CuPy {Devices.version()} finds no {maker} driver ({message})"
     if not runtime.is_hip:
-        needs, offers = runtime.runtimeGetVersion(), int(loaded)
+        needs, offers = runtime.runtimeGetVersion(), int(driver)
         # Drivers are compatible within a major version.
         if offers // 1000 < needs // 1000:
             major = offers // 1000
@@ -165,7 +165,7 @@ def _trouble(error: Exception) -> str:
                 f"for it, but this one goes up to CUDA {major}.{offers % 1000 // 10}; "
                 f"update the driver, or install the CuPy for CUDA {major} (cupy-cuda{major}x)"
             )
-    return f"CuPy {Devices.version()} finds driver {loaded}, but no GPU that it can use ({said})"
+    return f"CuPy {Devices.version()} finds driver {driver}, but no GPU that it can use ({message})"
 
 
 @cache
@@ -176,8 +176,8 @@ def _number() -> int:
 def _pool() -> Any:
     """Return the pool that CuPy allocates from; None for user-defined allocators."""
     owner = getattr(cupy.cuda.get_allocator(), "__self__", None)
-    own = (cupy.cuda.MemoryPool, cupy.cuda.MemoryAsyncPool)
-    return owner if isinstance(owner, own) else None
+    pool_types = (cupy.cuda.MemoryPool, cupy.cuda.MemoryAsyncPool)
+    return owner if isinstance(owner, pool_types) else None
 
 
 dtypes = Devices.dtypes

@@ -1,6 +1,6 @@
 """User kernels on GPUs, through CuPy's run-time compiler and its cache on disk.
 
-Written to CuPy's documentation (``cupy.RawModule``, ``cupy.RawKernel``); not run on a GPU so far.
+Follows CuPy's documentation (``cupy.RawModule``, ``cupy.RawKernel``); not yet run on a GPU.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Launching(Backend):
     """Launchers of programs on CuPy's GPUs."""
 
     def launcher(self, device: Any) -> Launcher:
-        found = _launchers.get(device.id)
-        if found is None:
-            found = _launchers[device.id] = _Launcher(device, self.scope(device))
-        return found
+        cached = _launchers.get(device.id)
+        if cached is None:
+            cached = _launchers[device.id] = _Launcher(device, self.scope(device))
+        return cached
 
     def layout(self, x: Any) -> Layout:
         return layout_of(x)
@@ -44,7 +44,7 @@ class Launching(Backend):
 
 _launchers: dict[int, Launcher] = {}
 
-# Each operation is rounded, as in NumPy; HIP's programs say so themselves.
+# Each operation is rounded, as in NumPy; HIP programs set this in the source.
 _OPTIONS = () if runtime.is_hip else ("--fmad=false",)
 
 
@@ -80,7 +80,7 @@ class _Launcher:
         return None, int(x.data.ptr)
 
     def origin(self, program: Program) -> str:
-        return COMPILER  # CuPy's own cache on disk does not say what it has
+        return COMPILER  # CuPy's cache on disk cannot be queried
 
     def build(self, program: Program) -> Launch:
         try:
@@ -96,7 +96,7 @@ class _Launcher:
         def launch(arrays: Sequence[Any], values: Sequence[Any], size: Range, group: Range) -> None:
             block = group[::-1]
             grid = tuple([whole // part for whole, part in zip(size[::-1], block, strict=True)])
-            # CuPy passes a NumPy scalar by its dtype, and takes Python's for 64 bits.
+            # CuPy passes a NumPy scalar by its dtype, and Python's as 64 bits.
             passed = [kind(value) for kind, value in zip(kinds, values, strict=True)]
             with scope:
                 kernel(grid, block, (*arrays, *passed))

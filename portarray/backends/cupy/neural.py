@@ -32,7 +32,7 @@ def _elementwise(inputs: str, outputs: str, operation: str, name: str) -> cupy.E
 
 
 def _sum(inputs: str, output: str, term: str, name: str) -> cupy.ReductionKernel:
-    """Return a sum over an axis, of the dtype of its result."""
+    """Return a kernel that sums over an axis in the dtype of the result."""
     return cupy.ReductionKernel(
         inputs, output, term, "a + b", "sum = a", "0", f"portarray_{name}", preamble=_CODE
     )

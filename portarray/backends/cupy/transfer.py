@@ -41,11 +41,6 @@ class Transfer(Backend):
 
         With ``non_blocking`` copies from pinned memory are only ordered before later work on the
         current stream.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False``: host memory cannot be shared.
         """
         if copy is False:
             raise ValueError(
@@ -56,20 +51,14 @@ class Transfer(Backend):
         if _SHARES:
             array = array.copy()
         # CuPy fills 0-d arrays with a scalar, which turns -0.0 into 0.
-        given = np.atleast_1d(array)
+        values = np.atleast_1d(array)
         with device:
-            x = cupy.array(given, copy=True, blocking=not non_blocking and _is_read_late(given))
+            x = cupy.array(values, copy=True, blocking=not non_blocking and _is_read_late(values))
             return x if array.ndim else x.reshape(())
 
     @staticmethod
     def to_host(x: ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
-        """Return an array as NumPy array.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False``: a GPU's memory cannot be shared.
-        """
+        """Return a copy of an array in host memory; ValueError for ``copy=False``."""
         if copy is False:
             raise ValueError(
                 f"copy=False, but an array on {x.device} cannot be read by NumPy without a copy; "
@@ -90,13 +79,7 @@ class Transfer(Backend):
 
     @staticmethod
     def move(x: ndarray, device: Any, *, copy: bool | None, non_blocking: bool = False) -> ndarray:
-        """Return an array on another GPU.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and the data must move.
-        """
+        """Return an array on another GPU; ValueError for ``copy=False`` if the data must move."""
         source = x.device
         if source == device:
             if copy is not True:
@@ -112,36 +95,20 @@ class Transfer(Backend):
         with source:
             x = cupy.ascontiguousarray(x)
         # CuPy copies on the target's stream, with ROCm on the source's.
-        copying, other = (source, device) if runtime.is_hip else (device, source)
-        _wait(copying, other)
+        copying, waiting = (source, device) if runtime.is_hip else (device, source)
+        _wait(copying, waiting)
         with device:
             moved = x.copy()
         # Later work on the other stream must not use or reuse the memory before the copy is done.
-        _wait(other, copying)
+        _wait(waiting, copying)
         return moved
 
     @staticmethod
     def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> ndarray:
         """Make an array on a GPU from an object with ``__dlpack__``.
 
-        The producer makes CuPy's current stream wait for pending work.
-
-        Parameters
-        ----------
-        x : object
-            With ``__dlpack__`` and ``__dlpack_device__``.
-        device : cupy.cuda.Device or None
-            Target; None is the data's own device, or CuPy's current one for data in host memory.
-        copy : bool or None
-            None shares memory if possible, True always copies, False raises if sharing is
-            impossible.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and memory cannot be shared.
-        BufferError
-            If the data is on a device that CuPy cannot read.
+        The producer makes CuPy's current stream wait for pending work. ``device=None`` is the
+        device of the data, or CuPy's current one for data in host memory.
         """
         kind, index = map(int, x.__dlpack_device__())
         if kind in dlpack.HOST_KINDS:
@@ -163,12 +130,12 @@ class Transfer(Backend):
             shared = cupy.from_dlpack(held)
         target = shared.device if device is None else device
         stays = shared.device == target
-        found = Transfer.move(shared, target, copy=True if stays and held.read_only else copy)
-        if found is not shared:
+        result = Transfer.move(shared, target, copy=True if stays and held.read_only else copy)
+        if result is not shared:
             # The producer may reuse its memory on its own stream once it is released.
             with shared.device:
                 cupy.cuda.get_current_stream().synchronize()
-        return found
+        return result
 
     def dlpack_device_of(self, device: Any) -> tuple[int, int]:
         return (_ROCM if runtime.is_hip else _CUDA), int(device.id)
@@ -185,34 +152,17 @@ class Transfer(Backend):
         dl_device: tuple[int, int] | None,
         copy: bool | None,
     ) -> Any:
-        """Return a DLPack capsule of an array.
+        """Return a DLPack capsule of an array; managed memory is exported as managed.
 
-        Parameters
-        ----------
-        x : cupy.ndarray
-            The array; managed memory is exported as managed.
-        stream : int or None
-            The consumer's stream, which will wait for CuPy's current one. Default streams are 1
-            (None) and 2 on CUDA, 0 (None) on ROCm; -1 skips synchronization.
-        max_version : tuple of int or None
-            The latest version of DLPack that the consumer reads.
-        dl_device : tuple of int or None
-            Device requested by the consumer: the array's own or the CPU.
-        copy : bool or None
-            Whether to copy.
-
-        Raises
-        ------
-        BufferError
-            If ``copy=False`` and the data must move, or the device asked for is neither the array's
-            own nor the CPU.
+        The consumer's stream waits for CuPy's current one. Default streams are 1 (None) and 2 on
+        CUDA, 0 (None) on ROCm; -1 skips synchronization.
         """
-        own = self.dlpack_device(x)
-        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
+        own_device = self.dlpack_device(x)
+        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own_device:
             if int(dl_device[0]) != _CPU:
                 raise BufferError(
-                    f"an array on {x.device} can be exported to its own DLPack device {own} and to "
-                    f"the CPU ({_CPU}, 0), not to {tuple(dl_device)}"
+                    f"an array on {x.device} can be exported to its own DLPack device "
+                    f"{own_device} and to the CPU ({_CPU}, 0), not to {tuple(dl_device)}"
                 )
             if copy is False:
                 raise BufferError(f"copy=False, but the array on {x.device} must be moved first")
@@ -229,7 +179,7 @@ class Transfer(Backend):
 
 
 def _is_read_late(array: np.ndarray[Any, Any]) -> bool:
-    """Tell whether CuPy may read an array after it has returned.
+    """Return whether CuPy may read an array after it has returned.
 
     Pageable memory is copied to pinned memory first; since version 14, pinned arrays are read
     directly. Blocking calls wait for all work on the stream.

@@ -1,7 +1,7 @@
 """Core kernels for CuPy: one launch each instead of many.
 
-Tested by compiling them for CPUs; they were never run on a GPU, so ``wins`` names benchmark rows
-still to be measured. Attention and products use the generic versions: cuBLAS does most of the work.
+Tested by compiling them for CPUs, not yet on a GPU: the benchmark rows in ``wins`` are still to be
+measured. Attention and products use the generic versions: cuBLAS does most of the work.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def _exponentials(x: cupy.ndarray, axis: int) -> tuple[cupy.ndarray, cupy.ndarra
     return top, neural.exponentials(x, top, axis=axis, keepdims=True)
 
 
-def _no_softmax(x: cupy.ndarray, /, *, axis: int) -> str:
-    return "" if x.size else "nothing has no largest number"
+def _refuse_empty(x: cupy.ndarray, *args: Any, **options: Any) -> str:
+    return "" if x.size else "the array is empty"
 
 
 def _silu(x: cupy.ndarray, /) -> cupy.ndarray:
@@ -50,10 +50,6 @@ def _rms_norm(x: cupy.ndarray, weight: cupy.ndarray | None, /, *, eps: float) ->
     return neural.rms_norm(x, square, eps, 1.0 if weight is None else weight)
 
 
-def _no_rms_norm(x: cupy.ndarray, weight: cupy.ndarray | None, /, *, eps: float) -> str:
-    return "" if x.size else "there is nothing to normalize"
-
-
 def _layer_norm(
     x: cupy.ndarray, weight: cupy.ndarray | None, bias: cupy.ndarray | None, /, *, eps: float
 ) -> cupy.ndarray:
@@ -62,12 +58,6 @@ def _layer_norm(
     square = neural.distance(x, mean, axis=-1, keepdims=True) / x.shape[-1]
     weight = 1.0 if weight is None else weight
     return neural.layer_norm(x, mean, square, eps, weight, 0.0 if bias is None else bias)
-
-
-def _no_layer_norm(
-    x: cupy.ndarray, weight: cupy.ndarray | None, bias: cupy.ndarray | None, /, *, eps: float
-) -> str:
-    return _no_rms_norm(x, weight, eps=eps)
 
 
 def _rope(
@@ -93,18 +83,8 @@ def _rope(
     return out
 
 
-def _no_rope(
-    x: cupy.ndarray,
-    positions: cupy.ndarray | None,
-    /,
-    *,
-    tables: tuple[cupy.ndarray, cupy.ndarray] | None,
-    theta: float,
-    interleaved: bool,
-) -> str:
-    return (
-        "the generic one computes angles; with tables there is a kernel" if tables is None else ""
-    )
+def _no_rope(x: cupy.ndarray, positions: Any, /, *, tables: Any, **options: Any) -> str:
+    return "" if tables is not None else "without tables the generic version computes the angles"
 
 
 def _wide(x: cupy.ndarray) -> np.dtype[Any]:
@@ -119,11 +99,11 @@ def _row(
 
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
-    "softmax": _row(_softmax, "softmax 512x4096", _no_softmax),
-    "log_softmax": _row(_log_softmax, "log_softmax 512x4096", _no_softmax),
+    "softmax": _row(_softmax, "softmax 512x4096", _refuse_empty),
+    "log_softmax": _row(_log_softmax, "log_softmax 512x4096", _refuse_empty),
     "silu": _row(_silu, "silu 512x4096"),
     "gelu": _row(_gelu, "gelu 512x4096"),
-    "rms_norm": _row(_rms_norm, "rms_norm 512x4096", _no_rms_norm),
-    "layer_norm": _row(_layer_norm, "layer_norm 512x4096", _no_layer_norm),
+    "rms_norm": _row(_rms_norm, "rms_norm 512x4096", _refuse_empty),
+    "layer_norm": _row(_layer_norm, "layer_norm 512x4096", _refuse_empty),
     "rope": _row(_rope, "rope 32x1024x128", _no_rope),
 }

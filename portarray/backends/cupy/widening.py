@@ -1,4 +1,4 @@
-"""C++ that kernels of several files begin with."""
+"""C++ preamble of kernels in several files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The PyTorch backend: CPUs, and CUDA, ROCm, Metal or oneAPI by what the build offers."""
+"""The PyTorch backend: CPUs, and CUDA, ROCm, Metal or oneAPI, depending on the build."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ INFO = BackendInfo(
     module="torch",
     ranks={"cuda": 20, "rocm": 20, "metal": 20, "oneapi": 20, "cpu": 20},
     install={"": "portarray[torch]"},
-    # What the extra asks for; earlier releases were not tried.
+    # The version that the extra requires; earlier releases are untested.
     oldest="2.6",
 )

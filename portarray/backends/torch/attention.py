@@ -1,7 +1,7 @@
 """Attention on PyTorch tensors, by PyTorch's fused functions.
 
-Differences to calling these directly: causal masks are aligned to the last key, fully masked
-queries give zeros, and float16 and bfloat16 use what is fast on the device.
+Compared with calling them directly, causal masks are aligned to the last key, fully masked queries
+give zeros, and float16 and bfloat16 use the fastest method of the device.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def attention(
 def _attention(
     q: Tensor, k: Tensor, v: Tensor, scale: float | None, causal: bool, mask: Tensor | None
 ) -> Tensor:
-    """Normalize the arguments to what PyTorch's fused functions support."""
+    """Convert the arguments to a form that PyTorch's fused functions support."""
     shape, size, dtype = q.shape, v.shape[-1], q.dtype
     if 0 in shape or 0 in v.shape:
         return q.new_zeros((*shape[:-1], size))
@@ -124,20 +124,20 @@ def _blocks(
             part = part if part.shape[-2] == 1 else part[..., start:stop, :]
             part = part if part.shape[-1] == 1 else part[..., :end]
         if causal:
-            seen = torch.ones(stop - start, end, dtype=torch.bool, device=q.device)
-            seen = seen.tril(keys - length + start)
+            visible = torch.ones(stop - start, end, dtype=torch.bool, device=q.device)
+            visible = visible.tril(keys - length + start)
             if part is None:
-                part = seen
+                part = visible
             elif part.dtype is torch.bool:
-                part = part & seen
+                part = part & visible
             else:
-                part = torch.where(seen, part, -math.inf)
+                part = torch.where(visible, part, -math.inf)
         parts.append(_masked(q[..., start:stop, :], k[..., :end, :], v[..., :end, :], scale, part))
     return torch.cat(parts, -2)
 
 
 def _is_fused(q: Tensor) -> bool:
-    """Tell whether PyTorch has a fused (blockwise) function for a device."""
+    """Return whether PyTorch has a fused (blockwise) function for a device."""
     return q.is_cpu or q.dtype is not torch.float64
 
 
@@ -150,5 +150,5 @@ def _masked(q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None) 
     if q.is_cpu:
         return out
     # Elsewhere they are zeros or NaN, depending on the function that PyTorch selects.
-    seen = mask if mask.dtype is torch.bool else mask > -math.inf
-    return torch.where(seen.any(-1, keepdim=True), out, 0.0)
+    visible = mask if mask.dtype is torch.bool else mask > -math.inf
+    return torch.where(visible.any(-1, keepdim=True), out, 0.0)

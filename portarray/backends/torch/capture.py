@@ -1,10 +1,10 @@
 """portarray's arrays in PyTorch's transformations: pytrees for ``torch.func``, and Dynamo.
 
-Dynamo, which captures graphs for ``torch.compile``, reads a function's bytecode, and would have to
-read portarray's tables, caches and checks with it. So it is given, in the place of each public
-function, another one: that takes arrays apart and calls the function as a whole, which Dynamo does
-not read (``nonstrict_trace``), but whose calls of PyTorch the compiler sees. Dynamo finds it in an
-attribute of the function; to all others the function is what it was.
+Dynamo, which captures graphs for ``torch.compile``, interprets a function's bytecode, and would
+have to interpret portarray's dispatch, caches and checks. An attribute of each public function
+therefore names a substitute for Dynamo. It unwraps arrays and calls the function under
+``nonstrict_trace``: Dynamo does not interpret the function, but the compiler records its calls of
+PyTorch.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Capture(Backend):
         }
         _state.named = {name: kind for name, kind in results.items() if hasattr(kind, "_fields")}
         for name, function in _state.functions.items():
-            if name not in _READ:
-                function._torchdynamo_inline = _in_place_of(name)  # type: ignore[attr-defined]
+            if name not in _WITHOUT_SUBSTITUTE:
+                function._torchdynamo_inline = _substitute(name)  # type: ignore[attr-defined]
             _skip(function)
         for function in arrays.others():
             _skip(function)
@@ -54,8 +54,8 @@ class Capture(Backend):
         return is_traced(x)
 
 
-class _Other:
-    """An array of another library, which is no tree for PyTorch; equal to itself alone."""
+class _ForeignArray:
+    """An array of another library, a constant of the pytree; equal only to itself."""
 
     __slots__ = ("array",)
 
@@ -63,7 +63,7 @@ class _Other:
         self.array = array
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Other) and other.array is self.array
+        return isinstance(other, _ForeignArray) and other.array is self.array
 
     def __hash__(self) -> int:
         return id(self.array)
@@ -74,30 +74,27 @@ def _register_tree(arrays: Arrays) -> None:
         try:
             return [arrays.unwrap(x)], None
         except TypeError:
-            return [], _Other(x)
+            return [], _ForeignArray(x)
 
-    def unflatten(leaves: Any, other: Any) -> Any:
-        return arrays.wrap(*leaves) if other is None else other.array
+    def unflatten(leaves: Any, foreign: Any) -> Any:
+        return arrays.wrap(*leaves) if foreign is None else foreign.array
 
     pytree.register_pytree_node(arrays.array_type, flatten, unflatten)
 
 
 def _skip(function: Function) -> None:
-    """Have Dynamo compile neither a function nor what it calls where that is not captured whole.
-
-    After a graph break it would try.
-    """
+    """Keep Dynamo from compiling a function and its callees after a graph break."""
     frames: Any = torch._C._dynamo.eval_frame
     if isinstance(function, FunctionType) and hasattr(frames, "_FrameExecStrategy"):
         skip = frames._FrameAction.SKIP
         frames.set_code_exec_strategy(function.__code__, frames._FrameExecStrategy(skip, skip))
 
 
-# --- what Dynamo reads ---------------------------------------------------------------------------
+# --- interpreted by Dynamo -----------------------------------------------------------------------
 
 
 class _State:
-    """What is known once the backend is loaded."""
+    """Set when the backend is loaded."""
 
     arrays: Arrays
     functions: Mapping[str, Function]
@@ -107,7 +104,7 @@ class _State:
 
 _state = _State()
 
-_READ = frozenset(
+_WITHOUT_SUBSTITUTE = frozenset(
     f"Array.{name}"
     for name in (
         *("__array__", "__array_namespace__", "__array_ufunc__", "__complex__", "__contains__"),
@@ -116,7 +113,7 @@ _READ = frozenset(
         *("max", "mean", "min", "reshape", "squeeze", "sum", "to_device", "tolist"),
     )
 )
-"""Methods that Dynamo reads itself: they call functions, or are out of its reach."""
+"""Methods without a substitute: they call other functions, or Dynamo cannot capture them."""
 
 _MESSAGE = "portarray's functions are captured whole, and this one does not compute arrays alone"
 
@@ -127,47 +124,47 @@ _VALUES: dict[str, Function] = {
     "Array.__index__": lambda self: int(_tensor(self)),
     "Array.item": lambda self: _tensor(self).item(),
 }
-"""Methods that need an array's values: PyTorch says what it makes of them."""
+"""Methods that need an array's values: PyTorch decides."""
 
-_ANSWERED = frozenset(("can_cast", "device", "finfo", "iinfo", "isdtype", "result_type"))
-"""Functions that return no arrays, of which only dtypes matter."""
+_QUERIES = frozenset(("can_cast", "device", "finfo", "iinfo", "isdtype", "result_type"))
+"""Functions that return no arrays and need only dtypes."""
 
 
-def _in_place_of(name: str) -> Function:
-    """Return what Dynamo reads in the place of a public function."""
+def _substitute(name: str) -> Function:
+    """Return the function that Dynamo interprets instead of a public function."""
     if name in _VALUES:
         return _VALUES[name]
-    read: Any = _calling
-    if name in _ANSWERED:
-        read = _asking_several if name in _state.named else _asking
+    read: Any = _read_call
+    if name in _QUERIES:
+        read = _read_query_tuple if name in _state.named else _read_query
     elif name in _state.named:
-        read = _naming
+        read = _read_call_tuple
     elif name == "Array.__setitem__":
-        read = _assigning
+        read = _read_setitem
     elif name.startswith("Array.__i") and name != "Array.__invert__":
-        read = _changing
-    # A closure would do, but for its guards: they look at the closure of the function itself.
+        read = _read_inplace
+    # Not a closure: Dynamo's guards would look for it in the original function.
     code = read.__code__
     constants = tuple([name if x == "NAME" else x for x in code.co_consts])
     return FunctionType(code.replace(co_consts=constants), read.__globals__)
 
 
-def _calling(*args: Any, **options: Any) -> Any:
-    return _wrapped(_called("NAME", args, options))
+def _read_call(*args: Any, **options: Any) -> Any:
+    return _wrap(_capture_call("NAME", args, options))
 
 
-def _naming(*args: Any, **options: Any) -> Any:
-    return _state.named["NAME"](*_wrapped(_called("NAME", args, options)))
+def _read_call_tuple(*args: Any, **options: Any) -> Any:
+    return _state.named["NAME"](*_wrap(_capture_call("NAME", args, options)))
 
 
-def _asking(*args: Any) -> Any:
-    return _answered("NAME", *_dtypes(*args))
+def _read_query(*args: Any) -> Any:
+    return _query("NAME", *_dtypes(*args))
 
 
-def _asking_several(*args: Any) -> Any:
-    name, given = "NAME", _dtypes(*args)
+def _read_query_tuple(*args: Any) -> Any:
+    name, dtypes = "NAME", _dtypes(*args)
     kind: Any = _state.named[name]
-    parts = [_part(name, n, *given) for n in range(len(kind._fields))]
+    parts = [_query_part(name, n, *dtypes) for n in range(len(kind._fields))]
     # See below for the sum.
     return kind(*[x + 0 if isinstance(x, (int, float)) else x for x in parts])
 
@@ -177,143 +174,145 @@ def _dtypes(*args: Any) -> list[Any]:
     return [x.dtype if isinstance(x, kind) else x for x in args]
 
 
-def _changing(self: Any, other: Any) -> Any:
-    _state.arrays.put(self, _called("NAME", (self, other), {}))
+def _read_inplace(self: Any, operand: Any) -> Any:
+    _state.arrays.put(self, _capture_call("NAME", (self, operand), {}))
     return self
 
 
-def _assigning(self: Any, key: Any, value: Any) -> None:
-    _state.arrays.put(self, _called("NAME", (self, key, value), {}))
+def _read_setitem(self: Any, key: Any, value: Any) -> None:
+    _state.arrays.put(self, _capture_call("NAME", (self, key, value), {}))
 
 
 def _tensor(x: Any) -> Any:
     native = _state.arrays.bare(x)
     if not isinstance(native, Tensor):
         raise TypeError(
-            "torch.compile captures calls on devices of PyTorch, and this array is on another; "
-            "move it before: x.to_device('torch')"
+            "torch.compile: an array is not on a device of PyTorch\n"
+            "Hint: move it first, x.to_device('torch')"
         )
     return native
 
 
-def _called(name: str, args: Any, options: Any) -> Any:
-    """Call a function as a whole: tensors and numbers are handed over, all else is a constant."""
-    given: list[Any] = []
-    others: list[Any] = []
-    form = (
-        _form(args, given, others),
+def _capture_call(name: str, args: Any, options: Any) -> Any:
+    """Call a function as a whole: tensors and numbers are inputs, everything else is constant."""
+    inputs: list[Any] = []
+    constants: list[Any] = []
+    structure = (
+        _structure(args, inputs, constants),
         tuple(options),
-        _form(tuple(options.values()), given, others),
+        _structure(tuple(options.values()), inputs, constants),
     )
-    places = [x.device for x in given if isinstance(x, Tensor)]
-    # The sum is a constant without a source, and Dynamo guards none that has one.
-    number = _noted(name, form, len(places), *places, *others) + 0
-    return _made_whole(number, *given)
+    devices = [x.device for x in inputs if isinstance(x, Tensor)]
+    # Dynamo adds no guards for the sum, which is a constant without a source.
+    call = _record_call(name, structure, len(devices), *devices, *constants) + 0
+    return _opaque_call(call, *inputs)
 
 
-def _form(x: Any, given: list[Any], others: list[Any]) -> Any:
-    """Return what an argument is made of, and put its parts into lists."""
+def _structure(x: Any, inputs: list[Any], constants: list[Any]) -> Any:
+    """Return the structure of an argument, and append its leaves to the lists."""
     if isinstance(x, _state.arrays.array_type):
-        given.append(_tensor(x))
+        inputs.append(_tensor(x))
         return "array"
     if isinstance(x, list):
-        return ("list", tuple([_form(one, given, others) for one in x]))
+        return ("list", tuple([_structure(item, inputs, constants) for item in x]))
     if isinstance(x, tuple):
-        return ("tuple", tuple([_form(one, given, others) for one in x]))
+        return ("tuple", tuple([_structure(item, inputs, constants) for item in x]))
     if isinstance(x, np.ndarray):
-        given.append(torch.as_tensor(x))
+        inputs.append(torch.as_tensor(x))
         return "host"
     if isinstance(x, slice):
-        return ("slice", tuple([_form(one, given, others) for one in (x.start, x.stop, x.step)]))
-    # Numbers may be symbols: sizes that vary.
+        return (
+            "slice",
+            tuple([_structure(item, inputs, constants) for item in (x.start, x.stop, x.step)]),
+        )
+    # Numbers may be symbolic sizes.
     if isinstance(x, (Tensor, int, float)) and not isinstance(x, bool):
-        given.append(x)
-        return "given"
-    others.append(x)
-    return "other"
+        inputs.append(x)
+        return "input"
+    constants.append(x)
+    return "constant"
 
 
-def _wrapped(result: Any) -> Any:
+def _wrap(result: Any) -> Any:
     if isinstance(result, Tensor):
         return _state.arrays.stored(result, _tables[result.device][result.dtype])
-    return tuple([_wrapped(one) for one in result]) if isinstance(result, tuple) else result
+    return tuple([_wrap(item) for item in result]) if isinstance(result, tuple) else result
 
 
-# --- what is called while Dynamo reads -----------------------------------------------------------
+# --- called while Dynamo captures ----------------------------------------------------------------
 
 _TAKE_HOST = frozenset(("asarray", "Array.__getitem__", "Array.__setitem__"))
-"""Functions that take NumPy's arrays, which are tensors for Dynamo; others refuse tensors too."""
+"""Functions that accept NumPy arrays, which Dynamo turns into tensors."""
 
 _calls: list[tuple[str, Any, tuple[Any, ...]]] = []
 _tables: dict[Any, Any] = {}
-_made_whole: Any = None  # once Dynamo, which takes a second to import, has met a call
+_opaque_call: Any = None  # set by the first call: importing Dynamo takes a second
 
 
-def _answered(name: str, *args: Any) -> Any:
+def _query(name: str, *args: Any) -> Any:
     return _state.functions[name](*args)
 
 
-def _part(name: str, number: int, *args: Any) -> Any:
-    return _state.functions[name](*args)[number]
+def _query_part(name: str, index: int, *args: Any) -> Any:
+    return _state.functions[name](*args)[index]
 
 
-def _noted(name: str, form: Any, number: int, *others: Any) -> int:
-    """Note a call and return its number."""
-    global _made_whole
-    if _made_whole is None:
+def _record_call(name: str, structure: Any, device_count: int, *constants: Any) -> int:
+    """Record a call and return its index."""
+    global _opaque_call
+    if _opaque_call is None:
         if not hasattr(torch._dynamo, "nonstrict_trace"):
             raise RuntimeError(
-                f"torch.compile captures portarray's functions with PyTorch 2.7 and newer, and "
-                f"this is {torch.__version__}"
+                f"torch.compile: portarray needs PyTorch 2.7 or newer, got {torch.__version__}"
             )
-        _made_whole = torch._dynamo.nonstrict_trace(_made)
-    named = [getattr(x, "native", None) for x in others[number:]]
-    for place in (*others[:number], *named):
-        if isinstance(place, torch.device) and place not in _tables:
-            _tables[place] = _state.arrays.tables(place)
-    _calls.append((name, form, others[number:]))
+        _opaque_call = torch._dynamo.nonstrict_trace(_make_call)
+    named = [getattr(x, "native", None) for x in constants[device_count:]]
+    for device in (*constants[:device_count], *named):
+        if isinstance(device, torch.device) and device not in _tables:
+            _tables[device] = _state.arrays.tables(device)
+    _calls.append((name, structure, constants[device_count:]))
     return len(_calls) - 1
 
 
 # Their results are constants for Dynamo.
-_answered._dynamo_marked_constant = True  # type: ignore[attr-defined]
-_part._dynamo_marked_constant = True  # type: ignore[attr-defined]
-_noted._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_query._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_query_part._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_record_call._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
-def _made(number: int, *given: Any) -> Any:
-    """Make a call that was noted, with these tensors and numbers."""
-    name, form, others = _calls[number]
-    every, rest = iter(given), iter(others)
+def _make_call(call: int, *inputs: Any) -> Any:
+    """Make a recorded call with these tensors and numbers."""
+    name, structure, constants = _calls[call]
+    input_iterator, constant_iterator = iter(inputs), iter(constants)
 
-    def filled(form: Any) -> Any:
-        if form == "array":
-            return _state.arrays.wrap(next(every))
-        if form == "host":
-            values = next(every)
+    def filled(structure: Any) -> Any:
+        if structure == "array":
+            return _state.arrays.wrap(next(input_iterator))
+        if structure == "host":
+            values = next(input_iterator)
             return _state.arrays.wrap(values) if name in _TAKE_HOST else values
-        if form == "given":
-            return _settled(next(every))
-        if form == "other":
-            return next(rest)
-        kind, parts = form
+        if structure == "input":
+            return _concrete(next(input_iterator))
+        if structure == "constant":
+            return next(constant_iterator)
+        kind, parts = structure
         values = [filled(part) for part in parts]
         return slice(*values) if kind == "slice" else values if kind == "list" else tuple(values)
 
-    args = filled(form[0])
-    options = dict(zip(form[1], filled(form[2]), strict=True))
+    args = filled(structure[0])
+    options = dict(zip(structure[1], filled(structure[2]), strict=True))
     result = _state.functions[name](*args, **options)
-    return _natives(args[0] if result is None else result)
+    return _unwrap(args[0] if result is None else result)
 
 
-def _settled(x: Any) -> Any:
-    """Return a symbol as the number that it stands for, which is guarded then."""
+def _concrete(x: Any) -> Any:
+    """Return the number of a symbol, on which Dynamo then guards."""
     if isinstance(x, SymInt):
         return int(x)
     return float(x) if isinstance(x, SymFloat) else x
 
 
-def _natives(result: Any) -> Any:
+def _unwrap(result: Any) -> Any:
     if isinstance(result, _state.arrays.array_type):
         return _state.arrays.bare(result)
-    return tuple([_natives(one) for one in result]) if isinstance(result, tuple) else result
+    return tuple([_unwrap(item) for item in result]) if isinstance(result, tuple) else result

@@ -24,39 +24,41 @@ class Compiling(Backend):
     ) -> Any:
         """See :meth:`portarray.backends.base.Backend.compiled`.
 
-        Inductor is handed PyTorch's own operations: Dynamo, which would find them, checks at each
-        call what is known here already, and takes several times as long as a small program.
+        Inductor gets the traced operations directly: the guards of Dynamo, which could also trace
+        them, take several times as long as a small program.
         """
-        given = [x.detach().contiguous() for x in natives]
+        examples = [x.detach().contiguous() for x in natives]
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about PyTorch's own modules
             from torch import _inductor
             from torch.fx.experimental.proxy_tensor import make_fx
 
-            # Fake tensors have no values, so that calls which read them are refused.
+            # Fake tensors have no values: calls that read them raise.
             graph = make_fx(
                 function,
                 tracing_mode="symbolic" if dynamic else "fake",
                 _allow_non_fake_inputs=True,
-            )(*given)
+            )(*examples)
             if dynamic:
-                given = [node.meta["val"] for node in graph.graph.nodes if node.op == "placeholder"]
+                examples = [
+                    node.meta["val"] for node in graph.graph.nodes if node.op == "placeholder"
+                ]
             run: Callable[..., Any] = _inductor.compile(
                 graph,
-                given,
-                options={"emulate_precision_casts": True},  # halves are rounded, as in the calls
+                examples,
+                options={"emulate_precision_casts": True},  # round half precision like the calls
             )
 
         def compiled(*natives: Any) -> Any:
             if torch.is_grad_enabled() and any(x.requires_grad for x in natives):
-                return function(*natives)  # autograd is to see the calls
+                return function(*natives)  # autograd must see the calls
             return run(*[x if x.is_contiguous() else x.contiguous() for x in natives])
 
         sizes = graph.shape_env if dynamic else None
         if sizes is not None:
 
             def serves(natives: Sequence[Any]) -> bool:
-                return sizes.evaluate_guards_for_args(given, [x.contiguous() for x in natives])
+                return sizes.evaluate_guards_for_args(examples, [x.contiguous() for x in natives])
 
             compiled.serves = serves  # type: ignore[attr-defined]
         return compiled

@@ -1,4 +1,4 @@
-"""PyTorch's devices: which there are, why others are not, their dtypes and their memory."""
+"""PyTorch's devices: discovery, dtypes, memory and errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-import ml_dtypes
+import ml_dtypes  # noqa: F401  # registers bfloat16 with NumPy
 import numpy as np
 import torch
 
@@ -29,21 +29,11 @@ _TYPE_OF = {
 _PLATFORM_OF = {kind: platform for platform, kind in _TYPE_OF.items()}
 
 DTYPES: dict[np.dtype[Any], torch.dtype] = {
-    np.dtype(np.bool_): torch.bool,
-    np.dtype(np.int8): torch.int8,
-    np.dtype(np.int16): torch.int16,
-    np.dtype(np.int32): torch.int32,
-    np.dtype(np.int64): torch.int64,
-    np.dtype(np.uint8): torch.uint8,
-    np.dtype(np.uint16): torch.uint16,
-    np.dtype(np.uint32): torch.uint32,
-    np.dtype(np.uint64): torch.uint64,
-    np.dtype(np.float16): torch.float16,
-    np.dtype(ml_dtypes.bfloat16): torch.bfloat16,
-    np.dtype(np.float32): torch.float32,
-    np.dtype(np.float64): torch.float64,
-    np.dtype(np.complex64): torch.complex64,
-    np.dtype(np.complex128): torch.complex128,
+    np.dtype(name): getattr(torch, name)
+    for name in (
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    )
 }
 # Metal has no double precision.
 _METAL_DTYPES = {
@@ -72,7 +62,7 @@ _UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
 class Devices(Backend):
-    """PyTorch's devices: which there are, why others are not, their dtypes and their memory."""
+    """PyTorch's devices: discovery, dtypes, memory and errors."""
 
     array_type = torch.Tensor
 
@@ -162,8 +152,8 @@ class Devices(Backend):
         platform = _PLATFORM_OF.get(device.type)
         if platform is None:
             raise ValueError(
-                f"a tensor on {device.type!r} holds no data that portarray can use; "
-                f"move it to one of {sorted(_PLATFORM_OF)} first"
+                f"unsupported PyTorch device {device.type!r}\n"
+                f"Hint: move the tensor to one of {', '.join(sorted(_PLATFORM_OF))}"
             )
         return platform, device.index or 0
 
@@ -175,15 +165,15 @@ class Devices(Backend):
             return False
         # Other allocators than the GPUs' raise RuntimeError; only the message tells.
         text = str(error)
-        return text == "std::bad_alloc" or any(words in text for words in _NO_MEMORY)
+        return text == "std::bad_alloc" or any(phrase in text for phrase in _NO_MEMORY)
 
     def requested_bytes(self, error: BaseException) -> int | None:
-        found = re.search(
+        match = re.search(
             r"tried to allocate ([\d.]+) ?(bytes|[KMG]i?B)?", str(error), re.IGNORECASE
         )
-        if found is None:
+        if match is None:
             return super().requested_bytes(error)
-        return int(float(found[1]) * _UNITS[(found[2] or "b")[0].lower()])
+        return int(float(match[1]) * _UNITS[(match[2] or "b")[0].lower()])
 
     def linalg_errors(self) -> tuple[type[Exception], ...]:
         return (torch.linalg.LinAlgError,)  # type: ignore[attr-defined]
@@ -194,13 +184,13 @@ class Devices(Backend):
         return failure is not None and isinstance(error, failure)
 
     def translate_error(self, error: Exception) -> Exception | None:
-        """Return an IndexError for what a program of Inductor finds out of bounds on a CPU."""
-        found = re.search(r"index out of bounds: 0 <= \w+ < (\d+)", str(error))
-        if not isinstance(error, RuntimeError) or found is None:
+        """Return an IndexError for an index out of bounds in a program of Inductor on a CPU."""
+        match = re.search(r"index out of bounds: 0 <= \w+ < (\d+)", str(error))
+        if not isinstance(error, RuntimeError) or match is None:
             return None
         return IndexError(
-            f"in a compiled function, an index is out of bounds for an axis of size {found[1]}; "
-            f"the function itself, called without pa.compile, tells which"
+            f"in a compiled function, an index is out of bounds for an axis of size {match[1]}\n"
+            f"Hint: call the function without pa.compile to see which"
         )
 
     def memory(self, device: torch.device) -> MemoryFigures:

@@ -1,10 +1,10 @@
 """User kernels on PyTorch's GPUs: CUDA, ROCm and Metal through the compilers that PyTorch loads.
 
-Written to the source of ``torch.cuda._utils`` and the documentation of NVRTC and of CUDA's driver
-interface, and to what PyTorch's own compiler does with ``torch.mps.compile_shader``; not run on a
-GPU so far. The libraries are PyTorch's, under CUDA's names for ROCm too.
-PyTorch's own compilation needs the toolkit's headers, and its own call of a kernel passes integers
-as 32 bits and floating-point numbers as 64.
+Follows the source of ``torch.cuda._utils``, the documentation of NVRTC and of CUDA's driver API,
+and the use of ``torch.mps.compile_shader`` by PyTorch's compiler; not yet run on a GPU. The
+libraries are those that PyTorch loads, which have CUDA's names on ROCm too. PyTorch's compilation
+of user kernels is not used: it needs the toolkit's headers, and passes integers as 32 bits and
+floating-point numbers as 64.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from portarray._launchers.launcher import (
 )
 from portarray.errors import KernelBuildError
 
-__all__ = ["gpu_launcher"]
+__all__ = ["gpu_launcher", "writable"]
 
 _utils: Any = getattr(torch.cuda, "_utils", None)
 _NEEDED = ("_get_gpu_rtc_library", "_get_gpu_runtime_library", "_cuda_load_module", "_check_cuda")
@@ -45,8 +45,14 @@ def gpu_launcher(device: torch.device) -> Launcher | str:
     return _Launcher(device)
 
 
+def writable(x: torch.Tensor) -> torch.Tensor:
+    """Return the tensor; autograd will refuse gradients that need its old values."""
+    torch.autograd.graph.increment_version(x)
+    return x
+
+
 class _OnGpu:
-    """What launchers on GPUs have in common."""
+    """Base of launchers on GPUs."""
 
     offsets = False
     immutable = False
@@ -58,21 +64,18 @@ class _OnGpu:
         """Return a fast group size."""
         return group_for(ndrange, 256)
 
-    def writable(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the tensor; a gradient that needs its old values will be refused."""
-        torch.autograd.graph.increment_version(x)
-        return x
+    writable = staticmethod(writable)
 
     def copied(self, x: torch.Tensor, *, written: bool) -> str:
         """Return why a tensor is copied."""
         return ""
 
     def address(self, x: torch.Tensor) -> tuple[Hashable, int]:
-        """Return where a tensor's first element is."""
+        """Return the address of a tensor's first element."""
         return None, x.data_ptr()
 
     def origin(self, program: Program) -> str:
-        """Return where building takes a program from."""
+        """Return where a built program comes from."""
         return COMPILER
 
     def _error(self, program: Program, log: str) -> KernelBuildError:
@@ -92,17 +95,17 @@ class _MetalLauncher(_OnGpu):
     atomics64 = False
 
     def build(self, program: Program) -> Launch:
-        """Compile a program and return what runs its kernel."""
+        """Compile a program and return a function that launches its kernel."""
         try:
             kernel = getattr(torch.mps.compile_shader(program.text), program.name)
         except (RuntimeError, SyntaxError) as error:
             raise self._error(program, str(error)) from error
-        # Integers are passed in 64 bits, of which the first bytes are the smaller ones' values.
+        # Integers are passed in 64 bits; kernels with narrower ones read the first bytes.
         unsigned = [dtype == np.uint64 for dtype in program.values]
 
         def launch(arrays: Sequence[Any], values: Sequence[Any], size: Range, group: Range) -> None:
             passed = [
-                value - 2**64 if long and value >= 2**63 else value + 0  # no truth values
+                value - 2**64 if long and value >= 2**63 else value + 0  # bool to int
                 for value, long in zip(values, unsigned, strict=True)
             ]
             kernel(
@@ -128,7 +131,7 @@ class _Launcher(_OnGpu):
         super().__init__(device)
         figures: Any = torch.cuda.get_device_properties(device)
         self.name = str(figures.name)
-        # Without fmad each operation is rounded, as in NumPy; HIP's programs say so themselves.
+        # Without fmad each operation is rounded, as in NumPy; HIP programs set this in the source.
         self._options = (
             [f"--offload-arch={figures.gcnArchName}"]
             if torch.version.hip
@@ -138,7 +141,7 @@ class _Launcher(_OnGpu):
         self.local_memory = int(getattr(figures, "shared_memory_per_block", 48 << 10))
 
     def build(self, program: Program) -> Launch:
-        """Compile a program and return what runs its kernel."""
+        """Compile a program and return a function that launches its kernel."""
         device = self._device
         with torch.cuda.device(device):
             binary = self._compiled(program)
@@ -164,7 +167,7 @@ class _Launcher(_OnGpu):
         return launch
 
     def _compiled(self, program: Program) -> bytes:
-        """Return a program's binary."""
+        """Return the binary of a program."""
         try:
             compiler = _utils._get_gpu_rtc_library()
         except OSError as error:
@@ -172,18 +175,18 @@ class _Launcher(_OnGpu):
         handle = ctypes.c_void_p()
         source, file = program.text.encode(), f"{program.name}.cu".encode()
         options = (ctypes.c_char_p * len(self._options))(*map(str.encode, self._options))
-        made = ctypes.byref(handle)
-        if compiler.nvrtcCreateProgram(made, source, file, 0, None, None):
+        handle_pointer = ctypes.byref(handle)
+        if compiler.nvrtcCreateProgram(handle_pointer, source, file, 0, None, None):
             raise self._error(program, "the compiler could not start")
         try:
             failed = compiler.nvrtcCompileProgram(handle, len(options), options)
             kind = "ProgramLog" if failed else "CUBIN"
             size = ctypes.c_size_t()
             getattr(compiler, f"nvrtcGet{kind}Size")(handle, ctypes.byref(size))
-            found = ctypes.create_string_buffer(size.value)
-            getattr(compiler, f"nvrtcGet{kind}")(handle, found)
+            output = ctypes.create_string_buffer(size.value)
+            getattr(compiler, f"nvrtcGet{kind}")(handle, output)
         finally:
-            compiler.nvrtcDestroyProgram(made)
+            compiler.nvrtcDestroyProgram(handle_pointer)
         if failed:
-            raise self._error(program, found.value.decode(errors="replace"))
-        return found.raw
+            raise self._error(program, output.value.decode(errors="replace"))
+        return output.raw

@@ -1,4 +1,4 @@
-"""PyTorch's own gradients."""
+"""Gradients by PyTorch's autograd."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Natives = Sequence[Any]
 
 
 class _Depth(threading.local):
-    """How many functions are being called of which a gradient is taken."""
+    """Number of nested functions whose gradient is being taken."""
 
     now = 0
 
 
 _depth = _Depth()
 
-# What autograd says where it has no derivative, or where something was changed in place.
+# In autograd's messages about missing derivatives and in-place changes.
 _REFUSED = ("derivative", "in-place", "inplace", "not implemented", "require grad", "requires grad")
 
 
@@ -39,7 +39,7 @@ class OwnGradients(Backend):
         nested = _depth.now > 0
         inputs = []
         for x in primals:
-            # A new tensor for each argument: one that stands for two has a gradient for each.
+            # A new tensor for each argument, so that a repeated one has a gradient for each.
             if x.requires_grad:
                 nested = True
                 inputs.append(x.view_as(x))
@@ -59,18 +59,20 @@ class OwnGradients(Backend):
             _depth.now -= 1
             if not enabled:
                 torch.set_grad_enabled(False)
-        followed = [n for n, x in enumerate(results) if isinstance(x, Tensor) and x.requires_grad]
+        differentiable = [
+            n for n, x in enumerate(results) if isinstance(x, Tensor) and x.requires_grad
+        ]
 
-        def pull(cotangents: Natives) -> Natives:
-            if not followed:
+        def vjp(cotangents: Natives) -> Natives:
+            if not differentiable:
                 return [None] * len(inputs)
-            given = tuple([cotangents[n] for n in followed])
-            deeper = nested or _depth.now > 0 or True in [g.requires_grad for g in given]
+            selected = tuple([cotangents[n] for n in differentiable])
+            deeper = nested or _depth.now > 0 or True in [g.requires_grad for g in selected]
             try:
-                found = _backward(
-                    tuple([results[n] for n in followed]),
+                gradients = _backward(
+                    tuple([results[n] for n in differentiable]),
                     tuple(inputs),
-                    given,
+                    selected,
                     create=deeper,
                     retain=deeper or not once,
                 )
@@ -78,11 +80,11 @@ class OwnGradients(Backend):
                 if _is_refusal(error):
                     raise NoOwnGradientError(str(error)) from error
                 raise
-            return [None if x is None or x._is_zerotensor() else x for x in found]
+            return [None if x is None or x._is_zerotensor() else x for x in gradients]
 
         if nested:
-            return results, pull
-        return [x.detach() if isinstance(x, Tensor) else x for x in results], pull
+            return results, vjp
+        return [x.detach() if isinstance(x, Tensor) else x for x in results], vjp
 
     def pulls(self, x: Any) -> bool:
         """See :meth:`portarray.backends.base.Backend.pulls`."""
@@ -101,23 +103,23 @@ def _backward(
     create: bool,
     retain: bool,
 ) -> Sequence[Tensor | None]:
-    """Do what ``torch.autograd.grad`` does, whose checks take as long as some of its calls.
+    """Compute ``torch.autograd.grad`` without its checks, which take as long as small calls.
 
-    The cotangents are like the results, which was checked before.
+    The caller has checked that cotangents match results.
     """
-    found: Sequence[Tensor | None]
+    gradients: Sequence[Tensor | None]
     if _engine is None or is_compiling() or has_torch_function(results + inputs):
-        found = torch.autograd.grad(
+        gradients = torch.autograd.grad(
             results, inputs, cotangents, create_graph=create, retain_graph=retain, allow_unused=True
         )
     else:
-        found = _engine.run_backward(
+        gradients = _engine.run_backward(
             results, cotangents, retain, create, inputs, True, accumulate_grad=False
         )
-    return found
+    return gradients
 
 
-# Not public, but what all of torch.autograd calls, with these arguments since PyTorch 1.8.
+# Not public, but all of torch.autograd calls it, with the same arguments since PyTorch 1.8.
 _engine: Any = getattr(torch.autograd.Variable, "_execution_engine", None)
 
 

@@ -12,7 +12,7 @@ import torch.utils.dlpack
 
 from portarray.backends.common.copying import copied
 from portarray.backends.torch.devices import Devices
-from portarray.backends.torch.places import CPU_DEVICE, Places
+from portarray.backends.torch.dlpack_devices import CPU_DEVICE, DLPackDevices
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -20,7 +20,7 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 from_capsule: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
 
 
-class HostMemory(Places):
+class HostMemory(DLPackDevices):
     """Transfer of tensors to and from host memory."""
 
     @staticmethod
@@ -35,23 +35,8 @@ class HostMemory(Places):
 
         Read-only arrays are copied, since tensors have no read-only flag, and so are arrays with
         negative strides, foreign byte order or unaligned memory, which tensors do not support.
-
-        Parameters
-        ----------
-        array : numpy.ndarray
-            Of a dtype that the device has.
-        device : torch.device
-            Target.
-        copy : bool or None
-            None shares memory if possible, True always copies, False raises if sharing is
-            impossible.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and memory cannot be shared.
         """
-        if not Places.on_host(device):
+        if not DLPackDevices.on_host(device):
             if copy is False:
                 raise refusal(HostMemory.why_copied_in(array, device))
             return _uploaded(array, device, non_blocking=non_blocking)
@@ -64,7 +49,7 @@ class HostMemory(Places):
 
     @staticmethod
     def why_copied_in(array: np.ndarray[Any, Any], device: torch.device) -> str:
-        if not Places.on_host(device):
+        if not DLPackDevices.on_host(device):
             return f"{device} has memory of its own"
         if not array.flags.writeable:
             return "the array is read-only and tensors are always writable"
@@ -80,16 +65,7 @@ class HostMemory(Places):
 
     @staticmethod
     def to_host(x: torch.Tensor, *, copy: bool | None) -> np.ndarray[Any, Any]:
-        """Return a tensor as NumPy array.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and the tensor is not in host memory, or is lazily conjugated or
-            negated.
-        RuntimeError
-            If the tensor requires grad.
-        """
+        """Return a tensor as NumPy array; RuntimeError if it requires grad."""
         refuse_grad(x, "another library")
         obstacle = HostMemory.why_copied_out(x, x.device)
         if obstacle:
@@ -176,7 +152,7 @@ def _why_not_shown(array: np.ndarray[Any, Any]) -> str:
         if stride < 0:
             return "tensors have no negative strides"
         if stride % itemsize:
-            return "the array's strides are no multiples of its item size"
+            return "the array's strides are not multiples of its item size"
     if array.dtype.kind == "c" and array.ctypes.data % itemsize:
         # NumPy aligns only their parts, and PyTorch may crash.
         return f"PyTorch needs complex numbers at addresses divisible by their size {itemsize}"
@@ -195,6 +171,5 @@ def refuse_grad(x: torch.Tensor, to: str) -> None:
     """Raise for a tensor that requires grad, whose gradient would be lost."""
     if x.requires_grad:
         raise RuntimeError(
-            f"a tensor that requires grad cannot be handed to {to}, which would lose its "
-            f"gradient in silence; call .detach() on the tensor first"
+            f"a tensor that requires grad would lose its gradient in {to}\nHint: pass x.detach()"
         )

@@ -9,8 +9,8 @@ import torch
 from portarray._launchers.host import OverHost, host_launcher
 from portarray._launchers.launcher import Launcher, Layout
 from portarray.backends.base import Backend
-from portarray.backends.torch.gpu_launching import gpu_launcher
-from portarray.backends.torch.places import Places
+from portarray.backends.torch.dlpack_devices import DLPackDevices
+from portarray.backends.torch.gpu_launching import gpu_launcher, writable
 
 __all__ = ["Launching"]
 
@@ -22,21 +22,14 @@ class Launching(Backend):
         return _launcher(device)
 
     def layout(self, x: torch.Tensor) -> Layout:
-        """Return a tensor's layout.
-
-        Raises
-        ------
-        RuntimeError
-            For tensors that require grad, whose gradient would be lost, and for lazily conjugated
-            or negated ones, whose memory has other values.
-        """
+        """Return a tensor's layout; RuntimeError if it requires grad or is lazily evaluated."""
         if x.requires_grad or x.is_neg() or x.is_conj():
             raise RuntimeError(
-                "a kernel has no derivative; pa.custom_vjp gives it one, and .detach() gives a "
-                "tensor without"
+                "a kernel has no derivative, and the tensor requires grad\n"
+                "Hint: define a derivative with pa.custom_vjp, or pass x.detach()"
                 if x.requires_grad
-                else "a kernel reads memory, and the tensor is lazily conjugated or negated; call "
-                ".resolve_conj().resolve_neg() on it first"
+                else "a kernel cannot read a lazily conjugated or negated tensor\n"
+                "Hint: call .resolve_conj().resolve_neg() on it first"
             )
         return x.shape, x.stride(), 0
 
@@ -49,7 +42,7 @@ class Launching(Backend):
 
 @cache
 def _launcher(device: torch.device) -> Launcher | str:
-    if not Places.on_host(device):
+    if not DLPackDevices.on_host(device):
         return gpu_launcher(device)
     host = host_launcher(torch.Tensor.data_ptr)
     return host if isinstance(host, str) else _Launcher(host)
@@ -58,7 +51,4 @@ def _launcher(device: torch.device) -> Launcher | str:
 class _Launcher(OverHost):
     """Runs programs in host memory and waits for them."""
 
-    def writable(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the tensor; a gradient that needs its old values will be refused."""
-        torch.autograd.graph.increment_version(x)
-        return x
+    writable = staticmethod(writable)

@@ -1,4 +1,4 @@
-"""What tells the tensors of PyTorch's transformations from others."""
+"""Detection of traced tensors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ __all__ = ["is_traced"]
 
 
 def is_traced(x: Tensor) -> bool:
-    """Tell whether a tensor has no values to look at: the compiler's, or ``torch.func``'s."""
+    """Return whether a tensor has no values: the compiler's, or ``torch.func``'s."""
     is_plain = type(x) is Tensor or type(x) is torch.nn.Parameter
     return not is_plain or torch._C._functorch.is_functorch_wrapped_tensor(x)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from portarray import _dlpack as dlpack
+from portarray.backends.torch.dlpack_devices import CPU, CPU_DEVICE, CUDA, STREAMED, DLPackDevices
 from portarray.backends.torch.host_memory import (
     HostMemory,
     from_capsule,
@@ -17,7 +18,6 @@ from portarray.backends.torch.host_memory import (
     refuse_grad,
     shown,
 )
-from portarray.backends.torch.places import CPU, CPU_DEVICE, CUDA, STREAMED, Places
 
 __all__ = ["Transfer", "from_dlpack", "from_host"]
 
@@ -39,21 +39,16 @@ class Transfer(HostMemory):
     """Transfer of tensors: host memory, other devices, DLPack."""
 
     def normalize(self, x: torch.Tensor, *, copy: bool | None) -> torch.Tensor:
-        """Return a user's tensor if it is strided.
-
-        Raises
-        ------
-        TypeError
-            If it is sparse, nested or in a oneDNN layout.
-        """
+        """Return a user's tensor; TypeError if it is sparse, nested or in a oneDNN layout."""
         if x.is_nested:
             raise TypeError(
-                "a nested tensor is no array: its rows differ in length. "
-                "Pass x.to_padded_tensor(value)"
+                "a nested tensor is not an array: its rows differ in length\n"
+                "Hint: pass x.to_padded_tensor(value)"
             )
         if x.layout is not torch.strided:
             raise TypeError(
-                f"a tensor of layout {x.layout} is no array: it has no strides. Pass x.to_dense()"
+                f"a tensor of layout {x.layout} is not an array: it has no strides\n"
+                f"Hint: pass x.to_dense()"
             )
         return x
 
@@ -61,45 +56,24 @@ class Transfer(HostMemory):
     def move(
         x: torch.Tensor, device: torch.device, *, copy: bool | None, non_blocking: bool = False
     ) -> torch.Tensor:
-        """Return a tensor on another device.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and the data must move.
-        """
+        """Return a tensor on another device; ValueError for ``copy=False`` if it must move."""
         if x.device == device:
             return _cloned(x) if copy else x
         if copy is False:
             raise refusal(f"moving a tensor from {x.device} to {device} copies it")
         # A non-blocking copy to the host would return before it is complete.
-        return x.to(device, non_blocking=non_blocking and not Places.on_host(device))
+        return x.to(device, non_blocking=non_blocking and not DLPackDevices.on_host(device))
 
     @staticmethod
     def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> torch.Tensor:
         """Make a tensor on a device from an object with ``__dlpack__``, which is called once.
 
-        Parameters
-        ----------
-        x : object
-            With ``__dlpack__`` and ``__dlpack_device__``. If this PyTorch does not support its GPU,
-            it is asked for a copy in host memory.
-        device : torch.device or None
-            Target; None is the data's own device.
-        copy : bool or None
-            None shares memory if possible, True always copies, False raises if sharing is
-            impossible.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and memory cannot be shared.
-        BufferError
-            If the capsule is already consumed, or the producer cannot export its memory to PyTorch.
+        If this PyTorch does not support its GPU, it is asked for a copy in host memory.
+        ``device=None`` is the device of the data.
         """
         kind, index = map(int, x.__dlpack_device__())
-        if copy is False and device is not None and not _same_place((kind, index), device):
-            raise refusal(f"the data lies on DLPack device {(kind, index)} and not on {device}")
+        if copy is False and device is not None and not _is_same_device((kind, index), device):
+            raise refusal(f"the data is on DLPack device {(kind, index)} and not on {device}")
         if kind in dlpack.HOST_KINDS:
             return _from_host_memory(x, kind, CPU_DEVICE if device is None else device, copy=copy)
         if kind == STREAMED and not torch.cuda.is_available():
@@ -122,11 +96,11 @@ class Transfer(HostMemory):
             raise refusal("the data is read-only and tensors are always writable")
         tensor = from_capsule(held.__dlpack__())
         target = tensor.device if device is None else device
-        found = Transfer.move(tensor, target, copy=True if held.read_only else copy)
-        if found is not tensor:
+        result = Transfer.move(tensor, target, copy=True if held.read_only else copy)
+        if result is not tensor:
             # The producer may reuse its memory on its own stream once it is released.
             _wait_for(tensor.device)
-        return found
+        return result
 
     def why_copied_over(self, x: Any) -> str:
         kind, _ = x.__dlpack_device__()
@@ -141,26 +115,17 @@ class Transfer(HostMemory):
         dl_device: tuple[int, int] | None,
         copy: bool | None,
     ) -> Any:
-        """Return a DLPack capsule of a tensor.
-
-        Raises
-        ------
-        BufferError
-            If ``copy=False`` and the data must be moved or resolved first, or the device asked for
-            is neither the tensor's own nor the CPU.
-        RuntimeError
-            If the tensor requires grad.
-        """
+        """Return a DLPack capsule of a tensor on its own device or the CPU."""
         refuse_grad(x, "DLPack")
         source = x
         if source.is_conj() or source.is_neg():
             source = source.resolve_conj().resolve_neg()
-        own = self.dlpack_device(source)
-        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
+        own_device = self.dlpack_device(source)
+        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own_device:
             if int(dl_device[0]) != CPU:
                 raise BufferError(
-                    f"a tensor on {x.device} can be exported to its own DLPack device {own} and to "
-                    f"the CPU ({CPU}, 0), not to {tuple(dl_device)}"
+                    f"a tensor on {x.device} can be exported to its own DLPack device "
+                    f"{own_device} and to the CPU ({CPU}, 0), not to {tuple(dl_device)}"
                 )
             source = source.cpu()
             stream = None
@@ -189,7 +154,7 @@ class Transfer(HostMemory):
 def _cloned(x: torch.Tensor) -> torch.Tensor:
     """Return a copy on the same device."""
     if (
-        Places.on_host(x.device)
+        DLPackDevices.on_host(x.device)
         and x.nbytes >= _LARGE
         and not (x.requires_grad or HostMemory.why_copied_out(x, x.device))
     ):
@@ -216,7 +181,7 @@ def _from_host_memory(
     # PyTorch cannot import pinned memory, not even its own, and ignores the read-only flag.
     odd = kind != CPU or held.odd or held.read_only
     odd = odd or (held.versioned and not _HAS_VERSIONS)
-    if odd or copy or not Places.on_host(device):
+    if odd or copy or not DLPackDevices.on_host(device):
         return HostMemory.from_host(dlpack.host_values(held), device, copy=copy)
     tensor = from_capsule(held.__dlpack__())
     if tensor.is_complex():  # which PyTorch accepts unaligned
@@ -233,10 +198,10 @@ def _stream(kind: int, index: int) -> int | None:
     return 1 if stream == 0 and kind == CUDA else stream
 
 
-def _same_place(source: tuple[int, int], device: torch.device) -> bool:
-    if Places.on_host(device):
+def _is_same_device(source: tuple[int, int], device: torch.device) -> bool:
+    if DLPackDevices.on_host(device):
         return source[0] in dlpack.HOST_KINDS
-    return Places.dlpack_device_of(device) == source
+    return DLPackDevices.dlpack_device_of(device) == source
 
 
 from_dlpack, from_host = Transfer.from_dlpack, Transfer.from_host

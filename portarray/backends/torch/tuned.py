@@ -1,7 +1,7 @@
-"""Core kernels for PyTorch, by its own functions.
+"""Core kernels by PyTorch's functions.
 
-float16 and bfloat16 use what is fast on the device. Nothing here writes into tensors that autograd
-tracks.
+float16 and bfloat16 use the fastest method of the device. No kernel writes into tensors that
+autograd tracks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WEIGHTS = 1 << 22
 """Elements of a float16 or bfloat16 matrix that are widened to float32 at once."""
 
 DOT = 4096
-"""Length of rows from which products row by row are no faster."""
+"""Length of rows from which products row by row are not faster."""
 
 READ = 1 << 17
 """Elements of a matrix from which products row by row are faster."""
@@ -50,12 +50,12 @@ def log_softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
 def gelu(x: Tensor, /, *, approximate: str = "none") -> Tensor:
     """Return x times the normal distribution function of x, exact or as a tanh.
 
-    PyTorch's own overflows in float32 on the CPU: half of the largest number gives inf, inf gives
+    PyTorch's gelu overflows in float32 on the CPU: half of the largest number gives inf, inf gives
     NaN.
     """
     if approximate == "none" or not x.is_cpu or x.numel() < 8192:
         return functional.gelu(x, approximate=approximate)
-    # On the CPU, PyTorch's own takes twice the time of these. (1 + tanh(z)) / 2 is sigmoid(2 z).
+    # On the CPU, functional.gelu takes twice as long. (1 + tanh(z)) / 2 is sigmoid(2 z).
     wide = x.float() if x.dtype in NARROW else x
     slope = 2 * math.sqrt(2 / math.pi)
     inner = torch.addcmul(_constant(slope, wide.dtype), wide, wide, value=0.044715 * slope)
@@ -80,8 +80,8 @@ def rms_norm(x: Tensor, weight: Tensor | None = None, /, *, eps: float = 1e-6) -
     root = torch.addcmul(_constant(eps, wide), norm, norm, value=1 / size).rsqrt_()
     out = x * root
     if weight is not None:
-        followed = weight.requires_grad or x.requires_grad
-        out = out * weight if followed else out.mul_(weight)
+        is_watched = weight.requires_grad or x.requires_grad
+        out = out * weight if is_watched else out.mul_(weight)
     return out if dtype is wide else out.to(dtype)
 
 
@@ -110,9 +110,9 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, /) -> Tensor:
     """Return ``x @ weight.T + bias``."""
     size = x.shape[-1]
     if x.numel() == size < DOT and x.is_cpu and weight.numel() >= READ:
-        found = _by_row(x, weight, bias)
-        if found is not None:
-            return found
+        product = _by_row(x, weight, bias)
+        if product is not None:
+            return product
     return functional.linear(x, weight, bias)
 
 
@@ -146,7 +146,7 @@ def narrow_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, /) -> T
 
 
 def _is_widened(x: Tensor, bias: Tensor | None) -> bool:
-    """Tell whether float16 or bfloat16 on the CPU is multiplied as float32.
+    """Return whether to multiply float16 or bfloat16 on the CPU as float32.
 
     PyTorch rounds before it adds the bias, and most CPUs lack float16 matrix instructions: from 3
     rows on, float32 takes at most half the time.
@@ -173,19 +173,19 @@ def gemm(
     transpose_b: bool,
     in_place: bool,
 ) -> Tensor:
-    """Return ``alpha * a @ b + beta * out``, in the memory of ``out`` where that is asked."""
+    """Return ``alpha * a @ b + beta * out``, in the memory of ``out`` if ``in_place``."""
     first, second = a.mT if transpose_a else a, b.mT if transpose_b else b
     if out is None:
         product = torch.mm(first, second)
         return product if alpha == 1 else product * alpha
-    followed = a.requires_grad or b.requires_grad or out.requires_grad
-    if in_place and not followed and not _shares(out, a) and not _shares(out, b):
+    is_watched = a.requires_grad or b.requires_grad or out.requires_grad
+    if in_place and not is_watched and not _shares(out, a) and not _shares(out, b):
         return out.addmm_(first, second, alpha=alpha, beta=beta)
     return torch.addmm(out, first, second, alpha=alpha, beta=beta)
 
 
 def _shares(x: Tensor, y: Tensor) -> bool:
-    """Tell whether two tensors are of one memory."""
+    """Return whether two tensors share memory."""
     return x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
 
 
@@ -195,10 +195,10 @@ def solve_triangular(
     """Solve a triangular system."""
     rows = b[:, None] if b.ndim == 1 else b
     matrix = a.mT if transpose else a
-    found: Tensor = torch.linalg.solve_triangular(
+    solution: Tensor = torch.linalg.solve_triangular(
         matrix, rows, upper=lower is transpose, unitriangular=unit_diagonal
     )
-    return found[..., 0] if b.ndim == 1 else found
+    return solution[..., 0] if b.ndim == 1 else solution
 
 
 def embedding(indices: Tensor, weight: Tensor, /) -> Tensor:
@@ -238,9 +238,9 @@ def rope(
         out = torch.stack(parts, -1).flatten(-2) if interleaved else torch.cat(parts, -1)
     else:
         out = rotated * torch.cat((cos, cos), -1)
-        left, right = out.chunk(2, -1)
-        left.addcmul_(second, sin, value=-1)
-        right.addcmul_(first, sin)
+        first_out, second_out = out.chunk(2, -1)
+        first_out.addcmul_(second, sin, value=-1)
+        second_out.addcmul_(first, sin)
     if out.dtype is not x.dtype:
         out = out.to(x.dtype)
     return out if rotated is x else torch.cat((out, x[..., 2 * half :]), -1)
@@ -285,7 +285,7 @@ _NARROW_NAMES = frozenset({"float16", "bfloat16"})
 _FLOATS = _WIDE | _NARROW_NAMES
 _NUMBERS = _FLOATS | {"int8", "int16", "int32", "int64", "uint8", "complex64", "complex128"}
 
-# PyTorch's own functions where they are correct as they are, without a wrapper.
+# PyTorch's functions, unwrapped where they are correct.
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "matmul": (TunedKernel(matmul, "torch.matmul", _NARROW_NAMES, "matmul 512x576x1536 float16"),),
     "linear": (

@@ -30,11 +30,11 @@ def composed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("composed")
-def test_a_composition_converts_and_refuses_what_its_row_says() -> None:
+def test_a_composition_converts_and_refuses_dtypes_by_its_row() -> None:
     x = pa.asarray([3, 1, 7], device="numpy")
-    found = call.unary("widest", x)
-    assert found.dtype == pa.float64
-    assert float(found) == 6.0
+    result = call.unary("widest", x)
+    assert result.dtype == pa.float64
+    assert float(result) == 6.0
     xp: Any = pa.namespace("numpy")
     assert xp.widest(x.native) == 6.0
     with pytest.raises(TypeError, match=r"widest takes signed integer.*, not complex128"):

@@ -70,14 +70,14 @@ class Side:
 
     def parts(self, name: str, z: Values) -> Values:
         """Return what a function's parts are for complex numbers, put together bit by bit."""
-        given = [
+        operands = [
             self.transfer.from_host(part.copy(), self.device, copy=None)
             for part in (z.real, z.imag)
         ]
         out = np.empty_like(z)
         with np.errstate(all="ignore"):
-            found = FUNCTIONS[name](self.xp, *given)
-        out.real, out.imag = (self.transfer.to_host(part, copy=None) for part in found)
+            actual = FUNCTIONS[name](self.xp, *operands)
+        out.real, out.imag = (self.transfer.to_host(part, copy=None) for part in actual)
         return out
 
 
@@ -92,7 +92,7 @@ def drawn(dtype: str) -> Values:
     rng = np.random.default_rng(17)
     count, far = 2000, 20 if dtype == "complex64" else 150
 
-    def spread(low: float, high: float) -> Values:
+    def logspaced(low: float, high: float) -> Values:
         sizes: Values = 10 ** rng.uniform(low, high, count)
         signs: Values = rng.choice([-1, 1], count)
         both: Values = sizes * signs
@@ -102,15 +102,15 @@ def drawn(dtype: str) -> Values:
     limit = 600 if dtype == "complex128" else 80
     groups = [
         *(rng.uniform(-s, s, count) + 1j * rng.uniform(-s, s, count) for s in (1, 3, 30, limit)),
-        spread(-far, far) + 1j * spread(-far, far),
-        spread(-1.8 * far, 1.8 * far) + 1j * spread(-1.8 * far, 1.8 * far),
-        turns * (1 + spread(-15, -1)),
+        logspaced(-far, far) + 1j * logspaced(-far, far),
+        logspaced(-1.8 * far, 1.8 * far) + 1j * logspaced(-1.8 * far, 1.8 * far),
+        turns * (1 + logspaced(-15, -1)),
         1 + turns * 10 ** rng.uniform(-15, -1, count),
-        rng.uniform(-3, 3, count) + 1j * spread(-30, -1),
-        spread(-30, -1) + 1j * rng.uniform(-3, 3, count),
+        rng.uniform(-3, 3, count) + 1j * logspaced(-30, -1),
+        logspaced(-30, -1) + 1j * rng.uniform(-3, 3, count),
     ]
-    found: Values = np.concatenate(groups).astype(dtype)
-    return found
+    actual: Values = np.concatenate(groups).astype(dtype)
+    return actual
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
@@ -139,22 +139,22 @@ def test_every_special_case_of_the_standard(side: Side, name: str, dtype: str) -
         for part, want, free in zip(
             (value.real, value.imag), row.want, row.free_signs, strict=True
         ):
-            what = f"{name}({complex(*row.given)!r}) gave {value!r}"
-            found = np.abs(part) if free else part
-            wanted = np.asarray(abs(want) if free else want, part.dtype)
-            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=0, err_msg=what)
-            if wanted == 0 and not free:
-                assert np.signbit(found) == np.signbit(wanted), what
+            message = f"{name}({complex(*row.given)!r}) gave {value!r}"
+            actual = np.abs(part) if free else part
+            expected = np.asarray(abs(want) if free else want, part.dtype)
+            np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=0, err_msg=message)
+            if expected == 0 and not free:
+                assert np.signbit(actual) == np.signbit(expected), message
 
 
 def test_signs_of_zeros_and_infinities(side: Side) -> None:
     inf = np.inf
     z = np.asarray([complex(-0.0, -0.0), complex(inf, -2), complex(3, -inf)], "complex128")
-    wanted = np.asarray([0, complex(1, -0.0), complex(0, -1)])
-    found = side.parts("sign", z)
-    np.testing.assert_array_equal(found, wanted)
-    np.testing.assert_array_equal(np.signbit(found.real), np.signbit(wanted.real))
-    np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(wanted.imag))
+    expected = np.asarray([0, complex(1, -0.0), complex(0, -1)])
+    actual = side.parts("sign", z)
+    np.testing.assert_array_equal(actual, expected)
+    np.testing.assert_array_equal(np.signbit(actual.real), np.signbit(expected.real))
+    np.testing.assert_array_equal(np.signbit(actual.imag), np.signbit(expected.imag))
     assert np.isnan(side.parts("sign", np.asarray([complex(inf, inf)]))).all()
 
 
@@ -167,8 +167,8 @@ def test_powers_of_zero_and_to_the_zero(side: Side) -> None:
     power = side.transfer.from_host(
         np.asarray([np.nan] * 5 + [-1], "complex64"), side.device, copy=None
     )
-    found = side.transfer.to_host(exponential.pow_of_zero(side.xp, x1, x2, power), copy=None)
-    np.testing.assert_array_equal(found, np.asarray([1, 0, 0, 1, 1, -1], "complex64"))
+    actual = side.transfer.to_host(exponential.pow_of_zero(side.xp, x1, x2, power), copy=None)
+    np.testing.assert_array_equal(actual, np.asarray([1, 0, 0, 1, 1, -1], "complex64"))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -178,11 +178,11 @@ def test_hypot_has_no_overflow_on_the_way(side: Side, dtype: str) -> None:
     rng = np.random.default_rng(3)
     x1 = np.asarray([a for a in special for _ in special] + list(rng.normal(size=500)), dtype)
     x2 = np.asarray([b for _ in special for b in special] + list(rng.normal(size=500)), dtype)
-    given = [side.transfer.from_host(x, side.device, copy=None) for x in (x1, x2)]
+    operands = [side.transfer.from_host(x, side.device, copy=None) for x in (x1, x2)]
     with np.errstate(all="ignore"):
-        found = side.transfer.to_host(trigonometric.hypot_of(side.xp, *given), copy=None)
-        wanted = np.hypot(x1, x2)
-    np.testing.assert_allclose(found, wanted, rtol=4 * float(np.finfo(dtype).eps), atol=0)
+        actual = side.transfer.to_host(trigonometric.hypot_of(side.xp, *operands), copy=None)
+        expected = np.hypot(x1, x2)
+    np.testing.assert_allclose(actual, expected, rtol=4 * float(np.finfo(dtype).eps), atol=0)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -190,8 +190,8 @@ def test_logaddexp_of_infinities_and_far_numbers(side: Side, dtype: str) -> None
     special = [0.0, -1.0, 2.5, 80.0, -80.0, 1e4, np.inf, -np.inf, np.nan]
     x1 = np.asarray([a for a in special for _ in special], dtype)
     x2 = np.asarray([b for _ in special for b in special], dtype)
-    given = [side.transfer.from_host(x, side.device, copy=None) for x in (x1, x2)]
+    operands = [side.transfer.from_host(x, side.device, copy=None) for x in (x1, x2)]
     with np.errstate(all="ignore"):
-        found = side.transfer.to_host(exponential.logaddexp_of(side.xp, *given), copy=None)
-        wanted = np.logaddexp(x1, x2)
-    np.testing.assert_allclose(found, wanted, rtol=8 * float(np.finfo(dtype).eps), atol=0)
+        actual = side.transfer.to_host(exponential.logaddexp_of(side.xp, *operands), copy=None)
+        expected = np.logaddexp(x1, x2)
+    np.testing.assert_allclose(actual, expected, rtol=8 * float(np.finfo(dtype).eps), atol=0)

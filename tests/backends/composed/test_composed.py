@@ -73,9 +73,9 @@ def test_unique(side: Side, dtype: str, data: st.DataObject) -> None:
     side.check(counts, np.unique(x, equal_nan=False, return_counts=True)[1].astype(np.int64))
     assert inverse.shape == x.shape
     side.check(values[inverse], x)
-    found = x.reshape(-1)[host(indices, copy=None)]
-    side.check(values, found)
-    side.check(sets.unique_values(side.xp, side.of(x)), found)
+    direct = x.reshape(-1)[host(indices, copy=None)]
+    side.check(values, direct)
+    side.check(sets.unique_values(side.xp, side.of(x)), direct)
     side.check(sets.unique_counts(side.xp, side.of(x)).counts, host(counts, copy=None))
     side.check(sets.unique_inverse(side.xp, side.of(x)).inverse_indices, host(inverse, copy=None))
 
@@ -99,12 +99,14 @@ def test_searchsorted(side: Side, dtype: str, data: st.DataObject, right: bool, 
     x1, x2 = (
         data.draw(arrays(dtype, shape, elements=ELEMENTS[dtype])) for shape in ((size,), (2, 3))
     )
-    way: Any = "right" if right else "left"
+    side_name: Any = "right" if right else "left"
     order = np.argsort(x1, stable=True)
-    expected = np.searchsorted(x1[order], x2, side=way)
-    got = searching.searchsorted(side.xp, side.of(x1[order]), side.of(x2), side=way)
+    expected = np.searchsorted(x1[order], x2, side=side_name)
+    got = searching.searchsorted(side.xp, side.of(x1[order]), side.of(x2), side=side_name)
     side.check(got, expected)
-    got = searching.searchsorted(side.xp, side.of(x1), side.of(x2), side=way, sorter=side.of(order))
+    got = searching.searchsorted(
+        side.xp, side.of(x1), side.of(x2), side=side_name, sorter=side.of(order)
+    )
     side.check(got, expected)
 
 
@@ -165,7 +167,7 @@ def test_repeat(side: Side, data: st.DataObject, axis: int | None) -> None:
 def test_take_along_axis(side: Side, axis: int, broadcast: str) -> None:
     x = np.arange(24).reshape(2, 3, 4)
     indices = (np.arange(24).reshape(2, 3, 4) * 7) % x.shape[axis] - x.shape[axis] // 2
-    first = tuple(slice(None) if place == axis % 3 else slice(0, 1) for place in range(3))
+    first = tuple(slice(None) if dim == axis % 3 else slice(0, 1) for dim in range(3))
     x = x[first] if broadcast == "x" else x
     indices = indices[first] if broadcast == "indices" else indices
     got = indexing.take_along_axis(side.xp, side.of(x), side.of(indices), axis=axis)

@@ -20,10 +20,12 @@ def kernels_of() -> Callable[[ModuleType], dict[str, Any]]:
     cupy = pytest.importorskip("cupy", exc_type=ImportError)
     classes = cupy.ElementwiseKernel, cupy.ReductionKernel
 
-    def found(module: ModuleType) -> dict[str, Any]:
-        return {name: one for name, one in vars(module).items() if isinstance(one, classes)}
+    def find(module: ModuleType) -> dict[str, Any]:
+        return {
+            name: kernel for name, kernel in vars(module).items() if isinstance(kernel, classes)
+        }
 
-    return found
+    return find
 
 
 @pytest.fixture

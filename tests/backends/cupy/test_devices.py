@@ -73,10 +73,10 @@ def test_reason(
     status = {"InsufficientDriver": 35, "NoDevice": 100}
 
     def count() -> int:
-        found = machine["getDeviceCount"]
-        if found in status:
-            raise runtime.CUDARuntimeError(status[found])
-        return int(found)
+        result = machine["getDeviceCount"]
+        if result in status:
+            raise runtime.CUDARuntimeError(status[result])
+        return int(result)
 
     monkeypatch.setattr(runtime, "getDeviceCount", count)
     monkeypatch.setattr(runtime, "is_hip", machine["is_hip"])
@@ -89,10 +89,10 @@ def test_reason(
 
 def _no_gpu(runtime: Any) -> None:
     try:
-        number = runtime.getDeviceCount()
+        gpu_count = runtime.getDeviceCount()
     except runtime.CUDARuntimeError:
-        number = 0
-    if number:
+        gpu_count = 0
+    if gpu_count:
         pytest.skip("this machine has a GPU")
 
 
@@ -178,11 +178,11 @@ def test_a_device_is_made_current_only_among_several(
     from portarray.backends.cupy import devices
 
     backend = registry.load_backend("cupy")
-    for number in (1, 2):
+    for gpu_count in (1, 2):
         devices._number.cache_clear()
-        monkeypatch.setattr(runtime, "getDeviceCount", lambda number=number: number)
+        monkeypatch.setattr(runtime, "getDeviceCount", lambda gpu_count=gpu_count: gpu_count)
         scope = backend.scope(cupy.cuda.Device(0))
-        assert (scope is None) == (number == 1)
+        assert (scope is None) == (gpu_count == 1)
 
 
 def test_errors() -> None:
@@ -208,9 +208,9 @@ def test_the_pool_is_the_one_that_cupy_allocates_from() -> None:
     from portarray.backends.cupy import devices
 
     assert devices._pool() is cupy.get_default_memory_pool()
-    own = cupy.cuda.MemoryPool()
-    with cupy.cuda.using_allocator(own.malloc):
-        assert devices._pool() is own
+    pool = cupy.cuda.MemoryPool()
+    with cupy.cuda.using_allocator(pool.malloc):
+        assert devices._pool() is pool
     with cupy.cuda.using_allocator(lambda size: cupy.cuda.memory.alloc(size)):
         assert devices._pool() is None
     assert devices._pool() is cupy.get_default_memory_pool()

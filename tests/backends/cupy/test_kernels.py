@@ -85,10 +85,10 @@ Call = Callable[..., np.ndarray[Any, Any]]
 
 def _loop(kernel: Any, dtype: str, name: str) -> str:
     """Return a C function that does what a launch of an elementwise kernel does."""
-    given = [one.name for one in kernel.in_params]
-    (result,) = (one.name for one in kernel.out_params)
-    arguments = "".join(f"const {dtype} *{one}_, " for one in given)
-    read = " ".join(f"const T {one} = {one}_[i_];" for one in given)
+    inputs = [parameter.name for parameter in kernel.in_params]
+    (result,) = (parameter.name for parameter in kernel.out_params)
+    arguments = "".join(f"const {dtype} *{parameter}_, " for parameter in inputs)
+    read = " ".join(f"const T {parameter} = {parameter}_[i_];" for parameter in inputs)
     return (
         f'extern "C" void {name}({arguments}{dtype} *{result}_, long count_) {{ typedef {dtype} T; '
         f"for (long i_ = 0; i_ < count_; ++i_) "
@@ -139,7 +139,7 @@ def run(compiled: ctypes.CDLL) -> Callable[[str], Call]:
         def call(*operands: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             operands = tuple(map(np.ascontiguousarray, operands))
             out = np.empty_like(operands[0])
-            pointers = [ctypes.c_void_p(one.ctypes.data) for one in (*operands, out)]
+            pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*operands, out)]
             getattr(compiled, f"{name}_{out.dtype.name}")(*pointers, ctypes.c_long(out.size))
             return out
 
@@ -150,17 +150,17 @@ def run(compiled: ctypes.CDLL) -> Callable[[str], Call]:
 
 def _pairs(values: list[float], dtype: str) -> tuple[np.ndarray[Any, Any], ...]:
     return tuple(
-        np.array(one, dtype) for one in zip(*itertools.product(values, values), strict=True)
+        np.array(column, dtype) for column in zip(*itertools.product(values, values), strict=True)
     )
 
 
 ODD = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.0, 1e30, -1e30, 1e-30, math.inf, -math.inf, math.nan]
 
 
-def _same(found: Any, wanted: Any) -> np.ndarray[Any, Any]:
+def _same(actual: Any, expected: Any) -> np.ndarray[Any, Any]:
     """Tell where values are the same, signs of zeros included; one NaN is as good as another."""
-    alike = (found == wanted) & (np.signbit(found) == np.signbit(wanted))
-    return np.asarray(alike | (np.isnan(found) & np.isnan(wanted)))
+    alike = (actual == expected) & (np.signbit(actual) == np.signbit(expected))
+    return np.asarray(alike | (np.isnan(actual) & np.isnan(expected)))
 
 
 @pytest.mark.parametrize("dtype", REALS)
@@ -168,20 +168,24 @@ def test_division(run: Callable[[str], Call], dtype: str) -> None:
     x, y = _pairs([*ODD, 5e8, -17.25, 1 / 3], dtype)
     quotients, rests = run("floor_divide")(x, y), run("remainder")(x, y)
     assert quotients.size == 17 * 17
-    for a, b, quotient, rest in zip(*map(np.ndarray.tolist, (x, y, quotients, rests)), strict=True):
+    for a, b, quotient, remainder in zip(
+        *map(np.ndarray.tolist, (x, y, quotients, rests)), strict=True
+    ):
         if b == 0 or math.isinf(a) or math.isnan(a) or math.isnan(b):
-            assert math.isnan(rest), (a, b)
+            assert math.isnan(remainder), (a, b)
             with np.errstate(all="ignore"):
                 plain = float(np.divide(a, b))
             assert _same(quotient, plain), (a, b)
         elif math.isinf(b):
-            wanted = math.copysign(a, b) if a == 0 else a if (a < 0) == (b < 0) else b
-            assert _same(rest, wanted), (a, b)
+            expected = math.copysign(a, b) if a == 0 else a if (a < 0) == (b < 0) else b
+            assert _same(remainder, expected), (a, b)
             assert quotient == 0, (a, b)
         else:
             exact = Fraction(a) // Fraction(b)
-            assert rest == float(np.dtype(dtype).type(float(Fraction(a) - exact * Fraction(b))))
-            assert math.copysign(1, rest) == math.copysign(1, b), (a, b)
+            assert remainder == float(
+                np.dtype(dtype).type(float(Fraction(a) - exact * Fraction(b)))
+            )
+            assert math.copysign(1, remainder) == math.copysign(1, b), (a, b)
             if abs(exact) < 2**22:
                 assert quotient == exact, (a, b)
 
@@ -190,15 +194,15 @@ def test_the_next_number(run: Callable[[str], Call]) -> None:
     tiny = [1e-45, -1e-45, 1.17549435e-38, 3.4028235e38]
     x, y = _pairs([*ODD[:6], *tiny, math.inf, -math.inf, math.nan], "float32")
     with np.errstate(all="ignore"):
-        wanted = np.nextafter(x, y)
-    assert _same(run("nextafter")(x, y), wanted).all()
+        expected = np.nextafter(x, y)
+    assert _same(run("nextafter")(x, y), expected).all()
 
 
 @pytest.mark.parametrize("dtype", REALS)
 def test_limits(run: Callable[[str], Call], dtype: str) -> None:
     values = [-2.0, -1.0, 0.5, 1.0, 3.0, math.nan, math.inf, -math.inf]
     x, low, high = (
-        np.array(one, dtype) for one in zip(*itertools.product(*[values] * 3), strict=True)
+        np.array(column, dtype) for column in zip(*itertools.product(*[values] * 3), strict=True)
     )
     assert _same(run("clip")(x, low, high), np.minimum(np.maximum(x, low), high)).all()
 
@@ -217,8 +221,8 @@ def test_shifts(run: Callable[[str], Call], dtype: str) -> None:
     limits = np.iinfo(dtype)
     values = [limits.min, limits.max, 0, 1, 5, limits.max // 3]
     x, n = (
-        np.array(one, dtype)
-        for one in zip(*itertools.product(values, range(limits.bits + 6)), strict=True)
+        np.array(column, dtype)
+        for column in zip(*itertools.product(values, range(limits.bits + 6)), strict=True)
     )
     # NumPy: 0, or the sign, where all bits are shifted out.
     assert (run("left_shift")(x, n) == np.left_shift(x, n)).all()
@@ -262,13 +266,13 @@ def test_special_cases(run: Callable[[str], Call], name: str, dtype: str) -> Non
         z.real, z.imag = row.given
         (out,) = function(z)
         parts = zip((out.real, out.imag), row.want, row.free_signs, strict=True)
-        for found, want, free in parts:
+        for actual, want, free in parts:
             if free:
-                found, want = abs(found), abs(want)
+                actual, want = abs(actual), abs(want)
             if want == 0 or not math.isfinite(want):
-                assert _same(found, want), (row, out)
+                assert _same(actual, want), (row, out)
             else:
-                assert found == pytest.approx(want, rel=tolerance), (row, out)
+                assert actual == pytest.approx(want, rel=tolerance), (row, out)
 
 
 @pytest.mark.parametrize("dtype", COMPLEXES)
@@ -290,15 +294,15 @@ def test_accuracy(run: Callable[[str], Call], name: str, dtype: str) -> None:
 
     z = drawn()
     operands = (z, rng.uniform(-2, 2, 200).astype(dtype)) if name == "power" else (z,)
-    found = run(f"complex_{name}" if name in ("sign", "power") else name)(*operands)
+    results = run(f"complex_{name}" if name in ("sign", "power") else name)(*operands)
     # Thrust's powers are exponentials of products with logarithms.
     allowed = (64 if name == "power" else 4) * float(np.finfo(dtype).eps)
     with mpmath.workprec(200):
-        for *given, got in zip(*operands, found, strict=True):
-            wanted = exact.get(name, getattr(mpmath, name, None))(
-                *(mpmath.mpc(complex(one)) for one in given)
+        for *arguments, got in zip(*operands, results, strict=True):
+            expected = exact.get(name, getattr(mpmath, name, None))(
+                *(mpmath.mpc(complex(argument)) for argument in arguments)
             )
-            assert abs(mpmath.mpc(complex(got)) - wanted) <= allowed * abs(wanted), given
+            assert abs(mpmath.mpc(complex(got)) - expected) <= allowed * abs(expected), arguments
 
 
 def test_powers_of_zero(run: Callable[[str], Call]) -> None:
@@ -307,16 +311,20 @@ def test_powers_of_zero(run: Callable[[str], Call]) -> None:
     assert run("complex_power")(base, exponent).tolist() == pytest.approx([1, 0, 0, 1, 0.5, 0])
 
 
-def test_all_kernels_are_known_by_their_names(kernels_of: Any) -> None:
+def test_kernel_names_are_unique_and_prefixed(kernels_of: Any) -> None:
     """CuPy keeps binaries by a kernel's text, and profilers show its name."""
     named = kernels_of(kernels)
-    found = {kernel.name for kernel in named.values()}
-    assert len(found) == len(named) > 20
-    assert all(name.startswith("portarray_") for name in found)
+    names = {kernel.name for kernel in named.values()}
+    assert len(names) == len(named) > 20
+    assert all(name.startswith("portarray_") for name in names)
 
 
 def test_parameters_have_free_names(kernels_of: Any) -> None:
     """CuPy keeps ``i``, ``n`` and what begins with an underscore for itself."""
     for name, kernel in kernels_of(kernels).items():
-        parameters = [one.name for one in (*kernel.in_params, *kernel.out_params)]
-        assert not [one for one in parameters if one in ("i", "n") or one.startswith("_")], name
+        parameters = [parameter.name for parameter in (*kernel.in_params, *kernel.out_params)]
+        assert not [
+            parameter
+            for parameter in parameters
+            if parameter in ("i", "n") or parameter.startswith("_")
+        ], name

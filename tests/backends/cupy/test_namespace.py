@@ -31,24 +31,24 @@ def _dotted(node: ast.AST) -> str:
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
-        before = _dotted(node.value)
-        return f"{before}.{node.attr}" if before else ""
+        prefix = _dotted(node.value)
+        return f"{prefix}.{node.attr}" if prefix else ""
     return ""
 
 
 def _roots(tree: ast.Module) -> dict[str, Any]:
     """Return the names of a file that stand for CuPy or a part of it."""
-    found: dict[str, Any] = {}
+    roots: dict[str, Any] = {}
     for node in tree.body:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name in ("cupy", "cupyx"):
-                    found[alias.name] = __import__(alias.name)
+                    roots[alias.name] = __import__(alias.name)
         elif isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "cupy":
             whole = importlib.import_module(str(node.module))
             for alias in node.names:
-                found[alias.name] = getattr(whole, alias.name)
-    return found
+                roots[alias.name] = getattr(whole, alias.name)
+    return roots
 
 
 # What CuPy 14 has and the backend asks for before it uses it.
@@ -63,44 +63,44 @@ def _uses() -> Iterator[tuple[str, Any, list[str], ast.AST]]:
         for node in ast.walk(tree):
             if isinstance(node, (ast.Attribute, ast.Call)):
                 target = node.func if isinstance(node, ast.Call) else node
-                root, _, rest = _dotted(target).partition(".")
-                if root in roots and rest and not OPTIONAL & set(rest.split(".")):
-                    place = f"{file.relative_to(FOLDER)}:{node.lineno}"
-                    yield place, roots[root], rest.split("."), node
+                root, _, attributes = _dotted(target).partition(".")
+                if root in roots and attributes and not OPTIONAL & set(attributes.split(".")):
+                    location = f"{file.relative_to(FOLDER)}:{node.lineno}"
+                    yield location, roots[root], attributes.split("."), node
 
 
-def test_what_the_backend_uses_is_there() -> None:
+def test_cupy_has_every_attribute_that_the_backend_uses() -> None:
     uses = list(_uses())
     assert len(uses) > 200
     missing = []
-    for place, found, path, _ in uses:
+    for location, value, path, _ in uses:
         for part in path:
-            if not hasattr(found, part):
-                missing.append(f"{place}: {'.'.join(path)}")
+            if not hasattr(value, part):
+                missing.append(f"{location}: {'.'.join(path)}")
                 break
-            found = getattr(found, part)
+            value = getattr(value, part)
     assert missing == []
 
 
 def test_calls_fit_the_signatures() -> None:
     wrong, checked = [], 0
-    for place, found, path, node in _uses():
+    for location, function, path, node in _uses():
         if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
             continue
         for part in path:
-            found = getattr(found, part)
+            function = getattr(function, part)
         try:
-            signature = inspect.signature(found)
+            signature = inspect.signature(function)
         except ValueError:  # ufuncs and compiled methods have none
             continue
-        if inspect.isclass(found):
+        if inspect.isclass(function):
             continue
         checked += 1
         options = {keyword.arg: None for keyword in node.keywords if keyword.arg}
         try:
             signature.bind(*node.args, **options)
         except TypeError as error:
-            wrong.append(f"{place}: {'.'.join(path)}: {error}")
+            wrong.append(f"{location}: {'.'.join(path)}: {error}")
     assert checked > 60
     assert wrong == []
 
@@ -111,7 +111,7 @@ def _method_parameters(name: str) -> list[str]:
     head = line[line.index("(") :].partition(" -> ")[0]
     (function,) = ast.parse(f"def f{head}: ...").body
     assert isinstance(function, ast.FunctionDef)
-    return [one.arg for one in function.args.args]
+    return [parameter.arg for parameter in function.args.args]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ class Producer:
     def __init__(self, device: tuple[int, int], *, versions: bool = True) -> None:
         self.device = device
         self.versions = versions
-        self.asked: dict[str, Any] = {}
+        self.options: dict[str, Any] = {}
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device
@@ -32,13 +32,13 @@ class Producer:
     def __dlpack__(self, **options: Any) -> Any:
         if not self.versions and "max_version" in options:
             raise TypeError("unexpected keyword argument 'max_version'")
-        self.asked = options
+        self.options = options
         return np.zeros(3).__dlpack__()
 
 
 @pytest.mark.filterwarnings("ignore:ExternalStream is deprecated")
 @pytest.mark.parametrize(
-    ("stream", "is_hip", "told"),
+    ("stream", "is_hip", "expected_stream"),
     [
         # DLPack: 1 is CUDA's legacy default stream, 2 the default stream of the thread; on ROCm
         # 0 is the default stream.
@@ -49,20 +49,20 @@ class Producer:
         (4711, True, 4711),
     ],
 )
-def test_producers_are_told_the_current_stream(
-    monkeypatch: pytest.MonkeyPatch, stream: str | int, is_hip: bool, told: int
+def test_producers_get_the_current_stream(
+    monkeypatch: pytest.MonkeyPatch, stream: str | int, is_hip: bool, expected_stream: int
 ) -> None:
-    own = (
+    current = (
         cupy.cuda.ExternalStream(stream)
         if isinstance(stream, int)
         else getattr(cupy.cuda.Stream, stream)
     )
-    monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: own)
+    monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: current)
     monkeypatch.setattr(cupy.cuda.runtime, "is_hip", is_hip)
     for producer in (Producer((2, 0)), Producer((2, 0), versions=False)):
         dlpack.take(producer, stream=module._stream())
-        assert producer.asked["stream"] == told
-        assert producer.asked.get("max_version") == ((1, 0) if producer.versions else None)
+        assert producer.options["stream"] == expected_stream
+        assert producer.options.get("max_version") == ((1, 0) if producer.versions else None)
 
 
 @pytest.mark.parametrize(("is_hip", "kind", "read"), [(False, 2, {2, 13}), (True, 10, {10})])
@@ -75,7 +75,7 @@ def test_places_are_those_of_dlpack(
     assert transfer.readable_dlpack_types(device) == read
 
 
-def test_read_only_memory_is_noticed() -> None:
+def test_the_read_only_flag_of_capsules_is_read() -> None:
     values = np.arange(3)
     assert not dlpack.Held(values.__dlpack__(max_version=(1, 0))).read_only
     values.flags.writeable = False
@@ -125,10 +125,10 @@ def test_arrays_without_axes_keep_the_sign_of_zero(
 ) -> None:
     # CuPy makes them by filling with a scalar: https://github.com/cupy/cupy/blob/v14.2.0/cupy/
     # _core/core.pyx, _array_default and ndarray.fill, which sets memory to 0 for -0.0.
-    given = []
+    calls = []
 
     def array(values: Any, **options: Any) -> Any:
-        given.append((values, options))
+        calls.append((values, options))
         return ghost(values.shape, values.dtype.name)
 
     monkeypatch.setattr(cupy, "array", array)
@@ -136,11 +136,11 @@ def test_arrays_without_axes_keep_the_sign_of_zero(
     for values in (np.asarray(-0.0), np.asarray(-0.0, ">f4"), np.zeros((2, 0)), np.ones((2, 3)).T):
         for non_blocking in (False, True):
             x = transfer.from_host(values, nullcontext(), copy=None, non_blocking=non_blocking)
-            seen, options = given.pop()
+            host, options = calls.pop()
             assert x.shape == values.shape
-            assert seen.ndim > 0
-            assert seen.dtype.isnative
-            assert np.array_equal(np.signbit(seen).ravel(), np.signbit(values).ravel())
+            assert host.ndim > 0
+            assert host.dtype.isnative
+            assert np.array_equal(np.signbit(host).ravel(), np.signbit(values).ravel())
             assert options == {"copy": True, "blocking": not non_blocking}
 
 
@@ -167,11 +167,11 @@ def test_both_gpus_wait_for_a_copy_between_them(
     )
     assert transfer.move(Ghost(), target, copy=None) == "copy"
     # On the target's stream, with ROCm on the source's, after what is under way on the other.
-    stream, other = ("source", "target") if is_hip else ("target", "source")
-    assert events == [(stream, other), "copied", (other, stream)]
+    stream, waiting = ("source", "target") if is_hip else ("target", "source")
+    assert events == [(stream, waiting), "copied", (waiting, stream)]
 
 
-def test_what_cannot_be_page_locked_goes_through_other_memory(
+def test_arrays_that_cannot_be_page_locked_go_through_pageable_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Ghost:

@@ -39,13 +39,13 @@ def _source(kernel: Any, name: str, dtype: str) -> str:
     c_name = C_NAMES[dtype]
     summed = isinstance(kernel, cupy.ReductionKernel)
     body = f"{kernel.out_params[0].name} = {kernel.map_expr}" if summed else kernel.operation
-    given = [one.name for one in kernel.in_params]
-    made = [one.name for one in kernel.out_params]
+    inputs = [parameter.name for parameter in kernel.in_params]
+    outputs = [parameter.name for parameter in kernel.out_params]
     arguments = ", ".join(
-        [f"const {c_name} *{x}_" for x in given] + [f"{c_name} *{y}_" for y in made]
+        [f"const {c_name} *{x}_" for x in inputs] + [f"{c_name} *{y}_" for y in outputs]
     )
-    lines = [f"const T {x} = {x}_[i_];" for x in given] + [f"T {y};" for y in made]
-    lines += [f"{body};"] + [f"{y}_[i_] = {y};" for y in made]
+    lines = [f"const T {x} = {x}_[i_];" for x in inputs] + [f"T {y};" for y in outputs]
+    lines += [f"{body};"] + [f"{y}_[i_] = {y};" for y in outputs]
     return (
         f'extern "C" void {name}_{dtype}(long n_, {arguments}) {{ '
         f"typedef {c_name} T; typedef T W; "
@@ -55,19 +55,19 @@ def _source(kernel: Any, name: str, dtype: str) -> str:
 
 def _launch(library: ctypes.CDLL, kernel: Any, name: str) -> Callable[..., Any]:
     """Return what stands for a kernel: it broadcasts, computes, and adds up where CuPy does."""
-    number = len(kernel.in_params)
+    input_count = len(kernel.in_params)
 
     def launch(*args: Any, axis: int | None = None, keepdims: bool = False) -> Any:
         dtype = args[0].dtype
-        given = [np.asarray(x, dtype) for x in args[:number]]
-        shape = np.broadcast_shapes(*(x.shape for x in given))
-        given = [np.ascontiguousarray(np.broadcast_to(x, shape)) for x in given]
-        made = [np.empty(shape, dtype) for _ in kernel.out_params]
-        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*given, *made)]
-        getattr(library, f"{name}_{dtype.name}")(ctypes.c_long(made[0].size), *pointers)
-        for out, values in zip(args[number:], made, strict=False):
+        inputs = [np.asarray(x, dtype) for x in args[:input_count]]
+        shape = np.broadcast_shapes(*(x.shape for x in inputs))
+        inputs = [np.ascontiguousarray(np.broadcast_to(x, shape)) for x in inputs]
+        outputs = [np.empty(shape, dtype) for _ in kernel.out_params]
+        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*inputs, *outputs)]
+        getattr(library, f"{name}_{dtype.name}")(ctypes.c_long(outputs[0].size), *pointers)
+        for out, values in zip(args[input_count:], outputs, strict=False):
             out[...] = values
-        return made[0] if axis is None else np.sum(made[0], axis=axis, keepdims=keepdims)
+        return outputs[0] if axis is None else np.sum(outputs[0], axis=axis, keepdims=keepdims)
 
     return launch
 
@@ -126,9 +126,9 @@ def test_results(kernels: dict[str, Callable[..., Any]], dtype: str) -> None:
     ]
     assert {name for name, _, _ in calls} == set(tuned.TUNED)
     tolerance = {"float32": 3e-6, "float64": 1e-14}[dtype]
-    for name, given, options in calls:
-        exact = [None if one is None else one.astype(np.float64) for one in given]
-        got = kernels[name](*given, **options)
+    for name, operands, options in calls:
+        exact = [None if operand is None else operand.astype(np.float64) for operand in operands]
+        got = kernels[name](*operands, **options)
         want = getattr(reference, name)(*exact, **options)
         assert got.dtype == dtype
         np.testing.assert_allclose(
@@ -145,9 +145,9 @@ def test_tails(kernels: dict[str, Callable[..., Any]]) -> None:
     assert np.isnan(kernels["softmax"](nothing, axis=-1)).all()
 
 
-def test_what_is_left_to_the_generic_kernels() -> None:
+def test_empty_arrays_and_missing_tables_use_the_generic_kernels() -> None:
     empty = np.ones((0, 4))
-    for name, given, options in [
+    for name, arguments, options in [
         ("softmax", (empty,), {"axis": 0}),
         ("rms_norm", (empty, None), {"eps": 0.0}),
         ("layer_norm", (empty, None, None), {"eps": 0.0}),
@@ -155,14 +155,16 @@ def test_what_is_left_to_the_generic_kernels() -> None:
     ]:
         (row,) = tuned.TUNED[name]
         assert row.refuses is not None
-        assert row.refuses(*given, **options), name
+        assert row.refuses(*arguments, **options), name
 
 
 def test_names(kernels_of: Any) -> None:
     """CuPy keeps binaries by a kernel's text, and ``i``, ``n`` and ``_...`` for itself."""
-    found = kernels_of(neural)
-    assert {kernel.name for kernel in found.values()} == {f"portarray_{name}" for name in found}
-    for kernel in found.values():
-        names = [one.name for one in (*kernel.in_params, *kernel.out_params)]
+    kernels_by_name = kernels_of(neural)
+    assert {kernel.name for kernel in kernels_by_name.values()} == {
+        f"portarray_{name}" for name in kernels_by_name
+    }
+    for kernel in kernels_by_name.values():
+        names = [parameter.name for parameter in (*kernel.in_params, *kernel.out_params)]
         reserved = {"i", "n"} | ({"a", "b"} if isinstance(kernel, cupy.ReductionKernel) else set())
         assert not [name for name in names if name in reserved or name.startswith("_")]

@@ -6,7 +6,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from portarray._dispatch import native_functions  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
 BACKEND = registry.load_backend("torch")
@@ -66,7 +65,7 @@ def test_memory_runs_out() -> None:
         assert devices.is_out_of_memory(RuntimeError(text)), text
 
 
-def test_a_failing_gpu_is_no_wrong_input() -> None:
+def test_a_failing_gpu_is_not_reported_as_bad_input() -> None:
     assert not devices.is_device_failure(RuntimeError("shape mismatch"))
     if hasattr(torch, "AcceleratorError"):
         assert devices.is_device_failure(
@@ -76,7 +75,7 @@ def test_a_failing_gpu_is_no_wrong_input() -> None:
 
 def test_nothing_global_is_touched() -> None:
     namespace = native_functions.NativeFunctions(BACKEND, torch.device("cpu")).namespace
-    before = torch.get_default_dtype()
+    default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float16)
     try:
         assert namespace.ones(2).dtype is torch.float64
@@ -84,4 +83,4 @@ def test_nothing_global_is_touched() -> None:
         assert namespace.divide(torch.tensor([1]), 2).dtype is torch.float64
         assert namespace.mean(torch.tensor([1, 2])).dtype is torch.float64
     finally:
-        torch.set_default_dtype(before)
+        torch.set_default_dtype(default)

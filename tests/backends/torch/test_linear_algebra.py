@@ -34,7 +34,7 @@ def test_sum_of_outer_products(shape1: tuple[int, ...], shape2: tuple[int, ...])
 
 
 def test_shapes_that_do_not_meet() -> None:
-    with pytest.raises(ValueError, match="3 columns meet 2 rows"):
+    with pytest.raises(ValueError, match="3 columns and 2 rows"):
         linear_algebra._sum_of_outer_products(torch.ones(2, 3), torch.ones(2, 3))
     with pytest.raises(ValueError, match="0-d"):
         linear_algebra._sum_of_outer_products(torch.ones(()), torch.ones(2, 3))

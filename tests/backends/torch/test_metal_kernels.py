@@ -23,17 +23,17 @@ class Library:
         self.calls: list[tuple[Any, ...]] = []
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *given, **named: self.calls.append((name, given, named))
+        return lambda *args, **named: self.calls.append((name, args, named))
 
 
 def test_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     from portarray.backends.torch.gpu_launching import gpu_launcher
 
-    made: list[Library] = []
+    libraries: list[Library] = []
 
     def compile_shader(text: str) -> Library:
-        made.append(Library(text))
-        return made[-1]
+        libraries.append(Library(text))
+        return libraries[-1]
 
     monkeypatch.setattr(torch.mps, "compile_shader", compile_shader)
     launcher = gpu_launcher(torch.device("mps"))
@@ -48,11 +48,11 @@ def test_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     launch([x], [3, True, 2**64 - 1, 7, 0.5], (6, 64), (2, 32))
     launch([x], [-3, False, 0, 7, 0.5], (64,), (32,))
     # The neighbouring axis first; integers as Python's, of at most 64 bits with a sign.
-    assert made[0].calls == [
+    assert libraries[0].calls == [
         ("k", (x, 3, 1, -1, 7, 0.5), {"threads": [64, 6, 1], "group_size": [32, 2, 1]}),
         ("k", (x, -3, 0, 0, 7, 0.5), {"threads": [64, 1, 1], "group_size": [32, 1, 1]}),
     ]
-    assert [type(one) for one in made[0].calls[0][1][1:]] == [int, int, int, int, float]
+    assert [type(value) for value in libraries[0].calls[0][1][1:]] == [int, int, int, int, float]
     wrong = Program("k", "metal", "wrong", (), (), ())
     with pytest.raises(KernelBuildError, match="unknown type name"):
         launcher.build(wrong)

@@ -66,7 +66,7 @@ def read_only() -> np.ndarray[Any, Any]:
     ],
     ids=["read-only", "backwards", "byte order", "unaligned", "one backwards", "one of odd step"],
 )
-def test_what_a_tensor_cannot_show_is_copied(array: np.ndarray[Any, Any]) -> None:
+def test_layouts_that_tensors_lack_are_copied(array: np.ndarray[Any, Any]) -> None:
     tensor = transfer.from_host(array, CPU, copy=None)
     tensor[0] = 5
     assert array[0] == 0
@@ -143,15 +143,15 @@ def test_complex_numbers_lie_where_pytorch_can_read_them(dtype: str) -> None:
 def test_large_copies_are_copies() -> None:
     values = np.arange(3 << 20, dtype=np.float32).reshape(3, -1)
     for tensor in (torch.from_numpy(values), torch.from_numpy(values).T):
-        for made in (
+        for result in (
             transfer.move(tensor, CPU, copy=True),
             transfer.from_dlpack(Exporter(tensor), CPU, copy=True),
             torch.from_dlpack(
                 transfer.to_dlpack(tensor, stream=None, max_version=None, dl_device=None, copy=True)
             ),
         ):
-            assert torch.equal(made, tensor)
-            assert made.untyped_storage().data_ptr() != tensor.untyped_storage().data_ptr()
+            assert torch.equal(result, tensor)
+            assert result.untyped_storage().data_ptr() != tensor.untyped_storage().data_ptr()
     leaf = torch.zeros(2 << 20, requires_grad=True)
     assert transfer.move(leaf, CPU, copy=True).requires_grad  # of the graph, as clone() is
 
@@ -246,10 +246,10 @@ class OneShot:
     def __init__(self, capsule: Any, kind: int = 1) -> None:
         self.capsule = capsule
         self.kind = kind
-        self.asked = 0
+        self.call_count = 0
 
     def __dlpack__(self, **_options: Any) -> Any:
-        self.asked += 1
+        self.call_count += 1
         return self.capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -265,7 +265,7 @@ def test_a_capsule_is_asked_for_once(version: tuple[int, int] | None, copy: bool
     array = np.arange(3.0)
     producer = OneShot(array.__dlpack__(max_version=version))
     tensor = transfer.from_dlpack(producer, CPU, copy=copy)
-    assert producer.asked == 1
+    assert producer.call_count == 1
     tensor[0] = 5
     assert (array[0] == 5) == (copy is not True)
     with pytest.raises(BufferError, match="used before"):
@@ -289,7 +289,7 @@ def test_odd_capsules() -> None:
     assert values[0] == 9
 
 
-def test_a_gpu_that_is_not_driven_here_copies_to_the_host() -> None:
+def test_memory_of_an_unsupported_gpu_is_copied_to_the_host() -> None:
     if torch.cuda.is_available():
         pytest.skip("PyTorch drives CUDA here")
     values = np.arange(3.0)
@@ -325,13 +325,13 @@ def test_memory_lives_as_long_as_the_tensor(
 def test_unused_capsules_free_the_tensor(version: tuple[int, int] | None) -> None:
     array = np.zeros(1000).view(Noted)
     alive = weakref.ref(array)
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "stream": None,
         "max_version": version,
         "dl_device": None,
         "copy": None,
     }
-    capsules = [transfer.to_dlpack(torch.from_numpy(array), **given) for _ in range(3)]
+    capsules = [transfer.to_dlpack(torch.from_numpy(array), **defaults) for _ in range(3)]
     del array
     assert alive() is not None
     del capsules
@@ -345,8 +345,8 @@ class Exported:
         self.tensor = tensor
 
     def __dlpack__(self, **options: Any) -> Any:
-        given = {"stream": None, "max_version": None, "dl_device": None, "copy": None}
-        return transfer.to_dlpack(self.tensor, **(given | options))
+        defaults = {"stream": None, "max_version": None, "dl_device": None, "copy": None}
+        return transfer.to_dlpack(self.tensor, **(defaults | options))
 
     def __dlpack_device__(self) -> Any:
         return transfer.dlpack_device(self.tensor)
@@ -374,7 +374,7 @@ def test_lazy_conjugates_and_negatives_are_resolved() -> None:
             Exported(lazy).__dlpack__(copy=False)
 
 
-def test_gradients_are_not_lost_in_silence() -> None:
+def test_transfers_refuse_tensors_that_require_grad() -> None:
     tensor = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match=r"\.detach\(\)"):
         transfer.to_host(tensor, copy=None)

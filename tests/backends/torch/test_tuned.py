@@ -40,14 +40,14 @@ def close(got: Any, want: np.ndarray[Any, Any], dtype: str) -> None:
 def attend(q: Any, k: Any, v: Any, **options: Any) -> None:
     """Compare attention with the reference, and see that it writes into nothing."""
     options = {**NO_OPTIONS, **options}
-    before = [x.clone() for x in (q, k, v)]
+    copies = [x.clone() for x in (q, k, v)]
     got = attention.attention(q, k, v, **options)
-    for x, old in zip((q, k, v), before, strict=True):
+    for x, old in zip((q, k, v), copies, strict=True):
         assert torch.equal(x, old)
-    given = {name: exact(value) for name, value in options.items()}
-    if given["key_length"] is not None:
-        given["key_length"] = int(given["key_length"])
-    want = reference.attention(*(exact(x) for x in (q, k, v)), **given)
+    exact_options = {name: exact(value) for name, value in options.items()}
+    if exact_options["key_length"] is not None:
+        exact_options["key_length"] = int(exact_options["key_length"])
+    want = reference.attention(*(exact(x) for x in (q, k, v)), **exact_options)
     assert got.shape == want.shape
     close(got, want, str(q.dtype).removeprefix("torch."))
 
@@ -70,11 +70,11 @@ def test_attention_of_every_form(dtype: str, monkeypatch: pytest.MonkeyPatch) ->
         q = normal(rng, *front, length, size, dtype=dtype)
         k = normal(rng, *back, keys, size, dtype=dtype)
         v = normal(rng, *back, keys, out, dtype=dtype)
-        seen = torch.from_numpy(rng.random((length, keys)) < 0.7)
-        seen[:1] = False
+        visible = torch.from_numpy(rng.random((length, keys)) < 0.7)
+        visible[:1] = False
         added = normal(rng, *front, length, keys, dtype=dtype)
         added[..., -1:, :] = -math.inf
-        for mask in (None, seen, seen[:, :1], seen[-1:], added, added[..., :1, :]):
+        for mask in (None, visible, visible[:, :1], visible[-1:], added, added[..., :1, :]):
             for causal in (False, True):
                 attend(q, k, v, causal=causal, mask=mask)
                 attend(q, k, v, causal=causal, mask=mask, scale=0.3, key_length=keys // 2)
@@ -94,7 +94,7 @@ def test_attention_of_views_and_masks_with_a_batch() -> None:
 def test_masks_are_made_block_by_block() -> None:
     # A prompt that goes on after 4096 keys would have a mask of 32 MiB.
     q, k = torch.ones(1, 4096, 2), torch.ones(1, 8192, 2)
-    made: list[int] = []
+    sizes: list[int] = []
 
     class Watch(torch.overrides.TorchFunctionMode):
         def __torch_function__(
@@ -102,12 +102,12 @@ def test_masks_are_made_block_by_block() -> None:
         ) -> Any:
             result = function(*args, **(kwargs or {}))
             if isinstance(result, torch.Tensor):
-                made.append(result.nbytes)
+                sizes.append(result.nbytes)
             return result
 
     with Watch():
         attention.attention(q, k, k, **{**NO_OPTIONS, "causal": True})
-    assert max(made) <= attention.QUERIES * 8192
+    assert max(sizes) <= attention.QUERIES * 8192
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -204,9 +204,9 @@ def test_rope(dtype: str) -> None:
     positions = torch.arange(40, 45)
     for interleaved in (False, True):
         options: dict[str, Any] = {"theta": 1e4, "interleaved": interleaved}
-        for given in (None, positions, torch.arange(10).reshape(2, 1, 5)):
-            want = reference.rope(exact(x), exact(given), **options)
-            close(tuned.rope(x, given, tables=None, **options), want, dtype)
+        for case_positions in (None, positions, torch.arange(10).reshape(2, 1, 5)):
+            want = reference.rope(exact(x), exact(case_positions), **options)
+            close(tuned.rope(x, case_positions, tables=None, **options), want, dtype)
         for half in (4, 2, 1):
             angles = normal(rng, 5, half)
             tables = tuple(part.to(x.dtype) for part in (angles.cos(), angles.sin()))
@@ -226,10 +226,10 @@ def test_losses() -> None:
                 options["label_smoothing"] = float(rng.choice([0.0, 0.2]))
                 want = reference.cross_entropy(exact(logits), exact(targets), **options)
                 close(tuned.cross_entropy(logits, targets, **options), want, dtype)
-    one = tuned.cross_entropy(
+    loss = tuned.cross_entropy(
         logits[0, 0], targets[0, 0], reduction="none", ignore_index=-100, label_smoothing=0.0
     )
-    assert one.shape == ()
+    assert loss.shape == ()
 
 
 def test_embedding_takes_indices_of_every_integer_dtype() -> None:
@@ -253,6 +253,6 @@ def test_gradients_are_those_of_the_formulas() -> None:
     )
     large = normal(rng, 9000).requires_grad_()
     tuned.gelu(large, approximate="tanh").sum().backward()
-    found, large.grad = large.grad, None
+    gradient, large.grad = large.grad, None
     torch.nn.functional.gelu(large, approximate="tanh").sum().backward()
-    torch.testing.assert_close(found, large.grad)
+    torch.testing.assert_close(gradient, large.grad)

@@ -84,9 +84,9 @@ def test_binary_with_a_scalar(name: str, dtype: np.dtype[Any], data: st.DataObje
     scalar = data.draw(elements(dtype))
     with np.errstate(all="ignore"):
         right = BINARY[name](x, dtype.type(scalar))
-        left = BINARY[name](dtype.type(scalar), x)
+        result = BINARY[name](dtype.type(scalar), x)
     check(getattr(XP, name)(native(x), scalar), right)
-    check(getattr(XP, name)(scalar, native(x)), left)
+    check(getattr(XP, name)(scalar, native(x)), result)
 
 
 @each_dtype

@@ -1,1 +1,1 @@
-"""The standard on CuPy arrays: CuPy's own functions, corrected where they differ."""
+"""The standard on CuPy arrays: CuPy's functions, corrected where they differ."""

@@ -33,8 +33,8 @@ ROWS: Rows = {
     "sign": {"iu": cupy.sign, "f": kernels.sign, "c": kernels.complex_sign},
 }
 
-# Shifts, powers, and the division of floating-point numbers differ from the standard's, and
-# quotients of integers do not fit into them. CuPy copies an operand that overlaps the array.
+# CuPy's shifts, powers and floating-point floor division differ from the standard, and quotients of
+# integers are not integers. CuPy copies an operand that overlaps the array.
 INPLACE: Rows = {
     "add": {"iufc": operator.iadd},
     "bitwise_and": {"biu": operator.iand},

@@ -1,4 +1,4 @@
-"""Comparisons, what is finite, and limits."""
+"""Comparisons, tests for finite numbers, and ``clip``."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def clip(
 ) -> ndarray:
     """Limit values to a range; the result keeps x's dtype.
 
-    Bounds broadcast with x, and have its dtype or are numbers that it holds. NaN in x or in a bound
-    gives NaN.
+    Bounds broadcast with x, and have its dtype or are scalars that it can hold. NaN in x or in a
+    bound gives NaN.
     """
     low, high = _bound(x, min), _bound(x, max)
     if low is not None and high is not None:

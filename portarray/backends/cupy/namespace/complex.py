@@ -1,4 +1,4 @@
-"""Parts of complex arrays: views, and a real array itself as its real part."""
+"""Parts of complex arrays as views; the real part of a real array is the array itself."""
 
 from __future__ import annotations
 

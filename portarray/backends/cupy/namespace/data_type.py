@@ -1,4 +1,4 @@
-"""Converting arrays, whose dtypes are NumPy's."""
+"""Dtype conversion; CuPy's dtypes are NumPy's."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def astype(x: ndarray, dtype: DType, /, *, copy: bool = True, device: Any = None
         return transfer.move(astype(x, dtype, copy=False), device, copy=None)
     dtype = np.dtype(dtype)
     if x.dtype.kind == "c" and dtype.kind != "c":
-        # CuPy would warn of it.
+        # CuPy would warn.
         x = x != 0 if dtype.kind == "b" else x.real
     return x.astype(dtype, copy=copy)

@@ -17,9 +17,11 @@ square = cupy.square
 
 
 def _integer_pow(x1: Any, x2: Any) -> ndarray:
-    # Looking for a negative power in an array waits for the device.
+    # Checking an array of powers waits for the device.
     if (x2 < 0).any() if isinstance(x2, ndarray) else x2 < 0:
-        raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
+        raise ValueError(
+            "pow: integers have no negative powers\nHint: convert x1 to a floating-point dtype"
+        )
     return cupy.power(x1, x2)
 
 

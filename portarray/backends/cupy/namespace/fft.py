@@ -25,12 +25,12 @@ irfft = cupy.fft.irfft
 rfft = cupy.fft.rfft
 
 
-def _along_axes(own: Function) -> Function:
+def _along_axes(function: Function) -> Function:
     def transform(
         x: ndarray, /, *, s: Axes | None = None, axes: Axes | None = None, norm: Norm = "backward"
     ) -> ndarray:
         x, axes = _fitted(x, s, axes)
-        return own(x, axes=axes, norm=norm)
+        return function(x, axes=axes, norm=norm)
 
     return transform
 
@@ -52,42 +52,41 @@ def irfftn(
 
 
 def _axes(x: ndarray, s: Axes | None, axes: Axes | None) -> tuple[int, ...]:
-    """Return the axes of a transform: the last ones where s alone is given, all by default."""
+    """Return the axes of a transform: the last ``len(s)`` without axes, all without s."""
     if axes is None:
         axes = range(-(x.ndim if s is None else len(s)), 0)
     return tuple(axes)
 
 
 def _fitted(x: ndarray, s: Axes | None, axes: Axes | None) -> tuple[ndarray, tuple[int, ...]]:
-    """Return x cut or filled up with zeros to the sizes of a transform, and its axes.
+    """Return x cut or padded with zeros to the sizes of a transform, and its axes.
 
-    CuPy's own way overlooks s where it equals x's shape, whichever axes it is for
-    (cupy/fft/_fft.py, `_cook_shape`).
+    CuPy ignores s if it equals x's shape, whatever the axes (cupy/fft/_fft.py, `_cook_shape`).
     """
-    places = _axes(x, s, axes)
+    transformed = _axes(x, s, axes)
     if s is None:
-        return x, places
-    if len(s) != len(places):
-        raise ValueError(f"s has {len(s)} sizes for {len(places)} axes")
+        return x, transformed
+    if len(s) != len(transformed):
+        raise ValueError(f"fftn: s has {len(s)} sizes for {len(transformed)} axes")
     shape = list(x.shape)
-    for size, place in zip(s, places, strict=True):
-        shape[place] = size
+    for size, axis in zip(s, transformed, strict=True):
+        shape[axis] = size
     if tuple(shape) == x.shape:
-        return x, places
+        return x, transformed
     inside = tuple(slice(0, min(sizes)) for sizes in zip(shape, x.shape, strict=True))
-    if all(size <= own for size, own in zip(shape, x.shape, strict=True)):
-        return x[inside], places
+    if all(size <= available for size, available in zip(shape, x.shape, strict=True)):
+        return x[inside], transformed
     out = cupy.zeros(shape, x.dtype)
     out[inside] = x[inside]
-    return out, places
+    return out, transformed
 
 
-def _frequencies(own: Function) -> Function:
+def _frequencies(function: Function) -> Function:
     def frequencies(
         n: int, /, *, d: float = 1.0, dtype: np.dtype[Any] | None = None, device: Any = None
     ) -> ndarray:
         with on_device(device):
-            return own(n, d).astype(dtype or np.float64, copy=False)
+            return function(n, d).astype(dtype or np.float64, copy=False)
 
     return frequencies
 

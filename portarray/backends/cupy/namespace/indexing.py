@@ -1,7 +1,7 @@
-"""Reading and writing parts of arrays.
+"""Indexing of arrays.
 
-CuPy takes integer arrays modulo the length of the axis. Elsewhere an index out of bounds is an
-IndexError, so it is here: indexing with integer arrays looks at them first, and waits for that.
+CuPy takes integer arrays modulo the length of the axis. Here they are checked first, so that an
+index out of bounds raises IndexError as on other devices; the check waits for the device.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ item = ndarray.item
 
 
 def getitem(x: ndarray, key: Key, /) -> ndarray:
-    """Return part of an array: a view where key holds no array."""
+    """Return part of an array: a view if key has no arrays."""
     _check_bounds(x, key)
     return x[key]
 
 
 def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
-    """Write into part of an array, and return that array."""
+    """Assign to part of an array and return the array."""
     has_arrays = _check_bounds(x, key)
     if has_arrays:
         key = tuple(_apart(x, part) for part in key)
@@ -48,30 +48,30 @@ def _is_single(value: Any) -> bool:
 
 
 def _apart(x: ndarray, part: Any) -> Any:
-    """Return what is read while x is written, copied where it may share x's memory."""
+    """Return part, copied if it may share memory with x, which is being written."""
     if isinstance(part, ndarray) and part.size and cupy.may_share_memory(x, part):
         return part.copy()
     return part
 
 
 def take(x: ndarray, indices: ndarray, /, *, axis: int | None = None) -> ndarray:
-    """Return elements at indices along an axis, for one or more axes of indices."""
+    """Return elements at indices along an axis."""
     if axis is None:
         if x.ndim != 1:
-            raise ValueError(f"take needs an axis for an array of {x.ndim} axes")
+            raise ValueError(f"take: an array of {x.ndim} axes needs axis=")
         axis = 0
     _check_within(indices, x.shape[axis], axis)
     return cupy.take(x, indices, axis)
 
 
 def take_along_axis(x: ndarray, indices: ndarray, /, *, axis: int = -1) -> ndarray:
-    """Return elements at indices that are matched with x along an axis; other axes broadcast."""
+    """Return elements at indices matched with x along an axis; other axes broadcast."""
     _check_within(indices, x.shape[axis], axis)
     return cupy.take_along_axis(x, indices, axis)
 
 
 def _check_bounds(x: ndarray, key: Key) -> bool:
-    """Raise IndexError for integer arrays out of bounds; tell whether key holds arrays at all."""
+    """Raise IndexError for integer arrays out of bounds; return whether key has arrays."""
     for axis, indices in integer_arrays(key, x.ndim, np.bool_):
         _check_within(indices, x.shape[axis], axis)
     return any(isinstance(part, ndarray) for part in key)
@@ -83,7 +83,7 @@ def _check_within(indices: ndarray, size: int, axis: int) -> None:
 
 
 def add_at(x: ndarray, indices: ndarray, values: ndarray, /) -> ndarray:
-    """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
+    """Return x with ``values[k]`` added to row ``indices[k]`` for all k, repeated or not."""
     out = x.copy()
     cupy.add.at(out, indices, values)
     return out

@@ -1,8 +1,8 @@
-"""What CuPy's own functions get wrong or lack, as kernels: one launch in the place of several.
+"""Kernels where CuPy's functions are wrong, missing or need several launches.
 
-CuPy compiles a kernel on its first call, for the dtypes of that call, and keeps the binary on disk.
-A scalar beside an array takes the array's dtype. CuPy compiles everything, its own functions too,
-with ``-ftz=true``: float32 numbers below the smallest normal one count as 0.
+CuPy compiles a kernel on its first call for the dtypes of the operands, and caches the binary on
+disk. A scalar operand takes the array's dtype. CuPy compiles with ``-ftz=true``, so that subnormal
+float32 numbers count as 0.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from portarray.backends.cupy.widening import WIDE
 
 # --- real numbers -------------------------------------------------------------------------------
 
-# CuPy's own divide first, which loses the remainder of large quotients, and miss the standard's
-# special cases.
+# CuPy's functions divide first, which loses the remainder of large quotients, and are wrong for the
+# standard's special cases.
 _DIVISION = (
     WIDE
     + """
@@ -62,9 +62,9 @@ sign = cupy.ElementwiseKernel(
     "y = x > T(0) ? T(1) : x < T(0) ? T(-1) : T(x - x)",
     "portarray_sign",
 )
-"""The sign of floating-point numbers; before version 14 CuPy calls NaN's 0."""
+"""The sign of floating-point numbers; before version 14 CuPy's sign of NaN is 0."""
 
-# By the bits: comparing and adding would flush what lies below the smallest normal number.
+# On the bits: floating-point arithmetic would flush subnormal numbers to 0.
 nextafter = cupy.ElementwiseKernel(
     "float32 x, float32 y",
     "float32 z",
@@ -101,17 +101,17 @@ clip = cupy.ElementwiseKernel(
 """Limit real numbers; NaN in any operand gives NaN."""
 
 fill = cupy.ElementwiseKernel("T x", "T y", "y = x", "portarray_fill")
-"""Fill an array with a scalar; CuPy's own makes 0.0 of -0.0 (it clears the memory)."""
+"""Fill an array with a scalar; ndarray.fill writes 0.0 for -0.0 (it clears the memory)."""
 
 put = cupy.ElementwiseKernel("bool mask, T value", "T x", "if (mask) x = value", "portarray_put")
-"""Assign one value where a mask is true; CuPy's own counts what it selects first, and waits."""
+"""Assign one value where a mask is true; CuPy first counts the elements, and waits."""
 
 one_nan = cupy.ElementwiseKernel("T x", "T y", 'y = x != x ? T(nan("")) : x', "portarray_one_nan")
 """Copy with every NaN positive, so that sorting by the bits puts them last."""
 
 # --- integers -----------------------------------------------------------------------------------
 
-# What shifting by all bits does is up to the processor: AMD's take the amount modulo the width.
+# Shifting by all bits depends on the processor: AMD's GPUs take the amount modulo the width.
 left_shift = cupy.ElementwiseKernel(
     "T x, T by", "T y", "y = by < T(8 * sizeof(T)) ? T(x << by) : T(0)", "portarray_left_shift"
 )
@@ -131,7 +131,7 @@ ramp = cupy.ElementwiseKernel(
     "y = T(start + (unsigned long long)i * step)",
     "portarray_ramp",
 )
-"""``start + i * step`` of integers, modulo 2**64: right also where steps leave the dtype."""
+"""``start + i * step`` of integers, modulo 2**64, so that steps may leave the dtype."""
 
 arange = cupy.ElementwiseKernel(
     "float64 start, float64 step", "T y", "y = T(start + double(i) * step)", "portarray_arange"
@@ -153,9 +153,9 @@ outside = cupy.ReductionKernel(
 
 # --- complex numbers ----------------------------------------------------------------------------
 
-# CuPy's functions are those of Thrust, of which some miss special cases of the standard; log1p and
-# expm1 lose every digit near 0 (cupy/_core/include/cupy/complex.cuh). complex64 is computed on in
-# double precision where digits would cancel.
+# CuPy uses Thrust's functions. Some are wrong for special cases of the standard, and log1p and
+# expm1 lose all digits near 0 (cupy/_core/include/cupy/complex.cuh). Where digits would cancel,
+# complex64 is computed in double precision.
 _COMPLEX = """
 template <typename R>
 __device__ inline complex<R> portarray_log(complex<R> z) {

@@ -1,7 +1,7 @@
 """The extension ``linalg`` on arrays.
 
-CuPy leaves NaN, or worse, where a decomposition fails, unless it is told to look: then it waits for
-the device and raises.
+If a decomposition fails, CuPy's result is undefined unless checking is on; checking waits for the
+device, and raises.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ det = cupy.linalg.det
 
 
 def _looking() -> AbstractContextManager[None]:
-    """Return a context in which CuPy looks for failures where the user wants to wait for that."""
+    """Return a context in which CuPy checks for failures if ``config.check_linalg`` is set."""
     context: AbstractContextManager[None] = cupyx.errstate(
         linalg="raise" if config.check_linalg else "ignore"
     )
@@ -49,29 +49,29 @@ def diagonal(x: ndarray, /, *, offset: int = 0) -> ndarray:
 
 
 if hasattr(cupy.linalg, "eig") and not cupy.cuda.runtime.is_hip:
-    # Before version 14, and on ROCm, CuPy has none; the host computes them there.
+    # CuPy before version 14 and on ROCm lacks them; the host computes them there.
     def eig(x: ndarray, /) -> EigResult[ndarray]:
-        """Return eigenvalues and eigenvectors, complex always; needs CUDA 12.6."""
+        """Return eigenvalues and eigenvectors, always complex; needs CUDA 12.6."""
         refuse_oblong("eig", x)
         _check_geev("eig")
         values, vectors = cupy.linalg.eig(x)
         return EigResult(_complex(values), _complex(vectors))
 
     def eigvals(x: ndarray, /) -> ndarray:
-        """Return eigenvalues, complex always; needs CUDA 12.6."""
+        """Return eigenvalues, always complex; needs CUDA 12.6."""
         refuse_oblong("eigvals", x)
         _check_geev("eigvals")
         return _complex(cupy.linalg.eigvals(x))
 
 
 def _check_geev(name: str) -> None:
-    # Importing it loads cuSOLVER, which nothing else in the backend needs before its first call.
+    # Imported here because it loads cuSOLVER.
     from cupyx import cusolver
 
     if not cusolver.check_availability("geev"):
         raise NotImplementedError(
-            f"{name} needs CUDA 12.6 or newer (cuSOLVER 11.7); update CUDA, or move the array to "
-            f"the host first"
+            f"{name}: needs CUDA 12.6 or newer (cuSOLVER 11.7)\n"
+            f"Hint: update CUDA, or move the array to the host"
         )
 
 
@@ -121,9 +121,9 @@ def solve(x1: ndarray, x2: ndarray, /) -> ndarray:
     refuse_oblong("solve", x1)
     columns = x2[:, None] if x2.ndim == 1 else x2
     if columns.shape[-2] != x1.shape[-1]:
-        raise ValueError(f"solve of shapes {x1.shape} and {x2.shape}: they do not fit")
+        raise ValueError(f"solve: shapes {x1.shape} and {x2.shape} do not match")
     stack = np.broadcast_shapes(x1.shape[:-2], columns.shape[:-2])
-    # CuPy broadcasts no stacks.
+    # CuPy does not broadcast stacks.
     matrices = cupy.broadcast_to(x1, (*stack, *x1.shape[-2:]))
     columns = cupy.broadcast_to(columns, (*stack, *columns.shape[-2:]))
     if 0 in columns.shape or 0 in matrices.shape:

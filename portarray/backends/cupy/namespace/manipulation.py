@@ -1,4 +1,4 @@
-"""Shapes of arrays: joining, splitting, repeating, reordering."""
+"""Joining, splitting, repeating and reordering arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ tile = cupy.tile
 
 
 def together(arrays: Sequence[ndarray]) -> list[ndarray]:
-    """Return arrays converted to the dtype that they all meet in."""
+    """Return arrays converted to the dtype that they promote to."""
     dtype = promote(*[x.dtype for x in arrays])
     return [x.astype(dtype, copy=False) for x in arrays]
 
@@ -43,51 +43,45 @@ def concat(arrays: tuple[ndarray, ...] | list[ndarray], /, *, axis: int | None =
 def repeat(x: ndarray, repeats: int | ndarray, /, *, axis: int | None = None) -> ndarray:
     """Repeat each element along an axis; of the flattened array for None.
 
-    An array of counts is read by the host, which needs the size of the result.
+    The host reads an array of counts, since it needs the size of the result.
     """
     if not isinstance(repeats, ndarray):
         return cupy.repeat(x, repeats, axis)
     if axis is None:
         x, axis = x.ravel(), 0
-    # CuPy's own takes counts from the host only, one slice of the result at a time.
+    # cupy.repeat accepts counts only from the host, and copies slice by slice.
     counts = cupy.broadcast_to(repeats.astype(np.int64), (x.shape[axis],))
     ends = cupy.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    # Place i of the result belongs to the first element whose copies end after it.
+    # Element i of the result copies the first element whose copies end after i.
     sources = cupy.searchsorted(ends, cupy.arange(total), "right")
     return cupy.take(x, sources, axis)
 
 
 def reshape(x: ndarray, /, shape: tuple[int, ...], *, copy: bool | None = None) -> ndarray:
-    """Return the elements in another shape: a view where that can be, unless ``copy=True``.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and a view cannot be made.
-    """
+    """Return the elements in another shape: a view if possible, unless ``copy=True``."""
     if copy is True:
         return x.copy().reshape(shape)
     out = x.reshape(shape)
     if copy is False and x.size and out.data.ptr != x.data.ptr:
         raise ValueError(
-            f"copy=False, but shape {x.shape} with strides {x.strides} has no view of shape "
-            f"{tuple(shape)}; pass copy=None"
+            f"reshape: copy=False, but shape {x.shape} with strides {x.strides} has no view "
+            f"of shape {tuple(shape)}\nHint: pass copy=None"
         )
     return out
 
 
 def roll(x: ndarray, /, shift: Axes, *, axis: Axes | None = None) -> ndarray:
-    """Shift elements along axes, what leaves comes back at the other end."""
+    """Shift elements along axes, with wrap-around."""
     if axis is None:
         return cupy.roll(x, shift if isinstance(shift, int) else sum(shift))
     if not isinstance(axis, int) and not isinstance(shift, int) and len(shift) != len(axis):
-        raise ValueError(f"roll got {len(shift)} shifts for {len(axis)} axes")
+        raise ValueError(f"roll: got {len(shift)} shifts for {len(axis)} axes")
     return cupy.roll(x, shift, axis)
 
 
 def unstack(x: ndarray, /, *, axis: int = 0) -> tuple[ndarray, ...]:
-    """Split into views along an axis, which goes."""
+    """Split into views along an axis, which is removed."""
     if x.ndim == 0:
-        raise ValueError("unstack needs at least one axis")
+        raise ValueError("unstack: needs at least 1 axis")
     return tuple(cupy.moveaxis(x, axis, 0))

@@ -1,4 +1,4 @@
-"""Rounding; integers stay as they are, of which CuPy makes floating-point numbers before 14."""
+"""Rounding; integers are copied, because CuPy before version 14 converts them to floats."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Python scalars beside arrays.
+"""Python scalars as operands of arrays.
 
-CuPy 14 follows NumPy 2: a Python scalar yields to the array's dtype. CuPy 13 looks at its value,
-and makes float64 of float32 beside a number that float32 cannot hold.
+CuPy 14 follows NumPy 2: a Python scalar takes the array's dtype. In CuPy 13 the value counts:
+float32 with a number that float32 cannot hold gives float64.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCALARS_YIELD = int(cupy.__version__.partition(".")[0]) >= 14
 
 
 def fixed(x: Operand, dtype: np.dtype[Any]) -> ndarray | np.generic:
-    """Return an array as it is, and a Python scalar as one of NumPy's, which brings its dtype."""
+    """Return a Python scalar as a NumPy scalar of a dtype; arrays are unchanged."""
     if isinstance(x, ndarray):
         return x
     with np.errstate(over="ignore"):
@@ -32,13 +32,13 @@ def fixed(x: Operand, dtype: np.dtype[Any]) -> ndarray | np.generic:
 
 
 def dtype_of(x1: Any, x2: Any) -> np.dtype[Any]:
-    """Return the dtype of two operands, of which one may be a Python scalar."""
+    """Return the dtype of two operands, one of which may be a Python scalar."""
     dtype: np.dtype[Any] = (x1 if isinstance(x1, ndarray) else x2).dtype
     return dtype
 
 
 def taking_scalars(rows: Rows) -> Rows:
-    """Return rows of functions of two arrays as functions that take a scalar for one of them."""
+    """Return rows whose functions of two arrays also accept one scalar."""
     if SCALARS_YIELD:
         return rows
     return {

@@ -1,4 +1,4 @@
-"""Where in an array something is."""
+"""Searching functions on arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from cupy import ndarray
 
 from portarray.backends.cupy.namespace.scalars import Operand, dtype_of, fixed
-from portarray.backends.cupy.namespace.statistical import Axes, places
+from portarray.backends.cupy.namespace.statistical import Axes, normalize_axes
 from portarray.backends.types import Rows
 
 PLAIN: Rows = {
@@ -23,12 +23,12 @@ argmin = cupy.argmin
 
 def count_nonzero(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
     """Count the elements that are not 0."""
-    reduced = places(x, axis)
+    reduced = normalize_axes(x, axis)
     if not reduced:
         return (x != 0).astype(np.int64)
     counts = cupy.count_nonzero(x, reduced).astype(np.int64, copy=False)
-    if keepdims:  # CuPy's own has no such option before version 14
-        shape = [1 if place in reduced else size for place, size in enumerate(x.shape)]
+    if keepdims:  # cupy.count_nonzero has this option since version 14
+        shape = [1 if dim in reduced else size for dim, size in enumerate(x.shape)]
         return counts.reshape(shape)
     return counts
 
@@ -36,7 +36,7 @@ def count_nonzero(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = F
 def nonzero(x: ndarray, /) -> tuple[ndarray, ...]:
     """Return the indices of the elements that are not 0, an array for each axis."""
     if x.ndim == 0:
-        raise ValueError("nonzero needs at least one axis; a 0-d array has no indices")
+        raise ValueError("nonzero: needs at least 1 axis, got a 0-d array")
     return tuple(x.nonzero())
 
 
@@ -50,7 +50,7 @@ def searchsorted(
 ) -> ndarray:
     """Return where elements would be inserted into a sorted array; NaN sorts last."""
     if side not in ("left", "right"):
-        raise ValueError(f"searchsorted's side must be 'left' or 'right', got {side!r}")
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     return cupy.searchsorted(x1, cupy.asarray(x2, x1.dtype), side, sorter)
 
 

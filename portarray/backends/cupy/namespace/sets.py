@@ -1,6 +1,6 @@
-"""Sets of an array's values, which come sorted.
+"""Set functions, whose values are sorted.
 
-Each NaN is a value of its own; 0.0 and -0.0 are one.
+Each NaN is a distinct value; 0.0 and -0.0 are equal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from portarray.backends.cupy.namespace.sorting import sortable
 
 
 def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> ndarray:
-    """Tell which elements of x1 are in x2, either of which may be a scalar."""
+    """Return which elements of x1 are in x2; one of them may be a scalar."""
     dtype = dtype_of(x1, x2)
     if dtype.kind == "b":
         dtype = np.dtype(np.uint8)
@@ -27,7 +27,7 @@ def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> ndarray:
 
 
 def unique_all(x: ndarray, /) -> UniqueAllResult[ndarray]:
-    """Return values, first indices, what rebuilds x from the values, and counts."""
+    """Return values, first indices, inverse indices and counts."""
     values, indices, inverse, counts = cupy.unique(
         sortable(x), return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )
@@ -35,12 +35,12 @@ def unique_all(x: ndarray, /) -> UniqueAllResult[ndarray]:
 
 
 def unique_counts(x: ndarray, /) -> UniqueCountsResult[ndarray]:
-    """Return values, and how often each occurs."""
+    """Return values and their counts."""
     return UniqueCountsResult(*cupy.unique(sortable(x), return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: ndarray, /) -> UniqueInverseResult[ndarray]:
-    """Return values, and what rebuilds x from the values."""
+    """Return values and inverse indices."""
     values, inverse = cupy.unique(sortable(x), return_inverse=True, equal_nan=False)
     return UniqueInverseResult(values, inverse.reshape(x.shape))
 

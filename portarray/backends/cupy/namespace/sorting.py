@@ -1,4 +1,4 @@
-"""Sorting arrays: stable both ways, NaN last in ascending and first in descending order."""
+"""Stable sorting of arrays; NaN is last in ascending and first in descending order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from portarray.backends.cupy.namespace import kernels
 
 
 def sortable(x: ndarray) -> ndarray:
-    """Return what sorts like x: CuPy sorts real numbers by their bits, negative NaN first."""
+    """Return x with every NaN positive: CuPy sorts by the bits, which puts negative NaN first."""
     return kernels.one_nan(x) if x.dtype.kind == "f" else x
 
 
@@ -21,8 +21,8 @@ def argsort(
     keys = sortable(x)
     if not descending:
         return cupy.argsort(keys, axis)
-    # CuPy's sort is stable and ascending. Of the reversed array it gives the places from the end,
-    # equal elements in reverse.
+    # CuPy's sort is stable and ascending. For the reversed array it gives positions from the end,
+    # with equal elements reversed.
     backwards = cupy.flip(cupy.argsort(cupy.flip(keys, axis), axis), axis)
     return (x.shape[axis] - 1) - backwards
 
@@ -35,10 +35,10 @@ def sort(
     keys = sortable(x)
     if not descending:
         return cupy.sort(keys, axis)
-    # The same way as the indices: zeros of both signs keep their order.
+    # As in argsort: zeros of both signs keep their order.
     return cupy.flip(cupy.sort(cupy.flip(keys, axis), axis), axis)
 
 
 def _check_axes(name: str, x: ndarray) -> None:
     if x.ndim == 0:
-        raise ValueError(f"{name} needs at least one axis")
+        raise ValueError(f"{name}: needs at least 1 axis")

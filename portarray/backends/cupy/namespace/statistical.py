@@ -10,6 +10,7 @@ import cupy
 import numpy as np
 from cupy import ndarray
 
+from portarray.backends.composed import manipulation
 from portarray.backends.types import Rows
 
 Axes = int | tuple[int, ...]
@@ -27,18 +28,11 @@ PLAIN: Rows = {
 }
 
 
-def places(x: ndarray, axis: Axes | None) -> tuple[int, ...]:
+def normalize_axes(x: ndarray, axis: Axes | None) -> tuple[int, ...]:
     """Return the axes to reduce, non-negative."""
     if axis is None:
         return tuple(range(x.ndim))
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
-    for one in axes:
-        if not -x.ndim <= one < x.ndim:
-            raise IndexError(f"axis {one} is out of bounds for an array of {x.ndim} axes")
-    found = tuple(one % x.ndim for one in axes)
-    if len(set(found)) < len(found):
-        raise ValueError(f"an axis is named twice in {axes}")
-    return found
+    return manipulation.normalize_axes((axis,) if isinstance(axis, int) else axis, x.ndim)
 
 
 def _wide(x: ndarray, dtype: DType | None) -> DType:
@@ -47,8 +41,8 @@ def _wide(x: ndarray, dtype: DType | None) -> DType:
     return dtype or wide.get(x.dtype.kind, x.dtype)
 
 
-def _running(own: Function, first: int) -> Function:
-    """Return a running sum or product, whose initial value is `first`."""
+def _running(function: Function, first: int) -> Function:
+    """Return a cumulative sum or product, whose initial value is `first`."""
 
     def running(
         x: ndarray,
@@ -59,11 +53,11 @@ def _running(own: Function, first: int) -> Function:
         include_initial: bool = False,
     ) -> ndarray:
         if axis is None and x.ndim != 1:
-            raise ValueError(f"a running sum or product of {x.ndim} axes needs axis=")
-        (axis,) = places(x, axis)
+            raise ValueError(f"cumulative sums and products of {x.ndim} axes need axis=")
+        (axis,) = normalize_axes(x, axis)
         dtype = _wide(x, dtype)
-        # None for the only axis: CuPy has a faster way for arrays as a whole.
-        out = own(x, None if x.ndim == 1 else axis, dtype) if x.size else x.astype(dtype)
+        # None for the only axis: CuPy is faster for flattened arrays.
+        out = function(x, None if x.ndim == 1 else axis, dtype) if x.size else x.astype(dtype)
         if not include_initial:
             return out
         shape = (*out.shape[:axis], 1, *out.shape[axis + 1 :])
@@ -76,12 +70,12 @@ cumulative_prod = _running(cupy.cumprod, 1)
 cumulative_sum = _running(cupy.cumsum, 0)
 
 
-def _selecting(own: Function) -> Function:
+def _selecting(function: Function) -> Function:
     """Return a reduction that keeps the dtype; over no axes it copies."""
 
     def selecting(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
-        axes = places(x, axis)
-        return own(x, axes, keepdims=keepdims) if axes else x.copy()
+        axes = normalize_axes(x, axis)
+        return function(x, axes, keepdims=keepdims) if axes else x.copy()
 
     return selecting
 
@@ -91,7 +85,7 @@ mean = _selecting(ndarray.mean)
 min = _selecting(ndarray.min)
 
 
-def _total(own: Function) -> Function:
+def _total(function: Function) -> Function:
     def total(
         x: ndarray,
         /,
@@ -100,9 +94,9 @@ def _total(own: Function) -> Function:
         dtype: DType | None = None,
         keepdims: bool = False,
     ) -> ndarray:
-        axes = places(x, axis)
+        axes = normalize_axes(x, axis)
         dtype = _wide(x, dtype)
-        return own(x, axes, dtype, keepdims=keepdims) if axes else x.astype(dtype)
+        return function(x, axes, dtype, keepdims=keepdims) if axes else x.astype(dtype)
 
     return total
 
@@ -122,8 +116,8 @@ def var(
     x: ndarray, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> ndarray:
     """Return variances; NaN where no degrees of freedom are left."""
-    axes = places(x, axis)
+    axes = normalize_axes(x, axis)
     if axes:
         return x.var(axes, ddof=correction, keepdims=keepdims)
-    spread = x - x  # 0, but NaN for what is not finite
-    return spread / (1 - correction) if correction < 1 else spread * math.nan
+    zero = x - x  # 0, but NaN for what is not finite
+    return zero / (1 - correction) if correction < 1 else zero * math.nan

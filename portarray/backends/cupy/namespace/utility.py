@@ -1,4 +1,4 @@
-"""Tests of whole arrays, and differences."""
+"""``all``, ``any`` and ``diff`` of arrays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import cupy
 from cupy import ndarray
 
 from portarray.backends.cupy.namespace.manipulation import together
-from portarray.backends.cupy.namespace.statistical import Axes, places
+from portarray.backends.cupy.namespace.statistical import Axes, normalize_axes
 from portarray.backends.types import Rows
 
 PLAIN: Rows = {
@@ -16,14 +16,14 @@ PLAIN: Rows = {
 
 
 def all(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
-    """Tell whether all elements are true; NaN is."""
-    axes = places(x, axis)
+    """Return whether all elements are true; NaN is true."""
+    axes = normalize_axes(x, axis)
     return x.all(axes, keepdims=keepdims) if axes else x != 0
 
 
 def any(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
-    """Tell whether at least one element is true; NaN is."""
-    axes = places(x, axis)
+    """Return whether at least one element is true; NaN is true."""
+    axes = normalize_axes(x, axis)
     return x.any(axes, keepdims=keepdims) if axes else x != 0
 
 

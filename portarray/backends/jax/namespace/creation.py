@@ -1,259 +1,160 @@
-"""Making JAX arrays.
+"""Creation of JAX arrays.
 
-Arrays are committed to the device that is asked for, so that what is computed from them stays
-there. Default dtypes are the widest that the user's setting allows. What is small is made by NumPy:
-JAX takes it over in a tenth of the time of its own functions.
+Arrays are committed to the requested device, so that results computed from them stay there. Default
+dtypes are the widest that JAX's settings allow. NumPy makes small arrays: importing them takes a
+tenth of the time of JAX's functions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from portarray._dtypes.promotion import kind_of
-from portarray.backends.common import sizes
-from portarray.backends.common.python_values import check_ends, spaced
+from portarray.backends.common.creation import Creation
+from portarray.backends.common.python_values import Spaced
 from portarray.backends.jax import tracing, transfer
 from portarray.backends.jax.namespace.manipulation import counted
 
 DType = np.dtype[Any]
-Shape = int | Sequence[int]
 
 _SMALL = 1 << 12  # elements
 
 
 def default_dtype(value: Any) -> DType:
-    """Return the widest dtype that there is of a Python scalar's kind."""
+    """Return the widest available dtype of a Python scalar's kind."""
     kind = next(kind for kind in (bool, int, float, complex) if isinstance(value, kind))
-    found: DType = jax.dtypes.canonicalize_dtype(np.dtype(kind))
-    return found
+    dtype: DType = jax.dtypes.canonicalize_dtype(np.dtype(kind))
+    return dtype
 
 
 def _is_small(shape: tuple[int, ...]) -> bool:
-    # While JAX traces a function for unknown sizes they are objects.
+    # Sizes that are unknown while JAX traces a function are objects.
     return all(type(size) is int for size in shape) and math.prod(shape) <= _SMALL
 
 
 def placed(device: jax.Device | None, values: np.ndarray[Any, Any]) -> jax.Array:
-    """Return a NumPy array that nobody else has as array on a device."""
+    """Return a NumPy array that has no other reference as an array on a device."""
     if device is None:
         return jnp.asarray(values)
     return transfer.from_host(values, device, copy=None, non_blocking=True)
 
 
-def arange(
-    start: float,
-    /,
-    stop: float | None = None,
-    step: float = 1,
-    *,
-    dtype: Any = None,
-    device: jax.Device | None = None,
-) -> jax.Array:
-    """Return evenly spaced numbers ``start + i * step`` below stop."""
-    numbers = spaced(start, stop, step)
-    kept = default_dtype(0 if numbers.whole else 0.0) if dtype is None else np.dtype(dtype)
-    counted((numbers.size,), kept)
-    if not numbers.whole or kind_of(kept) not in "iu":
-        # Computed in double precision, whatever JAX's widest is, and rounded once.
-        values = numbers.start + np.arange(numbers.size) * numbers.step
-        return placed(device, values.astype(kept))
-    check_ends(numbers, kept, np.iinfo(kept))
-    # Modulo 2**n all of it is right, also where the step leaves the dtype.
-    bits = 8 * kept.itemsize
-    first, step = (_wrapped(value, bits, kept) for value in (numbers.start, numbers.step))
-    if numbers.size > _SMALL:
-        steps = jnp.arange(numbers.size, dtype=kept, device=device)
-        return jnp.asarray(steps * step + first)
-    return placed(device, np.arange(numbers.size).astype(kept) * step + first)
+def _shape(shape: Any, dtype: Any) -> tuple[Any, ...]:
+    return counted((shape,) if isinstance(shape, int) else tuple(shape), dtype)
 
 
-def _wrapped(value: int, bits: int, dtype: DType) -> Any:
-    """Return an integer modulo 2**bits as a scalar of a dtype."""
-    return np.asarray(value % 2**bits, dtype=f"uint{bits}").view(dtype)[()]
+@np.errstate(all="ignore")  # of values that the dtype cannot hold
+def _asarray(obj: Any, /, *, dtype: Any = None, **options: Any) -> Any:
+    dtype = None if dtype is None else np.dtype(dtype)
+    if isinstance(obj, np.generic):  # keeps its dtype
+        obj = np.asarray(obj)
+    elif isinstance(obj, (list, tuple)) and _has_arrays(obj):
+        return jnp.asarray(obj, dtype=dtype, device=options.get("device"))
+    return Creation.asarray(_CREATION, obj, dtype=dtype, **options)
 
 
-@np.errstate(all="ignore")  # of what the dtype cannot hold
-def asarray(
-    obj: Any,
-    /,
-    *,
-    dtype: Any = None,
-    device: jax.Device | None = None,
-    copy: bool | None = None,
-) -> jax.Array:
-    """Make an array of an array, a scalar, nested sequences or an object with a buffer or DLPack.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    TypeError
-        For strings and objects.
-    """
-    kept = None if dtype is None else np.dtype(dtype)
-    if isinstance(obj, (bool, int, float, complex)) and not isinstance(obj, np.generic):
-        if copy is False:
-            raise ValueError("copy=False, but a scalar has no memory to share; pass copy=None")
-        return placed(device, np.asarray(obj, kept or default_dtype(obj)))
-    if isinstance(obj, jax.Array):
-        return _from_array(obj, kept, device, copy)
-    if not isinstance(obj, (np.ndarray, np.generic)) and hasattr(obj, "__dlpack__"):
-        found = transfer.from_dlpack(obj, device, copy=copy)
-        return _from_array(found, kept, device, False if copy is False else None)
-    if _holds_arrays(obj):
-        return jnp.asarray(obj, dtype=kept, device=device)
-    host = _host_array(obj, kept)
-    shares = isinstance(obj, (np.ndarray, memoryview)) or hasattr(obj, "__buffer__")
-    if copy is False and not shares:
-        raise ValueError(
-            f"copy=False, but a {type(obj).__name__} has no memory to share; pass copy=None"
-        )
-    place = jax.local_devices()[0] if device is None else device
-    found = transfer.from_host(host, place, copy=copy)
-    return _from_array(found, kept, device, False if copy is False else None)
-
-
-def _from_array(
-    x: jax.Array, dtype: DType | None, device: jax.Device | None, copy: bool | None
-) -> jax.Array:
-    dtype = dtype or x.dtype
-    if dtype != x.dtype:
-        if copy is False:
-            raise ValueError(
-                f"copy=False, but {x.dtype} cannot become {dtype} without a copy; "
-                f"pass copy=None or copy=True"
-            )
-        x, copy = x.astype(dtype), None
-    if device is not None:
-        return transfer.move(x, device, copy=copy)
-    return jnp.array(x, copy=True) if copy else x
-
-
-def _holds_arrays(obj: Any) -> bool:
-    """Tell whether nested sequences hold JAX's arrays, among them such as have no values yet."""
-    if isinstance(obj, (list, tuple)):
-        return any(map(_holds_arrays, obj))
-    return isinstance(obj, jax.Array)
-
-
-def _host_array(obj: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+def _host_array(obj: Any, dtype: Any, device: Any) -> np.ndarray[Any, Any]:
     host = np.asarray(obj, dtype=None if isinstance(obj, np.ndarray) else dtype)
     if dtype is None and not hasattr(obj, "dtype") and host.dtype.kind in "ifc":
         host = host.astype(jax.dtypes.canonicalize_dtype(host.dtype), copy=False)
-    kept = host.dtype.newbyteorder("=")
-    if kept.char in "gGOSUmM" or jax.dtypes.canonicalize_dtype(kept) != kept:
+    native = host.dtype.newbyteorder("=")
+    if native.char in "gGOSUmM" or jax.dtypes.canonicalize_dtype(native) != native:
         raise TypeError(
-            f"JAX has no dtype for {host.dtype} now; 64-bit dtypes exist as jax_enable_x64 says"
+            f"asarray: unsupported dtype {host.dtype}\n"
+            f"Hint: 64-bit dtypes need jax.config.update('jax_enable_x64', True)"
         )
     return host
 
 
-def empty(shape: Shape, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:
-    """Return zeros: JAX has no uninitialized arrays."""
-    return zeros(shape, dtype=dtype, device=device)
-
-
-def empty_like(
-    x: jax.Array, /, *, dtype: Any = None, device: jax.Device | None = None
-) -> jax.Array:
-    """Return zeros of x's shape."""
-    return full_like(x, 0, dtype=dtype, device=device)
-
-
-def eye(
-    n_rows: int,
-    n_cols: int | None = None,
-    /,
-    *,
-    k: int = 0,
-    dtype: Any = None,
-    device: jax.Device | None = None,
-) -> jax.Array:
-    """Return ones on the k-th diagonal and zeros elsewhere."""
-    kept = dtype or default_dtype(0.0)
-    columns = n_rows if n_cols is None else n_cols
-    if _is_small(counted((n_rows, columns), kept)):
-        return placed(device, np.eye(n_rows, columns, k=k, dtype=kept))
-    return jnp.eye(n_rows, columns, k=k, dtype=kept, device=device)
-
-
-def from_dlpack(
-    x: object, /, *, device: jax.Device | None = None, copy: bool | None = None
-) -> jax.Array:
-    """Make an array of an object with ``__dlpack__``."""
-    return transfer.from_dlpack(x, device, copy=copy)
-
-
-def full(
-    shape: Shape, fill_value: Any, *, dtype: Any = None, device: jax.Device | None = None
-) -> jax.Array:
-    """Return an array that is filled with one value, a scalar or a 0-d array."""
-    is_array = isinstance(fill_value, jax.Array)
-    kept = dtype or (fill_value.dtype if is_array else default_dtype(fill_value))
-    shape = counted((shape,) if isinstance(shape, int) else tuple(shape), kept)
-    if is_array or not _is_small(shape):
-        return jnp.full(shape, fill_value, dtype=kept, device=device)
-    with np.errstate(all="ignore"):  # of what the dtype cannot hold
-        return placed(device, np.full(shape, fill_value, kept))
+def _filled(shape: Any, value: Any, dtype: Any, device: Any) -> jax.Array:
+    if isinstance(value, jax.Array) or not _is_small(shape):
+        return jnp.full(shape, value, dtype=dtype, device=device)
+    with np.errstate(all="ignore"):  # of values that the dtype cannot hold
+        return placed(device, np.full(shape, value, dtype))
 
 
 def full_like(
     x: jax.Array, /, fill_value: Any, *, dtype: Any = None, device: jax.Device | None = None
 ) -> jax.Array:
-    """Return an array of x's shape that is filled with one value."""
-    kept = dtype or x.dtype
+    """Return an array of x's shape filled with one value."""
+    dtype = dtype or x.dtype
     if tracing.is_traced(x):
-        return jnp.full_like(x, fill_value, dtype=kept, device=device)
-    return full(x.shape, fill_value, dtype=kept, device=device or next(iter(x.devices())))
+        return jnp.full_like(x, fill_value, dtype=dtype, device=device)
+    device = device or next(iter(x.devices()))
+    return _filled(_shape(x.shape, dtype), fill_value, dtype, device)
 
 
-def linspace(
-    start: complex,
-    stop: complex,
-    /,
-    num: int,
-    *,
-    dtype: Any = None,
-    device: jax.Device | None = None,
-    endpoint: bool = True,
+def _identity(shape: Any, k: int, dtype: Any, device: Any) -> jax.Array:
+    if _is_small(shape):
+        return placed(device, np.eye(shape[0], shape[1], k, dtype))
+    return jnp.eye(shape[0], shape[1], k, dtype, device=device)
+
+
+def _spaced_floats(numbers: Spaced, dtype: Any, device: Any) -> jax.Array:
+    counted((numbers.size,), dtype)
+    # In double precision, even where JAX has none, and rounded once.
+    values = numbers.start + np.arange(numbers.size) * numbers.step
+    return placed(device, values.astype(dtype))
+
+
+def _spaced_integers(numbers: Spaced, dtype: Any, device: Any) -> jax.Array:
+    counted((numbers.size,), dtype)
+    # Modulo 2**n intermediate results need not fit the dtype.
+    first, step = (_wrapped(value, np.dtype(dtype)) for value in (numbers.start, numbers.step))
+    if numbers.size > _SMALL:
+        return jnp.asarray(jnp.arange(numbers.size, dtype=dtype, device=device) * step + first)
+    return placed(device, np.arange(numbers.size).astype(dtype) * step + first)
+
+
+def _evenly_spaced(
+    start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, device: Any
 ) -> jax.Array:
-    """Return num evenly spaced numbers from start to stop."""
-    # Computed in double precision, whatever JAX's widest is, and rounded once.
-    values = np.linspace(start, stop, num, endpoint=endpoint)
-    return placed(device, values.astype(dtype or default_dtype(values.item(0) if num else 0.0)))
+    # In double precision, even where JAX has none, and rounded once.
+    return placed(device, np.linspace(start, stop, num, endpoint=endpoint).astype(dtype))
 
 
-def meshgrid(*arrays: jax.Array, indexing: str = "xy") -> tuple[jax.Array, ...]:
-    """Return coordinate arrays of one shape; JAX's own have one dtype, too."""
-    shape, own = sizes.grid([x.size for x in arrays], indexing)
-    return tuple(
-        jnp.broadcast_to(jnp.reshape(x, one), shape) for x, one in zip(arrays, own, strict=True)
-    )
+def _wrapped(value: int, dtype: DType) -> Any:
+    """Return an integer modulo 2**bits as a scalar of a dtype."""
+    bits = 8 * dtype.itemsize
+    return np.asarray(value % 2**bits, dtype=f"uint{bits}").view(dtype)[()]
 
 
-def ones(shape: Shape, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:
-    """Return ones."""
-    return full(shape, 1, dtype=dtype or default_dtype(0.0), device=device)
+def _has_arrays(obj: Any) -> bool:
+    """Return whether nested sequences have JAX's arrays, including tracers."""
+    if isinstance(obj, (list, tuple)):
+        return any(map(_has_arrays, obj))
+    return isinstance(obj, jax.Array)
 
 
-def ones_like(x: jax.Array, /, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:
-    """Return ones of x's shape."""
-    return full_like(x, 1, dtype=dtype, device=device)
-
-
-def zeros(shape: Shape, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:
-    """Return zeros."""
-    return full(shape, 0, dtype=dtype or default_dtype(0.0), device=device)
-
-
-def zeros_like(
-    x: jax.Array, /, *, dtype: Any = None, device: jax.Device | None = None
-) -> jax.Array:
-    """Return zeros of x's shape."""
-    return full_like(x, 0, dtype=dtype, device=device)
+_CREATION = Creation(
+    library=jnp,
+    array_type=jax.Array,
+    transfer=transfer.Transfer,
+    default_dtype=lambda value, device: default_dtype(value),
+    shape=_shape,
+    clone=jnp.array,
+    asarray=_asarray,
+    scalar=lambda value, dtype, device: placed(device, np.asarray(value, dtype)),
+    current_device=lambda: jax.local_devices()[0],
+    host_array=_host_array,
+    tril=jnp.tril,
+    triu=jnp.triu,
+    # JAX has no uninitialized arrays.
+    new=lambda name, shape, dtype, device: _filled(shape, int(name == "ones"), dtype, device),
+    filled=_filled,
+    empty_like=partial(full_like, fill_value=0),
+    full_like=full_like,
+    ones_like=partial(full_like, fill_value=1),
+    zeros_like=partial(full_like, fill_value=0),
+    identity=_identity,
+    broadcast=lambda x, shape, grid: jnp.broadcast_to(jnp.reshape(x, shape), grid),
+    spaced_floats=_spaced_floats,
+    spaced_integers=_spaced_integers,
+    evenly_spaced=_evenly_spaced,
+)
+globals().update(_CREATION.functions())

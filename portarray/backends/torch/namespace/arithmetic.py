@@ -27,27 +27,27 @@ signbit = torch.signbit
 _SCALE = 2.0**700
 
 
-def _in_parts(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a function that takes complex numbers as pairs of real ones.
+def _as_real_pairs(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function that computes on complex tensors as pairs of real numbers.
 
-    PyTorch scales the second operand of complex sums by 1 first, which makes infinities NaN, and
-    subtracts from 0 to negate, which loses the sign of zero.
+    PyTorch multiplies the second operand of complex sums by 1, which turns infinities into NaN. It
+    negates by subtracting from 0, which loses the sign of zero.
     """
 
-    def in_parts(*operands: Tensor) -> Tensor:
-        parts = [torch.view_as_real(x.resolve_conj()) for x in operands]
-        return torch.view_as_complex(function(*parts))
+    def on_pairs(*operands: Tensor) -> Tensor:
+        pairs = [torch.view_as_real(x.resolve_conj()) for x in operands]
+        return torch.view_as_complex(function(*pairs))
 
-    return in_parts
+    return on_pairs
 
 
 def as_tensor(value: Any, like: Tensor) -> Tensor:
-    """Return a Python scalar as a 0-d tensor of another one's dtype and device."""
+    """Return a Python scalar as a 0-d tensor with the dtype and device of another tensor."""
     return asarray(value, dtype=like.dtype, device=like.device)
 
 
 def _rounding(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a function that rounds scalars to half precision, which PyTorch computes on wider."""
+    """Return a function that rounds scalars to half precision first; PyTorch does not."""
 
     def rounding(x1: Any, x2: Any) -> Tensor:
         if not isinstance(x1, Tensor):
@@ -64,19 +64,19 @@ _HALF = "float16 bfloat16"
 
 def _divide_scalar(x1: Any, x2: Any) -> Tensor:
     if not isinstance(x1, Tensor):
-        # PyTorch multiplies the scalar with reciprocals.
+        # PyTorch would multiply the scalar with reciprocals.
         x1 = as_tensor(x1, x2)
     elif not x1.is_cpu:
-        # GPUs multiply with the scalar's reciprocal.
+        # GPUs would multiply with the scalar's reciprocal.
         x2 = as_tensor(x2, x1)
     return torch.divide(x1, x2)
 
 
 def _integer_floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
-    """Divide and round down; divided by 0 integers give 0."""
-    found = on_host.computed(np.floor_divide, x1, x2)
-    if found is not None:
-        return found
+    """Divide integers and round down; division by 0 gives 0."""
+    small = on_host.computed(np.floor_divide, x1, x2)
+    if small is not None:
+        return small
     if x1.dtype in unsigned.UNSIGNED:
         return unsigned.divide(x1, x2)
     by_zero, minus_one, divisor = _safe_divisor(x2)
@@ -87,21 +87,21 @@ def _integer_floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
 
 
 def _integer_remainder(x1: Tensor, x2: Tensor) -> Tensor:
-    """Return the remainder, with the divisor's sign; divided by 0 integers leave 0."""
-    found = on_host.computed(np.remainder, x1, x2)
-    if found is not None:
-        return found
+    """Return the remainder with the divisor's sign; 0 for division by 0."""
+    small = on_host.computed(np.remainder, x1, x2)
+    if small is not None:
+        return small
     if x1.dtype in unsigned.UNSIGNED:
         return unsigned.remainder(x1, x2)
     by_zero, minus_one, divisor = _safe_divisor(x2)
-    rest = torch.remainder(x1, divisor)
-    return torch.where(by_zero if minus_one is None else by_zero | minus_one, 0, rest)
+    remaining = torch.remainder(x1, divisor)
+    return torch.where(by_zero if minus_one is None else by_zero | minus_one, 0, remaining)
 
 
 def _safe_divisor(x2: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Return where an integer divisor is 0, where it is -1, and a divisor without these.
+    """Return masks of divisors 0 and -1, and the divisor with both replaced by 1.
 
-    PyTorch raises for 0, and the smallest integer by -1 overflows, on which some processors trap.
+    PyTorch raises for 0. The smallest integer divided by -1 overflows, which traps on some CPUs.
     """
     by_zero = x2 == 0
     if x2.dtype is torch.uint8:
@@ -113,38 +113,39 @@ def _safe_divisor(x2: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
 def _fmod(x1: Tensor, x2: Tensor) -> Tensor:
     if x1.device.type != "cpu":
         return torch.fmod(x1, x2)
-    # PyTorch's vectorized fmod on the CPU loses the remainder of large quotients. Any remainder of
-    # float32 numbers is one itself, so the way through float64 is exact.
+    # PyTorch's vectorized fmod on the CPU loses the remainder of large quotients. Remainders of
+    # float32 numbers fit float32, so computing them in float64 is exact.
     if x1.dtype is not torch.float64:
         return torch.fmod(x1.double(), x2.double()).to(x1.dtype)
-    # Of float64 numbers it is kept up to quotients of 2**1000: first take away exact multiples.
+    # In float64 it is exact up to quotients of 2**1000: subtract exact multiples first.
     larger = torch.where(torch.abs(x2) < 2.0**300, x2 * _SCALE, x2)
     largest = torch.where(torch.abs(larger) < 2.0**300, larger * _SCALE, larger)
     return torch.fmod(torch.fmod(torch.fmod(x1, largest), larger), x2)
 
 
 def _remainder(x1: Tensor, x2: Tensor) -> Tensor:
-    rest = _fmod(x1, x2)
-    rest = torch.where((rest != 0) & ((rest < 0) != (x2 < 0)), rest + x2, rest)
-    return torch.where(rest == 0, torch.copysign(rest, x2), rest)
+    remainder = _fmod(x1, x2)
+    has_other_sign = (remainder != 0) & ((remainder < 0) != (x2 < 0))
+    remainder = torch.where(has_other_sign, remainder + x2, remainder)
+    return torch.where(remainder == 0, torch.copysign(remainder, x2), remainder)
 
 
 def _wide_remainder(x1: Tensor, x2: Tensor) -> Tensor:
-    found = on_host.computed(np.remainder, x1, x2)
-    return _remainder(x1, x2) if found is None else found
+    remainder = on_host.computed(np.remainder, x1, x2)
+    return _remainder(x1, x2) if remainder is None else remainder
 
 
 def _floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
     """Divide and round down.
 
     Infinite operands give ``floor(x1 / x2)`` as the standard prefers, except that a tiny quotient
-    of unlike signs is -0 there.
+    of opposite signs is -0.
     """
     ratio = x1 / x2
-    rest = _fmod(x1, x2)
+    remainder = _fmod(x1, x2)
     # x1 - rest is a multiple of x2, so this quotient is within rounding of an integer.
-    quotient = (x1 - rest) / x2
-    quotient = torch.where((rest != 0) & ((rest < 0) != (x2 < 0)), quotient - 1, quotient)
+    quotient = (x1 - remainder) / x2
+    quotient = torch.where((remainder != 0) & ((remainder < 0) != (x2 < 0)), quotient - 1, quotient)
     whole = torch.floor(quotient)
     whole = torch.where(quotient - whole > 0.5, whole + 1, whole)
     whole = torch.where(whole == 0, torch.copysign(whole, ratio), whole)
@@ -153,28 +154,28 @@ def _floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
 
 
 def _wide_floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
-    found = on_host.computed(_host_floor_divide, x1, x2)
-    return _floor_divide(x1, x2) if found is None else found
+    quotient = on_host.computed(_host_floor_divide, x1, x2)
+    return _floor_divide(x1, x2) if quotient is None else quotient
 
 
 def _host_floor_divide(x1: Any, x2: Any) -> Any:
-    found = np.floor_divide(x1, x2)
+    quotient = np.floor_divide(x1, x2)
     # A finite sum has no infinite terms.
     if math.isfinite(np.add.reduce(x1, axis=None)) and math.isfinite(np.add.reduce(x2, axis=None)):
-        return found
+        return quotient
     ratio = np.divide(x1, x2)
-    return np.where(np.isinf(x1) | np.isinf(x2) | ~np.isfinite(ratio), ratio, found)
+    return np.where(np.isinf(x1) | np.isinf(x2) | ~np.isfinite(ratio), ratio, quotient)
 
 
 def _with_scalar(
     function: Callable[..., Any], integers: Callable[..., Tensor], floats: Callable[..., Tensor]
 ) -> Callable[..., Tensor]:
-    """Return a function of an array and a scalar, by NumPy's or else by those of two tensors."""
+    """Return a function of a tensor and a scalar, computed by NumPy where that is faster."""
 
     def with_scalar(x1: Any, x2: Any) -> Tensor:
-        found = on_host.computed(function, x1, x2)
-        if found is not None:
-            return found
+        result = on_host.computed(function, x1, x2)
+        if result is not None:
+            return result
         if isinstance(x1, Tensor):
             x2 = as_tensor(x2, x1)
         else:
@@ -194,18 +195,18 @@ def _unsigned_sign(x: Tensor) -> Tensor:
 
 
 def _real_sign(x: Tensor) -> Tensor:
-    # PyTorch calls NaN's sign 0.
+    # PyTorch's sign of NaN is 0.
     return torch.where(torch.isnan(x), x, torch.sign(x))
 
 
 def _complex_sign(z: Tensor) -> Tensor:
-    """Return ``z / abs(z)``; PyTorch's own overflows, underflows and misses infinities."""
+    """Return ``z / abs(z)``; torch.sgn overflows, underflows and is wrong for infinities."""
     return torch.complex(*sign_parts(torch, z.real, z.imag))
 
 
 ROWS: Rows = {
     "abs": {"ifc": torch.abs, "u": torch.clone},
-    "add": {"iuf": torch.add, "c": _in_parts(torch.add), unsigned.NAMES: modular(torch.add)},
+    "add": {"iuf": torch.add, "c": _as_real_pairs(torch.add), unsigned.NAMES: modular(torch.add)},
     "floor_divide": {
         "iu": _integer_floor_divide,
         "f": _floor_divide,
@@ -214,14 +215,14 @@ ROWS: Rows = {
     "multiply": {"iufc": torch.multiply, unsigned.NAMES: modular(torch.multiply)},
     "negative": {
         "iuf": torch.negative,
-        "c": _in_parts(torch.negative),
+        "c": _as_real_pairs(torch.negative),
         unsigned.NAMES: modular(torch.negative),
     },
     "remainder": {"iu": _integer_remainder, "f": _remainder, "float32 float64": _wide_remainder},
     "sign": {"iu": torch.sign, "f": _real_sign, "c": _complex_sign, unsigned.NAMES: _unsigned_sign},
     "subtract": {
         "iuf": torch.subtract,
-        "c": _in_parts(torch.subtract),
+        "c": _as_real_pairs(torch.subtract),
         unsigned.NAMES: modular(torch.subtract),
     },
 }

@@ -22,7 +22,7 @@ ROWS: Rows = {
     "bitwise_right_shift": {"iu": torch.bitwise_right_shift, unsigned.NAMES: unsigned.shift_right},
     "bitwise_xor": {"biu": torch.bitwise_xor, unsigned.NAMES: modular(torch.bitwise_xor)},
 }
-# As operators, they take the scalar first, too.
+# Operators also accept the scalar first.
 WITH_SCALAR: Rows = {
     "bitwise_and": {"bi uint8": operator.and_},
     "bitwise_left_shift": {"i uint8": operator.lshift},

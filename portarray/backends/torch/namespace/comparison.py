@@ -1,4 +1,4 @@
-"""Comparisons, what is finite, and limits."""
+"""Comparisons, tests for finite numbers, and ``clip``."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ Bound = Tensor | float | None
 
 
 def clip(x: Tensor, /, min: Bound = None, max: Bound = None) -> Tensor:
-    """Limit values to a range; the bounds have x's dtype or are numbers that it holds."""
+    """Limit values to a range; bounds have x's dtype or are scalars that it can hold."""
     low, high = _bound(x, min), _bound(x, max)
     if low is None and high is None:
         return x.clone()
     if isinstance(low, Tensor) or isinstance(high, Tensor):
         low, high = _as_tensor(x, low), _as_tensor(x, high)
         if x.requires_grad or any(y is not None and y.requires_grad for y in (low, high)):
-            # PyTorch's derivative by a bound fails where the other one has more axes.
-            given = [y for y in (x, low, high) if y is not None]
-            every = iter(torch.broadcast_tensors(*given))  # type: ignore[no-untyped-call]
-            x, low, high = (next(every), *(y if y is None else next(every) for y in (low, high)))
+            # PyTorch's derivative by a bound fails if the other bound has more axes.
+            arrays = [y for y in (x, low, high) if y is not None]
+            broadcast = iter(torch.broadcast_tensors(*arrays))  # type: ignore[no-untyped-call]
+            x, low, high = (
+                next(broadcast),
+                *(y if y is None else next(broadcast) for y in (low, high)),
+            )
     return torch.clamp(x, low, high)  # type: ignore[arg-type]
 
 
@@ -43,7 +46,7 @@ def _clip_unsigned(x: Tensor, /, min: Bound = None, max: Bound = None) -> Tensor
 
 
 def _bound(x: Tensor, bound: Bound) -> Bound:
-    """Return a bound that PyTorch takes: it refuses numbers beyond a narrow dtype's range."""
+    """Return a bound that PyTorch accepts: it refuses scalars out of range of half precision."""
     if isinstance(bound, Tensor) or bound is None or not x.dtype.is_floating_point:
         return bound
     return bound if abs(bound) < 60000 else _as_tensor(x, bound)
@@ -66,7 +69,7 @@ ROWS: Rows = {
     "minimum": {"iuf": torch.minimum, unsigned.NAMES: choosing(torch.minimum)},
     "not_equal": {"biufc": torch.ne, unsigned.NAMES: zero_or_not(torch.ne)},
 }
-# As operators, comparisons take the scalar first, too.
+# Operators also accept the scalar first.
 WITH_SCALAR: Rows = {
     "equal": {"bifc uint8": operator.eq},
     "greater": {"if uint8": operator.gt},

@@ -22,24 +22,26 @@ sqrt = torch.sqrt
 
 
 def _complex_expm1(x: Tensor) -> Tensor:
-    # PyTorch's own misses the standard's special cases.
+    # torch.expm1 is wrong for the standard's special cases.
     return torch.complex(*expm1_parts(torch, x.real, x.imag))
 
 
 def _complex_log1p(x: Tensor) -> Tensor:
-    # PyTorch's own loses half the digits near 0 and misses the standard's special cases.
+    # torch.log1p loses half the digits near 0 and is wrong for the standard's special cases.
     return torch.complex(*log1p_parts(torch, x.real, x.imag))
 
 
 def _signed_pow(x1: Tensor, x2: Tensor) -> Tensor:
     if bool(torch.any(x2 < 0)):
-        raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
+        raise ValueError(
+            "pow: integers have no negative powers\nHint: convert x1 to a floating-point dtype"
+        )
     return torch.pow(x1, x2)
 
 
 def _complex_pow(x1: Tensor, x2: Tensor) -> Tensor:
-    # PyTorch takes the logarithm of 0: anything to the power of 0 is 1, and 0 is 0 to powers
-    # with a positive real part.
+    # PyTorch takes the logarithm of 0. Anything to the power of 0 is 1; 0 to a power with a
+    # positive real part is 0.
     power = torch.where((x1 == 0) & (x2.real > 0), 0, torch.pow(x1, x2))
     return torch.where(x2 == 0, 1, power)
 
@@ -47,8 +49,8 @@ def _complex_pow(x1: Tensor, x2: Tensor) -> Tensor:
 def _pow_scalar(x1: Any, x2: Any) -> Tensor:
     if not isinstance(x1, Tensor):
         return torch.pow(as_tensor(x1, x2), x2)
-    # To whole powers PyTorch multiplies, which is faster. To the floats 0.5 and -0.5 it takes
-    # roots, with other special cases.
+    # For integers PyTorch multiplies, which is faster. For the floats 0.5 and -0.5 it takes roots,
+    # whose special cases differ.
     return torch.pow(x1, x2 if x2.__class__ is int else as_tensor(x2, x1))
 
 

@@ -1,9 +1,9 @@
-"""Reading and writing parts of tensors.
+"""Indexing of tensors.
 
-PyTorch lacks negative steps, places integers beside integer tensors otherwise than NumPy, overlooks
-an ellipsis between tensors that stands for no axis, and takes no mask with an axis of size 0 for a
-longer one. Where a key holds such things it is split in two: a basic part, which gives a view, and
-what is left for integer tensors and masks. Of a selection without elements it checks no index.
+PyTorch has no negative steps, orders axes differently from NumPy if a key mixes integers and
+integer tensors, ignores an ellipsis for no axes between tensors, and refuses masks with an axis of
+size 0 for a longer one. Such keys are split: a basic part gives a view, and an advanced part with
+integer tensors and masks indexes the view. PyTorch checks no indices if the result has no elements.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _ALL = slice(None)
 
 
 def getitem(x: Tensor, key: Key, /) -> Tensor:
-    """Return part of a tensor: a view where key holds no tensor and no negative step."""
+    """Return part of a tensor: a view if key has no tensors and no negative steps."""
     if _is_plain(key):
         return x[key]
     if _is_direct(x, key):
-        found = bits(x)[key].view(x.dtype) if x.dtype in UNSIGNED else x[key]
-        if not found.numel():
+        selected = bits(x)[key].view(x.dtype) if x.dtype in UNSIGNED else x[key]
+        if not selected.numel():
             _check_bounds(x, key)
-        return found
+        return selected
     parts = _split(x, key)
     out = x[parts.basic]
     if parts.backward:
@@ -45,25 +45,25 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
     if not parts.advanced:
         return out
     part = bits(out) if out.dtype in UNSIGNED else out
-    found = part[parts.advanced]
-    if not found.numel():
+    selected = part[parts.advanced]
+    if not selected.numel():
         _check_bounds(part, parts.advanced)
     if parts.parting:
-        found = found.squeeze(parts.parting)
-    if found._is_view():
-        # 0-d integer tensors select a view; an array index means a copy.
-        found = found.clone()
-    return found.view(out.dtype) if part is not out else found
+        selected = selected.squeeze(parts.parting)
+    if selected._is_view():
+        # 0-d integer tensors select a view, but an array index must copy.
+        selected = selected.clone()
+    return selected.view(out.dtype) if part is not out else selected
 
 
 def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
-    """Write into part of a tensor, and return that tensor."""
+    """Assign to part of a tensor and return the tensor."""
     try:
         return _write(x, key, value)
     except RuntimeError as error:
         if isinstance(value, Tensor) or "without overflow" not in str(error):
             raise
-        # Tensors are made of numbers beyond a dtype's range, with infinities; writing refuses them.
+        # Creating a tensor turns scalars out of range into infinities; assignment refuses them.
         return _write(x, key, asarray(value, dtype=x.dtype, device=x.device))
 
 
@@ -75,7 +75,7 @@ def _write(x: Tensor, key: Key, value: Any) -> Tensor:
         target = bits(x)
         value = value.view(signed[x.dtype])
     if isinstance(value, Tensor) and share_memory(target, value):
-        # PyTorch refuses to copy between overlapping parts of one memory.
+        # PyTorch refuses to copy between overlapping memory.
         value = value.clone()
     if _is_plain(key):
         target[key] = value
@@ -111,29 +111,31 @@ item = Tensor.item
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
-    """Return elements at indices along an axis, for one or more axes of indices."""
+    """Return elements at indices along an axis."""
     if axis is None:
         if x.ndim != 1:
-            raise ValueError(f"take needs an axis for a tensor of {x.ndim} axes")
+            raise ValueError(f"take: a tensor of {x.ndim} axes needs axis=")
         axis = 0
     key = (_ALL,) * (axis % x.ndim) + (_as_int64(indices),)
-    found = x[key]
-    if not found.numel():
+    selected = x[key]
+    if not selected.numel():
         _check_bounds(x, key)
     if not indices.ndim:
-        found = found.clone()  # 0-d integer tensors select a view
-    return found
+        selected = selected.clone()  # 0-d integer tensors select a view
+    return selected
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
-    """Return elements at indices that are matched with x along an axis; other axes broadcast."""
+    """Return elements at indices matched with x along an axis; other axes broadcast."""
     size = x.shape[axis]
     indices = _as_int64(indices)
     if x.is_cpu and indices.numel() and not is_traced(indices):
-        # There PyTorch takes the last element for indices out of bounds that it broadcasts.
+        # On CPUs PyTorch takes the last element for broadcast indices out of bounds.
         low, high = map(int, torch.aminmax(indices))
         if low < -size or high >= size:
-            raise IndexError(f"an index is out of bounds for axis {axis} with size {size}")
+            raise IndexError(
+                f"take_along_axis: an index is out of bounds for axis {axis} with size {size}"
+            )
         if low >= 0:
             return torch.take_along_dim(x, indices, dim=axis)
     return torch.take_along_dim(x, torch.where(indices < 0, indices + size, indices), dim=axis)
@@ -141,18 +143,18 @@ def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
 
 @dataclass(slots=True)
 class _Parts:
-    """A key in two steps: ``x[basic]``, reversed along `backward`, and of that ``[advanced]``."""
+    """A key in two steps: ``x[basic]`` reversed along `backward`, then ``[advanced]``."""
 
     basic: Key
     backward: list[int]
     advanced: Key
     parting: int = 0
-    """The axis of length 1, from the end, that an ellipsis for no axis became; 0 for none."""
+    """The axis of length 1, from the end, in place of an ellipsis for no axes; 0 for none."""
 
 
 def _is_plain(key: Key) -> bool:
     for index in key:
-        # Integers come first: they are what loops over elements index with.
+        # Integers first: loops over elements use them.
         if index.__class__ is int or index is None or index is Ellipsis:
             continue
         if isinstance(index, slice):
@@ -164,7 +166,7 @@ def _is_plain(key: Key) -> bool:
 
 
 def _is_direct(x: Tensor, key: Key) -> bool:
-    """Tell whether a key holds only index tensors and masks, and none that PyTorch reads wrong."""
+    """Return whether a key has only index tensors and masks that PyTorch treats like NumPy."""
     axis = 0
     for index in key:
         if not isinstance(index, Tensor) or not (ndim := index.ndim):
@@ -194,14 +196,14 @@ def _split(x: Tensor, key: Key) -> _Parts:
             basic.append(None)
             advanced.append(_ALL)
         elif index is Ellipsis:
-            # It separates the tensors as an axis does, and as this one does to PyTorch.
+            # It separates the tensors like an axis; PyTorch needs one of length 1.
             parting = len(advanced)
             basic.append(None)
             advanced.append(_ALL)
         elif isinstance(index, slice):
             forward, reverse = _forward(index, x.shape[axis])
             if reverse:
-                backward.append(builtins.sum(not isinstance(one, int) for one in basic))
+                backward.append(builtins.sum(not isinstance(entry, int) for entry in basic))
             basic.append(forward)
             advanced.append(_ALL)
             axis += 1
@@ -215,7 +217,7 @@ def _split(x: Tensor, key: Key) -> _Parts:
                 basic.append(index)
             axis += 1
         elif index.dtype is torch.bool:
-            # A mask takes as many axes as it has, but is one entry of the key.
+            # A mask is one entry of the key, but indexes as many axes as it has.
             basic.extend([_ALL] * index.ndim)
             advanced.append(_fitting(index, x.shape[axis : axis + index.ndim]))
             axis += index.ndim
@@ -230,34 +232,34 @@ def _split(x: Tensor, key: Key) -> _Parts:
 
 
 def _without_ellipsis(key: Key, ndim: int) -> Key:
-    """Return a key without an ellipsis, except for one without axes that separates tensors."""
-    places = [place for place, index in enumerate(key) if index is Ellipsis]
-    if not places:
+    """Return a key with its ellipsis expanded, unless it separates tensors without an axis."""
+    positions = [position for position, index in enumerate(key) if index is Ellipsis]
+    if not positions:
         return key
     taken = builtins.sum(
         index.ndim if isinstance(index, Tensor) and index.dtype is torch.bool else 1
         for index in key
         if index is not None and index is not Ellipsis
     )
-    before, after = key[: places[0]], key[places[0] + 1 :]
-    if taken == ndim and separates(before, after, Tensor):
+    leading, trailing = key[: positions[0]], key[positions[0] + 1 :]
+    if taken == ndim and separates(leading, trailing, Tensor):
         return key
-    return (*before, *[_ALL] * (ndim - taken), *after)
+    return (*leading, *[_ALL] * (ndim - taken), *trailing)
 
 
 def _as_int64(indices: Tensor) -> Tensor:
-    """Return indices in the dtype that PyTorch takes; large uint64 numbers are negative there."""
+    """Return indices as int64, or raise IndexError if uint64 indices do not fit."""
     if indices.dtype is torch.uint64:
         signed_ = indices.view(torch.int64)
         if bool((signed_ < 0).any()):
-            number = signed_[signed_ < 0][0].item() + 2**64
-            raise IndexError(f"index {number} is out of bounds for any axis")
+            largest = signed_[signed_ < 0][0].item() + 2**64
+            raise IndexError(f"index {largest} is out of bounds for any axis")
         return signed_
     return indices.to(torch.int64)
 
 
 def _forward(index: slice, size: int) -> tuple[slice, bool]:
-    """Return a slice of the same elements with a positive step, and whether to reverse it."""
+    """Return a slice with a positive step, and whether to reverse its elements."""
     steps = range(*index.indices(size))
     if steps.step > 0:
         return index, False
@@ -275,7 +277,7 @@ def _fitting(mask: Tensor, shape: torch.Size) -> Tensor:
 
 
 def _check_bounds(x: Tensor, advanced: Key) -> None:
-    """Raise IndexError before anything is written: on CPUs PyTorch stops at the wrong index."""
+    """Raise IndexError before writing: on CPUs PyTorch writes up to the first bad index."""
     axis = 0
     for index in advanced:
         if isinstance(index, Tensor) and index.dtype is torch.bool:
@@ -301,9 +303,9 @@ ROWS: Rows = {
     "take": {unsigned.NAMES: moving(take)},
     "take_along_axis": {unsigned.NAMES: moving(take_along_axis)},
 }
-PLAIN: Rows = {"getitem": {"biufc": operator.getitem}}  # which raises for keys that it lacks
+PLAIN: Rows = {"getitem": {"biufc": operator.getitem}}  # raises for unsupported keys
 
 
 def add_at(x: Tensor, indices: Tensor, values: Tensor, /) -> Tensor:
-    """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
+    """Return x with ``values[k]`` added to row ``indices[k]`` for all k, repeated or not."""
     return torch.index_add(x, 0, indices.to(torch.int64), values)

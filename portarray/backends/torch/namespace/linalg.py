@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from portarray._config import config
+from portarray.backends.composed.linalg import check_vectors
 from portarray.backends.composed.results import (
     EighResult,
     EigResult,
@@ -45,19 +46,13 @@ svdvals: Callable[[Tensor], Tensor] = torch.linalg.svdvals
 
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     """Return the triangular factors of positive definite matrices."""
-    # The functions on _ex leave the answer to "did it fail?" on the device.
+    # The _ex functions leave the error status on the device.
     return _cholesky(x, upper=upper) if config.check_linalg else _cholesky_ex(x, upper=upper)[0]
 
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return cross products of vectors of three along an axis; other axes broadcast."""
-    least = min(x1.ndim, x2.ndim)
-    if not -least <= axis < least:
-        raise IndexError(f"cross's axis {axis} is out of bounds for {least} axes")
-    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
-        raise ValueError(
-            f"cross needs axis {axis} of size 3, got {x1.shape[axis]} and {x2.shape[axis]}"
-        )
+    check_vectors(x1, x2, axis)
     return _cross(*_broadcast_tensors(x1, x2), dim=axis)
 
 
@@ -67,7 +62,7 @@ def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
 
 
 def eig(x: Tensor, /) -> EigResult[Tensor]:
-    """Return eigenvalues and eigenvectors, complex always."""
+    """Return eigenvalues and eigenvectors, always complex."""
     return EigResult(*torch.linalg.eig(x))
 
 
@@ -93,7 +88,9 @@ def matrix_norm(
         -math.inf: x.shape[-2:-1],
     }
     if 0 in compared.get(ord, ()):
-        raise ValueError(f"matrix_norm of ord {ord} of no elements; the shape is {tuple(x.shape)}")
+        raise ValueError(
+            f"matrix_norm: ord {ord} is undefined for an empty array of shape {tuple(x.shape)}"
+        )
     return _matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
 
 
@@ -109,7 +106,7 @@ def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
 
 
 def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
-    """Return Moore-Penrose inverses, without singular values up to ``rtol`` times the largest."""
+    """Return Moore-Penrose inverses, ignoring singular values up to ``rtol`` times the largest."""
     return _pinv(x, rtol=rtol)
 
 
@@ -126,7 +123,7 @@ def slogdet(x: Tensor, /) -> SlogdetResult[Tensor]:
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Solve ``x1 @ x = x2``: one right side for 1-d x2, else matrices of columns."""
     if x2.ndim != 1 and x2.ndim == x1.ndim - 1 and x1.shape[:-1] == x2.shape:
-        # PyTorch would take x2 for a stack of vectors.
+        # PyTorch would treat x2 as a stack of vectors.
         x2 = x2[None]
     return _solve(x1, x2) if config.check_linalg else _solve_ex(x1, x2)[0]
 
@@ -144,13 +141,14 @@ def trace(x: Tensor, /, *, offset: int = 0, dtype: torch.dtype | None = None) ->
 def vector_norm(
     x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False, ord: float = 2
 ) -> Tensor:
-    """Return norms over axes, all of them for None."""
+    """Return norms over axes, over all for None."""
     if axis == () or x.ndim == 0:
-        # Of one number any norm but the 0th is its absolute value; PyTorch takes () for all axes.
+        # Norms of one number, except the 0th, are its absolute value. For PyTorch () means all
+        # axes.
         size = torch.abs(x)
         return (size != 0).to(size.dtype) if ord == 0 else size
     if 0 in x.shape and (ord == math.inf or -math.inf < ord < 0):
-        # Of no elements the norm is 0; a negative power of 0 is infinite. PyTorch refuses both.
+        # Norms of no elements are 0; a negative power of 0 is infinite. PyTorch refuses both.
         least = 0 if ord > 0 else math.inf
         return torch.sum(torch.abs(x), axis, keepdim=keepdims) + least
     return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)

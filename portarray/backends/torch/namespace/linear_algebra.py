@@ -1,7 +1,7 @@
 """Products of matrices and vectors.
 
-PyTorch multiplies integers on the CPU only, and uint16, uint32 and uint64 nowhere: sums of products
-are the same on the bits of unsigned integers.
+PyTorch multiplies matrices of integers only on the CPU, and of uint16, uint32 and uint64 nowhere:
+sums of products are the same on the bits of unsigned integers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from portarray.backends.composed.linear_algebra import as_matrices, restore_vectors
 from portarray.backends.torch.namespace.unsigned import NAMES, modular
 from portarray.backends.types import Rows
 
@@ -28,31 +29,21 @@ def _integer_matmul(x1: Tensor, x2: Tensor) -> Tensor:
 
 
 def _sum_of_outer_products(x1: Tensor, x2: Tensor) -> Tensor:
-    """Multiply matrices one column and row at a time, with no more memory than the result's."""
+    """Multiply matrices one column and row at a time, needing memory only for the result."""
     if x1.ndim == 0 or x2.ndim == 0:
-        raise ValueError("matmul takes no 0-d tensor; multiply does")
-    rows = x1[None] if x1.ndim == 1 else x1
-    columns = x2[:, None] if x2.ndim == 1 else x2
-    if rows.shape[-1] != columns.shape[-2]:
-        raise ValueError(
-            f"matmul of shapes {tuple(x1.shape)} and {tuple(x2.shape)}: "
-            f"{rows.shape[-1]} columns meet {columns.shape[-2]} rows"
-        )
+        raise ValueError("matmul: 0-d tensors are not matrices\nHint: call multiply")
+    rows, columns = as_matrices(x1, x2)
     stack = _broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
     out = rows.new_zeros((*stack, rows.shape[-2], columns.shape[-1]))
     for k in range(rows.shape[-1]):
         out += rows[..., :, k, None] * columns[..., None, k, :]
-    if x2.ndim == 1:
-        out = out.squeeze(-1)
-    if x1.ndim == 1:
-        out = out.squeeze(-1 if x2.ndim == 1 else -2)
-    return out
+    return restore_vectors(out, x1, x2)  # type: ignore[no-any-return]
 
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
     """Return a view with the last two axes exchanged."""
     if x.ndim < 2:
-        raise ValueError(f"matrix_transpose needs at least 2 axes, got {x.ndim}")
+        raise ValueError(f"matrix_transpose: needs at least 2 axes, got {x.ndim}")
     return x.mT
 
 
@@ -60,7 +51,7 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return sums of ``conj(x1) * x2`` along an axis; other axes broadcast."""
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(
-            f"vecdot's axis {axis} has sizes {x1.shape[axis]} and {x2.shape[axis]}, which differ"
+            f"vecdot: axis {axis} has different sizes {x1.shape[axis]} and {x2.shape[axis]}"
         )
     if x1.dtype.is_complex:
         x1 = torch.conj_physical(x1)

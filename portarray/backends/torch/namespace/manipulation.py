@@ -1,4 +1,4 @@
-"""Shapes of tensors: joining, splitting, repeating, reordering."""
+"""Joining, splitting, repeating and reordering tensors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from portarray.backends.composed.manipulation import normalize_axes
 from portarray.backends.torch.namespace.unsigned import NAMES, bits, moving
 from portarray.backends.types import Rows
 
@@ -38,29 +39,16 @@ def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
 
 
 def expand_dims(x: Tensor, /, axis: Axes) -> Tensor:
-    """Return a view with new axes of size 1, at their places in the result."""
+    """Return a view with new axes of size 1 at these positions of the result."""
     if isinstance(axis, int):
         return torch.unsqueeze(x, axis)
-    for place in sorted(_places(axis, x.ndim + len(axis))):
-        x = torch.unsqueeze(x, place)
+    for position in sorted(normalize_axes(axis, x.ndim + len(axis))):
+        x = torch.unsqueeze(x, position)
     return x
 
 
-def _places(axes: tuple[int, ...], ndim: int) -> list[int]:
-    """Return non-negative axes, refusing those out of range and repeated."""
-    places = []
-    for axis in axes:
-        if not -ndim <= axis < ndim:
-            raise IndexError(f"axis {axis} is out of bounds for {ndim} axes")
-        place = axis % ndim
-        if place in places:
-            raise ValueError(f"axis {axis} is named twice in {axes}")
-        places.append(place)
-    return places
-
-
 def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
-    """Reverse the order along axes, all of them for None."""
+    """Reverse the order along axes, along all for None."""
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     return torch.flip(x, tuple(axes))
 
@@ -78,7 +66,7 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
 
 
 def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
-    """Return the elements in another shape: a view where PyTorch can, unless ``copy=True``."""
+    """Return the elements in another shape: a view if possible, unless ``copy=True``."""
     if copy is None:
         return torch.reshape(x, shape)
     shape = tuple(shape)
@@ -88,13 +76,13 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
         return x.view(shape)
     except RuntimeError as error:
         raise ValueError(
-            f"copy=False, but shape {tuple(x.shape)} with strides {x.stride()} has no view "
-            f"of shape {shape}; pass copy=None"
+            f"reshape: copy=False, but shape {tuple(x.shape)} with strides {x.stride()} has no "
+            f"view of shape {shape}\nHint: pass copy=None"
         ) from error
 
 
 def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
-    """Shift elements along axes, what leaves comes back at the other end."""
+    """Shift elements along axes, with wrap-around."""
     if axis is None:
         return torch.roll(x, shift if isinstance(shift, int) else sum(shift))
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
@@ -104,19 +92,17 @@ def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
     if len(axes) == 1:
         axes = axes * len(shifts)
     if len(shifts) != len(axes):
-        raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
+        raise ValueError(f"roll: got {len(shifts)} shifts for {len(axes)} axes")
     return torch.roll(x, shifts, axes)
 
 
 def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
     """Return a view without axes of size 1."""
-    places = _places((axis,) if isinstance(axis, int) else tuple(axis), x.ndim)
-    for place in places:
-        if x.shape[place] != 1:
-            raise ValueError(
-                f"cannot squeeze axis {place} of size {x.shape[place]}, which is not 1"
-            )
-    return torch.squeeze(x, tuple(places))
+    axes = normalize_axes((axis,) if isinstance(axis, int) else tuple(axis), x.ndim)
+    for position in axes:
+        if x.shape[position] != 1:
+            raise ValueError(f"squeeze: axis {position} has size {x.shape[position]}, not 1")
+    return torch.squeeze(x, axes)
 
 
 def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
@@ -125,7 +111,7 @@ def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """Split into views along an axis, which goes."""
+    """Split into views along an axis, which is removed."""
     return torch.unbind(x, axis)
 
 

@@ -1,6 +1,6 @@
-"""Small tensors on the CPU computed by NumPy, where PyTorch needs a chain of calls.
+"""Small CPU tensors computed by NumPy in one call, where PyTorch needs several.
 
-Starting a call of PyTorch costs as much as NumPy's loop over a few hundred elements.
+One call of PyTorch costs as much as NumPy's loop over a few hundred elements.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 _MOST = 4096
-"""Elements up to which NumPy's one call was faster for every function that comes here."""
+"""Elements up to which NumPy was faster for every function that uses it."""
 
 
 def computed(function: Callable[..., Any], *operands: Any, **options: Any) -> Tensor | None:
-    """Return a NumPy function's result, None where it cannot see the operands or they are large.
+    """Return a NumPy function's result; None if operands are large or have no NumPy view.
 
-    Operands are tensors or Python scalars; bfloat16 is none of NumPy's dtypes.
+    Operands are tensors or Python scalars. NumPy has no bfloat16.
     """
     arrays = []
     for x in operands:
@@ -29,7 +29,7 @@ def computed(function: Callable[..., Any], *operands: Any, **options: Any) -> Te
             try:
                 x = x.numpy()
             except (RuntimeError, TypeError):
-                # Tensors that autograd or torch.func follows, and lazily negated ones.
+                # Tensors that autograd or torch.func tracks, and lazily negated ones.
                 return None
         arrays.append(x)
     with np.errstate(all="ignore"):

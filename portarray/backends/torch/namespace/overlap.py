@@ -10,10 +10,10 @@ from torch import Tensor
 
 
 def overlapping(name: str) -> Callable[[Tensor, Any], Tensor]:
-    """Return an in-place operator that takes operands which share part of the tensor's memory.
+    """Return an in-place operator that accepts operands sharing part of the tensor's memory.
 
-    PyTorch refuses them where both are contiguous, before anything is written. Of others it does
-    not see what they share, and reads what it has written.
+    PyTorch refuses them before writing if both are contiguous. Otherwise it does not detect the
+    overlap, and reads elements that it has already written.
     """
     function = getattr(operator, name)
 
@@ -26,18 +26,18 @@ def overlapping(name: str) -> Callable[[Tensor, Any], Tensor]:
         ):
             value = value.clone()
         try:
-            found: Tensor = function(x, value)
+            result: Tensor = function(x, value)
         except RuntimeError:
             if not (isinstance(value, Tensor) and share_memory(x, value)):
                 raise
-            found = function(x, value.clone())
-        return found
+            result = function(x, value.clone())
+        return result
 
     return inplace
 
 
 def written(function: Callable[..., Tensor], with_scalar: Callable[..., Tensor]) -> Any:
-    """Return an in-place operator where PyTorch's own differs from the standard's."""
+    """Return an in-place operator where PyTorch's differs from the standard."""
 
     def inplace(x: Tensor, value: Any) -> Tensor:
         return x.copy_((function if isinstance(value, Tensor) else with_scalar)(x, value))
@@ -46,8 +46,8 @@ def written(function: Callable[..., Tensor], with_scalar: Callable[..., Tensor])
 
 
 def share_memory(a: Tensor, b: Tensor) -> bool:
-    """Tell whether two tensors are, or may be, views of one memory."""
+    """Return whether two tensors are, or may be, views of the same memory."""
     try:
         return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
-    except RuntimeError:  # without memory: a transformation's, or the compiler's
+    except RuntimeError:  # tensors of transformations and of the compiler have no memory
         return True

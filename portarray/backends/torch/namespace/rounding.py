@@ -1,4 +1,4 @@
-"""Rounding; integers stay as they are."""
+"""Rounding; integers are copied."""
 
 from __future__ import annotations
 

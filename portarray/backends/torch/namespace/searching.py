@@ -1,7 +1,8 @@
-"""Where in a tensor something is."""
+"""Searching functions on tensors."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -18,16 +19,18 @@ Axes = int | tuple[int, ...]
 _INTEGER_OF_WIDTH = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
-def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Return the index of the first largest element; of the first NaN where there is one."""
-    refuse_empty("argmax", x, axis)
-    return torch.argmax(x, axis, keepdim=keepdims)
+def _argument(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the index of the first extreme element, or of the first NaN."""
+
+    def argument(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        refuse_empty(name, x, axis)
+        return function(x, axis, keepdim=keepdims)
+
+    return argument
 
 
-def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Return the index of the first smallest element; of the first NaN where there is one."""
-    refuse_empty("argmin", x, axis)
-    return torch.argmin(x, axis, keepdim=keepdims)
+argmax = _argument("argmax", torch.argmax)
+argmin = _argument("argmin", torch.argmin)
 
 
 def count_nonzero(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
@@ -42,7 +45,7 @@ def count_nonzero(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = Fa
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     """Return the indices of the elements that are not 0, a tensor for each axis."""
     if x.ndim == 0:
-        raise ValueError("nonzero needs at least one axis; a 0-d tensor has no indices")
+        raise ValueError("nonzero: needs at least 1 axis, got a 0-d tensor")
     return tuple(torch.nonzero(x, as_tuple=True))
 
 
@@ -56,23 +59,23 @@ def searchsorted(
 ) -> Tensor:
     """Return where elements would be inserted into a sorted tensor; NaN sorts last."""
     if side not in ("left", "right"):
-        raise ValueError(f"searchsorted's side must be 'left' or 'right', got {side!r}")
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     if sorter is not None:
         sorter = sorter.to(torch.int64)
     if x1.dtype.is_floating_point:
         if sorter is None and x1.dtype is not torch.bfloat16:
-            found = on_host.computed(np.searchsorted, x1, x2, side=side)
-            if found is not None:
-                return found
+            indices = on_host.computed(np.searchsorted, x1, x2, side=side)
+            if indices is not None:
+                return indices
         x1, x2 = _total_order(x1), _total_order(x2)
     return torch.searchsorted(x1.contiguous(), x2.contiguous(), side=side, sorter=sorter)
 
 
 def _total_order(x: Tensor) -> Tensor:
-    """Return integers in the order of real numbers, with every NaN after the largest.
+    """Return integers in the order of real numbers, with NaN last.
 
-    PyTorch's search compares, and every comparison with NaN is false. The bits of positive
-    numbers are in their order already; those of negative ones run backwards.
+    torch.searchsorted compares elements, and every comparison with NaN is false. The bits of
+    positive numbers, read as integers, are in their order; those of negative ones are reversed.
     """
     as_integer = _INTEGER_OF_WIDTH[x.dtype.itemsize]
     # Adding 0 makes -0 equal to 0.

@@ -1,4 +1,4 @@
-"""Set functions on real tensors: of PyTorch's own none knows complex numbers, nor isin booleans."""
+"""Set functions on real tensors; PyTorch's do not support complex numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from portarray.backends.torch.namespace.unsigned import NAMES, ordered, unordere
 from portarray.backends.types import Rows
 
 _FEW = 4096
-"""Elements from which on a search is faster than ``torch.isin``, which sorts both tensors."""
+"""Number of elements from which searching is faster than ``torch.isin``, which sorts both."""
 
 # PyTorch has no types for this.
 _unique: Callable[..., Any] = torch.unique
@@ -23,7 +23,7 @@ _unique: Callable[..., Any] = torch.unique
 def _isin(x1: Tensor, x2: Tensor, /, *, invert: bool = False) -> Tensor:
     size = x2.numel()
     if not size or x1.numel() + size < _FEW:
-        return torch.isin(x1, x2.contiguous(), invert=invert)  # of other tensors it makes no view
+        return torch.isin(x1, x2.contiguous(), invert=invert)  # isin calls view on x2
     ordered = torch.sort(x2.reshape(-1))[0]
     nearest = ordered[searchsorted(ordered, x1).clamp_(max=size - 1)]
     return nearest != x1 if invert else nearest == x1
@@ -41,7 +41,7 @@ def _counts(x: Tensor, /) -> UniqueCountsResult[Tensor]:
 def _inverse(x: Tensor, /) -> UniqueInverseResult[Tensor]:
     values, inverse = _unique(x.detach(), return_inverse=True)
     if x.requires_grad:
-        # PyTorch's own has no gradient: the values are gathered from x.
+        # torch.unique has no gradient: gather the values from x.
         places = inverse.reshape(-1)
         numbers = torch.arange(len(places), device=x.device)
         values = x.reshape(-1)[places.new_zeros(len(values)).scatter_(0, places, numbers)]

@@ -1,4 +1,4 @@
-"""Sorting tensors: stable both ways, NaN last in ascending and first in descending order."""
+"""Stable sorting of tensors; NaN is last in ascending and first in descending order."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def _in_ring(
 ) -> Tensor:
     """Call a function of sums and products in the dtype of its result; integers widen.
 
-    On the bits of unsigned integers it is the same.
+    Sums and products of unsigned integers are computed on their bits.
     """
     if dtype is None:
         if x.dtype.is_floating_point or x.dtype.is_complex:
@@ -38,80 +38,63 @@ def _in_ring(
     return function(x, dtype)
 
 
-def cumulative_prod(
-    x: Tensor,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: torch.dtype | None = None,
-    include_initial: bool = False,
-) -> Tensor:
-    """Return running products along an axis."""
-    return _running(torch.cumprod, 1, x, axis, dtype, include_initial)
+def _cumulative(function: Callable[..., Tensor], first: int) -> Callable[..., Tensor]:
+    """Return a cumulative sum or product, whose initial value is `first`."""
+
+    def cumulative(
+        x: Tensor,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: torch.dtype | None = None,
+        include_initial: bool = False,
+    ) -> Tensor:
+        if axis is None:
+            if x.ndim != 1:
+                raise ValueError(f"cumulative sums and products of {x.ndim} axes need axis=")
+            axis = 0
+
+        def running(y: Tensor, result_dtype: torch.dtype) -> Tensor:
+            sums = function(y, axis, dtype=result_dtype)
+            if not include_initial:
+                return sums
+            shape = list(sums.shape)
+            shape[axis] = 1
+            return torch.concat([sums.new_full(shape, first), sums], axis)
+
+        return _in_ring(running, x, dtype)
+
+    return cumulative
 
 
-def cumulative_sum(
-    x: Tensor,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: torch.dtype | None = None,
-    include_initial: bool = False,
-) -> Tensor:
-    """Return running sums along an axis."""
-    return _running(torch.cumsum, 0, x, axis, dtype, include_initial)
-
-
-def _running(
-    function: Callable[..., Tensor],
-    first: int,
-    x: Tensor,
-    axis: int | None,
-    dtype: torch.dtype | None,
-    include_initial: bool,
-) -> Tensor:
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"a running sum or product of {x.ndim} axes needs axis=")
-        axis = 0
-
-    def running(y: Tensor, kept: torch.dtype) -> Tensor:
-        found = function(y, axis, dtype=kept)
-        if not include_initial:
-            return found
-        shape = list(found.shape)
-        shape[axis] = 1
-        return torch.concat([found.new_full(shape, first), found], axis)
-
-    return _in_ring(running, x, dtype)
+cumulative_prod = _cumulative(torch.cumprod, 1)
+cumulative_sum = _cumulative(torch.cumsum, 0)
 
 
 def refuse_empty(name: str, x: Tensor, axis: Axes | None) -> None:
-    """Refuse to look for an extreme among no elements, which PyTorch calls an IndexError."""
+    """Raise ValueError for the extreme of no elements; PyTorch raises IndexError."""
     if x.numel():
         return
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    if any(x.shape[place] == 0 for place in axes):
-        raise ValueError(f"{name} of no elements does not exist; the shape is {tuple(x.shape)}")
+    if any(x.shape[position] == 0 for position in axes):
+        raise ValueError(f"{name}: undefined for an empty array of shape {tuple(x.shape)}")
 
 
-# Here PyTorch takes () for all axes.
+# For PyTorch () means all axes.
 
 
-def max(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Return the largest elements; NaN where there is one."""
-    refuse_empty("max", x, axis)
-    if axis == ():
-        return x.clone()
-    return torch.amax(x, () if axis is None else axis, keepdim=keepdims)
+def _extreme(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def extreme(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+        refuse_empty(name, x, axis)
+        if axis == ():
+            return x.clone()
+        return function(x, () if axis is None else axis, keepdim=keepdims)
+
+    return extreme
 
 
-def min(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Return the smallest elements; NaN where there is one."""
-    refuse_empty("min", x, axis)
-    if axis == ():
-        return x.clone()
-    return torch.amin(x, () if axis is None else axis, keepdim=keepdims)
+max = _extreme("max", torch.amax)
+min = _extreme("min", torch.amin)
 
 
 def mean(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
@@ -129,14 +112,14 @@ def prod(
 ) -> Tensor:
     """Return products; integers widen."""
 
-    def product(y: Tensor, kept: torch.dtype) -> Tensor:
+    def product(y: Tensor, result_dtype: torch.dtype) -> Tensor:
         if isinstance(axis, int):
-            return torch.prod(y, axis, keepdim=keepdims, dtype=kept)
+            return torch.prod(y, axis, keepdim=keepdims, dtype=result_dtype)
         # PyTorch multiplies along one axis only.
-        axes = range(x.ndim) if axis is None else [place % x.ndim for place in axis]
-        for place in sorted(axes, reverse=True):
-            y = torch.prod(y, place, keepdim=keepdims, dtype=kept)
-        return y if axes else y.to(kept, copy=True)
+        axes = range(x.ndim) if axis is None else [position % x.ndim for position in axis]
+        for position in sorted(axes, reverse=True):
+            y = torch.prod(y, position, keepdim=keepdims, dtype=result_dtype)
+        return y if axes else y.to(result_dtype, copy=True)
 
     return _in_ring(product, x, dtype)
 
@@ -151,8 +134,10 @@ def sum(
 ) -> Tensor:
     """Return sums; integers widen."""
     if axis == ():
-        return _in_ring(lambda y, kept: y.to(kept, copy=True), x, dtype)
-    return _in_ring(lambda y, kept: torch.sum(y, axis, keepdim=keepdims, dtype=kept), x, dtype)
+        return _in_ring(lambda y, result_dtype: y.to(result_dtype, copy=True), x, dtype)
+    return _in_ring(
+        lambda y, result_dtype: torch.sum(y, axis, keepdim=keepdims, dtype=result_dtype), x, dtype
+    )
 
 
 def std(
@@ -160,9 +145,9 @@ def std(
 ) -> Tensor:
     """Return standard deviations; NaN where no degrees of freedom are left."""
     square = var(x, axis=axis, correction=correction, keepdims=keepdims)
-    if x.requires_grad:  # of equal elements they are 0
-        none = square == 0
-        return torch.where(none, 0, torch.sqrt(torch.where(none, 1, square)))
+    if x.requires_grad:  # gradients for equal elements are 0
+        is_zero = square == 0
+        return torch.where(is_zero, 0, torch.sqrt(torch.where(is_zero, 1, square)))
     return torch.sqrt(square)
 
 
@@ -174,18 +159,18 @@ def var(
         count = x.numel()
     else:
         axes = (axis,) if isinstance(axis, int) else axis
-        count = math.prod([x.shape[place] for place in axes])
-    left = count - correction
+        count = math.prod([x.shape[position] for position in axes])
+    degrees = count - correction
     if axis == ():
-        spread = x - x  # 0, but NaN for what is not finite
+        variance = x - x  # 0, but NaN for what is not finite
     elif count == 0:
-        # PyTorch's own warns of an empty reduction.
+        # torch.var warns about empty reductions.
         return torch.mean(x, axis, keepdim=keepdims)
     else:
-        spread = torch.var(x, axis, correction=0, keepdim=keepdims)
+        variance = torch.var(x, axis, correction=0, keepdim=keepdims)
     if correction == 0:
-        return spread
-    return spread * (count / left if left > 0 else math.nan)
+        return variance
+    return variance * (count / degrees if degrees > 0 else math.nan)
 
 
 ROWS: Rows = {"max": {NAMES: choosing(max)}, "min": {NAMES: choosing(min)}}

@@ -21,16 +21,16 @@ tan = torch.tan
 
 
 def hypot(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """Return ``sqrt(x1**2 + x2**2)``, with gradients of 0 at 0, where PyTorch's own are NaN."""
+    """Return ``sqrt(x1**2 + x2**2)``; gradients at 0 are 0, not NaN as in PyTorch."""
     if not (x1.requires_grad or x2.requires_grad):
         return torch.hypot(x1, x2)
-    none = (x1 == 0) & (x2 == 0)
-    return torch.where(none, 0, torch.hypot(torch.where(none, 1, x1), x2))
+    is_zero = (x1 == 0) & (x2 == 0)
+    return torch.where(is_zero, 0, torch.hypot(torch.where(is_zero, 1, x1), x2))
 
 
 def _wide_complex_acos(x: Tensor) -> Tensor:
-    # Here PyTorch subtracts the arc sine from pi/2, which loses digits of both parts. The real part
-    # is Kahan's (Branch cuts for complex elementary functions, 1987), the imaginary part exactly
+    # PyTorch subtracts the arc sine from pi/2, which loses digits of both parts. The real part
+    # follows W. Kahan, "Branch Cuts for Complex Elementary Functions", 1987; the imaginary part is
     # that of the arc sine, negated.
     near = 2 * torch.atan2(torch.sqrt(1 - x).real, torch.sqrt(1 + x).real)
     finite = torch.isfinite(x)
@@ -38,7 +38,7 @@ def _wide_complex_acos(x: Tensor) -> Tensor:
 
 
 def _complex_tanh(x: Tensor) -> Tensor:
-    # At the infinite ends the standard wants the zero's sign from the imaginary part.
+    # At infinite real parts the standard takes the sign of the zero from the imaginary part.
     a, b = x.real, x.imag
     end = torch.isinf(a) & torch.isfinite(b)
     limit = torch.complex(torch.sign(a), torch.copysign(torch.zeros_like(b), b))

@@ -1,14 +1,14 @@
-"""uint16, uint32 and uint64, on which PyTorch itself implements few operations.
+"""Operations on uint16, uint32 and uint64, of which PyTorch implements few.
 
-Three views of the same numbers make everything else possible:
+They are computed on signed integers:
 
-- :func:`bits` is a signed tensor over the same memory. Moving data, comparing for equality, and
-  arithmetic modulo 2**n (add, subtract, multiply, and what is made of them) are the same on it.
-- :func:`ordered` is a signed tensor whose order is the unsigned order (the sign bit is flipped):
-  comparing, sorting, searching, smallest and largest.
-- a *carrier*, the next wider signed dtype, holds every uint16 and uint32, so that the quotient,
-  remainder, power and right shift computed on it are right. uint64 has no carrier: these four are
-  made from int64 operations below.
+- :func:`bits` views the memory as signed integers. Moving data, equality and arithmetic modulo 2**n
+  (addition, subtraction, multiplication) are the same on it.
+- :func:`ordered` flips the sign bit, so that signed order is unsigned order: for comparisons,
+  sorting, searching, minimum and maximum.
+- A *carrier*, the next wider signed dtype, holds all uint16 and uint32 values: for quotients,
+  remainders, powers and right shifts. uint64 has no carrier; these four are composed of int64
+  operations.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Function = Callable[..., Any]
 
 
 def bits(x: Tensor) -> Tensor:
-    """Return the same memory as signed integers."""
+    """Return a view of the memory as signed integers."""
     return x.view(signed[x.dtype])
 
 
@@ -55,58 +55,43 @@ def unordered(key: Tensor, dtype: torch.dtype) -> Tensor:
     return (key ^ _LEAST[dtype]).view(dtype)
 
 
-# Functions made for the three dtypes from functions for signed integers. Positional arguments are
-# tensors of one of the dtypes, unless said otherwise; options are handed on.
+# Decorators that turn functions of signed integers into functions of the three dtypes. Positional
+# arguments are tensors of one of these dtypes, unless documented otherwise; options pass through.
 
 
-def modular(function: Function) -> Function:
-    """Return a function that computes modulo 2**n, as one does that is right so on the bits."""
+def _adapted(view: Function, restore: Function | None) -> Callable[[Function], Function]:
+    def adapt(function: Function) -> Function:
+        @wraps(function)
+        def adapted(*operands: Tensor, **options: Any) -> Any:
+            result = function(*map(view, operands), **options)
+            return result if restore is None else restore(result, operands[0].dtype)
 
-    @wraps(function)
-    def on_bits(*operands: Tensor, **options: Any) -> Any:
-        return function(*map(bits, operands), **options).view(operands[0].dtype)
+        return adapted
 
-    return on_bits
+    return adapt
+
+
+modular = _adapted(bits, Tensor.view)
+"""For functions that compute modulo 2**n, such as sums and products."""
+
+zero_or_not = _adapted(bits, None)
+"""For functions whose result depends only on which elements are equal or 0."""
+
+comparing = _adapted(ordered, None)
+"""For functions whose result depends only on the order of elements."""
+
+choosing = _adapted(ordered, unordered)
+"""For functions that select elements by their order."""
 
 
 def moving(function: Function) -> Function:
-    """Return a function that moves the first argument's data; the others are handed on."""
+    """Return a function that moves the first argument's data; other arguments pass through."""
 
     @wraps(function)
     def on_bits(x: Tensor, *args: Any, **options: Any) -> Any:
         return function(x.view(signed[x.dtype]), *args, **options).view(x.dtype)
 
     return on_bits
-
-
-def zero_or_not(function: Function) -> Function:
-    """Return a function whose answer depends on which elements are equal to others, or to 0."""
-
-    @wraps(function)
-    def on_bits(*operands: Tensor, **options: Any) -> Any:
-        return function(*map(bits, operands), **options)
-
-    return on_bits
-
-
-def comparing(function: Function) -> Function:
-    """Return a function whose answer depends on the order of elements."""
-
-    @wraps(function)
-    def on_keys(*operands: Tensor, **options: Any) -> Any:
-        return function(*map(ordered, operands), **options)
-
-    return on_keys
-
-
-def choosing(function: Function) -> Function:
-    """Return a function that chooses elements by their order."""
-
-    @wraps(function)
-    def on_keys(*operands: Tensor, **options: Any) -> Any:
-        return unordered(function(*map(ordered, operands), **options), operands[0].dtype)
-
-    return on_keys
 
 
 def divide(x1: Tensor, x2: Tensor) -> Tensor:
@@ -127,10 +112,10 @@ def _divided(x1: Tensor, x2: Tensor) -> tuple[Tensor, Tensor]:
         dividend = x1.to(carrier)
         divisor = x2.to(carrier).masked_fill(by_zero, 1)
         quotient = torch.div(dividend, divisor, rounding_mode="floor")
-        rest = dividend - quotient * divisor
+        remaining = dividend - quotient * divisor
     else:
-        # Half the dividend is not negative, so signed division of it is right, and twice that
-        # quotient is at most one too small. A divisor from 2**63 on goes at most once.
+        # Half the dividend is not negative, so its signed division is right, and twice that
+        # quotient is at most 1 too small. The quotient by divisors from 2**63 on is 0 or 1.
         dividend = bits(x1)
         divisor = bits(x2).masked_fill(by_zero, 1)
         large = divisor < 0
@@ -138,15 +123,15 @@ def _divided(x1: Tensor, x2: Tensor) -> tuple[Tensor, Tensor]:
         half = (dividend >> 1) & _MOST_64
         quotient = torch.div(half, small_divisor, rounding_mode="floor") << 1
         quotient = quotient.masked_fill(large, 0)
-        rest = dividend - quotient * divisor
-        once_more = (rest ^ _LEAST[dtype]) >= (divisor ^ _LEAST[dtype])
+        remaining = dividend - quotient * divisor
+        once_more = (remaining ^ _LEAST[dtype]) >= (divisor ^ _LEAST[dtype])
         quotient = quotient + once_more
-        rest = torch.where(once_more, rest - divisor, rest)
+        remaining = torch.where(once_more, remaining - divisor, remaining)
     quotient = quotient.masked_fill(by_zero, 0)
-    rest = rest.masked_fill(by_zero, 0)
+    remaining = remaining.masked_fill(by_zero, 0)
     if carrier is None:
-        return quotient.view(dtype), rest.view(dtype)
-    return quotient.to(dtype), rest.to(dtype)
+        return quotient.view(dtype), remaining.view(dtype)
+    return quotient.to(dtype), remaining.to(dtype)
 
 
 def power(x1: Tensor, x2: Tensor) -> Tensor:
@@ -156,7 +141,7 @@ def power(x1: Tensor, x2: Tensor) -> Tensor:
     if carrier is not None:
         return torch.pow(x1.to(carrier), x2.to(carrier)).to(dtype)
     # Exponents from 2**63 on look negative. The powers of an odd number repeat after 2**62 steps,
-    # and any power of an even one beyond the 63rd is 0 here.
+    # and powers of even numbers are 0 from the 64th on.
     exponent = bits(x2)
     period = 1 << 62
     exponent = torch.where(exponent < 0, (exponent & (period - 1)) + period, exponent)
@@ -169,14 +154,14 @@ def shift_right(x1: Tensor, x2: Tensor) -> Tensor:
     carrier = _CARRIER.get(dtype)
     if carrier is not None:
         return (x1.to(carrier) >> x2.to(carrier)).to(dtype)
-    # After one step with the sign bit cleared the rest is an ordinary shift.
+    # After shifting once and clearing the sign bit, a signed shift does the remaining steps.
     steps = bits(x2)
     once = (bits(x1) >> 1) & _MOST_64
     return torch.where(steps == 0, bits(x1), once >> (steps - 1)).view(dtype)
 
 
 def from_float(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Convert real numbers, also those from 2**63 on, which PyTorch's own conversion loses."""
+    """Convert real numbers; PyTorch's conversion is wrong from 2**63 on."""
     if dtype is not torch.uint64:
         return x.to(torch.int64).to(dtype)
     top = x >= 2.0**63

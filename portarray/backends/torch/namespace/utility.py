@@ -1,4 +1,4 @@
-"""Tests of whole tensors, and differences."""
+"""``all``, ``any`` and ``diff`` of tensors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Axes = int | tuple[int, ...]
 
 
 def all(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Tell whether all elements are true; NaN is."""
-    # torch.all of uint8 is no bool.
+    """Return whether all elements are true; NaN is true."""
+    # torch.all of uint8 returns uint8.
     truth = x if x.dtype is torch.bool else x != 0
     return truth.clone() if axis == () else torch.all(truth, axis, keepdim=keepdims)
 
 
 def any(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Tell whether at least one element is true; NaN is."""
+    """Return whether at least one element is true; NaN is true."""
     truth = x if x.dtype is torch.bool else x != 0
     return truth.clone() if axis == () else torch.any(truth, axis, keepdim=keepdims)
 
@@ -37,7 +37,7 @@ def diff(
     if n == 0:
         return x
     if prepend is not None or append is not None:
-        # PyTorch promotes these, of one axis or more, as the standard does.
+        # torch.concat promotes as the standard does.
         x = torch.concat([part for part in (prepend, x, append) if part is not None], axis)
     if x.dtype in UNSIGNED:
         return torch.diff(bits(x), n=n, dim=axis).view(x.dtype)

@@ -22,7 +22,7 @@ STREAMED = _ROCM if torch.version.hip else CUDA
 _READS = {"cuda": frozenset({STREAMED}), "xpu": frozenset({_ONEAPI})}
 
 
-class Places(Backend):
+class DLPackDevices(Backend):
     """DLPack device types and indices of PyTorch's devices."""
 
     @staticmethod
@@ -39,7 +39,7 @@ class Places(Backend):
 
         None for Apple's GPUs: the other library that drives them computes in host memory.
         """
-        if Places.on_host(device):
+        if DLPackDevices.on_host(device):
             return (CPU, 0)
         return _of_gpu(device) if device.type in _READS else None
 
