@@ -15,7 +15,7 @@ class TorchBackend(Devices, Transfer, Launching, OwnGradients, Compiling, Captur
     """PyTorch behind portarray."""
 
     # LAPACK's balancing of NaN and infinity, before general eigenvalues, ends the process.
-    heedless_linalg = Devices.heedless_linalg | {"linalg.eig", "linalg.eigvals"}
+    linalg_ignores_nonfinite = Devices.linalg_ignores_nonfinite | {"linalg.eig", "linalg.eigvals"}
     tuned_kernels = TUNED
 
 
