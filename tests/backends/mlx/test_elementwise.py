@@ -305,9 +305,9 @@ def test_direct_indexing_refuses_what_mlx_would_read_beyond_an_axis() -> None:
     for key in (0, -3, (2, -1), (slice(1, None), 1), slice(-9, 9)):
         same(pick(of(x), key), np.asarray(x[key]))
     for wrong in (3, -4, (0, 2), (0, 0, 0), slice(0, 3, 0), (slice(0, 3, 0),), ...):
-        with pytest.raises(IndexError, match="out of bounds, or has"):
+        with pytest.raises(IndexError, match="out of bounds, or not"):
             pick(of(x), wrong)
-    with pytest.raises(IndexError, match="out of bounds, or has"):
+    with pytest.raises(IndexError, match="out of bounds, or not"):
         pick(mx.array(1.0), 0)
 
 

@@ -145,7 +145,7 @@ _SHARED = (
     *("logical_and", "logical_not", "logical_or", "maximum", "minimum", "ones_like", "real"),
     *("sinh", "sqrt", "tan", "where", "zeros_like"),
 )
-REAL = SimpleNamespace(
+REAL: SimpleNamespace = SimpleNamespace(
     **{name: getattr(mx, name) for name in _SHARED},
     atan2=mx.arctan2,
     copysign=copysign,

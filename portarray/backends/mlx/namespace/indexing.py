@@ -281,7 +281,7 @@ def _getitem(x: mx.array, key: Any) -> mx.array:
                 break
         else:
             return x[key]
-    raise IndexError(f"key {key!r} is out of bounds, or has not only integers and slices")
+    raise IndexError(f"{key!r} is out of bounds, or not a key of integers and slices")
 
 
 PLAIN: Rows = {"getitem": {"biufc": _getitem}}

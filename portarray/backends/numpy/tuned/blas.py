@@ -85,7 +85,8 @@ def _substitute(a: Array, x: Array, lower: bool, unit_diagonal: bool) -> None:
     m, k = x.shape[::-1] if from_right else x.shape
     alpha = np.ones((), x.dtype)
     sizes = [ctypes.c_int(value) for value in (m, k, lda, ldb)]
-    refs = [ctypes.byref(value) for value in (*letters, *sizes)]
+    values: list[Any] = [*letters, *sizes]
+    refs = [ctypes.byref(value) for value in values]
     trsm(*refs[:6], alpha.ctypes.data, matrix.ctypes.data, refs[6], x.ctypes.data, refs[7])
 
 
