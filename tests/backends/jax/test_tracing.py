@@ -113,7 +113,7 @@ NEED_VALUES: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", NEED_VALUES)
 def test_what_needs_values_says_so(name: str) -> None:
-    with pytest.raises(TypeError, match="values, and they are not known while JAX traces"):
+    with pytest.raises(TypeError, match="values are needed, and they are not known while JAX traces"):
         jax.jit(lambda x: NEED_VALUES[name](pa.asarray(x)))(jnp.asarray(X))
 
 
