@@ -68,7 +68,7 @@ def checked(name: str, function: Function, functions: NativeFunctions) -> Functi
     """Return a library's function with the one rule for matrices without an answer."""
     backend = functions.backend
     looks = name in backend.unchecked_linalg
-    heedless = name in backend.heedless_linalg
+    heedless = name in backend.linalg_ignores_nonfinite
     norm = name == "linalg.matrix_norm"
     readable = backend.on_host(functions.device)
 

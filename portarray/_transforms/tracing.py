@@ -459,7 +459,7 @@ class TracedBackend(Backend):
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend.info, backend.chapters)
         self._untraced = backend
-        for name in ("unchecked_linalg", "heedless_linalg", "standard", "takes_scalars"):
+        for name in ("unchecked_linalg", "linalg_ignores_nonfinite", "standard", "takes_scalars"):
             setattr(self, name, getattr(backend, name))
 
     def owns(self, x: object) -> bool:

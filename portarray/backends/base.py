@@ -85,7 +85,7 @@ class Backend(ABC):
     """Functions that leave infinities or NaN where a matrix is singular or indefinite: any of
     ``linalg.cholesky``, ``linalg.inv``, ``linalg.matrix_power``, ``linalg.solve``. **Should**."""
 
-    heedless_linalg: ClassVar[frozenset[str]] = frozenset(
+    linalg_ignores_nonfinite: ClassVar[frozenset[str]] = frozenset(
         ("linalg.eigh", "linalg.eigvalsh", "linalg.matrix_norm", "linalg.matrix_rank")
     ) | frozenset(("linalg.pinv", "linalg.svd", "linalg.svdvals"))
     """Functions of ``linalg`` that may answer with finite numbers, or never, where a matrix has NaN

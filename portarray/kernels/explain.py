@@ -96,10 +96,10 @@ class Explanation(NamedTuple):
     >>> import portarray as pa
     >>> x = pa.ones(3, dtype="float32", device="numpy")
     >>> with pa.config(tuned_kernels=False):
-    ...     print(pa.kernels.explain("softmax", x))
-    softmax of float32 on numpy:cpu:0: portarray.kernels.generic.softmax (generic)
+    ...     print(pa.kernels.explain("silu", x))
+    silu of float32 on numpy:cpu:0: portarray.kernels.generic.silu (generic)
       why: pa.config(tuned_kernels=False) asks for the generic version
-      not blocks of rows: pa.config(tuned_kernels=False) asks for the generic version
+      not blocks of values: pa.config(tuned_kernels=False) asks for the generic version
     """
 
     kernel: str

@@ -111,12 +111,15 @@ def test_a_zero_on_the_diagonal_is_no_error(device: str) -> None:
 def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     from portarray.backends.numpy.tuned import blas
 
-    monkeypatch.setattr(blas, "_routine", lambda name, dtype: None)
+    monkeypatch.setattr(blas, "_trsm", lambda dtype: None)
     x = pa.eye(3, device="numpy")
-    for name, arrays in (("gemm", (x, x)), ("solve_triangular", (x, x))):
-        found = pa.kernels.explain(name, *arrays)
-        assert found.version == "generic"
-        assert "SciPy" in str(found)
+    explanation = pa.kernels.explain("solve_triangular", x, x)
+    assert explanation.version == "generic"
+    assert "SciPy" in str(explanation)
+
+
+def test_gemm_writes_into_numpys_memory() -> None:
+    x = pa.eye(3, device="numpy")
     out = pa.ones((3, 3), device="numpy")
     memory = out.native
     assert gemm(x, x, out=out, alpha=-1.0, beta=1.0).native is memory

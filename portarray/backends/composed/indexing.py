@@ -1,8 +1,7 @@
-"""``take`` by integer array indexing, and the axes of the arrays in a key."""
+"""``take`` by integer array indexing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,16 @@ __all__ = ["take", "take_along_axis"]
 
 def take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     """Return elements at indices along an axis."""
+    return xp.getitem(x, (slice(None),) * (take_axis(x, axis) % x.ndim) + (indices,))
+
+
+def take_axis(x: Any, axis: int | None) -> int:
+    """Return the axis of ``take``; None is allowed for 1-d arrays."""
     if axis is None:
         if x.ndim != 1:
-            raise ValueError(f"take needs an axis for an array of {x.ndim} axes")
-        axis = 0
-    return xp.getitem(x, (slice(None),) * (axis % x.ndim) + (indices,))
+            raise ValueError(f"take: x has {x.ndim} axes and axis is None\nHint: pass axis=")
+        return 0
+    return axis
 
 
 def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
@@ -42,23 +46,6 @@ def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     return xp.getitem(x, tuple(key))
 
 
-def integer_arrays(key: tuple[Any, ...], ndim: int, boolean: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the axis and the array of each integer array in a checked key.
-
-    ``boolean`` is the library's bool dtype: a mask indexes as many axes as it has.
-    """
-    if not any(hasattr(part, "dtype") for part in key):
-        return
-    axis = 0
-    for position, part in enumerate(key):
-        if part is Ellipsis:
-            axis = ndim - sum(_width(later, boolean) for later in key[position + 1 :])
-            continue
-        if hasattr(part, "dtype") and part.dtype != boolean:
-            yield axis, part
-        axis += _width(part, boolean)
-
-
 def check_within(
     indices: np.ndarray[Any, Any], size: int, axis: int, *, lowest: int | None = None
 ) -> None:
@@ -69,10 +56,3 @@ def check_within(
     outside = indices[(indices < (-size if lowest is None else lowest)) | (indices >= size)]
     if outside.size:
         raise IndexError(f"index {outside[0]} is out of bounds for axis {axis} with size {size}")
-
-
-def _width(part: Any, boolean: Any) -> int:
-    """Return the number of axes that a part of a key indexes."""
-    if part is None:
-        return 0
-    return int(part.ndim) if hasattr(part, "dtype") and part.dtype == boolean else 1

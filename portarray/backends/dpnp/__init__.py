@@ -1,4 +1,4 @@
-"""The backend of dpnp: Intel GPUs, and CPUs with Intel's runtime, through SYCL."""
+"""The dpnp backend: Intel GPUs, and CPUs with Intel's runtime, through SYCL."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ INFO = BackendInfo(
     module="dpnp",
     ranks={"oneapi": 10},
     install={"": "portarray[dpnp]"},
-    # The arrays themselves moved from dpctl into dpnp (dpnp.tensor) with this version.
+    # Since this version arrays are in dpnp (dpnp.tensor) instead of dpctl.
     oldest="0.20",
-    facts={
-        "oneapi": PlatformFacts(dlpack=14, host_functions=("linalg.eig", "linalg.eigvals")),
-    },
+    facts={"oneapi": PlatformFacts(dlpack=14, host_functions=("linalg.eig", "linalg.eigvals"))},
 )

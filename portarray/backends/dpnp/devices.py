@@ -1,11 +1,10 @@
 """dpnp's devices: SYCL's, except those that dpnp cannot compute on.
 
-On CPUs dpnp needs Intel's OpenCL runtime. PoCL's devices lack unified shared memory (USM), and if
-SYCL's default device lacks it, dpnp aborts the process whichever device is used: the first use of
-its extensions allocates there, in ``dpctl_capi`` of
-https://github.com/IntelPython/dpctl/blob/master/dpctl/apis/include/dpctl4pybind11.hpp, without
-catching SYCL's exception. So drivers are set up, Intel's first, before SYCL lists platforms; if
-SYCL did so before, there may be no devices.
+On CPUs dpnp needs Intel's OpenCL runtime, as PoCL's devices lack unified shared memory (USM). If
+SYCL's default device lacks it, dpnp aborts the process, whichever device is used: its extensions
+allocate there without catching SYCL's exception (``dpctl_capi`` of
+https://github.com/IntelPython/dpctl/blob/master/dpctl/apis/include/dpctl4pybind11.hpp). So drivers
+are set up, Intel's first, before SYCL lists platforms.
 """
 
 from __future__ import annotations
@@ -34,19 +33,21 @@ __all__ = ["Devices", "device_of_native", "dtypes", "native_device", "wait_for_w
 
 _DOUBLE = (np.dtype(np.float64), np.dtype(np.complex128))
 _HALF = np.dtype(np.float16)
-_DTYPES: dict[np.dtype[Any], np.dtype[Any]] = {
-    dtype: dtype
-    for dtype in map(
-        np.dtype,
-        (
-            *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-            *("float16", "float32", "float64", "complex64", "complex128"),
-        ),
+_DTYPES = [
+    np.dtype(name)
+    for name in (
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "complex64", "complex128"),
     )
-}
+]
 
 # The order of devices; of two drivers for one GPU the first is used.
 _BACKENDS = ("level_zero", "cuda", "hip", "opencl")
+
+_FAILURES = (
+    *(dpctl.SyclKernelSubmitError, dpctl.SyclQueueCreationError),
+    *(dpctl.SyclContextCreationError, dpctl.SyclDeviceCreationError),
+)
 
 # SYCL's out-of-memory errors, by name or number:
 # https://github.com/intel/llvm/blob/sycl/unified-runtime/include/unified-runtime/ur_api.h
@@ -66,17 +67,16 @@ class Devices(Backend):
         return len(_found()[0]) if platform == "oneapi" else 0
 
     def why_not(self, platform: str) -> str:
-        """Return why there is no device, and the devices that were rejected."""
+        """Return why there are no devices, with the rejected ones."""
         if platform != "oneapi":
-            return f"dpnp computes on SYCL devices only, not on {platform}"
+            return f"dpnp supports SYCL devices only, not {platform}"
         reasons = [f"{name}: {reason}" for name, reason in _found()[1].items()]
         reasons += [f"{entry}: {reason}" for entry, reason in loader.wrong_entries().items()]
-        told = "SYCL has no device that dpnp computes on; CPUs need pip install intel-opencl-rt"
-        return "; ".join([told, *reasons])
+        summary = "SYCL does not have a device for dpnp; CPUs need pip install intel-opencl-rt"
+        return "; ".join([summary, *reasons])
 
     @staticmethod
     def native_device(platform: str, index: int) -> Device:
-        """Return dpnp's device object, which holds the device's cached queue."""
         return _device(_found()[0][index])
 
     def describe(self, platform: str, index: int) -> Description:
@@ -92,23 +92,15 @@ class Devices(Backend):
         """Return the dtypes of a device: NumPy's, without bfloat16."""
         native = _found()[0][index]
         return {
-            dtype: own
-            for dtype, own in _DTYPES.items()
+            dtype: dtype
+            for dtype in _DTYPES
             if (native.has_aspect_fp64 or dtype not in _DOUBLE)
             and (native.has_aspect_fp16 or dtype != _HALF)
         }
 
     @staticmethod
     def device_of_native(device: object) -> tuple[str, int] | None:
-        """Return the index of a device or queue object of dpnp or dpctl; None for other objects.
-
-        A queue means its device: arrays are made on the device's cached queue.
-
-        Raises
-        ------
-        ValueError
-            If dpnp cannot compute on the device, or it is a part of another one.
-        """
+        """Return the index of a device or of a queue's device; None for other objects."""
         if isinstance(device, (Device, dpctl.SyclQueue)):
             device = device.sycl_device
         if not isinstance(device, dpctl.SyclDevice):
@@ -117,42 +109,36 @@ class Devices(Backend):
 
     @staticmethod
     def device_of_array(x: dpnp.ndarray) -> tuple[str, int]:
-        """Return the index of the device that holds an array, of any queue.
-
-        Raises
-        ------
-        ValueError
-            If dpnp cannot compute on the device, or it is a part of another one.
-        """
         return "oneapi", _index(x.sycl_device)
 
     def owns(self, x: object) -> bool:
-        """Tell whether an object is an array of dpnp or of ``dpnp.tensor``."""
         return isinstance(x, (dpnp.ndarray, usm_ndarray))
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        if isinstance(error, USMAllocationError):
-            return True
-        if isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)):
-            return True
-        # Sizes overflow to negative numbers.
-        return isinstance(error, ValueError) and "request allocation must be positive" in str(error)
+        text = str(error)
+        return (
+            isinstance(error, USMAllocationError)
+            or (isinstance(error, RuntimeError) and _NO_MEMORY.search(text) is not None)
+            # Sizes overflow to negative numbers.
+            or (isinstance(error, ValueError) and "request allocation must be positive" in text)
+        )
 
     def requested_bytes(self, error: BaseException) -> int | None:
         """Return the size in bytes of the failed allocation; None for a driver's own.
 
-        dpnp's error does not tell: it is read from the local variables of the innermost frame, a
-        function that allocates.
+        dpnp's error lacks it: local variables of the innermost frame, which allocates, have it.
         """
         if not isinstance(error, USMAllocationError):
             return super().requested_bytes(error)
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        making = next(
-            one for one in reversed(frames) if not one.f_code.co_filename.endswith(".pyx")
+        allocating = next(
+            candidate
+            for candidate in reversed(frames)
+            if not candidate.f_code.co_filename.endswith(".pyx")
         )
-        size_in = _MAKING.get(making.f_globals.get("__name__", ""))
+        size_in = _REQUESTED_SIZES.get(allocating.f_globals.get("__name__", ""))
         try:
-            return None if size_in is None else size_in(making.f_locals)
+            return None if size_in is None else size_in(allocating.f_locals)
         except (KeyError, TypeError, AttributeError):  # another allocating function
             return None
 
@@ -160,15 +146,7 @@ class Devices(Backend):
         return (dpnp.linalg.LinAlgError, np.linalg.LinAlgError)
 
     def is_device_failure(self, error: BaseException) -> bool:
-        return isinstance(
-            error,
-            (
-                dpctl.SyclKernelSubmitError,
-                dpctl.SyclQueueCreationError,
-                dpctl.SyclContextCreationError,
-                dpctl.SyclDeviceCreationError,
-            ),
-        )
+        return isinstance(error, _FAILURES)
 
     def memory(self, device: Device) -> MemoryFigures:
         """Return the memory figures of a device; SYCL does not track usage.
@@ -206,7 +184,7 @@ def _found() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
         if not reason and native.is_gpu:
             if native.backend.name == "opencl" and taken.get(native.name, 0):
                 taken[native.name] -= 1
-                reason = "Level Zero drives the same card"
+                reason = "it is the same GPU as a Level Zero device"
             elif native.backend.name != "opencl":
                 taken[native.name] = taken.get(native.name, 0) + 1
         if reason:
@@ -222,22 +200,22 @@ def _found() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
 
 def _rank(native: dpctl.SyclDevice) -> tuple[int, int]:
     backend = native.backend.name
-    place = _BACKENDS.index(backend) if backend in _BACKENDS else len(_BACKENDS)
+    order = _BACKENDS.index(backend) if backend in _BACKENDS else len(_BACKENDS)
     # Accelerators come between GPUs and CPUs; the sort is stable.
-    return (0 if native.is_gpu else 2 if native.is_cpu else 1), place
+    return (0 if native.is_gpu else 2 if native.is_cpu else 1), order
 
 
 def _obstacle(native: dpctl.SyclDevice) -> str:
     """Return why dpnp cannot compute on a device, or an empty string."""
     platform = native.sycl_platform.name
     if native.has_aspect_emulated or "FPGA" in platform:
-        return "it emulates FPGAs, for programs that are to run on one"
+        return "it emulates FPGAs"
     if native.backend.name == "opencl" and "Intel" not in platform:
         if "Portable Computing Language" in platform:
-            return "PoCL has no unified shared memory, and dpnp ends the process on it"
-        return "of OpenCL's drivers dpnp works with Intel's only"
+            return "PoCL does not have unified shared memory, and dpnp ends the process on it"
+        return "dpnp supports Intel's OpenCL drivers only"
     if not native.has_aspect_usm_device_allocations:
-        return "it has no unified shared memory, in which dpnp keeps arrays"
+        return "it does not have unified shared memory, which dpnp needs"
     return ""
 
 
@@ -246,14 +224,13 @@ def _deadly_default() -> str:
     try:
         native = dpctl.select_default_device()
     except dpctl.SyclDeviceCreationError as error:
-        return f"SYCL has no default device ({error})"
+        return f"SYCL does not have a default device ({error})"
     if native.has_aspect_usm_host_allocations:
         return ""
     return (
-        f"SYCL's default device is {_title(native)}, which has no unified shared memory, and dpnp "
-        f"ends the process then, whatever the device. Ask portarray for dpnp's devices before "
-        f"anything else asks SYCL or OpenCL, or name Intel's driver (libintelocl.so) first in "
-        f"OCL_ICD_FILENAMES"
+        f"SYCL's default device is {_title(native)}, which does not have unified shared memory, so "
+        f"that dpnp would end the process; list portarray's devices before anything else uses SYCL "
+        f"or OpenCL, or put Intel's driver (libintelocl.so) first in OCL_ICD_FILENAMES"
     )
 
 
@@ -262,25 +239,24 @@ def _title(native: dpctl.SyclDevice) -> str:
 
 
 @cache
-def _places() -> dict[dpctl.SyclDevice, int]:
+def _indices() -> dict[dpctl.SyclDevice, int]:
     return {native: index for index, native in enumerate(_found()[0])}
 
 
 @cache
 def _device(native: dpctl.SyclDevice) -> Device:
     device = Device.create_device(native)
-    # Made here, in one thread: two that came first would make two of them and lose one's events.
+    # Created here, in one thread: two threads would create two and lose one's events.
     SequentialOrderManager[device.sycl_queue]
     return device
 
 
 def wait_for_work(queue: dpctl.SyclQueue) -> None:
-    """Wait for all that dpnp has submitted to a queue, by its events.
+    """Wait for the events of all work that dpnp has submitted to a queue.
 
-    Waiting for the queue is not enough: a thread's ``queue.wait()`` takes the queue's pending
-    events with it, and another thread's, called meanwhile, returns before they are done. dpnp's
-    ``asnumpy`` and ``item`` wait so; what they read has to be waited for before. Nor is the order
-    manager's own ``wait``, which reads its list of events while other threads change it.
+    Waiting for the queue is not enough: ``queue.wait()`` takes the pending events from the queue,
+    and another thread's call returns before they are done; dpnp's ``asnumpy`` and ``item`` wait
+    that way. The order manager's ``wait`` reads its list of events while other threads change it.
     """
     events = SequentialOrderManager[queue].submitted_events
     if events:
@@ -288,18 +264,18 @@ def wait_for_work(queue: dpctl.SyclQueue) -> None:
 
 
 def _index(native: dpctl.SyclDevice) -> int:
-    place = _places().get(native)
-    if place is not None:
-        return place
+    index = _indices().get(native)
+    if index is not None:
+        return index
     if native.parent_device is not None:
         raise ValueError(
-            f"{_title(native)} is a part of a SYCL device, and portarray's devices are whole ones; "
-            f"use the device that it was made from, and move its arrays there with dpnp first"
+            f"{_title(native)} is part of a SYCL device, and portarray supports whole ones only\n"
+            f"Hint: move its arrays to the parent device with dpnp"
         )
-    reason = _found()[1].get(_title(native), "SYCL did not list it when portarray asked")
+    reason = _found()[1].get(_title(native), "SYCL did not list it")
     raise ValueError(
-        f"{_title(native)} is none of portarray's devices: {reason}; "
-        f"move its arrays to another device with dpnp first"
+        f"{_title(native)} is not a portarray device: {reason}\n"
+        f"Hint: move its arrays to another device with dpnp"
     )
 
 
@@ -311,17 +287,14 @@ def _of_shape(variables: Mapping[str, Any]) -> int | None:
     return math.prod(map(int, lengths)) * int(np.dtype(dtype).itemsize)
 
 
-_MAKING: Mapping[str, Callable[[Mapping[str, Any]], int | None]] = {
+_REQUESTED_SIZES: Mapping[str, Callable[[Mapping[str, Any]], int | None]] = {
     "dpnp.tensor._ctors": _of_shape,
     "dpnp.dpnp_array": _of_shape,
     "dpnp.tensor._reshape": lambda variables: int(variables["X"].nbytes),
     "portarray.backends.dpnp.transfer": lambda variables: int(variables["array"].nbytes),
 }
-"""Variables with the size in functions that allocate, by module."""
+"""How to find the size of a failed allocation in local variables, by module."""
 
 
-dtypes, native_device, device_of_native = (
-    Devices.dtypes,
-    Devices.native_device,
-    Devices.device_of_native,
-)
+dtypes, native_device = Devices.dtypes, Devices.native_device
+device_of_native = Devices.device_of_native

@@ -1,10 +1,9 @@
-"""More threads for SYCL's tasks on the host; imported before dpnp, when SYCL reads how many.
+"""More threads for SYCL's host tasks; imported before dpnp, as SYCL reads the setting then.
 
-On CPUs oneMKL waits for such tasks while its caller holds Python's lock, and the few threads that
-SYCL has for them may all be waiting for that lock, to release operands of other calls
-(``keep_args_alive`` of
+On CPUs oneMKL waits for host tasks while its caller holds the GIL, and SYCL's few threads for them
+may all be waiting for the GIL, to release operands of other calls (``keep_args_alive`` of
 https://github.com/IntelPython/dpctl/blob/master/dpctl/apis/include/dpctl4pybind11.hpp): a deadlock,
-which needs more calls at once the more threads there are.
+which more threads make less likely.
 """
 
 from __future__ import annotations

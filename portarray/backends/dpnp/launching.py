@@ -55,8 +55,8 @@ class Launching(Backend):
     def extent(self, x: dpnp.ndarray) -> tuple[None, int, tuple[int, ...]]:
         memory = x.get_array()
         itemsize = memory.itemsize
-        begin = memory.usm_data._pointer + memory._element_offset * itemsize
-        return None, begin, tuple([step * itemsize for step in memory.strides])
+        start = memory.usm_data._pointer + memory._element_offset * itemsize
+        return None, start, tuple([step * itemsize for step in memory.strides])
 
 
 @cache
@@ -64,7 +64,7 @@ def _launcher(queue: dpctl.SyclQueue) -> Launcher | str:
     device = queue.sycl_device
     if device.backend != dpctl.backend_type.opencl:
         return (
-            f"SYCL compiles OpenCL C for devices of OpenCL's drivers, and this one is driven by "
+            f"SYCL compiles OpenCL C for OpenCL's drivers only, and the device uses "
             f"{device.backend.name}; use clarray or PyTorch there"
         )
     return _Launcher(queue)
@@ -94,7 +94,7 @@ class _Launcher:
         return group_for(ndrange, min(256, self.max_group))
 
     def writable(self, x: dpnp.ndarray) -> dpnp.ndarray:
-        """Return the array, or a copy where it may not be written, such as broadcast ones."""
+        """Return the array, or a copy of a read-only one, such as broadcast arrays."""
         return x if x.get_array().flags.writable else dpnp.copy(x, order="C")
 
     def copied(self, x: dpnp.ndarray, *, written: bool) -> str:
@@ -116,7 +116,7 @@ class _Launcher:
             log = str(error) or log_of(program)
             raise KernelBuildError(program.name, self._device.name, log, program.text) from error
         if not built.has_sycl_kernel(program.name):
-            log = f"the program has no kernel {program.name!r}"
+            log = f"the program does not have a kernel {program.name!r}"
             raise KernelBuildError(program.name, self._device.name, log, program.text)
         kernel = built.get_sycl_kernel(program.name)
         kinds = [_KINDS.get(dtype) or _as_ctypes_type(dtype) for dtype in program.values]
@@ -125,7 +125,7 @@ class _Launcher:
         def launch(arrays: Sequence[Any], values: Sequence[Any], size: Range, group: Range) -> None:
             memory = [x.get_array().usm_data for x in arrays]
             passed = [kind(value) for kind, value in zip(kinds, values, strict=True)]
-            order = SequentialOrderManager[queue]  # another one after the user clears it
+            order = SequentialOrderManager[queue]  # a new one after the user clears it
             event = submit(
                 kernel, [*memory, *passed], list(size), list(group), order.submitted_events
             )

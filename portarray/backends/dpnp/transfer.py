@@ -1,8 +1,7 @@
 """Transfer of dpnp's arrays: host memory, DLPack, other queues.
 
-Arrays are in unified shared memory (USM) of type ``"device"``, ``"shared"`` or ``"host"``. All are
-accepted, new arrays are ``"device"``, and results follow dpnp: the first of these types among the
-operands.
+Arrays are in unified shared memory (USM) of type ``"device"``, ``"shared"`` or ``"host"``. New
+arrays are ``"device"``; results have the first of these types among the operands.
 """
 
 from __future__ import annotations
@@ -54,17 +53,11 @@ class Transfer(Backend):
         copy: bool | None,
         non_blocking: bool = False,
     ) -> dpnp.ndarray:
-        """Make an array on a device from a NumPy array, always by copying into USM.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False``.
-        """
+        """Make an array on a device from a NumPy array, always by copying into USM."""
         if copy is False:
             raise ValueError(
-                "copy=False, but dpnp's arrays lie in memory that SYCL allocates and cannot share "
-                "NumPy's; pass copy=None or copy=True"
+                "copy=False, but dpnp's arrays are in memory that SYCL allocates\n"
+                "Hint: pass copy=None or copy=True"
             )
         return Transfer.from_host_converted(array, array.dtype.newbyteorder("="), device)
 
@@ -72,10 +65,9 @@ class Transfer(Backend):
     def from_host_converted(
         array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: Device
     ) -> dpnp.ndarray:
-        """Make an array of a dtype that the device has from a NumPy array of any.
+        """Make an array of another dtype by NumPy's casting rules; on CPUs while copying.
 
-        Follows NumPy's casting rules; on CPUs converts while copying. Keeps the memory order of
-        axes.
+        Keeps the memory order of axes.
         """
         fortran = array.flags.f_contiguous and not array.flags.c_contiguous
         if not Transfer.on_host(device):
@@ -83,7 +75,7 @@ class Transfer(Backend):
             return dpnp.asarray(
                 np.asarray(array, dtype, order="F" if fortran else "C"), device=device
             )
-        # A view costs dpnp as much as a small array.
+        # In dpnp a view takes as long as a small array.
         axes = None if fortran else copying.in_memory_order(array)
         values = array if axes is None else array.transpose(axes)
         x = _unwritten(values, dtype, device, "F" if fortran else "C")
@@ -92,16 +84,12 @@ class Transfer(Backend):
         return x if axes is None else x.transpose(copying.inverse(axes))
 
     def why_copied_in(self, array: np.ndarray[Any, Any], device: Device) -> str:
-        """Return why dpnp always copies NumPy's memory."""
-        return "dpnp's arrays lie in memory that SYCL allocates"
+        return "dpnp's arrays are in memory that SYCL allocates"
 
     def why_copied_out(self, x: dpnp.ndarray, device: Device) -> str:
-        """Return why exported memory is always copied."""
         if self.on_host(x.device):
-            return (
-                "dpnp returns before it has computed, and what others wrote could come in between"
-            )
-        return f"{x.device} has memory of its own"
+            return "dpnp computes asynchronously, and writes to shared memory could interfere"
+        return f"{x.device} has separate memory"
 
     @staticmethod
     def to_host(x: dpnp.ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
@@ -110,11 +98,6 @@ class Transfer(Backend):
         ``copy=None`` copies, since dpnp is asynchronous: writes into a view could change the
         operands of pending work. ``copy=False`` returns a view, after waiting for all work. Reading
         it stays safe, since assignments wait; writing is safe after :func:`portarray.synchronize`.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and the device has memory of its own.
         """
         if Transfer.on_host(x.device):
             # dpnp cannot wait for one array's work alone.
@@ -123,8 +106,8 @@ class Transfer(Backend):
             return host if copy is False else copied(host)
         if copy is False:
             raise ValueError(
-                f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
-                f"pass copy=None or copy=True"
+                f"copy=False, but NumPy cannot read the memory of {x.device}\n"
+                f"Hint: pass copy=None or copy=True"
             )
         x = _alone(x)
         wait_for_work(x.sycl_queue)
@@ -135,19 +118,13 @@ class Transfer(Backend):
     def move(
         x: dpnp.ndarray, device: Device, *, copy: bool | None, non_blocking: bool = False
     ) -> dpnp.ndarray:
-        """Return an array on another SYCL device.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and the data must move.
-        """
+        """Return an array on another SYCL device."""
         if x.sycl_device == device.sycl_device:
             return dpnp.copy(x) if copy is True else x
         if copy is False:
             raise ValueError(
-                f"copy=False, but moving an array from {x.device} to {device} copies it; "
-                f"pass copy=None or copy=True"
+                f"copy=False, but moving an array from {x.device} to {device} copies it\n"
+                f"Hint: pass copy=None or copy=True"
             )
         x = _alone(x)
         wait_for_work(x.sycl_queue)
@@ -155,31 +132,25 @@ class Transfer(Backend):
 
     @staticmethod
     def normalize(x: dpnp.ndarray | usm_ndarray, *, copy: bool | None) -> dpnp.ndarray:
-        """Return an array of any queue on its device's cached queue.
+        """Return an array on its device's cached queue; a view if the context is the same.
 
-        Arrays of two queues cannot be combined in one call. Within one context the result is a
-        view.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and the array is of another context, or if portarray lacks the device.
+        Arrays of two queues cannot be combined in one call.
         """
         queue = Devices.native_device(*Devices.device_of_array(x)).sycl_queue
         if isinstance(x, usm_ndarray):
             x = dpnp.asarray(x, copy=False)
-        own = x.sycl_queue
-        if own == queue:
+        source_queue = x.sycl_queue
+        if source_queue == queue:
             return x
         # Finish pending work of the queue before another one reads the memory.
-        wait_for_work(own)
-        own.wait()
-        if own.sycl_context == queue.sycl_context:
+        wait_for_work(source_queue)
+        source_queue.wait()
+        if source_queue.sycl_context == queue.sycl_context:
             return x.to_device(queue)
         if copy is False:
             raise ValueError(
-                "copy=False, but the array belongs to another SYCL context than the one that dpnp "
-                "keeps for its device, which cannot read its memory; pass copy=None or copy=True"
+                "copy=False, but the array's SYCL context is not the cached one of its device\n"
+                "Hint: pass copy=None or copy=True"
             )
         return dpnp.asarray(x.asnumpy(), device=queue, usm_type=x.usm_type)
 
@@ -188,30 +159,23 @@ class Transfer(Backend):
         """Make an array on a device from an object with ``__dlpack__``.
 
         Memory of the same device is shared; other memory is copied through the host.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and the data must move.
-        BufferError
-            If the capsule is already consumed, or the data is on a device that dpnp cannot read.
         """
         kind, index = map(int, x.__dlpack_device__())
         if kind in dlpack.HOST_KINDS:
-            place = device or Devices.native_device("oneapi", 0)
-            return Transfer.from_host(dlpack.host_values(x), place, copy=copy)
+            target = device or Devices.native_device("oneapi", 0)
+            return Transfer.from_host(dlpack.host_values(x), target, copy=copy)
         if kind != _ONEAPI:
             raise BufferError(
-                f"dpnp cannot read DLPack device {(kind, index)} ({dlpack.kind_name(kind)}); "
-                f"move the data to the host first"
+                f"dpnp cannot read DLPack device {(kind, index)} ({dlpack.kind_name(kind)})\n"
+                f"Hint: move the data to the host first"
             )
         shared = dpnp.from_dlpack(dlpack.take(x))
-        place = device or Devices.native_device(*Devices.device_of_array(shared))
-        found = Transfer.move(Transfer.normalize(shared, copy=copy), place, copy=copy)
+        target = device or Devices.native_device(*Devices.device_of_array(shared))
+        moved = Transfer.move(Transfer.normalize(shared, copy=copy), target, copy=copy)
         if copy:
             # The producer may write into its memory afterwards.
-            wait_for_work(found.sycl_queue)
-        return found
+            wait_for_work(moved.sycl_queue)
+        return moved
 
     def to_dlpack(
         self,
@@ -222,29 +186,22 @@ class Transfer(Backend):
         dl_device: tuple[int, int] | None,
         copy: bool | None,
     ) -> Any:
-        """Return a DLPack capsule of an array; on CPUs it is exported as host memory.
-
-        Raises
-        ------
-        BufferError
-            If the device asked for is neither the array's own nor the CPU, or ``copy=False`` and
-            the data must move.
-        """
-        own = self.dlpack_device(x)
-        wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
-        if wanted[0] != _DLPACK_CPU:
-            if wanted != own:
+        """Return a DLPack capsule of an array; on CPUs it is exported as host memory."""
+        origin = self.dlpack_device(x)
+        target = origin if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+        if target[0] != _DLPACK_CPU:
+            if target != origin:
                 raise BufferError(
-                    f"an array on {x.device} can be exported to its own DLPack device {own} and to "
-                    f"the CPU ({_DLPACK_CPU}, 0), not to {wanted}"
+                    f"an array on {x.device} can be exported to its own DLPack device {origin} "
+                    f"and to the CPU ({_DLPACK_CPU}, 0), not to {target}"
                 )
             if copy:  # dpnp's copy would copy all memory that x is a view of
                 x = dpnp.copy(x, order="C")
             wait_for_work(x.sycl_queue)
             return x.__dlpack__(stream=stream, max_version=max_version)
-        if own[0] != _DLPACK_CPU and copy is False:
-            raise BufferError(f"copy=False, but the array on {x.device} has memory of its own")
-        host = self.to_host(x, copy=copy is True or own[0] != _DLPACK_CPU)
+        if origin[0] != _DLPACK_CPU and copy is False:
+            raise BufferError(f"copy=False, but {x.device} has separate memory")
+        host = self.to_host(x, copy=copy is True or origin[0] != _DLPACK_CPU)
         return host.__dlpack__(max_version=max_version)
 
     @staticmethod
@@ -278,7 +235,7 @@ def _unwritten(
 
 
 def _alone(x: dpnp.ndarray) -> dpnp.ndarray:
-    """Return an array without surplus memory: dpnp copies all memory that a view refers to."""
+    """Return an array that uses all its memory, since dpnp copies all memory of a view."""
     return dpnp.copy(x) if x.get_array().usm_data.nbytes > x.nbytes else x
 
 
@@ -297,13 +254,9 @@ class _HostMemory:
             "shape": memory.shape,
             "typestr": memory.dtype.str,
             "data": (memory._pointer, not memory.flags.writable),
-            "strides": tuple(itemsize * one for one in memory.strides),
+            "strides": tuple(itemsize * stride for stride in memory.strides),
         }
 
 
-from_dlpack, from_host, move, to_host = (
-    Transfer.from_dlpack,
-    Transfer.from_host,
-    Transfer.move,
-    Transfer.to_host,
-)
+from_dlpack, from_host = Transfer.from_dlpack, Transfer.from_host
+move, to_host = Transfer.move, Transfer.to_host

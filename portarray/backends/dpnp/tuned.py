@@ -1,7 +1,7 @@
 """Core kernels for dpnp: activations in one buffer.
 
-Each operation of dpnp is a launch and a pass over memory, and a new array costs as much again.
-Softmax, norms and rope gain nothing measurable from buffers, and products are oneMKL's already.
+Each operation of dpnp is a launch and a pass over memory, and allocating a result takes as long
+again. Softmax, norms and rope gain nothing measurable, and products already use oneMKL.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Warm-up of dpnp's extensions, which would deadlock in threads.
 
-Each extension of dpnp and dpctl looks up dpctl's types in its first call, in a function-local
-``static dpctl_capi api{}`` of
-https://github.com/IntelPython/dpctl/blob/master/dpctl/apis/include/dpctl4pybind11.hpp. That runs
-Python code, which may release the GIL; a second thread that calls the same extension then waits for
-the lookup while it holds the GIL, which the first thread needs: a deadlock. So every extension is
-called once here, before the device is used.
+Each extension of dpnp and dpctl looks up dpctl's types in its first call (``static dpctl_capi`` of
+https://github.com/IntelPython/dpctl/blob/master/dpctl/apis/include/dpctl4pybind11.hpp). That runs
+Python code, which may release the GIL. A second thread that calls the same extension then waits for
+the lookup while it holds the GIL: a deadlock. So every extension is called once here, before the
+device is used.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _SIGNATURE = re.compile(r"^(?:1\. )?\w+\((?!\*)(.*)\) ->", re.MULTILINE)
 """The signature in a pybind11 docstring, the first one for overloads."""
 
 _TYPED = re.compile(r": (dpctl\.Sycl\w+|[\w:]*usm_ndarray)(, |$)")
-"""A parameter of one of the types that are looked up."""
+"""A parameter whose type is looked up."""
 
 _lock = threading.Lock()
 
@@ -32,9 +31,9 @@ def warm_up() -> None:
     """Make every imported extension look up its types, in one thread at a time."""
     with _lock:
         for module in extensions():
-            found = typed(module)
-            if found is not None:
-                function, required = found
+            target = typed(module)
+            if target is not None:
+                function, required = target
                 # Fails with a TypeError, after the lookup.
                 with contextlib.suppress(TypeError):
                     function(*[None] * required)
@@ -49,17 +48,14 @@ def extensions() -> Iterator[ModuleType]:
 
 
 def typed(module: ModuleType) -> tuple[Any, int] | None:
-    """Return a function that triggers the lookup, and its number of arguments.
-
-    None for modules without one: those of Cython.
-    """
+    """Return a function that triggers the lookup, and its argument count; None for Cython."""
     for function in module.__dict__.values():
-        found = _SIGNATURE.search(str(function.__doc__)) if callable(function) else None
-        if found is None:
+        match = _SIGNATURE.search(str(function.__doc__)) if callable(function) else None
+        if match is None:
             continue
-        parameters = found[1]
+        parameters = match[1]
         while "[" in parameters:  # type parameters and defaults
             parameters = re.sub(r"\[[^\[\]]*\]", "", parameters)
         if _TYPED.search(parameters):
-            return function, sum("=" not in one for one in parameters.split(", "))
+            return function, sum("=" not in parameter for parameter in parameters.split(", "))
     return None

@@ -1,13 +1,12 @@
-"""The backend of JAX: whatever XLA drives.
+"""The JAX backend: all devices of XLA.
 
-JAX's arrays never change. Assignment and in-place operators make a new native array and put it in
-the place of the old one, at the cost of a copy; a part that was taken before does not see the
-change. NumPy reads such an array through a read-only view, and memory that others may write is
-shared only with ``copy=False``.
+JAX's arrays are immutable. Assignment and in-place operators replace the native array by a new one,
+at the cost of a copy; earlier views do not see the change. NumPy reads arrays through read-only
+views, and memory that others may write is shared only with ``copy=False``.
 
-Nothing of JAX is configured here: 64-bit dtypes exist as the user's ``jax_enable_x64`` says, in
-each thread and at any time. portarray's functions work inside ``jax.jit``, ``jax.grad`` and
-``jax.vmap``, all but those that need values.
+JAX is not configured here: 64-bit dtypes follow the user's ``jax_enable_x64``, in each thread and
+at any time. portarray's functions work inside ``jax.jit``, ``jax.grad`` and ``jax.vmap``, except
+those that need values.
 """
 
 from portarray.backends.types import BackendInfo, PlatformFacts
@@ -18,7 +17,7 @@ INFO = BackendInfo(
     module="jax",
     ranks={"tpu": 10, "cuda": 30, "rocm": 30, "cpu": 40},
     install={"": "portarray[jax]", "cuda": "jax[cuda12]", "rocm": "jax[rocm]", "tpu": "jax[tpu]"},
-    # First with jax.enable_x64; earlier releases were not tried.
+    # The first release with jax.enable_x64; earlier ones are untested.
     oldest="0.8",
     facts={
         "tpu": PlatformFacts(
@@ -26,6 +25,6 @@ INFO = BackendInfo(
             immutable=True,
             dlpack=12,
             kind="accelerator",
-        ),
+        )
     },
 )

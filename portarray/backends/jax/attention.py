@@ -17,7 +17,7 @@ from jax import lax
 
 __all__ = ["attention"]
 
-_AT_ONCE = 2**20  # scores up to which one block is used
+_ONE_BLOCK = 2**20  # scores up to which one block is used
 _FEW = 16  # queries up to which one block is used
 _QUERIES = 256
 _KEYS = 512
@@ -65,19 +65,19 @@ def attention(
     rules = _Rules(length, keys, causal and (length > 1 or used is None), used, mask)
     grouped = q.reshape(*lead, kv_heads, share, length, features)
     scale = 1 / math.sqrt(max(features, 1)) if scale is None else scale
-    if length <= _FEW or math.prod(lead) * heads * length * keys <= _AT_ONCE:
-        out = _at_once(rules, scale, grouped, k, v)
+    if length <= _FEW or math.prod(lead) * heads * length * keys <= _ONE_BLOCK:
+        out = _one_block(rules, scale, grouped, k, v)
     else:
         out = _by_blocks(rules, scale, grouped, k, v)
     return out.reshape(*q.shape[:-1], width)
 
 
-def _at_once(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-    """Attend in one block, to at most twice the keys in use."""
+def _one_block(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+    """Attend in one block, to at most twice as many keys as are in use."""
 
     def first(keys: int) -> jax.Array:
         _, total, out = _step(rules, scale, q, k[..., :keys, :], v[..., :keys, :], 0, 0)
-        return _ended(total, out).astype(q.dtype)
+        return _normalize(total, out).astype(q.dtype)
 
     if rules.used is None:
         return first(rules.keys)
@@ -93,13 +93,13 @@ def _by_blocks(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.A
     """Attend block by block; a last partial block overlaps the one before."""
     *lead, kv_heads, share, length, _ = q.shape
     wide = jnp.promote_types(q.dtype, jnp.float32)
-    number = math.prod((*lead, kv_heads, share))
-    queries, keys = _sizes(number, length, rules.keys)
+    heads = math.prod((*lead, kv_heads, share))
+    queries, keys = _sizes(heads, length, rules.keys)
     last_row, last_column = length - queries, rules.keys - keys
     row_blocks, column_blocks = -(-length // queries), -(-rules.keys // keys)
     used = rules.keys if rules.used is None else rules.used
 
-    # Rematerialized for gradients, which would keep all scores otherwise.
+    # Rematerialized for gradients, which would store all scores otherwise.
     @partial(jax.checkpoint, prevent_cse=False)
     def rows(index: Any) -> jax.Array:
         row = jnp.minimum(index * queries, last_row)
@@ -111,7 +111,7 @@ def _by_blocks(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.A
             column = jnp.minimum(start, last_column)
             some_k, some_v = (lax.dynamic_slice_in_dim(x, column, keys, axis=-2) for x in (k, v))
             part = _step(rules, scale, block, some_k, some_v, row, column, start)
-            return _joined(state, part)
+            return _merge(state, part)
 
         def step(state: _State, index: Any) -> tuple[_State, None]:
             if not rules.causal and rules.used is None:
@@ -125,7 +125,7 @@ def _by_blocks(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.A
             jnp.zeros((*shape[:-1], v.shape[-1]), wide),
         )
         (_, total, out), _ = lax.scan(step, nothing, jnp.arange(column_blocks, dtype=jnp.int32))
-        return _ended(total, out).astype(q.dtype)
+        return _normalize(total, out).astype(q.dtype)
 
     blocks = lax.map(rows, jnp.arange(row_blocks, dtype=jnp.int32))
     out = jnp.moveaxis(blocks, 0, -3)
@@ -136,14 +136,14 @@ def _by_blocks(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.A
     return jnp.concatenate((out[..., :even, :], out[..., even - length :, :]), axis=-2)
 
 
-# Running maximum of each query's scores, sum of weights, weighted sum of values.
+# Each query's running maximum of scores, sum of weights, and weighted sum of values.
 _State = tuple[jax.Array, jax.Array, jax.Array]
 
 
-def _sizes(number: int, length: int, keys: int) -> tuple[int, int]:
-    """Return the numbers of queries and keys of a block; fewer with many heads."""
+def _sizes(heads: int, length: int, keys: int) -> tuple[int, int]:
+    """Return how many queries and keys a block has; fewer with many heads."""
     queries, columns = _QUERIES, _KEYS
-    while number * queries * columns > _SCORES and queries > _FEW:
+    while heads * queries * columns > _SCORES and queries > _FEW:
         if columns > queries:
             columns //= 2
         else:
@@ -170,43 +170,43 @@ def _step(
         q, k = q.astype(wide), k.astype(wide)  # faster than products of 16-bit numbers
     scores = jnp.einsum("...gqd,...kd->...gqk", q, k, preferred_element_type=wide) * scale
     queries, keys = scores.shape[-2:]
-    place = column + lax.iota(jnp.int32, keys)
-    seen = None if start is None or rules.keys % keys == 0 else place >= start
+    position = column + lax.iota(jnp.int32, keys)
+    visible = None if start is None or rules.keys % keys == 0 else position >= start
     if rules.causal:
         used = rules.keys if rules.used is None else rules.used
         rows = row + lax.iota(jnp.int32, queries)
-        seen = _both(seen, place <= rows[:, None] + (used - rules.length))
+        visible = _both(visible, position <= rows[:, None] + (used - rules.length))
     elif rules.used is not None:
-        seen = _both(seen, place < rules.used)
+        visible = _both(visible, position < rules.used)
     if rules.mask is not None:
         mask = _part(rules.mask, -2, row, queries, rules.length)
         mask = _part(mask, -1, column, keys, rules.keys)
         if mask.dtype == jnp.bool_:
-            seen = _both(seen, mask)
+            visible = _both(visible, mask)
         else:
             scores = scores + mask.astype(wide)
-    if seen is not None:
-        scores = jnp.where(seen, scores, -jnp.inf)
+    if visible is not None:
+        scores = jnp.where(visible, scores, -jnp.inf)
     # The weights do not depend on the shift, so it needs no gradient.
     top = lax.stop_gradient(jnp.max(scores, axis=-1, keepdims=True))
     weights = jnp.exp(scores - _finite(top))
     v = v.astype(wide)
     if rules.used is not None:
         # Unused keys have weight 0, but 0 * inf is NaN.
-        v = jnp.where((place < rules.used)[:, None], v, 0)
+        v = jnp.where((position < rules.used)[:, None], v, 0)
     total = jnp.sum(weights, axis=-1, keepdims=True)
     return top, total, jnp.einsum("...gqk,...kd->...gqd", weights, v)
 
 
-def _joined(one: _State, other: _State) -> _State:
+def _merge(first: _State, second: _State) -> _State:
     """Merge the running results of two blocks."""
-    top = jnp.maximum(one[0], other[0])
-    shares = [jnp.exp(part[0] - _finite(top)) for part in (one, other)]
-    total = one[1] * shares[0] + other[1] * shares[1]
-    return top, total, one[2] * shares[0] + other[2] * shares[1]
+    top = jnp.maximum(first[0], second[0])
+    shares = [jnp.exp(part[0] - _finite(top)) for part in (first, second)]
+    total = first[1] * shares[0] + second[1] * shares[1]
+    return top, total, first[2] * shares[0] + second[2] * shares[1]
 
 
-def _ended(total: jax.Array, out: jax.Array) -> jax.Array:
+def _normalize(total: jax.Array, out: jax.Array) -> jax.Array:
     """Divide by the sum of weights; fully masked rows are zeros."""
     return out / jnp.where(total == 0, 1, total)
 
@@ -215,8 +215,8 @@ def _finite(top: jax.Array) -> jax.Array:
     return jnp.where(top == -jnp.inf, 0, top)
 
 
-def _both(one: jax.Array | None, other: jax.Array) -> jax.Array:
-    return other if one is None else one & other
+def _both(first: jax.Array | None, second: jax.Array) -> jax.Array:
+    return second if first is None else first & second
 
 
 def _part(mask: jax.Array, axis: int, start: Any, size: int, whole: int) -> jax.Array:

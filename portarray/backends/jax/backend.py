@@ -1,10 +1,10 @@
 """JAX as a backend."""
 
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
-import jax.numpy
+import jax
 
-from portarray.backends.jax.compiling import Compiling
 from portarray.backends.jax.devices import Devices
 from portarray.backends.jax.launching import Launching
 from portarray.backends.jax.transfer import Transfer
@@ -14,12 +14,23 @@ from portarray.backends.jax.tuned import TUNED
 __all__ = ["BACKEND"]
 
 
-class JAXBackend(Devices, Transfer, Launching, Compiling, Trees):
+class JAXBackend(Devices, Transfer, Launching, Trees):
     """JAX behind portarray."""
 
     standard: ClassVar[Any] = jax.numpy
     unchecked_linalg = frozenset(("linalg.cholesky", "linalg.inv", "linalg.solve"))
     tuned_kernels = TUNED
+
+    def compiled(
+        self,
+        function: Callable[..., Any],
+        natives: Sequence[Any],
+        names: Collection[str],
+        *,
+        dynamic: bool = False,
+    ) -> Any:
+        """See :meth:`portarray.backends.base.Backend.compiled`."""
+        return jax.jit(function)
 
 
 BACKEND = JAXBackend

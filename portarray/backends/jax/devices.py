@@ -1,7 +1,7 @@
 """Devices of JAX: discovery, dtypes, memory and errors.
 
-Asking JAX for a device initializes every backend that it finds, and GPU backends preallocate most
-of the memory unless the user sets ``XLA_PYTHON_CLIENT_PREALLOCATE=false``. This is not set here.
+JAX initializes every backend when it lists devices, and GPU backends preallocate most of the memory
+unless the user sets ``XLA_PYTHON_CLIENT_PREALLOCATE=false``, which is not set here.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ class Devices(Backend):
 
     def why_not(self, platform: str) -> str:
         if platform not in _PLATFORMS:
-            return f"JAX does not drive {platform}"
+            return f"JAX does not support {platform}"
         try:
             jax.local_devices(backend=platform)
         except RuntimeError as error:
-            said = str(error).splitlines()[0].removesuffix(".")
-            return f"JAX has no {platform} backend here ({said})"
-        return f"JAX sees no {platform} device in this process"
+            reason = str(error).splitlines()[0].removesuffix(".")
+            return f"JAX does not have a {platform} backend here ({reason})"
+        return f"JAX does not find a {platform} device in this process"
 
     def native_device(self, platform: str, index: int) -> jax.Device:
         return _local(platform)[index]
@@ -96,7 +96,7 @@ class Devices(Backend):
         )
 
     def has_fixed_dtype(self, dtype: np.dtype[Any]) -> bool:
-        """Tell whether a dtype exists without ``jax_enable_x64``."""
+        """Return whether a dtype exists without ``jax_enable_x64``."""
         return dtype in _DTYPES
 
     @staticmethod
@@ -105,10 +105,7 @@ class Devices(Backend):
 
     @staticmethod
     def device_of_native(device: object) -> tuple[str, int] | None:
-        """Return platform and index of a ``jax.Device`` of this process; None for other objects.
-
-        The index is that in ``jax.local_devices(backend=platform)``.
-        """
+        """Return platform and local index of a ``jax.Device`` of this process; None for others."""
         if not isinstance(device, jax.Device):
             return None
         platform = _platform(device)
@@ -119,15 +116,7 @@ class Devices(Backend):
         return isinstance(x, jax.Array)
 
     def device_of_array(self, x: jax.Array) -> tuple[str, int]:
-        """Return platform and index of the device that holds an array.
-
-        Tracers (under ``jax.jit``) are on JAX's default device.
-
-        Raises
-        ------
-        ValueError
-            For arrays on several devices, or on those of other processes.
-        """
+        """Return platform and index of an array's device; tracers are on JAX's default one."""
         if isinstance(x, jax.core.Tracer):
             device = _default_device()
         else:
@@ -135,23 +124,23 @@ class Devices(Backend):
             if len(holders) != 1:
                 raise ValueError(
                     f"the JAX array is sharded over {len(holders)} devices "
-                    f"({', '.join(sorted(map(str, holders)))}), and a portarray array lies on one; "
-                    f"gather it first: jax.device_put(x, device)"
+                    f"({', '.join(sorted(map(str, holders)))})\n"
+                    f"Hint: gather it on one with jax.device_put(x, device)"
                 )
             (device,) = holders
-        found = self.device_of_native(device)
-        if found is None:
+        index = self.device_of_native(device)
+        if index is None:
             raise ValueError(
-                f"the JAX array is on {device}, which is none of this process's devices: "
+                f"the JAX array is on {device}, which is not a device of this process: "
                 f"{', '.join(map(str, jax.local_devices()))}"
             )
-        return found
+        return index
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Tell whether XLA could not allocate.
+        """Return whether XLA could not allocate.
 
-        JAX sometimes raises ValueError for it, and errors of asynchronous work tell it in the
-        message only. Errors of user callbacks are below the message's first line.
+        JAX sometimes raises ValueError, and errors of asynchronous work differ in the message only.
+        Errors of user callbacks are below the message's first line.
         """
         if isinstance(error, jax.errors.JaxRuntimeError):
             first = str(error).partition("\n")[0]
@@ -159,15 +148,14 @@ class Devices(Backend):
         return isinstance(error, ValueError) and str(error).startswith("RESOURCE_EXHAUSTED")
 
     def requested_bytes(self, error: BaseException) -> int | None:
-        found = re.search(r"allocat\w+ (\d+) bytes|allocate ([\d.]+)([KMG])iB", str(error))
-        if found is None:
+        match = re.search(r"allocat\w+ (\d+) bytes|allocate ([\d.]+)([KMG])iB", str(error))
+        if match is None:
             return super().requested_bytes(error)
-        if found[1]:
-            return int(found[1])
-        return int(float(found[2]) * {"K": 2**10, "M": 2**20, "G": 2**30}[found[3]])
+        if match[1]:
+            return int(match[1])
+        return int(float(match[2]) * {"K": 2**10, "M": 2**20, "G": 2**30}[match[3]])
 
     def is_device_failure(self, error: BaseException) -> bool:
-        """Tell whether a device, its driver or the compiler failed."""
         return isinstance(error, jax.errors.JaxRuntimeError) and bool(_FAILURES.match(str(error)))
 
     def translate_error(self, error: Exception) -> Exception | None:
@@ -181,9 +169,8 @@ class Devices(Backend):
     def memory(self, device: jax.Device) -> MemoryFigures:
         """Return the memory figures of a device.
 
-        On GPUs and TPUs ``total`` is JAX's limit for this process. On the CPU, where JAX has no
-        pool, it is the machine's memory, and ``used`` that of live arrays, those that share other
-        libraries' memory included.
+        On GPUs and TPUs ``total`` is JAX's limit for this process. On CPUs, where JAX does not have
+        a pool, it is the machine's memory, and ``used`` is that of all live arrays.
         """
         figures = device.memory_stats()
         if not figures:
@@ -195,19 +182,19 @@ class Devices(Backend):
         used = figures.get("bytes_in_use")
         total = figures.get("bytes_limit")
         pool = figures.get("pool_bytes")
-        known = used is not None
+        tracked = used is not None
         return MemoryFigures(
             total=total,
-            free=total - used if known and total is not None else None,
+            free=total - used if tracked and total is not None else None,
             used=used,
-            pooled=max(pool - used, 0) if known and pool is not None else None,
+            pooled=max(pool - used, 0) if tracked and pool is not None else None,
         )
 
     def synchronize(self, device: jax.Device) -> None:
         """Wait for all work on a device.
 
-        Accelerators work in order, so waiting for the last work suffices. CPUs do not: there all
-        live arrays are waited for. Errors of failed work are raised when its result is read.
+        Accelerators work in order, so waiting for new work suffices. On CPUs all live arrays are
+        waited for. Errors of failed work are raised when its result is read.
         """
         with self.eager():
             for x in _alive_on(device):
@@ -226,11 +213,7 @@ class Devices(Backend):
         return context
 
     def reclaim(self, device: jax.Device) -> None:
-        """Clear JAX's cache of compiled programs, one for each function, dtype and shape.
-
-        JAX can release nothing else; programs are compiled again when needed. NumPy memory under
-        deleted arrays is released by Python's garbage collector.
-        """
+        """Clear JAX's cache of compiled programs, and collect NumPy memory of deleted arrays."""
         gc.collect(0)
         jax.clear_caches()  # type: ignore[no-untyped-call]
 
@@ -253,8 +236,7 @@ def _platform(device: jax.Device) -> str:
     """Return portarray's name of a device's platform; JAX has "gpu" for both NVIDIA and AMD."""
     if device.platform != "gpu":
         return str(device.platform)
-    made_for_amd = "rocm" in device.client.platform_version.lower()
-    return "rocm" if made_for_amd else "cuda"
+    return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"
 
 
 def _default_device() -> jax.Device:
@@ -270,7 +252,7 @@ def _alive_on(device: jax.Device) -> Iterator[jax.Array]:
     for x in _live_arrays(device.platform):
         try:
             here = alone or x.devices() == {device}
-        except RuntimeError:  # it has been deleted
+        except RuntimeError:  # the array is deleted
             continue
         if here:
             yield x

@@ -43,21 +43,8 @@ class HostMemory(Backend):
     ) -> jax.Array:
         """Make an array on a device from a NumPy array.
 
-        Parameters
-        ----------
-        array : numpy.ndarray
-            Of a dtype that the device has.
-        device : jax.Device
-            Where to.
-        copy : bool or None
-            None and True copy: a later write into the NumPy array would change a JAX array that
-            shares its memory, and pending results. False shares, which requires C-contiguous memory
-            aligned to 64 bytes; the caller must not write to it.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and memory cannot be shared.
+        None and True copy, since later writes would change the array and pending results. False
+        shares C-contiguous memory aligned to 64 bytes, which must not be written afterwards.
         """
         if copy is False:
             return _over(array, device)
@@ -73,10 +60,7 @@ class HostMemory(Backend):
     def from_host_converted(
         self, array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: jax.Device
     ) -> jax.Array:
-        """Make an array of a dtype that the device has from a NumPy array of any.
-
-        Follows NumPy's casting rules; on CPUs converts while copying.
-        """
+        """Make an array of another dtype by NumPy's casting rules; on CPUs while copying."""
         if self.on_host(device) and not _is_transposed(array):
             return _copied_for(array, dtype, device)
         return self.from_host(array.astype(dtype), device, copy=None)
@@ -84,27 +68,21 @@ class HostMemory(Backend):
     def why_copied_in(self, array: np.ndarray[Any, Any], device: jax.Device) -> str:
         if not self.on_host(device):
             return f"{device} has memory of its own"
-        return "JAX's arrays never change, and the memory may; copy=False shares it where XLA can"
+        return (
+            "JAX's arrays are immutable, and the memory may change; copy=False shares it if XLA can"
+        )
 
     @staticmethod
     def to_host(x: jax.Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
-        """Return an array as a NumPy array; read-only unless copied, as JAX's arrays are immutable.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and the device has memory of its own.
-        TypeError
-            If the array is a tracer.
-        """
+        """Return an array as a NumPy array, read-only unless copied."""
         if tracing.is_traced(x):
             with tracing.values_needed():
                 return np.asarray(x)
         if not _in_host_memory(x):
             if copy is False:
                 raise ValueError(
-                    f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
-                    f"pass copy=None or copy=True"
+                    f"copy=False, but NumPy cannot read the memory of {x.device}\n"
+                    f"Hint: pass copy=None or copy=True"
                 )
             x = x.addressable_data(0)  # JAX caches the copy in the array
         host = np.asarray(x)
@@ -128,8 +106,7 @@ def _copied_for(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: jax.D
 def adopted(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
     """Return an array of NumPy memory, which must not be written until it is computed.
 
-    Zero-copy for aligned memory, and never traced. Does what ``jax.device_put`` does in a quarter
-    of the time.
+    Zero-copy for aligned memory, never traced, and four times as fast as ``jax.device_put``.
     """
     aval = jax.core.ShapedArray(array.shape, array.dtype)
     with explicit_device_put_scope():  # allowed by jax.transfer_guard("disallow")
@@ -143,7 +120,7 @@ def _placed(device: jax.Device) -> jax.sharding.SingleDeviceSharding:
 
 
 def _is_transposed(array: np.ndarray[Any, Any]) -> bool:
-    """Tell whether an array's last axis is not its innermost in memory."""
+    """Return whether an array's last axis is not its innermost in memory."""
     if array.flags.c_contiguous or not array.flags.aligned or not array.dtype.isnative:
         return False
     strides = [
@@ -159,7 +136,7 @@ def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
     if not HostMemory.on_host(device):
         obstacle = f"{device} does not use host memory"
     elif not array.dtype.isnative:
-        obstacle = f"JAX has no byte order {array.dtype.byteorder!r}"
+        obstacle = f"JAX does not support byte order {array.dtype.byteorder!r}"
     elif not array.flags.c_contiguous:
         obstacle = "the array is not C-contiguous"
     if not obstacle:
@@ -169,7 +146,7 @@ def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
         obstacle = (
             f"XLA shares memory at addresses divisible by {_ALIGNED}, not at {array.ctypes.data:#x}"
         )
-    raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
+    raise ValueError(f"copy=False, but {obstacle}\nHint: pass copy=None or copy=True")
 
 
 def _in_host_memory(x: jax.Array) -> bool:

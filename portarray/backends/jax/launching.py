@@ -1,7 +1,7 @@
 """User kernels on JAX's devices.
 
-JAX's arrays never change: programs write into copies, which become new arrays without another copy.
-In traced functions the program is called back when the compiled function runs.
+JAX's arrays are immutable: programs write into copies, which become new arrays without another
+copy. In traced functions the program is called back when the compiled function runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Launching(Backend):
 @cache
 def _launcher(device: jax.Device) -> Launcher | str:
     if not HostMemory.on_host(device):
-        return f"JAX has no way yet to run programs on {device.platform} devices"
+        return f"JAX cannot run user kernels on {device.platform} devices yet"
     host = host_launcher()
     return host if isinstance(host, str) else _Launcher(host, device)
 
@@ -48,8 +48,7 @@ class _Launcher(OverHost):
     immutable = True
 
     def copied(self, x: jax.Array, *, written: bool) -> str:
-        """Return why an array is copied."""
-        return "JAX's arrays never change, and the result is a new one" if written else ""
+        return "JAX's arrays are immutable, and the result is a new array" if written else ""
 
     def __init__(self, host: Launcher, device: jax.Device) -> None:
         super().__init__(host)
@@ -85,13 +84,13 @@ class _Launcher(OverHost):
                     for x, changes in zip(arrays, written, strict=True)
                     if changes
                 ]
-                found: Sequence[jax.Array] = jax.pure_callback(
+                outputs: Sequence[jax.Array] = jax.pure_callback(
                     lambda *xs: on_copies(xs, values, ndrange, group),
                     results,
                     *arrays,
                     vmap_method="sequential",
                 )
-                return found
-            return [adopted(one, device) for one in on_copies(arrays, values, ndrange, group)]
+                return outputs
+            return [adopted(host, device) for host in on_copies(arrays, values, ndrange, group)]
 
         return launch

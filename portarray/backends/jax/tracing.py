@@ -15,7 +15,7 @@ __all__ = ["explained", "is_traced", "values_needed"]
 
 
 def is_traced(x: object) -> bool:
-    """Tell whether an array is a tracer."""
+    """Return whether an array is a tracer."""
     return isinstance(x, jax.core.Tracer)
 
 
@@ -26,18 +26,18 @@ def explained(error: BaseException) -> Exception | None:
     """
     if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
         return IndexError(
-            "a boolean array is the index, and its values are not known while JAX traces the "
-            "function (jax.jit, jax.vmap, jax.grad): the result's shape would depend on them. "
-            "Use pa.where, or do this outside the traced function"
+            "the index is a boolean array, and its values are not known while JAX traces the "
+            "function (jax.jit, jax.vmap, jax.grad): the result's shape would depend on them\n"
+            "Hint: use pa.where, or do this outside the traced function"
         )
     if isinstance(
         error, (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError)
     ):
         return TypeError(
-            "this needs an array's values, and they are not known while JAX traces the function "
-            "(jax.jit, jax.vmap, jax.grad). bool(), int(), float(), NumPy, other devices and "
-            "results whose shape depends on values are out of reach there; use pa.where and the "
-            "like, or do this outside the traced function"
+            "the array's values are needed, and they are not known while JAX traces the function "
+            "(jax.jit, jax.vmap, jax.grad): bool(), int(), float(), NumPy, other devices and "
+            "results whose shape depends on values do not work there\n"
+            "Hint: use pa.where, or do this outside the traced function"
         )
     return None
 

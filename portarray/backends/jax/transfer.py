@@ -51,13 +51,7 @@ class Transfer(HostMemory):
     def move(
         x: jax.Array, device: jax.Device, *, copy: bool | None, non_blocking: bool = False
     ) -> jax.Array:
-        """Return an array on another device.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and the data must move.
-        """
+        """Return an array on another device."""
         if tracing.is_traced(x):
             return _put(x, device)
         here = _only_device(x)
@@ -66,8 +60,8 @@ class Transfer(HostMemory):
                 return x
         elif copy is False:
             raise ValueError(
-                f"copy=False, but moving an array from {here} to {device} copies it; "
-                f"pass copy=None or copy=True"
+                f"copy=False, but moving an array from {here} to {device} copies it\n"
+                f"Hint: pass copy=None or copy=True"
             )
         if HostMemory.on_host(here) and HostMemory.on_host(device):
             return HostMemory.from_host(np.asarray(x), device, copy=True)
@@ -76,32 +70,11 @@ class Transfer(HostMemory):
     def why_copied(self, x: jax.Array, device: jax.Device) -> str:
         if tracing.is_traced(x) or x.devices() == {device}:
             return ""
-        return f"each of JAX's devices has arrays of its own, {_only_device(x)} and {device} too"
+        return f"{_only_device(x)} and {device} have separate memory"
 
     @staticmethod
     def from_dlpack(x: Any, device: jax.Device | None, *, copy: bool | None) -> jax.Array:
-        """Make an array on a device from an object with ``__dlpack__``.
-
-        Parameters
-        ----------
-        x : object
-            With ``__dlpack__`` and ``__dlpack_device__``. Asked for its capsule once, and again for
-            a copy if it is non-contiguous, which XLA reads in host memory only.
-        device : jax.Device or None
-            Target; None is the data's own device.
-        copy : bool or None
-            As in :func:`from_host`.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and memory cannot be shared.
-        BufferError
-            If the capsule is already consumed, or the data is on a device that this JAX cannot
-            read.
-        TypeError
-            For 64-bit dtypes without ``jax_enable_x64``.
-        """
+        """Make an array on a device from an object with ``__dlpack__``."""
         if isinstance(x, jax.Array):
             return Transfer.move(x, _only_device(x) if device is None else device, copy=copy)
         kind, index = map(int, x.__dlpack_device__())
@@ -109,22 +82,22 @@ class Transfer(HostMemory):
             values = dlpack.host_values(x)
             _refuse_missing(values.dtype.newbyteorder("="))
             return HostMemory.from_host(values, _cpu() if device is None else device, copy=copy)
-        found, private = _over_gpu_memory(x, (kind, index), copy)
-        _refuse_missing(found.dtype)
-        here = _only_device(found)
+        shared, private = _over_gpu_memory(x, (kind, index), copy)
+        _refuse_missing(shared.dtype)
+        here = _only_device(shared)
         if device is None or device == here:
             if private or copy is False:
-                return found
+                return shared
             with Devices.eager():
                 # The asynchronous copy reads memory that the producer may write.
-                return jnp.array(found, copy=True).block_until_ready()
+                return jnp.array(shared, copy=True).block_until_ready()
         if copy is False:
             raise ValueError(
-                f"copy=False, but the data lies on {here} and not on {device}; "
-                f"pass copy=None or copy=True"
+                f"copy=False, but the data is on {here} and not on {device}\n"
+                f"Hint: pass copy=None or copy=True"
             )
         with Devices.eager():
-            return _put(found, device).block_until_ready()
+            return _put(shared, device).block_until_ready()
 
     def to_dlpack(
         self,
@@ -138,35 +111,27 @@ class Transfer(HostMemory):
         """Return a DLPack capsule of an array, once it is computed.
 
         For DLPack 1.0 host memory is flagged read-only unless it is a copy. JAX's own capsules lack
-        the flag, but must not be written either, as JAX documents.
-
-        Raises
-        ------
-        BufferError
-            If ``copy=False`` and the data must move, or the device asked for is neither the array's
-            own nor the CPU.
-        TypeError
-            If the values are not known while JAX traces a function.
+        the flag, but must not be written either.
         """
-        own = self.dlpack_device(x)
+        origin = self.dlpack_device(x)
         source = x
-        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
+        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != origin:
             if int(dl_device[0]) != _DLPACK_CPU:
                 raise BufferError(
-                    f"an array on {x.device} can be exported to its own DLPack device {own} and to "
-                    f"the CPU ({_DLPACK_CPU}, 0), not to {tuple(dl_device)}"
+                    f"an array on {x.device} can be exported to its own DLPack device {origin} "
+                    f"and to the CPU ({_DLPACK_CPU}, 0), not to {tuple(dl_device)}"
                 )
             if copy is False:
                 raise BufferError(f"copy=False, but the array on {x.device} must be moved first")
             with self.eager():
                 source = _put(x, _cpu())
-            stream, own, copy = None, (_DLPACK_CPU, 0), None
-        if own[0] == _DLPACK_CPU and _reads_flags(max_version) and x.dtype != _BFLOAT16:
+            stream, origin, copy = None, (_DLPACK_CPU, 0), None
+        reads_flags = max_version is not None and max_version[0] >= 1
+        if origin[0] == _DLPACK_CPU and reads_flags and x.dtype != _BFLOAT16:
             return self.to_host(source, copy=copy).__dlpack__(max_version=max_version)
         if copy:
             source = self.move(source, _only_device(source), copy=True)
-        # XLA would take -1 (no synchronization) for the address of a stream; without a stream it
-        # waits.
+        # XLA would read -1 (no synchronization) as a stream's address; without a stream it waits.
         return source.__dlpack__(stream=None if stream == -1 else stream)
 
     def dlpack_device(self, x: Any) -> tuple[int, int]:
@@ -179,16 +144,16 @@ class Transfer(HostMemory):
 
 def _kind(device: jax.Device) -> int | None:
     """Return DLPack's type of a GPU; None for other devices and GPUs of other processes."""
-    found = Devices.device_of_native(device)
-    return None if found is None else _GPU.get(found[0])
+    index = Devices.device_of_native(device)
+    return None if index is None else _GPU.get(index[0])
 
 
 def _over_gpu_memory(x: Any, origin: tuple[int, int], copy: bool | None) -> tuple[jax.Array, bool]:
     """Import a GPU's memory, after the producer's work; also return whether it was copied."""
     if not any(kind == origin[0] and Devices.count(name) for name, kind in _GPU.items()):
         raise BufferError(
-            f"JAX cannot read DLPack device {origin} ({dlpack.kind_name(origin[0])}) here; move "
-            f"the data to the host first"
+            f"JAX cannot read DLPack device {origin} ({dlpack.kind_name(origin[0])}) here\n"
+            f"Hint: move the data to the host first"
         )
     # Without jax_enable_x64 JAX would narrow 64-bit dtypes with only a warning.
     with jax.enable_x64(True), Devices.eager():
@@ -197,13 +162,13 @@ def _over_gpu_memory(x: Any, origin: tuple[int, int], copy: bool | None) -> tupl
         except jax.errors.JaxRuntimeError as error:
             if copy is False:
                 raise ValueError(
-                    f"copy=False, but XLA cannot use the memory as it is ({error}); pass copy=None"
+                    f"copy=False, but XLA cannot share the memory ({error})\nHint: pass copy=None"
                 ) from error
         return jnp.from_dlpack(_Compact(x)), True
 
 
 class _Compact:
-    """A producer that is asked for a copy, which is contiguous."""
+    """A producer that exports contiguous copies."""
 
     def __init__(self, x: Any) -> None:
         self._x = x
@@ -218,9 +183,8 @@ class _Compact:
 def _refuse_missing(dtype: np.dtype[Any]) -> None:
     if dtype not in Devices.dtypes("cpu", 0):
         raise TypeError(
-            f"JAX has no {dtype} now; 64-bit numbers exist where the user enables them: "
-            f"JAX_ENABLE_X64=1, or jax.config.update('jax_enable_x64', True). Nothing is narrowed "
-            f"in silence: convert the data to 32 bits before handing it over"
+            f"JAX does not have {dtype} without jax_enable_x64\nHint: set JAX_ENABLE_X64=1, call "
+            f"jax.config.update('jax_enable_x64', True), or convert the data to 32 bits first"
         )
 
 
@@ -231,10 +195,6 @@ def _cpu() -> jax.Device:
 def _only_device(x: jax.Array) -> jax.Device:
     (device,) = x.devices()
     return device
-
-
-def _reads_flags(max_version: tuple[int, int] | None) -> bool:
-    return max_version is not None and max_version[0] >= 1
 
 
 from_dlpack, move, from_host = Transfer.from_dlpack, Transfer.move, Transfer.from_host

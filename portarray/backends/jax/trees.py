@@ -1,4 +1,4 @@
-"""portarray's arrays as pytrees of JAX, whose leaves are the native arrays."""
+"""Registration of portarray's arrays as JAX pytrees of native arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Trees(Backend):
         def unflatten(_: None, leaves: Any) -> Any:
             (leaf,) = leaves
             if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype != jax.dtypes.float0:
-                leaf = jax.numpy.asarray(leaf)  # JAX counts them among its own
+                leaf = jax.numpy.asarray(leaf)  # JAX accepts them as leaves
             return wrap(leaf)
 
         jax.tree_util.register_pytree_node(arrays.array_type, flatten, unflatten)

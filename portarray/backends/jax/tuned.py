@@ -1,9 +1,8 @@
 """Core kernels for JAX, compiled by XLA for each shape on first use.
 
 Outside ``jax.jit`` every JAX function is a separate call and pass over memory. Most kernels are
-therefore the generic ones under ``jax.jit``; attention and some activations are written for JAX.
-Options are static, except ``key_length``, which changes with every token. All kernels can be traced
-by the user's ``jax.jit``, ``jax.grad`` and ``jax.vmap``.
+therefore the generic ones under ``jax.jit``. Options are static, except ``key_length``, which
+changes with every token. The user's ``jax.jit``, ``jax.grad`` and ``jax.vmap`` can trace all.
 """
 
 from __future__ import annotations
@@ -49,15 +48,10 @@ def _silu(x: jax.Array, /) -> jax.Array:
 def _gelu(x: jax.Array, /, *, approximate: str) -> jax.Array:
     wide = _wide(x)
     if approximate == "tanh":
-        # JAX's own, (1 + tanh(y)) / 2, cancels for large negative y.
+        # jax.nn.gelu computes (1 + tanh(y)) / 2, which cancels for large negative y.
         y = math.sqrt(8 / math.pi) * (wide + 0.044715 * wide * wide * wide)
         return (wide * jax.nn.sigmoid(y)).astype(x.dtype)
     return jax.nn.gelu(wide, approximate=False).astype(x.dtype)
-
-
-@jax.jit
-def _relu(x: jax.Array, /) -> jax.Array:
-    return jax.nn.relu(x)
 
 
 # JAX has no types for it.
@@ -97,7 +91,7 @@ def _jit(
 ) -> tuple[TunedKernel]:
     """Return the generic kernel compiled by XLA, for each value of its options.
 
-    Compiled functions cannot raise: a check of values that are known comes before.
+    Compiled functions cannot raise, so ``check`` is called before with known values.
     """
 
     @cache  # called once for each dtype
@@ -106,9 +100,9 @@ def _jit(
         if check is None:
             return function
 
-        def checked(*arrays: jax.Array, **given: Any) -> jax.Array:
-            check(*arrays, **given)
-            result: jax.Array = function(*arrays, **given)
+        def checked(*arrays: jax.Array, **keywords: Any) -> jax.Array:
+            check(*arrays, **keywords)
+            result: jax.Array = function(*arrays, **keywords)
             return result
 
         return checked
@@ -121,8 +115,8 @@ def _solve_triangular(
     a: jax.Array, b: jax.Array, /, *, lower: bool, transpose: bool, unit_diagonal: bool
 ) -> jax.Array:
     options: Any = {"lower": lower, "trans": int(transpose), "unit_diagonal": unit_diagonal}
-    found: jax.Array = jax.scipy.linalg.solve_triangular(a, b, **options)
-    return found
+    solution: jax.Array = jax.scipy.linalg.solve_triangular(a, b, **options)
+    return solution
 
 
 def _no_solve(a: jax.Array, b: jax.Array, /, **_: Any) -> str:
@@ -143,8 +137,8 @@ def _check_classes(
     logits: jax.Array, targets: jax.Array, /, *, ignore_index: int, **_: Any
 ) -> None:
     if not is_traced(targets):
-        known = np.asarray(targets)
-        check_within(known[known != ignore_index], logits.shape[-1], -1, lowest=0)
+        classes = np.asarray(targets)
+        check_within(classes[classes != ignore_index], logits.shape[-1], -1, lowest=0)
 
 
 _LOSS = ("reduction", "ignore_index", "label_smoothing")
@@ -167,7 +161,7 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "log_softmax": _jit("log_softmax 512x576", "axis"),
     "silu": _of(_silu, "jax.nn.silu", FLOATING, "silu 512x576"),
     "gelu": _of(_gelu, "jax.nn.gelu", FLOATING, "gelu 512x576"),
-    "relu": _of(_relu, "jax.nn.relu", FLOATING, "relu 512x576"),
+    "relu": _of(jax.nn.relu, "jax.nn.relu", FLOATING, "relu 512x576"),
     "rms_norm": _jit("rms_norm 512x576", "eps"),
     "layer_norm": _jit("layer_norm 512x576", "eps"),
     "rope_tables": _jit("rope_tables 1024x128", "dimensions", "theta", "dtype", dtypes=INTEGERS),

@@ -13,7 +13,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from portarray.backends.mlx.namespace.scalars import on_cpu
+from portarray.backends.mlx.namespace.scalars import on_cpu, wide
 
 _SCORES = 2**19  # of one block; several blocks are in memory at a time
 _FEWEST = 16  # queries of a block
@@ -49,60 +49,47 @@ def attention(
     if mask is not None:
         mask = _in_four_axes(mask, lead)
     if on_cpu():
-        rows, values = _wide(rows) * scale, _wide(values)
-        columns = _wide(columns).swapaxes(-1, -2)
+        rows, values = wide(rows) * scale, wide(values)
+        columns = wide(columns).swapaxes(-1, -2)
         if length * heads // shared > _FEW:
             columns = mx.contiguous(columns)
     # With fewer keys than queries, the first queries attend to no key.
-    before = max(length - keys, 0) if causal and used is None else 0
-    blocks = [mx.zeros((batch, heads, before, width), dtype=q.dtype)] if before else []
+    blind = max(length - keys, 0) if causal and used is None else 0
+    blocks = [mx.zeros((batch, heads, blind, width), dtype=q.dtype)] if blind else []
     step = max(_FEWEST, (_SCORES if on_cpu() else _GPU_SCORES) // (batch * heads * keys))
-    for start in range(before, length, step):
+    for start in range(blind, length, step):
         stop = min(start + step, length)
         # Up to the last key that the block's last query attends to.
         limit = keys + stop - length if causal and used is None else keys
         some = rows[..., start:stop, :]
         part = None if mask is None else _part(mask, start, stop, limit)
+        count = keys if used is None else used
+        visible = _visible_keys(start - length, stop - start, limit, causal, count)
         if on_cpu():
-            seen = _seen(
-                start - length, stop - start, limit, causal, keys if used is None else used
-            )
-            out = _attend(some, columns[..., :limit], values[..., :limit, :], seen, part)
+            out = _attend(some, columns[..., :limit], values[..., :limit, :], visible, part)
             blocks.append(out.astype(q.dtype))
         else:
-            given = some, columns[..., :limit, :], values[..., :limit, :]
+            operands = some, columns[..., :limit, :], values[..., :limit, :]
             if part is None and used is None:
                 fused = mx.fast.scaled_dot_product_attention
-                blocks.append(fused(*given, scale=scale, mask="causal" if causal else None))
+                blocks.append(fused(*operands, scale=scale, mask="causal" if causal else None))
             else:
-                count = keys if used is None else used
-                seen = _seen(start - length, stop - start, limit, causal, count)
-                blocks.append(_fused(*given, scale, seen, part))
+                blocks.append(_fused(*operands, scale, visible, part))
     out = blocks[0] if len(blocks) == 1 else mx.concatenate(blocks, axis=-2)
     return out.reshape(*q.shape[:-1], width)
 
 
-def refuses(
-    q: mx.array,
-    k: mx.array,
-    v: mx.array,
-    /,
-    *,
-    scale: float | None,
-    causal: bool,
-    mask: mx.array | None,
-    key_length: Any,
-) -> str:
+def refuses(q: mx.array, k: mx.array, v: mx.array, /, *, key_length: Any, **_: Any) -> str:
     """Return why :func:`attention` cannot take its arguments."""
-    empty = not (q.size and k.size and v.size) or (key_length.__class__ is int and not key_length)
-    return "there is nothing to attend to" if empty else ""
+    is_empty = key_length.__class__ is int and not key_length
+    return "" if q.size and k.size and v.size and not is_empty else "there are no queries or keys"
 
 
 def _attend(
     rows: mx.array,
     columns: mx.array,
     values: mx.array,
-    seen: mx.array | None,
+    visible: mx.array | None,
     mask: mx.array | None,
 ) -> mx.array:
     """Attend from queries, (batch, heads, queries, features), to transposed keys."""
@@ -112,15 +99,15 @@ def _attend(
     flat = rows.reshape(batch, shared, heads // shared * queries, features)
     scores = (flat @ columns).reshape(batch, heads, queries, keys)
     if mask is not None and mask.dtype != mx.bool_:
-        scores = scores + _wide(mask)
+        scores = scores + wide(mask)
     elif mask is not None:
-        seen = mask if seen is None else mx.logical_and(seen, mask)
-    if seen is not None:
-        scores = mx.where(seen, scores, -mx.inf)
+        visible = mask if visible is None else mx.logical_and(visible, mask)
+    if visible is not None:
+        scores = mx.where(visible, scores, -mx.inf)
     weights = mx.softmax(scores, axis=-1, precise=True)
     out = weights.reshape(*flat.shape[:-1], keys) @ values
     out = out.reshape(batch, heads, queries, values.shape[-1])
-    if seen is None and mask is None:
+    if visible is None and mask is None:
         return out
     return mx.where(mx.max(scores, axis=-1, keepdims=True) == -mx.inf, 0.0, out)
 
@@ -130,36 +117,32 @@ def _fused(
     columns: mx.array,
     values: mx.array,
     scale: float,
-    seen: mx.array | None,
+    visible: mx.array | None,
     mask: mx.array | None,
 ) -> mx.array:
-    """Like :func:`_attend`, by MLX's own function."""
+    """Attend as :func:`_attend`, by MLX's own function."""
     if mask is not None and mask.dtype != mx.bool_:
-        if seen is not None:
-            mask = mx.where(seen, mask, mx.array(-mx.inf, mask.dtype))
+        if visible is not None:
+            mask = mx.where(visible, mask, mx.array(-mx.inf, mask.dtype))
         blind = mx.max(mask, axis=-1, keepdims=True) == -mx.inf
     else:
-        if mask is None:
-            mask = seen
-        elif seen is not None:
-            mask = mx.logical_and(seen, mask)
+        mask = visible if mask is None else mask if visible is None else mask & visible
         assert mask is not None
         blind = mx.logical_not(mx.any(mask, axis=-1, keepdims=True))
     out = mx.fast.scaled_dot_product_attention(rows, columns, values, scale=scale, mask=mask)
     return mx.where(blind, mx.zeros((), out.dtype), out)
 
 
-def _seen(behind: int, queries: int, limit: int, causal: bool, used: Any) -> mx.array | None:
-    """Return the mask (queries, limit) of a block of queries, or None without one.
+def _visible_keys(
+    behind: int, queries: int, limit: int, causal: bool, used: Any
+) -> mx.array | None:
+    """Return the mask (queries, limit) of a block of queries, or None if all keys are visible.
 
-    The block's first query sees the keys in use and ``behind + 1`` more; each next one sees one
-    more.
+    The first query sees the keys in use and ``behind + 1`` more; each later one sees one more.
     """
     if isinstance(used, int) and (not causal or used + behind + 1 >= limit):
         return None
-    last = used - 1
-    if causal:
-        last = mx.arange(queries)[:, None] + (used + behind)
+    last = mx.arange(queries)[:, None] + (used + behind) if causal else used - 1
     return mx.less_equal(mx.arange(limit)[None, :], last)
 
 
@@ -177,7 +160,3 @@ def _part(mask: mx.array, start: int, stop: int, limit: int) -> mx.array:
     if mask.shape[-2] != 1:
         mask = mask[..., start:stop, :]
     return mask if mask.shape[-1] == 1 else mask[..., :limit]
-
-
-def _wide(x: mx.array) -> mx.array:
-    return x.astype(mx.float32) if x.dtype.size == 2 else x

@@ -1,6 +1,10 @@
 """MLX as a backend."""
 
-from portarray.backends.mlx.compiling import Compiling
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import mlx.core as mx
+
 from portarray.backends.mlx.devices import Devices
 from portarray.backends.mlx.launching import Launching
 from portarray.backends.mlx.transfer import Transfer
@@ -9,12 +13,29 @@ from portarray.backends.mlx.tuned import TUNED
 __all__ = ["BACKEND"]
 
 
-class MLXBackend(Devices, Transfer, Launching, Compiling):
+_HANGING = frozenset(("linalg.eig", "linalg.eigh", "linalg.qr", "linalg.svd"))
+"""Functions with several results, which MLX 0.32 waits for forever in some programs."""
+
+
+class MLXBackend(Devices, Transfer, Launching):
     """MLX behind portarray."""
 
-    heedless_linalg = frozenset(("linalg.svd", "linalg.svdvals"))
-
+    linalg_ignores_nonfinite = frozenset(("linalg.svd", "linalg.svdvals"))
     tuned_kernels = TUNED
+
+    def compiled(
+        self,
+        function: Callable[..., Any],
+        natives: Sequence[Any],
+        names: Collection[str],
+        *,
+        dynamic: bool = False,
+    ) -> Any:
+        """See :meth:`portarray.backends.base.Backend.compiled`."""
+        hanging = sorted(_HANGING.intersection(names))
+        if hanging:
+            raise NotImplementedError(f"a compiled function with {hanging[0]} may never return")
+        return mx.compile(function)
 
 
 BACKEND = MLXBackend

@@ -1,8 +1,7 @@
 """MLX's devices: the CPU and the GPU of this build, their dtypes and their memory.
 
-MLX arrays have no device: they are in memory that the CPU and the GPU share, and each operation
-runs on a stream of either. The device of a native array is therefore MLX's default one; MLX orders
-the streams itself.
+MLX's arrays do not have a device: the CPU and the GPU share their memory, and each operation runs
+on a stream of either. The device of a native array is therefore MLX's default one.
 """
 
 from __future__ import annotations
@@ -33,28 +32,25 @@ _GPU = "cuda" if mx.cuda.is_available() else "metal"
 _TYPE_OF = {"cpu": mx.cpu, _GPU: mx.gpu}
 
 _GPU_DTYPES: dict[np.dtype[Any], mx.Dtype] = {
-    np.dtype(np.bool_): mx.bool_,
-    np.dtype(np.int8): mx.int8,
-    np.dtype(np.int16): mx.int16,
-    np.dtype(np.int32): mx.int32,
-    np.dtype(np.int64): mx.int64,
-    np.dtype(np.uint8): mx.uint8,
-    np.dtype(np.uint16): mx.uint16,
-    np.dtype(np.uint32): mx.uint32,
-    np.dtype(np.uint64): mx.uint64,
-    np.dtype(np.float16): mx.float16,
+    np.dtype(bool): mx.bool_,
     np.dtype(ml_dtypes.bfloat16): mx.bfloat16,
-    np.dtype(np.float32): mx.float32,
-    np.dtype(np.complex64): mx.complex64,
+    **{
+        np.dtype(name): getattr(mx, name)
+        for name in (
+            *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+            *("float16", "float32", "complex64"),
+        )
+    },
 }
-# MLX supports float64 only on the CPU, and has no complex128.
+# MLX supports float64 on CPUs only, and does not have complex128.
 CPU_DTYPES = {**_GPU_DTYPES, np.dtype(np.float64): mx.float64}
 
+_NO_MEMORY = ("nable to allocate", "[metal::malloc]", "Insufficient Memory", "out of memory")
 _FAILURES = ("[METAL] Command buffer execution failed", "cudaError")
 
 
 class Devices(Backend):
-    """MLX's devices: which there are, why others are not, their dtypes and their memory."""
+    """Devices of MLX: discovery, dtypes, memory and errors."""
 
     array_type = mx.array
 
@@ -70,16 +66,14 @@ class Devices(Backend):
 
     def why_not(self, platform: str) -> str:
         if platform not in ("cpu", "metal", "cuda"):
-            return f"MLX does not drive {platform}"
+            return f"MLX does not support {platform}"
+        if platform == "metal" and _host.system() != "Darwin":
+            return "this MLX build does not have Metal, which needs macOS"
         if platform == "metal":
-            if _host.system() != "Darwin":
-                return "this MLX build has no Metal, which only macOS has"
-            return "this MLX build has no Metal, or the Mac no Metal card"
-        if platform == "cuda":
-            if not mx.cuda.is_available():
-                return "this MLX build has no CUDA"
-            return "no NVIDIA driver or card was found"
-        return "MLX sees no CPU"
+            return "this MLX build does not have Metal, or the Mac does not have a Metal GPU"
+        if platform == "cuda" and not mx.cuda.is_available():
+            return "this MLX build does not have CUDA"
+        return "there is no NVIDIA driver or GPU" if platform == "cuda" else "MLX finds no CPU"
 
     def native_device(self, platform: str, index: int) -> mx.Device:
         return mx.Device(_TYPE_OF[platform], index)
@@ -111,22 +105,13 @@ class Devices(Backend):
         return where
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        if isinstance(error, MemoryError):
-            return True
-        if not isinstance(error, RuntimeError):
-            return False
-        # MLX raises RuntimeError; only the message tells.
-        text = str(error)
-        return (
-            "nable to allocate" in text
-            or "[metal::malloc]" in text
-            or "Insufficient Memory" in text
-            or "out of memory" in text
+        return isinstance(error, MemoryError) or (
+            isinstance(error, RuntimeError) and any(text in str(error) for text in _NO_MEMORY)
         )
 
     def requested_bytes(self, error: BaseException) -> int | None:
-        found = re.search(r"allocate (\d+) bytes", str(error))
-        return int(found[1]) if found else super().requested_bytes(error)
+        match = re.search(r"allocate (\d+) bytes", str(error))
+        return int(match[1]) if match else super().requested_bytes(error)
 
     def guard_memory(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return limits.bounded(name, function)
@@ -135,27 +120,24 @@ class Devices(Backend):
         return isinstance(error, RuntimeError) and any(text in str(error) for text in _FAILURES)
 
     def translate_error(self, error: Exception) -> Exception | None:
-        """Return a clearer error for some of MLX's.
-
-        ValueError for an axis that is too long, RuntimeError for pending work of another thread.
+        """Return a clearer error for long axes, singular matrices, other threads' work and tracing.
 
         Streams, which compute a thread's arrays, are per thread and end with it:
         https://github.com/ml-explore/mlx/blob/v0.32.0/mlx/stream.cpp
         """
         if isinstance(error, OverflowError) and "outside the supported range" in str(error):
             return ValueError(
-                f"MLX's arrays have axes of at most {LONGEST} elements; use several axes or arrays "
-                f"({error})"
+                f"an axis is longer than MLX's limit of {LONGEST} elements ({error})\n"
+                f"Hint: use several axes or arrays"
             )
         if isinstance(error, RuntimeError) and "factorization failed" in str(error):
-            # Only with check_linalg=False: otherwise the function itself has waited.
+            # Only with check_linalg=False: otherwise the function itself raises.
             return np.linalg.LinAlgError(f"a matrix of an earlier call is singular ({error})")
         if not (isinstance(error, RuntimeError) and tracing.OTHER_THREAD in str(error)):
             return tracing.explained(error)
         return RuntimeError(
-            f"MLX computes an array in the thread that asked for it, when its values are needed, "
-            f"and no other thread can ({error}). Compute it there before it is handed on: "
-            f"mlx.core.eval(x.native), or whatever reads its values"
+            f"another thread created the array, and only that thread can compute it ({error})\n"
+            f"Hint: call mlx.core.eval(x.native) there, or read its values"
         )
 
     @staticmethod
@@ -178,7 +160,6 @@ class Devices(Backend):
         return MemoryFigures(total=total, free=free, used=used, pooled=pooled)
 
     def is_traced(self, x: mx.array) -> bool:
-        """Tell whether an array has no values yet: MLX does not say, but refuses to compute it."""
         return tracing.is_traced(x)
 
     def synchronize(self, device: mx.Device) -> None:
@@ -188,7 +169,7 @@ class Devices(Backend):
         mx.clear_cache()
 
     def driver(self, platform: str) -> str:
-        """Return the driver version of a platform: that of macOS for Metal."""
+        """Return the version of macOS for Metal."""
         return _host.mac_ver()[0] if platform == "metal" else ""
 
     @staticmethod
@@ -198,7 +179,7 @@ class Devices(Backend):
 
 
 def _index(device: mx.Device) -> int:
-    """Return a device's index, which only its repr has: ``Device(gpu, 1)``."""
+    """Return a device's index, which only its repr ``Device(gpu, 1)`` contains."""
     return int(str(device).rpartition(",")[2].rstrip(")"))
 
 

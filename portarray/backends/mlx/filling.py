@@ -1,13 +1,13 @@
 """Arrays from host memory, written directly into memory that MLX allocates.
 
-``mx.array`` copies contiguous memory of the same dtype; for other sources a temporary would be
-needed. MLX exposes only initialized memory for writing, so small arrays start as zeros, which takes
-a fraction of a copy's time.
+``mx.array`` copies contiguous memory of the same dtype; other sources would need a temporary. MLX
+exposes only initialized memory for writing, so small arrays start as zeros, which takes a fraction
+of a copy's time.
 
-Large arrays are never made by ``mx.array``: MLX's CPU allocator uses ``malloc``, which returns
-fresh 4 KiB pages for large blocks, and their page faults take several times as long as the copy.
-Only ``mx.load`` exposes uninitialized memory: it reads from Python file objects, which get the
-memory of the new array. The file object here asks for huge pages before it writes.
+``mx.array`` is slow for large arrays: MLX's CPU allocator uses ``malloc``, which returns fresh
+4 KiB pages, and their page faults take several times as long as the copy. Only ``mx.load`` exposes
+uninitialized memory: it reads from Python file objects, which get the memory of the new array. The
+file object here requests huge pages before it writes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SLOW = 1.0
 """Seconds to wait for the release of a reader, which takes microseconds."""
 
 _ZEROS = np.zeros(1 << 20, np.uint8)
-"""Elements from which ``mx.zeros``, which uses a thread of MLX's, is not slower."""
+"""Elements from which ``mx.zeros``, which uses another thread, is not slower."""
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _BITS = np.dtype(np.uint16)  # .npy files and MLX's buffers lack bfloat16
@@ -58,7 +58,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def serves(nbytes: int) -> bool:
-    """Tell whether :func:`filled` is faster than ``mx.array`` for an array of this size."""
+    """Return whether :func:`filled` is faster than ``mx.array`` for an array of this size."""
     return nbytes >= _LARGE and _POSSIBLE and not _Process.forked
 
 
@@ -73,13 +73,8 @@ def filled(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
         Array of any layout and byte order, not empty.
     dtype : numpy.dtype
         Dtype of the result, one that MLX has; NumPy's casting rules apply.
-
-    Raises
-    ------
-    MemoryError
-        If MLX cannot allocate it.
     """
-    if _Process.forked:  # not even views are computed then
+    if _Process.forked:  # MLX does not even compute views then
         with np.errstate(all="ignore"):
             return mx.array(array.astype(dtype, order="K"), dtype=devices.CPU_DTYPES[dtype])
     axes = copying.in_memory_order(array)
@@ -93,9 +88,9 @@ def filled(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
     return x
 
 
-def _write(place: np.ndarray[Any, Any], array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
+def _write(memory: np.ndarray[Any, Any], array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
     """Write an array's values into contiguous memory of the same size."""
-    values = place.view(dtype).reshape(array.shape)
+    values = memory.view(dtype).reshape(array.shape)
     if array.dtype == dtype:
         values[...] = array
         return
@@ -169,11 +164,9 @@ class _Values:
         self._dtype = dtype
 
     def tell(self) -> int:
-        """Return the position."""
         return self._header.tell()
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Set the position."""
         return self._header.seek(offset, whence)
 
     def readinto(self, memory: memoryview) -> int:
@@ -181,13 +174,13 @@ class _Values:
         if self._header.tell() < self._start:
             return self._header.readinto(memory)
         array, dtype = self._array, self._dtype
-        place = np.frombuffer(memory, dtype=np.uint8)
-        address = place.ctypes.data
-        if address and place.size == self._count * dtype.itemsize:
-            machine.in_large_pages(address, place.nbytes)
+        buffer = np.frombuffer(memory, dtype=np.uint8)
+        address = buffer.ctypes.data
+        if address and buffer.size == self._count * dtype.itemsize:
+            machine.in_large_pages(address, buffer.nbytes)
             if self._count > array.size:
                 skipped = copying.place_for(array, address, alignment=dtype.itemsize)
                 self.first = skipped // dtype.itemsize
-            _write(place.view(dtype)[self.first :][: array.size], array, dtype)
+            _write(buffer.view(dtype)[self.first :][: array.size], array, dtype)
             self.written.set()
         return memory.nbytes

@@ -1,7 +1,7 @@
 """User kernels on MLX's devices.
 
-MLX's arrays never change: programs write into copies, which are made in memory of MLX, and become
-new arrays without another copy. Arrays are computed before a program reads them.
+MLX's arrays are immutable: programs write into copies in MLX's memory, which become new arrays
+without another copy. Arrays are computed before a program reads them.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Launching(Backend):
         return _launcher()
 
     def layout(self, x: mx.array) -> Layout:
-        """Return the layout that launches give an array, whose own costs more to ask for."""
+        """Return the layout that launches give an array; MLX's own takes longer to query."""
         shape = x.shape
         return shape, strides_of(shape), 0
 
     def extent(self, x: mx.array) -> None:
-        """Return None: the views of an array are arrays of their own."""
+        """Return None, as MLX's arrays do not have views."""
 
     def evaluate(self, x: mx.array) -> None:
         mx.eval(x)
@@ -54,10 +54,9 @@ class _Launcher(OverHost):
     immutable = True
 
     def copied(self, x: mx.array, *, written: bool) -> str:
-        """Return why an array is copied."""
         if written:
-            return "MLX's arrays never change, and the result is a new one"
-        return "only if MLX keeps its elements in another order than C's"
+            return "MLX's arrays are immutable, and the result is a new array"
+        return "only if its elements are not in C order"
 
     def build(self, program: Program) -> Launch:
         inner = self._host.build(program)

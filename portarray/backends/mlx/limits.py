@@ -1,7 +1,7 @@
 """Memory checks for MLX, which crashes when memory runs out.
 
-In builds without a GPU its allocator returns a null pointer if memory runs out, which MLX then
-writes to; the allocators for GPUs raise:
+In builds without a GPU its allocator then returns a null pointer, which MLX writes to; the
+allocators for GPUs raise:
 https://github.com/ml-explore/mlx/blob/main/mlx/backend/no_gpu/allocator.cpp
 
 MLX is lazy, so the size of each result is compared with the free memory when it is requested.
@@ -23,7 +23,7 @@ _Function = Callable[..., Any]
 _FAULTY = not mx.is_available(mx.gpu)
 _OWN = type(mx.add)
 _WITHIN = "__portarray_within_bounds__"
-_FEW = 1 << 20  # elements up to which nothing is checked: asking the system costs too much
+_FEW = 1 << 20  # elements up to which nothing is checked: querying the system takes too long
 _LITTLE = 1 << 22  # bytes, likewise
 
 # Functions that return views or scalars, or check themselves.
@@ -50,13 +50,7 @@ _ARRAYS: Mapping[str, float] = {
 
 
 def check(shape: Sequence[int], nbytes: int) -> None:
-    """Raise if there is not enough memory for an array.
-
-    Raises
-    ------
-    MemoryError
-        With the size in bytes as ``asked``.
-    """
+    """Raise TooLargeError if there is not enough memory for an array."""
     if nbytes <= _LITTLE or not _FAULTY:
         return
     free = machine.memory().free
@@ -70,34 +64,27 @@ def check(shape: Sequence[int], nbytes: int) -> None:
 def bounded(name: str, function: _Function, *, arrays: float | None = None) -> _Function:
     """Wrap a function of the standard so that it raises if memory is short.
 
-    Parameters
-    ----------
-    name : str
-        Standard name of the function.
-    function : callable
-        The function.
-    arrays : float, optional
-        Peak memory in units of the largest operand or result; known here for standard functions.
+    ``arrays`` is its peak memory in units of the largest operand or result; known for the standard.
     """
     if name in _VIEWS or not _FAULTY or hasattr(function, _WITHIN):
         return function
     steps = name.startswith("fft.") or served_by(function) == "composed"
     count = arrays or _ARRAYS.get(name, 2 if steps else 1)
-    at_once = name.startswith("linalg.")  # LAPACK works on copies of the operands
+    copies_operands = name.startswith("linalg.")  # LAPACK works on copies of the operands
     if count == 1 and type(function) is _OWN:
         return _bounded_row(function)
 
     def checked(*args: Any, **options: Any) -> Any:
         more = 0
-        if count > 1 or at_once:
-            for one in args:
-                if type(one) is mx.array and one.size > _FEW:
-                    more = max(more, one.nbytes)
-                    if at_once:
-                        check(one.shape, one.nbytes)
+        if count > 1 or copies_operands:
+            for operand in args:
+                if type(operand) is mx.array and operand.size > _FEW:
+                    more = max(more, operand.nbytes)
+                    if copies_operands:
+                        check(operand.shape, operand.nbytes)
         result = function(*args, **options)
         large = type(result) is mx.array and (more or result.size > _FEW)
-        if large and not any(result is one for one in args):
+        if large and not any(result is operand for operand in args):
             largest = max(more, result.nbytes) if count > 1 else result.nbytes
             check(result.shape, math.ceil(count * largest))
         return result
@@ -106,7 +93,7 @@ def bounded(name: str, function: _Function, *, arrays: float | None = None) -> _
 
 
 def _bounded_row(function: _Function) -> _Function:
-    """Wrap one of MLX's elementwise functions; faster than :func:`bounded`."""
+    """Wrap one of MLX's elementwise functions, with fewer checks than :func:`bounded`."""
 
     def checked(*operands: Any) -> Any:
         result = function(*operands)

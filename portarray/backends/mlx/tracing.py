@@ -1,7 +1,7 @@
-"""Operations that need values, which arrays that MLX follows do not have.
+"""Operations that need values, which traced arrays do not have.
 
-``mx.compile`` and ``mx.vmap`` call functions with arrays that have a shape and a dtype alone. MLX
-does not tell them from others, but refuses to compute them.
+``mx.compile`` and ``mx.vmap`` call functions with arrays that have only a shape and a dtype. MLX
+cannot distinguish them from others, but refuses to compute them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import mlx.core as mx
 __all__ = ["OTHER_THREAD", "evaluated", "explained", "is_traced"]
 
 OTHER_THREAD = "There is no Stream("
-"""What MLX says of an array that another thread has asked for."""
+"""MLX's error for an array that another thread created."""
 
 _REFUSED = "during function transformations"
 
 
 def is_traced(x: mx.array) -> bool:
-    """Tell whether an array has no values yet; computes one that has."""
+    """Return whether an array is traced; compute it if it is not."""
     try:
         mx.eval(x)
     except ValueError as error:
@@ -25,7 +25,7 @@ def is_traced(x: mx.array) -> bool:
     except RuntimeError as error:
         if OTHER_THREAD not in str(error):
             raise
-        # It has values in that thread; whatever needs them here says so.
+        # It has values in that thread; operations that need them here raise.
     return False
 
 
@@ -49,9 +49,9 @@ def explained(error: BaseException) -> TypeError | None:
     """Return a clearer error where MLX refuses to compute; None for other errors."""
     if isinstance(error, ValueError) and _REFUSED in str(error):
         return TypeError(
-            "this needs an array's values, and they are not known while MLX transforms the "
-            "function (mx.compile, mx.vmap). bool(), int(), float(), NumPy, masks as indices, "
-            "other devices and results whose shape depends on values are out of reach there; use "
-            "pa.where and the like, or do this outside the transformed function"
+            "the array's values are needed, and they are not known while MLX transforms the "
+            "function (mx.compile, mx.vmap): bool(), int(), float(), NumPy, masks as indices, "
+            "other devices and results whose shape depends on values do not work there\n"
+            "Hint: use pa.where, or do this outside the transformed function"
         )
     return None

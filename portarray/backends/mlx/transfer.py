@@ -1,8 +1,8 @@
 """Transfer of MLX arrays: host memory and DLPack.
 
-MLX copies host memory; Metal can share whole pages, which is done only on request (``copy=False``).
-Exported views are read-only: MLX shares buffers among independent arrays, and its lazy computations
-assume that buffers are constant.
+MLX copies host memory, since later writes would change arrays and pending results; Metal can share
+whole pages on request (``copy=False``). Exported views are read-only: MLX shares buffers among
+independent arrays, and its lazy computations assume that buffers are constant.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Transfer(Backend):
     converts_on_copy = True
 
     def on_host(self, device: mx.Device) -> bool:
-        """Tell whether a device's memory is host memory; true for Apple's GPUs."""
+        """Return whether a device uses host memory, as Apple's GPUs do."""
         return device.type == mx.cpu or not mx.cuda.is_available()
 
     @staticmethod
@@ -48,24 +48,7 @@ class Transfer(Backend):
         copy: bool | None,
         non_blocking: bool = False,
     ) -> mx.array:
-        """Make an MLX array from a NumPy array.
-
-        Parameters
-        ----------
-        array : numpy.ndarray
-            Of a dtype that the device has.
-        device : mlx.core.Device
-            Where it will be used.
-        copy : bool or None
-            None and True copy: a later write into the NumPy array would change an MLX array that
-            shares its memory, and pending results. False shares if Metal can.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and memory cannot be shared, or an axis is longer than MLX's 32-bit
-            sizes hold.
-        """
+        """Make an MLX array from a NumPy array."""
         if copy is False:
             return _over_host_memory(array)
         return Transfer.from_host_converted(array, array.dtype.newbyteorder("="), device)
@@ -74,15 +57,7 @@ class Transfer(Backend):
     def from_host_converted(
         array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: mx.Device
     ) -> mx.array:
-        """Make an MLX array of a dtype that the device has from a NumPy array of any.
-
-        Follows NumPy's casting rules; converts while copying.
-
-        Raises
-        ------
-        ValueError
-            If an axis is longer than MLX's 32-bit sizes hold.
-        """
+        """Make an MLX array of another dtype; converts by NumPy's rules while copying."""
         check_shape(array.shape)
         nbytes = array.size * dtype.itemsize
         limits.check(array.shape, nbytes)
@@ -94,19 +69,13 @@ class Transfer(Backend):
                 _copies_well(array) and _converts_alike(array.dtype, dtype)
             ):
                 return filling.filled(array, dtype)
-            # Without a dtype MLX makes float32 of float64, and complex64 of complex128.
+            # Without a dtype MLX narrows float64 and complex128.
             return mx.array(array, dtype=_NATIVE[dtype])
 
     def why_copied_in(self, array: np.ndarray[Any, Any], device: mx.Device) -> str:
-        """Return why MLX copies NumPy's memory.
-
-        Raises
-        ------
-        ValueError
-            As :func:`from_host`, if an axis is too long.
-        """
+        """Return why MLX copies NumPy's memory."""
         check_shape(array.shape)
-        return "MLX's arrays never change, and the memory may"
+        return "MLX's arrays are immutable, and the memory may change"
 
     def why_copied(self, x: mx.array, device: mx.Device) -> str:
         return ""
@@ -116,16 +85,11 @@ class Transfer(Backend):
         """Return an array as a NumPy array, once it is computed.
 
         Views are read-only, see the module docstring.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and the array is not in host memory.
         """
         if copy is False and mx.cuda.is_available():
             raise ValueError(
-                "copy=False, but an MLX array on a CUDA device cannot be read by NumPy without a "
-                "copy; pass copy=None or copy=True"
+                "copy=False, but NumPy cannot read MLX's CUDA memory without a copy\n"
+                "Hint: pass copy=None or copy=True"
             )
         dtype = _NUMPY[x.dtype]
         evaluated(x)
@@ -146,7 +110,7 @@ class Transfer(Backend):
     ) -> mx.array:
         """Return an array for another device, zero-copy: all devices share memory.
 
-        A copy is evaluated at once, so that every thread can use it.
+        A copy is evaluated immediately, so that every thread can use it.
         """
         if not copy:
             return x
@@ -154,47 +118,28 @@ class Transfer(Backend):
             return Transfer.from_host(Transfer.to_host(x, copy=None), device, copy=True)
         limits.check(x.shape, x.nbytes)
         with under(device):
-            made = mx.array(x)
-            return made if is_traced(made) else evaluated(made)
+            moved = mx.array(x)
+            return moved if is_traced(moved) else evaluated(moved)
 
     @staticmethod
     def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.array:
-        """Make an array from an object with ``__dlpack__``, which is called once.
-
-        Parameters
-        ----------
-        x : object
-            With ``__dlpack__`` and ``__dlpack_device__``.
-        device : mlx.core.Device or None
-            Where it will be used; None is MLX's default device.
-        copy : bool or None
-            As in :func:`from_host` for host memory; Metal's memory is shared for None too.
-
-        Raises
-        ------
-        ValueError
-            If ``copy=False`` and memory cannot be shared.
-        BufferError
-            If the capsule is already consumed, or the data is on a device that this MLX cannot
-            read.
-        TypeError
-            If the device lacks the dtype.
-        """
-        place = mx.default_device() if device is None else device
+        """Make an array from an object with ``__dlpack__``, which is called once."""
+        target = mx.default_device() if device is None else device
         if isinstance(x, mx.array):
-            return Transfer.move(x, place, copy=copy)
+            return Transfer.move(x, target, copy=copy)
         kind, index = map(int, x.__dlpack_device__())
         if kind not in dlpack.HOST_KINDS:
-            return _over_gpu_memory(x, (kind, index), place, copy=copy)
+            return _over_gpu_memory(x, (kind, index), target, copy=copy)
         # MLX's own import makes float32 of float64 and refuses negative strides.
         host = dlpack.host_values(x)
-        where = Devices.device_of_native(place)
+        where = Devices.device_of_native(target)
         assert where is not None
         if host.dtype.newbyteorder("=") not in Devices.dtypes(*where):
             raise TypeError(
-                f"MLX has no {host.dtype} on {place}; convert the data before it is handed over"
+                f"from_dlpack: MLX does not have {host.dtype} on {target}\n"
+                f"Hint: convert the data first"
             )
-        return Transfer.from_host(host, place, copy=copy)
+        return Transfer.from_host(host, target, copy=copy)
 
     def to_dlpack(
         self,
@@ -208,23 +153,18 @@ class Transfer(Backend):
         """Return a DLPack capsule of an array, once it is computed.
 
         For DLPack 1.0 host memory is flagged read-only unless it is a copy.
-
-        Raises
-        ------
-        BufferError
-            If ``copy=False`` and a copy is needed, or the device asked for is neither the array's
-            own nor the CPU.
         """
-        own = self.dlpack_device(x)
-        wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
-        if wanted != own and wanted[0] != _DLPACK_CPU:
+        origin = self.dlpack_device(x)
+        target = origin if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+        if target != origin and target[0] != _DLPACK_CPU:
             raise BufferError(
-                f"an MLX array can be exported to its own DLPack device {own} and to the CPU "
-                f"({_DLPACK_CPU}, 0), not to {wanted}"
+                f"an MLX array can be exported to its own DLPack device {origin} and to the CPU "
+                f"({_DLPACK_CPU}, 0), not to {target}"
             )
         x = _contiguous(x, copy)
-        if wanted[0] != _DLPACK_CPU or x.dtype == mx.bfloat16 or not _asks_for_flags(max_version):
-            return x.__dlpack__(stream=stream, dl_device=wanted, copy=copy)
+        reads_flags = max_version is not None and max_version[0] >= 1
+        if target[0] != _DLPACK_CPU or x.dtype == mx.bfloat16 or not reads_flags:
+            return x.__dlpack__(stream=stream, dl_device=target, copy=copy)
         return self.to_host(x, copy=copy).__dlpack__(stream=None, max_version=max_version)
 
     def dlpack_device(self, x: mx.array) -> tuple[int, int]:
@@ -240,12 +180,12 @@ def _over_host_memory(array: np.ndarray[Any, Any]) -> mx.array:
     except (TypeError, ValueError, BufferError) as error:
         raise ValueError(
             f"copy=False, but MLX cannot use this memory without a copy "
-            f"({str(error).splitlines()[0]}); pass copy=None or copy=True"
+            f"({str(error).splitlines()[0]})\nHint: pass copy=None or copy=True"
         ) from error
 
 
 def _copies_well(array: np.ndarray[Any, Any]) -> bool:
-    """Tell whether ``mx.array`` copies an array efficiently.
+    """Return whether ``mx.array`` copies an array efficiently.
 
     It supports neither negative strides nor gaps, and copies all memory from the first element to
     the last: of a column, the whole matrix.
@@ -260,7 +200,7 @@ def _copies_well(array: np.ndarray[Any, Any]) -> bool:
 
 
 def _converts_alike(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
-    """Tell whether MLX converts as NumPy does.
+    """Return whether MLX converts as NumPy does.
 
     MLX rounds twice to half precision, and converts out-of-range values differently.
     """
@@ -272,23 +212,17 @@ def _converts_alike(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
 
 
 def under(device: mx.Device | None) -> AbstractContextManager[Any]:
-    """Return a context that makes a device current, a null context if it is the only one."""
+    """Return a context that makes a device current."""
     return (Devices.scope(device) if device is not None else None) or nullcontext()
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
-    """Raise for axes that are longer than MLX supports.
-
-    Raises
-    ------
-    ValueError
-        With the longest axis that MLX supports.
-    """
+    """Raise ValueError for axes that are longer than MLX supports."""
     for size in shape:
         if size > devices.LONGEST:
             raise ValueError(
-                f"an axis of {size} elements is longer than MLX's arrays have, {devices.LONGEST}; "
-                f"split it over several axes or arrays"
+                f"an axis of {size} elements exceeds MLX's limit of {devices.LONGEST}\n"
+                f"Hint: use several axes or arrays"
             )
 
 
@@ -303,12 +237,8 @@ def _over_gpu_memory(
     except (TypeError, ValueError) as error:
         raise BufferError(
             f"MLX cannot read DLPack device {origin} ({dlpack.kind_name(origin[0])}) here: "
-            f"{str(error).splitlines()[0]}; move the data to the host first"
+            f"{str(error).splitlines()[0]}\nHint: move the data to the host first"
         ) from error
-
-
-def _asks_for_flags(max_version: tuple[int, int] | None) -> bool:
-    return max_version is not None and max_version[0] >= 1
 
 
 def _contiguous(x: mx.array, copy: bool | None) -> mx.array:
@@ -317,7 +247,7 @@ def _contiguous(x: mx.array, copy: bool | None) -> mx.array:
         return x
     if copy is False:
         raise BufferError(
-            "copy=False, but an array with negative strides must be copied first; pass copy=None"
+            "copy=False, but an array with negative strides must be copied\nHint: pass copy=None"
         )
     # The CPU supports every dtype.
     return mx.contiguous(x, stream=mx.cpu)

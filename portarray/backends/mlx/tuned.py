@@ -19,7 +19,7 @@ import mlx.core as mx
 
 from portarray.backends.mlx import attention, limits
 from portarray.backends.mlx.namespace.floating import REAL
-from portarray.backends.mlx.namespace.scalars import on_cpu
+from portarray.backends.mlx.namespace.scalars import on_cpu, wide
 from portarray.backends.types import TunedKernel
 
 FLOATING = frozenset({"float16", "bfloat16", "float32"})
@@ -31,12 +31,12 @@ def _linear(x: mx.array, weight: mx.array, bias: mx.array | None, /) -> mx.array
     """Multiply by a transposed weight, made contiguous on CPUs."""
     rows = x.reshape(-1, x.shape[-1]) if x.ndim > 2 else x
     if on_cpu():
-        rows, matrix = _wide(rows), _wide(weight).T
+        rows, matrix = wide(rows), wide(weight).T
         if rows.size > _FEW * rows.shape[-1]:
             matrix = mx.contiguous(matrix)
         out = mx.matmul(rows, matrix)
         if bias is not None:
-            out = out + _wide(bias)
+            out = out + wide(bias)
         out = _as(out, x)
     elif bias is None:
         out = mx.matmul(rows, weight.T)
@@ -46,7 +46,7 @@ def _linear(x: mx.array, weight: mx.array, bias: mx.array | None, /) -> mx.array
 
 
 def _no_linear(x: mx.array, weight: mx.array, bias: mx.array | None, /) -> str:
-    return "" if x.size and weight.size else "there is nothing to add up"
+    return "" if x.size and weight.size else "there are no elements"
 
 
 def _softmax(x: mx.array, /, *, axis: int) -> mx.array:
@@ -54,30 +54,24 @@ def _softmax(x: mx.array, /, *, axis: int) -> mx.array:
 
 
 def _no_softmax(x: mx.array, /, *, axis: int) -> str:
-    if not x.size:
-        return "MLX's loops over empty arrays may never end"
-    return "MLX's own is no faster on processors" if on_cpu() else ""
+    return _no_norm(x) or ("MLX's own is not faster on processors" if on_cpu() else "")
 
 
 def _silu(x: mx.array, /) -> mx.array:
     if x.dtype == mx.float32:
         out: mx.array = x / (1 + REAL.exp(-x))  # MLX's own is inaccurate far from 0
         return out
-    wide = _wide(x)
-    return _as(wide / (1 + mx.exp(-wide)), x)
+    x32 = wide(x)
+    return _as(x32 / (1 + mx.exp(-x32)), x)
 
 
 def _gelu(x: mx.array, /, *, approximate: str) -> mx.array:
-    wide = _wide(x)
+    x32 = wide(x)
     if approximate == "tanh":
         # (1 + tanh(y)) / 2 is 1 / (1 + exp(-2 y)), which does not cancel far below 0.
         slope = -math.sqrt(8 / math.pi)
-        return _as(wide / (1 + mx.exp(wide * (slope + 0.044715 * slope * (wide * wide)))), x)
-    return _as(wide * (0.5 + 0.5 * mx.erf(wide * math.sqrt(0.5))), x)
-
-
-def _relu(x: mx.array, /) -> mx.array:
-    return mx.maximum(x, 0.0)
+        return _as(x32 / (1 + mx.exp(x32 * (slope + 0.044715 * slope * (x32 * x32)))), x)
+    return _as(x32 * (0.5 + 0.5 * mx.erf(x32 * math.sqrt(0.5))), x)
 
 
 def _rms_norm(x: mx.array, weight: mx.array | None, /, *, eps: float) -> mx.array:
@@ -85,7 +79,7 @@ def _rms_norm(x: mx.array, weight: mx.array | None, /, *, eps: float) -> mx.arra
     return _as(mx.fast.rms_norm(_widened(x), weight, eps), x)
 
 
-def _no_rms_norm(x: mx.array, weight: mx.array | None, /, *, eps: float) -> str:
+def _no_norm(x: mx.array, /, *_: Any, **__: Any) -> str:
     return "" if x.size else "MLX's loops over empty arrays may never end"
 
 
@@ -95,12 +89,6 @@ def _layer_norm(
     weight = None if weight is None else _widened(weight)
     bias = None if bias is None else _widened(bias)
     return _as(mx.fast.layer_norm(_widened(x), weight, bias, eps), x)
-
-
-def _no_layer_norm(
-    x: mx.array, weight: mx.array | None, bias: mx.array | None, /, *, eps: float
-) -> str:
-    return _no_rms_norm(x, weight, eps=eps)
 
 
 def _rope(
@@ -113,40 +101,28 @@ def _rope(
     interleaved: bool,
 ) -> mx.array:
     """Multiply pairs by cosines and swapped pairs by sines: two passes and a sum."""
-    wide = _wide(x)
-    cos, sin = (_wide(table) for table in tables)
+    x32 = wide(x)
+    cos, sin = (wide(table) for table in tables)
     half = cos.shape[-1]
-    turning = wide if 2 * half == x.shape[-1] else wide[..., : 2 * half]
+    rotated = x32 if 2 * half == x.shape[-1] else x32[..., : 2 * half]
     shape = (half, 2) if interleaved else (2, half)
-    pairs = turning.reshape(*x.shape[:-1], *shape)
+    pairs = rotated.reshape(*x.shape[:-1], *shape)
     axis = -1 if interleaved else -2
     swapped = pairs[..., ::-1] if interleaved else pairs[..., ::-1, :]
-    turned = pairs * mx.expand_dims(cos, axis) + swapped * mx.stack([-sin, sin], axis)
-    out = turned.reshape(turning.shape)
-    return _as(out if turning is wide else mx.concatenate([out, wide[..., 2 * half :]], -1), x)
+    out = pairs * mx.expand_dims(cos, axis) + swapped * mx.stack([-sin, sin], axis)
+    out = out.reshape(rotated.shape)
+    return _as(out if rotated is x32 else mx.concatenate([out, x32[..., 2 * half :]], -1), x)
 
 
-def _no_rope(
-    x: mx.array,
-    positions: mx.array | None,
-    /,
-    *,
-    tables: tuple[mx.array, mx.array] | None,
-    theta: float,
-    interleaved: bool,
-) -> str:
+def _no_rope(x: mx.array, positions: mx.array | None, /, *, tables: Any, **_: Any) -> str:
     if tables is None:
         return "MLX computes angles in float32, and far positions need more"
-    return "" if x.size else "there is nothing to turn"
-
-
-def _wide(x: mx.array) -> mx.array:
-    return x.astype(mx.float32) if x.dtype.size == 2 else x
+    return "" if x.size else "there are no elements"
 
 
 def _widened(x: mx.array) -> mx.array:
-    """Widen 16-bit arrays to float32 on CPUs; GPUs have MLX's functions for them."""
-    return _wide(x) if on_cpu() else x
+    """Widen 16-bit arrays to float32 on CPUs; on GPUs MLX's functions accept them."""
+    return wide(x) if on_cpu() else x
 
 
 def _as(out: mx.array, x: mx.array) -> mx.array:
@@ -161,7 +137,7 @@ def _row(
     *,
     arrays: int = 2,
 ) -> tuple[TunedKernel]:
-    """Return a kernel table row; ``arrays`` as for :func:`limits.bounded`."""
+    """Return a row of the table; ``arrays`` as in :func:`limits.bounded`."""
     guarded = limits.bounded(name, function, arrays=arrays)
     return (TunedKernel(guarded, name, FLOATING, wins, refuses),)
 
@@ -171,10 +147,10 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "softmax": _row(_softmax, "mlx.core.softmax", "softmax 512x4096", _no_softmax, arrays=4),
     "silu": _row(_silu, "one exponential and a quotient", "silu 512x4096", arrays=3),
     "gelu": _row(_gelu, "mlx.core.erf", "gelu 512x4096", arrays=1),
-    "relu": _row(_relu, "mlx.core.maximum", "relu 512x576", arrays=1),
-    "rms_norm": _row(_rms_norm, "mlx.core.fast.rms_norm", "rms_norm 1x576", _no_rms_norm),
+    "relu": _row(lambda x, /: mx.maximum(x, 0.0), "mlx.core.maximum", "relu 512x576", arrays=1),
+    "rms_norm": _row(_rms_norm, "mlx.core.fast.rms_norm", "rms_norm 1x576", _no_norm),
     "layer_norm": _row(
-        _layer_norm, "mlx.core.fast.layer_norm", "layer_norm 512x4096", _no_layer_norm, arrays=3
+        _layer_norm, "mlx.core.fast.layer_norm", "layer_norm 512x4096", _no_norm, arrays=3
     ),
     "rope": _row(_rope, "mlx.core.multiply and add", "rope 32x1024x128", _no_rope),
     "attention": _row(

@@ -1,11 +1,7 @@
-"""The NumPy backend: every CPU, always there."""
+"""The NumPy backend: CPUs, always available."""
 
 from portarray.backends.types import BackendInfo
 
 INFO = BackendInfo(
-    library="numpy",
-    title="NumPy",
-    module="numpy",
-    ranks={"cpu": 10},
-    install={"": "numpy"},
+    library="numpy", title="NumPy", module="numpy", ranks={"cpu": 10}, install={"": "numpy"}
 )

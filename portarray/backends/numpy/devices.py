@@ -48,18 +48,17 @@ class Devices(Backend):
         return _DTYPES
 
     def device_of_native(self, device: object) -> tuple[str, int] | None:
-        """Return None: NumPy's devices are strings, which are parsed as device texts."""
+        """Return None: NumPy's devices are strings, which are parsed like other device strings."""
         return None
 
     def device_of_array(self, x: np.ndarray[Any, Any]) -> tuple[str, int]:
         return ("cpu", 0)
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Tell whether NumPy could not allocate, or the size overflowed."""
+        """Return whether NumPy could not allocate, or the size overflowed."""
         return isinstance(error, MemoryError) or (
             isinstance(error, ValueError) and str(error).startswith(_TOO_BIG)
         )
 
     def memory(self, device: str) -> MemoryFigures:
-        """Return the machine's memory; NumPy does not track its own."""
         return machine.memory()

@@ -21,7 +21,7 @@ class Launching(Backend):
     def launcher(self, device: str) -> Launcher | str:
         return _launcher()
 
-    layout = staticmethod(layout_of)  # each launch asks for each array's
+    layout = staticmethod(layout_of)  # called for each array of each launch
 
 
 @cache
@@ -34,9 +34,8 @@ class _Launcher(OverHost):
     """Runs programs in NumPy's memory and waits for them."""
 
     def writable(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return the array, or a copy where it may not be written, as assignments do."""
+        """Return the array, or a copy of a read-only one, as assignments do."""
         return x if x.flags.writeable else copied(x, order="C")
 
     def copied(self, x: np.ndarray[Any, Any], *, written: bool) -> str:
-        """Return why an array is copied."""
         return "it is read-only" if written and not x.flags.writeable else ""

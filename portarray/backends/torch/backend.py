@@ -14,8 +14,8 @@ __all__ = ["BACKEND"]
 class TorchBackend(Devices, Transfer, Launching, OwnGradients, Compiling, Capture):
     """PyTorch behind portarray."""
 
-    # For general eigenvalues LAPACK balances the matrix, which crashes for NaN and infinity.
-    heedless_linalg = Devices.heedless_linalg | {"linalg.eig", "linalg.eigvals"}
+    # LAPACK's balancing of NaN and infinity, before general eigenvalues, ends the process.
+    linalg_ignores_nonfinite = Devices.linalg_ignores_nonfinite | {"linalg.eig", "linalg.eigvals"}
     tuned_kernels = TUNED
 
 

@@ -88,7 +88,7 @@ class VirtualBackend(Backend):
     array_type = VirtualArray
     standard: ClassVar[Any] = _Lifted(_numpy())
     takes_scalars = True
-    heedless_linalg = frozenset()  # NumPy's functions were looked after before they were lifted
+    linalg_ignores_nonfinite = frozenset()  # the lifted functions handle them
 
     def version(self) -> str:
         return __version__

@@ -27,7 +27,7 @@ devices = registry.load_backend("dpnp")
 
 
 def pocl() -> list[Any]:
-    return [one for one in dpctl.get_devices() if "Portable" in one.sycl_platform.name]
+    return [native for native in dpctl.get_devices() if "Portable" in native.sycl_platform.name]
 
 
 needs_pocl = pytest.mark.skipif(not pocl(), reason="PoCL is missing")
@@ -56,14 +56,14 @@ def test_devices_are_dpnps_and_dpctls_objects() -> None:
     device = pa.device("dpnp")
     native = device.native
     assert str(device) == "dpnp:oneapi:0"
-    for one in (
+    for handle in (
         native,
         native.sycl_device,
         native.sycl_queue,
         dpctl.SyclQueue(native.sycl_device),
         dpnp.zeros(2, device=native).device,
     ):
-        assert pa.device(one) is device
+        assert pa.device(handle) is device
     kinds = {"gpu": "gpu", "cpu": "cpu", "accelerator": "accelerator"}
     assert device.kind == kinds[native.sycl_device.device_type.name]
     assert device.name == native.sycl_device.name.strip()
@@ -78,7 +78,7 @@ def test_filter_strings_are_no_device_texts() -> None:
 @needs_pocl
 def test_pocl_is_no_device() -> None:
     (native, *_) = pocl()
-    with pytest.raises(ValueError, match="PoCL has no unified shared memory"):
+    with pytest.raises(ValueError, match="PoCL does not have unified shared memory"):
         pa.device(native)
     listed = [devices.native_device("oneapi", n).sycl_device for n in range(len_of_devices())]
     assert native not in listed
@@ -86,8 +86,8 @@ def test_pocl_is_no_device() -> None:
 
 def len_of_devices() -> int:
     assert devices is not None
-    number: int = devices.count("oneapi")
-    return number
+    count: int = devices.count("oneapi")
+    return count
 
 
 def test_a_part_of_a_device_is_none() -> None:
@@ -96,10 +96,10 @@ def test_a_part_of_a_device_is_none() -> None:
         part, *_ = native.create_sub_devices(partition=1)
     except dpctl.SyclSubDeviceCreationError:
         pytest.skip("the device has no parts")
-    with pytest.raises(ValueError, match="portarray's devices are whole ones"):
+    with pytest.raises(ValueError, match="portarray supports whole ones only"):
         pa.device(part)
     there = dpnp.arange(3, sycl_queue=dpctl.SyclQueue(part))
-    with pytest.raises(ValueError, match="portarray's devices are whole ones"):
+    with pytest.raises(ValueError, match="portarray supports whole ones only"):
         pa.asarray(there)
 
 
@@ -122,19 +122,19 @@ class Imitated:
 
 
 @pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> Any:
+def rank_devices(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let SYCL list other devices than this machine's."""
 
-    def let(*given: Imitated) -> tuple[list[str], dict[str, str]]:
-        monkeypatch.setattr(module.dpctl, "get_devices", lambda: list(given))
+    def let(*natives: Imitated) -> tuple[list[str], dict[str, str]]:
+        monkeypatch.setattr(module.dpctl, "get_devices", lambda: list(natives))
         usable, reasons = module._found.__wrapped__()
-        return [f"{one.name}/{one.backend.name}" for one in usable], reasons
+        return [f"{native.name}/{native.backend.name}" for native in usable], reasons
 
     return let
 
 
-def test_one_card_under_two_drivers_is_one_device(seen: Any) -> None:
-    usable, reasons = seen(
+def test_one_card_under_two_drivers_is_one_device(rank_devices: Any) -> None:
+    usable, reasons = rank_devices(
         Imitated("Arc", "opencl"),
         Imitated("Xeon", "opencl", "cpu"),
         Imitated("Arc", "level_zero"),
@@ -148,11 +148,11 @@ def test_one_card_under_two_drivers_is_one_device(seen: Any) -> None:
         "Old/opencl",
         "Xeon/opencl",
     ]
-    assert reasons == {"Arc (Intel)": "Level Zero drives the same card"}
+    assert reasons == {"Arc (Intel)": "it is the same GPU as a Level Zero device"}
 
 
-def test_what_dpnp_cannot_use_is_left_out_with_the_reason(seen: Any) -> None:
-    usable, reasons = seen(
+def test_what_dpnp_cannot_use_is_left_out_with_the_reason(rank_devices: Any) -> None:
+    usable, reasons = rank_devices(
         Imitated("AMD", "hip", platform="AMD HIP"),
         Imitated("pthread", "opencl", "cpu", "Portable Computing Language"),
         Imitated("GeForce", "opencl", platform="NVIDIA CUDA"),
@@ -161,10 +161,10 @@ def test_what_dpnp_cannot_use_is_left_out_with_the_reason(seen: Any) -> None:
     )
     assert usable == ["AMD/hip"]
     assert {name.split(" ")[0]: reason.split(",")[0] for name, reason in reasons.items()} == {
-        "pthread": "PoCL has no unified shared memory",
-        "GeForce": "of OpenCL's drivers dpnp works with Intel's only",
+        "pthread": "PoCL does not have unified shared memory",
+        "GeForce": "dpnp supports Intel's OpenCL drivers only",
         "FPGA": "it emulates FPGAs",
-        "Ancient": "it has no unified shared memory",
+        "Ancient": "it does not have unified shared memory",
     }
 
 
@@ -226,9 +226,9 @@ except pa.errors.DeviceNotFunctionalError as error:
     assert done.returncode == 0, done.stderr
     first, said = done.stdout.split("\n", 1)
     if "Intel" not in first:
-        assert "PoCL has no unified shared memory" in said
+        assert "PoCL does not have unified shared memory" in said
         assert "pip install intel-opencl-rt" in said
-        assert "Ask portarray for dpnp's devices before anything else asks SYCL" in said
+        assert "list portarray's devices before anything else uses SYCL" in said
 
 
 @needs_pocl
@@ -237,7 +237,7 @@ def test_with_pocl_as_the_default_device_dpnp_is_never_called(tmp_path: Path) ->
     """The user's own entries, in which PoCL comes first: any call of dpnp would end the process."""
     entries = loader._entries().values()
     (intel,) = [entry for entry in entries if "intelocl" in entry]
-    (other,) = [entry for entry in entries if "pocl" in entry]
+    (rejected,) = [entry for entry in entries if "pocl" in entry]
     (tmp_path / "intel.icd").write_text(intel)
     code = """
 import dpctl, portarray as pa
@@ -248,7 +248,7 @@ try:
 except pa.errors.DeviceNotFunctionalError as error:
     print(error)
 """
-    done = process(code, OCL_ICD_VENDORS=str(tmp_path), OCL_ICD_FILENAMES=other)
+    done = process(code, OCL_ICD_VENDORS=str(tmp_path), OCL_ICD_FILENAMES=rejected)
     assert done.returncode == 0, done.stderr
     default, *said = done.stdout.splitlines()
     if "Portable" not in default:
@@ -259,7 +259,7 @@ except pa.errors.DeviceNotFunctionalError as error:
     chosen = process(
         COMPUTE,
         OCL_ICD_VENDORS=str(tmp_path),
-        OCL_ICD_FILENAMES=f"{intel}:{other}",
+        OCL_ICD_FILENAMES=f"{intel}:{rejected}",
     )
     assert chosen.returncode == 0, chosen.stderr
     assert chosen.stdout.startswith("Intel(R) OpenCL ")

@@ -26,17 +26,17 @@ def test_complex_functions_keep_their_digits(name: str, layout: str) -> None:
         [-1017603.6 - 2.5j, 1 + 6.5j, -8 + 3j, 0.99941 + 0.00026j, -24288.7 + 0.4j, 90 + 1e6j],
         np.complex64,
     )
-    wanted = getattr(np, NUMPY.get(name, name))(z.astype(np.complex128))
+    expected = getattr(np, NUMPY.get(name, name))(z.astype(np.complex128))
     function = getattr(pa, name)
     if layout == "packed":
-        found = function(pa.asarray(z, device=DEVICE))
+        result = function(pa.asarray(z, device=DEVICE))
     elif layout == "every second":
         wide = pa.asarray(np.repeat(z, 2), device=DEVICE)
-        found = function(wide[::2])
+        result = function(wide[::2])
     else:
-        found = pa.stack([function(pa.asarray(one, device=DEVICE)) for one in z])
-    values = found.to_device("numpy").native
-    assert np.all(np.abs(values - wanted) <= 6e-7 * np.abs(wanted))
+        result = pa.stack([function(pa.asarray(value, device=DEVICE)) for value in z])
+    values = result.to_device("numpy").native
+    assert np.all(np.abs(values - expected) <= 6e-7 * np.abs(expected))
 
 
 def test_the_shared_compositions_serve_devices_without_onemkl(
@@ -49,10 +49,10 @@ def test_the_shared_compositions_serve_devices_without_onemkl(
         test_complex_functions_keep_their_digits(name, "every second")
 
 
-def same(found: pa.Array, wanted: complex) -> None:
-    value = complex(found)
-    np.testing.assert_array_equal(value.real, wanted.real)
-    np.testing.assert_array_equal(value.imag, wanted.imag)
+def same(result: pa.Array, expected: complex) -> None:
+    value = complex(result)
+    np.testing.assert_array_equal(value.real, expected.real)
+    np.testing.assert_array_equal(value.imag, expected.imag)
 
 
 def test_special_values_of_complex_functions() -> None:
@@ -90,22 +90,22 @@ def test_keys_that_dpnp_refuses() -> None:
     a = np.arange(24).reshape(2, 3, 4)
     x = pa.asarray(a, device=DEVICE)
     rows, columns = np.asarray([0, 1, 1]), np.asarray([3, 0, 2], np.uint64)
-    first, second = (pa.asarray(one, device=DEVICE) for one in (rows, columns))
-    for key, other in (
+    first, second = (pa.asarray(index, device=DEVICE) for index in (rows, columns))
+    for key, equivalent in (
         ((first, slice(None), second), (rows, slice(None), columns)),
         ((0, slice(None), second), (0, slice(None), columns)),
         ((first, None, 1), (rows, None, 1)),
         ((slice(None), first, second), (slice(None), rows, columns)),
         ((second[:1] - 3, ..., first), (columns[:1] - 3, ..., rows)),
     ):
-        assert x[key].tolist() == a[other].tolist()
+        assert x[key].tolist() == a[equivalent].tolist()
         b, y = a.copy(), pa.asarray(a, device=DEVICE, copy=True)
         y[key] = 100
-        b[other] = 100
+        b[equivalent] = 100
         assert y.tolist() == b.tolist()
-        value = np.arange(a[other].size).reshape(a[other].shape)
+        value = np.arange(a[equivalent].size).reshape(a[equivalent].shape)
         y[key] = pa.asarray(value, device=DEVICE)
-        b[other] = value
+        b[equivalent] = value
         assert y.tolist() == b.tolist()
 
 

@@ -58,14 +58,14 @@ def test_from_numpy_and_back(name: str) -> None:
         assert back.dtype == array.dtype.newbyteorder("=")
         assert back.shape == array.shape
         np.testing.assert_array_equal(back, array)
-    with pytest.raises(ValueError, match="copy=False, but dpnp's arrays lie in memory that SYCL"):
+    with pytest.raises(ValueError, match="copy=False, but dpnp's arrays are in memory that SYCL"):
         transfer.from_host(array, NATIVE, copy=False)
 
 
 def test_what_numpy_holds_is_copied_at_once() -> None:
-    given = np.zeros(3_000_000)
-    x = pa.asarray(given, device=DEVICE)
-    given[:] = 1
+    array = np.zeros(3_000_000)
+    x = pa.asarray(array, device=DEVICE)
+    array[:] = 1
     assert float(pa.sum(x)) == 0.0
 
 
@@ -115,11 +115,11 @@ def test_the_memory_is_waited_for_and_what_is_new_is_not() -> None:
 def test_the_order_of_axes_is_kept(shape: tuple[int, int]) -> None:
     array = np.arange(float(shape[0] * shape[1])).reshape(shape)
     deep = np.stack([array, array], axis=1)
-    for given in (array, array.T, array[::-1, ::2].T, deep.transpose(2, 0, 1)):
-        x = transfer.from_host(given, NATIVE, copy=None)
+    for layout in (array, array.T, array[::-1, ::2].T, deep.transpose(2, 0, 1)):
+        x = transfer.from_host(layout, NATIVE, copy=None)
         assert x.get_array()._pointer % 64 == 0, "dpnp's kernels are slower elsewhere"
-        assert transfer.to_host(x, copy=False).strides == given.copy(order="K").strides
-        np.testing.assert_array_equal(transfer.to_host(x, copy=None), given)
+        assert transfer.to_host(x, copy=False).strides == layout.copy(order="K").strides
+        np.testing.assert_array_equal(transfer.to_host(x, copy=None), layout)
 
 
 @pytest.mark.parametrize("kind", [2, 4, 8, 10])  # CUDA, OpenCL, Metal, ROCm
@@ -166,9 +166,9 @@ def test_dlpack_is_of_host_memory_on_cpus() -> None:
 
 def test_dlpack_of_dpnp_itself_shares_memory() -> None:
     native = dpnp.arange(3, dtype="f4", device=NATIVE)
-    for made in (pa.from_dlpack(native), pa.from_dlpack(native.get_array())):
-        assert made.device is DEVICE
-        made[0] = 7
+    for imported in (pa.from_dlpack(native), pa.from_dlpack(native.get_array())):
+        assert imported.device is DEVICE
+        imported[0] = 7
     assert float(native[0]) == 7
 
 
@@ -242,11 +242,11 @@ class Elsewhere:
 @needs_cpu
 def test_what_others_have_in_sycls_memory_was_read_when_it_was_copied() -> None:
     values = dpnp.full(4_000_000, 7, dtype="f4", device=NATIVE)
-    seen = transfer.to_host(values, copy=False)
+    view = transfer.to_host(values, copy=False)
     for _ in range(3):
-        seen[...] = 7
+        view[...] = 7
         x = transfer.from_dlpack(Elsewhere(values), NATIVE, copy=True)
-        seen[...] = -1
+        view[...] = -1
         assert float(dpnp.min(x)) == 7
     shared = transfer.from_dlpack(Elsewhere(values), NATIVE, copy=False)
     assert float(dpnp.max(shared)) == -1
@@ -255,12 +255,12 @@ def test_what_others_have_in_sycls_memory_was_read_when_it_was_copied() -> None:
 @needs_cpu
 def test_a_part_of_an_array_moves_to_another_device_alone() -> None:
     first, *_ = NATIVE.sycl_device.create_sub_devices(partition=1)
-    other = dpnp.tensor.Device.create_device(dpctl.SyclQueue(first))
+    target = dpnp.tensor.Device.create_device(dpctl.SyclQueue(first))
     whole = dpnp.arange(1200, dtype="f4", device=NATIVE).reshape(30, 40)
     for part in (whole, whole[5], whole[:, 3], whole[::-1, ::2], whole[:0], whole[3, 4]):
-        moved = transfer.move(part, other, copy=None)
+        moved = transfer.move(part, target, copy=None)
         assert moved.sycl_device == first
         assert moved.get_array().usm_data.nbytes <= max(part.nbytes, 4)
         np.testing.assert_array_equal(moved.asnumpy(), part.asnumpy())
     wide = dpnp.broadcast_to(whole[0], (50, 40))
-    np.testing.assert_array_equal(transfer.move(wide, other, copy=None).asnumpy(), wide.asnumpy())
+    np.testing.assert_array_equal(transfer.move(wide, target, copy=None).asnumpy(), wide.asnumpy())

@@ -52,15 +52,15 @@ def test_dtypes_follow_the_setting() -> None:
 
 @pytest.mark.parametrize("dtype", WIDE)
 def test_absent_dtypes_are_refused_and_nothing_is_narrowed(dtype: str) -> None:
-    wanted = getattr(pa, dtype)
+    absent = getattr(pa, dtype)
     values = np.ones(3, dtype=dtype)
     attempts: tuple[Callable[[], Any], ...] = (
-        lambda: pa.asarray([1], dtype=wanted, device=CPU),
-        lambda: pa.zeros(2, dtype=wanted, device=CPU),
+        lambda: pa.asarray([1], dtype=absent, device=CPU),
+        lambda: pa.zeros(2, dtype=absent, device=CPU),
         lambda: pa.asarray(values, device=CPU),
         lambda: pa.asarray(values, device="numpy").to_device(CPU),
-        lambda: pa.astype(pa.ones(2, device=CPU), wanted),
-        lambda: pa.sum(pa.ones(2, device=CPU), dtype=wanted),
+        lambda: pa.astype(pa.ones(2, device=CPU), absent),
+        lambda: pa.sum(pa.ones(2, device=CPU), dtype=absent),
     )
     with jax.enable_x64(False):
         for attempt in attempts:
@@ -125,9 +125,9 @@ def test_what_was_learned_under_one_setting_is_not_used_under_the_other(
     for setting in (first, not first, first):
         with jax.enable_x64(setting):
             for _ in range(2):
-                found = function(x)
-                assert found.dtype == np.dtype(f"{kind}{64 if setting else 32}")
-                assert found.native.dtype == found.dtype
+                result = function(x)
+                assert result.dtype == np.dtype(f"{kind}{64 if setting else 32}")
+                assert result.native.dtype == result.dtype
 
 
 def test_arrays_of_64_bits_after_the_setting_is_off() -> None:
@@ -168,10 +168,10 @@ def test_threads_have_their_own_setting() -> None:
             for _ in range(40):
                 total, mean = pa.sum(x), pa.mean(x)
                 bits = 64 if setting else 32
-                for found, kind in ((total, "int"), (mean, "float")):
-                    wanted = np.dtype(f"{kind}{bits}")
-                    if not found.dtype == found.native.dtype == wanted:
-                        wrong.append(f"{setting}: {found.dtype} of {found.native.dtype}")
+                for result, kind in ((total, "int"), (mean, "float")):
+                    expected = np.dtype(f"{kind}{bits}")
+                    if not result.dtype == result.native.dtype == expected:
+                        wrong.append(f"{setting}: {result.dtype} of {result.native.dtype}")
 
     threads = [threading.Thread(target=work, args=(setting,)) for setting in (True, False)]
     for thread in threads:

@@ -29,8 +29,8 @@ def aligned(shape: tuple[int, ...], dtype: Any, *, off: int = 0) -> np.ndarray[A
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.zeros(size + 128, dtype=np.uint8)
     start = -memory.ctypes.data % 64 + off
-    found: np.ndarray[Any, Any] = memory[start : start + size].view(dtype)
-    return found.reshape(shape)
+    array: np.ndarray[Any, Any] = memory[start : start + size].view(dtype)
+    return array.reshape(shape)
 
 
 @pytest.mark.parametrize("off", [0, 16])
@@ -50,9 +50,9 @@ def test_xla_takes_private_copies_over() -> None:
     for a in (aligned((1000, 300), np.float32), aligned((300, 1000), np.int8, off=1)[:, ::2]):
         tracemalloc.start()
         x = transfer.from_host(a, DEVICE, copy=None)
-        kept, _ = tracemalloc.get_traced_memory()
+        allocated, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert a.nbytes <= kept < a.nbytes + 2**14
+        assert a.nbytes <= allocated < a.nbytes + 2**14
         assert np.asarray(x).ctypes.data % 64 == 0
 
 
@@ -75,15 +75,15 @@ def test_transfers_that_were_asked_for_pass_the_users_guard() -> None:
 
 
 def test_arrays_from_the_host_have_values_while_jax_traces() -> None:
-    seen = []
+    values = []
 
     def function(x: Any) -> Any:
         table = transfer.from_host(np.arange(3, dtype=np.float32), DEVICE, copy=None)
-        seen.append(np.asarray(transfer.move(table, DEVICE, copy=True)))
+        values.append(np.asarray(transfer.move(table, DEVICE, copy=True)))
         return x + table
 
     assert jax.jit(function)(np.float32(1)).tolist() == [1.0, 2.0, 3.0]
-    np.testing.assert_array_equal(seen[0], [0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(values[0], [0.0, 1.0, 2.0])
 
 
 def test_memory_is_shared_where_that_is_asked_for() -> None:
@@ -105,7 +105,7 @@ def test_memory_is_shared_where_that_is_asked_for() -> None:
     ],
 )
 def test_memory_that_cannot_be_shared(a: np.ndarray[Any, Any], reason: str) -> None:
-    with pytest.raises(ValueError, match=rf"copy=False, but .*{reason}.*copy=None"):
+    with pytest.raises(ValueError, match=rf"(?s)copy=False, but .*{reason}.*copy=None"):
         transfer.from_host(a, DEVICE, copy=False)
 
 
@@ -140,26 +140,26 @@ def test_every_layout(a: np.ndarray[Any, Any], copy: bool | None) -> None:
 
 def test_numpy_sees_a_read_only_view() -> None:
     x = pa.asarray([1.0, 2.0], device=CPU)
-    seen = np.asarray(x)
-    assert np.shares_memory(seen, np.asarray(x.native))
+    view = np.asarray(x)
+    assert np.shares_memory(view, np.asarray(x.native))
     with pytest.raises(ValueError, match="read-only"):
-        seen[0] = 5.0
-    own = np.array(x)
-    own[0] = 5.0
+        view[0] = 5.0
+    copy = np.array(x)
+    copy[0] = 5.0
     assert x.tolist() == [1.0, 2.0]
     assert np.asarray(x, copy=True).flags.writeable
 
 
 def test_other_libraries_get_memory_of_their_own() -> None:
     """Theirs may be written, and JAX's arrays never change."""
-    for other in {d.library for d in pa.devices() if d.platform == "cpu"} - {"jax"}:
+    for library in {d.library for d in pa.devices() if d.platform == "cpu"} - {"jax"}:
         x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=CPU)
-        y = x.to_device(other)
+        y = x.to_device(library)
         y[0] = 5.0
-        assert x.tolist() == [1.0, 2.0], other
-        z = pa.from_dlpack(x.native, device=other)
+        assert x.tolist() == [1.0, 2.0], library
+        z = pa.from_dlpack(x.native, device=library)
         z[0] = 5.0
-        assert x.tolist() == [1.0, 2.0], other
+        assert x.tolist() == [1.0, 2.0], library
 
 
 def test_dlpack_out() -> None:
@@ -234,13 +234,13 @@ class Elsewhere:
 
 def test_assignment_makes_a_new_native_array() -> None:
     x = pa.asarray([1.0, 2.0, 3.0], device=CPU)
-    before = x.native
-    alias, part = pa.asarray(before), x[1:]
+    previous = x.native
+    alias, part = pa.asarray(previous), x[1:]
     x[1] = 9.0
     x += 1
     assert x.tolist() == [2.0, 10.0, 4.0]
     assert (alias.tolist(), part.tolist()) == ([1.0, 2.0, 3.0], [2.0, 3.0])
-    np.testing.assert_array_equal(before, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(previous, [1.0, 2.0, 3.0])
 
 
 def test_reshape_has_no_views() -> None:
@@ -271,5 +271,5 @@ def test_xla_takes_the_copy_that_a_producer_makes_of_what_has_gaps() -> None:
     gaps = np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2]
     with pytest.raises(jax.errors.JaxRuntimeError, match="strid"):
         jnp.from_dlpack(gaps, copy=False)
-    found = jnp.from_dlpack(module._Compact(gaps))
-    np.testing.assert_array_equal(np.asarray(found), gaps)
+    imported = jnp.from_dlpack(module._Compact(gaps))
+    np.testing.assert_array_equal(np.asarray(imported), gaps)

@@ -37,10 +37,10 @@ def compare(q: Any, k: Any, v: Any, **options: Any) -> None:
     if options["key_length"] is not None:
         v = v.copy()
         v[..., options["key_length"] :, :] = np.nan
-    given = {
+    reference_options = {
         name: jnp.asarray(x) if isinstance(x, np.ndarray) else x for name, x in options.items()
     }
-    got = attend(*map(jnp.asarray, (q, k, v)), **given)
+    got = attend(*map(jnp.asarray, (q, k, v)), **reference_options)
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=3e-6)
 
 
@@ -71,10 +71,10 @@ def test_more_queries_than_keys() -> None:
 
 def test_decoding_is_compiled_once() -> None:
     q, k, v = (pa.asarray(x, device="jax") for x in drawn(6, 1, 2, 77))
-    before = attend._cache_size()
+    programs = attend._cache_size()
     for used in range(1, 78, 19):
         pa.kernels.attention(q, k, v, causal=True, key_length=used)
-    assert attend._cache_size() == before + 1
+    assert attend._cache_size() == programs + 1
 
 
 def test_memory_grows_with_the_length_only() -> None:
@@ -99,26 +99,26 @@ def test_gradients() -> None:
     """Those of attention in blocks are those of the formula, and rows that see nothing have 0."""
     q, k, v = map(jnp.asarray, drawn(4, 600, 2, 600))
     mask = jnp.ones((600, 600), bool).at[7].set(False)
-    seen = jnp.tril(mask)
+    visible = jnp.tril(mask)
 
     def blocks(q: Any, k: Any, v: Any) -> Any:
         return jnp.sum(jnp.sin(attend(q, k, v, **OPTIONS | {"causal": True, "mask": mask})))
 
     def formula(q: Any, k: Any, v: Any) -> Any:
         k, v = (jnp.repeat(x, 2, axis=0) for x in (k, v))
-        scores = jnp.where(seen, q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]), -1e30)
-        weights = jnp.where(seen.any(-1, keepdims=True), jax.nn.softmax(scores), 0)
+        scores = jnp.where(visible, q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]), -1e30)
+        weights = jnp.where(visible.any(-1, keepdims=True), jax.nn.softmax(scores), 0)
         return jnp.sum(jnp.sin(weights @ v))
 
     got, want = (jax.grad(f, argnums=(0, 1, 2))(q, k, v) for f in (blocks, formula))
-    for one, other in zip(got, want, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    for gradient, expected in zip(got, want, strict=True):
+        np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-5)
     assert not got[0][:, 7].any()
 
 
 def native(name: str, **options: Any) -> Any:
     kernel = getattr(pa.kernels, name)
-    return lambda *given: kernel(*map(pa.asarray, given), **options).native
+    return lambda *operands: kernel(*map(pa.asarray, operands), **options).native
 
 
 @pytest.mark.parametrize(
@@ -136,16 +136,16 @@ def native(name: str, **options: Any) -> Any:
 def test_traced(name: str, options: dict[str, Any], shapes: list[tuple[int, ...]]) -> None:
     """Under jit and vmap they give the same; gradients are what differences tell."""
     rng = np.random.default_rng(6)
-    given = [jnp.asarray(rng.standard_normal(shape), jnp.float32) for shape in shapes]
+    operands = [jnp.asarray(rng.standard_normal(shape), jnp.float32) for shape in shapes]
     function = native(name, **options)
-    want = function(*given)
-    np.testing.assert_allclose(jax.jit(function)(*given), want, rtol=2e-6, atol=1e-6)
-    stacked = [jnp.stack((x, x[::-1])) for x in given]
+    want = function(*operands)
+    np.testing.assert_allclose(jax.jit(function)(*operands), want, rtol=2e-6, atol=1e-6)
+    stacked = [jnp.stack((x, x[::-1])) for x in operands]
     np.testing.assert_allclose(jax.vmap(function)(*stacked)[0], want, rtol=2e-6, atol=1e-6)
     step = jnp.asarray(rng.standard_normal(shapes[0]), jnp.float32)
 
     def along(t: Any) -> Any:
-        return jnp.sum(jnp.sin(function(given[0] + t * step, *given[1:])))
+        return jnp.sum(jnp.sin(function(operands[0] + t * step, *operands[1:])))
 
     difference = (along(1e-2) - along(-1e-2)) / 2e-2
     np.testing.assert_allclose(jax.grad(along)(0.0), difference, rtol=5e-3, atol=5e-3)
@@ -161,8 +161,8 @@ def test_a_length_and_positions_may_be_traced() -> None:
 
     @jax.jit
     def step(used: Any) -> Any:
-        place = pa.asarray(used)[None]
-        turned = pa.kernels.rope(pa.asarray(q), place)
+        position = pa.asarray(used)[None]
+        turned = pa.kernels.rope(pa.asarray(q), position)
         out = pa.kernels.attention(
             turned, pa.asarray(k), pa.asarray(v), key_length=pa.asarray(used)
         )

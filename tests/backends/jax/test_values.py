@@ -66,12 +66,12 @@ def test_signs_of_complex_zeros() -> None:
 
 def test_zeros_that_have_no_sign() -> None:
     for z in (complex(-0.0, 0.0), complex(0.0, 0.0)):
-        found = pa.expm1(array([z], "complex64")).item()
-        assert not np.signbit(found.real)
+        result = pa.expm1(array([z], "complex64")).item()
+        assert not np.signbit(result.real)
     for z in (complex(-0.0, -0.0), complex(0.0, -0.0)):
-        found = pa.sign(array([z], "complex64")).item()
-        assert not np.signbit(found.real)
-        assert not np.signbit(found.imag)
+        result = pa.sign(array([z], "complex64")).item()
+        assert not np.signbit(result.real)
+        assert not np.signbit(result.imag)
     assert not np.signbit(pa.sign(array([-0.0])).item())
 
 

@@ -72,12 +72,12 @@ def test_a_build_with_one_device_needs_no_scope() -> None:
 
 @pytest.mark.skipif(not mx.is_available(mx.gpu), reason="this build has the CPU alone")
 def test_scopes_change_the_default_device_and_put_it_back() -> None:
-    before = mx.default_device()
+    previous = mx.default_device()
     scope = devices.scope(mx.Device(mx.cpu))
     assert scope is not None
     with scope:
         assert mx.default_device() == mx.Device(mx.cpu)
-    assert mx.default_device() == before
+    assert mx.default_device() == previous
 
 
 def test_memory() -> None:
@@ -122,7 +122,7 @@ def test_axes_longer_than_32_bits_are_refused() -> None:
         lambda: pa.reshape(pa.zeros(0, device=CPU), (1 << 31, 0)),
     ]
     for long in calls:
-        with pytest.raises(ValueError, match="longer than MLX"):
+        with pytest.raises(ValueError, match=r"exceeds MLX|longer than MLX"):
             long()
 
 

@@ -49,21 +49,21 @@ def grid(values: Values) -> tuple[Values, Values]:
     return first.ravel().copy(), second.ravel().copy()
 
 
-def same(found: Any, wanted: Values) -> None:
-    got = np.asarray(found)
-    assert got.dtype == wanted.dtype
+def same(result: Any, expected: Values) -> None:
+    got = np.asarray(result)
+    assert got.dtype == expected.dtype
     for a, b in (
-        [(got.real, wanted.real), (got.imag, wanted.imag)]
-        if np.iscomplexobj(wanted)
-        else [(got, wanted)]
+        [(got.real, expected.real), (got.imag, expected.imag)]
+        if np.iscomplexobj(expected)
+        else [(got, expected)]
     ):
         np.testing.assert_array_equal(a, b)
         zero = b == 0
         np.testing.assert_array_equal(np.signbit(a)[zero], np.signbit(b)[zero])
 
 
-def within(bound: float, found: Any, wanted: Values, *, signed_zeros: bool = True) -> None:
-    error = ulp.error(np.asarray(found), wanted, signed_zeros=signed_zeros)
+def within(bound: float, result: Any, expected: Values, *, signed_zeros: bool = True) -> None:
+    error = ulp.error(np.asarray(result), expected, signed_zeros=signed_zeros)
     assert error.max() <= bound, f"{error.max():.2f} ULP at element {error.argmax()}"
 
 
@@ -77,8 +77,8 @@ def test_exponentials_and_sines_are_right_at_all_magnitudes(name: str, dtype: st
         [any_bits(dtype), *(rng.uniform(-s, s, 4000).astype(dtype) for s in (1, 10, 100, 750, 1e6))]
     )
     with np.errstate(all="ignore"):
-        wanted = getattr(np, name)(ulp.wide(x))
-    within(4, getattr(xp, name)(of(x)), wanted)
+        expected = getattr(np, name)(ulp.wide(x))
+    within(4, getattr(xp, name)(of(x)), expected)
 
 
 @pytest.mark.parametrize("name", ["cos", "exp", "hypot", "logaddexp", "sin"])
@@ -89,11 +89,11 @@ def test_half_precision_goes_through_float32(name: str, dtype: str) -> None:
     x = mx.view(bits, getattr(mx, dtype))
     function = getattr(xp, name)
     operands = [x, mx.array(x[::-1])] if name in ("hypot", "logaddexp") else [x]
-    found = function(*operands)
-    assert found.dtype == x.dtype
+    result = function(*operands)
+    assert result.dtype == x.dtype
     wide = function(*[operand.astype(mx.float32) for operand in operands]).astype(x.dtype)
-    got, wanted = (np.asarray(y.astype(mx.float32)) for y in (found, wide))
-    np.testing.assert_array_equal(got, wanted)
+    got, expected = (np.asarray(y.astype(mx.float32)) for y in (result, wide))
+    np.testing.assert_array_equal(got, expected)
 
 
 @floats
@@ -103,8 +103,8 @@ def test_logaddexp(dtype: str) -> None:
     with np.errstate(all="ignore"):
         high = np.maximum(ulp.wide(x1), ulp.wide(x2))
         gap = np.where(high == np.minimum(x1, x2), 0, np.minimum(x1, x2) - high)
-        wanted = np.where(np.isinf(high), high, high + np.log1p(np.exp(gap)))
-    within(4, xp.logaddexp(of(x1), of(x2)), wanted, signed_zeros=False)
+        expected = np.where(np.isinf(high), high, high + np.log1p(np.exp(gap)))
+    within(4, xp.logaddexp(of(x1), of(x2)), expected, signed_zeros=False)
 
 
 @floats
@@ -150,8 +150,8 @@ def test_quotients_are_rounded_down_from_the_exact_one(dtype: str) -> None:
     x2 = (rng.integers(1, 400, 4000) / 10).astype(dtype)
     whole = rng.integers(-400, 400, 4000)
     x1 = (whole * x2).astype(dtype)  # the rounded quotient is often an integer that is too large
-    wanted = np.asarray([float(a) // float(b) for a, b in zip(x1, x2, strict=True)], dtype)
-    same(xp.floor_divide(of(x1), of(x2)), wanted)
+    expected = np.asarray([float(a) // float(b) for a, b in zip(x1, x2, strict=True)], dtype)
+    same(xp.floor_divide(of(x1), of(x2)), expected)
     largest = np.finfo(dtype).max
     x1 = np.asarray([largest, -largest, largest, 7.0], dtype)
     x2 = np.asarray([-0.7 * largest, 0.3 * largest, 0.9 * largest, largest], dtype)
@@ -159,8 +159,8 @@ def test_quotients_are_rounded_down_from_the_exact_one(dtype: str) -> None:
     with np.errstate(all="ignore"):
         x1, x2 = grid(np.asarray([0.0, -0.0, 2.0, -2.0, INF, -INF, NAN], dtype))
         plain = np.isinf(x1) | np.isinf(x2) | (x2 == 0)
-        wanted = np.where(plain, x1 / x2, np.floor_divide(x1, x2)).astype(dtype)
-    same(xp.floor_divide(of(x1), of(x2)), wanted)
+        expected = np.where(plain, x1 / x2, np.floor_divide(x1, x2)).astype(dtype)
+    same(xp.floor_divide(of(x1), of(x2)), expected)
 
 
 @pytest.mark.parametrize("dtype", SIGNED + UNSIGNED)
@@ -215,8 +215,8 @@ def test_complex_log1p_keeps_its_digits_near_0() -> None:
     size = 10 ** rng.uniform(-30, -1, 2000)
     z = (size * np.exp(1j * rng.uniform(-np.pi, np.pi, 2000))).astype(np.complex64)
     a, b = ulp.wide(z).real, ulp.wide(z).imag
-    wanted = np.log1p(a * (2 + a) + b * b) / 2 + 1j * np.arctan2(b, 1 + a)
-    within(8, xp.log1p(of(z)), wanted)
+    expected = np.log1p(a * (2 + a) + b * b) / 2 + 1j * np.arctan2(b, 1 + a)
+    within(8, xp.log1p(of(z)), expected)
 
 
 def test_complex_powers_of_0_and_to_the_0() -> None:
@@ -229,20 +229,20 @@ def test_complex_powers_of_0_and_to_the_0() -> None:
 
 def test_complex_sign_of_zeros_is_0() -> None:
     z = COMPLEX[~np.isnan(COMPLEX) & np.isfinite(COMPLEX)]
-    wanted = np.where(z == 0, 0, z / np.where(z == 0, 1, np.abs(z))).astype(np.complex64)
-    found = np.asarray(xp.sign(of(z)))
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
-    assert not np.signbit(found.real[z == 0]).any()
-    assert not np.signbit(found.imag[z == 0]).any()
+    expected = np.where(z == 0, 0, z / np.where(z == 0, 1, np.abs(z))).astype(np.complex64)
+    result = np.asarray(xp.sign(of(z)))
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
+    assert not np.signbit(result.real[z == 0]).any()
+    assert not np.signbit(result.imag[z == 0]).any()
 
 
 def test_complex_tanh_at_the_infinite_ends() -> None:
     b = np.asarray([0.0, -0.0, 1.0, 2.0, -2.0, 1e16, -3e4], np.float32)
     z = np.concatenate([b * 1j + INF, b * 1j - INF]).astype(np.complex64)
     z.imag = np.concatenate([b, b])
-    wanted = np.empty_like(z)
-    wanted.real, wanted.imag = np.sign(z.real), np.copysign(np.float32(0), z.imag)
-    same(xp.tanh(of(z)), wanted)
+    expected = np.empty_like(z)
+    expected.real, expected.imag = np.sign(z.real), np.copysign(np.float32(0), z.imag)
+    same(xp.tanh(of(z)), expected)
 
 
 @pytest.mark.parametrize("name", ["conj", "imag", "negative", "real", "round"])
@@ -275,11 +275,11 @@ def test_promotion_is_the_standards() -> None:
             with pytest.raises(TypeError, match="uint64"):
                 xp.add(x1, x2)
             continue
-        wanted = np.promote_types(first, second)
-        if wanted.kind == "f":  # the widest of the winning kind
-            wanted = np.dtype(max(d for d in (first, second) if d.startswith("float")))
+        expected = np.promote_types(first, second)
+        if expected.kind == "f":  # the widest of the winning kind
+            expected = np.dtype(max(d for d in (first, second) if d.startswith("float")))
         for name in ("add", "maximum", "remainder"):
-            assert np.asarray(getattr(xp, name)(x1, x2)).dtype == wanted, (first, second)
+            assert np.asarray(getattr(xp, name)(x1, x2)).dtype == expected, (first, second)
     with pytest.raises(TypeError, match="complex128"):
         xp.add(of(np.ones(2)), of(np.ones(2, np.complex64)))
     with pytest.raises(TypeError, match="array"):
@@ -305,9 +305,9 @@ def test_direct_indexing_refuses_what_mlx_would_read_beyond_an_axis() -> None:
     for key in (0, -3, (2, -1), (slice(1, None), 1), slice(-9, 9)):
         same(pick(of(x), key), np.asarray(x[key]))
     for wrong in (3, -4, (0, 2), (0, 0, 0), slice(0, 3, 0), (slice(0, 3, 0),), ...):
-        with pytest.raises(IndexError, match="out of bounds, or no key"):
+        with pytest.raises(IndexError, match="out of bounds, or not"):
             pick(of(x), wrong)
-    with pytest.raises(IndexError, match="out of bounds, or no key"):
+    with pytest.raises(IndexError, match="out of bounds, or not"):
         pick(mx.array(1.0), 0)
 
 

@@ -170,13 +170,13 @@ def test_many_threads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         for n in range(8)
     ]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert len(results) == 8
-    for number, moved in results:
-        assert np.array_equal(transfer.to_host(moved, copy=None), x + number)
+    for value, moved in results:
+        assert np.array_equal(transfer.to_host(moved, copy=None), x + value)
 
 
 @reads

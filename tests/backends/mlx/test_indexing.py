@@ -31,8 +31,8 @@ def cases(seed: int) -> Iterator[tuple[np.ndarray[Any, Any], tuple[Any, ...]]]:
     rng = np.random.default_rng(seed)
 
     def bound(size: int) -> int | None:
-        found = rng.integers(-size - 3, size + 5)
-        return None if found == size + 4 else BEYOND if found == -size - 3 else int(found)
+        limit = rng.integers(-size - 3, size + 5)
+        return None if limit == size + 4 else BEYOND if limit == -size - 3 else int(limit)
 
     def part(size: int, common: list[int]) -> Any:
         kind = rng.integers(3)
@@ -79,9 +79,9 @@ def test_getitem(seed: int) -> None:
     count = 0
     for array, key in cases(seed):
         expected = array[key]
-        found = np.asarray(getitem(mx.array(array), native(key)))
-        assert found.shape == expected.shape, key
-        np.testing.assert_array_equal(found, expected, err_msg=str(key))
+        result = np.asarray(getitem(mx.array(array), native(key)))
+        assert result.shape == expected.shape, key
+        np.testing.assert_array_equal(result, expected, err_msg=str(key))
         count += 1
     assert count > 200
 
@@ -147,9 +147,9 @@ def test_index_arrays_out_of_bounds(index: int) -> None:
 
 def test_index_arrays_into_empty_axes() -> None:
     x = mx.zeros((0, 3))
-    none = mx.zeros((0,), dtype=mx.int64)
-    assert getitem(x, (none,)).shape == (0, 3)
-    assert take(x, none, axis=0).shape == (0, 3)
+    empty = mx.zeros((0,), dtype=mx.int64)
+    assert getitem(x, (empty,)).shape == (0, 3)
+    assert take(x, empty, axis=0).shape == (0, 3)
     assert take_along_axis(x, mx.zeros((0, 3), dtype=mx.int64), axis=0).shape == (0, 3)
     with pytest.raises(IndexError):
         getitem(x, (mx.array([0]),))
@@ -177,10 +177,10 @@ def test_rows_written_in_halves(dtype: str) -> None:
     """As they are on GPUs, where MLX writes no single elements of 8 bytes."""
     rows = mx.array(np.arange(12).reshape(4, 3).astype(dtype))
     written = mx.array(np.asarray([[2**50, 1, 2], [3, 4, 5]]).astype(dtype))
-    found = indexing.write_rows(rows, mx.array([3, 0]), written, in_halves=True)
+    result = indexing.write_rows(rows, mx.array([3, 0]), written, in_halves=True)
     expected = np.asarray(rows)
     expected = expected.copy()
     expected[[3, 0]] = np.asarray(written)
-    assert found.dtype == rows.dtype
-    np.testing.assert_array_equal(np.asarray(found), expected)
+    assert result.dtype == rows.dtype
+    np.testing.assert_array_equal(np.asarray(result), expected)
     assert rows.tolist()[0] == [0, 1, 2]

@@ -53,11 +53,11 @@ def test_elementwise_calls_compute_nothing() -> None:
     """A call that computed at once would allocate its result; scalars take some bytes."""
     x = pa.ones((1 << 20,), dtype="float32", device=DEVICE)
     mx.eval(x.native)
-    before = mx.get_active_memory()
+    memory = mx.get_active_memory()
     y = pa.sin(x) * 2 + x
-    assert mx.get_active_memory() < before + (1 << 20)
+    assert mx.get_active_memory() < memory + (1 << 20)
     np.asarray(y)
-    assert mx.get_active_memory() >= before + (1 << 22)
+    assert mx.get_active_memory() >= memory + (1 << 22)
 
 
 def test_what_was_asked_for_before_a_write_has_the_old_values() -> None:
@@ -95,9 +95,9 @@ def test_in_place_operators_keep_the_native_array() -> None:
 
 def test_long_chains_of_writes() -> None:
     x = pa.zeros(4, dtype="int64", device=DEVICE)
-    for number in range(300):
-        x[number % 4] += number
-    assert x.tolist() == [sum(range(place, 300, 4)) for place in range(4)]
+    for step in range(300):
+        x[step % 4] += step
+    assert x.tolist() == [sum(range(position, 300, 4)) for position in range(4)]
 
 
 def test_synchronize() -> None:

@@ -101,15 +101,15 @@ def test_complete_qr(xp: Any, dtype: str) -> None:
     q, r = map(np.asarray, xp.linalg.qr(mx.array(x, dtype=getattr(mx, dtype)), mode="complete"))
     assert q.shape == (2, 5, 5)
     assert r.shape == (2, 5, 2)
-    one = np.conj(np.swapaxes(q, -1, -2)) @ q
-    np.testing.assert_allclose(one, np.broadcast_to(np.eye(5), (2, 5, 5)), atol=1e-5)
+    identity = np.conj(np.swapaxes(q, -1, -2)) @ q
+    np.testing.assert_allclose(identity, np.broadcast_to(np.eye(5), (2, 5, 5)), atol=1e-5)
     np.testing.assert_allclose(q @ r, x, atol=1e-5)
 
 
 def test_what_is_complex128_is_refused(xp: Any) -> None:
     x = mx.eye(2, dtype=mx.float64)
     for function in (xp.fft.rfft, xp.fft.ihfft, xp.fft.fft, xp.linalg.eig, xp.linalg.eigvals):
-        with pytest.raises(TypeError, match="complex128, which MLX has not"):
+        with pytest.raises(TypeError, match="MLX does not have complex128"):
             function(x)
 
 
@@ -158,7 +158,7 @@ def test_descending_sorts_are_stable(xp: Any) -> None:
     assert xp.argsort(mx.array([False, True, False]), descending=True).tolist() == [1, 0, 2]
     assert xp.argmax(mx.array(3.0), keepdims=True).shape == ()
     assert xp.argmax(mx.zeros((3, 0)), axis=0).shape == (0,)
-    with pytest.raises(ValueError, match="argmax of no elements"):
+    with pytest.raises(ValueError, match="argmax: an array of shape"):
         xp.argmax(mx.zeros((3, 0)), axis=1)
 
 

@@ -41,8 +41,8 @@ def exact(x: Any) -> Any:
 def compare(q: Any, k: Any, v: Any, *, used: int | None = None, **options: Any) -> None:
     """Compare with the reference; keys beyond those in use have values that are no numbers."""
     options = OPTIONS | options
-    given = {name: exact(x) for name, x in options.items()} | {"key_length": used}
-    want = reference.attention(*map(exact, (q, k, v)), **given)
+    reference_options = {name: exact(x) for name, x in options.items()} | {"key_length": used}
+    want = reference.attention(*map(exact, (q, k, v)), **reference_options)
     dtype = str(q.dtype).rpartition(".")[2]
     if used is None:
         close(blocks.attention(q, k, v, **options), want, dtype)
@@ -55,7 +55,7 @@ def compare(q: Any, k: Any, v: Any, *, used: int | None = None, **options: Any) 
 
 
 @pytest.fixture(params=["processors", "fused"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def processor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Attend as on processors, and as on GPUs: MLX's own function runs everywhere."""
     monkeypatch.setattr(blocks, "_SCORES", 2000)
     if request.param == "fused":
@@ -65,7 +65,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_attention(way: str, dtype: str) -> None:
+def test_attention(processor: str, dtype: str) -> None:
     q, k, v = drawn((2, 4, 37, 8), (2, 2, 53, 8), (2, 2, 53, 8), dtype=dtype)
     mask = mx.array(np.random.default_rng(11).random((4, 37, 53)) < 0.5)
     mask[:, 5] = False
@@ -87,15 +87,15 @@ def test_attention(way: str, dtype: str) -> None:
 
 def test_nothing_to_attend_to_is_for_the_generic_kernel() -> None:
     q, k = drawn((2, 3, 4), (2, 5, 4))
-    for given, used in [
+    for operands, used in [
         ((q[:, :0], k, k), None),
         ((q, k[:, :0], k[:, :0]), None),
         ((q, k, k), 0),
     ]:
-        assert blocks.refuses(*given, **OPTIONS | {"key_length": used})
-        arrays = [pa.asarray(exact(x).astype(np.float32), device="mlx:cpu") for x in given]
+        assert blocks.refuses(*operands, **OPTIONS | {"key_length": used})
+        arrays = [pa.asarray(exact(x).astype(np.float32), device="mlx:cpu") for x in operands]
         out = pa.kernels.attention(*arrays, key_length=used)
-        want = reference.attention(*map(exact, given), key_length=used)
+        want = reference.attention(*map(exact, operands), key_length=used)
         np.testing.assert_allclose(np.asarray(out.native), want, rtol=1e-6)
     assert not blocks.refuses(q, k, k, **OPTIONS | {"key_length": mx.array(0)})
 

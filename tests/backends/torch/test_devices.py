@@ -6,6 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from portarray._dispatch import native_functions  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
 BACKEND = registry.load_backend("torch")

@@ -1,7 +1,7 @@
 """Indexing of arrays.
 
-CuPy takes integer arrays modulo the length of the axis. Here they are checked first, so that an
-index out of bounds raises IndexError as on other devices; the check waits for the device.
+CuPy takes integer arrays modulo the length of the axis. Here an index out of bounds raises
+IndexError: indexing with integer arrays checks them first, and waits for that.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import cupy
 import numpy as np
 from cupy import ndarray
 
-from portarray.backends.composed.indexing import integer_arrays
+from portarray.backends.common.keys import check_bounds
+from portarray.backends.composed.indexing import take_axis
 from portarray.backends.cupy.namespace import kernels
 from portarray.backends.cupy.namespace.creation import filled
 
@@ -22,14 +23,15 @@ item = ndarray.item
 
 
 def getitem(x: ndarray, key: Key, /) -> ndarray:
-    """Return part of an array: a view if key has no arrays."""
-    _check_bounds(x, key)
+    """Return part of an array: a view where key holds no array."""
+    check_bounds(x.shape, key, np.bool_, _check_within)
     return x[key]
 
 
 def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
-    """Assign to part of an array and return the array."""
-    has_arrays = _check_bounds(x, key)
+    """Write into part of an array, and return that array."""
+    check_bounds(x.shape, key, np.bool_, _check_within)
+    has_arrays = any(isinstance(index, ndarray) for index in key)
     if has_arrays:
         key = tuple(_apart(x, part) for part in key)
         if len(key) == 1 and key[0].dtype.kind == "b" and _is_single(value):
@@ -55,11 +57,8 @@ def _apart(x: ndarray, part: Any) -> Any:
 
 
 def take(x: ndarray, indices: ndarray, /, *, axis: int | None = None) -> ndarray:
-    """Return elements at indices along an axis."""
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"take: an array of {x.ndim} axes needs axis=")
-        axis = 0
+    """Return elements at indices along an axis, for one or more axes of indices."""
+    axis = take_axis(x, axis)
     _check_within(indices, x.shape[axis], axis)
     return cupy.take(x, indices, axis)
 
@@ -68,13 +67,6 @@ def take_along_axis(x: ndarray, indices: ndarray, /, *, axis: int = -1) -> ndarr
     """Return elements at indices matched with x along an axis; other axes broadcast."""
     _check_within(indices, x.shape[axis], axis)
     return cupy.take_along_axis(x, indices, axis)
-
-
-def _check_bounds(x: ndarray, key: Key) -> bool:
-    """Raise IndexError for integer arrays out of bounds; return whether key has arrays."""
-    for axis, indices in integer_arrays(key, x.ndim, np.bool_):
-        _check_within(indices, x.shape[axis], axis)
-    return any(isinstance(part, ndarray) for part in key)
 
 
 def _check_within(indices: ndarray, size: int, axis: int) -> None:

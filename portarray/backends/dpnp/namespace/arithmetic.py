@@ -12,7 +12,7 @@ from dpnp import ndarray
 
 from portarray._dtypes.promotion import Scalar
 from portarray.backends.composed.arithmetic import sign_parts
-from portarray.backends.dpnp.namespace.complex import by_parts
+from portarray.backends.dpnp.namespace.complex import as_real_pairs
 from portarray.backends.dpnp.namespace.exponential import check_power
 from portarray.backends.dpnp.namespace.indexing import settle
 from portarray.backends.dpnp.namespace.scalars import constant, taking_scalars
@@ -26,8 +26,8 @@ signbit = dpnp.signbit
 
 
 def _floor_divide(x1: ndarray, x2: ndarray) -> ndarray:
-    # Rounding can make a quotient whole from below, as dpnp.floor_divide overlooks. The part that
-    # is rounded down is then 0, and the remainder's share of the divisor nearly 1.
+    # Rounding can make a quotient whole from below, which dpnp.floor_divide ignores. The fraction
+    # is then 0, and remainder / divisor is nearly 1.
     quotient = dpnp.divide(x1, x2)
     floor = dpnp.floor(quotient)
     share = dpnp.remainder(x1, x2)
@@ -35,13 +35,13 @@ def _floor_divide(x1: ndarray, x2: ndarray) -> ndarray:
     dpnp.subtract(quotient, floor, out=quotient)
     dpnp.subtract(share, quotient, out=share)
     dpnp.rint(share, out=share)
-    # NaN where operands or the quotient are infinite: nothing is to be corrected there.
+    # NaN, for infinite operands or quotients, needs no correction.
     dpnp.nan_to_num(share, copy=False)
     return dpnp.subtract(floor, share, out=share)
 
 
 def _half_nextafter(x1: ndarray, x2: ndarray) -> ndarray:
-    """Return x2 where both are equal; dpnp's own keeps x1's sign of zero."""
+    """Return x2 where both are equal; dpnp.nextafter keeps x1's sign of zero."""
     return dpnp.where(dpnp.equal(x1, x2), x2, dpnp.nextafter(x1, x2))
 
 
@@ -58,7 +58,7 @@ PLAIN: Rows = {
 
 ROWS: Rows = {
     **taking_scalars(PLAIN),
-    "sign": {"iuf": dpnp.sign, "c": partial(by_parts, sign_parts)},
+    "sign": {"iuf": dpnp.sign, "c": partial(as_real_pairs, sign_parts)},
 }
 
 
@@ -90,10 +90,7 @@ INPLACE: Rows = {
     "bitwise_right_shift": {"iu": _in_place(operator.irshift)},
     "bitwise_xor": {"biu": _in_place(operator.ixor)},
     "divide": {"fc": _in_place(operator.itruediv)},
-    "floor_divide": {
-        "iu": _in_place(operator.ifloordiv),
-        "f": _in_place(_floor_divide_in_place),
-    },
+    "floor_divide": {"iu": _in_place(operator.ifloordiv), "f": _in_place(_floor_divide_in_place)},
     "multiply": {"iufc": _in_place(operator.imul)},
     "pow": {"i": _signed_pow_in_place, "uf": _pow_in_place},
     "remainder": {"iuf": _in_place(operator.imod)},

@@ -1,4 +1,4 @@
-"""Comparisons, what is finite, and limits."""
+"""Comparisons, tests for finite values, and limits on dpnp arrays."""
 
 from __future__ import annotations
 

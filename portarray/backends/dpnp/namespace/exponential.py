@@ -10,7 +10,7 @@ from dpnp import ndarray
 
 from portarray._dtypes.promotion import Scalar
 from portarray.backends.composed.exponential import expm1_parts, log1p_parts, log_parts
-from portarray.backends.dpnp.namespace.complex import by_parts, dense, exact, packed
+from portarray.backends.dpnp.namespace.complex import as_real_pairs, dense, exact, packed
 from portarray.backends.dpnp.namespace.scalars import constant, pair, taking_scalars
 from portarray.backends.types import Rows
 
@@ -27,7 +27,7 @@ def _scaled_log(scale: float, x: ndarray) -> ndarray:
 
 
 def check_power(exponent: ndarray | Scalar) -> None:
-    """Refuse negative powers of integers, of which dpnp makes 0; waits for an array."""
+    """Raise for negative powers of integers, which dpnp computes as 0; waits for an array."""
     if isinstance(exponent, ndarray):
         exponent = bool(dpnp.any(dpnp.less(exponent, constant(0, exponent)))) and -1
     if exponent < 0:  # type: ignore[operator]  # a whole number here
@@ -41,29 +41,26 @@ def _signed_pow(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
 
 def _complex_pow(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
     x1, x2 = pair(x1, x2)
-    # Of 0 and of what is not finite dpnp makes NaN, also to the power 0; reversed views it reads
+    # dpnp returns NaN for 0 and non-finite numbers, even to the power 0, and reads reversed views
     # from the wrong end.
-    none = dpnp.equal(x2, constant(0, x2))
+    is_zero = dpnp.equal(x2, constant(0, x2))
     power = dpnp.pow(packed(x1), packed(x2))
-    return dpnp.where(none, constant(1, x1), power)
+    return dpnp.where(is_zero, constant(1, x1), power)
 
 
-PLAIN: Rows = {
-    "logaddexp": {"f": dpnp.logaddexp},
-    "pow": {"uf": dpnp.pow},
-}
+PLAIN: Rows = {"logaddexp": {"f": dpnp.logaddexp}, "pow": {"uf": dpnp.pow}}
 
 _OF_TWO = taking_scalars(PLAIN)
 ROWS: Rows = {
     **_OF_TWO,
     "pow": {**_OF_TWO["pow"], "i": _signed_pow, "c": _complex_pow},
     "exp": {"f": dpnp.exp, "c": partial(dense, dpnp.exp)},
-    # dpnp.expm1 gives NaN where the exponential overflows, and -0 at -0.
-    "expm1": {"f": dpnp.expm1, "c": partial(by_parts, expm1_parts)},
+    # dpnp.expm1 returns NaN where the exponential overflows, and -0 at -0.
+    "expm1": {"f": dpnp.expm1, "c": partial(as_real_pairs, expm1_parts)},
     "log": {"f": dpnp.log, "c": partial(exact, dpnp.log, log_parts)},
     "log10": {"f": dpnp.log10, "c": partial(_scaled_log, 1 / math.log(10))},
     # dpnp.log1p loses the imaginary part, or the real one, where the other is tiny.
-    "log1p": {"f": dpnp.log1p, "c": partial(by_parts, log1p_parts)},
+    "log1p": {"f": dpnp.log1p, "c": partial(as_real_pairs, log1p_parts)},
     # dpnp.log2 loses digits near 1.
     "log2": {"f": dpnp.log2, "c": partial(_scaled_log, 1 / math.log(2))},
     "sqrt": {"f": dpnp.sqrt, "c": partial(dense, dpnp.sqrt)},

@@ -1,9 +1,7 @@
-"""Fourier transforms of dpnp's arrays; on CPUs NumPy computes them, on the same memory.
+"""Fourier transforms of dpnp arrays; on CPUs NumPy computes them, on the same memory.
 
-There dpnp's deadlock where several threads call dpnp: oneMKL waits for a host task while the caller
-holds Python's lock, and SYCL's few threads for host tasks may all be waiting for that lock, to
-release operands of other calls (``keep_args_alive`` of
-https://github.com/IntelPython/dpctl/blob/master/dpctl/apis/include/dpctl4pybind11.hpp).
+There dpnp's deadlock if several threads call dpnp, as :mod:`portarray.backends.dpnp.host_tasks`
+explains.
 """
 
 from __future__ import annotations
@@ -25,13 +23,15 @@ def _ones(like: ndarray, shape: tuple[int, ...]) -> ndarray:
     return dpnp.ones_like(like, shape=shape)
 
 
-def _transform(own: Callable[..., ndarray], host: Callable[..., Any]) -> Callable[..., ndarray]:
+def _transform(
+    dpnp_transform: Callable[..., ndarray], numpy_transform: Callable[..., Any]
+) -> Callable[..., ndarray]:
     def transform(x: ndarray, /, **options: Any) -> ndarray:
         device = x.device
         if not Transfer.on_host(device):
-            return own(x, **options)
-        found = host(Transfer.to_host(x, copy=False), **options)
-        return Transfer.from_host(found, device, copy=True)
+            return dpnp_transform(x, **options)
+        transformed = numpy_transform(Transfer.to_host(x, copy=False), **options)
+        return Transfer.from_host(transformed, device, copy=True)
 
     return of_empty_stacks(transform, _ones)
 
@@ -50,7 +50,7 @@ rfft = _transform(dpnp.fft.rfft, np.fft.rfft)
 rfftn = _transform(dpnp.fft.rfftn, np.fft.rfftn)
 
 
-def _frequencies(own: Callable[..., ndarray]) -> Callable[..., ndarray]:
+def _frequencies(dpnp_frequencies: Callable[..., ndarray]) -> Callable[..., ndarray]:
     def frequencies(
         n: int,
         /,
@@ -59,8 +59,10 @@ def _frequencies(own: Callable[..., ndarray]) -> Callable[..., ndarray]:
         dtype: np.dtype[Any] | None = None,
         device: Device | None = None,
     ) -> ndarray:
-        place = device_of(device)
-        return dpnp.astype(own(n, d, device=place), dtype or default_float(place), copy=False)
+        target = device_of(device)
+        return dpnp.astype(
+            dpnp_frequencies(n, d, device=target), dtype or default_float(target), copy=False
+        )
 
     return frequencies
 

@@ -1,10 +1,10 @@
 """Reading and writing parts of dpnp's arrays.
 
-dpnp takes arrays in a key only side by side and of integers that promote to a signed dtype; an
-integer among them is a plain index to it, where NumPy counts it as an array. Such keys are split
-in two: a basic part, which gives a view, and the arrays, whose axes are brought to its front.
-It takes numbers out of bounds for the nearest element; elsewhere they are an IndexError, so index
-arrays are looked at first, which waits for them.
+dpnp supports several index arrays only if they are adjacent and their integers promote to a signed
+dtype; it does not treat an integer between them as an array, as NumPy does. Such keys are split in
+two: a basic part, which gives a view, and the arrays, whose axes are moved to the front.
+dpnp reads the nearest element for indices out of bounds. Here they raise IndexError: index arrays
+are checked first, which waits for them.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ import numpy as np
 from dpnp import ndarray
 
 from portarray._dtypes.promotion import Scalar
-from portarray.backends.composed.indexing import check_within, integer_arrays
+from portarray.backends.common.keys import (
+    ALL,
+    check_bounds,
+    expand_ellipsis,
+    split_key,
+    without_leading_ones,
+)
+from portarray.backends.composed.indexing import check_within, take_axis
 from portarray.backends.dpnp import transfer
 from portarray.backends.dpnp.devices import wait_for_work
 from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]
 
-_ALL = slice(None)
 _INT64 = np.dtype(np.int64)
 
-# For keys without arrays; dpnp raises for those that it does not take.
+# For keys without arrays; dpnp raises for unsupported ones.
 PLAIN: Rows = {"getitem": {"biufc": operator.getitem}}
 
 
 def getitem(x: ndarray, key: Key, /) -> ndarray:
-    """Return part of an array: a view where key holds no array.
-
-    Raises
-    ------
-    IndexError
-        If an index array holds a number out of bounds.
-    """
-    _check_bounds(x.shape, key)
+    """Return part of an array: a view where key holds no array."""
+    check_bounds(x.shape, key, np.bool_, _check_within)
     if _is_plain(key):
         return x[key]
     parts = _split(x, key)
-    found = parts.view[parts.arrays]
-    return _moved(found, range(parts.count), parts.place)
+    return _moved(parts.view[parts.arrays], range(parts.count), parts.axis)
 
 
 def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
     """Write into part of an array, and return that array; errors as of :func:`getitem`."""
-    _check_bounds(x.shape, key)
+    check_bounds(x.shape, key, np.bool_, _check_within)
     if isinstance(value, ndarray):
-        value = _without_leading_ones(dpnp.astype(value, x.dtype, copy=False))
+        value = dpnp.astype(value, x.dtype, copy=False)
+        value = dpnp.reshape(value, without_leading_ones(value.shape))
     if any(isinstance(part, ndarray) for part in key):
         key = tuple(_apart(part, x) for part in key)
         value = _apart(value, x)
@@ -62,43 +62,28 @@ def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
     parts = _split(x, key)
     if isinstance(value, ndarray) and value.ndim:
         value = dpnp.broadcast_to(value, parts.shape)
-        value = _moved(value, range(parts.place, parts.place + parts.count), 0)
+        value = _moved(value, range(parts.axis, parts.axis + parts.count), 0)
     parts.view[parts.arrays] = value
     return settle(x)
 
 
 def _apart(part: Any, x: ndarray) -> Any:
-    """Return a part of a key, or a value, that has no memory of x: through arrays dpnp refuses it.
-
-    Without arrays in the key dpnp copies by itself.
-    """
+    """Return an index or a value, copied if it overlaps x, which dpnp refuses with index arrays."""
     if not isinstance(part, ndarray):
         return part
-    first, last = dpnp.byte_bounds(part)
-    begin, end = dpnp.byte_bounds(x)
-    return dpnp.copy(part) if first < end and begin < last else part
-
-
-def _check_bounds(shape: tuple[int, ...], key: Key) -> None:
-    for axis, indices in integer_arrays(key, len(shape), np.bool_):
-        _check_within(indices, shape[axis], axis)
+    part_start, part_end = dpnp.byte_bounds(part)
+    start, end = dpnp.byte_bounds(x)
+    return dpnp.copy(part) if part_start < end and start < part_end else part
 
 
 def _check_within(indices: ndarray, size: int, axis: int) -> None:
-    # Read on the spot where the memory is the host's.
+    # Read without a copy where the device uses host memory.
     copy = False if transfer.Transfer.on_host(indices.device) else None
     check_within(transfer.to_host(indices, copy=copy), size, axis)
 
 
-def _without_leading_ones(value: ndarray) -> ndarray:
-    """Return a value as broadcasting sees it; dpnp refuses more axes than the key selects."""
-    shape = value.shape
-    count = next((n for n, size in enumerate(shape) if size != 1), len(shape))
-    return dpnp.reshape(value, shape[count:]) if count else value
-
-
 def settle(x: ndarray) -> ndarray:
-    """Return an array that was written into; where NumPy may be reading it, when that is done."""
+    """Return an array that was written; on CPUs, where NumPy may read it, wait for the write."""
     queue = x.sycl_queue
     if queue.sycl_device.is_cpu:
         wait_for_work(queue)
@@ -106,7 +91,7 @@ def settle(x: ndarray) -> ndarray:
 
 
 def _is_plain(key: Key) -> bool:
-    """Tell whether dpnp takes a key as it is: at most one array, and no integer beside it."""
+    """Return whether dpnp accepts a key: at most one array, and no integer next to it."""
     arrays = [part for part in key if isinstance(part, ndarray)]
     if not arrays:
         return True
@@ -117,76 +102,49 @@ def _is_plain(key: Key) -> bool:
 
 @dataclass(slots=True)
 class _Parts:
-    """A key in two steps: ``view[arrays]``, whose `count` axes of the arrays belong at `place`."""
+    """A key in two steps: ``view[arrays]``, whose first `count` axes are to be moved to `axis`."""
 
     view: ndarray
     arrays: tuple[ndarray, ...]
     count: int
-    place: int
+    axis: int
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of what the key selects."""
-        rest = self.view.shape[len(self.arrays) :]
-        return (*rest[: self.place], *self.arrays[0].shape, *rest[self.place :])
+        sliced = self.view.shape[len(self.arrays) :]
+        return (*sliced[: self.axis], *self.arrays[0].shape, *sliced[self.axis :])
 
 
 def _split(x: ndarray, key: Key) -> _Parts:
-    basic: list[Any] = []
-    arrays: list[Any] = []
-    axes: list[int] = []  # of the basic part, one for each array
-    places: list[int] = []  # of the arrays in the key
-    for place, part in enumerate(_without_ellipsis(key, x.ndim)):
-        if part is None or isinstance(part, slice):
-            basic.append(part)
-            continue
-        places.append(place)
-        for one in _as_integers(part):
-            axes.append(len(basic))
-            arrays.append(one)
-            basic.append(None if isinstance(part, ndarray) and _is_flag(part) else _ALL)
-    # As in NumPy, arrays with something between them put their axes first.
-    together = places[-1] - places[0] == len(places) - 1 and not _ellipsis_between(key)
+    key = expand_ellipsis(key, x.ndim, ndarray, np.bool_)
+    named = tuple(index for index in key if index is not Ellipsis)
+    basic, advanced = split_key(named, ndarray, np.bool_)
+    indices: list[Any] = []
+    axes: list[int] = []  # of the view, one for each index
+    positions = [n for n, index in enumerate(advanced) if index is not ALL]
+    axis = 0
+    for index in advanced:
+        parts = [] if index is ALL else _as_integers(index)
+        indices += parts
+        axes += range(axis, axis + len(parts))
+        axis += len(parts) or 1
+    # As in NumPy, arrays that something separates put their axes first.
+    adjacent = len(named) == len(key) and positions[-1] - positions[0] == len(positions) - 1
+    like = next(index for index in indices if isinstance(index, ndarray))
+    arrays = [i if isinstance(i, ndarray) else dpnp.full_like(like, i) for i in indices]
+    broadcast = dpnp.broadcast_arrays(*arrays) if len(arrays) > 1 else arrays
     view = _moved(x[tuple(basic)], axes, 0)
-    like = next(one for one in arrays if isinstance(one, ndarray))
-    given = [one if isinstance(one, ndarray) else dpnp.full_like(like, one) for one in arrays]
-    spread = dpnp.broadcast_arrays(*given) if len(given) > 1 else given
-    return _Parts(view, tuple(spread), spread[0].ndim, axes[0] if together else 0)
+    return _Parts(view, tuple(broadcast), broadcast[0].ndim, axes[0] if adjacent else 0)
 
 
-def _as_integers(part: Any) -> list[Any]:
-    """Return the indices that one entry of a key stands for, for each of its axes."""
-    if not isinstance(part, ndarray):
-        return [part]
-    if part.dtype.kind != "b":
-        return [dpnp.astype(part, _INT64, copy=False)]
-    return list(dpnp.nonzero(dpnp.reshape(part, (1,)) if _is_flag(part) else part))
-
-
-def _is_flag(part: ndarray) -> bool:
-    """Tell whether an index is a single truth value, which makes an axis of its own."""
-    return bool(part.ndim == 0 and part.dtype.kind == "b")
-
-
-def _without_ellipsis(key: Key, ndim: int) -> Key:
-    places = [place for place, part in enumerate(key) if part is Ellipsis]
-    taken = sum(_taken(part) for part in key)
-    if not places:
-        return (*key, *[_ALL] * (ndim - taken))
-    return (*key[: places[0]], *[_ALL] * (ndim - taken), *key[places[0] + 1 :])
-
-
-def _taken(part: Any) -> int:
-    """Return how many axes an entry of a key takes."""
-    if part is None or part is Ellipsis:
-        return 0
-    return part.ndim if isinstance(part, ndarray) and part.dtype.kind == "b" else 1
-
-
-def _ellipsis_between(key: Key) -> bool:
-    """Tell whether an ellipsis parts the arrays, which it does even where it stands for no axis."""
-    places = [n for n, part in enumerate(key) if isinstance(part, (int, ndarray))]
-    return any(key[place] is Ellipsis for place in range(places[0], places[-1]))
+def _as_integers(index: Any) -> list[Any]:
+    """Return the integers or integer arrays that an index stands for, one for each axis."""
+    if not isinstance(index, ndarray):
+        return [index]
+    if index.dtype != np.bool_:
+        return [dpnp.astype(index, _INT64, copy=False)]
+    return list(dpnp.nonzero(index if index.ndim else dpnp.reshape(index, (1,))))
 
 
 def _moved(x: ndarray, source: Any, destination: int) -> ndarray:
@@ -197,7 +155,7 @@ def _moved(x: ndarray, source: Any, destination: int) -> ndarray:
 
 def item(x: ndarray, /) -> Scalar:
     """Return the only element as Python scalar."""
-    # dpnp's own copies the whole memory that x is a view of:
+    # dpnp's own function copies all memory that x is a view of:
     # https://github.com/IntelPython/dpctl/blob/0.20.2/dpctl/tensor/_copy_utils.py
     value: Scalar = transfer.to_host(x, copy=None).item()
     return value
@@ -205,9 +163,7 @@ def item(x: ndarray, /) -> Scalar:
 
 def take(x: ndarray, indices: ndarray, /, *, axis: int | None = None) -> ndarray:
     """Return elements at indices along an axis, for one or more axes of indices."""
-    if axis is None and x.ndim != 1:
-        raise ValueError(f"take needs an axis for an array of {x.ndim} axes")
-    axis = 0 if axis is None else axis
+    axis = take_axis(x, axis)
     _check_within(indices, x.shape[axis], axis)
     return dpnp.take(x, indices, axis=axis)
 

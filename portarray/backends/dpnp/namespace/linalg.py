@@ -33,7 +33,7 @@ vector_norm = dpnp.linalg.vector_norm
 
 
 def _on_host(function: F) -> F:
-    """Mark a function that dpnp itself computes with NumPy."""
+    """Mark a function that dpnp computes with NumPy."""
     function.__portarray_served__ = "host"  # type: ignore[attr-defined]
     return function
 
@@ -44,17 +44,17 @@ def _complex(x: ndarray) -> ndarray:
 
 @_on_host
 def eig(x: ndarray, /) -> EigResult[ndarray]:
-    """Return eigenvalues and eigenvectors, complex also where all are real."""
+    """Return eigenvalues and eigenvectors, complex even if all are real."""
     return EigResult(*map(_complex, dpnp.linalg.eig(x)))
 
 
 @_on_host
 def eigvals(x: ndarray, /) -> ndarray:
-    """Return eigenvalues, complex also where all are real."""
+    """Return eigenvalues, complex even if all are real."""
     return _complex(dpnp.linalg.eigvals(x))
 
 
 def eigvalsh(x: ndarray, /) -> ndarray:
     """Return eigenvalues of Hermitian matrices."""
-    # dpnp refuses parts of larger matrices, and views that repeat one, where eigh copies them.
+    # dpnp refuses non-contiguous and broadcast matrices, which eigh copies.
     return dpnp.linalg.eigvalsh(dpnp.ascontiguousarray(x))

@@ -13,14 +13,14 @@ Product = Callable[..., ndarray]
 
 
 def _with_half(product: Product) -> Product:
-    """Return a product that takes float16 arrays, for which oneMKL has no vectors."""
+    """Return a product that computes float16 in float32, as oneMKL does not vectorize float16."""
 
     @wraps(product)
     def with_half(x1: ndarray, x2: ndarray, /, **options: Any) -> ndarray:
         if x1.dtype != dpnp.float16:
             return product(x1, x2, **options)
-        wide = product(x1.astype(dpnp.float32), x2.astype(dpnp.float32), **options)
-        return wide.astype(dpnp.float16)
+        out = product(x1.astype(dpnp.float32), x2.astype(dpnp.float32), **options)
+        return out.astype(dpnp.float16)
 
     return with_half
 

@@ -25,9 +25,9 @@ unstack = dpnp.unstack
 
 def broadcast_arrays(*arrays: ndarray) -> tuple[ndarray, ...]:
     """Return views of one common shape."""
-    # dpnp gives arrays back that have the shape already; these stay writable.
-    spread = dpnp.broadcast_arrays(*arrays) if arrays else ()
-    return tuple(_read_only(x[...]) for x in spread)
+    # dpnp returns arrays that have the shape themselves; these stay writable.
+    broadcast = dpnp.broadcast_arrays(*arrays) if arrays else ()
+    return tuple(_read_only(x[...]) for x in broadcast)
 
 
 def broadcast_to(x: ndarray, /, shape: tuple[int, ...]) -> ndarray:
@@ -36,12 +36,12 @@ def broadcast_to(x: ndarray, /, shape: tuple[int, ...]) -> ndarray:
 
 
 def _read_only(x: ndarray) -> ndarray:
-    # Several elements are one in memory; dpnp would write them all.
+    # Several elements share memory; dpnp would write them all.
     x.flags.writable = False
     return x
 
 
 def together(arrays: Sequence[ndarray]) -> list[ndarray]:
-    """Return arrays converted to the dtype that they all meet in."""
+    """Return arrays converted to their common dtype."""
     dtype = promote(*[x.dtype for x in arrays])
     return [dpnp.astype(x, dtype, copy=False) for x in arrays]

@@ -1,4 +1,4 @@
-"""Python scalars beside dpnp's arrays."""
+"""Python scalars as operands of dpnp arrays."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from portarray.backends.types import Rows
 
 
 def constant(value: Scalar, like: ndarray) -> ndarray:
-    """Return a 0-d array of a scalar beside an array: of its dtype, device and kind of memory.
+    """Return a 0-d array of a scalar, with an array's dtype, device and kind of memory.
 
-    The arrays are kept, since making one costs more than the operation beside it, and dpnp's own
-    way, which copies the scalar from the host, costs seven times as much. Nothing writes into them.
+    The arrays are cached and never written: creating one takes longer than the operation, and
+    dpnp's own conversion, which copies the scalar from the host, takes seven times as long.
     """
-    # The text tells -0.0 from 0.0, which are equal as keys.
+    # The text distinguishes -0.0 from 0.0, which are equal as keys.
     return _constant(value, repr(value), like.dtype, like.sycl_queue, like.usm_type)
 
 
@@ -30,14 +30,14 @@ def _constant(value: Scalar, text: str, dtype: np.dtype[Any], queue: Any, usm_ty
 
 
 def pair(x1: ndarray | Scalar, x2: ndarray | Scalar) -> tuple[ndarray, ndarray]:
-    """Return two operands as arrays; one of them may be a scalar, which takes the other's dtype."""
+    """Return two operands as arrays; one may be a scalar, which gets the other's dtype."""
     if not isinstance(x2, ndarray):
         return x1, constant(x2, x1)
     return (x1 if isinstance(x1, ndarray) else constant(x1, x2)), x2
 
 
 def taking_scalars(rows: Rows) -> Rows:
-    """Return rows of functions of two arrays as functions that take a scalar for one of them."""
+    """Return rows whose functions of two arrays accept a scalar for one of them."""
     return {
         name: {kinds: _taking_scalars(function) for kinds, function in row.items()}
         for name, row in rows.items()

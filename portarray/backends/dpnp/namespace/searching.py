@@ -1,4 +1,4 @@
-"""Where in dpnp's arrays something is."""
+"""Searching dpnp arrays."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from portarray._dtypes.promotion import Scalar
 from portarray.backends.dpnp.namespace.scalars import pair
 
 
-def _first_nan(own: Callable[..., ndarray]) -> Callable[..., ndarray]:
-    """Return an ``argmax`` or ``argmin`` that gives the first NaN's place; dpnp gives any NaN's."""
+def _first_nan(dpnp_function: Callable[..., ndarray]) -> Callable[..., ndarray]:
+    """Return an ``argmax`` or ``argmin`` that finds the first NaN; dpnp finds any."""
 
-    def place(x: ndarray, /, *, axis: int | None = None, keepdims: bool = False) -> ndarray:
-        found = own(x, axis=axis, keepdims=keepdims)
+    def search(x: ndarray, /, *, axis: int | None = None, keepdims: bool = False) -> ndarray:
+        index = dpnp_function(x, axis=axis, keepdims=keepdims)
         if x.dtype.kind != "f":
-            return found
+            return index
         missing = dpnp.isnan(x)
         some = dpnp.any(missing, axis=axis, keepdims=keepdims)
-        return dpnp.where(some, dpnp.argmax(missing, axis=axis, keepdims=keepdims), found)
+        return dpnp.where(some, dpnp.argmax(missing, axis=axis, keepdims=keepdims), index)
 
-    return place
+    return search
 
 
 argmax = _first_nan(dpnp.argmax)

@@ -15,5 +15,5 @@ unique_values = dpnp.unique_values
 
 
 def isin(x1: ndarray | Scalar, x2: ndarray | Scalar, /, *, invert: bool = False) -> ndarray:
-    """Tell which elements of x1 are in x2; no NaN is."""
+    """Return which elements of x1 are in x2; NaN never is."""
     return dpnp.isin(*pair(x1, x2), invert=invert)

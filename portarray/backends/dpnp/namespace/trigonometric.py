@@ -22,7 +22,7 @@ from portarray.backends.types import Rows
 
 
 def _acosh(x: ndarray) -> ndarray:
-    # oneMKL gives NaN + NaN j at NaN j.
+    # oneMKL returns NaN + NaN j at NaN j.
     out = exact(dpnp.acosh, acosh_parts, x)
     edge = dpnp.logical_and(x.real == 0, dpnp.isnan(x.imag))
     out.imag = dpnp.where(edge, constant(math.pi / 2, out.imag), out.imag)
@@ -39,8 +39,8 @@ def _tan(x: ndarray) -> ndarray:
 
 
 def _tanh(x: ndarray) -> ndarray:
-    # oneMKL gives NaN + NaN j at 0 + inf j, where the standard keeps the 0, and at infinity the
-    # zero of sin(2b) where the standard has one with the sign of b.
+    # oneMKL returns NaN + NaN j at 0 + inf j, where the standard keeps the 0, and at infinity the
+    # zero of sin(2b), where the standard's zero has the sign of b.
     out = dense(dpnp.tanh, x)
     a, b = x.real, x.imag
     out.real = dpnp.where((a == 0) & ~dpnp.isfinite(b), a, out.real)
@@ -48,10 +48,7 @@ def _tanh(x: ndarray) -> ndarray:
     return out
 
 
-PLAIN: Rows = {
-    "atan2": {"f": dpnp.atan2},
-    "hypot": {"f": dpnp.hypot},
-}
+PLAIN: Rows = {"atan2": {"f": dpnp.atan2}, "hypot": {"f": dpnp.hypot}}
 
 ROWS: Rows = {
     **taking_scalars(PLAIN),

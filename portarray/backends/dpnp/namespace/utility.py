@@ -1,4 +1,4 @@
-"""Tests of whole arrays, and differences."""
+"""``all``, ``any`` and ``diff`` of dpnp arrays."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from portarray.backends.composed.arithmetic import sign_parts
-from portarray.backends.jax.namespace.rows import by_parts, compiled, with_scalar
+from portarray.backends.jax.namespace.rows import as_real_pairs, compiled, with_scalar
 from portarray.backends.types import Rows
 
 # JAX has no types for it.
@@ -18,20 +18,20 @@ _barrier: Callable[[tuple[Any, Any]], tuple[jax.Array, jax.Array]] = lax.optimiz
 
 
 def positive(x: jax.Array, /) -> jax.Array:
-    """Return the array itself, which never changes."""
+    """Return the array itself, which is immutable."""
     return x
 
 
 @compiled
 def _modulus(x: jax.Array, /) -> jax.Array:
-    """Return the absolute values of complex numbers: infinite where a part is, NaN or not."""
-    endless = jnp.isinf(jnp.real(x)) | jnp.isinf(jnp.imag(x))
-    return jnp.where(endless, jnp.inf, jnp.abs(x))
+    """Return absolute values of complex numbers: infinite if a part is, even next to NaN."""
+    is_inf = jnp.isinf(jnp.real(x)) | jnp.isinf(jnp.imag(x))
+    return jnp.where(is_inf, jnp.inf, jnp.abs(x))
 
 
 @compiled
 def _floating_sign(x: jax.Array, /) -> jax.Array:
-    """Return the sign; +0 for zeros of any sign, which JAX's own hands on."""
+    """Return the sign; +0 for zeros of any sign, where jnp.sign returns the operand."""
     return jnp.where(x == 0, 0, jnp.sign(x))
 
 
@@ -46,57 +46,56 @@ def _spread_quotient(x1: Any, x2: Any) -> jax.Array:
 
 
 def _spread(x1: Any, x2: Any) -> tuple[jax.Array, jax.Array]:
-    """Return arrays broadcast to one shape, so that XLA does not know that they were.
+    """Return arrays broadcast to one shape, hidden from XLA's optimizer.
 
-    It would multiply by the inverse of the smaller divisor, which is not correctly rounded and
+    It would multiply by the inverse of the smaller divisor, which is not correctly rounded, and
     flushed to zero for large divisors.
     """
     return _barrier(_broadcast(x1, x2))
 
 
 def _broadcast(x1: Any, x2: Any) -> tuple[jax.Array, jax.Array]:
-    """Return arrays of one shape and dtype; where JAX compiles, scalars have a dtype too."""
+    """Return arrays of one shape and dtype; scalars become arrays too."""
     dtype = jnp.result_type(x1, x2)
     x1, x2 = jnp.broadcast_arrays(x1, x2)
     return x1.astype(dtype), x2.astype(dtype)
 
 
-@compiled
-def _integer_quotient(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
-    """Divide integers and round down; 0 where the divisor is 0."""
-    by_zero = x2 == 0
-    return jnp.where(by_zero, 0, jnp.floor_divide(x1, jnp.where(by_zero, 1, x2)))
+def _zero_by_zero(function: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+    """Return a division of integers that is 0 for a divisor of 0."""
+
+    @compiled
+    def divide(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
+        by_zero = x2 == 0
+        return jnp.where(by_zero, 0, function(x1, jnp.where(by_zero, 1, x2)))
+
+    return divide
 
 
 @compiled
-def _integer_rest(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
-    """Return the remainder of integers; 0 where the divisor is 0."""
-    by_zero = x2 == 0
-    return jnp.where(by_zero, 0, jnp.remainder(x1, jnp.where(by_zero, 1, x2)))
-
-
-@compiled
-def _floating_rest(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
-    """Return the remainder of real numbers; JAX's own loses the sign of zero."""
+def _floating_remainder(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
+    """Return the remainder of real numbers; jnp.remainder loses the sign of zero."""
     x1, x2 = _broadcast(x1, x2)
-    rest = lax.rem(x1, x2)
-    rest = jnp.where((rest != 0) & ((rest < 0) != (x2 < 0)), rest + x2, rest)
-    return jnp.where(rest == 0, jnp.copysign(rest, x2), rest)
+    remainder = lax.rem(x1, x2)
+    remainder = jnp.where(
+        (remainder != 0) & ((remainder < 0) != (x2 < 0)), remainder + x2, remainder
+    )
+    return jnp.where(remainder == 0, jnp.copysign(remainder, x2), remainder)
 
 
 @compiled
 def _floating_quotient(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Divide real numbers and round down.
 
-    Infinite operands give ``floor(x1 / x2)`` as the standard prefers, except that a tiny quotient
-    of unlike signs is -0 there.
+    Infinite operands give ``floor(x1 / x2)`` as the standard prefers, except that a tiny negative
+    quotient is -0.
     """
     x1, x2 = _spread(x1, x2)
     ratio = x1 / x2
-    rest = lax.rem(x1, x2)
+    remainder = lax.rem(x1, x2)
     # x1 - rest is a multiple of x2, so this quotient is within rounding of an integer.
-    quotient = (x1 - rest) / x2
-    quotient = jnp.where((rest != 0) & ((rest < 0) != (x2 < 0)), quotient - 1, quotient)
+    quotient = (x1 - remainder) / x2
+    quotient = jnp.where((remainder != 0) & ((remainder < 0) != (x2 < 0)), quotient - 1, quotient)
     whole = jnp.floor(quotient)
     whole = jnp.where(quotient - whole > 0.5, whole + 1, whole)
     whole = jnp.where(whole == 0, jnp.copysign(whole, ratio), whole)
@@ -107,9 +106,9 @@ def _floating_quotient(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
 _OPERATORS: Rows = {
     "add": {"iufc": jnp.add},
     "divide": {"fc": _quotient},
-    "floor_divide": {"iu": _integer_quotient, "f": _floating_quotient},
+    "floor_divide": {"iu": _zero_by_zero(jnp.floor_divide), "f": _floating_quotient},
     "multiply": {"iufc": jnp.multiply},
-    "remainder": {"iu": _integer_rest, "f": _floating_rest},
+    "remainder": {"iu": _zero_by_zero(jnp.remainder), "f": _floating_remainder},
     "subtract": {"iufc": jnp.subtract},
 }
 ROWS: Rows = {
@@ -119,7 +118,7 @@ ROWS: Rows = {
     "negative": {"iufc": jnp.negative},
     "nextafter": {"f": jnp.nextafter},
     "reciprocal": {"fc": jnp.reciprocal},
-    "sign": {"iu": jnp.sign, "f": _floating_sign, "c": by_parts(sign_parts)},
+    "sign": {"iu": jnp.sign, "f": _floating_sign, "c": as_real_pairs(sign_parts)},
     "signbit": {"f": jnp.signbit},
 }
 WITH_SCALAR = with_scalar(ROWS, *_OPERATORS, "copysign", "nextafter")

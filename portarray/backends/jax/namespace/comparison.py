@@ -30,15 +30,12 @@ WITH_SCALAR = with_scalar(_PAIRS, *_PAIRS)
 
 
 def clip(
-    x: jax.Array,
-    /,
-    min: jax.Array | float | None = None,
-    max: jax.Array | float | None = None,
+    x: jax.Array, /, min: jax.Array | float | None = None, max: jax.Array | float | None = None
 ) -> jax.Array:
     """Limit values; the bounds have x's dtype or are numbers that it holds."""
     return jnp.clip(x, _bound(x, min), _bound(x, max))
 
 
 def _bound(x: jax.Array, bound: Any) -> Any:
-    # JAX takes a Python integer for its default integer, which may be too narrow.
+    # JAX's default integer dtype may be too narrow.
     return x.dtype.type(bound) if isinstance(bound, int) else bound

@@ -6,8 +6,4 @@ import jax.numpy as jnp
 
 from portarray.backends.types import Rows
 
-ROWS: Rows = {
-    "conj": {"iufc": jnp.conj},
-    "imag": {"iufc": jnp.imag},
-    "real": {"iufc": jnp.real},
-}
+ROWS: Rows = {"conj": {"iufc": jnp.conj}, "imag": {"iufc": jnp.imag}, "real": {"iufc": jnp.real}}

@@ -13,7 +13,7 @@ from portarray.backends.jax.namespace.creation import default_dtype, placed
 
 
 def _scaled(transform: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """Return a transform that is not multiplied by 1, which takes JAX longer than the transform."""
+    """Return a transform with norm=None for "backward", whose factor 1 JAX would multiply by."""
 
     def scaled(x: jax.Array, /, *, norm: str = "backward", **options: Any) -> jax.Array:
         return transform(x, norm=None if norm == "backward" else norm, **options)
@@ -33,15 +33,14 @@ rfft = _scaled(jnp.fft.rfft)
 rfftn = _scaled(jnp.fft.rfftn)
 
 
-def fftfreq(
-    n: int, /, *, d: float = 1.0, dtype: Any = None, device: jax.Device | None = None
-) -> jax.Array:
-    """Return the sample frequencies of ``fft``."""
-    return placed(device, np.fft.fftfreq(n, d).astype(dtype or default_dtype(0.0)))
+def _frequencies(function: Callable[..., Any]) -> Callable[..., jax.Array]:
+    def frequencies(
+        n: int, /, *, d: float = 1.0, dtype: Any = None, device: jax.Device | None = None
+    ) -> jax.Array:
+        return placed(device, function(n, d).astype(dtype or default_dtype(0.0)))
+
+    return frequencies
 
 
-def rfftfreq(
-    n: int, /, *, d: float = 1.0, dtype: Any = None, device: jax.Device | None = None
-) -> jax.Array:
-    """Return the sample frequencies of ``rfft``."""
-    return placed(device, np.fft.rfftfreq(n, d).astype(dtype or default_dtype(0.0)))
+fftfreq = _frequencies(np.fft.fftfreq)
+rfftfreq = _frequencies(np.fft.rfftfreq)

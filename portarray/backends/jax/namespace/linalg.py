@@ -14,7 +14,7 @@ from portarray.backends.jax.namespace.rows import compiled
 
 
 def _square(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of square matrices; JAX's own takes others too if they have no elements."""
+    """Return a function of square matrices; JAX accepts other empty ones."""
 
     @wraps(function)
     def square(x: jax.Array, /, **options: Any) -> Any:
@@ -30,7 +30,7 @@ eigvalsh = _square(jnp.linalg.eigvalsh)
 
 
 def matrix_rank(x: jax.Array, /, *, rtol: float | jax.Array | None = None) -> jax.Array:
-    """Count singular values; JAX takes `rtol` as absolute, and no matrices without elements."""
+    """Count singular values; JAX's own takes `rtol` as absolute, and refuses empty matrices."""
     return _matrix_rank(x, rtol) if x.ndim < 2 or x.size else jnp.count_nonzero(x, axis=(-2, -1))
 
 

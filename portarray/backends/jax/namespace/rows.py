@@ -1,7 +1,7 @@
-"""What rows are made of: functions that XLA compiles as one, and functions that take scalars.
+"""Helpers for tables of functions: compilation by XLA, complex functions, and scalars.
 
-Each call of a function of JAX outside ``jax.jit`` is a kernel of its own, compiled for each shape:
-what takes several is one kernel here.
+Each call of a JAX function outside ``jax.jit`` is a separate kernel, compiled for each shape.
+Compositions of several functions are compiled as one kernel here.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def compiled(function: F) -> F:
     return cast(F, jax.jit(function))
 
 
-def by_parts(parts: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Function:
+def as_real_pairs(parts: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Function:
     """Return a function of complex arrays made from one of real and imaginary parts.
 
     XLA's own complex functions miss special values of the standard and lose the signs of zeros,
-    which choose the side of a branch cut. The compositions are right for every backend.
+    which choose the side of a branch cut.
     """
 
     @compiled
@@ -42,17 +42,16 @@ def by_parts(parts: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Function:
 def with_scalar(rows: Rows, *names: str) -> Rows:
     """Return the rows of some functions for an array and a Python scalar that its dtype holds.
 
-    They are the same, as scalars yield to arrays in JAX, but for unsigned integers: JAX refuses
-    what is beyond its default integer dtype, which is signed. As JAX's arrays never change, these
-    functions do in-place operators too: their result takes the place of x.
+    Only unsigned integers need a conversion: JAX refuses scalars beyond its default integer dtype,
+    which is signed. The rows serve in-place operators too, as their result replaces x.
     """
-    found: dict[str, dict[str, Function]] = {}
+    selected: dict[str, dict[str, Function]] = {}
     for name in names:
-        found[name] = dict(rows[name])
+        selected[name] = dict(rows[name])
         for kinds, function in rows[name].items():
             if "u" in kinds:
-                found[name]["u"] = _converting(function)
-    return found
+                selected[name]["u"] = _converting(function)
+    return selected
 
 
 def _converting(function: Function) -> Function:

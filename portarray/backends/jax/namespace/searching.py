@@ -1,4 +1,4 @@
-"""Where in a JAX array something is."""
+"""Searching JAX arrays."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from portarray.backends.jax import tracing, transfer
 def nonzero(x: jax.Array, /) -> tuple[jax.Array, ...]:
     """Return the indices of the elements that are not 0, an array for each axis."""
     if x.ndim == 0:
-        raise ValueError("nonzero needs at least one axis; a 0-d array has no indices")
-    places = jnp.nonzero(x)
+        raise ValueError("nonzero: a 0-d array has no indices\nHint: reshape it to (1,)")
+    indices = jnp.nonzero(x)
     if tracing.is_traced(x):
-        return tuple(places)
-    # Where there are none, JAX makes them on its default device.
+        return tuple(indices)
+    # JAX creates empty ones on its default device.
     (device,) = x.devices()
-    return tuple(transfer.move(place, device, copy=None) for place in places)
+    return tuple(transfer.move(axis_indices, device, copy=None) for axis_indices in indices)
 
 
 def searchsorted(
@@ -33,12 +33,12 @@ def searchsorted(
 ) -> jax.Array:
     """Return where elements would be inserted, as the default integer dtype."""
     if side not in ("left", "right"):
-        raise ValueError(f"searchsorted's side must be 'left' or 'right', got {side!r}")
-    places: jax.Array = _searchsorted(x1, x2, sorter, side)
-    return places
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+    positions: jax.Array = _searchsorted(x1, x2, sorter, side)
+    return positions
 
 
 @partial(jax.jit, static_argnames="side")
 def _searchsorted(x1: jax.Array, x2: jax.Array, sorter: jax.Array | None, side: Any) -> Any:
-    # JAX's own answers in 32 bits where they hold the size.
+    # jnp.searchsorted returns 32-bit indices if they can hold the size.
     return jnp.searchsorted(x1, x2, side=side, sorter=sorter).astype(int)

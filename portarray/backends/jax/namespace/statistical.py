@@ -10,7 +10,7 @@ import numpy as np
 
 from portarray.backends.types import Rows
 
-# Sums of integers widen as the user's setting allows.
+# Sums of integers widen as jax_enable_x64 allows.
 PLAIN: Rows = {
     "max": {"iuf": jnp.max},
     "mean": {"fc": jnp.mean},
@@ -23,14 +23,9 @@ PLAIN: Rows = {
 
 
 def cumulative_prod(
-    x: jax.Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: Any = None,
-    include_initial: bool = False,
+    x: jax.Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> jax.Array:
-    """Return running products; JAX's own do not widen integers."""
+    """Return running products; jnp.cumulative_prod does not widen integers."""
     if dtype is None and x.dtype.kind in "iu":
         dtype = jax.dtypes.canonicalize_dtype(np.dtype(f"{x.dtype.kind}8"))
     return jnp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)

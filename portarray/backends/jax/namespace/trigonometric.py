@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from portarray.backends.composed import trigonometric as parts
 from portarray.backends.jax.namespace.exponential import wide_log1p
-from portarray.backends.jax.namespace.rows import by_parts, compiled, with_scalar
+from portarray.backends.jax.namespace.rows import as_real_pairs, compiled, with_scalar
 from portarray.backends.types import Rows
 
 # JAX has no types for it.
@@ -29,14 +29,14 @@ def _real_cosh(x: jax.Array, /) -> jax.Array:
 def _real_sinh(x: jax.Array, /) -> jax.Array:
     far, half, near = _halves(x)
     grown = jnp.expm1(jnp.abs(near))
-    found = jnp.where(far, half / 2 * half, (grown + grown / (grown + 1)) / 2)
-    return jnp.copysign(found, x)
+    magnitude = jnp.where(far, half / 2 * half, (grown + grown / (grown + 1)) / 2)
+    return jnp.copysign(magnitude, x)
 
 
 def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return where x is so far from 0 that one exponential is all, its root there, and x elsewhere.
+    """Return where one exponential dominates, that exponential's square root, and x elsewhere.
 
-    JAX takes the exponential of ``x - log(2)``, whose rounding costs as many ULP as x is large.
+    jnp.cosh and jnp.sinh compute exponentials of ``x - log(2)``, whose error grows with x.
     """
     size = jnp.abs(x)
     far = size > -0.4 * math.log2(_finfo(x.dtype).eps)
@@ -45,25 +45,25 @@ def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 @compiled
 def _wide_atanh(x: jax.Array, /) -> jax.Array:
-    """Return the inverse hyperbolic tangent of float64 numbers; XLA's own is as its log1p."""
+    """Return the inverse hyperbolic tangent of float64 numbers; XLA's own uses its log1p."""
     size = jnp.abs(x)
     return jnp.copysign(wide_log1p(2 * size / (1 - size)) / 2, x)
 
 
 ROWS: Rows = {
-    "acos": {"f": jnp.acos, "c": by_parts(parts.acos_parts)},
-    "acosh": {"f": jnp.acosh, "c": by_parts(parts.acosh_parts)},
-    "asin": {"f": jnp.asin, "c": by_parts(parts.asin_parts)},
-    "asinh": {"f": jnp.asinh, "c": by_parts(parts.asinh_parts)},
-    "atan": {"f": jnp.atan, "c": by_parts(parts.atan_parts)},
+    "acos": {"f": jnp.acos, "c": as_real_pairs(parts.acos_parts)},
+    "acosh": {"f": jnp.acosh, "c": as_real_pairs(parts.acosh_parts)},
+    "asin": {"f": jnp.asin, "c": as_real_pairs(parts.asin_parts)},
+    "asinh": {"f": jnp.asinh, "c": as_real_pairs(parts.asinh_parts)},
+    "atan": {"f": jnp.atan, "c": as_real_pairs(parts.atan_parts)},
     "atan2": {"f": jnp.atan2},
-    "atanh": {"f": jnp.atanh, "float64": _wide_atanh, "c": by_parts(parts.atanh_parts)},
-    "cos": {"f": jnp.cos, "c": by_parts(parts.cos_parts)},
-    "cosh": {"f": _real_cosh, "c": by_parts(parts.cosh_parts)},
+    "atanh": {"f": jnp.atanh, "float64": _wide_atanh, "c": as_real_pairs(parts.atanh_parts)},
+    "cos": {"f": jnp.cos, "c": as_real_pairs(parts.cos_parts)},
+    "cosh": {"f": _real_cosh, "c": as_real_pairs(parts.cosh_parts)},
     "hypot": {"f": jnp.hypot},
-    "sin": {"f": jnp.sin, "c": by_parts(parts.sin_parts)},
-    "sinh": {"f": _real_sinh, "c": by_parts(parts.sinh_parts)},
-    "tan": {"f": jnp.tan, "c": by_parts(parts.tan_parts)},
-    "tanh": {"f": jnp.tanh, "c": by_parts(parts.tanh_parts)},
+    "sin": {"f": jnp.sin, "c": as_real_pairs(parts.sin_parts)},
+    "sinh": {"f": _real_sinh, "c": as_real_pairs(parts.sinh_parts)},
+    "tan": {"f": jnp.tan, "c": as_real_pairs(parts.tan_parts)},
+    "tanh": {"f": jnp.tanh, "c": as_real_pairs(parts.tanh_parts)},
 }
 WITH_SCALAR = with_scalar(ROWS, "atan2", "hypot")

@@ -1,4 +1,4 @@
-"""Tests of whole JAX arrays."""
+"""``all`` and ``any`` of JAX arrays."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ PLAIN: Rows = {"all": {"biuf": jnp.all}, "any": {"biuf": jnp.any}}
 
 
 def all(x: jax.Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> jax.Array:
-    """Tell whether all elements are true."""
+    """Return whether all elements are true."""
     return jnp.all(_truth(x), axis=axis, keepdims=keepdims)
 
 
 def any(x: jax.Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> jax.Array:
-    """Tell whether at least one element is true."""
+    """Return whether any element is true."""
     return jnp.any(_truth(x), axis=axis, keepdims=keepdims)
 
 
 def _truth(x: jax.Array) -> jax.Array:
-    # JAX's own look at the real parts of complex numbers only.
+    # jnp.all and jnp.any test only the real parts of complex numbers.
     return x != 0 if x.dtype.kind == "c" else x

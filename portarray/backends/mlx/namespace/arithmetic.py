@@ -10,62 +10,61 @@ from portarray.backends.mlx.namespace import floating
 from portarray.backends.mlx.namespace.scalars import FLOATING, INTEGRAL, UNSIGNED, inplace
 from portarray.backends.types import Rows, composed
 
-# Made once: MLX makes an array of a Python scalar in each call.
+# MLX would create an array from a Python scalar in each call.
 _ZERO_ONE = {dtype: (mx.array(0, dtype), mx.array(1, dtype)) for dtype in INTEGRAL | FLOATING}
 
 
 @composed
 def _floor_divide(x1: mx.array, x2: mx.array) -> mx.array:
-    # Infinite operands give floor(x1 / x2) as the standard prefers, except that a tiny quotient of
-    # unlike signs is -0 there. MLX's own rounds the rounded quotient down, which is one too many
-    # where that is an integer.
+    # Infinite operands give floor(x1 / x2) as the standard prefers, except that a tiny negative
+    # quotient is -0. mx.floor_divide floors the rounded quotient, which may be one too large.
     zero, _ = _ZERO_ONE[x1.dtype]
     ratio = mx.divide(x1, x2)
-    # Without the remainder's share of it, the quotient is within rounding of an integer.
+    # (x1 - remainder) / x2 is an integer except for rounding errors.
     whole = mx.round(ratio - mx.divide(mx.remainder(x1, x2), x2))
     whole = mx.where(mx.equal(whole, zero), mx.multiply(ratio, zero), whole)
-    # Infinite operands and a division by 0 make NaN of the remainder's share.
+    # Infinite operands and a division by 0 make the remainder NaN.
     return mx.where(mx.isnan(whole), ratio, whole)
 
 
 @composed
 def _floor_divide_signed(x1: mx.array, x2: mx.array) -> mx.array:
-    zero, one = _ZERO_ONE[x1.dtype]
-    # GPUs divide by 0 as they like: https://github.com/ml-explore/mlx/pull/4442
+    zero, unit = _ZERO_ONE[x1.dtype]
+    # Division by 0 is undefined on GPUs: https://github.com/ml-explore/mlx/pull/4442
     by_zero = mx.equal(x2, zero)
-    # The smallest integer by -1 overflows, and ends the process on x86.
+    # Dividing the smallest integer by -1 overflows, and ends the process on x86.
     whole = mx.logical_or(by_zero, mx.equal(x2, -1))
-    quotient = mx.floor_divide(x1, mx.where(whole, one, x2))
+    quotient = mx.floor_divide(x1, mx.where(whole, unit, x2))
     return mx.where(whole, mx.where(by_zero, zero, mx.negative(x1)), quotient)
 
 
 @composed
 def _floor_divide_unsigned(x1: mx.array, x2: mx.array) -> mx.array:
-    zero, one = _ZERO_ONE[x1.dtype]
+    zero, unit = _ZERO_ONE[x1.dtype]
     by_zero = mx.equal(x2, zero)
-    return mx.where(by_zero, zero, mx.floor_divide(x1, mx.where(by_zero, one, x2)))
+    return mx.where(by_zero, zero, mx.floor_divide(x1, mx.where(by_zero, unit, x2)))
 
 
 @composed
 def _remainder(x1: mx.array, x2: mx.array) -> mx.array:
-    # MLX leaves a zero of the dividend's sign.
+    # mx.remainder returns zeros with the dividend's sign.
     zero, _ = _ZERO_ONE[x1.dtype]
-    rest = mx.remainder(x1, x2)
-    return mx.where(mx.equal(rest, zero), mx.divide(zero, x2), rest)
+    remainder = mx.remainder(x1, x2)
+    return mx.where(mx.equal(remainder, zero), mx.divide(zero, x2), remainder)
 
 
 @composed
 def _integer_remainder(x1: mx.array, x2: mx.array) -> mx.array:
-    zero, one = _ZERO_ONE[x1.dtype]
-    # MLX leaves x1 of a division by 0, and the smallest integer by -1 ends the process on x86.
+    zero, unit = _ZERO_ONE[x1.dtype]
+    # MLX returns x1 for a divisor of 0; the smallest integer by -1 ends the process on x86.
     whole = mx.equal(x2, zero)
     if x1.dtype not in UNSIGNED:
         whole = mx.logical_or(whole, mx.equal(x2, -1))
-    return mx.where(whole, zero, mx.remainder(x1, mx.where(whole, one, x2)))
+    return mx.where(whole, zero, mx.remainder(x1, mx.where(whole, unit, x2)))
 
 
 def _sign(x: mx.array) -> mx.array:
-    # MLX's own is 0 of NaN: https://github.com/ml-explore/mlx/pull/3644
+    # mx.sign(nan) is 0: https://github.com/ml-explore/mlx/pull/3644
     return mx.where(mx.isnan(x), x, mx.sign(x))
 
 
@@ -74,7 +73,7 @@ def _modulus(x: mx.array) -> mx.array:
 
 
 ROWS: Rows = {
-    # The CPU's is the modulus itself, the GPUs' overflows with its square.
+    # mx.abs of complex numbers overflows on GPUs, where it computes squares.
     "abs": {"iuf": mx.abs, "c": floating.on_gpus(_modulus, mx.abs)},
     "add": {"iufc": mx.add},
     "copysign": {"f": floating.copysign},
@@ -90,20 +89,11 @@ ROWS: Rows = {
     "positive": {"biufc": mx.positive},
     "reciprocal": {"fc": mx.reciprocal},
     "remainder": {"f": _remainder, "iu": _integer_remainder},
-    "sign": {
-        "iu": mx.sign,
-        "f": _sign,
-        "c": floating.by_parts(sign_parts),
-    },
+    "sign": {"iu": mx.sign, "f": _sign, "c": floating.as_real_pairs(sign_parts)},
     "signbit": {"f": floating.is_negative},
     "subtract": {"iufc": mx.subtract},
 }
-# Integers beyond int64 raise here (https://github.com/ml-explore/mlx/pull/4365), and are then made
-# arrays.
-WITH_SCALAR: Rows = {
-    "add": {"iufc": mx.add},
-    "divide": {"fc": mx.divide},
-    "multiply": {"iufc": mx.multiply},
-    "subtract": {"iufc": mx.subtract},
-}
+# Integers beyond int64 raise here (https://github.com/ml-explore/mlx/pull/4365); the caller then
+# converts them to arrays.
+WITH_SCALAR: Rows = {name: ROWS[name] for name in ("add", "divide", "multiply", "subtract")}
 INPLACE: Rows = inplace(ROWS, "add", "divide", "floor_divide", "multiply", "remainder", "subtract")

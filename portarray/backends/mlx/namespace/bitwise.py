@@ -7,8 +7,8 @@ import mlx.core as mx
 from portarray.backends.mlx.namespace.scalars import INTEGRAL, UNSIGNED, inplace
 from portarray.backends.types import Rows, composed
 
-# Shifts by the width and more MLX leaves to the processor, whose answer may differ within one
-# array: https://github.com/ml-explore/mlx/pull/4271. Zeros and widths are made arrays once.
+# MLX leaves shifts by the width or more to the processor, whose results may differ within one
+# array: https://github.com/ml-explore/mlx/pull/4271. The arrays here are created once.
 _ZERO_WIDTH = {d: (mx.array(0, dtype=d), mx.array(8 * d.size, dtype=d)) for d in INTEGRAL}
 
 

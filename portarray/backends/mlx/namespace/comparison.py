@@ -1,4 +1,4 @@
-"""Comparisons of MLX's arrays, what is finite, and limits."""
+"""Comparisons, tests for finite values, and limits on MLX arrays."""
 
 from __future__ import annotations
 
@@ -20,16 +20,11 @@ ROWS: Rows = {
     "minimum": {"iuf": mx.minimum},
     "not_equal": {"biufc": mx.not_equal},
 }
-# As for arithmetic, integers beyond int64 raise.
+# As in arithmetic, integers beyond int64 raise.
 WITH_SCALAR: Rows = {
-    "equal": {"iufc": mx.equal},
-    "greater": {"iuf": mx.greater},
-    "greater_equal": {"iuf": mx.greater_equal},
-    "less": {"iuf": mx.less},
-    "less_equal": {"iuf": mx.less_equal},
-    "maximum": {"iuf": mx.maximum},
-    "minimum": {"iuf": mx.minimum},
-    "not_equal": {"iufc": mx.not_equal},
+    name: {kinds.removeprefix("b"): function for kinds, function in row.items()}
+    for name, row in ROWS.items()
+    if not name.startswith("is")
 }
 
 
@@ -37,9 +32,9 @@ def clip(
     x: mx.array, /, min: mx.array | float | None = None, max: mx.array | float | None = None
 ) -> mx.array:
     """Limit values to a range; the bounds have x's dtype or are numbers that it holds."""
-    # MLX's own wants at least one bound, and takes no more axes of a bound than x has.
-    found = mx.positive(x) if min is None else mx.maximum(x, _bound(x, min))
-    return found if max is None else mx.minimum(found, _bound(x, max))
+    # mx.clip needs at least one bound, and bounds with at most as many axes as x.
+    limited = mx.positive(x) if min is None else mx.maximum(x, _bound(x, min))
+    return limited if max is None else mx.minimum(limited, _bound(x, max))
 
 
 def _bound(x: mx.array, bound: mx.array | float) -> mx.array:

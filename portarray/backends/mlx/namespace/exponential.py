@@ -8,7 +8,7 @@ import mlx.core as mx
 
 from portarray.backends.composed import exponential as shared
 from portarray.backends.mlx.namespace import floating
-from portarray.backends.mlx.namespace.floating import REAL, by_parts, on_gpus
+from portarray.backends.mlx.namespace.floating import REAL, as_real_pairs, on_gpus
 from portarray.backends.mlx.namespace.scalars import inplace
 from portarray.backends.mlx.tracing import is_traced
 from portarray.backends.types import Rows
@@ -22,30 +22,30 @@ def _signed_pow(x1: mx.array, x2: mx.array) -> mx.array:
 
 
 def _complex_pow(x1: mx.array, x2: mx.array) -> mx.array:
-    found: mx.array = shared.pow_of_zero(REAL, x1, x2, mx.power(x1, x2))
-    return found
+    power: mx.array = shared.pow_of_zero(REAL, x1, x2, mx.power(x1, x2))
+    return power
 
 
 ROWS: Rows = {
     "exp": {
         **floating.on_processors(floating.exp, mx.exp),
-        "c": on_gpus(by_parts(shared.exp_parts), mx.exp),
+        "c": on_gpus(as_real_pairs(shared.exp_parts), mx.exp),
     },
-    # MLX has none for complex numbers.
-    "expm1": {"f": mx.expm1, "c": by_parts(shared.expm1_parts)},
-    "log": {"f": mx.log, "c": on_gpus(by_parts(shared.log_parts), mx.log)},
-    "log10": {"f": mx.log10, "c": on_gpus(by_parts(shared.log10_parts), mx.log10)},
-    # MLX's own takes the modulus of the rounded 1 + x.
-    "log1p": {"f": mx.log1p, "c": by_parts(shared.log1p_parts)},
-    "log2": {"f": mx.log2, "c": on_gpus(by_parts(shared.log2_parts), mx.log2)},
-    # MLX's own is as its exp, which has the digits of float32.
+    # MLX does not have it for complex numbers.
+    "expm1": {"f": mx.expm1, "c": as_real_pairs(shared.expm1_parts)},
+    "log": {"f": mx.log, "c": on_gpus(as_real_pairs(shared.log_parts), mx.log)},
+    "log10": {"f": mx.log10, "c": on_gpus(as_real_pairs(shared.log10_parts), mx.log10)},
+    # mx.log1p computes the modulus of the rounded 1 + x.
+    "log1p": {"f": mx.log1p, "c": as_real_pairs(shared.log1p_parts)},
+    "log2": {"f": mx.log2, "c": on_gpus(as_real_pairs(shared.log2_parts), mx.log2)},
+    # mx.logaddexp of float64 has float32's precision, like mx.exp.
     "logaddexp": {
         "float32": mx.logaddexp,
         "float64": partial(shared.logaddexp_of, REAL),
         "float16 bfloat16": floating.through_single(mx.logaddexp),
     },
     "pow": {"uf": mx.power, "i": _signed_pow, "c": _complex_pow},
-    "sqrt": {"f": mx.sqrt, "c": on_gpus(by_parts(shared.sqrt_parts), mx.sqrt)},
+    "sqrt": {"f": mx.sqrt, "c": on_gpus(as_real_pairs(shared.sqrt_parts), mx.sqrt)},
     "square": {"iufc": mx.square},
 }
 INPLACE: Rows = inplace(ROWS, "pow")

@@ -1,7 +1,7 @@
 """The extension ``fft`` on MLX's arrays.
 
-MLX transforms in single precision only. What would be complex128 is refused: a result of half the
-precision would not be noticed.
+MLX transforms in single precision only. Operands with complex128 results are refused, since a
+loss of precision would go unnoticed.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ Norm = Literal["backward", "ortho", "forward"]
 Sizes = Sequence[int]
 
 
-def _of_axis(name: str, own: Callable[..., mx.array]) -> Callable[..., mx.array]:
+def _of_axis(name: str, mlx_transform: Callable[..., mx.array]) -> Callable[..., mx.array]:
     """Return a transform along one axis."""
 
     def transform(
         x: mx.array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
     ) -> mx.array:
         _check(name, x, () if n is None else (n,))
-        return own(x, n, axis, norm)
+        return mlx_transform(x, n, axis, norm)
 
     return transform
 
 
-def _of_axes(name: str, own: Callable[..., mx.array]) -> Callable[..., mx.array]:
-    """Return a transform along several axes; where only sizes are given, the last ones."""
+def _of_axes(name: str, mlx_transform: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """Return a transform along several axes; the last ones if only sizes are given."""
 
     def transform(
         x: mx.array,
@@ -44,16 +44,16 @@ def _of_axes(name: str, own: Callable[..., mx.array]) -> Callable[..., mx.array]
         _check(name, x, s or ())
         if axes is None and s is not None:
             axes = range(x.ndim - len(s), x.ndim)
-        return own(x, None if s is None else tuple(s), axes, norm)
+        return mlx_transform(x, None if s is None else tuple(s), axes, norm)
 
     return transform
 
 
 def _check(name: str, x: mx.array, lengths: Sizes) -> None:
-    """Refuse arrays and lengths that MLX cannot transform, or would in too low a precision."""
+    """Raise for arrays and lengths that MLX cannot transform in the right precision."""
     refuse_double(name, x)
     if x.ndim == 0:
-        raise ValueError(f"{name} needs at least one axis")
+        raise ValueError(f"{name}: x has no axes")
     check_size(lengths, mx.complex64)
 
 

@@ -1,7 +1,7 @@
-"""Functions of floating-point numbers that MLX lacks or has with too few digits.
+"""Floating-point functions that MLX lacks or computes inaccurately.
 
-Signs and neighbours are taken from the bits of numbers, whose view costs nothing: MLX computes on
-the same memory. Complex functions are made of real ones where MLX's own are wrong.
+Signs and neighbours come from the bits of numbers, whose view does not copy. Complex functions are
+composed of real ones where MLX's own are wrong.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from portarray.backends.types import composed
 
 Function = Callable[..., Any]
 
-# Numbers are kept as arrays, which MLX would make of them in each call.
+# MLX would create arrays from Python scalars in each call.
 _BITS = {
     dtype: (as_bits, mx.array(2**shift - 1, dtype=as_bits), mx.array(-(2**shift), dtype=as_bits))
     for dtype, as_bits, shift in (
@@ -29,12 +29,12 @@ _BITS = {
         (mx.float64, mx.int64, 63),
     )
 }
-"""Each real dtype to the integer dtype of its bits, and the masks of magnitude and sign there."""
+"""The integer dtype of each real dtype's bits, and its masks of magnitude and sign."""
 
 
 @composed
 def is_negative(x: mx.array) -> mx.array:
-    """Tell where the sign bit of real numbers is set."""
+    """Return where the sign bit of real numbers is set."""
     return mx.less(mx.view(x, _BITS[x.dtype][0]), 0)
 
 
@@ -52,16 +52,16 @@ def copysign(size: mx.array, sign: mx.array) -> mx.array:
 def neighbour(x: mx.array, towards: mx.array) -> mx.array:
     """Return the next representable number in a direction: IEEE 754's nextUp and nextDown.
 
-    Bits of numbers of one sign are in the order of their magnitudes.
+    The bits of numbers of one sign are ordered by magnitude.
     """
     dtype = x.dtype
     as_bits = _BITS[dtype][0]
     grows = mx.equal(mx.less(x, towards), mx.greater(x, 0))
     moved = mx.view(mx.view(x, as_bits) + mx.where(grows, 1, -1).astype(as_bits), dtype)
     smallest = copysign(mx.view(mx.array(1, dtype=as_bits), dtype), towards)
-    found = mx.where(mx.equal(x, 0), smallest, moved)
-    found = mx.where(mx.equal(x, towards), towards, found)
-    return mx.where(mx.logical_or(mx.isnan(x), mx.isnan(towards)), x + towards, found)
+    result = mx.where(mx.equal(x, 0), smallest, moved)
+    result = mx.where(mx.equal(x, towards), towards, result)
+    return mx.where(mx.logical_or(mx.isnan(x), mx.isnan(towards)), x + towards, result)
 
 
 def through_single(function: Function) -> Function:
@@ -76,22 +76,22 @@ def through_single(function: Function) -> Function:
 
 
 def by_precision(function: Function) -> dict[str, Function]:
-    """Return the row of a function that is made for float32 and float64."""
+    """Return the row of a function that supports float32 and float64."""
     return {"float32 float64": function, "float16 bfloat16": through_single(function)}
 
 
-def on_processors(function: Function, own: Function) -> dict[str, Function]:
-    """Return such a row of a function that is better than MLX's own on processors alone."""
+def on_processors(function: Function, mlx_function: Function) -> dict[str, Function]:
+    """Return the row of a function that replaces MLX's own on CPUs only."""
 
     def chosen(corrected: Function) -> Function:
         if not HAS_GPU:
             return corrected
-        return composed(lambda x: corrected(x) if on_cpu() else own(x))
+        return composed(lambda x: corrected(x) if on_cpu() else mlx_function(x))
 
-    return {key: chosen(one) for key, one in by_precision(function).items()}
+    return {key: chosen(entry) for key, entry in by_precision(function).items()}
 
 
-# e rounded to a dtype, how far its logarithm is below 1, and a number that exp takes to 0.
+# e rounded to a dtype, 1 minus the logarithm of that, and a number whose exponential is 0.
 _E = {
     dtype: tuple(mx.array(value, dtype=dtype) for value in values)
     for dtype, values in (
@@ -104,17 +104,16 @@ _E = {
 @composed
 def exp(x: mx.array) -> mx.array:
     """Return ``e**x`` of float32 or float64 numbers on processors."""
-    # MLX's own is made for small float32 numbers: from -88 to 88 up to 60 ULP are wrong, beyond it
-    # is 0 or infinite, and of float64 as many digits are right as float32 has.
-    # https://github.com/ml-explore/mlx/issues/3047
-    # Its power is right, and e**x = r**x * (e/r)**x for the rounded r.
+    # mx.exp has errors of up to 60 ULP from -88 to 88, is 0 or infinite beyond, and has float32's
+    # precision for float64: https://github.com/ml-explore/mlx/issues/3047
+    # mx.power is accurate, and e**x = r**x * (e/r)**x for the rounded r.
     base, lost, least = _E[x.dtype]
     power = mx.power(base, x)
     return power + power * (mx.maximum(x, least) * lost)
 
 
-# On the CPU, MLX's own sine and cosine lose digits from 300 on, make +0 of -0 and give float64 no
-# more digits than float32: https://github.com/ml-explore/mlx/issues/4158. Its tangent is right.
+# On CPUs mx.sin and mx.cos lose digits from 300 on, return +0 for -0, and have float32's precision
+# for float64: https://github.com/ml-explore/mlx/issues/4158. mx.tan is accurate.
 _HALF_ONE_TWO = {
     dtype: tuple(mx.array(value, dtype=dtype) for value in (0.5, 1.0, 2.0))
     for dtype in (mx.float32, mx.float64)
@@ -124,72 +123,56 @@ _HALF_ONE_TWO = {
 @composed
 def sin(x: mx.array) -> mx.array:
     """Return sines of float32 or float64 numbers on processors."""
-    middle, one, two = _HALF_ONE_TWO[x.dtype]
+    middle, unit, two = _HALF_ONE_TWO[x.dtype]
     half = mx.tan(x * middle)
-    return two * half / (one + half * half)
+    return two * half / (unit + half * half)
 
 
 @composed
 def cos(x: mx.array) -> mx.array:
     """Return cosines of float32 or float64 numbers on processors."""
-    # 1/sqrt(1 + tan**2) does not cancel near the zeros. The sign is that of the sine, which its
-    # half-angle formula shows even there, by that of the tangent.
-    middle, one, _ = _HALF_ONE_TWO[x.dtype]
+    # 1/sqrt(1 + tan**2) does not cancel near the zeros. The sign is that of sine over tangent,
+    # where the half-angle formula gives the sine's.
+    middle, unit, _ = _HALF_ONE_TWO[x.dtype]
     tangent = mx.tan(x)
-    size = one / mx.sqrt(one + tangent * tangent)
+    size = unit / mx.sqrt(unit + tangent * tangent)
     back = mx.less(mx.tan(x * middle) * tangent, 0)
     return mx.where(back, mx.negative(size), size)
 
 
+_SHARED = (
+    *("abs", "cosh", "expm1", "finfo", "full_like", "isfinite", "isinf", "isnan", "log", "log1p"),
+    *("logical_and", "logical_not", "logical_or", "maximum", "minimum", "ones_like", "real"),
+    *("sinh", "sqrt", "tan", "where", "zeros_like"),
+)
 REAL: SimpleNamespace = SimpleNamespace(
-    abs=mx.abs,
+    **{name: getattr(mx, name) for name in _SHARED},
     atan2=mx.arctan2,
     copysign=copysign,
     cos=lambda x: cos(x) if on_cpu() else mx.cos(x),
-    cosh=mx.cosh,
     exp=lambda x: exp(x) if on_cpu() else mx.exp(x),
-    expm1=mx.expm1,
-    finfo=mx.finfo,
-    full_like=mx.full_like,
     hypot=lambda x1, x2: hypot_of(REAL, x1, x2),
-    isfinite=mx.isfinite,
-    isinf=mx.isinf,
-    isnan=mx.isnan,
-    log=mx.log,
-    log1p=mx.log1p,
-    logical_and=mx.logical_and,
-    logical_not=mx.logical_not,
-    logical_or=mx.logical_or,
-    maximum=mx.maximum,
-    minimum=mx.minimum,
-    ones_like=mx.ones_like,
-    real=mx.real,
     sin=lambda x: sin(x) if on_cpu() else mx.sin(x),
-    sinh=mx.sinh,
-    sqrt=mx.sqrt,
-    tan=mx.tan,
-    where=mx.where,
-    zeros_like=mx.zeros_like,
 )
-"""The functions that shared compositions of real numbers call, right for float32 and float64."""
+"""Functions for shared compositions of real numbers, accurate in float32 and float64."""
 
 
 def joined(a: mx.array, b: mx.array) -> mx.array:
-    """Return ``a + bj`` bit by bit: a sum would lose signs of zeros, and infinities to NaN."""
+    """Return ``a + bj`` from bits: a sum would lose signs of zeros and turn infinities to NaN."""
     return mx.squeeze(mx.view(mx.stack([a, b], -1), mx.complex64), -1)
 
 
-def by_parts(function: Callable[..., tuple[mx.array, mx.array]]) -> Function:
+def as_real_pairs(function: Callable[..., tuple[mx.array, mx.array]]) -> Function:
     """Return a function of complex arrays from one of their real and imaginary parts."""
     return lambda x: joined(*function(REAL, mx.real(x), mx.imag(x)))
 
 
-def on_gpus(instead: Function, own: Function) -> Function:
+def on_gpus(corrected: Function, mlx_function: Function) -> Function:
     """Return MLX's own function of complex arrays, replaced on GPUs.
 
-    There they are textbook formulas, which overflow, cancel and know no special values
-    (mlx/backend/metal/kernels/unary_ops.h); on the CPU they are those of the C++ library.
+    There they are textbook formulas, which overflow, cancel and ignore special values
+    (mlx/backend/metal/kernels/unary_ops.h); on CPUs they are the C++ library's.
     """
     if not HAS_GPU:
-        return own
-    return lambda x: own(x) if on_cpu() else instead(x)
+        return mlx_function
+    return lambda x: mlx_function(x) if on_cpu() else corrected(x)

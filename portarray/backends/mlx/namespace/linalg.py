@@ -1,9 +1,9 @@
 """The extension ``linalg`` on MLX's arrays.
 
 MLX factorizes on the CPU only, whose memory the GPU shares: nothing is copied. Its functions end
-the process on empty matrices and, inside LAPACK, on NaN; and most take real matrices alone, so
-that complex ones go through shared compositions. NaN and infinity in a matrix make its
-eigenvalues and singular values NaN.
+the process on empty matrices and, inside LAPACK, on NaN. Most support real matrices only: complex
+ones use shared compositions. Eigenvalues and singular values of matrices with NaN or infinity are
+NaN.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ _FACTORIZED = (mx.float32, mx.float64, mx.complex64)
 def _checked(name: str, x: mx.array, *, square: bool = True) -> mx.array:
     """Return a stack of matrices of a dtype and shape that can be factorized."""
     if x.dtype not in _FACTORIZED:
-        raise TypeError(f"{name} takes float32, float64 and complex64, not {x.dtype}")
+        raise TypeError(
+            f"{name}: unsupported dtype {x.dtype}; supported: float32, float64, complex64"
+        )
     if square:
         refuse_oblong(name, x)
     elif x.ndim < 2:
-        raise ValueError(f"{name} needs at least 2 axes, got {x.ndim}")
+        raise ValueError(f"{name}: x has {x.ndim} axes; at least 2 are needed")
     return x
 
 
@@ -52,7 +54,7 @@ def _real(x: mx.array) -> mx.Dtype:
 
 
 def _finite(x: mx.array) -> tuple[mx.array, Callable[..., mx.array]]:
-    """Return x with identities for matrices that are not finite, and what puts NaN there again."""
+    """Return x with identities for non-finite matrices, and a function that puts NaN there."""
     wrong = mx.logical_not(mx.all(mx.isfinite(x), axis=(-2, -1), keepdims=True))
 
     def restored(result: mx.array) -> mx.array:
@@ -63,7 +65,7 @@ def _finite(x: mx.array) -> tuple[mx.array, Callable[..., mx.array]]:
 
 
 def _computed(name: str, result: mx.array) -> mx.array:
-    """Compute now: an error belongs to the call that causes it."""
+    """Compute now, so that the call that causes an error raises it."""
     if not config.check_linalg:
         return result
     try:
@@ -73,7 +75,7 @@ def _computed(name: str, result: mx.array) -> mx.array:
     except RuntimeError as error:
         if "failed with error code" not in str(error):
             raise
-        raise np.linalg.LinAlgError(f"{name} of a singular matrix") from error
+        raise np.linalg.LinAlgError(f"{name}: singular matrix") from error
     return result
 
 
@@ -85,13 +87,13 @@ def cholesky(x: mx.array, /, *, upper: bool = False) -> mx.array:
     factor = complex_linalg.cholesky(mx, _cholesky, x) if _is_complex(x) else _cholesky(x)
     if upper:
         factor = mx.conjugate(mx.swapaxes(factor, -1, -2))
-    # MLX tells no one where LAPACK stopped: at a diagonal element that is not positive.
+    # MLX does not report where LAPACK stopped: at a diagonal element that is not positive.
     # https://github.com/ml-explore/mlx/blob/v0.32.2/mlx/backend/cpu/cholesky.cpp
     if config.check_linalg:
         sizes = mx.real(mx.diagonal(factor, 0, -2, -1))
         positive = mx.all(sizes > 0)
         if not is_traced(positive) and not positive.item():
-            raise np.linalg.LinAlgError("cholesky of an indefinite matrix")
+            raise np.linalg.LinAlgError("cholesky: the matrix is not positive definite")
     return factor
 
 
@@ -108,8 +110,8 @@ def _determinant(x: mx.array) -> tuple[mx.array, mx.array]:
     """Return factors whose product is the determinant: a sign, and a triangle's diagonal."""
     if _is_complex(x):
         return complex_linalg.determinant(mx, x)
-    # mx.linalg.det takes the exponential of a sum of logarithms, and MLX's exponential of float64
-    # has the digits of float32: https://github.com/ml-explore/mlx/blob/v0.32.2/mlx/linalg.cpp
+    # mx.linalg.det computes the exponential of a sum of logarithms, and mx.exp of float64 has
+    # float32's precision: https://github.com/ml-explore/mlx/blob/v0.32.2/mlx/linalg.cpp
     triangles, pivots = mx.linalg.lu_factor(x, stream=mx.cpu)
     swapped = mx.not_equal(pivots, mx.arange(x.shape[-1], dtype=pivots.dtype))
     odd = mx.remainder(mx.sum(swapped, axis=-1), 2)
@@ -135,10 +137,10 @@ def eig(x: mx.array, /) -> EigResult[mx.array]:
 
 @functools.cache
 def _eig_conjugates() -> bool:
-    """Tell whether MLX conjugates the eigenvectors of complex matrices.
+    """Return whether MLX conjugates the eigenvectors of complex matrices.
 
-    It finds left eigenvectors of the transpose, and forgets to conjugate them where they are
-    complex: https://github.com/ml-explore/mlx/blob/v0.32.2/mlx/backend/cpu/eig.cpp
+    It computes left eigenvectors of the transpose, without conjugating complex ones:
+    https://github.com/ml-explore/mlx/blob/v0.32.2/mlx/backend/cpu/eig.cpp
     """
     x = mx.array([[0, 1j], [1, 0]], dtype=mx.complex64)
     values, vectors = mx.linalg.eig(x, stream=mx.cpu)
@@ -192,7 +194,7 @@ def qr(x: mx.array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> Q
     """Return orthonormal and upper triangular factors."""
     _checked("qr", x, square=False)
     if mode not in ("reduced", "complete"):
-        raise ValueError(f"qr's mode must be 'reduced' or 'complete', got {mode!r}")
+        raise ValueError(f"qr: mode must be 'reduced' or 'complete', got {mode!r}")
     m, n = x.shape[-2:]
     size = m if mode == "complete" else min(m, n)
     if x.size == 0:
@@ -202,7 +204,7 @@ def qr(x: mx.array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> Q
     if _is_complex(x):
         return QRResult(*complex_linalg.qr(mx, x, complete=mode == "complete"))
     if size > n:
-        # Columns of zeros add nothing but the rest of an orthonormal basis.
+        # Columns of zeros only extend the orthonormal basis.
         x = mx.concatenate([x, mx.zeros((*x.shape[:-1], size - n), dtype=x.dtype)], axis=-1)
     q, r = mx.linalg.qr(x, stream=mx.cpu)
     return QRResult(q, r[..., :n])
@@ -227,19 +229,17 @@ def solve(x1: mx.array, x2: mx.array, /) -> mx.array:
     n = x1.shape[-1]
     columns = x2[:, None] if x2.ndim == 1 else x2
     if x2.ndim == 0 or columns.shape[-2] != n:
-        raise ValueError(
-            f"solve with matrices of {n} rows needs right sides of {n}, got {tuple(x2.shape)}"
-        )
+        raise ValueError(f"solve: x1 has {n} rows and x2 has shape {tuple(x2.shape)}")
     batch = mx.broadcast_shapes(x1.shape[:-2], columns.shape[:-2])
     x1 = mx.broadcast_to(x1, (*batch, n, n))
     columns = mx.broadcast_to(columns, (*batch, n, columns.shape[-1]))
     if columns.size == 0:
-        found = columns
+        solution = columns
     elif _is_complex(x1):
-        found = _computed("solve", complex_linalg.solve(mx, _solve, x1, columns))
+        solution = _computed("solve", complex_linalg.solve(mx, _solve, x1, columns))
     else:
-        found = _computed("solve", _solve(x1, columns))
-    return found[..., 0] if x2.ndim == 1 else found
+        solution = _computed("solve", _solve(x1, columns))
+    return solution[..., 0] if x2.ndim == 1 else solution
 
 
 def svd(x: mx.array, /, *, full_matrices: bool = True) -> SVDResult[mx.array]:
@@ -256,10 +256,10 @@ def svd(x: mx.array, /, *, full_matrices: bool = True) -> SVDResult[mx.array]:
             mx.broadcast_to(mx.eye(*vh, dtype=x.dtype), (*batch, *vh)),
         )
     clean, restored = _finite(x)
-    left, values, right = map(restored, mx.linalg.svd(clean, True, stream=mx.cpu))
+    u_vectors, values, vh_vectors = map(restored, mx.linalg.svd(clean, True, stream=mx.cpu))
     if full_matrices:
-        return SVDResult(left, values, right)
-    return SVDResult(left[..., :k], values, right[..., :k, :])
+        return SVDResult(u_vectors, values, vh_vectors)
+    return SVDResult(u_vectors[..., :k], values, vh_vectors[..., :k, :])
 
 
 def svdvals(x: mx.array, /) -> mx.array:

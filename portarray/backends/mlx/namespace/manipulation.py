@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import mlx.core as mx
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from portarray.backends.mlx import devices, limits, transfer
 from portarray.backends.mlx.namespace.creation import check_size
@@ -17,20 +18,6 @@ Axes = int | Sequence[int]
 expand_dims = mx.expand_dims
 permute_dims = mx.transpose
 squeeze = mx.squeeze
-
-
-def _places(axes: Axes, ndim: int) -> list[int]:
-    """Return non-negative axes, refusing those out of range and repeated."""
-    axes = (axes,) if isinstance(axes, int) else tuple(axes)
-    places = []
-    for axis in axes:
-        if not -ndim <= axis < ndim:
-            raise IndexError(f"axis {axis} is out of bounds for {ndim} axes")
-        place = axis % ndim
-        if place in places:
-            raise ValueError(f"axis {axis} is named twice in {axes}")
-        places.append(place)
-    return places
 
 
 def broadcast_arrays(*arrays: mx.array) -> tuple[mx.array, ...]:
@@ -50,40 +37,39 @@ def concat(arrays: Sequence[mx.array], /, *, axis: int | None = 0) -> mx.array:
         arrays, axis = [x.reshape(-1) for x in arrays], 0
     shape = list(arrays[0].shape)
     if not shape:
-        raise ValueError("arrays of no axes cannot be joined; reshape them to (1,) first")
-    (place,) = _places(axis, len(shape))
-    shape[place] = total = 0
+        raise ValueError("concat: 0-d arrays cannot be joined\nHint: reshape them to (1,)")
+    (position,) = normalize_axis_tuple(axis, len(shape))
+    shape[position] = total = 0
     for x in arrays:
         sizes = list(x.shape)
-        # MLX takes an empty array of any shape for nothing.
+        # MLX ignores empty arrays of any shape.
         if len(sizes) == len(shape):
-            total += sizes[place]
-            sizes[place] = 0
+            total += sizes[position]
+            sizes[position] = 0
         if sizes != shape:
             raise ValueError(
-                f"arrays to be joined along axis {axis} must agree in the others, got shapes "
-                f"{arrays[0].shape} and {x.shape}"
+                f"concat: shapes {arrays[0].shape} and {x.shape} differ in axes other than {axis}"
             )
-    shape[place] = total
+    shape[position] = total
     check_size(shape, arrays[0].dtype)
-    return mx.concatenate(list(arrays), place)
+    return mx.concatenate(list(arrays), position)
 
 
 def flip(x: mx.array, /, *, axis: Axes | None = None) -> mx.array:
     """Reverse the order along axes, all of them for None."""
-    places = list(range(x.ndim)) if axis is None else _places(axis, x.ndim)
-    key = [slice(None, None, -1 if place in places else None) for place in range(x.ndim)]
+    places = list(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    key = [slice(None, None, -1 if position in places else None) for position in range(x.ndim)]
     return x[tuple(key)]
 
 
 def moveaxis(x: mx.array, source: Axes, destination: Axes, /) -> mx.array:
     """Return an array with axes moved."""
-    origin, target = _places(source, x.ndim), _places(destination, x.ndim)
+    origin, target = normalize_axis_tuple(source, x.ndim), normalize_axis_tuple(destination, x.ndim)
     if len(origin) != len(target):
-        raise ValueError(f"moveaxis got {len(origin)} axes to move to {len(target)} places")
-    order = [axis for axis in range(x.ndim) if axis not in origin]
-    for place, axis in sorted(zip(target, origin, strict=True)):
-        order.insert(place, axis)
+        raise ValueError(f"moveaxis: {len(origin)} source axes and {len(target)} destinations")
+    order = [source_axis for source_axis in range(x.ndim) if source_axis not in origin]
+    for position, source_axis in sorted(zip(target, origin, strict=True)):
+        order.insert(position, source_axis)
     return mx.transpose(x, order)
 
 
@@ -91,7 +77,7 @@ def repeat(x: mx.array, repeats: int | mx.array, /, *, axis: int | None = None) 
     """Repeat each element along an axis; counts in an array are computed first."""
     if axis is None:
         x, axis = x.reshape(-1), 0
-    (axis,) = _places(axis, x.ndim)
+    (axis,) = normalize_axis_tuple(axis, x.ndim)
     size = x.shape[axis]
     counts = (
         transfer.to_host(repeats, copy=None)
@@ -99,35 +85,30 @@ def repeat(x: mx.array, repeats: int | mx.array, /, *, axis: int | None = None) 
         else np.asarray(repeats)
     )
     if counts.ndim and counts.shape not in ((1,), (size,)):
-        raise ValueError(
-            f"repeats of shape {counts.shape} do not fit an axis of {size}; they must be one, or "
-            f"one for each element"
-        )
+        raise ValueError(f"repeat: repeats has shape {counts.shape}, and the axis has size {size}")
     least = 0 if not counts.size else int(np.minimum.reduce(counts, axis=None))
     if least < 0:
-        raise ValueError(f"repeats must not be negative, got {least}")
-    alike = counts.size == 1
+        raise ValueError(f"repeat: repeats must not be negative, got {least}")
+    is_uniform = counts.size == 1
     shape = list(x.shape)
-    shape[axis] = least * size if alike else int(counts.sum())
+    shape[axis] = least * size if is_uniform else int(counts.sum())
     check_size(shape, x.dtype)
     if not math.prod(shape):
         return mx.zeros(shape, dtype=x.dtype)
-    if alike:
+    if is_uniform:
         return mx.repeat(x, least, axis)
     return mx.take(x, mx.array(np.repeat(np.arange(size), counts)), axis)
 
 
 def reshape(x: mx.array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> mx.array:
-    """Return the elements in another shape; the result is independent of x, and so a copy."""
+    """Return the elements in another shape; the result never shares memory that is written."""
     shape = _completed(tuple(shape), x)
     if copy is False:
         raise ValueError(
-            "copy=False, but MLX's arrays have no views: a change of one never shows in another; "
-            "pass copy=None or copy=True"
+            "reshape: copy=False, but MLX's arrays do not have views\n"
+            "Hint: pass copy=None or copy=True"
         )
-    if (
-        x.size > devices.LONGEST
-    ):  # so many only as a view that repeats them, which reshaping may copy
+    if x.size > devices.LONGEST:  # a broadcast view, which reshaping may copy
         check_size(shape, x.dtype)
     try:
         limits.check(shape, x.nbytes)
@@ -138,24 +119,24 @@ def reshape(x: mx.array, /, shape: tuple[int, ...], *, copy: bool | None = None)
 
 
 def _completed(shape: tuple[int, ...], x: mx.array) -> tuple[int, ...]:
-    """Return a shape with the size that -1 stands for."""
+    """Return a shape with -1 replaced by the missing size."""
     transfer.check_shape(shape)
     if -1 not in shape:
         return shape
-    known = -math.prod(shape)
-    if shape.count(-1) > 1 or known == 0 or x.size % known:
-        raise ValueError(f"an array of {x.size} elements has no shape {shape}")
-    return tuple(x.size // known if size == -1 else size for size in shape)
+    product = -math.prod(shape)
+    if shape.count(-1) > 1 or product == 0 or x.size % product:
+        raise ValueError(f"reshape: an array of {x.size} elements cannot have shape {shape}")
+    return tuple(x.size // product if size == -1 else size for size in shape)
 
 
 def roll(x: mx.array, /, shift: Axes, *, axis: Axes | None = None) -> mx.array:
-    """Shift elements along axes, what leaves comes back at the other end."""
+    """Shift elements along axes, around the ends."""
     if axis is None:
         return roll(x.reshape(-1), builtins.sum(np.atleast_1d(shift)), axis=0).reshape(x.shape)
     if x.size:
-        # An axis that is named twice is shifted twice.
-        for distance, place in np.broadcast(shift, axis):
-            x = mx.roll(x, int(distance) % x.shape[place], int(place))
+        # A repeated axis is shifted repeatedly.
+        for distance, position in np.broadcast(shift, axis):
+            x = mx.roll(x, int(distance) % x.shape[position], int(position))
     return x
 
 
@@ -166,7 +147,7 @@ def stack(arrays: Sequence[mx.array], /, *, axis: int = 0) -> mx.array:
 
 
 def tile(x: mx.array, repetitions: Sequence[int], /) -> mx.array:
-    """Lay copies of an array side by side."""
+    """Repeat an array along its axes."""
     counts = tuple(repetitions)
     ndim = max(x.ndim, len(counts))
     sizes = (1,) * (ndim - x.ndim) + tuple(x.shape)
@@ -177,7 +158,7 @@ def tile(x: mx.array, repetitions: Sequence[int], /) -> mx.array:
 
 
 def unstack(x: mx.array, /, *, axis: int = 0) -> tuple[mx.array, ...]:
-    """Split into parts along an axis, which goes."""
-    (place,) = _places(axis, x.ndim)
-    before = (slice(None),) * place
-    return tuple(x[(*before, number)] for number in range(x.shape[place]))
+    """Split into arrays along an axis, which is removed."""
+    (normalized,) = normalize_axis_tuple(axis, x.ndim)
+    leading = (slice(None),) * normalized
+    return tuple(x[(*leading, index)] for index in range(x.shape[normalized]))

@@ -1,6 +1,6 @@
-"""Reductions, on arrays of no elements too.
+"""Reductions, including empty arrays.
 
-MLX's loops over empty arrays may never end, depending on how the array came to be.
+MLX's loops over empty arrays may never end, depending on how the array was created.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import mlx.core as mx
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from portarray.backends.mlx.limits import within_bounds
 
@@ -21,28 +22,19 @@ def reduced(
     axis: Axes | None,
     keepdims: bool,
     *,
-    none: complex,
+    empty_value: complex,
     dtype: mx.Dtype,
 ) -> mx.array:
-    """Reduce along axes, all of them for None, with one of MLX's functions.
-
-    No elements are reduced to ``none``; ``dtype`` is the result's.
-    """
+    """Reduce along axes, all of them for None; without elements the result is ``empty_value``."""
     if x.size:
         result = function(x, axis, keepdims)
         return result if result.dtype == dtype else result.astype(dtype)
-    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    for one in axes:
-        if not -x.ndim <= one < x.ndim:
-            raise IndexError(f"axis {one} is out of bounds for an array of {x.ndim} axes")
-    gone = {one % x.ndim for one in axes}
-    if len(gone) < len(axes):
-        raise ValueError(f"an axis is named twice in {axis}")
-    sizes = [(place, 1 if place in gone else size) for place, size in enumerate(x.shape)]
-    shape = [size for place, size in sizes if keepdims or place not in gone]
-    return mx.full(shape, mx.array(none, dtype=dtype))
+    removed = normalize_axis_tuple(range(x.ndim) if axis is None else axis, x.ndim)
+    sizes = [(index, 1 if index in removed else size) for index, size in enumerate(x.shape)]
+    shape = [size for index, size in sizes if keepdims or index not in removed]
+    return mx.full(shape, mx.array(empty_value, dtype=dtype))
 
 
-def filled(own: Reduction, general: Reduction) -> Reduction:
-    """Return MLX's reduction of everything, with another one for arrays without elements."""
-    return within_bounds(lambda x: own(x) if x.size else general(x))
+def filled(mlx_function: Reduction, general: Reduction) -> Reduction:
+    """Return MLX's reduction over all axes, with another one for empty arrays."""
+    return within_bounds(lambda x: mlx_function(x) if x.size else general(x))

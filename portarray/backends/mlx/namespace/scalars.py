@@ -11,7 +11,7 @@ from portarray.backends.types import Rows
 
 Scalar = builtins.bool | int | float | complex
 
-# MLX's dtypes are equal and hash alike, but no single objects: compare with ==, never with `is`.
+# MLX's dtypes are not singletons: compare them with ==, never with `is`.
 UNSIGNED = frozenset((mx.uint8, mx.uint16, mx.uint32, mx.uint64))
 INTEGRAL = UNSIGNED | {mx.int8, mx.int16, mx.int32, mx.int64}
 FLOATING = frozenset((mx.float16, mx.bfloat16, mx.float32, mx.float64))
@@ -23,8 +23,13 @@ _INT64_MAX = _LIMITS[mx.int64][1]
 
 
 def on_cpu() -> builtins.bool:
-    """Tell whether operations run on the CPU now."""
+    """Return whether operations run on the CPU now."""
     return not HAS_GPU or mx.default_device().type == mx.cpu
+
+
+def wide(x: mx.array) -> mx.array:
+    """Return 16-bit floating-point arrays as float32, others unchanged."""
+    return x.astype(mx.float32) if x.dtype.size == 2 else x
 
 
 def widest_float() -> mx.Dtype:
@@ -56,18 +61,18 @@ def array_of(scalar: Scalar, dtype: mx.Dtype) -> mx.array:
 
 
 def refuse_double(name: str, x: mx.array) -> None:
-    """Refuse what has complex128 results, which MLX would give in complex64."""
+    """Raise TypeError for operands with complex128 results, which MLX returns as complex64."""
     if x.dtype == mx.float64:
         raise TypeError(
-            f"{name} of float64 is complex128, which MLX has not; convert to float32 with astype"
+            f"{name}: MLX does not have complex128, the result of float64\n"
+            f"Hint: convert with pa.astype(x, pa.float32)"
         )
 
 
 def inplace(rows: Rows, *names: str) -> Rows:
-    """Return rows of the in-place operators of functions that have rows.
+    """Return rows of in-place operators for functions in a table.
 
-    The array object gets new values, as with item assignment. MLX computes them in the old values'
-    memory where nothing else uses it.
+    They assign to ``x[...]``; MLX reuses the memory of the old values if nothing else refers to it.
     """
     return {
         name: {kinds: _assigning(function) for kinds, function in rows[name].items()}

@@ -9,24 +9,22 @@ import mlx.core as mx
 
 from portarray.backends.composed.statistical import count
 from portarray.backends.mlx.namespace.reducing import Axes, Reduction, filled, reduced
-from portarray.backends.mlx.namespace.scalars import UNSIGNED
+from portarray.backends.mlx.namespace.scalars import UNSIGNED, wide
 from portarray.backends.types import Rows, composed
 
 _HALF = (mx.float16, mx.bfloat16)
-
-
 _EXACT = (mx.float32, mx.float64, mx.complex64)
 
 
 def _sum_dtype(x: mx.array, dtype: mx.Dtype | None) -> mx.Dtype:
     """Return the dtype of a sum or product: integers widen to the default of their kind."""
-    own = x.dtype
-    if dtype is not None or own in _EXACT or own in _HALF:
-        return dtype or own
-    return mx.uint64 if own in UNSIGNED else mx.int64
+    operand_dtype = x.dtype
+    if dtype is not None or operand_dtype in _EXACT or operand_dtype in _HALF:
+        return dtype or operand_dtype
+    return mx.uint64 if operand_dtype in UNSIGNED else mx.int64
 
 
-def _running(function: Callable[..., mx.array], first: int) -> Callable[..., mx.array]:
+def _running(name: str, function: Callable[..., mx.array], first: int) -> Callable[..., mx.array]:
     def running(
         x: mx.array,
         /,
@@ -37,58 +35,53 @@ def _running(function: Callable[..., mx.array], first: int) -> Callable[..., mx.
     ) -> mx.array:
         if axis is None:
             if x.ndim != 1:
-                raise ValueError(f"a running sum or product of {x.ndim} axes needs axis=")
+                raise ValueError(f"{name}: x has {x.ndim} axes and axis is None\nHint: pass axis=")
             axis = 0
         dtype = _sum_dtype(x, dtype)
-        found = function(x.astype(dtype), axis) if x.size else mx.zeros(x.shape, dtype=dtype)
+        totals = function(x.astype(dtype), axis) if x.size else mx.zeros(x.shape, dtype=dtype)
         if not include_initial:
-            return found
+            return totals
         shape = list(x.shape)
         shape[axis] = 1
-        return mx.concatenate([mx.full(shape, first, dtype=dtype), found], axis)
+        return mx.concatenate([mx.full(shape, first, dtype=dtype), totals], axis)
 
     return running
 
 
-cumulative_prod = _running(mx.cumprod, 1)
-cumulative_sum = _running(mx.cumsum, 0)
+cumulative_prod = _running("cumulative_prod", mx.cumprod, 1)
+cumulative_sum = _running("cumulative_sum", mx.cumsum, 0)
 
 
-def _extreme(name: str, own: Reduction) -> Reduction:
+def _extreme(name: str, mlx_function: Reduction) -> Reduction:
     """Return max or min, which are NaN where there is one."""
 
-    def found(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
+    def reduce(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
         if x.size == 0 and count(x, axis) == 0:
-            raise ValueError(f"{name} of no elements does not exist; the shape is {x.shape}")
-        return reduced(own, x, axis, keepdims, none=0, dtype=x.dtype)
+            raise ValueError(f"{name}: an array of shape {x.shape} has no elements")
+        return reduced(mlx_function, x, axis, keepdims, empty_value=0, dtype=x.dtype)
 
-    return found
+    return reduce
 
 
 max = _extreme("max", mx.max)
 min = _extreme("min", mx.min)
 
 
-def _wide(x: mx.array) -> mx.array:
-    """Return numbers of a precision to compute means in."""
-    return x.astype(mx.float32) if x.dtype in _HALF else x
-
-
-def _result(x: mx.array, wide: mx.array) -> mx.array:
-    return wide.astype(x.dtype) if x.dtype in _HALF else wide
+def _result(x: mx.array, result: mx.array) -> mx.array:
+    return result.astype(x.dtype) if x.dtype in _HALF else result
 
 
 def mean(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
     """Return arithmetic means."""
-    wide = _wide(x)
-    none = complex(math.nan, math.nan) if wide.dtype == mx.complex64 else math.nan
-    return _result(x, reduced(mx.mean, wide, axis, keepdims, none=none, dtype=wide.dtype))
+    x32 = wide(x)
+    nan = complex(math.nan, math.nan) if x32.dtype == mx.complex64 else math.nan
+    return _result(x, reduced(mx.mean, x32, axis, keepdims, empty_value=nan, dtype=x32.dtype))
 
 
-def _total(own: Reduction, none: int) -> Reduction:
+def _total(mlx_function: Reduction, empty_value: int) -> Reduction:
     """Return sum or prod, of which integers widen."""
 
-    def found(
+    def reduce(
         x: mx.array,
         /,
         *,
@@ -97,9 +90,11 @@ def _total(own: Reduction, none: int) -> Reduction:
         keepdims: bool = False,
     ) -> mx.array:
         dtype = _sum_dtype(x, dtype)
-        return reduced(own, x.astype(dtype), axis, keepdims, none=none, dtype=dtype)
+        return reduced(
+            mlx_function, x.astype(dtype), axis, keepdims, empty_value=empty_value, dtype=dtype
+        )
 
-    return found
+    return reduce
 
 
 prod = _total(mx.prod, 1)
@@ -111,25 +106,25 @@ def std(
     x: mx.array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> mx.array:
     """Return standard deviations."""
-    return _result(x, mx.sqrt(_variance(_wide(x), axis, correction, keepdims)))
+    return _result(x, mx.sqrt(_variance(wide(x), axis, correction, keepdims)))
 
 
 @composed
 def var(
     x: mx.array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> mx.array:
-    """Return variances; NaN where no degrees of freedom are left."""
-    return _result(x, _variance(_wide(x), axis, correction, keepdims))
+    """Return variances; NaN without degrees of freedom."""
+    return _result(x, _variance(wide(x), axis, correction, keepdims))
 
 
 def _variance(x: mx.array, axis: Axes | None, correction: float, keepdims: bool) -> mx.array:
-    # MLX adds one number after the other, so that the mean of many far from 0 has few digits, and
-    # mx.var as few: the mean of what is left after the first subtraction is small and exact.
-    apart = x - mean(x, axis=axis, keepdims=True)
-    apart = apart - mean(apart, axis=axis, keepdims=True)
-    left = count(x, axis) - correction
-    total = sum(mx.square(apart), axis=axis, keepdims=keepdims)
-    return total / left if left > 0 else total * math.nan
+    # MLX's sums lose digits for many values far from 0, and so does mx.var. The mean of the
+    # deviations is small and exact: it corrects the first mean.
+    deviations = x - mean(x, axis=axis, keepdims=True)
+    deviations = deviations - mean(deviations, axis=axis, keepdims=True)
+    freedom = count(x, axis) - correction
+    total = sum(mx.square(deviations), axis=axis, keepdims=keepdims)
+    return total / freedom if freedom > 0 else total * math.nan
 
 
 PLAIN: Rows = {

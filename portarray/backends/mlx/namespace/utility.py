@@ -1,4 +1,4 @@
-"""Tests of whole arrays of MLX; NaN is true."""
+"""``all`` and ``any`` of MLX arrays; NaN is true."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from portarray.backends.mlx.namespace.reducing import Axes, Reduction, filled, r
 from portarray.backends.types import Rows
 
 
-def _tested(own: Reduction, none: int) -> Reduction:
-    """Return all or any, which is ``none`` of no elements."""
+def _tested(mlx_function: Reduction, empty_value: int) -> Reduction:
+    """Return all or any, which is ``empty_value`` without elements."""
 
-    def found(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
+    def reduce(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
         truth = x if x.dtype == mx.bool_ else x != 0
-        return reduced(own, truth, axis, keepdims, none=none, dtype=mx.bool_)
+        return reduced(mlx_function, truth, axis, keepdims, empty_value=empty_value, dtype=mx.bool_)
 
-    return found
+    return reduce
 
 
 all = _tested(mx.all, 1)

@@ -14,20 +14,20 @@ from portarray.backends.types import Rows
 Array = np.ndarray[Any, Any]
 
 
-def by_parts(function: Callable[..., tuple[Any, Any]]) -> Callable[[Array], Array]:
-    """Return a function of complex arrays made of one of real and imaginary parts."""
+def as_real_pairs(function: Callable[..., tuple[Any, Any]]) -> Callable[[Array], Array]:
+    """Return a function of complex arrays from one of real and imaginary parts."""
 
-    def by_parts(x: Array, /) -> Array:
+    def complex_function(x: Array, /) -> Array:
         out = np.empty_like(x)
         with np.errstate(all="ignore"):
             out.real, out.imag = function(np, x.real, x.imag)
         return out
 
-    return by_parts
+    return complex_function
 
 
 def _floor_divide(x1: Any, x2: Any, /) -> Array:
-    """Divide and round down; NumPy's own gives NaN or -1 where an operand is infinite."""
+    """Divide and round down; NumPy returns NaN or -1 for infinite operands."""
     quotient: Array = np.floor_divide(x1, x2)
     infinite = np.isinf(x1) | np.isinf(x2)
     if infinite.any():
@@ -36,34 +36,34 @@ def _floor_divide(x1: Any, x2: Any, /) -> Array:
 
 
 def _half_nextafter(x1: Any, x2: Any, /) -> Array:
-    """Return x2 where both are equal; NumPy's own keeps x1's sign of zero."""
+    """Return x2 where both are equal; NumPy keeps x1's sign of zero."""
     out: Array = np.where(x1 == x2, x2, np.nextafter(x1, x2))
     return out
 
 
 ROWS: Rows = {
-    # NumPy reaches its ufuncs faster through operators than through calls; small arrays notice.
+    # For small arrays operators are faster than calls of the ufuncs.
     "add": {"iufc": operator.add},
     "divide": {"fc": operator.truediv},
     "floor_divide": {"iu": operator.floordiv, "f": _floor_divide},
     "multiply": {"iufc": operator.mul},
     "nextafter": {"f": np.nextafter, "float16": _half_nextafter},
-    # NumPy's own refuses booleans; results without axes are its scalars, not ndarrays.
+    # np.positive refuses booleans, and returns scalars instead of 0-d arrays.
     "positive": {"biufc": operator.methodcaller("copy")},
-    "sign": {"iuf": np.sign, "c": by_parts(sign_parts)},
+    "sign": {"iuf": np.sign, "c": as_real_pairs(sign_parts)},
     "subtract": {"iufc": operator.sub},
 }
 
 
 def inplace(function: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Array]:
-    """Return an in-place operator that computes in a copy of what may not be written."""
+    """Return an in-place operator that computes in a copy of a read-only array."""
 
     def inplace_operator(x1: Array, x2: Any) -> Array:
         result: Array
         try:
             result = function(x1, x2)
         except ValueError:
-            # Looked at here, so that arrays which may be written pay nothing.
+            # Checked only after a failure, so that writable arrays pay nothing.
             if x1.flags.writeable:
                 raise
             result = function(x1.copy(), x2)

@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 def astype(x: Array, dtype: np.dtype[Any], /, *, copy: bool = True, device: Any = None) -> Array:
     """Return x in another dtype."""
     if x.dtype.kind == "c" and dtype.kind in "biuf":
-        # The standard leaves this undefined and NumPy warns; the imaginary part is dropped alike.
+        # NumPy warns when it drops the imaginary part.
         x = x.real if dtype.kind != "b" else x != 0
     with np.errstate(invalid="ignore", over="ignore"):
         return np.asarray(x.astype(dtype, copy=copy))

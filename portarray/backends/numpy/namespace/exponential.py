@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portarray.backends.composed.exponential import expm1_parts, log1p_parts
-from portarray.backends.numpy.namespace.arithmetic import by_parts, inplace
+from portarray.backends.numpy.namespace.arithmetic import as_real_pairs, inplace
 from portarray.backends.types import Rows
 
 Array = np.ndarray[Any, Any]
@@ -21,7 +21,7 @@ def _is_half(x: Any) -> bool:
 
 
 def _pow(x1: Any, x2: Any, /) -> Any:
-    """Compute ``x1 ** x2``; of one exponent 0.5 NumPy takes the square root.
+    """Compute ``x1 ** x2``; for a single exponent 0.5 NumPy computes the square root.
 
     That is NaN at -inf and -0.0 at -0.0, where powers are inf and 0.0.
     """
@@ -43,15 +43,15 @@ def _ipow(x1: Array, x2: Any) -> Array:
 
 ROWS: Rows = {
     "pow": {"f": _pow, "iuc": np.power},
-    # NumPy's own is wrong at complex infinities and NaN.
-    "expm1": {"f": np.expm1, "c": by_parts(expm1_parts)},
-    # NumPy's own loses digits near 0.
-    "log1p": {"f": np.log1p, "c": by_parts(log1p_parts)},
+    # np.expm1 is wrong at complex infinities and NaN.
+    "expm1": {"f": np.expm1, "c": as_real_pairs(expm1_parts)},
+    # np.log1p of complex numbers loses digits near 0.
+    "log1p": {"f": np.log1p, "c": as_real_pairs(log1p_parts)},
 }
 
 
 def _signed_ipow(x1: Array, x2: Any) -> Array:
-    """Compute ``x1 **= x2``; NumPy writes up to the first negative power, which it refuses."""
+    """Compute ``x1 **= x2``; in place NumPy would write until the first negative power."""
     x1[...] = np.power(x1, x2)
     return x1
 

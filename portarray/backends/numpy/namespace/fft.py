@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,17 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-def fftfreq(
-    n: int, /, *, d: float = 1.0, dtype: np.dtype[Any] | None = None, device: Any = None
-) -> Array:
-    """Return the frequencies of :func:`fft`, in a dtype: NumPy has float64 only."""
-    frequencies = np.fft.fftfreq(n, d=d, device=device)
-    return frequencies if dtype is None else frequencies.astype(dtype, copy=False)
+def _frequencies(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Return a function of frequencies in any dtype; NumPy returns float64 only."""
+
+    def frequencies(
+        n: int, /, *, d: float = 1.0, dtype: np.dtype[Any] | None = None, device: Any = None
+    ) -> Array:
+        values = function(n, d=d, device=device)
+        return values if dtype is None else values.astype(dtype, copy=False)
+
+    return frequencies
 
 
-def rfftfreq(
-    n: int, /, *, d: float = 1.0, dtype: np.dtype[Any] | None = None, device: Any = None
-) -> Array:
-    """Return the frequencies of :func:`rfft`, in a dtype: NumPy has float64 only."""
-    frequencies = np.fft.rfftfreq(n, d=d, device=device)
-    return frequencies if dtype is None else frequencies.astype(dtype, copy=False)
+fftfreq = _frequencies(np.fft.fftfreq)
+rfftfreq = _frequencies(np.fft.rfftfreq)

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.common.keys import without_leading_ones
-from portarray.backends.composed.indexing import check_within, integer_arrays
+from portarray.backends.common.keys import check_bounds, without_leading_ones
+from portarray.backends.composed.indexing import check_within
 from portarray.backends.types import Rows
 
 Array = np.ndarray[Any, Any]
 
+item = np.ndarray.item
 _UINT64 = np.dtype(np.uint64)
 
 
@@ -29,47 +30,37 @@ def getitem(x: Array, key: tuple[Any, ...]) -> Array:
     """Return ``x[key]`` as an array; a trailing ellipsis keeps NumPy from returning a scalar."""
     for part in key:
         if part is Ellipsis:
-            found = np.asarray(x[key])
+            result = np.asarray(x[key])
             break
     else:
-        found = x[(*key, Ellipsis)]
-    if not found.size:
-        _check_bounds(x.shape, key)
-    return found
-
-
-def item(x: Array) -> Any:
-    """Return the one element as a Python scalar."""
-    return x.item()
+        result = x[(*key, Ellipsis)]
+    if not result.size:
+        # NumPy checks no index if nothing is selected.
+        check_bounds(x.shape, key, np.bool_, check_within)
+    return result
 
 
 def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:
-    """Do ``x[key] = value`` and return x; a copy of x in its place where x may not be written."""
+    """Do ``x[key] = value`` and return x, or a copy of a read-only x."""
     for part in key:
         if part.__class__ is np.ndarray:
             mask = part.dtype.kind == "b"
             if not part.size or (mask and len(key) > 1 and not part.any()):
-                _check_bounds(x.shape, key)
+                check_bounds(x.shape, key, np.bool_, check_within)
                 break
-            if mask and _overlap(x, value):
-                value = value.copy()  # through masks NumPy reads what it has written
+            if mask and isinstance(value, np.ndarray) and np.may_share_memory(x, value):
+                value = value.copy()  # with masks NumPy reads elements that it has already written
     try:
         x[key] = value
     except (TypeError, ValueError):
-        # Looked at here, so that arrays which may be written pay nothing.
+        # Checked only after a failure, so that writable arrays pay nothing.
         if not x.flags.writeable:
             return setitem(x.copy(), key, value)
-        if isinstance(value, np.ndarray) and value.shape[:1] == (1,):
-            # To single elements and through masks NumPy assigns no axes of length 1.
-            value = value.reshape(without_leading_ones(value.shape))
-        else:
+        if not isinstance(value, np.ndarray) or value.shape[:1] != (1,):
             raise
-        x[key] = value
+        # With single elements and masks NumPy refuses leading axes of length 1.
+        x[key] = value.reshape(without_leading_ones(value.shape))
     return x
-
-
-def _overlap(x: Array, value: Any) -> bool:
-    return isinstance(value, np.ndarray) and np.may_share_memory(x, value)
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
@@ -81,23 +72,17 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     """Return elements at indices that are matched with x along an axis; other axes broadcast."""
-    found = np.take_along_axis(x, _signed(indices), axis)
-    if not found.size:
+    result = np.take_along_axis(x, _signed(indices), axis)
+    if not result.size:
         check_within(indices, x.shape[axis], axis)
-    return found
+    return result
 
 
 def _signed(indices: Array) -> Array:
-    """Return indices that NumPy casts to int64 without a change: it takes 2**64 - 1 for -1."""
+    """Return indices that NumPy casts to int64 unchanged; it would take 2**64 - 1 for -1."""
     if indices.dtype is _UINT64 and indices.size and indices.max() >= 2**63:
         raise IndexError(f"index {indices.max()} is out of bounds for any axis")
     return indices
-
-
-def _check_bounds(shape: tuple[int, ...], key: tuple[Any, ...]) -> None:
-    """Raise IndexError for indices out of bounds: NumPy looks at none if nothing is selected."""
-    for axis, indices in integer_arrays(key, len(shape), np.bool_):
-        check_within(indices, shape[axis], axis)
 
 
 def add_at(x: Array, indices: Array, values: Array, /) -> Array:
@@ -105,7 +90,7 @@ def add_at(x: Array, indices: Array, values: Array, /) -> Array:
     out = x.copy()
     if not indices.size:
         return out
-    # Sums of sorted rows: several times as fast as np.add.at for rows, and no slower for numbers.
+    # Sums of sorted rows are several times faster than np.add.at, and not slower for scalars.
     order = np.argsort(indices, kind="stable")
     rows = indices[order]
     starts = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))

@@ -13,8 +13,8 @@ Array = np.ndarray[Any, Any]
 
 
 def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
-    """Return ranks; that of a matrix without elements is 0."""
-    if 0 in x.shape[-2:]:  # NumPy looks for the largest of no singular values
+    """Return ranks; empty matrices have rank 0."""
+    if 0 in x.shape[-2:]:  # np.linalg.matrix_rank raises
         return np.zeros(x.shape[:-2], dtype=np.intp)
     rank: Array = np.asarray(_matrix_rank(x, rtol=rtol))
     return rank
@@ -28,13 +28,13 @@ def _complex(x: Array) -> Array:
 
 
 def eig(x: Array, /) -> EigResult[Array]:
-    """Return eigenvalues and eigenvectors, complex also where all are real."""
+    """Return eigenvalues and eigenvectors, complex even if all are real."""
     values, vectors = np.linalg.eig(x)
     return EigResult(_complex(values), _complex(vectors))
 
 
 def eigvals(x: Array, /) -> Array:
-    """Return eigenvalues, complex also where all are real."""
+    """Return eigenvalues, complex even if all are real."""
     return _complex(np.linalg.eigvals(x))
 
 

@@ -11,21 +11,21 @@ Array = np.ndarray[Any, Any]
 
 _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 _MANY = 4096
-"""Elements from which on it is faster to multiply bits than to branch."""
+"""Elements from which multiplying bits is faster than branching."""
 
 
 def count_nonzero(
     x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Array:
-    """Count the elements that are not zero, as an array also where one count is all."""
+    """Count the elements that are not zero; a single count is a 0-d array."""
     return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))
 
 
 def where(condition: Array, x1: Any, x2: Any, /) -> Array:
     """Choose elements from arrays or Python scalars.
 
-    NumPy's own branches at each element, which takes ten times as long where processors cannot
-    foresee the condition. Elements or 0 are bits times 1 or 0.
+    np.where branches at each element, which takes ten times as long for unpredictable conditions.
+    For a choice between elements and 0, bits are multiplied by 1 or 0 instead.
     """
     if condition.size >= _MANY and condition.dtype == bool:
         if _is_zero(x2) and x1.dtype.itemsize in _BITS:

@@ -10,5 +10,5 @@ Array = np.ndarray[Any, Any]
 
 
 def unique_values(x: Array, /) -> Array:
-    """Return the unique elements in ascending order, which NumPy's own function does not."""
+    """Return the unique elements in ascending order, unlike np.unique_values."""
     return np.unique(x, equal_nan=False)

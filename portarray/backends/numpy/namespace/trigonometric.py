@@ -12,9 +12,9 @@ Array = np.ndarray[Any, Any]
 
 
 def _complex_tanh(x: Array, /) -> Array:
-    """Return the hyperbolic tangent; at infinities the zero keeps the sign of its part."""
+    """Return the hyperbolic tangent; at infinities the zero keeps the imaginary part's sign."""
     out = np.asarray(np.tanh(x))
-    # C (and so NumPy) gives 0*sin(2b), the standard 0 with the sign of b.
+    # C and NumPy return 0*sin(2b), the standard wants 0 with the sign of b.
     flat = np.isinf(x.real) & np.isfinite(x.imag)
     out.imag[flat] = np.copysign(0.0, x.imag[flat])
     return out

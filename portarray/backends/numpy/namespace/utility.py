@@ -1,4 +1,4 @@
-"""Testing NumPy arrays for truth, and their differences."""
+"""``all``, ``any`` and ``diff`` of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Axis = int | tuple[int, ...] | None
 
 
 def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Tell whether every value is true."""
+    """Return whether all elements are true."""
     return _and(x, axis, _BOOL, None, keepdims)
 
 
 def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Tell whether any value is true."""
+    """Return whether any element is true."""
     return _or(x, axis, _BOOL, None, keepdims)
 
 
@@ -36,7 +36,7 @@ def diff(
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:
-    """Return the differences of neighbours; NumPy would take None for an object to prepend."""
+    """Return n-th differences; NumPy would prepend None as an object."""
     ends = {"prepend": prepend, "append": append}
-    given = {side: values for side, values in ends.items() if values is not None}
-    return np.diff(x, n=n, axis=axis, **given)
+    present = {side: values for side, values in ends.items() if values is not None}
+    return np.diff(x, n=n, axis=axis, **present)

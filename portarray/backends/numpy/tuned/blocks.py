@@ -1,4 +1,4 @@
-"""Kernels that work on rows or single values, block by block: a block stays in the caches."""
+"""Kernels on rows or single values, in blocks that stay in the caches."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["SMALL", "by_rows", "by_values", "in_blocks", "quick", "wide"]
 Array = np.ndarray[Any, Any]
 
 BLOCK = 1 << 16
-"""Numbers of a block: 256 KiB as float32, of which several fit the cache of one core."""
+"""Elements of a block: 256 KiB as float32, of which several fit one core's cache."""
 
 SMALL = 1 << 13
-"""Numbers up to which calls take more time than what they compute."""
+"""Elements up to which calls take longer than the computation."""
 
 SHARED = 1 << 19
-"""Numbers from which on other threads are worth waking: they take about 50 microseconds to come."""
+"""Elements from which other threads, which take about 50 microseconds to start, pay."""
 
 BUFFER = 512
-"""Numbers that NumPy's functions may put into a buffer at once, in place of 8192."""
+"""Size of NumPy's buffers in elements, instead of 8192."""
 
 float16, float32 = np.dtype(np.float16), np.dtype(np.float32)
 
@@ -36,21 +36,21 @@ def wide(x: Array) -> Array:
 
 @contextmanager
 def quick() -> Iterator[None]:
-    """Compute without warnings, and with small buffers, in this thread and this context only.
+    """Compute without warnings, and with small buffers, in this thread and context only.
 
-    NumPy's functions get their buffers ready before they see that arrays which broadcast need none:
-    for a block with a value for each row, that takes as long as the rest.
+    NumPy allocates buffers before it finds that broadcast operands do not need them: for a block
+    with a value for each row, that takes as long as the computation.
     """
     with np.errstate(all="ignore"):
-        before = np.setbufsize(BUFFER)
+        previous = np.setbufsize(BUFFER)
         try:
             yield
         finally:
-            np.setbufsize(before)
+            np.setbufsize(previous)
 
 
 def in_blocks(work: Callable[[int, int], None], length: int, size: int) -> None:
-    """Call ``work(start, stop)`` for blocks of rows of ``size`` numbers each."""
+    """Call ``work(start, stop)`` for blocks of rows of ``size`` elements each."""
     if length * size <= SMALL:
         with np.errstate(all="ignore"):
             work(0, length)
@@ -74,7 +74,7 @@ def in_blocks(work: Callable[[int, int], None], length: int, size: int) -> None:
 
 
 def by_rows(kernel: Callable[[Array, Array], None], x: Array) -> Array:
-    """Return what ``kernel(block, out)`` makes of the rows of x, in float32 at least."""
+    """Return the results of ``kernel(block, out)`` for the rows of x, in float32 at least."""
     if not x.size:
         return np.empty(x.shape, x.dtype)
     size = x.shape[-1]
@@ -82,7 +82,7 @@ def by_rows(kernel: Callable[[Array, Array], None], x: Array) -> Array:
 
 
 def by_values(kernel: Callable[[Array, Array], None], x: Array) -> Array:
-    """Return what ``kernel(block, out)`` makes of the values of x, in float32 at least."""
+    """Return the results of ``kernel(block, out)`` for the values of x, in float32 at least."""
     return _filled(kernel, x.reshape(-1), 1).reshape(x.shape)
 
 
@@ -94,9 +94,9 @@ def _filled(kernel: Callable[[Array, Array], None], x: Array, size: int) -> Arra
 
     def work_wide(start: int, stop: int) -> None:
         part = x[start:stop].astype(float32)
-        found = np.empty_like(part)
-        kernel(part, found)
-        out[start:stop] = found
+        result = np.empty_like(part)
+        kernel(part, result)
+        out[start:stop] = result
 
     in_blocks(work_wide if x.dtype == float16 else work, len(x), size)
     return out

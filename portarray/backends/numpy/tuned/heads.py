@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,18 +17,18 @@ KEYS = 128
 """Keys of one product."""
 
 PRODUCT = 1 << 19
-"""Multiplications below which OpenBLAS does a product in the thread that asks for it, with kernels
-that copy nothing: such products run side by side, and each is faster than its part of a large one.
+"""Multiplications below which OpenBLAS computes a product in the calling thread, without copies.
+Such products run in parallel, and each is faster than its part of a large one.
 """
 
 SCORES = 1 << 17
-"""Scores of one thread that are in memory at once: 512 KiB as float32."""
+"""Scores of one thread that are in memory at a time: 512 KiB as float32."""
 
 SHARED = 1 << 21
-"""Multiplications from which on other threads are worth waking."""
+"""Multiplications from which other threads pay."""
 
 SAFE = 60.0
-"""Logarithm of what exponentials of scores may grow to before they are divided by their sum."""
+"""Logarithm of the largest exponential of a score before the division by their sum."""
 
 
 def attention(
@@ -68,7 +67,7 @@ def attention(
 
 
 def _shown(mask: Array, shape: tuple[int, ...], heads: int, groups: int, keys: int) -> Array:
-    """Return a mask as a view in the shape of the queries' groups, wide as it is stored."""
+    """Return a mask as a view in the shape of the queries' groups."""
     lead = (*shape[:-3], heads) if len(shape) > 2 else (1,)
     mask = mask.reshape((1,) * (len(lead) + 2 - mask.ndim) + mask.shape)
     if math.prod(mask.shape[:-2]) == 1:
@@ -83,7 +82,7 @@ def _shown(mask: Array, shape: tuple[int, ...], heads: int, groups: int, keys: i
 
 
 def _one_query(q: Array, k: Array, v: Array, shown: Array | None) -> Array:
-    """Attend with one query of each head: a product with a vector each."""
+    """Attend with one query of each head, by products with vectors."""
     k, v = k.reshape(-1, 1, *k.shape[-2:]), v.reshape(-1, *v.shape[-2:])
     scores = np.matmul(k, q[..., None])[..., 0]
     if shown is not None and shown.dtype == bool:
@@ -103,17 +102,8 @@ def _one_query(q: Array, k: Array, v: Array, shown: Array | None) -> Array:
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Queries that are computed together: of some groups' heads of one number, from one on."""
-
-    groups: slice
-    head: int
-    rows: slice
-
-
 def _blocks(q: Array, k: Array, v: Array, causal: bool, mask: Array | None) -> Array:
-    """Attend block by block; q is scaled, its heads that share keys stand together."""
+    """Attend block by block; q is scaled, and its heads that share keys are adjacent."""
     count, heads, length, size = q.shape
     k, v = k.reshape(-1, *k.shape[-2:]), v.reshape(-1, *v.shape[-2:])
     keys, width = v.shape[-2:]
@@ -124,45 +114,38 @@ def _blocks(q: Array, k: Array, v: Array, causal: bool, mask: Array | None) -> A
     calm = _is_calm(q, k, v, mask)
     among = threads.count() if count * heads * length * keys * size >= SHARED else 1
     together = _even(count, max(1, SCORES // (rows * part * parts)))
+    # Each block of queries has rows of one head of each of some groups.
     tasks = [
-        _Block(slice(group, group + together), head, slice(start, min(start + rows, length)))
-        for start in range((length - 1) // rows * rows, -1, -rows)  # those that see most come first
+        (slice(group, group + together), head, slice(start, min(start + rows, length)))
+        for start in range((length - 1) // rows * rows, -1, -rows)  # those with most keys first
         for group in range(0, count, together)
         for head in range(heads)
     ]
 
-    def work(mine: Iterator[_Block]) -> None:
+    def work(blocks: Iterator[tuple[slice, int, slice]]) -> None:
         memory = np.empty(max(SCORES, together * rows * part), q.dtype)
         with quick():
-            for task in mine:
-                place = task.groups, task.head, task.rows
-                _attend(
-                    q[place],
-                    columns[task.groups],
-                    values[task.groups],
-                    out[place],
-                    memory,
-                    keys,
-                    keys - length + task.rows.start if causal else None,
-                    None if mask is None else mask[place],
-                    calm,
-                )
+            for block in blocks:
+                groups, _, block_rows = block
+                operands = q[block], columns[groups], values[groups], out[block]
+                last = keys - length + block_rows.start if causal else None
+                shown = None if mask is None else mask[block]
+                _attend(*operands, memory, keys, last, shown, calm)
 
     threads.shared(work, tasks, among=among)
     return out
 
 
 def _even(length: int, most: int) -> int:
-    """Return the size of the blocks, at most so large, that are about equal and few."""
+    """Return the size of the fewest blocks of about equal size up to ``most``."""
     return -(-length // -(-length // most))
 
 
 def _in_parts(k: Array, v: Array) -> tuple[Array, Array]:
-    """Return keys as columns, and values with a one behind them, both in parts of some keys.
+    """Return keys as columns, and values with a trailing one, both in parts of some keys.
 
-    BLAS is fastest on columns that lie in order, and the ones make the sums of the weights a column
-    of the product with them. What fills the last part are zeros: a value and a one that weigh
-    nothing.
+    BLAS is fastest on contiguous columns, and the ones make the sums of the weights a column of
+    the product. The last part is padded with zeros.
     """
     count, keys, size = k.shape
     part = -(-_even(keys, KEYS) // 8) * 8
@@ -183,11 +166,10 @@ def _in_parts(k: Array, v: Array) -> tuple[Array, Array]:
 
 
 def _is_calm(q: Array, k: Array, v: Array, mask: Array | None) -> bool:
-    """Tell whether no score is so large that its exponential needs a shift.
+    """Return whether all scores are so small that their exponentials need no shift.
 
-    Exponentials of what lies between -60 and 60 are exact to the last bits without one, and so are
-    their sums: no score is larger than the product of the longest query and the longest key. That
-    saves a pass for the largest score and one for the difference.
+    Exponentials of scores between -60 and 60, and their sums, are exact without it. No score is
+    larger than the product of the longest query and the longest key. This saves two passes.
     """
     if mask is not None and mask.dtype != bool:
         return False
@@ -210,11 +192,11 @@ def _attend(
     """Attend with a block of queries; ``last`` is the last key that the first of them sees."""
     groups, rows = q.shape[:2]
     part = columns.shape[-1]
-    seen = keys if last is None else min(last + rows, keys)
-    if seen <= 0:
+    limit = keys if last is None else min(last + rows, keys)
+    if limit <= 0:
         out[...] = 0
         return
-    parts = -(-seen // part)
+    parts = -(-limit // part)
     step = max(1, len(memory) // (groups * rows * part))
     q = q[:, None]
     total: Any = None
@@ -227,15 +209,15 @@ def _attend(
         visible = _visible(shape, start * part, last, shown)
         if calm:
             np.exp(scores, out=scores)
-            for begin, seen_there in visible:
-                np.multiply(scores[:, begin:], seen_there, out=scores[:, begin:])
-            found = np.matmul(scores, values[:, start:stop]).sum(1)
-            total = found if total is None else np.add(total, found, out=total)
+            for first_part, seen_there in visible:
+                np.multiply(scores[:, first_part:], seen_there, out=scores[:, first_part:])
+            products = np.matmul(scores, values[:, start:stop]).sum(1)
+            total = products if total is None else np.add(total, products, out=total)
             continue
         if shown is not None and shown.dtype != bool:
             scores += _in_part(shown, start * part, shape)
-        for begin, seen_there in visible:
-            _hide(scores[:, begin:], seen_there)
+        for first_part, seen_there in visible:
+            _hide(scores[:, first_part:], seen_there)
         if stop * part > keys:
             scores[:, -1, :, keys - stop * part :] = -math.inf
         new = scores.max((1, 3))[..., None]
@@ -243,8 +225,8 @@ def _attend(
         level = np.where(new == -math.inf, 0, new)
         np.subtract(scores, level[:, None], out=scores)
         np.exp(scores, out=scores)
-        found = np.matmul(scores, values[:, start:stop]).sum(1)
-        total = found if total is None else total * np.exp(top - level) + found
+        products = np.matmul(scores, values[:, start:stop]).sum(1)
+        total = products if total is None else total * np.exp(top - level) + products
         top = new
     sums = total[..., -1:]
     if last is not None or shown is not None:
@@ -255,20 +237,20 @@ def _attend(
 def _visible(
     shape: tuple[int, int, int, int], first: int, last: int | None, shown: Array | None
 ) -> list[tuple[int, Array]]:
-    """Return from which part on some keys are not seen, and there those that are; for each rule."""
-    found: list[tuple[int, Array]] = []
+    """Return, for each rule, the first part with hidden keys and the visible keys from there."""
+    rules: list[tuple[int, Array]] = []
     _, parts, rows, part = shape
     if shown is not None and shown.dtype == bool:
-        found.append((0, _in_part(shown, first, shape)))
+        rules.append((0, _in_part(shown, first, shape)))
     if last is not None and first + parts * part > last + 1:
-        begin = max(0, (last + 1 - first) // part)
-        numbers = np.arange(first + begin * part, first + parts * part).reshape(-1, 1, part)
-        found.append((begin, numbers <= np.arange(last, last + rows)[:, None]))
-    return found
+        first_part = max(0, (last + 1 - first) // part)
+        numbers = np.arange(first + first_part * part, first + parts * part).reshape(-1, 1, part)
+        rules.append((first_part, numbers <= np.arange(last, last + rows)[:, None]))
+    return rules
 
 
 def _in_part(mask: Array, first: int, shape: tuple[int, int, int, int]) -> Array:
-    """Return a mask's columns from one on as scores lie; what is behind its last is 0."""
+    """Return a mask's columns from ``first`` on in the layout of scores, padded with zeros."""
     _, parts, rows, part = shape
     columns = mask[..., first : first + parts * part]
     if columns.shape[-1] != parts * part:
@@ -279,8 +261,8 @@ def _in_part(mask: Array, first: int, shape: tuple[int, int, int, int]) -> Array
 
 
 def _hide(scores: Array, visible: Array) -> None:
-    """Put -inf where a key is not seen, whatever is there, without a branch for each."""
+    """Write -inf for hidden keys, without a branch for each element."""
     bits = scores.view(f"i{scores.dtype.itemsize}")
-    hidden = visible.astype(bits.dtype) - 1  # all bits where it is not, none where it is
+    hidden = visible.astype(bits.dtype) - 1  # all bits set where a key is hidden, else none
     np.bitwise_and(bits, ~hidden, out=bits)
     np.bitwise_or(bits, hidden & scores.dtype.type(-math.inf).view(bits.dtype), out=bits)

@@ -1,4 +1,4 @@
-"""Softmax, norms, activations, rotary embedding and losses in few passes over blocks of rows."""
+"""Norms, activations, rotary embedding and losses in few passes over blocks of rows."""
 
 from __future__ import annotations
 
@@ -19,33 +19,16 @@ from portarray.backends.numpy.tuned.blocks import (
     wide,
 )
 
-__all__ = [
-    "cross_entropy",
-    "gelu",
-    "layer_norm",
-    "log_softmax",
-    "not_last",
-    "relu",
-    "rms_norm",
-    "rope",
-    "silu",
-    "softmax",
-]
+__all__ = ["cross_entropy", "gelu", "layer_norm", "rms_norm", "rope", "silu"]
 
 DOT = 8192
-"""Length of a row up to which BLAS takes its sum in the thread that asks."""
-
-
-def not_last(x: Array, /, *, axis: int = -1) -> str:
-    """Return why rows along an axis cannot be taken block by block."""
-    last = axis in (-1, x.ndim - 1)
-    return "" if last else f"axis {axis} is not the last one"
+"""Length of a row up to which BLAS computes its sum in the calling thread."""
 
 
 def _sums(x: Array) -> Array:
     """Return the sum of each row, as a column."""
     size = x.shape[-1]
-    # A product with ones takes half the time of NumPy's sum.
+    # A product with ones is twice as fast as NumPy's sum.
     sums = x.sum(-1) if size > DOT else np.vecdot(x, np.ones(size, x.dtype))
     column: Array = sums[:, None]
     return column
@@ -58,27 +41,6 @@ def _mean_squares(x: Array) -> Array:
     return column
 
 
-def softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Return the softmax along the last axis."""
-
-    def kernel(x: Array, out: Array) -> None:
-        np.subtract(x, x.max(-1, keepdims=True), out=out)
-        np.exp(out, out=out)
-        np.divide(out, _sums(out), out=out)
-
-    return by_rows(kernel, x)
-
-
-def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Return the logarithm of the softmax along the last axis."""
-
-    def kernel(x: Array, out: Array) -> None:
-        np.subtract(x, x.max(-1, keepdims=True), out=out)
-        np.subtract(out, np.log(_sums(np.exp(out))), out=out)
-
-    return by_rows(kernel, x)
-
-
 def _silu(x: Array, out: Array) -> None:
     np.negative(x, out=out)
     np.exp(out, out=out)
@@ -89,11 +51,6 @@ def _silu(x: Array, out: Array) -> None:
 def silu(x: Array, /) -> Array:
     """Return ``x * sigmoid(x)``."""
     return by_values(_silu, x)
-
-
-def relu(x: Array, /) -> Array:
-    """Return the larger of x and 0."""
-    return np.maximum(x, 0)
 
 
 def _gelu_tanh(x: Array, out: Array) -> None:
@@ -109,8 +66,8 @@ def _gelu_tanh(x: Array, out: Array) -> None:
 
 
 # Coefficients of x**0, x**2, ... of -logit(Phi(x)) / x for |x| up to 6.5, where Phi is the normal
-# distribution function: a fit to SciPy's log_ndtr that makes the largest error of Phi(x) smallest,
-# which is 3e-8. Beyond that both tend to 0 and 1.
+# distribution function: a minimax fit to SciPy's log_ndtr. The largest error of Phi(x) is 3e-8.
+# Beyond 6.5 both tend to 0 and 1.
 _LOGIT = (
     -1.5957698829207205,
     -0.07266616914818945,
@@ -136,12 +93,12 @@ def _gelu_exact(x: Array, out: Array) -> None:
 
 
 def gelu(x: Array, /, *, approximate: str = "none") -> Array:
-    """Return x times the normal distribution function of x, as exact as float32 is."""
+    """Return x times the normal distribution function of x, to float32's precision."""
     return by_values(_gelu_tanh if approximate == "tanh" else _gelu_exact, x)
 
 
 def not_by_tanh(x: Array, /, *, approximate: str = "none") -> str:
-    """Return why :func:`gelu` is not exact enough for float64."""
+    """Return why :func:`gelu` is not accurate enough for float64."""
     return "" if approximate == "tanh" else "its error function is exact to float32 only"
 
 
@@ -149,7 +106,7 @@ def rms_norm(x: Array, weight: Array | None = None, /, *, eps: float = 1e-6) -> 
     """Divide the last axis by the root of its mean square."""
     size = x.shape[-1]
     if x.size == size and 0 < size <= DOT and x.dtype != float16:
-        # One row, as models have when they decode: calls take more time than numbers do.
+        # One row, as in decoding: calls take longer than the computation.
         row = x.reshape(size)
         mean = float(row.dot(row)) / size
         if mean < math.inf:
@@ -170,7 +127,7 @@ def rms_norm(x: Array, weight: Array | None = None, /, *, eps: float = 1e-6) -> 
 def layer_norm(
     x: Array, weight: Array | None = None, bias: Array | None = None, /, *, eps: float = 1e-5
 ) -> Array:
-    """Give the last axis mean 0 and variance 1."""
+    """Normalize the last axis to mean 0 and variance 1."""
     factor = None if weight is None else wide(weight)
     added = None if bias is None else wide(bias)
 
@@ -217,7 +174,7 @@ def rope(
         turn.real, turn.imag = cos, sin
         first, second = turn, None
     else:
-        # Arrays as wide as x: NumPy is fastest on what has no gaps.
+        # Arrays as wide as x: NumPy is fastest on contiguous memory.
         first, second = np.concatenate((cos, cos), -1), np.concatenate((-sin, sin), -1)
 
     def rotate(x: Array, out: Array, first: Array, second: Array | None) -> None:
@@ -240,10 +197,10 @@ def rope(
     if first.ndim > 2 or x.ndim < 3:
         rotate(x, out, first, second)
         return out
-    heads, made = x.reshape(-1, *x.shape[-2:]), out.reshape(-1, *x.shape[-2:])
+    heads, rotated = x.reshape(-1, *x.shape[-2:]), out.reshape(-1, *x.shape[-2:])
 
     def work(start: int, stop: int) -> None:
-        rotate(heads[start:stop], made[start:stop], first, second)
+        rotate(heads[start:stop], rotated[start:stop], first, second)
 
     in_blocks(work, len(heads), x.shape[-1] * x.shape[-2])
     return out
@@ -258,31 +215,31 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Array:
-    """Return the cross entropy between logits and the classes that were due."""
+    """Return the cross entropy between logits and target classes."""
     size = logits.shape[-1]
     rows = logits.reshape(targets.size, size)
-    kept = targets.reshape(-1) != ignore_index
-    due = np.where(kept, targets.reshape(-1), 0)
-    check_within(due, size, -1, lowest=0)
+    counted = targets.reshape(-1) != ignore_index
+    classes = np.where(counted, targets.reshape(-1), 0)
+    check_within(classes, size, -1, lowest=0)
     dtype = float32 if logits.dtype == float16 else logits.dtype
     losses = np.empty(targets.size, dtype)
 
     def work(start: int, stop: int) -> None:
         x = wide(rows[start:stop])
         shifted = x - x.max(-1, keepdims=True)
-        found = -np.take_along_axis(shifted, due[start:stop, None], -1)[:, 0]
+        block_losses = -np.take_along_axis(shifted, classes[start:stop, None], -1)[:, 0]
         if label_smoothing:
-            found *= 1 - label_smoothing
-            found -= label_smoothing * shifted.mean(-1)
+            block_losses *= 1 - label_smoothing
+            block_losses -= label_smoothing * shifted.mean(-1)
         # The rows' exponentials sum to at least 1.
-        losses[start:stop] = found + np.log(_sums(np.exp(shifted, out=shifted)))[:, 0]
+        losses[start:stop] = block_losses + np.log(_sums(np.exp(shifted, out=shifted)))[:, 0]
 
     in_blocks(work, len(rows), size)
-    losses = np.where(kept, losses, dtype.type(0))
+    losses = np.where(counted, losses, dtype.type(0))
     if reduction == "none":
         return losses.reshape(targets.shape).astype(logits.dtype, copy=False)
     total = losses.sum()
     if reduction == "mean":
         with np.errstate(invalid="ignore"):
-            total = total / dtype.type(np.count_nonzero(kept))
+            total = total / dtype.type(np.count_nonzero(counted))
     return np.asarray(total, logits.dtype)

@@ -1,9 +1,8 @@
-"""A few threads for work on large arrays: NumPy lets go of the interpreter while it computes.
+"""Threads for work on large arrays: NumPy releases the GIL while it computes.
 
-NumPy's own functions run in one thread, and the BLAS behind it threads only products that are
-large. What is cut into blocks that fit the caches is therefore also handed to as many threads as
-there are processors to run on. The caller is one of them: where no other comes in time, or none can
-be had, it does all of the work itself, so nothing waits for a thread that is not there.
+NumPy's own functions run in one thread, and its BLAS threads only large products. Work that is
+split into blocks that fit the caches therefore also runs in one thread per processor. The caller is
+one of them: it does all of the work if no other thread starts in time.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from functools import lru_cache
 from typing import TypeVar
@@ -23,18 +23,17 @@ T = TypeVar("T")
 
 @lru_cache(maxsize=1)
 def count() -> int:
-    """Return how many threads compute: one for each processor that this process may run on.
+    """Return the number of threads: one for each processor that this process may run on.
 
-    ``OMP_NUM_THREADS`` and ``OPENBLAS_NUM_THREADS``, which the BLAS behind NumPy obeys too, make
-    them fewer. They are read at the first call, as the BLAS reads them when it is loaded.
+    ``OMP_NUM_THREADS`` and ``OPENBLAS_NUM_THREADS`` limit it, as they limit NumPy's BLAS.
     """
     affinity = getattr(os, "sched_getaffinity", None)
-    found = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    processors = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         text = os.environ.get(name, "").split(",")[0].strip()
         if text.isdecimal() and int(text) > 0:
-            found = min(found, int(text))
-    return found
+            processors = min(processors, int(text))
+    return processors
 
 
 @lru_cache(maxsize=1)
@@ -43,45 +42,35 @@ def _pool() -> ThreadPoolExecutor:
 
 
 if hasattr(os, "register_at_fork"):
-    # A child has none of its parent's threads, and would wait for them.
+    # A child process does not have its parent's threads, and would wait for them.
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def shared(work: Callable[[Iterator[T]], None], tasks: Sequence[T], *, among: int) -> None:
-    """Call ``work`` in several threads, each with an iterator that takes from the same tasks.
+    """Call ``work`` in at most ``among`` threads, each with an iterator over the shared tasks.
 
-    Parameters
-    ----------
-    work : callable
-        Does the tasks that its iterator gives, until that ends. It may not call :func:`shared`.
-    tasks : sequence
-        What there is to do, in the order in which it is begun.
-    among : int
-        How many threads at most.
+    ``work`` must not call :func:`shared`.
     """
-    left = deque(tasks)
+    remaining = deque(tasks)
     helpers: list[Future[None]] = []
     for _ in range(min(among, len(tasks), count()) - 1):
         try:
-            helpers.append(_pool().submit(copy_context().run, work, _taken(left)))
-        except RuntimeError:  # the interpreter is shutting down, or there is no further thread
+            helpers.append(_pool().submit(copy_context().run, work, _taken(remaining)))
+        except RuntimeError:  # the interpreter is shutting down, or threads are exhausted
             break
     try:
-        work(_taken(left))
+        work(_taken(remaining))
     finally:
-        left.clear()  # where this thread's work failed, the others stop too
-        started = [one for one in helpers if not one.cancel()]
-        errors = [one.exception() for one in started]
+        remaining.clear()  # if this thread's work failed, the others stop too
+        started = [future for future in helpers if not future.cancel()]
+        errors = [future.exception() for future in started]
     for error in errors:
         if error is not None:
             raise error
 
 
-def _taken(left: deque[T]) -> Iterator[T]:
-    """Take tasks until none is left."""
-    while True:
-        try:
-            task = left.popleft()
-        except IndexError:
-            return
-        yield task
+def _taken(remaining: deque[T]) -> Iterator[T]:
+    """Yield tasks until none is left."""
+    with suppress(IndexError):  # another thread took the last one
+        while True:
+            yield remaining.popleft()

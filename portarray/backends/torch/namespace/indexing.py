@@ -16,7 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from portarray.backends.common.keys import separates
+from portarray.backends.common.keys import ALL, check_bounds, expand_ellipsis, split_key
+from portarray.backends.composed.indexing import take_axis
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.creation import asarray
 from portarray.backends.torch.namespace.overlap import share_memory
@@ -26,8 +27,6 @@ from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]
 
-_ALL = slice(None)
-
 
 def getitem(x: Tensor, key: Key, /) -> Tensor:
     """Return part of a tensor: a view if key has no tensors and no negative steps."""
@@ -36,10 +35,10 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
     if _is_direct(x, key):
         selected = bits(x)[key].view(x.dtype) if x.dtype in UNSIGNED else x[key]
         if not selected.numel():
-            _check_bounds(x, key)
+            check_bounds(x.shape, key, torch.bool, _check_within)
         return selected
     parts = _split(x, key)
-    out = x[parts.basic]
+    out = parts.view
     if parts.backward:
         out = _flip(out, parts.backward)
     if not parts.advanced:
@@ -47,11 +46,11 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
     part = bits(out) if out.dtype in UNSIGNED else out
     selected = part[parts.advanced]
     if not selected.numel():
-        _check_bounds(part, parts.advanced)
-    if parts.parting:
-        selected = selected.squeeze(parts.parting)
+        check_bounds(part.shape, parts.advanced, torch.bool, _check_within)
+    if parts.separator:
+        selected = selected.squeeze(parts.separator)
     if selected._is_view():
-        # 0-d integer tensors select a view, but an array index must copy.
+        # 0-d integer tensors select a view; an array index means a copy.
         selected = selected.clone()
     return selected.view(out.dtype) if part is not out else selected
 
@@ -82,15 +81,16 @@ def _write(x: Tensor, key: Key, value: Any) -> Tensor:
         return x
     if _is_direct(x, key):
         if x.is_cpu:
-            _check_bounds(x, key)
+            check_bounds(x.shape, key, torch.bool, _check_within)
         target[key] = value
         return x
     parts = _split(target, key)
-    part = target[parts.basic]
+    part = parts.view
     if x.is_cpu:
-        _check_bounds(part, parts.advanced)
-    if parts.parting and isinstance(value, Tensor) and value.ndim >= -parts.parting:
-        value = value.unsqueeze(parts.parting)
+        # Before anything is written: PyTorch stops at the wrong index.
+        check_bounds(part.shape, parts.advanced, torch.bool, _check_within)
+    if parts.separator and isinstance(value, Tensor) and value.ndim >= -parts.separator:
+        value = value.unsqueeze(parts.separator)
     if not parts.backward:
         part[parts.advanced] = value
         return x
@@ -111,15 +111,11 @@ item = Tensor.item
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
-    """Return elements at indices along an axis."""
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"take: a tensor of {x.ndim} axes needs axis=")
-        axis = 0
-    key = (_ALL,) * (axis % x.ndim) + (_as_int64(indices),)
+    """Return elements at indices along an axis, for one or more axes of indices."""
+    key = (ALL,) * (take_axis(x, axis) % x.ndim) + (_as_int64(indices),)
     selected = x[key]
     if not selected.numel():
-        _check_bounds(x, key)
+        check_bounds(x.shape, key, torch.bool, _check_within)
     if not indices.ndim:
         selected = selected.clone()  # 0-d integer tensors select a view
     return selected
@@ -143,13 +139,13 @@ def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
 
 @dataclass(slots=True)
 class _Parts:
-    """A key in two steps: ``x[basic]`` reversed along `backward`, then ``[advanced]``."""
+    """A key in two steps: a view, which is flipped along `backward`, and indices of its axes."""
 
-    basic: Key
+    view: Tensor
     backward: list[int]
     advanced: Key
-    parting: int = 0
-    """The axis of length 1, from the end, in place of an ellipsis for no axes; 0 for none."""
+    separator: int = 0
+    """The axis of length 1, from the end, that replaces an ellipsis for no axis; 0 for none."""
 
 
 def _is_plain(key: Key) -> bool:
@@ -183,68 +179,41 @@ def _is_direct(x: Tensor, key: Key) -> bool:
 
 
 def _split(x: Tensor, key: Key) -> _Parts:
-    key = _without_ellipsis(key, x.ndim)
-    tensors = [index for index in key if isinstance(index, Tensor)]
-    spread_integers = any(index.ndim > 0 for index in tensors)
-    basic: list[Any] = []
-    advanced: list[Any] = []
+    key = expand_ellipsis(key, x.ndim, Tensor, torch.bool)
+    basic, advanced = split_key(key, Tensor, torch.bool)
     backward: list[int] = []
+    axis = view_axis = 0
+    for n, index in enumerate(basic):
+        if isinstance(index, slice) and index is not ALL:
+            basic[n], is_reversed = _forward(index, x.shape[axis])
+            if is_reversed:
+                backward.append(view_axis)
+        axis += index is not None
+        view_axis += not isinstance(index, int)
+    view = x[tuple(basic)]
+    if all(index is ALL for index in advanced):
+        return _Parts(view, backward, ())
+    # An ellipsis for no axis separates tensors; for PyTorch an axis of length 1 does.
+    separator = next((n for n, index in enumerate(advanced) if index is Ellipsis), 0)
+    if separator:
+        advanced[separator] = ALL
+        separator = -builtins.sum(index is ALL for index in advanced[separator:])
+    # Next to tensors with axes PyTorch does not treat integers as tensors.
+    has_axes = any(isinstance(index, Tensor) and index.ndim > 0 for index in advanced)
     axis = 0
-    parting = 0
-    for index in key:
-        if index is None:
-            basic.append(None)
-            advanced.append(_ALL)
-        elif index is Ellipsis:
-            # It separates the tensors like an axis; PyTorch needs one of length 1.
-            parting = len(advanced)
-            basic.append(None)
-            advanced.append(_ALL)
-        elif isinstance(index, slice):
-            forward, reverse = _forward(index, x.shape[axis])
-            if reverse:
-                backward.append(builtins.sum(not isinstance(entry, int) for entry in basic))
-            basic.append(forward)
-            advanced.append(_ALL)
-            axis += 1
-        elif not isinstance(index, Tensor):
-            if tensors:
-                basic.append(_ALL)
-                advanced.append(
-                    torch.tensor([index], device=x.device) if spread_integers else index
-                )
-            else:
-                basic.append(index)
-            axis += 1
+    for n, index in enumerate(advanced):
+        if not isinstance(index, Tensor):
+            if has_axes and index is not ALL:
+                advanced[n] = torch.tensor([index], device=x.device)
         elif index.dtype is torch.bool:
-            # A mask is one entry of the key, but indexes as many axes as it has.
-            basic.extend([_ALL] * index.ndim)
-            advanced.append(_fitting(index, x.shape[axis : axis + index.ndim]))
-            axis += index.ndim
+            mask = index if index.ndim else index.reshape(1)
+            advanced[n] = _fitting(mask, view.shape[axis : axis + mask.ndim])
+            axis += mask.ndim - 1
         else:
-            basic.append(_ALL)
             index = _as_int64(index)
-            advanced.append(index.reshape(1) if spread_integers and index.ndim == 0 else index)
-            axis += 1
-    if parting:
-        parting = -advanced[parting:].count(_ALL)
-    return _Parts(tuple(basic), backward, tuple(advanced) if tensors else (), parting)
-
-
-def _without_ellipsis(key: Key, ndim: int) -> Key:
-    """Return a key with its ellipsis expanded, unless it separates tensors without an axis."""
-    positions = [position for position, index in enumerate(key) if index is Ellipsis]
-    if not positions:
-        return key
-    taken = builtins.sum(
-        index.ndim if isinstance(index, Tensor) and index.dtype is torch.bool else 1
-        for index in key
-        if index is not None and index is not Ellipsis
-    )
-    leading, trailing = key[: positions[0]], key[positions[0] + 1 :]
-    if taken == ndim and separates(leading, trailing, Tensor):
-        return key
-    return (*leading, *[_ALL] * (ndim - taken), *trailing)
+            advanced[n] = index.reshape(1) if has_axes and index.ndim == 0 else index
+        axis += 1
+    return _Parts(view, backward, tuple(advanced), separator)
 
 
 def _as_int64(indices: Tensor) -> Tensor:
@@ -276,21 +245,11 @@ def _fitting(mask: Tensor, shape: torch.Size) -> Tensor:
     return mask
 
 
-def _check_bounds(x: Tensor, advanced: Key) -> None:
-    """Raise IndexError before writing: on CPUs PyTorch writes up to the first bad index."""
-    axis = 0
-    for index in advanced:
-        if isinstance(index, Tensor) and index.dtype is torch.bool:
-            axis += index.ndim
-            continue
-        size = x.shape[axis]
-        if isinstance(index, Tensor) and index.numel() and not is_traced(index):
-            for extreme in map(int, torch.aminmax(index)):
-                if not -size <= extreme < size:
-                    raise IndexError(
-                        f"index {extreme} is out of bounds for an axis of length {size}"
-                    )
-        axis += 1
+def _check_within(indices: Tensor, size: int, axis: int) -> None:
+    if indices.numel() and not is_traced(indices):
+        for extreme in map(int, torch.aminmax(indices)):
+            if not -size <= extreme < size:
+                raise IndexError(f"index {extreme} is out of bounds for an axis of length {size}")
 
 
 def _flip(x: Tensor, axes: list[int]) -> Tensor:
