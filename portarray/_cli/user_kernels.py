@@ -17,7 +17,7 @@ from rich.table import Table
 
 from portarray._cli.output import Form, show
 from portarray._devices.device import Device
-from portarray._kernel_language.kernel import Kernel
+from portarray._kernel_language.kernel import KernelFunction
 from portarray._movement.progress import Bar
 from portarray.errors import DTypeNotSupportedError, KernelVerificationError, PortarrayError
 
@@ -84,7 +84,7 @@ def _on(device: Device, examples: Any, tolerance: float) -> list[Compared]:
         for number, call in enumerate(calls):
             bar.update(number, len(calls))
             kernel = getattr(call, "func", None)
-            if not (isinstance(call, functools.partial) and isinstance(kernel, Kernel)):
+            if not (isinstance(call, functools.partial) and isinstance(kernel, KernelFunction)):
                 raise click.UsageError(
                     f"{EXAMPLES}() has {call!r}; its items are functools.partial(kernel, ...)"
                 )
