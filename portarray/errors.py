@@ -549,7 +549,7 @@ class KernelSyntaxError(PortarrayError, SyntaxError):
     >>> add.interpret(pa.zeros(3), pa.ones(3))
     Traceback (most recent call last):
         ...
-    portarray.errors.KernelSyntaxError: y is an array; a number is needed here
+    portarray.errors.KernelSyntaxError: y is an array, not a number
     """
 
     def __init__(self, problems: Sequence[KernelProblem]) -> None:

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from portarray._cli.output import Form, show
 from portarray._devices.device import Device
-from portarray._kernel_language.kernel import Kernel
+from portarray._kernel_language.kernel import KernelFunction
 from portarray._movement.progress import Bar
 from portarray.errors import DTypeNotSupportedError, KernelVerificationError, PortarrayError
 
@@ -83,7 +83,7 @@ def _compare(device: Device, examples: Any, tolerance: float) -> list[Comparison
         for index, call in enumerate(calls):
             bar.update(index, len(calls))
             kernel = getattr(call, "func", None)
-            if not (isinstance(call, functools.partial) and isinstance(kernel, Kernel)):
+            if not (isinstance(call, functools.partial) and isinstance(kernel, KernelFunction)):
                 raise click.UsageError(
                     f"--kernels: {EXAMPLES}() returned {call!r}\n"
                     "Hint: return a list of functools.partial(kernel, ...)"

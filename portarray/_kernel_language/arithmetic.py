@@ -1,6 +1,6 @@
-"""What the interpreter's printed Python calls: numbers that behave as those of a device.
+"""Arithmetic of the interpreter, with the results of a device.
 
-Numbers are kept as a device keeps them: a strong integer, float32 and float64 as NumPy's scalar,
+Numbers are stored as on a device: a strong integer, float32 and float64 as NumPy's scalar,
 float16 and bfloat16 as a float32 that is rounded after each operation, a weak integer as Python's,
 a weak float as a scalar of the default dtype, a truth value as Python's or NumPy's.
 """
@@ -22,7 +22,7 @@ Convert = Callable[[Any], Any]
 
 
 class Fault(Exception):  # noqa: N818  (the error of it is made by the runner)
-    """What is wrong at run time; the runner adds where, and makes the error of it."""
+    """An error at run time, without its location; `Run.fail` raises it as a KernelDebugError."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(kind, message)  # what it is made of when it is unpickled
@@ -33,25 +33,25 @@ class Fault(Exception):  # noqa: N818  (the error of it is made by the runner)
 
 
 def whole(x: Any) -> int:
-    """Return a number without its fraction: NaN is 0, and what no 64 bits hold the nearest."""
+    """Return the integer part: 0 for NaN, clipped to 64 bits."""
     if isinstance(x, (int, np.integer, np.bool_)):
         return int(x)
-    number = float(x)
-    if math.isnan(number):
+    value = float(x)
+    if math.isnan(value):
         return 0
-    if math.isinf(number):
-        return _HIGH if number > 0 else _LOW
-    return max(_LOW, min(_HIGH, int(number)))
+    if math.isinf(value):
+        return _HIGH if value > 0 else _LOW
+    return max(_LOW, min(_HIGH, int(value)))
 
 
 def wide(x: int) -> int:
-    """Return a weak integer, which has 64 bits."""
+    """Wrap a weak integer to 64 bits."""
     return x if _LOW <= x <= _HIGH else (x - _LOW) % 2**64 + _LOW
 
 
 @cache
 def to(dtype: DType, *, double: bool) -> Convert:
-    """Return the conversion of numbers to a dtype; `double`: the device has float64."""
+    """Return the conversion of numbers to a dtype; `double`: whether the device has float64."""
     if dtype.kind == "b":
         return lambda x: bool(x != 0)
     if dtype.kind in "iu":
@@ -59,10 +59,10 @@ def to(dtype: DType, *, double: bool) -> Convert:
     return _to_half(dtype, double=double) if dtype.itemsize == 2 else _to_float(dtype)
 
 
-def bits_as(own: DType, dtype: DType) -> Convert:
-    """Return what takes the bits of a number of a dtype for one of another."""
+def bits_as(source: DType, dtype: DType) -> Convert:
+    """Return a function that reinterprets the bits of one dtype as another."""
     half = dtype.itemsize == 2 and dtype.kind not in "iu"
-    return lambda x: np.asarray(x, own).view(dtype).astype(np.float32 if half else dtype)[()]
+    return lambda x: np.asarray(x, source).view(dtype).astype(np.float32 if half else dtype)[()]
 
 
 def _to_integer(dtype: DType) -> Convert:
@@ -72,12 +72,12 @@ def _to_integer(dtype: DType) -> Convert:
 
     def convert(x: Any) -> Any:
         if isinstance(x, (np.floating, float)):
-            number = float(x)
-            if math.isnan(number):
+            real = float(x)
+            if math.isnan(real):
                 return kind(0)
-            if not low <= number <= high:  # which no device defines
-                return kind(low if number < low else high)
-            return kind(max(low, min(high, int(number))))
+            if not low <= real <= high:  # which no device defines
+                return kind(low if real < low else high)
+            return kind(max(low, min(high, int(real))))
         value = int(x)
         return kind(value if low <= value <= high else (value - low) % size + low)
 
@@ -89,8 +89,8 @@ def _to_float(dtype: DType) -> Convert:
 
     def convert(x: Any) -> Any:
         if isinstance(x, (int, np.integer)) and not -_EXACT < x < _EXACT:
-            own = np.uint64 if x > _HIGH else np.int64
-            return np.asarray(int(x), own).astype(dtype)[()]  # rounded once
+            integer_type = np.uint64 if x > _HIGH else np.int64
+            return np.asarray(int(x), integer_type).astype(dtype)[()]  # rounded once
         return kind(x)
 
     return convert
@@ -112,24 +112,22 @@ def _to_half(dtype: DType, *, double: bool) -> Convert:
 
 
 def floor_divide(x: Any, y: Any) -> Any:
-    """Return ``x // y`` of integers of one type; by zero it is 0."""
+    """Return ``x // y`` of integers of one type, 0 if `y` is 0."""
     return type(x)(0) if y == 0 else x // y
 
 
 def modulo(x: Any, y: Any) -> Any:
-    """Return ``x % y`` of integers of one type; by zero it is 0."""
+    """Return ``x % y`` of integers of one type, 0 if `y` is 0."""
     return type(x)(0) if y == 0 else x % y
 
 
 def checked_floor_divide(x: Any, y: Any) -> Any:
-    """Return ``x // y`` of integers; by zero it is an error."""
     if y == 0:
         raise Fault("zero", f"{x} // 0")
     return x // y
 
 
 def checked_modulo(x: Any, y: Any) -> Any:
-    """Return ``x % y`` of integers; by zero it is an error."""
     if y == 0:
         raise Fault("zero", f"{x} % 0")
     return x % y
@@ -147,32 +145,30 @@ def power(x: Any, y: Any) -> Any:
 
 
 def float_power(x: Any, y: Any) -> Any:
-    """Return ``x ** y`` of floats."""
     return x * x if y == 2 else x**y
 
 
 @cache
 def shift(sign: str, bits: int, dtype: DType | None) -> Callable[[Any, Any], Any]:
-    """Return a shift in a number of bits; one that is out of range leaves the sign alone."""
+    """Return a shift of so many bits; a count out of range shifts out all bits but the sign."""
     convert: Convert = wide if dtype is None else _to_integer(dtype)
 
-    def left(x: Any, count: Any) -> Any:
+    def shift_left(x: Any, count: Any) -> Any:
         return convert(int(x) << int(count)) if 0 <= count < bits else convert(0)
 
-    def right(x: Any, count: Any) -> Any:
+    def shift_right(x: Any, count: Any) -> Any:
         return convert(int(x) >> (int(count) if 0 <= count < bits else bits))
 
-    return left if sign == "<<" else right
+    return shift_left if sign == "<<" else shift_right
 
 
 def steps(start: Any, stop: Any, step: Any) -> range:
-    """Return a range, which is empty where the step is 0."""
+    """Return a range, empty if the step is 0."""
     return range(int(start), int(stop), int(step)) if step != 0 else range(0)
 
 
-def each(convert: Convert, numbers: range) -> Iterator[Any]:
-    """Yield the numbers of a range in another type."""
-    return map(convert, numbers)
+def converted_range(convert: Convert, values: range) -> Iterator[Any]:
+    return map(convert, values)
 
 
 WHOLE: dict[str, Callable[..., Any]] = {

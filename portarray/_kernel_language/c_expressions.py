@@ -13,8 +13,6 @@ _CHEAP = 12
 
 
 class Expressions:
-    """Prints the expressions of a function."""
-
     def __init__(self, function: tree.Function, types_: Types) -> None:
         self.function = function
         self.types = types_
@@ -24,22 +22,18 @@ class Expressions:
         self.changing: list[set[str]] = [] if outer is None else [outer]
 
     def converted(self, x: tree.Expr, to: Scalar) -> str:
-        """Return a value's text in another type."""
-        assert isinstance(x.type, Scalar)
         target = self.types.settled(to)
         if isinstance(x, tree.Literal):
             return self.types.literal(x.value, target)
-        own = self.types.settled(x.type)
+        source = self.types.settled(x.scalar)
         text = self.text(x)
-        return text if own == target else self.types.cast(text, own, target)
+        return text if source == target else self.types.cast(text, source, target)
 
     def text(self, x: tree.Expr) -> str:
-        """Return a value's text, in its own type."""
         return str(getattr(self, f"_{type(x).__name__.lower()}")(x))
 
     def _literal(self, x: tree.Literal) -> str:
-        assert isinstance(x.type, Scalar)
-        return self.types.literal(x.value, self.types.settled(x.type))
+        return self.types.literal(x.value, self.types.settled(x.scalar))
 
     def _variable(self, x: tree.Variable) -> str:
         return self.types.name(x.name)
@@ -47,24 +41,24 @@ class Expressions:
     def _size(self, x: tree.Size) -> str:
         return self.types.use("size", x.array, x.axis)
 
-    def _place(self, x: tree.Place) -> str:
+    def _position(self, x: tree.Position) -> str:
         ndim = self.types.setting.ndim
         if x.axis is None:
-            return self.linear(x.what)
-        if x.what == "index":
+            return self.linear(x.name)
+        if x.name == "index":
             return f"pa_index{x.axis}"
-        if x.what == "global_size":
+        if x.name == "global_size":
             return f"pa_ndrange{x.axis}"
-        macro = f"PA_{x.what.upper()}"
+        macro = f"PA_{x.name.upper()}"
         if ndim > MAX_AXES:
             if x.axis < ndim - 1:
-                return "0" if x.what.endswith("index") else "1"
+                return "0" if x.name.endswith("index") else "1"
             return f"({self.types.offset}){macro}(0)"
         return f"({self.types.offset}){macro}({ndim - 1 - x.axis})"
 
-    def linear(self, what: str) -> str:
+    def linear(self, name: str) -> str:
         ndim, kind = self.types.setting.ndim, self.types.offset
-        if what == "index":
+        if name == "index":
             parts = [f"pa_index{axis}" for axis in range(ndim)]
             sizes = [f"pa_ndrange{axis}" for axis in range(ndim)]
         elif ndim > MAX_AXES:
@@ -80,25 +74,27 @@ class Expressions:
     def _load(self, x: tree.Load) -> str:
         return self.loaded(x.array, self.element(x.array, x.index))
 
-    def loaded(self, array: Array, place: str) -> str:
+    def loaded(self, array: Array, offset: str) -> str:
         name = self.types.name(array.name)
         if array.dtype.name in HALVES:
-            return f"pa_load_{c_name(array.dtype)}({name} + {place})"
+            return f"pa_load_{c_name(array.dtype)}({name} + {offset})"
         if array.dtype.kind == "b":
-            return f"({name}[{place}] != 0)"
-        return f"{name}[{place}]"
+            return f"({name}[{offset}] != 0)"
+        return f"{name}[{offset}]"
 
     def element(self, array: Array, index: list[tree.Expr]) -> str:
-        """Return an element's place in memory, counted in elements."""
+        """Return an element's offset in memory, in elements."""
         if not index:
             return "0"
-        parts = [self.index(one) for one in index]
+        parts = [self.index(stride) for stride in index]
         # CPUs' compilers see in products of 64 bits, which do not wrap around, which elements are
         # neighbours.
         wide = "(i64)" if self.types.dialect.long_places and not self.types.wide else ""
         if array.strided:
             strides = [self.types.use("stride", array, axis) for axis in range(array.ndim)]
-            return " + ".join(f"{wide}{n} * {one}" for n, one in zip(parts, strides, strict=True))
+            return " + ".join(
+                f"{wide}{n} * {stride}" for n, stride in zip(parts, strides, strict=True)
+            )
         out = parts[0]
         if wide and len(parts) > 1:
             out = f"({wide}{out})"
@@ -115,39 +111,36 @@ class Expressions:
         that are kept in 64 bits stay so: Intel's CPU compiler takes the places of neighbouring
         work-items for neighbours where their 64-bit distance, cut to 32 bits, changes in a loop.
         """
-        assert isinstance(x.type, Scalar)
         if isinstance(x, tree.Literal):
             return str(x.value)
-        if not self.types.wide and x.type.weak and x.type.bits > 31 and self.is_narrow(x):
+        if not self.types.wide and x.scalar.weak and x.scalar.bits > 31 and self.is_narrow(x):
             assert isinstance(x, tree.Operation)
-            first, second = (self.index(one) for one in x.operands)
+            first, second = (self.index(operand) for operand in x.operands)
             return f"(i32)((u32){closed(first)} {x.sign} (u32){closed(second)})"
-        kept = self.types.settled(x.type).dtype
-        assert kept is not None
-        wanted = types.INT64 if self.types.wide or kept.itemsize == 8 else types.INT32
+        stored = self.types.settled(x.scalar).dtype
+        assert stored is not None
+        target = types.INT64 if self.types.wide or stored.itemsize == 8 else types.INT32
         value = closed(self.text(x))
-        return value if kept == wanted else f"(i{8 * wanted.itemsize}){value}"
+        return value if stored == target else f"(i{8 * target.itemsize}){value}"
 
     def is_narrow(self, x: tree.Expr) -> bool:
-        """Tell whether an integer is made of values of at most 32 bits."""
+        """Return whether an integer is computed from values of at most 32 bits."""
         if isinstance(x, tree.Operation) and x.sign in ("+", "-", "*") and len(x.operands) == 2:
-            return all(self.is_narrow(one) for one in x.operands)
-        assert isinstance(x.type, Scalar)
-        kept = self.types.settled(x.type).dtype
-        return isinstance(x, tree.Literal) or (kept is not None and kept.itemsize <= 4)
+            return all(self.is_narrow(operand) for operand in x.operands)
+        dtype = self.types.settled(x.scalar).dtype
+        return isinstance(x, tree.Literal) or (dtype is not None and dtype.itemsize <= 4)
 
     def _operation(self, x: tree.Operation) -> str:
         operands = x.operands
         work = self.types.settled(x.work)
         if x.sign in ("<<", ">>"):
             return self.shifted(x, work)
-        texts = [self.converted(one, x.work) for one in operands]
-        assert work.dtype is not None
-        name = c_name(work.dtype)
-        if len(texts) == 1:
-            return self.unary(x.sign, texts[0], x.work, work)
-        a, b = texts
-        if work.dtype.name in HALVES:
+        converted = [self.converted(operand, x.work) for operand in operands]
+        name = c_name(work.strong_dtype)
+        if len(converted) == 1:
+            return self.unary(x.sign, converted[0], x.work, work)
+        a, b = converted
+        if work.strong_dtype.name in HALVES:
             return self.rounded(self.floating(x, a, b, "f32"), work)
         if work.kind == "f":
             return self.floating(x, a, b, name)
@@ -155,32 +148,30 @@ class Expressions:
             return f"({a} {x.sign} {b})" if work.kind != "b" else f"(bool)({a} {x.sign} {b})"
         if x.sign in ("//", "%", "**"):
             word = {"//": "floordiv", "%": "mod", "**": "pow"}[x.sign]
-            bits = max(32, 8 * work.dtype.itemsize)
+            bits = max(32, 8 * work.strong_dtype.itemsize)
             out = f"pa_{word}_{work.kind}{bits}({a}, {b})"
-            return out if bits == 8 * work.dtype.itemsize else f"({name}){out}"
+            return out if bits == 8 * work.strong_dtype.itemsize else f"({name}){out}"
         return self.wrapped(f"{a} {x.sign} {b}", (a, b), x.sign, x.work, work)
 
     def wrapped(
         self, plain: str, operands: tuple[str, ...], sign: str, type_: Scalar, work: Scalar
     ) -> str:
-        """Return integer arithmetic that wraps around where a dtype was asked for."""
-        assert work.dtype is not None
-        name = c_name(work.dtype)
+        """Return integer arithmetic that wraps around if its dtype is explicit."""
+        name = c_name(work.strong_dtype)
         if type_.weak or name in ("u32", "u64"):
             return f"({plain})"
-        if work.dtype.itemsize < 4:
+        if work.strong_dtype.itemsize < 4:
             return f"({name})({plain})"
         unsigned = name.replace("i", "u")
-        parts = [f"({unsigned}){closed(one)}" for one in operands]
+        parts = [f"({unsigned}){closed(operand)}" for operand in operands]
         inner = f" {sign} ".join(parts) if len(parts) > 1 else f"{sign}{parts[0]}"
         return f"({name})({inner})"
 
     def unary(self, sign: str, a: str, type_: Scalar, work: Scalar) -> str:
-        assert work.dtype is not None
         if sign == "+x":
             return a
         if sign == "~x":
-            name = c_name(work.dtype)
+            name = c_name(work.strong_dtype)
             return f"(!{closed(a)})" if work.kind == "b" else f"(({name})~{closed(a)})"
         if work.kind == "f":
             return f"(-{closed(a)})"
@@ -197,11 +188,10 @@ class Expressions:
         return f"({a} {x.sign} {b})"
 
     def shifted(self, x: tree.Operation, work: Scalar) -> str:
-        assert work.dtype is not None
         value, count = x.operands
-        bits = 8 * work.dtype.itemsize
+        bits = 8 * work.strong_dtype.itemsize
         a = self.converted(value, x.work)
-        name = c_name(work.dtype)
+        name = c_name(work.strong_dtype)
         if isinstance(count, tree.Literal) and 0 <= count.value < bits:
             if x.sign == ">>" or work.kind == "u":
                 return f"(({name})({a} {x.sign} {count.value}))"
@@ -211,8 +201,7 @@ class Expressions:
         return f"pa_{word}_{name}({a}, {self.converted(count, types.strong(types.INT64))})"
 
     def rounded(self, text: str, work: Scalar) -> str:
-        assert work.dtype is not None
-        return f"pa_round_{c_name(work.dtype)}_f32({text})"
+        return f"pa_round_{c_name(work.strong_dtype)}_f32({text})"
 
     def _compare(self, x: tree.Compare) -> str:
         a, b = self.converted(x.first, x.work), self.converted(x.second, x.work)
@@ -222,15 +211,14 @@ class Expressions:
         if x.sign == "not":
             return f"(!{closed(self.text(x.operands[0]))})"
         sign = " && " if x.sign == "and" else " || "
-        # Where every operand may be computed, no branch stands between them: compilers that put
-        # work-items into vectors make masks of branches, which takes a third of a stencil's time.
+        # Cheap and safe operands are evaluated without branches: vectorizing compilers turn
+        # branches into masks, which take a third of a stencil's time.
         if all(map(_may_be_computed, x.operands)):
             sign = sign.replace("&&", "&").replace("||", "|")
-        return f"({sign.join(self.text(one) for one in x.operands)})"
+        return f"({sign.join(self.text(operand) for operand in x.operands)})"
 
     def _select(self, x: tree.Select) -> str:
-        assert isinstance(x.type, Scalar)
-        a, b = self.converted(x.first, x.type), self.converted(x.second, x.type)
+        a, b = self.converted(x.first, x.scalar), self.converted(x.second, x.scalar)
         return f"({self.branch(x.condition)} ? {a} : {b})"
 
     def branch(self, x: tree.Expr) -> str:
@@ -246,22 +234,22 @@ class Expressions:
             if x.sign == "not":
                 return f"(!{closed(self.branch(x.operands[0]))})"
             sign = " && " if x.sign == "and" else " || "
-            return f"({sign.join(self.branch(one) for one in x.operands)})"
+            return f"({sign.join(self.branch(node) for node in x.operands)})"
         if tree.changes(x, self.changing[-1]):
             return self.text(x)
         # A helper's arguments may be a work-item's own, a kernel's are not.
-        kept = {*self.function.variables, *(self.function.parameters if self.in_helper else ())}
-        own = any(
-            isinstance(one, (tree.Load, tree.HelperCall))
-            or (isinstance(one, tree.Place) and one.what in ("index", "local_index"))
-            or (isinstance(one, tree.Variable) and one.name in kept)
-            for one in tree.walk(x)
+        private = {*self.function.variables, *(self.function.parameters if self.in_helper else ())}
+        varies = any(
+            isinstance(node, (tree.Load, tree.HelperCall))
+            or (isinstance(node, tree.Position) and node.name in ("index", "local_index"))
+            or (isinstance(node, tree.Variable) and node.name in private)
+            for node in tree.walk(x)
         )
-        return f"PA_KEEP({opened(self.text(x))})" if own else self.text(x)
+        return f"PA_KEEP({opened(self.text(x))})" if varies else self.text(x)
 
     def _call(self, x: tree.Call) -> str:
         work = self.types.settled(x.work)
-        arguments = [self.converted(one, x.work) for one in x.arguments]
+        arguments = [self.converted(argument, x.work) for argument in x.arguments]
         form = x.row.whole if work.kind in "iub" and x.row.whole else x.row.c
         if x.row.name == "abs" and work.kind == "i":  # of the lowest one: itself, as NumPy's
             kind = self.types.c_type(work)
@@ -273,11 +261,9 @@ class Expressions:
         return self.finished(x, form.format(*arguments, T=self.types.c_type(work)), work)
 
     def finished(self, x: tree.Call, text: str, work: Scalar) -> str:
-        assert work.dtype is not None
         if x.row.result == "int":
-            assert isinstance(x.type, Scalar)
-            return f"({c_name(self.types.settled(x.type).dtype)}){closed(text)}"  # type: ignore[arg-type]
-        if work.dtype.name in HALVES and x.row.result == "same":
+            return f"({c_name(self.types.settled(x.scalar).dtype)}){closed(text)}"  # type: ignore[arg-type]
+        if work.strong_dtype.name in HALVES and x.row.result == "same":
             return self.rounded(text, work)
         return text
 
@@ -293,72 +279,69 @@ class Expressions:
         return self.finished(x, f"{name}({', '.join(arguments)})", work)
 
     def _cast(self, x: tree.Cast) -> str:
-        assert isinstance(x.type, Scalar)
-        return self.converted(x.value, x.type)
+        return self.converted(x.value, x.scalar)
 
     def _bitcast(self, x: tree.Bitcast) -> str:
-        assert isinstance(x.type, Scalar)
-        assert isinstance(x.value.type, Scalar)
-        kinds = self.types.c_type(x.value.type), self.types.c_type(x.type)
-        own, to = c_name(x.value.type.dtype), c_name(x.type.dtype)  # type: ignore[arg-type]
-        put = f"pa_store_{own}(&both.a, x)" if own in ("f16", "bf16") else "both.a = x"
+        kinds = self.types.c_type(x.value.scalar), self.types.c_type(x.scalar)
+        source, to = c_name(x.value.scalar.dtype), c_name(x.scalar.dtype)  # type: ignore[arg-type]
+        put = f"pa_store_{source}(&both.a, x)" if source in ("f16", "bf16") else "both.a = x"
         get = f"pa_load_{to}(&both.b)" if to in ("f16", "bf16") else "both.b"
-        name = f"pa_bits_of_{own}_as_{to}"
-        body = f"union {{ {own} a; {to} b; }} both; {put}; return {get};"
+        name = f"pa_bits_of_{source}_as_{to}"
+        body = f"union {{ {source} a; {to} b; }} both; {put}; return {get};"
         self.types.small[name] = f"PA_FUNCTION {kinds[1]} {name}({kinds[0]} x) {{ {body} }}"
         return f"{name}({self.text(x.value)})"
 
     def _items(self, x: tree.Items) -> str:
-        kinds = tuple(self.types.c_type(one.type) for one in x.items)
-        return f"make_{self.types.struct(kinds)}({', '.join(self.text(one) for one in x.items)})"
+        kinds = tuple(self.types.c_type(item.type) for item in x.items)
+        return f"make_{self.types.struct(kinds)}({', '.join(self.text(item) for item in x.items)})"
 
     def _item(self, x: tree.Item) -> str:
-        return f"{self.text(x.value)}.i{x.place}"
+        return f"{self.text(x.value)}.i{x.position}"
 
     def _atomic(self, x: tree.Atomic) -> str:
         array = x.array
         space = "local" if array.space == "local" else "global"
-        values = ", ".join(self.converted(one, types.strong(array.dtype)) for one in x.values)
-        place = f"{self.types.name(array.name)} + {self.element(array, x.index)}"
-        return f"pa_atomic_{x.operation}_{c_name(array.dtype)}_{space}({place}, {values})"
+        operands = ", ".join(self.converted(value, types.strong(array.dtype)) for value in x.values)
+        pointer = f"{self.types.name(array.name)} + {self.element(array, x.index)}"
+        return f"pa_atomic_{x.operation}_{c_name(array.dtype)}_{space}({pointer}, {operands})"
 
     def _helpercall(self, x: tree.HelperCall) -> str:
         names = list(tree.run_time_parameters(x.helper))
-        texts = []
+        arguments = []
         for name, value in zip(names, x.arguments, strict=True):
-            given = x.helper.parameters[name].type
-            texts.append(
-                self.converted(value, given) if isinstance(given, Scalar) else self.text(value)
+            type_ = x.helper.parameters[name].type
+            arguments.append(
+                self.converted(value, type_) if isinstance(type_, Scalar) else self.text(value)
             )
-        texts += self.types.inherited(x.helper)
-        return f"{self.types.name(x.helper.name)}({', '.join(texts)})"
+        arguments += self.types.inherited(x.helper)
+        return f"{self.types.name(x.helper.name)}({', '.join(arguments)})"
 
-    def kept(self, value: tree.Expr, type_: Scalar | Tuple) -> str:
-        """Return a value as a variable of a type keeps it."""
+    def stored(self, value: tree.Expr, type_: Scalar | Tuple) -> str:
+        """Return a value converted to a variable's type."""
         if isinstance(type_, Scalar):
             return self.converted(value, type_)
         if isinstance(value, tree.Items):
-            kinds = tuple(self.types.c_type(one) for one in type_.items)
-            texts = [
-                self.converted(one, kind)
-                for one, kind in zip(value.items, type_.items, strict=True)
+            kinds = tuple(self.types.c_type(item) for item in type_.items)
+            items = [
+                self.converted(item, kind)
+                for item, kind in zip(value.items, type_.items, strict=True)
             ]
-            return f"make_{self.types.struct(kinds)}({', '.join(texts)})"
+            return f"make_{self.types.struct(kinds)}({', '.join(items)})"
         return self.text(value)
 
 
 def _may_be_computed(x: tree.Expr) -> bool:
-    """Tell whether a comparison, or several, is cheap and safe where its value is not used."""
+    """Return whether comparisons are cheap and safe to evaluate even if unused."""
     if isinstance(x, tree.Logic):
         return all(map(_may_be_computed, x.operands))
     if not isinstance(x, tree.Compare):
         return False
     parts = list(tree.walk(x))
     return len(parts) <= _CHEAP and all(
-        isinstance(one, (tree.Compare, tree.Variable, tree.Literal, tree.Size, tree.Place))
-        or (isinstance(one, tree.Operation) and one.sign in ("+", "-", "*", "-x"))
-        or (isinstance(one, tree.Cast) and _is_whole(one.value))
-        for one in parts
+        isinstance(part, (tree.Compare, tree.Variable, tree.Literal, tree.Size, tree.Position))
+        or (isinstance(part, tree.Operation) and part.sign in ("+", "-", "*", "-x"))
+        or (isinstance(part, tree.Cast) and _is_whole(part.value))
+        for part in parts
     )
 
 

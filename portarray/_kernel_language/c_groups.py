@@ -1,8 +1,8 @@
-"""Prints kernels for processors that know no work-items: groups are loops.
+"""Prints kernels for processors without work-items: groups are loops.
 
 Between two barriers all work-items of a group run in a loop, one after another. Loops and branches
-with a barrier in them stand outside of such loops: their conditions are the same for all work-items
-of a group. A variable that outlasts such a loop has an element for each work-item.
+that contain a barrier enclose such loops: their conditions are equal for all work-items of a group.
+A variable that outlasts such a loop has an element for each work-item.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _ON_STACK = 32 * 1024
 _WORTH = 16 * 1024
 """Work-items without loops that are worth a second thread."""
 
-# What a work-item does until the loop that it is in goes on, ends, or the kernel does.
+# Why a work-item is inactive: until the loop's next iteration, its end, or the kernel's end.
 _CONTINUE, _BREAK, _RETURN = 1, 2, 3
 
 
 @dataclass(slots=True)
 class _Run:
-    """What work-items do between two barriers; before that, variables get values."""
+    """Statements between two barriers, after initial assignments."""
 
     body: list[tree.Statement] = field(default_factory=list)
-    given: list[tuple[str, str]] = field(default_factory=list)
+    initial: list[tuple[str, str]] = field(default_factory=list)
     in_loop: bool = False
 
 
@@ -47,7 +47,7 @@ class _Loop:
 
 @dataclass(slots=True)
 class _Branch:
-    """A branch with barriers in it."""
+    """A branch around barriers."""
 
     node: tree.If
     first: list[_Part]
@@ -69,15 +69,15 @@ class Groups:
         self.taken: list[tuple[str, str, str]] = []  # memory of a group: type, name, count
 
         self.parts = self._parts(function.body, in_loop=False)
-        given = [
-            (name, self.statements.given(name))
+        initial = [
+            (name, self.statements.parameter_value(name))
             for name in function.variables
             if name in function.parameters
         ]
-        if given:
-            self._begin(self.parts, given, in_loop=False)
+        if initial:
+            self._begin(self.parts, initial, in_loop=False)
         runs = list(_runs(self.parts))
-        self.left = function.barriers and any(_leaves(run.body) for run in runs)
+        self.exits = function.barriers and any(_leaves(run.body) for run in runs)
         uses: dict[str, list[_Run]] = {}
         for run in runs:
             for name in set(_names(run)):
@@ -91,69 +91,67 @@ class Groups:
 
     def _place_memory(self, uses: dict[str, list[_Run]]) -> None:
         arrays = list(tree.memories(self.function.body))
-        private = [one for one in arrays if one.space == "private"]
+        private = [array for array in arrays if array.space == "private"]
         small = sum(map(_bytes, private)) <= _ON_STACK
         self.on_stack: set[str] = set()
-        for one in arrays:
-            name, size = self.types.name(one.name), math.prod(one.shape or ())
-            runs = uses.get(one.name, [])
-            if one.space == "private" and (len(runs) > 1 or any(run.in_loop for run in runs)):
-                self.held.add(one.name)
-                self.taken.append((c_name(one.dtype), f"{name}__all", f"pa_items * {size}"))
-            elif one.space == "private" and small:
-                self.on_stack.add(one.name)
+        for array in arrays:
+            name, size = self.types.name(array.name), math.prod(array.shape or ())
+            runs = uses.get(array.name, [])
+            if array.space == "private" and (len(runs) > 1 or any(run.in_loop for run in runs)):
+                self.held.add(array.name)
+                self.taken.append((c_name(array.dtype), f"{name}__all", f"pa_items * {size}"))
+            elif array.space == "private" and small:
+                self.on_stack.add(array.name)
             else:
-                self.taken.append((c_name(one.dtype), name, str(size)))
-        self.arrays = {one.name: one for one in arrays}
+                self.taken.append((c_name(array.dtype), name, str(size)))
+        self.arrays = {array.name: array for array in arrays}
         for name in self.function.variables:
             if name in self.held:
                 kind = self.types.c_type(self.function.variables[name])
                 self.taken.append((kind, f"{self.types.name(name)}__all", "pa_items"))
-        if self.left:
+        if self.exits:
             self.taken.append(("u8", "pa_left", "pa_items"))
 
-    # --- parts ------------------------------------------------------------------------------
-
     def _parts(self, body: Iterable[tree.Statement], *, in_loop: bool) -> list[_Part]:
-        """Return statements, divided at barriers."""
+        """Split statements at barriers."""
         out: list[_Part] = []
         run: _Run | None = None
-        for one in _flat(body):
-            if _waits(one):
+        for statement in _flat(body):
+            if _waits(statement):
                 run = None
-                if isinstance(one, (tree.For, tree.While)):
+                if isinstance(statement, (tree.For, tree.While)):
                     self.count += 1
-                    inner = self._parts(one.body, in_loop=True)
+                    inner = self._parts(statement.body, in_loop=True)
                     counter = f"pa_counter{self.count}"
-                    if isinstance(one, tree.For):
-                        self._begin(inner, [(one.name, counter)], in_loop=True)
-                    out.append(_Loop(one, inner, counter))
-                elif isinstance(one, tree.If):
-                    first = self._parts(one.first, in_loop=in_loop)
-                    out.append(_Branch(one, first, self._parts(one.second, in_loop=in_loop)))
+                    if isinstance(statement, tree.For):
+                        self._begin(inner, [(statement.name, counter)], in_loop=True)
+                    out.append(_Loop(statement, inner, counter))
+                elif isinstance(statement, tree.If):
+                    first = self._parts(statement.first, in_loop=in_loop)
+                    out.append(
+                        _Branch(statement, first, self._parts(statement.second, in_loop=in_loop))
+                    )
                 continue
-            if isinstance(one, (tree.Memory, tree.Print)):
+            if isinstance(statement, (tree.Memory, tree.Print)):
                 continue
             if run is None:
                 run = _Run(in_loop=in_loop)
                 out.append(run)
-            run.body.append(one)
+            run.body.append(statement)
         return out
 
-    def _begin(self, parts: list[_Part], given: list[tuple[str, str]], *, in_loop: bool) -> None:
-        """Give variables values before anything else."""
+    def _begin(self, parts: list[_Part], initial: list[tuple[str, str]], *, in_loop: bool) -> None:
+        """Insert assignments before the first part."""
         if not parts or not isinstance(parts[0], _Run):
             parts.insert(0, _Run(in_loop=in_loop))
         first = parts[0]
         assert isinstance(first, _Run)
-        first.given = [*given, *first.given]
-
-    # --- text -------------------------------------------------------------------------------
+        first.initial = [*initial, *first.initial]
 
     def body(self) -> list[str]:
         """Return the lines of the function that runs one group, without its head."""
         kind = self.types.offset
-        lines = [f"    PA_TAKE({one}, {name}, {count});" for one, name, count in self.taken]
+        lines = [f"    PA_TAKE({element}, {name}, {count});" for element, name, count in self.taken]
         for d in range(3):
             if d < self.axes:
                 lines.append(f"    const {kind} pa_first_{d} = ({kind})pa_group_{d} * pa_size_{d};")
@@ -164,12 +162,12 @@ class Groups:
                 lines.append(f"    const i32 pa_end_{d} = {end};")
             else:
                 lines.append(f"    const i32 pa_local_{d} = 0;")
-        if self.left:
+        if self.exits:
             lines.append("    for (i32 pa_n = 0; pa_n < pa_items; ++pa_n) pa_left[pa_n] = 0;")
         return [*lines, *self._block(self.parts, 1)]
 
     def _length(self, d: int) -> str:
-        """Return how many work-items there are along an axis."""
+        """Return the number of work-items along an axis."""
         ndim = self.types.setting.ndim
         if ndim <= MAX_AXES:
             return f"pa_ndrange{ndim - 1 - d}"
@@ -182,8 +180,8 @@ class Groups:
             else:
                 pad = "    " * depth
                 yield from self.statements.beside(part.node, pad)
-                # Where barriers are ahead, all work-items have left or none.
-                yield f"{pad}if (!pa_left[0]) {{" if self.left else f"{pad}{{"
+                # Before a barrier, either all work-items have left or none.
+                yield f"{pad}if (!pa_left[0]) {{" if self.exits else f"{pad}{{"
                 if isinstance(part, _Loop):
                     yield from self._loop(part, depth + 1)
                 else:
@@ -202,42 +200,45 @@ class Groups:
             yield f"{pad}{loop}{' {' if d == 0 else ''}"
         inner = pad + "    "
         if self.function.barriers:
-            place = "pa_local_0"
+            linear = "pa_local_0"
             if self.axes > 1:
-                place = "(pa_local_2 * pa_size_1 + pa_local_1) * pa_size_0 + pa_local_0"
-            yield f"{inner}const i32 pa_n = {place};"
-            if self.left:
+                linear = "(pa_local_2 * pa_size_1 + pa_local_1) * pa_size_0 + pa_local_0"
+            yield f"{inner}const i32 pa_n = {linear};"
+            if self.exits:
                 yield f"{inner}if (pa_left[pa_n]) continue;"
         yield from self._places(inner)
         for name in self.function.variables:
             if name in names:
-                own, kind = self.types.name(name), self.types.c_type(self.function.variables[name])
-                value = f" = {own}__all[pa_n]" if name in self.held else ""
-                yield f"{inner}{kind} {own}{value};"
+                c_variable, kind = (
+                    self.types.name(name),
+                    self.types.c_type(self.function.variables[name]),
+                )
+                value = f" = {c_variable}__all[pa_n]" if name in self.held else ""
+                yield f"{inner}{kind} {c_variable}{value};"
         for name, array in self.arrays.items():
-            own, size = self.types.name(name), math.prod(array.shape or ())
+            c_variable, size = self.types.name(name), math.prod(array.shape or ())
             kind = c_name(array.dtype)
             if name in names and name in self.held:
-                yield f"{inner}{kind}* const {own} = {own}__all + (i64)pa_n * {size};"
+                yield f"{inner}{kind}* const {c_variable} = {c_variable}__all + (i64)pa_n * {size};"
             elif name in names and name in self.on_stack:
-                yield f"{inner}{kind} {own}[{size}];"
-        for name, value in run.given:
+                yield f"{inner}{kind} {c_variable}[{size}];"
+        for name, value in run.initial:
             yield f"{inner}{self.types.name(name)} = {value};"
         self.statements.next = f"pa_next{self.count}"
-        self.statements.left = self.left
+        self.statements.exits = self.exits
         yield from self.statements.block(run.body, depth + 1)
         yield f"{inner}{self.statements.next}:;"
-        changed = {*tree.assigned_in(run.body), *(name for name, _ in run.given)}
+        changed = {*tree.assigned_in(run.body), *(name for name, _ in run.initial)}
         for name in self.function.variables:
             if name in self.held and name in changed:
                 yield f"{inner}{self.types.name(name)}__all[pa_n] = {self.types.name(name)};"
         yield f"{pad}}}"
 
     def _apart(self, run: _Run, names: set[str]) -> bool:
-        """Tell whether compilers may take work-items for independent of each other.
+        """Return whether compilers may treat work-items as independent.
 
-        Those of one run have no others' memory but for atomic functions, and private arrays and
-        tuples that are in one place for all of them.
+        Work-items of one run share memory only through atomic functions, tuples, and private arrays
+        that are allocated once for all of them.
         """
         one_place = any(
             array.space == "private" and name in names and name not in self.held
@@ -245,32 +246,35 @@ class Groups:
         )
         return not one_place and not any(
             isinstance(x, (tree.Atomic, tree.Items, tree.Item))
-            for one in run.body
-            for x in _deep(one)
+            for statement in run.body
+            for x in _deep(statement)
         )
 
     def _places(self, pad: str) -> Iterator[str]:  # numpydoc ignore=YD01
-        """Yield where a work-item is in the ndrange."""
+        """Yield the declarations of a work-item's index."""
         ndim, kind = self.types.setting.ndim, self.types.offset
         if ndim <= MAX_AXES:
             for d in reversed(range(ndim)):
                 yield f"{pad}const {kind} pa_index{ndim - 1 - d} = pa_first_{d} + pa_local_{d};"
             return
-        yield f"{pad}{kind} pa_rest = pa_first_0 + pa_local_0;"
-        for axis in range(ndim - 1, 0, -1):
-            yield f"{pad}const {kind} pa_index{axis} = pa_rest % pa_ndrange{axis};"
-            yield f"{pad}pa_rest /= pa_ndrange{axis};"
-        yield f"{pad}const {kind} pa_index0 = pa_rest;"
+        for line in self.types.unraveled("pa_first_0 + pa_local_0"):
+            yield f"{pad}{line}"
 
     def _read(self, expressions: Sequence[tree.Expr], pad: str) -> Iterator[str]:
-        """Yield the variables of expressions, which are the same for all work-items."""
+        """Yield declarations of the variables of expressions that are equal for all work-items."""
         used = {
-            x.name for one in expressions for x in tree.walk(one) if isinstance(x, tree.Variable)
+            x.name
+            for expression in expressions
+            for x in tree.walk(expression)
+            if isinstance(x, tree.Variable)
         }
         for name in self.function.variables:
             if name in used:
-                own, kind = self.types.name(name), self.types.c_type(self.function.variables[name])
-                yield f"{pad}const {kind} {own} = {own}__all[0];"
+                c_variable, kind = (
+                    self.types.name(name),
+                    self.types.c_type(self.function.variables[name]),
+                )
+                yield f"{pad}const {kind} {c_variable} = {c_variable}__all[0];"
 
     def _branch(self, part: _Branch, depth: int) -> Iterator[str]:
         pad = "    " * depth
@@ -303,17 +307,17 @@ class Groups:
             assert isinstance(type_, Scalar)
             kind, name = self.types.c_type(type_), part.counter
             bounds = {"begin": node.start, "stop": node.stop, "step": node.step}
-            yield f"{pad}{kind} {', '.join(f'{name}_{what}' for what in bounds)};"
+            yield f"{pad}{kind} {', '.join(f'{name}_{bound}' for bound in bounds)};"
             yield f"{pad}{{"
             yield from self._read(list(bounds.values()), inner)
-            for what, value in bounds.items():
-                yield f"{inner}{name}_{what} = {values.converted(value, type_)};"
+            for bound, value in bounds.items():
+                yield f"{inner}{name}_{bound} = {values.converted(value, type_)};"
             yield f"{pad}}}"
             up, down = f"{name} < {name}_stop", f"{name} > {name}_stop"
             test = f"({name}_step > 0 && {up}) || ({name}_step < 0 && {down})"
             yield f"{pad}for ({kind} {name} = {name}_begin; {test}; {name} += {name}_step) {{"
         yield from self._block(part.body, depth + 1)
-        if not self.left:
+        if not self.exits:
             yield f"{pad}}}"
             return
         every = "for (i32 pa_n = 0; pa_n < pa_items; ++pa_n)"
@@ -322,32 +326,30 @@ class Groups:
         yield f"{pad}}}"
         yield f"{pad}{every} if (pa_left[pa_n] == {_BREAK}) pa_left[pa_n] = 0;"
 
-    # --- the program ------------------------------------------------------------------------
-
     def program(
         self, body: Sequence[str], pointers: Sequence[str], values: Sequence[tuple[str, str]]
     ) -> list[str]:
-        """Return the kernel's functions: of one group, and of all of them."""
-        own = self.types.name(self.function.name)
+        """Return the functions that run one group and all groups."""
+        c_function = self.types.name(self.function.name)
         places = PLACES[3:]  # those of the group
         head = self.types.dialect.head(
-            own,
-            [*pointers, *(f"const i32 {one}" for one in places), "char* pa_memory"],
+            c_function,
+            [*pointers, *(f"const i32 {declaration}" for declaration in places), "char* pa_memory"],
             values,
             plain=False,
         )
         items = "const i64 pa_items = (i64)pa_size_0 * pa_size_1 * pa_size_2;"
         entry = ["const char* pa_values", *pointers]
         n = len(values)
-        given = [f"    PA_GIVEN({kind}, {name}, {k});" for k, (kind, name) in enumerate(values)]
+        reads = [f"    PA_GIVEN({kind}, {name}, {k});" for k, (kind, name) in enumerate(values)]
         for d in range(3):
-            given.append(f"    PA_GIVEN(i32, pa_range_{d}, {n + 2 - d});")
-            given.append(f"    PA_GIVEN(i32, pa_size_{d}, {n + 5 - d});")
-            given.append(f"    const i32 pa_count_{d} = pa_range_{d} / pa_size_{d};")
-        given.append(f"    PA_GIVEN(i64, pa_together, {n + 6});")
+            reads.append(f"    PA_GIVEN(i32, pa_range_{d}, {n + 2 - d});")
+            reads.append(f"    PA_GIVEN(i32, pa_size_{d}, {n + 5 - d});")
+            reads.append(f"    const i32 pa_count_{d} = pa_range_{d} / pa_size_{d};")
+        reads.append(f"    PA_GIVEN(i64, pa_together, {n + 6});")
         memory = " + ".join(f"PA_BYTES({kind}, {count})" for kind, _, count in self.taken) or "0"
         passed = [
-            *(one.rpartition(" ")[2].lstrip("*") for one in pointers),
+            *(declaration.rpartition(" ")[2].lstrip("*") for declaration in pointers),
             "(i32)(pa_g % pa_count_0)",
             "(i32)(pa_g / pa_count_0 % pa_count_1)",
             "(i32)(pa_g / pa_count_0 / pa_count_1)",
@@ -356,7 +358,9 @@ class Groups:
             *(name for _, name in values),
         ]
         loops = any(
-            isinstance(x, (tree.For, tree.While)) for one in self.function.body for x in _deep(one)
+            isinstance(x, (tree.For, tree.While))
+            for declaration in self.function.body
+            for x in _deep(declaration)
         )
         return [
             head,
@@ -364,7 +368,7 @@ class Groups:
             *body,
             "}",
             f"PA_ENTRY i32 pa_run_{len(pointers)}({', '.join(entry)}) {{",
-            *given,
+            *reads,
             f"    {items}",
             "    const i64 pa_groups = (i64)pa_count_0 * pa_count_1 * pa_count_2;",
             f"    const i64 pa_bytes = {memory};",
@@ -380,7 +384,7 @@ class Groups:
             "                __atomic_store_n(&pa_failed, 1, __ATOMIC_RELAXED);",
             "                continue;",
             "            }",
-            f"            {own}({', '.join(passed)});",
+            f"            {c_function}({', '.join(passed)});",
             "        }",
             "        __builtin_free(pa_memory);",
             "    }",
@@ -391,24 +395,14 @@ class Groups:
 
 
 class _InRuns(Statements):
-    """Prints the statements of a run: a work-item leaves it for its end."""
+    """Prints the statements of a run; a work-item jumps to the run's end to leave it."""
 
     next = ""
-    left = False
+    exits = False
 
     def beside(self, node: tree.Node, pad: str) -> Iterator[str]:  # numpydoc ignore=YD01
-        """Yield the line of Python that a statement is from."""
         assert self.function.source is not None
         yield f"{pad}// {self.function.source.beside(node.at)}"
-
-    def given(self, name: str) -> str:
-        """Return the value that a variable has as a parameter."""
-        before, after = self.function.parameters[name].type, self.function.variables[name]
-        value = f"{self.types.name(name)}__given"
-        if isinstance(before, Scalar) and isinstance(after, Scalar):
-            before, after = self.types.settled(before), self.types.settled(after)
-            return value if before == after else self.types.cast(value, before, after)
-        return value
 
     def _do_return(self, x: tree.Return, depth: int) -> Iterator[str]:
         yield from self._leave(_RETURN, depth)
@@ -421,21 +415,21 @@ class _InRuns(Statements):
 
     def _leave(self, why: int, depth: int) -> Iterator[str]:
         pad = "    " * depth
-        if self.left:
+        if self.exits:
             yield f"{pad}pa_left[pa_n] = {why};"
         yield f"{pad}goto {self.next};"
 
 
 def _flat(body: Iterable[tree.Statement]) -> Iterator[tree.Statement]:
-    for one in body:
-        if isinstance(one, tree.Block):
-            yield from _flat(one.body)
+    for statement in body:
+        if isinstance(statement, tree.Block):
+            yield from _flat(statement.body)
         else:
-            yield one
+            yield statement
 
 
 def _waits(x: tree.Statement) -> bool:
-    return any(isinstance(one, tree.Barrier) for one in tree.walk(x))
+    return any(isinstance(node, tree.Barrier) for node in tree.walk(x))
 
 
 def _runs(parts: Iterable[_Part]) -> Iterator[_Run]:
@@ -450,7 +444,7 @@ def _runs(parts: Iterable[_Part]) -> Iterator[_Run]:
 
 
 def _shared(parts: Iterable[_Part]) -> Iterator[str]:
-    """Yield the variables that are read for all work-items at once."""
+    """Yield the variables that are read once for all work-items."""
     for part in parts:
         if isinstance(part, _Run):
             continue
@@ -465,54 +459,61 @@ def _shared(parts: Iterable[_Part]) -> Iterator[str]:
         else:
             read = [part.node.start, part.node.stop, part.node.step]
             yield from _shared(part.body)
-        yield from (x.name for one in read for x in tree.walk(one) if isinstance(x, tree.Variable))
+        yield from (
+            x.name
+            for expression in read
+            for x in tree.walk(expression)
+            if isinstance(x, tree.Variable)
+        )
 
 
 def _names(run: _Run) -> Iterator[str]:
     """Yield the names of variables and arrays that a run uses."""
-    yield from (name for name, _ in run.given)
+    yield from (name for name, _ in run.initial)
     for statement in run.body:
-        for one in tree.walk(statement):
-            if isinstance(one, tree.Variable):
-                yield one.name
-            elif isinstance(one, tree.Assign):
-                yield from one.names
-            elif isinstance(one, tree.For):
-                yield one.name
-            elif isinstance(one, tree.HelperCall):
-                yield from (array.name for array in tree.arrays_of(one.helper))
-            elif isinstance(one, (tree.Load, tree.Store, tree.Atomic)):
-                yield one.array.name
+        for node in tree.walk(statement):
+            if isinstance(node, tree.Variable):
+                yield node.name
+            elif isinstance(node, tree.Assign):
+                yield from node.names
+            elif isinstance(node, tree.For):
+                yield node.name
+            elif isinstance(node, tree.HelperCall):
+                yield from (array.name for array in tree.arrays_of(node.helper))
+            elif isinstance(node, (tree.Load, tree.Store, tree.Atomic)):
+                yield node.array.name
 
 
 def _deep(x: object) -> Iterator[object]:
-    """Yield a part of a tree, everything below it, and what the helpers that it calls have."""
-    for one in tree.walk(x):
-        yield one
-        if isinstance(one, tree.HelperCall):
-            for statement in one.helper.body:
+    """Yield a node, everything below it, and the bodies of helpers that it calls."""
+    for node in tree.walk(x):
+        yield node
+        if isinstance(node, tree.HelperCall):
+            for statement in node.helper.body:
                 yield from _deep(statement)
 
 
 def _leaves(body: Iterable[tree.Statement]) -> bool:
-    """Tell whether a work-item may leave a run before its end."""
+    """Return whether a work-item may leave a run before its end."""
     return any(
-        isinstance(one, (tree.Return, tree.Jump)) for statement in body for one in _own(statement)
+        isinstance(inner, (tree.Return, tree.Jump))
+        for statement in body
+        for inner in _own(statement)
     )
 
 
 def _own(x: tree.Statement) -> Iterator[tree.Statement]:  # numpydoc ignore=YD01
-    """Yield a statement and those in it, without the jumps of loops in it."""
+    """Yield a statement and those in it, without the jumps of nested loops."""
     yield x
     if isinstance(x, tree.If):
-        for one in (*x.first, *x.second):
-            yield from _own(one)
+        for statement in (*x.first, *x.second):
+            yield from _own(statement)
     elif isinstance(x, tree.Block):
-        for one in x.body:
-            yield from _own(one)
+        for statement in x.body:
+            yield from _own(statement)
     elif isinstance(x, (tree.For, tree.While)):
-        for one in x.body:
-            yield from (each for each in _own(one) if not isinstance(each, tree.Jump))
+        for statement in x.body:
+            yield from (inner for inner in _own(statement) if not isinstance(inner, tree.Jump))
 
 
 def _bytes(array: Array) -> int:

@@ -12,8 +12,6 @@ from portarray._kernel_language.types import Scalar
 
 
 class Statements:
-    """Prints the statements of a function."""
-
     def __init__(self, function: tree.Function, types_: Types) -> None:
         self.function = function
         self.types = types_
@@ -21,15 +19,14 @@ class Statements:
         self.count = 0
 
     def block(self, body: Iterable[tree.Statement], depth: int) -> Iterator[str]:
-        """Yield the lines of statements."""
         pad = "    " * depth
         source = self.function.source
         assert source is not None
-        for one in body:
+        for statement in body:
             first = True
-            for line in getattr(self, f"_do_{type(one).__name__.lower()}")(one, depth):
-                if first and not isinstance(one, (tree.Block, tree.Memory)):
-                    yield f"{pad}// {source.beside(one.at)}"
+            for line in getattr(self, f"_do_{type(statement).__name__.lower()}")(statement, depth):
+                if first and not isinstance(statement, (tree.Block, tree.Memory)):
+                    yield f"{pad}// {source.beside(statement.at)}"
                     first = False
                 yield line
 
@@ -39,7 +36,7 @@ class Statements:
     def _do_assign(self, x: tree.Assign, depth: int) -> Iterator[str]:
         pad = "    " * depth
         values = [
-            self.values.kept(value, self.function.variables[name])
+            self.values.stored(value, self.function.variables[name])
             for name, value in zip(x.names, x.values, strict=True)
         ]
         if len(values) == 1:
@@ -56,12 +53,12 @@ class Statements:
 
     def _do_store(self, x: tree.Store, depth: int) -> Iterator[str]:
         pad = "    " * depth
-        name, place = self.types.name(x.array.name), self.values.element(x.array, x.index)
+        name, offset = self.types.name(x.array.name), self.values.element(x.array, x.index)
         value = self.values.converted(x.value, types.strong(x.array.dtype))
         if x.array.dtype.name in HALVES:
-            yield f"{pad}pa_store_{c_name(x.array.dtype)}({name} + {place}, {value});"
+            yield f"{pad}pa_store_{c_name(x.array.dtype)}({name} + {offset}, {value});"
         else:
-            yield f"{pad}{name}[{place}] = {value};"
+            yield f"{pad}{name}[{offset}] = {value};"
 
     def _do_if(self, x: tree.If, depth: int) -> Iterator[str]:
         pad = "    " * depth
@@ -100,7 +97,7 @@ class Statements:
             yield f"{inner}const {kind} pa_stop{mark} = {stop};"
             stop = f"pa_stop{mark}"
         start = self.values.converted(x.start, type_)
-        begin = f"{kind} {counter} = {start}" if changed else f"{counter} = {start}"
+        initial = f"{kind} {counter} = {start}" if changed else f"{counter} = {start}"
         if isinstance(x.step, tree.Literal):
             step = int(x.step.value)
             sign = "<" if step > 0 else ">"
@@ -113,7 +110,7 @@ class Statements:
             test = f"({step_text} > 0 && {up}) || ({step_text} < 0 && {down})"
             change = f"{counter} += {step_text}"
         yield f"{inner}{'PA_UNROLL' if x.unroll else 'PA_LOOP'}"
-        yield f"{inner}for ({begin}; {test}; {change}) {{"
+        yield f"{inner}for ({initial}; {test}; {change}) {{"
         if changed:
             yield f"{inner}    {name} = {counter};"
         self.values.changing.append({*tree.assigned_in(x.body), x.name})
@@ -131,7 +128,7 @@ class Statements:
             yield f"{pad}return;"
             return
         assert self.function.result is not None
-        yield f"{pad}return {self.values.kept(x.value, self.function.result)};"
+        yield f"{pad}return {self.values.stored(x.value, self.function.result)};"
 
     def _do_barrier(self, x: tree.Barrier, depth: int) -> Iterator[str]:
         yield f"{'    ' * depth}PA_BARRIER;"
@@ -148,13 +145,16 @@ class Statements:
     def declarations(self) -> Iterator[str]:
         """Yield the declarations of local variables."""
         for name, type_ in self.function.variables.items():
-            own = self.types.name(name)
+            value = ""
             if name in self.function.parameters:
-                given = self.function.parameters[name].type
-                value = f"{own}__given"
-                if isinstance(given, Scalar) and isinstance(type_, Scalar):
-                    before, after = self.types.settled(given), self.types.settled(type_)
-                    value = value if before == after else self.types.cast(value, before, after)
-                yield f"    {self.types.c_type(type_)} {own} = {value};"
-            else:
-                yield f"    {self.types.c_type(type_)} {own};"
+                value = f" = {self.parameter_value(name)}"
+            yield f"    {self.types.c_type(type_)} {self.types.name(name)}{value};"
+
+    def parameter_value(self, name: str) -> str:
+        """Return the value of a parameter, converted to its variable's type."""
+        passed, stored = self.function.parameters[name].type, self.function.variables[name]
+        value = f"{self.types.name(name)}__given"
+        if isinstance(passed, Scalar) and isinstance(stored, Scalar):
+            source, target = self.types.settled(passed), self.types.settled(stored)
+            return value if source == target else self.types.cast(value, source, target)
+        return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def atom(text: str) -> bool:
-    """Tell whether a text binds closer than any operator."""
+    """Return whether an expression needs no parentheses."""
     if text.replace("_", "a").replace(".", "0").isalnum():
         return True
     if not text.startswith("("):
@@ -13,20 +13,20 @@ def atom(text: str) -> bool:
 
 
 def closing(text: str) -> int:
-    """Return where the first parenthesis is closed."""
+    """Return the position of the parenthesis that closes the first one."""
     depth = 0
-    for place, letter in enumerate(text):
+    for position, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
         if not depth:
-            return place
+            return position
     return -1
 
 
 def closed(text: str) -> str:
-    """Return a text in parentheses where it needs them."""
+    """Return an expression with parentheses if it needs them."""
     return text if atom(text) else f"({text})"
 
 
 def opened(text: str) -> str:
-    """Return a text without the parentheses around it."""
+    """Return an expression without the parentheses around it."""
     return text[1:-1] if text.startswith("(") and closing(text) == len(text) - 1 else text

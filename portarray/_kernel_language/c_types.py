@@ -7,6 +7,7 @@ computed in float32 and rounded after each operation, as NumPy does.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -21,7 +22,7 @@ HALVES = ("float16", "bfloat16")
 
 
 def c_name(dtype: DType) -> str:
-    """Return the name of a dtype in programs: of what memory holds."""
+    """Return the C name of a dtype in memory."""
     name = dtype.name
     if name == "bool":
         return "pa_bool"
@@ -32,7 +33,7 @@ def c_name(dtype: DType) -> str:
 
 
 class Types:
-    """What the functions of a program share: its types and names, and which of them it uses."""
+    """Types and names that the functions of a program share, and which of them it uses."""
 
     def __init__(self, kernel: tree.Function, setting: Setting, dialect: Dialect) -> None:
         self.setting = setting
@@ -44,16 +45,16 @@ class Types:
         self.offset = "i64" if self.wide else "i32"
         self.used: dict[tuple[str, str, int], DType] = {}  # sizes and strides that are read
         self.tuples: dict[tuple[str, ...], str] = {}
-        self.small: dict[str, str] = {}  # functions that are needed besides the prelude's, by name
+        self.small: dict[str, str] = {}  # functions needed in addition to the prelude's, by name
 
     def name(self, name: str) -> str:
-        """Return a user's name, changed where it means something in the language."""
+        """Return a user's name, with a suffix if it is reserved."""
         if name in RESERVED or name.startswith(("pa_", "PA_", "get_")) or not name.isascii():
             return f"{name.encode('ascii', 'backslashreplace').decode().replace(chr(92), '_')}_"
         return name
 
     def settled(self, type_: Scalar) -> Scalar:
-        """Return the dtype in which a number is kept; a weak one has one too."""
+        """Return the strong type in which numbers are stored."""
         if not type_.weak:
             return type_
         if type_.kind == "f":
@@ -61,9 +62,8 @@ class Types:
         return types.strong(types.INT32 if type_.bits <= 31 else types.INT64)
 
     def c_type(self, type_: Scalar | Tuple) -> str:
-        """Return the type of a variable."""
         if isinstance(type_, Tuple):
-            return self.struct(tuple(self.c_type(one) for one in type_.items))
+            return self.struct(tuple(self.c_type(item) for item in type_.items))
         dtype = self.settled(type_).dtype
         assert dtype is not None
         if dtype.name in HALVES:
@@ -71,22 +71,20 @@ class Types:
         return "bool" if dtype.kind == "b" else c_name(dtype)
 
     def struct(self, items: tuple[str, ...]) -> str:
-        """Return the type of a tuple."""
+        """Return the name of the struct for a tuple."""
         return self.tuples.setdefault(items, f"pa_tuple_{'_'.join(items)}")
 
-    def cast(self, text: str, own: Scalar, target: Scalar) -> str:
-        assert target.dtype is not None
-        assert own.dtype is not None
+    def cast(self, text: str, source: Scalar, target: Scalar) -> str:
         if target.kind == "b":
             return f"({text} != 0)"
-        if target.dtype.name in HALVES:
-            if own.dtype == target.dtype:
+        if target.strong_dtype.name in HALVES:
+            if source.strong_dtype == target.strong_dtype:
                 return text
             # Integers that float32 does not hold are rounded once.
-            wide = "f64" if own.dtype.itemsize > 4 and self.has_double() else "f32"
-            return f"pa_round_{c_name(target.dtype)}_{wide}(({wide}){text})"
-        name = c_name(target.dtype)
-        if own.dtype.name in HALVES and name == "f32":
+            wide = "f64" if source.strong_dtype.itemsize > 4 and self.has_double() else "f32"
+            return f"pa_round_{c_name(target.strong_dtype)}_{wide}(({wide}){text})"
+        name = c_name(target.strong_dtype)
+        if source.strong_dtype.name in HALVES and name == "f32":
             return text
         return f"({name}){text}" if atom(text) else f"({name})({text})"
 
@@ -94,7 +92,6 @@ class Types:
         return np.dtype(np.float64) in self.setting.dtypes
 
     def literal(self, value: bool | int | float, target: Scalar) -> str:
-        """Return a literal of a type."""
         dtype = target.dtype
         assert dtype is not None
         if dtype.kind == "b":
@@ -103,14 +100,14 @@ class Types:
             if dtype.name in HALVES:
                 with np.errstate(all="ignore"):
                     value = float(np.asarray(value).astype(dtype))
-            number = float(value)
-            if math.isnan(number) or math.isinf(number):
-                word = "PA_NAN" if math.isnan(number) else "PA_INF"
-                text = f"(-{word})" if number < 0 else word
+            real = float(value)
+            if math.isnan(real) or math.isinf(real):
+                word = "PA_NAN" if math.isnan(real) else "PA_INF"
+                text = f"(-{word})" if real < 0 else word
                 return f"(({c_name(dtype) if dtype.itemsize > 2 else 'f32'}){text})"
             if dtype.itemsize == 8:
-                return repr(number) if number >= 0 else f"({number!r})"
-            short = repr(float(np.float32(number)))
+                return repr(real) if real >= 0 else f"({real!r})"
+            short = repr(float(np.float32(real)))
             return f"{short}f" if not short.startswith("-") else f"({short}f)"
         whole = int(value)
         limits = np.iinfo(dtype)
@@ -121,12 +118,12 @@ class Types:
         text = f"{whole}{suffix}"
         return text if whole >= 0 else f"({text})"
 
-    def use(self, what: str, array: Array, axis: int) -> str:
-        """Return the name of an array's size, stride or offset, and note that it is read."""
-        self.used["offset" if what == "offset" else what, array.name, axis] = (
+    def use(self, quantity: str, array: Array, axis: int) -> str:
+        """Return the name of an array's size or stride, and record its use."""
+        self.used["offset" if quantity == "offset" else quantity, array.name, axis] = (
             types.INT64 if self.wide else types.INT32
         )
-        letter = {"size": "n", "stride": "s"}[what]
+        letter = {"size": "n", "stride": "s"}[quantity]
         return f"{self.name(array.name)}__{letter}{axis}"
 
     def inherited(self, helper: tree.Function, *, declare: bool = False) -> list[str]:
@@ -138,19 +135,30 @@ class Types:
         arrays = {a.name: a for a in tree.arrays_of(helper)}
         for name in sorted(arrays):
             array = arrays[name]
-            own = self.name(name)
-            out.append(f"{self.pointer(array)} {own}" if declare else own)
+            pointer_name = self.name(name)
+            out.append(f"{self.pointer(array)} {pointer_name}" if declare else pointer_name)
             if array.shape is None:
                 for axis in range(array.ndim):
                     parts = [self.use("size", array, axis)]
                     if array.strided:
                         parts.append(self.use("stride", array, axis))
-                    out += [f"const {self.offset} {one}" if declare else one for one in parts]
+                    out += [
+                        f"const {self.offset} {size_name}" if declare else size_name
+                        for size_name in parts
+                    ]
         for axis in range(self.setting.ndim):
-            for one in (f"pa_index{axis}", f"pa_ndrange{axis}"):
-                out.append(f"const {self.offset} {one}" if declare else one)
+            for size_name in (f"pa_index{axis}", f"pa_ndrange{axis}"):
+                out.append(f"const {self.offset} {size_name}" if declare else size_name)
         out += self.dialect.inherited_declared if declare else self.dialect.inherited
         return out
+
+    def unraveled(self, linear: str) -> Iterator[str]:  # numpydoc ignore=YD01
+        """Yield the declarations of the indices along all axes, from a linear one."""
+        yield f"{self.offset} pa_rest = {linear};"
+        for axis in range(self.setting.ndim - 1, 0, -1):
+            yield f"const {self.offset} pa_index{axis} = pa_rest % pa_ndrange{axis};"
+            yield f"pa_rest /= pa_ndrange{axis};"
+        yield f"const {self.offset} pa_index0 = pa_rest;"
 
     def pointer(self, array: Array) -> str:
         """Return the type of a pointer to an array's elements."""

@@ -1,24 +1,28 @@
-"""Calls in kernels: of Python's functions, the standard's, the language's own, and of helpers."""
+"""Calls in kernels: Python's functions, the standard's, intrinsics, and helpers."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from portarray._kernel_language import functions, operators, source, tree, types
 from portarray._kernel_language.constants import dtype_of, near
-from portarray._kernel_language.operators import scalar
+from portarray._kernel_language.expressions import Expressions
+from portarray._kernel_language.intrinsics import ATOMICS, LINEAR, PLACES, Helper, language_word
 from portarray._kernel_language.scope import Scope, Value, Wrong
 from portarray._kernel_language.types import Array, Constant, DType, Scalar, Tuple
-from portarray._kernel_language.words import ATOMICS, LINEAR, PLACES, Helper, language_word
 from portarray.errors import KernelSyntaxError
 
-if TYPE_CHECKING:
-    from portarray._kernel_language.expressions import Expressions
+
+class CallExpressions(Expressions):
+    """Types expressions, including calls."""
+
+    def _call(self, node: ast.Call) -> Value:
+        return call(self, node)
 
 
 def call(reader: Expressions, node: ast.Call) -> Value:
@@ -28,7 +32,7 @@ def call(reader: Expressions, node: ast.Call) -> Value:
             raise Wrong(node, f"methods such as .{node.func.attr}() are not in the kernel language")
     function = reader.value(node.func)
     if not isinstance(function, Constant):
-        raise Wrong(node, f"{ast.unparse(node.func)} is no function")
+        raise Wrong(node, f"{ast.unparse(node.func)} is not a function")
     target = function.value
     word = language_word(target)
     if word is not None:
@@ -42,7 +46,7 @@ def call(reader: Expressions, node: ast.Call) -> Value:
 
 
 def arguments(reader: Expressions, node: ast.Call, count: int | None = None) -> list[ast.expr]:
-    """Return the arguments of a call, which are positional."""
+    """Return the arguments of a call, which must be positional."""
     name = ast.unparse(node.func)
     if node.keywords:
         raise Wrong(node, f"{name} takes no keyword arguments in kernels")
@@ -52,15 +56,14 @@ def arguments(reader: Expressions, node: ast.Call, count: int | None = None) -> 
 
 
 def _cast(reader: Expressions, node: ast.AST, dtype: DType, argument: ast.expr) -> tree.Expr:
-    """Return a conversion."""
-    operators.check_dtype(reader.scope.setting, node, types.strong(dtype))
-    return operators.converted(node, reader.number(argument), dtype)
+    operators.check_dtype(reader.setting, node, types.strong(dtype))
+    return operators.converted(node, reader.numeric(argument), dtype)
 
 
 def _function_call(reader: Expressions, node: ast.Call, target: Any) -> tree.Expr:
     name = getattr(target, "__name__", "")
     module = getattr(target, "__module__", "") or ""
-    told = ast.unparse(node.func)
+    expression = ast.unparse(node.func)
     if target in (int, float, bool):
         return _python_cast(reader, node, target)
     if target is len:
@@ -84,62 +87,67 @@ def _function_call(reader: Expressions, node: ast.Call, target: Any) -> tree.Exp
         if name == "where":
             test, x, y = arguments(reader, node, 3)
             return operators.select(
-                reader.scope.setting, node, reader.truth(test), reader.number(x), reader.number(y)
+                reader.setting, node, reader.truth(test), reader.numeric(x), reader.numeric(y)
             )
         if name == "clip":
             x, low, high = arguments(reader, node, 3)
             lower = operators.row(
-                reader.scope.setting, node, "maximum", [reader.number(x), reader.number(low)]
+                reader.setting, node, "maximum", [reader.numeric(x), reader.numeric(low)]
             )
-            return operators.row(
-                reader.scope.setting, node, "minimum", [lower, reader.number(high)]
-            )
+            return operators.row(reader.setting, node, "minimum", [lower, reader.numeric(high)])
         if name.startswith("logical_"):
-            words = {"logical_and": "and", "logical_or": "or", "logical_not": "not"}
-            parts = [reader.truth(one) for one in arguments(reader, node)]
+            signs = {"logical_and": "and", "logical_or": "or", "logical_not": "not"}
+            parts = [reader.truth(operand) for operand in arguments(reader, node)]
             if name == "logical_xor":
-                return operators.comparison(reader.scope.setting, node, "!=", *parts)
-            return tree.Logic(node, types.TRUTH, words[name], parts)
+                return operators.comparison(reader.setting, node, "!=", *parts)
+            return tree.Logic(node, types.TRUTH, signs[name], parts)
     if table is None or name not in table:
         if target is print:
-            raise Wrong(node, "print is not in the kernel language; kl.print is, in debug mode")
+            raise Wrong(
+                node,
+                "print is not in the kernel language; use kl.print, which prints in debug mode",
+            )
         if isinstance(target, FunctionType) and not module.startswith("portarray"):
-            raise Wrong(node, f"{told} is no helper of kernels; mark it with @pa.kernel.function")
-        known = [*functions.MATH, *functions.NAMESPACE, *functions.BUILTINS]
-        raise Wrong(node, f"{told} is not in the kernel language{near(name or told, known)}")
-    values = [reader.number(one) for one in arguments(reader, node)]
+            raise Wrong(
+                node, f"{expression} is not a kernel helper; mark it with @pa.kernel.function"
+            )
+        names = [*functions.MATH, *functions.NAMESPACE, *functions.BUILTINS]
+        raise Wrong(
+            node, f"{expression} is not in the kernel language{near(name or expression, names)}"
+        )
+    values = [reader.numeric(operand) for operand in arguments(reader, node)]
     row = table[name]
     if row in ("min", "max") and len(values) > 2:
         out = values[0]
-        for one in values[1:]:
-            out = operators.row(reader.scope.setting, node, row, [out, one])
+        for operand in values[1:]:
+            out = operators.row(reader.setting, node, row, [out, operand])
         return out
-    return operators.row(reader.scope.setting, node, row, values)
+    return operators.row(reader.setting, node, row, values)
 
 
 def _named_operator(reader: Expressions, node: ast.Call, name: str) -> tree.Expr:
-    values = [reader.number(one) for one in arguments(reader, node)]
+    values = [reader.numeric(argument) for argument in arguments(reader, node)]
     sign = functions.OPERATORS.get(name) or functions.COMPARISONS[name]
     if len(values) != (1 if "x" in sign else 2):
         raise Wrong(node, f"{name} got {len(values)} arguments")
     if name in functions.COMPARISONS:
-        return operators.comparison(reader.scope.setting, node, sign, *values)
+        return operators.comparison(reader.setting, node, sign, *values)
     if "x" in sign:
-        return tree.Operation(node, scalar(values[0]), sign, values, scalar(values[0]))
-    return operators.operation(reader.scope.setting, node, sign, *values)
+        return tree.Operation(node, values[0].scalar, sign, values, values[0].scalar)
+    return operators.operation(reader.setting, node, sign, *values)
 
 
 def _python_cast(reader: Expressions, node: ast.Call, target: type) -> tree.Expr:
     (argument,) = arguments(reader, node, 1)
-    value = reader.number(argument)
+    value = reader.numeric(argument)
     if target is bool:
-        if scalar(value).kind == "b":
+        if value.scalar.kind == "b":
             return value
         return operators.comparison(
-            reader.scope.setting, node, "!=", value, tree.Literal(node, types.weak_int(1), 0)
+            reader.setting, node, "!=", value, tree.Literal(node, types.weak_int(1), 0)
         )
     if target is int:
-        return operators.row(reader.scope.setting, node, "whole", [value])
+        return operators.row(reader.setting, node, "whole", [value])
     return tree.Cast(node, types.WEAK_FLOAT, value)
 
 
@@ -151,88 +159,99 @@ def _language_call(reader: Expressions, node: ast.Call, word: str) -> Value:
     if word == "bitcast":
         return _bitcast(reader, node)
     if word == "fma":
-        values = [reader.number(one) for one in arguments(reader, node, 3)]
-        return operators.row(reader.scope.setting, node, word, values)
+        values = [reader.numeric(argument) for argument in arguments(reader, node, 3)]
+        return operators.row(reader.setting, node, word, values)
     if word in ("local", "private"):
-        raise Wrong(
-            node, f"kl.{word} stands alone on the right side of an assignment to a new name"
-        )
+        raise Wrong(node, f"kl.{word} must be the whole right side of an assignment to a new name")
     if word in ("barrier", "print"):
-        raise Wrong(node, f"kl.{word}(...) is a statement of its own, without a value")
-    raise Wrong(node, f"kl.{word} stands only in `for i in kl.{word}(range(...))`")
+        raise Wrong(node, f"kl.{word}(...) does not return a value; write it as a statement")
+    raise Wrong(node, f"kl.{word} is only allowed in `for i in kl.{word}(range(...))`")
 
 
 def _bitcast(reader: Expressions, node: ast.Call) -> tree.Expr:
     first, second = arguments(reader, node, 2)
-    value, dtype = reader.number(first), dtype_of(reader.constant(second))
+    value, dtype = reader.numeric(first), dtype_of(reader.constant(second))
     if dtype is None:
-        raise Wrong(node, f"{ast.unparse(second)} is no dtype; kl.bitcast takes a number and one")
-    operators.check_dtype(reader.scope.setting, node, types.strong(dtype))
-    own = scalar(value).dtype
-    if own is None or own.kind == "b" or dtype.kind == "b" or own.itemsize != dtype.itemsize:
+        raise Wrong(
+            node, f"{ast.unparse(second)} is not a dtype; kl.bitcast takes a number and a dtype"
+        )
+    operators.check_dtype(reader.setting, node, types.strong(dtype))
+    source_dtype = value.scalar.dtype
+    if (
+        source_dtype is None
+        or source_dtype.kind == "b"
+        or dtype.kind == "b"
+        or source_dtype.itemsize != dtype.itemsize
+    ):
         raise Wrong(
             node,
             f"{ast.unparse(first)} is {value.type}; kl.bitcast to {dtype} takes a number of "
-            f"{dtype.itemsize} bytes that is no truth value: kl.uint{8 * dtype.itemsize}(...)",
+            f"{dtype.itemsize} bytes, not bool; convert with kl.uint{8 * dtype.itemsize}(...)",
         )
     return tree.Bitcast(node, types.strong(dtype), value)
 
 
 def _place(reader: Expressions, node: ast.Call, word: str) -> tree.Expr:
-    bits = reader.scope.setting.index_bits
+    bits = reader.setting.index_bits
     if word in LINEAR:
         arguments(reader, node, 0)
-        return tree.Place(node, types.weak_int(bits), LINEAR[word], None)
-    given = arguments(reader, node)
-    ndim = reader.scope.setting.ndim
-    if len(given) > 1:
-        raise Wrong(node, f"kl.{word} takes an axis or nothing, got {len(given)} arguments")
-    if given:
-        axis = reader.constant(given[0])
+        return tree.Position(node, types.weak_int(bits), LINEAR[word], None)
+    axes = arguments(reader, node)
+    ndim = reader.setting.ndim
+    if len(axes) > 1:
+        raise Wrong(node, f"kl.{word} takes at most one axis, got {len(axes)} arguments")
+    if axes:
+        axis = reader.constant(axes[0])
         if not isinstance(axis, int) or not -ndim <= axis < ndim:
-            raise Wrong(node, f"{axis!r} is no axis of an ndrange of {ndim}")
-        return tree.Place(node, types.weak_int(bits), word, axis % ndim)
+            raise Wrong(node, f"axis {axis!r} is out of range for an ndrange of {ndim} axes")
+        return tree.Position(node, types.weak_int(bits), word, axis % ndim)
     items: list[tree.Expr] = [
-        tree.Place(node, types.weak_int(bits), word, axis) for axis in range(ndim)
+        tree.Position(node, types.weak_int(bits), word, axis) for axis in range(ndim)
     ]
     if ndim == 1:
         return items[0]
-    return tree.Items(node, Tuple(tuple(scalar(one) for one in items)), items)
+    return tree.Items(node, Tuple(tuple(item.scalar for item in items)), items)
 
 
 def _atomic(reader: Expressions, node: ast.Call, word: str) -> tree.Expr:
     operation = ATOMICS[word]
     count = 4 if operation == "compare_exchange" else 3
-    first, where, *rest = arguments(reader, node, count)
+    first, where, *operands = arguments(reader, node, count)
     array = reader.value(first)
     if not isinstance(array, Array) or array.space == "private":
-        raise Wrong(node, f"kl.{word} takes a parameter or local memory first")
+        raise Wrong(node, f"the first argument of kl.{word} must be a parameter or local memory")
     allowed = ["int32", "uint32", "float32"]
-    if reader.scope.setting.atomics64:
+    if reader.setting.atomics64:
         allowed += ["int64", "uint64", "float64"]
     if str(array.dtype) not in allowed:
         raise Wrong(
             node, f"kl.{word} takes {', '.join(allowed)} here; {array.name} is {array.dtype}"
         )
     index = reader.places(node, array, where)
-    values = [operators.converted(node, reader.number(one), array.dtype) for one in rest]
+    values = [
+        operators.converted(node, reader.numeric(operand), array.dtype) for operand in operands
+    ]
     reader.scope.result.written.add(array.name)
     return tree.Atomic(node, types.strong(array.dtype), operation, array, index, values)
 
 
 def _helper_call(
-    reader: Expressions, node: ast.Call, target: Any, given: list[ast.expr]
+    reader: Expressions, node: ast.Call, target: Any, argument_nodes: list[ast.expr]
 ) -> tree.Expr:
-    """Return a call of a helper, read for the types of these arguments."""
+    """Return a call of a helper, typed for these arguments."""
     scope = reader.scope
     function = target.function
     if function in scope.shared.running:
-        raise Wrong(node, f"{function.__name__} calls itself; recursion is not in the language")
-    found = source.read(function, helper=True)
-    names = [one.arg for one in found.node.args.args]
-    if len(names) != len(given):
-        raise Wrong(node, f"{function.__name__} takes {len(names)} arguments, got {len(given)}")
-    values = [reader.value(one) for one in given]
+        raise Wrong(
+            node, f"{function.__name__} calls itself; recursion is not in the kernel language"
+        )
+    text = source.read(function, helper=True)
+    names = [argument.arg for argument in text.node.args.args]
+    if len(names) != len(argument_nodes):
+        raise Wrong(
+            node, f"{function.__name__} takes {len(names)} arguments, got {len(argument_nodes)}"
+        )
+    values = [reader.value(argument) for argument in argument_nodes]
     parameters: dict[str, Value] = {}
     passed: list[tree.Expr] = []
     for name, value in zip(names, values, strict=True):
@@ -240,49 +259,57 @@ def _helper_call(
             type_ = value.type
             if isinstance(type_, Scalar) and type_.weak and type_.kind == "i":
                 type_ = types.weak_int(31 if type_.bits <= 31 else types.ALL_BITS)
-            parameters[name] = tree.Variable(found.node, type_, name)
+            parameters[name] = tree.Variable(text.node, type_, name)
             passed.append(value)
         else:
             parameters[name] = value
     key = (function, *[_key(parameters[name]) for name in names])
-    made = scope.shared.helpers.get(key)
-    if made is None:
+    helper = scope.shared.helpers.get(key)
+    if helper is None:
         scope.shared.running.append(function)
         try:
             scope.shared.count += 1
-            name = f"{found.node.name}_{scope.shared.count}"
-            inner = Scope(found, parameters, scope.setting, scope.shared, helper=True)
-            made = scope.shared.read(inner, name)
+            name = f"{text.node.name}_{scope.shared.count}"
+            inner = Scope(text, parameters, scope.setting, scope.shared, helper=True)
+            helper = scope.shared.read(inner, name)
         finally:
             scope.shared.running.pop()
-        if made.result is None:
-            raise Wrong(node, f"{function.__name__} returns nothing; a helper returns a value")
-        if not _returns(found.node.body):
-            problem = found.problem(found.node, "a helper returns a value on every way through it")
+        if helper.result is None:
+            raise Wrong(node, f"{function.__name__} does not return a value; a helper must")
+        if not _returns(text.node.body):
+            problem = text.problem(text.node, "a helper must return a value on every path")
             raise KernelSyntaxError([problem])
-        scope.shared.helpers[key] = made
-    scope.result.written |= made.written
-    if made not in scope.result.helpers:
-        scope.result.helpers.append(made)
-    assert made.result is not None
-    return tree.HelperCall(node, made.result, made, passed)
+        scope.shared.helpers[key] = helper
+    scope.result.written |= helper.written
+    if helper not in scope.result.helpers:
+        scope.result.helpers.append(helper)
+    assert helper.result is not None
+    return tree.HelperCall(node, helper.result, helper, passed)
 
 
 def _key(value: Value) -> Any:
     if isinstance(value, tree.Literal):
         return ("literal", value.type, type(value.value), value.value)
     if isinstance(value, tree.Items) and all(isinstance(i, tree.Literal) for i in value.items):
-        return tuple(_key(one) for one in value.items)
+        return tuple(_key(item) for item in value.items)
     return value.type if isinstance(value, tree.Expr) else value
 
 
 def _returns(body: list[ast.stmt]) -> bool:
-    """Tell whether statements always end in a return."""
-    for one in body:
-        if isinstance(one, ast.Return):
+    """Return whether statements always end in a return."""
+    for statement in body:
+        if isinstance(statement, ast.Return):
             return True
-        if isinstance(one, ast.If) and _returns(one.body) and _returns(one.orelse):
+        if (
+            isinstance(statement, ast.If)
+            and _returns(statement.body)
+            and _returns(statement.orelse)
+        ):
             return True
-        if isinstance(one, ast.While) and isinstance(one.test, ast.Constant) and one.test.value:
+        if (
+            isinstance(statement, ast.While)
+            and isinstance(statement.test, ast.Constant)
+            and statement.test.value
+        ):
             return True
     return False

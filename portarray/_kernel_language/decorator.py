@@ -1,4 +1,4 @@
-"""``pa.kernel``: the decorator, which imports what makes kernels when the first one is made."""
+"""The decorator ``pa.kernel``, which imports the compiler on first use."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 if TYPE_CHECKING:
     from portarray._devices.device import Device
-    from portarray._kernel_language.kernel import Kernel
+    from portarray._kernel_language.kernel import KernelFunction
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def why_not(device: Device) -> str:
-    """Return why a device runs no kernels, or an empty string."""
+def reason_unsupported(device: Device) -> str:
+    """Return why a device does not run kernels, or an empty string."""
     launcher = device._backend.launcher(device.native)
     return launcher if isinstance(launcher, str) else ""
 
@@ -39,10 +39,12 @@ class Decorator:
     @overload
     def __call__(
         self, function: Callable[..., None], /, *, static: Sequence[str] = ()
-    ) -> Kernel: ...
+    ) -> KernelFunction: ...
 
     @overload
-    def __call__(self, /, *, static: Sequence[str]) -> Callable[[Callable[..., None]], Kernel]: ...
+    def __call__(
+        self, /, *, static: Sequence[str]
+    ) -> Callable[[Callable[..., None]], KernelFunction]: ...
 
     def __call__(
         self, function: Callable[..., None] | None = None, /, *, static: Sequence[str] = ()
@@ -58,19 +60,19 @@ class Decorator:
 
         Returns
         -------
-        Kernel
+        KernelFunction
             What is called with arrays; without `function` a decorator.
 
         Raises
         ------
         TypeError
-            If it is no plain function whose text is to be had.
+            If it is not a plain function with available source.
         """
-        from portarray._kernel_language.kernel import Kernel
+        from portarray._kernel_language.kernel import KernelFunction
 
         if function is None:
-            return lambda given: Kernel(given, static)
-        return Kernel(function, static)  # type: ignore[arg-type]  # which it checks
+            return lambda decorated: KernelFunction(decorated, static)
+        return KernelFunction(function, static)  # type: ignore[arg-type]  # which it checks
 
     def function(self, function: F, /) -> F:
         """Mark a function as one that kernels may call.
@@ -87,7 +89,7 @@ class Decorator:
             The helper. Called outside of kernels it is the plain function.
         """
         from portarray._kernel_language import source
-        from portarray._kernel_language.words import Helper
+        from portarray._kernel_language.intrinsics import Helper
 
         source.read(function, helper=True)
         return Helper(function)  # type: ignore[arg-type, return-value]

@@ -1,4 +1,4 @@
-"""What a kernel is before it is compiled: a function, and which parameters are static."""
+"""Kernel definitions: a function, and which parameters are static."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from portarray._kernel_language.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function that is to be compiled, with its parameters in order."""
+    """A kernel function before compilation, with its parameters in order."""
 
     source: Source
     name: str
@@ -29,26 +29,30 @@ class Definition:
             return self.signature.bind(*args, **named).args
         except TypeError as error:
             raise TypeError(
-                f"{self.name}{self.signature}: {error}; besides its parameters a kernel takes "
-                f"ndrange= and group="
+                f"{self.name}{self.signature}: {error}"
+                f"\nHint: besides its parameters, a kernel takes only ndrange= and group="
             ) from None
 
 
 def define(function: FunctionType, static: Sequence[str], *, fixed: bool = False) -> Definition:
-    """Return the definition of a kernel; an error for what cannot be one."""
+    """Return the definition of a kernel; raise TypeError for an unsupported signature."""
     text = source.read(function)
     signature = inspect.signature(function)
-    for one in signature.parameters.values():
-        if one.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
-            raise TypeError(f"{function.__name__}: kernels take plain parameters, not {one}")
-        if one.default is not inspect.Parameter.empty:
-            raise TypeError(f"{function.__name__}: parameters of kernels have no defaults")
+    for parameter in signature.parameters.values():
+        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            raise TypeError(
+                f"{function.__name__}: unsupported parameter {parameter}; kernels have plain ones"
+            )
+        if parameter.default is not inspect.Parameter.empty:
+            raise TypeError(f"{function.__name__}: kernel parameters cannot have default values")
     names = list(signature.parameters)
-    given = static if isinstance(static, (tuple, list)) else (static,)
-    if isinstance(static, str) or not all(isinstance(one, str) for one in given):
-        raise TypeError(f"static is {static!r}; it is a sequence of names of parameters")
+    static_names = static if isinstance(static, (tuple, list)) else (static,)
+    if isinstance(static, str) or not all(isinstance(parameter, str) for parameter in static_names):
+        raise TypeError(f"pa.kernel: static={static!r} is not a sequence of parameter names")
     unknown = [name for name in static if name not in names]
     if unknown:
-        raise TypeError(f"static={unknown[0]!r} is no parameter of {function.__name__}")
-    is_static = [one in static for one in names]
+        raise TypeError(
+            f"pa.kernel: static={unknown[0]!r} is not a parameter of {function.__name__}"
+        )
+    is_static = [parameter in static for parameter in names]
     return Definition(text, function.__name__, signature, names, is_static, fixed)

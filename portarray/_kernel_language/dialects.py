@@ -1,4 +1,4 @@
-"""What differs between the C-like languages that kernels are printed in."""
+"""Differences between the C-like languages in which kernels are printed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PARTS: Mapping[str, re.Pattern[str]] = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """A language that programs are printed in."""
+    """A language in which programs are printed."""
 
     name: str
     signature: str  # of the entry point: a format of {name} and {parameters}
@@ -39,23 +39,24 @@ class Dialect:
 
     @cached_property
     def prelude(self) -> str:
-        """Macros and functions that programs begin with."""
         names = (self.name, *self.headers, "common")
         return "".join((_FOLDER / f"{name}.h").read_text("utf-8") for name in names)
 
     def head(
         self, name: str, pointers: Sequence[str], values: Sequence[tuple[str, str]], *, plain: bool
     ) -> str:
-        """Return the line that a kernel's body follows; a plain one must not be vectorized."""
-        given = [self.pointer.format(pointer=one, n=n) for n, one in enumerate(pointers)]
-        for n, (kind, value) in enumerate(values, len(given)):
-            given.append(self.value.format(kind=kind, name=value, n=n))
-        text = self.signature.format(name=name, parameters=", ".join(given))
+        """Return the head of a kernel; a plain one must not be vectorized."""
+        parameters = [
+            self.pointer.format(pointer=declaration, n=n) for n, declaration in enumerate(pointers)
+        ]
+        for n, (kind, value) in enumerate(values, len(parameters)):
+            parameters.append(self.value.format(kind=kind, name=value, n=n))
+        text = self.signature.format(name=name, parameters=", ".join(parameters))
         return f"{self.plain}\n{text}" if plain and self.plain else text
 
 
 # Where a work-item of a loop is; axis 0 is the neighbouring one.
-PLACES = tuple(f"pa_{what}_{d}" for what in ("local", "group", "size", "count") for d in range(3))
+PLACES = tuple(f"pa_{query}_{d}" for query in ("local", "group", "size", "count") for d in range(3))
 
 _CUDA = 'extern "C" __global__ void {name}({parameters}) {{'
 

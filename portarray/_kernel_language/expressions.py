@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from portarray._kernel_language import calls, operators, source, tree, types
+from portarray._kernel_language import operators, source, tree, types
 from portarray._kernel_language.constants import (
     described,
     dtype_of,
-    given,
+    from_python,
     is_number,
     known_value,
     near,
     usable,
 )
-from portarray._kernel_language.operators import scalar
 from portarray._kernel_language.scope import Scope, Value, Wrong, visited
 from portarray._kernel_language.types import Array, Constant, Tuple
 
@@ -43,55 +42,52 @@ _ARRAY_ATTRIBUTES = ("shape", "ndim", "size", "dtype")
 
 
 class Expressions:
-    """Types the expressions of a function."""
-
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
+        self.setting = scope.setting
 
     def value(self, node: ast.expr) -> Value:
-        """Return what an expression stands for."""
         return visited(self, node, REFUSED)  # type: ignore[no-any-return]
 
     def expr(self, node: ast.expr) -> tree.Expr:
-        """Return a value that can be computed: a number or a tuple of numbers."""
-        found = self.value(node)
-        if isinstance(found, tree.Expr):
-            return found
-        what = "an array" if isinstance(found, Array) else str(found)
-        raise Wrong(node, f"{ast.unparse(node)} is {what}; a number is needed here")
+        """Return a number or a tuple of numbers."""
+        value = self.value(node)
+        if isinstance(value, tree.Expr):
+            return value
+        description = "an array" if isinstance(value, Array) else str(value)
+        raise Wrong(node, f"{ast.unparse(node)} is {description}, not a number")
 
-    def number(self, node: ast.expr) -> tree.Expr:
-        """Return a number."""
-        found = self.expr(node)
-        if isinstance(found.type, Tuple):
-            raise Wrong(node, f"{ast.unparse(node)} is a tuple; a number is needed here")
-        return found
+    def numeric(self, node: ast.expr) -> tree.Expr:
+        value = self.expr(node)
+        if isinstance(value.type, Tuple):
+            raise Wrong(node, f"{ast.unparse(node)} is a tuple, not a number")
+        return value
 
     def truth(self, node: ast.expr) -> tree.Expr:
-        """Return a truth value."""
-        found = self.number(node)
-        if scalar(found).kind == "b":
-            return found
-        if isinstance(found, tree.Literal):
-            return tree.Literal(node, types.TRUTH, bool(found.value))
+        """Return a number as a bool."""
+        value = self.numeric(node)
+        if value.scalar.kind == "b":
+            return value
+        if isinstance(value, tree.Literal):
+            return tree.Literal(node, types.TRUTH, bool(value.value))
         return operators.comparison(
-            self.scope.setting, node, "!=", found, tree.Literal(node, types.weak_int(1), 0)
+            self.setting, node, "!=", value, tree.Literal(node, types.weak_int(1), 0)
         )
 
     def constant(self, node: ast.expr) -> Any:
-        """Return a value that is known when the kernel is compiled."""
-        found = self.value(node)
-        if isinstance(found, Constant):
-            return found.value
-        known = known_value(found) if isinstance(found, tree.Expr) else None
-        if known is None:
+        """Return a value known at compile time."""
+        value = self.value(node)
+        if isinstance(value, Constant):
+            return value.value
+        constant = known_value(value) if isinstance(value, tree.Expr) else None
+        if constant is None:
             text = ast.unparse(node)
-            fix = f"; @pa.kernel(static=({text!r},)) makes a parameter so" * text.isidentifier()
+            fix = f"; @pa.kernel(static=({text!r},)) makes it a constant" * text.isidentifier()
             raise Wrong(node, f"{text} must be known when the kernel is compiled{fix}")
-        return known
+        return constant
 
     def _constant(self, node: ast.Constant) -> Value:
-        return given(node, node.value)
+        return from_python(node, node.value)
 
     def _name(self, node: ast.Name) -> Value:
         name = node.id
@@ -100,7 +96,7 @@ class Expressions:
         if name in self.scope.local_names:
             if name not in self.scope.assigned and not self.scope.is_given(name):
                 raise Wrong(
-                    node, f"{name} may be read before it has a value; give it one before this line"
+                    node, f"{name} may be read before it has a value; assign it before this line"
                 )
             if name in self.scope.types:
                 return tree.Variable(node, self.scope.types[name], name)
@@ -112,32 +108,32 @@ class Expressions:
             raise Wrong(node, f"{error}{near(name, self.scope.known_names())}") from None
         if is_number(value) or isinstance(value, tuple):
             self.scope.constants[name] = value
-        found = given(node, value)
-        if isinstance(found, Constant) and not usable(found.value):
+        meaning = from_python(node, value)
+        if isinstance(meaning, Constant) and not usable(meaning.value):
             raise Wrong(
                 node,
-                f"{name} is {described(value)}; a kernel uses numbers, dtypes, tuples of numbers, "
-                f"modules and helpers of the names around it. Pass arrays as arguments",
+                f"{name} is {described(value)}; outside names must be numbers, dtypes, tuples of "
+                f"numbers, modules or helpers; pass arrays as arguments",
             )
-        return found
+        return meaning
 
     def _binop(self, node: ast.BinOp) -> tree.Expr:
         sign = _BINARY.get(type(node.op))
         if sign is None:
-            raise Wrong(node, "the operator @ is not in the kernel language; write the loop")
+            raise Wrong(node, "the operator @ is not in the kernel language; write a loop")
         return operators.operation(
-            self.scope.setting, node, sign, self.number(node.left), self.number(node.right)
+            self.setting, node, sign, self.numeric(node.left), self.numeric(node.right)
         )
 
     def _unaryop(self, node: ast.UnaryOp) -> tree.Expr:
         if isinstance(node.op, ast.Not):
             return tree.Logic(node, types.TRUTH, "not", [self.truth(node.operand)])
-        x = self.number(node.operand)
+        x = self.numeric(node.operand)
         sign = _UNARY[type(node.op)]
-        if isinstance(x, tree.Literal) and scalar(x).weak and sign != "~x":
+        if isinstance(x, tree.Literal) and x.scalar.weak and sign != "~x":
             value = -x.value if sign == "-x" else x.value
             return tree.Literal(node, types.of_python(value), value)
-        work = scalar(x)
+        work = x.scalar
         if work.kind == "b" and sign != "~x":
             work = types.weak_int(1)
         if work.kind == "f" and sign == "~x":
@@ -146,62 +142,72 @@ class Expressions:
 
     def _compare(self, node: ast.Compare) -> tree.Expr:
         parts = []
-        left = node.left
-        for op, right in zip(node.ops, node.comparators, strict=True):
+        first = node.left
+        for op, second in zip(node.ops, node.comparators, strict=True):
             sign = _COMPARE.get(type(op))
             if sign is None:
                 raise Wrong(node, "`in` and `is` are not in the kernel language; compare with ==")
-            known = self.known_comparison(node, sign, left, right)
-            if known is not None:
-                parts.append(known)
-                left = right
+            folded = self.known_comparison(node, sign, first, second)
+            if folded is not None:
+                parts.append(folded)
+                first = second
                 continue
             parts.append(
                 operators.comparison(
-                    self.scope.setting, node, sign, self.number(left), self.number(right)
+                    self.setting, node, sign, self.numeric(first), self.numeric(second)
                 )
             )
-            left = right
+            first = second
         return parts[0] if len(parts) == 1 else tree.Logic(node, types.TRUTH, "and", parts)
 
     def known_comparison(
-        self, node: ast.AST, sign: str, left: ast.expr, right: ast.expr
+        self, node: ast.AST, sign: str, x: ast.expr, y: ast.expr
     ) -> tree.Expr | None:
-        """Return what is known of a comparison of constants, such as dtypes and texts."""
-        values = [self.value(left), self.value(right)]
-        if all(isinstance(one, Constant) for one in values):
+        """Return the result of comparing constants, or None if it is not known at compile time."""
+        values = [self.value(x), self.value(y)]
+        if all(isinstance(value, Constant) for value in values):
             if sign not in ("==", "!="):
-                raise Wrong(node, f"{ast.unparse(left)} and {ast.unparse(right)} have no order")
-            first, second = (one.value for one in values)  # type: ignore[union-attr]
+                raise Wrong(
+                    node,
+                    f"{ast.unparse(x)} and {ast.unparse(y)} have no order; compare with == or !=",
+                )
+            first, second = (value.value for value in values)  # type: ignore[union-attr]
             same = dtype_of(first) == dtype_of(second) if dtype_of(first) else first == second
             return tree.Literal(node, types.TRUTH, same == (sign == "=="))
-        if all(isinstance(one, tree.Literal) for one in values) and (
+        if all(isinstance(value, tree.Literal) for value in values) and (
             values[0].type == values[1].type  # type: ignore[union-attr]
-            or all(one.type.kind != "f" for one in values)  # type: ignore[union-attr]
+            or all(value.type.kind != "f" for value in values)  # type: ignore[union-attr]
         ):
-            a, b = (one.value for one in values)  # type: ignore[union-attr]
-            found = {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
-            return tree.Literal(node, types.TRUTH, found[sign])
+            a, b = (value.value for value in values)  # type: ignore[union-attr]
+            results = {
+                "==": a == b,
+                "!=": a != b,
+                "<": a < b,
+                "<=": a <= b,
+                ">": a > b,
+                ">=": a >= b,
+            }
+            return tree.Literal(node, types.TRUTH, results[sign])
         return None
 
     def _boolop(self, node: ast.BoolOp) -> tree.Expr:
         sign = "and" if isinstance(node.op, ast.And) else "or"
-        return tree.Logic(node, types.TRUTH, sign, [self.truth(one) for one in node.values])
+        return tree.Logic(node, types.TRUTH, sign, [self.truth(operand) for operand in node.values])
 
     def _ifexp(self, node: ast.IfExp) -> tree.Expr:
         return operators.select(
-            self.scope.setting,
+            self.setting,
             node,
             self.truth(node.test),
-            self.number(node.body),
-            self.number(node.orelse),
+            self.numeric(node.body),
+            self.numeric(node.orelse),
         )
 
     def _tuple(self, node: ast.Tuple) -> tree.Expr:
-        items = [self.number(one) for one in node.elts]
+        items = [self.numeric(item) for item in node.elts]
         if not items:
             raise Wrong(node, "an empty tuple is not in the kernel language")
-        return tree.Items(node, Tuple(tuple(scalar(one) for one in items)), items)
+        return tree.Items(node, Tuple(tuple(item.scalar for item in items)), items)
 
     def _attribute(self, node: ast.Attribute) -> Value:
         owner = self.value(node.value)
@@ -213,31 +219,30 @@ class Expressions:
                 return tree.Literal(node, types.weak_int(4), owner.ndim)
             sizes = [self.size(node, owner, axis) for axis in range(owner.ndim)]
             if name == "shape":
-                return tree.Items(node, Tuple(tuple(scalar(one) for one in sizes)), sizes)
+                return tree.Items(node, Tuple(tuple(length.scalar for length in sizes)), sizes)
             if name == "size":
                 out: tree.Expr = tree.Literal(node, types.weak_int(1), 1)
                 for size in sizes:
-                    out = operators.operation(self.scope.setting, node, "*", out, size)
+                    out = operators.operation(self.setting, node, "*", out, size)
                 # The number of elements of an array that exists.
-                return tree.Cast(node, types.weak_int(self.scope.setting.index_bits), out)
+                return tree.Cast(node, types.weak_int(self.setting.index_bits), out)
             raise Wrong(
                 node,
-                f"arrays have no {name!r} in kernels; they have {', '.join(_ARRAY_ATTRIBUTES)}",
+                f"unsupported array attribute {name!r}; supported: {', '.join(_ARRAY_ATTRIBUTES)}",
             )
         if isinstance(owner, Constant) and isinstance(owner.value, ModuleType):
             try:
-                return given(node, getattr(owner.value, name))
+                return from_python(node, getattr(owner.value, name))
             except AttributeError:
                 hint = near(name, dir(owner.value))
                 raise Wrong(node, f"{owner.value.__name__} has no {name!r}{hint}") from None
-        raise Wrong(node, f"{ast.unparse(node.value)} has no {name!r} in kernels")
+        raise Wrong(node, f"{ast.unparse(node.value)} has no attribute {name!r} in kernels")
 
     def size(self, node: ast.AST, array: Array, axis: int) -> tree.Expr:
-        """Return the size of an array along an axis."""
         if array.shape is not None:
             value = array.shape[axis]
             return tree.Literal(node, types.of_python(value), value)
-        return tree.Size(node, types.weak_int(self.scope.setting.index_bits), array, axis)
+        return tree.Size(node, types.weak_int(self.setting.index_bits), array, axis)
 
     def _subscript(self, node: ast.Subscript) -> Value:
         owner = self.value(node.value)
@@ -248,71 +253,69 @@ class Expressions:
         if isinstance(owner, tree.Expr) and isinstance(owner.type, Tuple):
             count = len(owner.type.items)
             if isinstance(owner, tree.Items):
-                at = self.number(node.slice)
+                at = self.numeric(node.slice)
                 if not isinstance(at, tree.Literal):
                     return self.chosen(node, owner.items, at)
-            place = self.constant(node.slice)
-            if not isinstance(place, int) or not -count <= place < count:
-                raise Wrong(node, f"{place!r} is no place in a tuple of {count}")
+            position = self.constant(node.slice)
+            if not isinstance(position, int) or not -count <= position < count:
+                raise Wrong(node, f"{position!r} is out of range for a tuple of {count} items")
             if isinstance(owner, tree.Items):
-                return owner.items[place % count]
-            return tree.Item(node, owner.type.items[place % count], owner, place % count)
-        raise Wrong(node, f"{ast.unparse(node.value)} has no elements")
+                return owner.items[position % count]
+            return tree.Item(node, owner.type.items[position % count], owner, position % count)
+        raise Wrong(node, f"{ast.unparse(node.value)} cannot be indexed")
 
-    def chosen(self, node: ast.AST, items: list[tree.Expr], at: tree.Expr) -> tree.Expr:
-        """Return an item of a tuple of constants at a computed place; the last where none is."""
+    def chosen(self, node: ast.AST, items: list[tree.Expr], index: tree.Expr) -> tree.Expr:
+        """Return an item of a tuple of constants at a computed index; the last if out of range."""
         if len(items) > _MANY_ITEMS:
-            raise Wrong(node, f"tuples of more than {_MANY_ITEMS} are passed as arrays")
-        if scalar(at).kind not in "iu":
-            raise Wrong(node, f"an index is an integer, not {at.type}; write int(...)")
+            raise Wrong(
+                node, f"a tuple of more than {_MANY_ITEMS} items must be passed as an array"
+            )
+        if index.scalar.kind not in "iu":
+            raise Wrong(node, f"an index is an integer, not {index.type}; write int(...)")
         out = items[-1]
-        for place in range(len(items) - 2, -1, -1):
-            literal = tree.Literal(node, types.of_python(place), place)
+        for position in range(len(items) - 2, -1, -1):
+            literal = tree.Literal(node, types.of_python(position), position)
             out = operators.select(
-                self.scope.setting,
+                self.setting,
                 node,
-                operators.comparison(self.scope.setting, node, "==", at, literal),
-                items[place],
+                operators.comparison(self.setting, node, "==", index, literal),
+                items[position],
                 out,
             )
         return out
 
     def index(self, node: ast.Subscript, array: Array) -> list[tree.Expr]:
-        """Return the places along an array's axes."""
         return self.places(node, array, node.slice)
 
     def places(self, node: ast.AST, array: Array, where: ast.expr) -> list[tree.Expr]:
-        """Return the places that an index, or several, stand for."""
+        """Return the indices along each axis; tuples are unpacked."""
         parts = where.elts if isinstance(where, ast.Tuple) else [where]
-        found: list[tree.Expr] = []
+        indices: list[tree.Expr] = []
         for part in parts:
-            one = self.expr(part)
-            if isinstance(one.type, Tuple):
+            index = self.expr(part)
+            if isinstance(index.type, Tuple):
                 items = (
-                    one.items
-                    if isinstance(one, tree.Items)
+                    index.items
+                    if isinstance(index, tree.Items)
                     else [
-                        tree.Item(node, item, one, place)
-                        for place, item in enumerate(one.type.items)
+                        tree.Item(node, item, index, position)
+                        for position, item in enumerate(index.type.items)
                     ]
                 )
-                found += items
+                indices += items
             else:
-                found.append(one)
-        if len(found) != array.ndim:
+                indices.append(index)
+        if len(indices) != array.ndim:
             raise Wrong(
-                node, f"{array.name} has {array.ndim} axes and is indexed by {len(found)} numbers"
+                node, f"{array.name} has {array.ndim} axes but is indexed by {len(indices)} numbers"
             )
-        for one in found:
-            if scalar(one).kind not in "iu":
-                raise Wrong(node, f"an index is an integer, not {one.type}; write int(...)")
-            if isinstance(one, tree.Literal) and one.value < 0:
+        for index in indices:
+            if index.scalar.kind not in "iu":
+                raise Wrong(node, f"an index is an integer, not {index.type}; write int(...)")
+            if isinstance(index, tree.Literal) and index.value < 0:
                 raise Wrong(
                     node,
-                    f"negative indices do not count from the end in kernels; write "
-                    f"{array.name}.shape[axis] - {-one.value}",
+                    f"a negative index does not count from the end in kernels; write "
+                    f"{array.name}.shape[axis] - {-index.value}",
                 )
-        return found
-
-    def _call(self, node: ast.Call) -> Value:
-        return calls.call(self, node)
+        return indices

@@ -1,7 +1,7 @@
-"""The front end: a function's syntax tree, with the types of its arguments, becomes a typed tree.
+"""The front end: converts a function's syntax tree to a typed tree, for types of arguments.
 
-The types of local variables are a fix point: the function is read until none changes. Errors are
-those of the last reading, all of them at once.
+The function is read until the types of its local variables do not change any more. All errors of
+the last reading are raised together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ROUNDS = 12
 
 
 def read_kernel(
-    found: source.Source, parameters: Mapping[str, Value], setting: Setting, shared: Shared
+    text: source.Source, parameters: Mapping[str, Value], setting: Setting, shared: Shared
 ) -> tree.Function:
     """Return the typed tree of a kernel.
 
@@ -29,25 +29,29 @@ def read_kernel(
         With all that is wrong.
     """
     shared.read = _read
-    return _read(Scope(found, dict(parameters), setting, shared, helper=False), found.node.name)
+    return _read(Scope(text, dict(parameters), setting, shared, helper=False), text.node.name)
 
 
 def _read(scope: Scope, name: str) -> tree.Function:
     """Read a function until its types are settled."""
     statements = Statements(scope)
-    before: Any = None
+    previous: Any = None
     for scope.round in range(_ROUNDS):
-        scope.begin(name)
+        scope.reset(name)
         body = statements.block(scope.source.node.body, top=True)
         state = (dict(scope.types), set(scope.varying), set(scope.uneven), scope.returned)
-        if state == before:
+        if state == previous:
             break
-        before = state
+        previous = state
     if scope.problems:
         unique = {(p.line, p.column, p.message): p for p in scope.problems}
         raise KernelSyntaxError(sorted(unique.values(), key=lambda p: (p.line, p.column)))
-    for known, value in scope.constants.items():
-        scope.shared.constants[id(scope.source.function), known] = (scope.lookup, known, value)
+    for constant, value in scope.constants.items():
+        scope.shared.constants[id(scope.source.function), constant] = (
+            scope.lookup,
+            constant,
+            value,
+        )
     scope.result.body = body
     scope.result.variables = dict(scope.types)
     scope.result.result = scope.returned

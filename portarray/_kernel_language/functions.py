@@ -46,20 +46,18 @@ def _call(name: str, count: int = 1) -> str:
 _FLOATS = (
     "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh floor ceil trunc rint"
 )
-_RENAMED = {
-    **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-}
+_RENAMED = {**{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}}
 # C's and OpenCL's names with two arguments, and NumPy's.
 _PAIRS = {"atan2": "arctan2", "hypot": "hypot", "fmod": "fmod", "copysign": "copysign"}
 
 
 def _lib(name: str) -> Callable[..., Any]:
-    """Return a function of the C library, of the type of its argument."""
-    own = getattr(math, name)
+    """Return a function of :mod:`math` that keeps the type of its argument."""
+    native = getattr(math, name)
 
     def function(x: Any) -> Any:
         try:
-            return type(x)(own(float(x)))
+            return type(x)(native(float(x)))
         except OverflowError:
             return type(x)(np.inf)
 
@@ -109,7 +107,7 @@ def _fma(x: Any, y: Any, z: Any) -> Any:
     return np.longdouble(x) * np.longdouble(y) + np.longdouble(z)
 
 
-ROWS: Mapping[str, Row] = _rows()
+FUNCTIONS: Mapping[str, Row] = _rows()
 
 # What a user may write, and the row or the operator that it means.
 _SAME = frozenset(_FLOATS.split()) | {"hypot", "atan2", "copysign", "isnan", "isinf", "isfinite"}

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray import _codegen
 from portarray._kernel_language import arithmetic, tree, types
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.source import Source
@@ -35,7 +36,7 @@ _LINEAR = {"index": "linear_index", "local_index": "local_linear_index"}
 
 @dataclass(frozen=True, slots=True)
 class Interpreted:
-    """A kernel that Python runs."""
+    """A kernel compiled to Python."""
 
     tree: tree.Function
     function: Callable[..., Any]
@@ -59,17 +60,17 @@ def interpret(
     """
     shared = _Shared(setting, checked)
     function = None
-    for one in [*tree.helpers_of(kernel), kernel]:
-        printer = _Function(one, source_of(one), shared)
+    for part in [*tree.helpers_of(kernel), kernel]:
+        printer = _FunctionPrinter(part, source_of(part), shared)
         function = printer.compiled()
-        shared.names[f"__run_{one.name}"] = function
+        shared.names[f"__run_{part.name}"] = function
     assert function is not None
     convert = {}
-    for name, given in kernel.parameters.items():
-        if isinstance(given, tree.Variable):
-            first = shared.converter(given.type)
-            kept = kernel.variables.get(name, given.type)
-            second = shared.converter(kept) if kept != given.type else None
+    for name, parameter in kernel.parameters.items():
+        if isinstance(parameter, tree.Variable):
+            first = shared.converter(parameter.type)
+            stored = kernel.variables.get(name, parameter.type)
+            second = shared.converter(stored) if stored != parameter.type else None
             convert[name] = _both(first, second)
     return Interpreted(
         kernel, function, shared.codes, tuple(shared.memories), convert
@@ -81,7 +82,7 @@ def _both(first: Callable[[Any], Any], second: Callable[[Any], Any] | None) -> C
 
 
 class _Shared:
-    """What the functions of a kernel have in common."""
+    """State that the functions of a kernel share."""
 
     def __init__(self, setting: Setting, checked: bool) -> None:
         self.setting = setting
@@ -92,48 +93,44 @@ class _Shared:
         self.codes: dict[pythons.CodeType, frozenset[str]] = {}
         self.memories: list[Array] = []
 
-    def kept(self, type_: Scalar) -> DType | None:
-        """Return the dtype in which a number is kept; None for Python's integers."""
+    def stored_dtype(self, type_: Scalar) -> DType | None:
+        """Return the dtype in which a number is stored; None for Python integers."""
         if type_.dtype is None:
             return self.setting.default if type_.kind == "f" else None
         return type_.dtype
 
     def converter(self, type_: Scalar | Tuple) -> Callable[[Any], Any]:
-        """Return what converts a number to a type."""
         assert isinstance(type_, Scalar)
-        dtype = self.kept(type_)
+        dtype = self.stored_dtype(type_)
         return arithmetic.whole if dtype is None else arithmetic.to(dtype, double=self.double)
 
     def use(self, name: str, value: Any) -> ast.expr:
-        """Return a name that stands for an object."""
+        """Return a name bound to an object."""
         self.names[name] = value
         return ast.Name(name, ast.Load())
 
 
-class _Function:
-    """Prints one function."""
-
+class _FunctionPrinter:
     def __init__(self, function: tree.Function, source: Source, shared: _Shared) -> None:
         self.function = function
         self.source = source
         self.shared = shared
         self.arrays = {
-            given.name: name
-            for name, given in function.parameters.items()
-            if isinstance(given, Array)
+            parameter.name: name
+            for name, parameter in function.parameters.items()
+            if isinstance(parameter, Array)
         }
 
     def compiled(self) -> Callable[..., Any]:
-        """Return the function."""
-        own = self.source.node
+        definition = self.source.node
         names = [
             name
-            for name, given in self.function.parameters.items()
-            if isinstance(given, (Array, tree.Variable))
+            for name, parameter in self.function.parameters.items()
+            if isinstance(parameter, (Array, tree.Variable))
         ]
         body = [*self.declarations(), *self.block(self.function.body)] or [ast.Pass()]
         printed = ast.FunctionDef(
-            name=own.name,
+            name=definition.name,
             args=ast.arguments(
                 [], [ast.arg(name) for name in (*names, ITEM)], None, [], [], None, []
             ),
@@ -142,74 +139,63 @@ class _Function:
             returns=None,
             type_comment=None,
         )
-        if hasattr(own, "type_params"):
+        if hasattr(definition, "type_params"):
             printed.type_params = []  # type: ignore[attr-defined, unused-ignore]
-        self.placed(printed, own)
-        module = ast.Module([printed], [])
-        ast.fix_missing_locations(module)
-        found: dict[str, Any] = {}
-        exec(compile(module, self.source.filename, "exec"), self.shared.names, found)  # noqa: S102
-        function: Callable[..., Any] = found[own.name]
+        self.placed(printed, definition)
+        function = _codegen.define_tree(printed, self.source.filename, self.shared.names)
         names_of = frozenset(self.source.function.__code__.co_varnames)
         self.shared.codes[function.__code__] = names_of
         return function
 
     def placed(self, node: Any, at: ast.AST) -> Any:
-        """Return a node at the place of another in the user's file."""
+        """Set a node's position to that of another in the user's file."""
         if not hasattr(at, "lineno") or (
             isinstance(at, ast.FunctionDef) and isinstance(node, ast.expr)
         ):
-            return node  # a parameter: where it is used is told by the nodes around it
-        before, indent = self.source.first - 1, self.source.indent
-        node.lineno = at.lineno + before
+            return node  # a parameter: the surrounding nodes have positions
+        first_line, indent = self.source.first - 1, self.source.indent
+        node.lineno = at.lineno + first_line
         node.col_offset = at.col_offset + indent  # type: ignore[attr-defined]
         end = getattr(at, "end_lineno", None)
-        node.end_lineno = at.lineno + before if end is None else end + before
+        node.end_lineno = at.lineno + first_line if end is None else end + first_line
         node.end_col_offset = (getattr(at, "end_col_offset", None) or 0) + indent
         return node
 
     def call(self, name: str, value: Any, *arguments: ast.expr) -> ast.expr:
-        """Return a call of one of the interpreter's own functions."""
+        """Return a call of an internal function."""
         return ast.Call(self.shared.use(f"__{name}", value), list(arguments), [])
 
     def item(self, name: str) -> ast.expr:
         return ast.Attribute(ast.Name(ITEM, ast.Load()), name, ast.Load())
 
-    # --- expressions ------------------------------------------------------------------------
-
     def converted(self, x: tree.Expr, to: Scalar) -> ast.expr:
-        """Return a value in another type."""
-        assert isinstance(x.type, Scalar)
         if isinstance(x, tree.Literal):
-            return self.placed(self.number(x.value, to), x.at)  # type: ignore[no-any-return]
-        return self.cast(self.text(x), x.type, to)
+            return self.placed(self.constant(x.value, to), x.at)  # type: ignore[no-any-return]
+        return self.cast(self.text(x), x.scalar, to)
 
-    def cast(self, value: ast.expr, own: Scalar, to: Scalar) -> ast.expr:
-        target = self.shared.kept(to)
-        if self.shared.kept(own) == target and own.kind == to.kind:
+    def cast(self, value: ast.expr, source: Scalar, to: Scalar) -> ast.expr:
+        target = self.shared.stored_dtype(to)
+        if self.shared.stored_dtype(source) == target and source.kind == to.kind:
             return value
         name = "whole" if target is None else target.name
         return self.call(f"to_{name}", self.shared.converter(to), value)
 
-    def number(self, value: bool | int | float, type_: Scalar) -> ast.expr:
-        """Return a number that is known."""
-        dtype = self.shared.kept(type_)
+    def constant(self, value: bool | int | float, type_: Scalar) -> ast.expr:
+        dtype = self.shared.stored_dtype(type_)
         if dtype is None:
             return ast.Constant(int(value))
         if dtype.kind == "b":
             return ast.Constant(bool(value))
-        made = self.shared.converter(type_)(value)
-        return self.shared.use(f"__{dtype.name}_{value!r}", made)
+        converted = self.shared.converter(type_)(value)
+        return self.shared.use(f"__{dtype.name}_{value!r}", converted)
 
     def text(self, x: tree.Expr) -> ast.expr:
-        """Return a value, in its own type."""
         node: ast.expr = getattr(self, f"_{type(x).__name__.lower()}")(x)
         self.placed(node, x.at)
         return node
 
     def _literal(self, x: tree.Literal) -> ast.expr:
-        assert isinstance(x.type, Scalar)
-        return self.number(x.value, x.type)
+        return self.constant(x.value, x.scalar)
 
     def _variable(self, x: tree.Variable) -> ast.expr:
         return ast.Name(x.name, ast.Load())
@@ -221,21 +207,21 @@ class _Function:
         shape = ast.Attribute(self.array(x.array), "shape", ast.Load())
         return ast.Subscript(shape, ast.Constant(x.axis), ast.Load())
 
-    def _place(self, x: tree.Place) -> ast.expr:
+    def _position(self, x: tree.Position) -> ast.expr:
         if x.axis is None:
-            return self.item(_LINEAR[x.what])
-        return ast.Subscript(self.item(x.what), ast.Constant(x.axis), ast.Load())
+            return self.item(_LINEAR[x.name])
+        return ast.Subscript(self.item(x.name), ast.Constant(x.axis), ast.Load())
 
-    def index(self, index: Iterable[tree.Expr]) -> ast.expr:
-        parts = [self.text(one) for one in index]
+    def index(self, indices: Iterable[tree.Expr]) -> ast.expr:
+        parts = [self.text(part) for part in indices]
         return parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load())
 
     def _load(self, x: tree.Load) -> ast.expr:
         return ast.Subscript(self.array(x.array), self.index(x.index), ast.Load())
 
     def _operation(self, x: tree.Operation) -> ast.expr:
-        parts = [self.converted(one, x.work) for one in x.operands]
-        work = self.shared.kept(x.work)
+        parts = [self.converted(operand, x.work) for operand in x.operands]
+        work = self.shared.stored_dtype(x.work)
         if len(parts) == 1:
             return self.unary(x, parts[0])
         a, b = parts
@@ -253,8 +239,7 @@ class _Function:
             name = f"checked_{word}" if self.shared.checked else word
             return self.call(name, getattr(arithmetic, name), a, b)
         out = ast.BinOp(a, _OPERATORS[x.sign](), b)
-        assert isinstance(x.type, Scalar)
-        if work is None and x.type.bits >= types.ALL_BITS and x.sign in ("+", "-", "*"):
+        if work is None and x.scalar.bits >= types.ALL_BITS and x.sign in ("+", "-", "*"):
             return self.call("wide", arithmetic.wide, out)
         return out
 
@@ -278,20 +263,19 @@ class _Function:
         if x.sign == "not":
             return ast.UnaryOp(ast.Not(), self.text(x.operands[0]))
         word = ast.And() if x.sign == "and" else ast.Or()
-        return ast.BoolOp(word, [self.text(one) for one in x.operands])
+        return ast.BoolOp(word, [self.text(operand) for operand in x.operands])
 
     def _select(self, x: tree.Select) -> ast.expr:
-        assert isinstance(x.type, Scalar)
-        a, b = self.converted(x.first, x.type), self.converted(x.second, x.type)
+        a, b = self.converted(x.first, x.scalar), self.converted(x.second, x.scalar)
         return ast.IfExp(self.text(x.condition), a, b)
 
     def _call(self, x: tree.Call) -> ast.expr:
-        row, work = x.row, self.shared.kept(x.work)
-        parts = [self.converted(one, x.work) for one in x.arguments]
+        row, work = x.row, self.shared.stored_dtype(x.work)
+        parts = [self.converted(argument, x.work) for argument in x.arguments]
         floating = work is not None and work.kind not in "iub"
-        own = arithmetic.FLOATS if floating else arithmetic.WHOLE
+        functions = arithmetic.FLOATS if floating else arithmetic.WHOLE
         word = f"{'float' if floating else 'int'}_{row.name}"
-        out = self.call(word, own.get(row.name, row.numpy), *parts)
+        out = self.call(word, functions.get(row.name, row.numpy), *parts)
         if floating and work is not None and work.itemsize == 2 and row.result == "same":
             return self.cast(out, types.WEAK_FLOAT, x.work)
         if row.result == "int" or (work is None and row.result == "same"):
@@ -299,76 +283,70 @@ class _Function:
         return out
 
     def _cast(self, x: tree.Cast) -> ast.expr:
-        assert isinstance(x.type, Scalar)
-        return self.converted(x.value, x.type)
+        return self.converted(x.value, x.scalar)
 
     def _bitcast(self, x: tree.Bitcast) -> ast.expr:
-        assert isinstance(x.type, Scalar)
-        assert isinstance(x.value.type, Scalar)
-        own, to = x.value.type.dtype, x.type.dtype
-        assert own is not None
+        source, to = x.value.scalar.dtype, x.scalar.dtype
+        assert source is not None
         assert to is not None
-        name = f"bits_of_{own.name}_as_{to.name}"
-        return self.call(name, arithmetic.bits_as(own, to), self.text(x.value))
+        name = f"bits_of_{source.name}_as_{to.name}"
+        return self.call(name, arithmetic.bits_as(source, to), self.text(x.value))
 
     def _items(self, x: tree.Items) -> ast.expr:
-        return ast.Tuple([self.text(one) for one in x.items], ast.Load())
+        return ast.Tuple([self.text(item) for item in x.items], ast.Load())
 
     def _item(self, x: tree.Item) -> ast.expr:
-        return ast.Subscript(self.text(x.value), ast.Constant(x.place), ast.Load())
+        return ast.Subscript(self.text(x.value), ast.Constant(x.position), ast.Load())
 
     def _atomic(self, x: tree.Atomic) -> ast.expr:
         change = ast.Attribute(self.array(x.array), "change", ast.Load())
-        values = [self.converted(one, types.strong(x.array.dtype)) for one in x.values]
-        return ast.Call(change, [ast.Constant(x.operation), self.index(x.index), *values], [])
+        operands = [self.converted(value, types.strong(x.array.dtype)) for value in x.values]
+        return ast.Call(change, [ast.Constant(x.operation), self.index(x.index), *operands], [])
 
     def _helpercall(self, x: tree.HelperCall) -> ast.expr:
         values = iter(x.arguments)
         parts: list[ast.expr] = []
-        for given in x.helper.parameters.values():
-            if isinstance(given, Array):
-                parts.append(self.array(given))
-            elif isinstance(given, tree.Variable):
-                parts.append(self.kept(next(values), given.type))
+        for parameter in x.helper.parameters.values():
+            if isinstance(parameter, Array):
+                parts.append(self.array(parameter))
+            elif isinstance(parameter, tree.Variable):
+                parts.append(self.stored(next(values), parameter.type))
         name = ast.Name(f"__run_{x.helper.name}", ast.Load())
         return ast.Call(name, [*parts, ast.Name(ITEM, ast.Load())], [])
 
-    def kept(self, x: tree.Expr, type_: Scalar | Tuple) -> ast.expr:
-        """Return a value as a variable of a type keeps it."""
+    def stored(self, x: tree.Expr, type_: Scalar | Tuple) -> ast.expr:
+        """Return a value converted to a variable's type."""
         if isinstance(type_, Scalar):
             return self.converted(x, type_)
         if isinstance(x, tree.Items):
             pairs = zip(x.items, type_.items, strict=True)
-            return ast.Tuple([self.converted(one, kind) for one, kind in pairs], ast.Load())
+            return ast.Tuple([self.converted(item, kind) for item, kind in pairs], ast.Load())
         if x.type == type_:
             return self.text(x)
         assert isinstance(x.type, Tuple)
-        items = [tree.Item(x.at, own, x, n) for n, own in enumerate(x.type.items)]
-        return self.kept(tree.Items(x.at, x.type, list(items)), type_)
-
-    # --- statements -------------------------------------------------------------------------
+        items = [tree.Item(x.at, item_type, x, n) for n, item_type in enumerate(x.type.items)]
+        return self.stored(tree.Items(x.at, x.type, list(items)), type_)
 
     def declarations(self) -> list[ast.stmt]:
-        """Return the conversions of parameters of a helper that it assigns to."""
+        """Return conversions of the parameters that a helper reassigns."""
         out: list[ast.stmt] = []
         for name, type_ in self.function.variables.items():
-            given = self.function.parameters.get(name)
-            if self.function.result is None or not isinstance(given, tree.Variable):
+            parameter = self.function.parameters.get(name)
+            if self.function.result is None or not isinstance(parameter, tree.Variable):
                 continue
-            if given.type != type_:
+            if parameter.type != type_:
                 target = ast.Name(name, ast.Store())
-                out.append(ast.Assign([target], self.kept(given, type_)))
+                out.append(ast.Assign([target], self.stored(parameter, type_)))
         return out
 
     def block(self, body: Iterable[tree.Statement]) -> list[ast.stmt]:
-        """Return statements."""
         out: list[ast.stmt] = []
-        for one in body:
-            if isinstance(one, tree.Block):
-                out += self.block(one.body)
+        for statement in body:
+            if isinstance(statement, tree.Block):
+                out += self.block(statement.body)
                 continue
-            node = getattr(self, f"_do_{type(one).__name__.lower()}")(one)
-            out.append(self.placed(node, one.at))
+            node = getattr(self, f"_do_{type(statement).__name__.lower()}")(statement)
+            out.append(self.placed(node, statement.at))
         return out
 
     def body(self, body: Iterable[tree.Statement]) -> list[ast.stmt]:
@@ -376,7 +354,7 @@ class _Function:
 
     def _do_assign(self, x: tree.Assign) -> ast.stmt:
         values = [
-            self.kept(value, self.function.variables[name])
+            self.stored(value, self.function.variables[name])
             for name, value in zip(x.names, x.values, strict=True)
         ]
         names: list[ast.expr] = [ast.Name(name, ast.Store()) for name in x.names]
@@ -398,12 +376,12 @@ class _Function:
     def _do_for(self, x: tree.For) -> ast.stmt:
         type_ = self.function.variables[x.name]
         assert isinstance(type_, Scalar)
-        bounds = [self.converted(one, type_) for one in (x.start, x.stop, x.step)]
+        bounds = [self.converted(bound, type_) for bound in (x.start, x.stop, x.step)]
         numbers = self.call("range", arithmetic.steps, *bounds)
-        dtype = self.shared.kept(type_)
+        dtype = self.shared.stored_dtype(type_)
         if dtype is not None:
             convert = self.shared.use(f"__to_{dtype.name}", self.shared.converter(type_))
-            numbers = self.call("each", arithmetic.each, convert, numbers)
+            numbers = self.call("converted_range", arithmetic.converted_range, convert, numbers)
         return ast.For(ast.Name(x.name, ast.Store()), numbers, self.body(x.body), [])
 
     def _do_jump(self, x: tree.Jump) -> ast.stmt:
@@ -413,16 +391,16 @@ class _Function:
         if x.value is None:
             return ast.Return(None)
         assert self.function.result is not None
-        return ast.Return(self.kept(x.value, self.function.result))
+        return ast.Return(self.stored(x.value, self.function.result))
 
     def _do_barrier(self, x: tree.Barrier) -> ast.stmt:
         return ast.Expr(ast.Yield(ast.Constant(self.source.line(x.at))))
 
     def _do_memory(self, x: tree.Memory) -> ast.stmt:
         self.shared.memories.append(x.array)
-        number = ast.Constant(len(self.shared.memories) - 1)
-        made = ast.Call(self.item("memory"), [number], [])
-        return ast.Assign([ast.Name(x.array.name, ast.Store())], made)
+        slot = ast.Constant(len(self.shared.memories) - 1)
+        allocated = ast.Call(self.item("memory"), [slot], [])
+        return ast.Assign([ast.Name(x.array.name, ast.Store())], allocated)
 
     def _do_print(self, x: tree.Print) -> ast.stmt:
         values = [ast.Constant(v) if isinstance(v, str) else self.text(v) for v in x.values]

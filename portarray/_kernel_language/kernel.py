@@ -10,22 +10,22 @@ from typing import Any
 from portarray._array import results
 from portarray._array.array import Array
 from portarray._config import config
-from portarray._kernel_language import arguments, remembered
-from portarray._kernel_language.arguments import Asked, hashable
+from portarray._kernel_language import arguments, launch_cache
+from portarray._kernel_language.arguments import CallSpec, hashable
 from portarray._kernel_language.definition import define
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.host_copies import on_host
+from portarray._kernel_language.launch_cache import Call, call_key, call_of, put
 from portarray._kernel_language.oracle import Oracle
 from portarray._kernel_language.plans import LaunchPlan, plan
 from portarray._kernel_language.preparing import Prepared, current, draft, prepare, read
 from portarray._kernel_language.printer import print_kernel
 from portarray._kernel_language.ranges import launch_ranges
-from portarray._kernel_language.remembered import Call, call_key, call_of, remember
 from portarray._kernel_language.work_items import units_between
 from portarray.errors import KernelVerificationError, TracedArrayError
 
 
-class Kernel:
+class KernelFunction:
     """A function compiled for the device of the arrays that it is called with.
 
     Made by :func:`portarray.kernel`. Calls are asynchronous where the device is;
@@ -35,18 +35,22 @@ class Kernel:
     def __init__(
         self, function: FunctionType, static: Sequence[str] = (), *, fixed: bool = False
     ) -> None:
-        self._own = own = define(function, static, fixed=fixed)
-        self.__name__ = own.name
-        self._names = own.names
+        self._definition = definition = define(function, static, fixed=fixed)
+        self.__name__ = definition.name
+        self._names = definition.names
         self._prepared: dict[Any, Prepared] = {}
-        self._call_key = call_key(own.is_static, functools.partial(arguments.key, own))
+        self._call_key = call_key(
+            definition.is_static, functools.partial(arguments.key, definition)
+        )
         self._calls: dict[Any, Call] = {}
         self._last: tuple[Any, Call | None] = (None, None)
-        self._oracle = Oracle(own)
+        self._oracle = Oracle(definition)
         functools.update_wrapper(self, function)
 
     def __repr__(self) -> str:
-        return f"<kernel {self._own.source.function.__qualname__}{self._own.signature}>"
+        return (
+            f"<kernel {self._definition.source.function.__qualname__}{self._definition.signature}>"
+        )
 
     def __call__(
         self,
@@ -78,19 +82,19 @@ class Kernel:
         Raises
         ------
         KernelSyntaxError
-            If the function is not in the kernel language for arguments of these types.
+            If the function is not valid in the kernel language for these argument types.
         DeviceMismatchError
             If the arrays are on several devices.
         TypeError, ValueError
             If arguments, ndrange or group are wrong.
         """
         if named or len(args) != len(self._names):
-            args = self._own.bound(args, named)
-        # Most calls are like one before, and here is all that they need.
+            args = self._definition.bound(args, named)
+        # Most calls repeat an earlier one and take this fast path.
         try:
             shared = self._call_key(ndrange, group, *args)
         except TracedArrayError:
-            shared = None  # what is asked for says it of kernels
+            shared = None  # resolving the call raises an error about kernels
         last, call = self._last
         if shared != last:
             call = self._calls.get(shared) if hashable(shared) else None
@@ -107,51 +111,49 @@ class Kernel:
                 if new is None:
                     return changed
                 table = (changed[0] if type(changed) is tuple else changed)._table
-                return _returned([results.wrapped(one, table) for one in new])
-        asked = arguments.asked(self._own, args, {}, ndrange, group)
+                return _returned([results.wrapped(native, table) for native in new])
+        spec = arguments.asked(self._definition, args, {}, ndrange, group)
         if config._kernel_debug:
-            return _returned(self._oracle.run(asked, in_place=True))
-        prepared = self._prepared.get(asked.key)
+            return _returned(self._oracle.run(spec, in_place=True))
+        prepared = self._prepared.get(spec.key)
         if prepared is None or not current(prepared.draft.constants):
-            prepared = prepare(self._own, asked)
-            remember(self._prepared, asked.key, prepared, remembered.MOST_PROGRAMS)
-        return self._run(prepared, asked, shared)
+            prepared = prepare(self._definition, spec)
+            put(self._prepared, spec.key, prepared, launch_cache.MOST_PROGRAMS)
+        return self._run(prepared, spec, shared)
 
-    def _run(self, prepared: Prepared, asked: Asked, shared: Any) -> Any:
-        args, layouts, made = asked.args, asked.layouts, prepared.draft
-        natives = [args[place].native for place in made.arrays]
-        launcher = made.launcher
-        written = made.written
-        for n, place in enumerate(made.arrays):
-            if place in written:
+    def _run(self, prepared: Prepared, spec: CallSpec, shared: Any) -> Any:
+        args, layouts, draft = spec.args, spec.layouts, prepared.draft
+        natives = [args[position].native for position in draft.arrays]
+        launcher = draft.launcher
+        written = draft.written
+        for n, position in enumerate(draft.arrays):
+            if position in written:
                 native = natives[n]
-                other = launcher.writable(native)
-                if other is not native:
-                    natives[n] = other
-                    layouts[n] = asked.device._backend.layout(other)
+                writable = launcher.writable(native)
+                if writable is not native:
+                    natives[n] = writable
+                    layouts[n] = spec.device._backend.layout(writable)
                     shared = None
-        sizes = asked.sizes(written)
+        sizes = spec.sizes(written)
         if 0 in sizes:
-            return _returned([args[place] for place in written])
-        rounded, items = launch_ranges(launcher, sizes, asked.group, barriers=made.tree.barriers)
+            return _returned([args[position] for position in written])
+        rounded, items = launch_ranges(launcher, sizes, spec.group, barriers=draft.tree.barriers)
         values = prepared.values(layouts, sizes or (1,), args)
         if shared is not None and hashable(shared):
-            call = call_of(prepared, self._own.names, values, rounded, items)
-            remember(self._calls, shared, call, remembered.MOST_CALLS)
+            call = call_of(prepared, self._definition.names, values, rounded, items)
+            put(self._calls, shared, call, launch_cache.MOST_CALLS)
         new = prepared.launch(natives, values, rounded, items)
         if new is None:
             changed = []
-            for n, place in enumerate(made.arrays):
-                if place in written:
-                    x = args[place]
+            for n, position in enumerate(draft.arrays):
+                if position in written:
+                    x = args[position]
                     if natives[n] is not x.native:
                         x = results.wrapped(natives[n], x._table)
                     changed.append(x)
             return _returned(changed)
         table = args[written[0]]._table
-        return _returned([results.wrapped(one, table) for one in new])
-
-    # --- the interpreter --------------------------------------------------------------------
+        return _returned([results.wrapped(result, table) for result in new])
 
     def interpret(
         self,
@@ -175,8 +177,8 @@ class Kernel:
         ndrange, group : int or sequence of int, optional
             As in a call.
         seed : int, optional
-            What the order of groups and of their work-items is drawn from: a kernel whose result
-            depends on it has a race. By default they run in order.
+            Seed of a random order of groups and work-items: a kernel whose result depends on it has
+            a race. By default they run in order.
         **named
             Arguments by their names.
 
@@ -188,10 +190,10 @@ class Kernel:
         Raises
         ------
         KernelDebugError
-            If the kernel does what is wrong on any device.
+            If the kernel makes an error that is an error on every device.
         """
-        asked = arguments.asked(self._own, args, named, ndrange, group)
-        return _returned(self._oracle.run(asked, seed, in_place=False))
+        spec = arguments.asked(self._definition, args, named, ndrange, group)
+        return _returned(self._oracle.run(spec, seed, in_place=False))
 
     def verify(
         self,
@@ -225,24 +227,22 @@ class Kernel:
         KernelVerificationError
             If a difference is larger.
         """
-        asked = arguments.asked(self._own, args, named, ndrange, group)
-        want = self._oracle.run(asked, in_place=False)
-        passed = list(asked.args)
-        for places in self._oracle.same_arrays(asked):
-            copy = passed[places[0]].copy()
-            for place in places:
-                passed[place] = copy
+        spec = arguments.asked(self._definition, args, named, ndrange, group)
+        want = self._oracle.run(spec, in_place=False)
+        passed = list(spec.args)
+        for positions in self._oracle.same_arrays(spec):
+            copy = passed[positions[0]].copy()
+            for position in positions:
+                passed[position] = copy
         with config(kernel_debug=False):
             got = self(*passed, ndrange=ndrange, group=group)
         pairs = zip(got if type(got) is tuple else (got,), want, strict=True)
         values = [units_between(on_host(x), on_host(y)) for x, y in pairs]
-        names = [self._own.names[place] for place in self._oracle.written(asked)]
-        found = dict(zip(names, values, strict=True))
+        names = [self._definition.names[position] for position in self._oracle.written(spec)]
+        differences = dict(zip(names, values, strict=True))
         if not max(values) <= tolerance:
-            raise KernelVerificationError(self.__name__, str(asked.device), found, tolerance)
-        return found
-
-    # --- what it is made of -----------------------------------------------------------------
+            raise KernelVerificationError(self.__name__, str(spec.device), differences, tolerance)
+        return differences
 
     def explain(
         self,
@@ -251,7 +251,7 @@ class Kernel:
         group: int | Sequence[int] | None = None,
         **named: Any,
     ) -> LaunchPlan:
-        """Say what a call would do; nothing is compiled or launched.
+        """Return what a call would do, without compiling or launching.
 
         Parameters
         ----------
@@ -286,11 +286,13 @@ class Kernel:
         >>> plan.ndrange
         (3,)
         """
-        asked = arguments.asked(self._own, args, named, ndrange, group)
-        prepared = self._prepared.get(asked.key)
+        spec = arguments.asked(self._definition, args, named, ndrange, group)
+        prepared = self._prepared.get(spec.key)
         ready = prepared is not None and current(prepared.draft.constants)
-        made = prepared.draft if prepared is not None and ready else draft(self._own, asked)
-        return plan(self._own, asked, made, prepared=ready)
+        program = (
+            prepared.draft if prepared is not None and ready else draft(self._definition, spec)
+        )
+        return plan(self._definition, spec, program, prepared=ready)
 
     def source(
         self,
@@ -300,7 +302,7 @@ class Kernel:
         group: int | Sequence[int] | None = None,
         **named: Any,
     ) -> str:
-        """Return the program's text, with the lines of Python beside it.
+        """Return the source of the program, with the lines of Python as comments.
 
         Parameters
         ----------
@@ -308,7 +310,7 @@ class Kernel:
             The language.
         *args
             Arguments as in a call, whose types the program is for. By default those of the last
-            program that was compiled; not for Metal, which has no float64.
+            program that was compiled; not for Metal, which does not support float64.
         ndrange, group : int or sequence of int, optional
             As in a call.
         **named
@@ -320,30 +322,38 @@ class Kernel:
             The text, with the prelude of the language.
         """
         if dialect not in DIALECTS:
-            raise ValueError(f"{dialect!r} is no dialect; use one of {', '.join(DIALECTS)}")
+            raise ValueError(
+                f"source: unsupported dialect {dialect!r}; supported: {', '.join(DIALECTS)}"
+            )
         if args or named:
-            asked = arguments.asked(self._own, args, named, ndrange, group)
-            _check_double(self._names, asked, dialect)
-            found, setting, _ = read(self._own, asked, None, DIALECTS[dialect])
+            spec = arguments.asked(self._definition, args, named, ndrange, group)
+            _check_double(self._names, spec, dialect)
+            function, setting, _ = read(self._definition, spec, None, DIALECTS[dialect])
         elif not DIALECTS[dialect].double:
             raise ValueError(
-                f"pass arguments: {dialect} has no float64, and numbers of the last program may be"
+                f"source: {dialect} does not support float64, which the last program may use"
+                f"\nHint: pass arguments"
             )
         elif self._prepared:
             last = list(self._prepared.values())[-1].draft
-            found, setting = last.tree, last.setting
+            function, setting = last.tree, last.setting
         else:
-            raise ValueError(f"pass arguments: {self.__name__} has not been called yet")
-        return print_kernel(found, setting, DIALECTS[dialect], offsets=False).text
+            raise ValueError(
+                f"source: {self.__name__} has not been called yet\nHint: pass arguments"
+            )
+        return print_kernel(function, setting, DIALECTS[dialect], offsets=False).text
 
 
-def _check_double(names: Sequence[str], asked: Asked, dialect: str) -> None:
-    """Refuse arrays of float64 for a language that has none."""
+def _check_double(names: Sequence[str], spec: CallSpec, dialect: str) -> None:
+    """Refuse float64 arrays if the language does not support them."""
     if DIALECTS[dialect].double:
         return
-    for name, x in zip(names, asked.args, strict=True):
+    for name, x in zip(names, spec.args, strict=True):
         if type(x) is Array and x.dtype == "float64":
-            raise ValueError(f"{name} is float64, which {dialect} has not: pass one of float32")
+            raise ValueError(
+                f"source: {name} is float64, which {dialect} does not support"
+                "\nHint: pass a float32 array"
+            )
 
 
 def _returned(arrays: list[Array]) -> Any:

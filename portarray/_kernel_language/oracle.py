@@ -1,4 +1,4 @@
-"""Runs kernels in the interpreter, with the arguments of calls."""
+"""Runs kernels in the interpreter."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from portarray._array import conversion
 from portarray._array.array import Array
 from portarray._config import config
-from portarray._kernel_language import remembered, types
-from portarray._kernel_language.arguments import Asked
+from portarray._kernel_language import launch_cache, types
+from portarray._kernel_language.arguments import CallSpec
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.host_copies import copies
@@ -22,76 +22,80 @@ from portarray._kernel_language.work_items import Run
 
 
 class Oracle:
-    """A kernel as Python, made for the types of calls and kept."""
+    """A kernel as Python, cached by the types of calls."""
 
     def __init__(self, definition: Definition) -> None:
-        self._own = definition
-        self.made: dict[Any, tuple[Interpreted, list[Any]]] = {}
+        self._definition = definition
+        self.programs: dict[Any, tuple[Interpreted, list[Any]]] = {}
 
-    def program(self, asked: Asked) -> Interpreted:
-        """Return the kernel as Python."""
+    def program(self, spec: CallSpec) -> Interpreted:
         debug = config._kernel_debug
-        made, constants = self.made.get((debug, asked.key), (None, []))
-        if made is None or not current(constants):
-            launcher = asked.device._backend.launcher(asked.device.native)
+        program, constants = self.programs.get((debug, spec.key), (None, []))
+        if program is None or not current(constants):
+            launcher = spec.device._backend.launcher(spec.device.native)
             dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
-            found, setting, shared = read(self._own, asked, launcher, dialect)
-            made = interpret(
-                found, setting, lambda one: one.source or self._own.source, checked=debug
+            function, setting, shared = read(self._definition, spec, launcher, dialect)
+            program = interpret(
+                function,
+                setting,
+                lambda part: part.source or self._definition.source,
+                checked=debug,
             )
-            kept = made, list(shared.constants.values())
-            remembered.remember(self.made, (debug, asked.key), kept, remembered.MOST_PROGRAMS)
-        return made
+            entry = program, list(shared.constants.values())
+            launch_cache.put(self.programs, (debug, spec.key), entry, launch_cache.MOST_PROGRAMS)
+        return program
 
-    def written(self, asked: Asked) -> list[int]:
-        """Return the places of the arguments that the kernel writes."""
-        program = self.program(asked).tree
-        found = [program.parameters.get(name) for name in self._own.names]
+    def written(self, spec: CallSpec) -> list[int]:
+        """Return the positions of the arguments that the kernel writes."""
+        program = self.program(spec).tree
+        parameters = [program.parameters.get(name) for name in self._definition.names]
         return [
             n
-            for n, one in enumerate(found)
-            if isinstance(one, types.Array) and one.name in program.written
+            for n, parameter in enumerate(parameters)
+            if isinstance(parameter, types.Array) and parameter.name in program.written
         ]
 
-    def same_arrays(self, asked: Asked) -> list[list[int]]:
-        """Return the places of arrays, the same ones together; an error where others overlap."""
-        launcher = asked.device._backend.launcher(asked.device.native)
-        written = self.written(asked)
-        found: dict[int, list[int]] = {}
-        copied = copies(asked, launcher, written)
-        for place, x in copied.items():
-            found.setdefault(id(x), []).append(place)
-        for one, other in itertools.combinations(found.values(), 2):
-            changed = not {*one, *other}.isdisjoint(written)
-            if changed and np.shares_memory(copied[one[0]], copied[other[0]]):
-                names = " and ".join(sorted(self._own.names[place[0]] for place in (one, other)))
-                raise ValueError(
-                    f"{self._own.name}: {names} overlap in memory, and copies of them do not, "
-                    f"which verify runs the kernel on; pass copies"
+    def same_arrays(self, spec: CallSpec) -> list[list[int]]:
+        """Group the positions of equal arrays; raise ValueError if others overlap."""
+        launcher = spec.device._backend.launcher(spec.device.native)
+        written = self.written(spec)
+        groups: dict[int, list[int]] = {}
+        copied = copies(spec, launcher, written)
+        for position, x in copied.items():
+            groups.setdefault(id(x), []).append(position)
+        for first, second in itertools.combinations(groups.values(), 2):
+            changed = not {*first, *second}.isdisjoint(written)
+            if changed and np.shares_memory(copied[first[0]], copied[second[0]]):
+                names = " and ".join(
+                    sorted(self._definition.names[position[0]] for position in (first, second))
                 )
-        return list(found.values())
+                raise ValueError(
+                    f"{self._definition.name}: {names} overlap in memory; verify runs the "
+                    f"kernel on copies, which do not\nHint: pass copies"
+                )
+        return list(groups.values())
 
-    def run(self, asked: Asked, seed: int | None = None, *, in_place: bool) -> list[Array]:
-        """Return the arrays that the kernel writes: new ones, or those that were passed."""
-        made = self.program(asked)
-        device, args = asked.device, asked.args
+    def run(self, spec: CallSpec, seed: int | None = None, *, in_place: bool) -> list[Array]:
+        """Return the written arrays: new ones, or those that were passed."""
+        program = self.program(spec)
+        device, args = spec.device, spec.args
         launcher = device._backend.launcher(device.native)
-        written = self.written(asked)
-        sizes = asked.sizes(written)
-        copied = copies(asked, launcher, written)
+        written = self.written(spec)
+        sizes = spec.sizes(written)
+        copied = copies(spec, launcher, written)
         values: dict[str, Any] = {}
-        for place, (name, x) in enumerate(zip(self._own.names, args, strict=True)):
-            if place in copied:
-                values[name] = copied[place]
-            elif name in made.convert:
-                values[name] = made.convert[name](x)
+        for position, (name, x) in enumerate(zip(self._definition.names, args, strict=True)):
+            if position in copied:
+                values[name] = copied[position]
+            elif name in program.convert:
+                values[name] = program.convert[name](x)
         if 0 not in sizes:
-            _, items = launch_ranges(launcher, sizes, asked.group, barriers=made.tree.barriers)
-            Run(made, values, sizes or (1,), items, seed=seed, debug=config._kernel_debug).run()
+            _, items = launch_ranges(launcher, sizes, spec.group, barriers=program.tree.barriers)
+            Run(program, values, sizes or (1,), items, seed=seed, debug=config._kernel_debug).run()
         out = []
-        for place in written:
-            x = args[place]
-            new = conversion.asarray(np.asarray(copied[place], order="C"), device=device)
+        for position in written:
+            x = args[position]
+            new = conversion.asarray(np.asarray(copied[position], order="C"), device=device)
             if (
                 in_place
                 and not isinstance(launcher, str)

@@ -8,7 +8,7 @@ from typing import Any
 
 from portarray._array.array import Array
 from portarray._config import config
-from portarray._kernel_language.arguments import Asked, is_strided
+from portarray._kernel_language.arguments import CallSpec, is_strided
 from portarray._kernel_language.constants import plain
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.preparing import Draft
@@ -41,7 +41,7 @@ class ParameterPlan:
     copied: str = ""
 
     def __str__(self) -> str:
-        """Return it in one line, without the name."""
+        """Return one line, without the name."""
         if self.role in ("value", "static"):
             return f"{self.role}: {self.type}"
         how = f"copied: {self.copied}" if self.copied else "as it is"
@@ -50,7 +50,7 @@ class ParameterPlan:
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
-    """What a call of a kernel would do, as :meth:`Kernel.explain` returns it.
+    """What a call of a kernel would do, as :meth:`KernelFunction.explain` returns it.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class LaunchPlan:
     ndrange, group, rounded : tuple of int
         Work-items by axis: all of them, those of a group, and those that are launched. Of an
         ndrange of more than three axes a launch has one. `group` and `rounded` are empty if there
-        is no element, so that nothing is launched.
+        are no elements, so that nothing is launched.
     index_bits : int
         Whether indices are computed in 32 or 64 bits.
     local_memory : int
@@ -92,7 +92,6 @@ class LaunchPlan:
     constants: Mapping[str, Any]
 
     def __str__(self) -> str:
-        """Return a line for each part."""
         size = f"{self.ndrange}: no work-items, nothing is launched"
         if self.group:
             size = f"{self.ndrange} in groups of {self.group}"
@@ -106,16 +105,18 @@ class LaunchPlan:
         }
         if self.local_memory:
             rows["local memory"] = f"{self.local_memory} bytes of each group"
-        told = list(rows.items())
-        told += [(one.name, str(one)) for one in self.parameters]
+        entries = list(rows.items())
+        entries += [(parameter.name, str(parameter)) for parameter in self.parameters]
         if self.constants:
-            told.append(("constants", ", ".join(f"{n} = {x!r}" for n, x in self.constants.items())))
-        width = max(len(name) for name, _ in told)
-        lines = [f"  {name:{width}}  {text}" for name, text in told]
+            entries.append(
+                ("constants", ", ".join(f"{n} = {x!r}" for n, x in self.constants.items()))
+            )
+        width = max(len(name) for name, _ in entries)
+        lines = [f"  {name:{width}}  {text}" for name, text in entries]
         return "\n".join([f"{self.kernel} on {self.device}", *lines])
 
 
-def plan(own: Definition, asked: Asked, draft: Draft, *, prepared: bool) -> LaunchPlan:
+def plan(definition: Definition, spec: CallSpec, draft: Draft, *, prepared: bool) -> LaunchPlan:
     """Return what a call would do.
 
     Parameters
@@ -124,18 +125,18 @@ def plan(own: Definition, asked: Asked, draft: Draft, *, prepared: bool) -> Laun
         Whether the kernel has been compiled for such a call.
     """
     launcher, setting = draft.launcher, draft.setting
-    sizes = asked.sizes(draft.written)
+    sizes = spec.sizes(draft.written)
     group: Range = ()
     rounded: Range = ()
     if 0 not in sizes:
         barriers = draft.tree.barriers
-        rounded, group = launch_ranges(launcher, sizes, asked.group, barriers=barriers)
+        rounded, group = launch_ranges(launcher, sizes, spec.group, barriers=barriers)
     program = MEMORY if prepared else launcher.origin(draft.program)
     if config._kernel_debug:
         program = "none: the interpreter runs the kernel, as config.kernel_debug is set"
     return LaunchPlan(
-        kernel=own.name,
-        device=str(asked.device),
+        kernel=definition.name,
+        device=str(spec.device),
         computes=launcher.name,
         dialect=launcher.dialect,
         program=program,
@@ -144,26 +145,28 @@ def plan(own: Definition, asked: Asked, draft: Draft, *, prepared: bool) -> Laun
         rounded=rounded,
         index_bits=64 if setting.index_bits > 31 else 32,
         local_memory=draft.local_memory,
-        parameters=_parameters(own, asked, draft),
+        parameters=_parameters(definition, spec, draft),
         constants={name: value for _, name, value in draft.constants},
     )
 
 
-def _parameters(own: Definition, asked: Asked, draft: Draft) -> tuple[ParameterPlan, ...]:
-    values = {one.name: one.dtype for one in draft.printed.values if one.what == "argument"}
-    layout = asked.device._backend.layout
-    found = []
-    for place, (name, x) in enumerate(zip(own.names, asked.args, strict=True)):
-        if place in draft.arrays:
+def _parameters(definition: Definition, spec: CallSpec, draft: Draft) -> tuple[ParameterPlan, ...]:
+    values = {
+        value.name: value.dtype for value in draft.printed.values if value.quantity == "argument"
+    }
+    layout = spec.device._backend.layout
+    plans = []
+    for position, (name, x) in enumerate(zip(definition.names, spec.args, strict=True)):
+        if position in draft.arrays:
             assert type(x) is Array
             shape, strides, _ = layout(x.native)
             axes = f"{len(shape)} {'axis' if len(shape) == 1 else 'axes'}"
             kind = f"{x.dtype}, {axes}{', strided' if is_strided(shape, strides) else ''}"
-            written = place in draft.written
+            written = position in draft.written
             copied = draft.launcher.copied(x.native, written=written)
-            found.append(ParameterPlan(name, "written" if written else "read", kind, copied))
+            plans.append(ParameterPlan(name, "written" if written else "read", kind, copied))
         elif name in values:
-            found.append(ParameterPlan(name, "value", str(values[name])))
+            plans.append(ParameterPlan(name, "value", str(values[name])))
         else:
-            found.append(ParameterPlan(name, "static", repr(plain(x))))
-    return tuple(found)
+            plans.append(ParameterPlan(name, "static", repr(plain(x))))
+    return tuple(plans)

@@ -10,11 +10,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from portarray import _codegen
 from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._kernel_language import source, tree, types
-from portarray._kernel_language.arguments import Asked, parameters
+from portarray._kernel_language.arguments import CallSpec, parameters
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS, Dialect
 from portarray._kernel_language.frontend import read_kernel
@@ -33,7 +34,7 @@ CONVERSIONS: Mapping[str, type] = {"b": bool, "f": float}
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A program for the types of some arguments on a device, which is not compiled yet."""
+    """A program for argument types and a device, not compiled yet."""
 
     tree: tree.Function
     setting: Setting
@@ -48,80 +49,87 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A kernel compiled for the types of some arguments on a device."""
+    """A kernel compiled for argument types and a device."""
 
     draft: Draft
     launch: Launch
     values: Callable[[list[Any], Range, tuple[Any, ...]], list[Any]]
 
 
-def prepare(own: Definition, asked: Asked) -> Prepared:
-    """Compile a kernel for a call."""
-    made = draft(own, asked)
-    launch = made.launcher.build(made.program)
-    return Prepared(made, launch, values_of(made.printed, own.names, made.arrays))
+def prepare(definition: Definition, spec: CallSpec) -> Prepared:
+    drafted = draft(definition, spec)
+    launch = drafted.launcher.build(drafted.program)
+    return Prepared(drafted, launch, values_of(drafted.printed, definition.names, drafted.arrays))
 
 
-def draft(own: Definition, asked: Asked) -> Draft:
+def draft(definition: Definition, spec: CallSpec) -> Draft:
     """Return the program for a call."""
-    device = asked.device
+    device = spec.device
     launcher = device._backend.launcher(device.native)
     if isinstance(launcher, str):
-        raise NotImplementedError(f"{device} runs no user kernels: {launcher}")
+        raise NotImplementedError(
+            f"{definition.name}: {device} does not run user kernels: {launcher}"
+        )
     dialect = DIALECTS[launcher.dialect]
-    found, setting, shared = read(own, asked, launcher, dialect)
-    printed = print_kernel(found, setting, dialect, offsets=launcher.offsets)
+    function, setting, shared = read(definition, spec, launcher, dialect)
+    printed = print_kernel(function, setting, dialect, offsets=launcher.offsets)
     local = sum(
-        math.prod(one.shape or ()) * one.dtype.itemsize
-        for one in tree.memories(found.body)
-        if one.space == "local"
+        math.prod(array.shape or ()) * array.dtype.itemsize
+        for array in tree.memories(function.body)
+        if array.space == "local"
     )
     if local > launcher.local_memory:
         raise ValueError(
-            f"{own.name} has {local} bytes of local memory; {device} has {launcher.local_memory} "
-            f"for a group"
+            f"{definition.name}: {local} bytes of local memory are more than the "
+            f"{launcher.local_memory} of a group on {device}"
         )
-    written = [one.name in found.written for one in printed.arrays]
+    written = [array.name in function.written for array in printed.arrays]
     program = Program(
         printed.name,
         launcher.dialect,
         printed.text,
-        tuple(one.dtype for one in printed.arrays),
+        tuple(array.dtype for array in printed.arrays),
         tuple(written),
         tuple(value.dtype for value in printed.values),
     )
-    places = [own.names.index(one.name) for one in printed.arrays]
-    changed = [place for place, is_written in zip(places, written, strict=True) if is_written]
-    constants = [] if own.fixed else list(shared.constants.values())
-    return Draft(found, setting, printed, program, launcher, places, changed, local, constants)
+    positions = [definition.names.index(array.name) for array in printed.arrays]
+    changed = [
+        position for position, is_written in zip(positions, written, strict=True) if is_written
+    ]
+    constants = [] if definition.fixed else list(shared.constants.values())
+    return Draft(
+        function, setting, printed, program, launcher, positions, changed, local, constants
+    )
 
 
 def read(
-    own: Definition, asked: Asked, launcher: Any, dialect: Dialect
+    definition: Definition, spec: CallSpec, launcher: Any, dialect: Dialect
 ) -> tuple[tree.Function, Setting, Shared]:
-    """Return the typed tree; the number of axes is found where no ndrange is given."""
-    axes = asked.axes
+    """Return the typed tree; without an ndrange, infer the number of axes."""
+    axes = spec.axes
 
     def setting(ndim: int) -> Setting:
-        return setting_of(asked.device, launcher, dialect, ndim, large=asked.large)
+        return setting_of(spec.device, launcher, dialect, ndim, large=spec.large)
 
-    given = parameters(own, asked)
+    types_by_name = parameters(definition, spec)
     if axes < 0:
-        first = first_written(own)
-        by_name = dict(zip(own.names, asked.args, strict=True))
+        first = first_written(definition)
+        by_name = dict(zip(definition.names, spec.args, strict=True))
         model = by_name.get(first) if first is not None else None
         axes = model.ndim if type(model) is Array else 1  # else reading tells what is wrong
     shared = Shared()
-    found = read_kernel(own.source, given, setting(axes), shared)
-    if not found.written:
-        raise TypeError(f"{own.name} writes into none of its arguments, so that it has no effect")
-    return found, setting(axes), shared
+    function = read_kernel(definition.source, types_by_name, setting(axes), shared)
+    if not function.written:
+        raise TypeError(
+            f"{definition.name}: the kernel has no effect: it does not write into an argument"
+        )
+    return function, setting(axes), shared
 
 
 def setting_of(
     device: Device, launcher: Any, dialect: Dialect, ndim: int, *, large: bool = False
 ) -> Setting:
-    """Return what the front end asks of a device, whose launcher may be a reason instead."""
+    """Return the setting of a device; `launcher` may be the reason why it has none."""
     double = np.dtype(np.float64)
     dtypes = frozenset(dispatch.dtypes_of(device))
     if not dialect.double:
@@ -139,21 +147,21 @@ def setting_of(
     )
 
 
-def first_written(own: Definition) -> str | None:
-    """Return the first parameter that is assigned to, as the text tells."""
+def first_written(definition: Definition) -> str | None:
+    """Return the first parameter that the function assigns to, by its syntax."""
     written = set()
-    for one in own.source.nodes():
-        if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
-            if isinstance(one.value, ast.Name):
-                written.add(one.value.id)
+    for node in definition.source.nodes():
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            if isinstance(node.value, ast.Name):
+                written.add(node.value.id)
         elif (
-            isinstance(one, ast.Call)
-            and one.args
-            and isinstance(one.args[0], ast.Name)
-            and "atomic" in _name_of(one.func)
+            isinstance(node, ast.Call)
+            and node.args
+            and isinstance(node.args[0], ast.Name)
+            and "atomic" in _name_of(node.func)
         ):
-            written.add(one.args[0].id)
-    return next((name for name in own.names if name in written), None)
+            written.add(node.args[0].id)
+    return next((name for name in definition.names if name in written), None)
 
 
 def _name_of(function: ast.expr) -> str:
@@ -163,31 +171,29 @@ def _name_of(function: ast.expr) -> str:
 
 
 def values_of(
-    printed: Printed, names: list[str], places: list[int]
+    printed: Printed, names: list[str], positions: list[int]
 ) -> Callable[[list[Any], Range, tuple[Any, ...]], list[Any]]:
-    """Return what makes the values of a launch from layouts, ndrange and arguments."""
-    order = {names[place]: n for n, place in enumerate(places)}
+    """Return a function that computes a launch's values from layouts, ndrange and arguments."""
+    order = {names[position]: n for n, position in enumerate(positions)}
     parts = []
-    for one in printed.values:
-        if one.what == "argument":
-            place = names.index(one.name)
-            convert = CONVERSIONS.get(one.dtype.kind, int).__name__
-            parts.append(f"{convert}(args[{place}])")
-        elif one.what == "ndrange":
-            parts.append(f"ndrange[{one.axis}]")
+    for value in printed.values:
+        if value.quantity == "argument":
+            position = names.index(value.name)
+            convert = CONVERSIONS.get(value.dtype.kind, int).__name__
+            parts.append(f"{convert}(args[{position}])")
+        elif value.quantity == "ndrange":
+            parts.append(f"ndrange[{value.axis}]")
         else:
-            part = {"size": 0, "stride": 1, "offset": 2}[one.what]
-            at = f"layouts[{order[one.name]}][{part}]"
-            parts.append(at if one.what == "offset" else f"{at}[{one.axis}]")
-    # One function without look-ups by name: this is made once, and called at each launch.
-    made: Callable[[list[Any], Range, tuple[Any, ...]], list[Any]] = eval(  # noqa: S307
-        f"lambda layouts, ndrange, args: [{', '.join(parts)}]"
-    )
-    return made
+            part = {"size": 0, "stride": 1, "offset": 2}[value.quantity]
+            at = f"layouts[{order[value.name]}][{part}]"
+            parts.append(at if value.quantity == "offset" else f"{at}[{value.axis}]")
+    # Generated, as a loop takes a tenth of a launch: benchmarks/user_kernels.py.
+    expression = f"lambda layouts, ndrange, args: [{', '.join(parts)}]"
+    return _codegen.evaluate(expression)  # type: ignore[no-any-return]
 
 
 def current(constants: Sequence[Captured]) -> bool:
-    """Tell whether the globals that a program was compiled with have these values still."""
+    """Return whether captured globals still have the values that were compiled in."""
     for lookup, name, value in constants:
         try:
             now = lookup(name)

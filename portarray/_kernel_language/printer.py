@@ -18,14 +18,14 @@ from portarray._kernel_language.c_statements import Statements
 from portarray._kernel_language.c_types import HALVES, Types, c_name
 from portarray._kernel_language.dialects import PARTS, Dialect
 from portarray._kernel_language.setting import MAX_AXES, Setting
-from portarray._kernel_language.types import Array, DType, Scalar
+from portarray._kernel_language.types import Array, DType
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A parameter of a program after the pointers: what it is, and its dtype."""
+    """A program's parameter after the pointers."""
 
-    what: str  # "size", "stride", "offset", "ndrange", "argument"
+    quantity: str  # "size", "stride", "offset", "ndrange", "argument"
     name: str
     axis: int
     dtype: DType
@@ -33,8 +33,6 @@ class Value:
 
 @dataclass(slots=True)
 class Printed:
-    """A program."""
-
     name: str
     text: str
     arrays: list[Array] = field(default_factory=list)
@@ -42,11 +40,7 @@ class Printed:
 
 
 def print_kernel(
-    kernel: tree.Function,
-    setting: Setting,
-    dialect: Dialect,
-    *,
-    offsets: bool,
+    kernel: tree.Function, setting: Setting, dialect: Dialect, *, offsets: bool
 ) -> Printed:
     """Return the program of a kernel.
 
@@ -55,12 +49,10 @@ def print_kernel(
     offsets
         Whether pointers are to whole buffers, with an offset for each array.
     """
-    return _Kernel(kernel, setting, dialect).printed(offsets=offsets)
+    return _KernelPrinter(kernel, setting, dialect).printed(offsets=offsets)
 
 
-class _Kernel:
-    """Prints a kernel with its helpers."""
-
+class _KernelPrinter:
     def __init__(self, function: tree.Function, setting: Setting, dialect: Dialect) -> None:
         self.function = function
         self.types = Types(function, setting, dialect)
@@ -74,24 +66,24 @@ class _Kernel:
         groups = Groups(function, self.types) if self.types.dialect.loops else None
         body = groups.body() if groups else list(self.statements.block(function.body, 1))
         helpers: list[str] = []
-        for one in tree.helpers_of(function):
-            helpers += _helper(one, self.types)
+        for item in tree.helpers_of(function):
+            helpers += _helper(item, self.types)
         values: list[Value] = []
-        for (what, name, axis), dtype in self.types.used.items():
-            if what in ("size", "stride"):
-                values.append(Value(what, name, axis, dtype))
+        for (quantity, name, axis), dtype in self.types.used.items():
+            if quantity in ("size", "stride"):
+                values.append(Value(quantity, name, axis, dtype))
         if offsets:
             values += [Value("offset", array.name, 0, index) for array in self.arrays]
         values += [Value("ndrange", "", axis, index) for axis in range(ndim)]
-        for name, given in function.parameters.items():
-            if isinstance(given, tree.Variable):
-                assert isinstance(given.type, Scalar)
-                kept = self.types.settled(given.type).dtype
-                assert kept is not None
-                values.append(Value("argument", name, 0, kept))
+        for name, parameter in function.parameters.items():
+            if isinstance(parameter, tree.Variable):
+                stored = self.types.settled(parameter.scalar).dtype
+                assert stored is not None
+                values.append(Value("argument", name, 0, stored))
+        suffix = "__buffer" if offsets else ""
         pointers = [
-            f"{self.types.pointer(one)} {self.types.name(one.name)}{'__buffer' if offsets else ''}"
-            for one in self.arrays
+            f"{self.types.pointer(array)} {self.types.name(array.name)}{suffix}"
+            for array in self.arrays
         ]
         parameters = self.parameters(values)
         if groups is None:
@@ -109,67 +101,64 @@ class _Kernel:
             entry = groups.program(body, pointers, parameters)
         text = [*self.structs(), *self.types.small.values(), "", *helpers, *entry]
         body_text = "\n".join(text)
-        wanted = [name for name, used in PARTS.items() if used.search(body_text)]
+        defines = [name for name, used in PARTS.items() if used.search(body_text)]
         if self.types.has_double():
-            wanted.insert(0, "PA_DOUBLE")
-        defined = "".join(f"#define {name} 1\n" for name in wanted)
+            defines.insert(0, "PA_DOUBLE")
+        defined = "".join(f"#define {name} 1\n" for name in defines)
         whole = f"{defined}{self.types.dialect.prelude}\n{body_text}"
         return Printed(self.types.name(function.name), whole, self.arrays, values)
 
     def parameters(self, values: list[Value]) -> list[tuple[str, str]]:
         out = []
-        for one in values:
-            kind = "f32" if one.dtype.name in HALVES else c_name(one.dtype)
-            out.append((kind, self.value_name(one)))
+        for value in values:
+            kind = "f32" if value.dtype.name in HALVES else c_name(value.dtype)
+            out.append((kind, self.value_name(value)))
         return out
 
-    def value_name(self, one: Value) -> str:
-        own = self.types.name(one.name) if one.name else ""
-        if one.what == "argument":
-            return f"{own}__given" if one.name in self.function.variables else own
-        if one.what == "ndrange":
-            return f"pa_ndrange{one.axis}"
-        if one.what == "offset":
-            return f"{own}__offset"
-        return f"{own}__{'n' if one.what == 'size' else 's'}{one.axis}"
+    def value_name(self, value: Value) -> str:
+        prefix = self.types.name(value.name) if value.name else ""
+        if value.quantity == "argument":
+            return f"{prefix}__given" if value.name in self.function.variables else prefix
+        if value.quantity == "ndrange":
+            return f"pa_ndrange{value.axis}"
+        if value.quantity == "offset":
+            return f"{prefix}__offset"
+        return f"{prefix}__{'n' if value.quantity == 'size' else 's'}{value.axis}"
 
     def prologue(self, values: list[Value], *, offsets: bool) -> Iterator[str]:
-        """Yield what each work-item begins with: its place, and whether it has one."""
+        """Yield the declarations that each work-item begins with."""
         ndim, kind = self.types.setting.ndim, self.types.offset
         if ndim <= MAX_AXES:
             for axis in range(ndim):
-                place = f"PA_GLOBAL_INDEX({ndim - 1 - axis})"
-                yield f"    const {kind} pa_index{axis} = ({kind}){place};"
+                index = f"PA_GLOBAL_INDEX({ndim - 1 - axis})"
+                yield f"    const {kind} pa_index{axis} = ({kind}){index};"
         else:
-            yield f"    {kind} pa_rest = ({kind})PA_GLOBAL_INDEX(0);"
-            for axis in range(ndim - 1, 0, -1):
-                yield f"    const {kind} pa_index{axis} = pa_rest % pa_ndrange{axis};"
-                yield f"    pa_rest /= pa_ndrange{axis};"
-            yield f"    const {kind} pa_index0 = pa_rest;"
+            for line in self.types.unraveled(f"({kind})PA_GLOBAL_INDEX(0)"):
+                yield f"    {line}"
         if not self.function.barriers:
             checked = range(ndim) if ndim <= MAX_AXES else (0,)
             outside = " || ".join(f"pa_index{axis} >= pa_ndrange{axis}" for axis in checked)
             yield f"    if ({outside}) return;"
         if offsets:
             for array in self.arrays:
-                own, kind = self.types.name(array.name), self.types.pointer(array)
-                yield f"    {kind} const {own} = {own}__buffer + {own}__offset;"
-        for one in tree.memories(self.function.body):
-            space = "PA_SHARED " if one.space == "local" else ""
-            size = math.prod(one.shape or ())
-            yield f"    {space}{c_name(one.dtype)} {self.types.name(one.name)}[{size}];"
+                pointer, kind = self.types.name(array.name), self.types.pointer(array)
+                yield f"    {kind} const {pointer} = {pointer}__buffer + {pointer}__offset;"
+        for memory in tree.memories(self.function.body):
+            space = "PA_SHARED " if memory.space == "local" else ""
+            size = math.prod(memory.shape or ())
+            yield f"    {space}{c_name(memory.dtype)} {self.types.name(memory.name)}[{size}];"
 
     def structs(self) -> Iterator[str]:
         for items, name in self.types.tuples.items():
             fields = " ".join(f"{kind} i{n};" for n, kind in enumerate(items))
-            given = ", ".join(f"{kind} i{n}" for n, kind in enumerate(items))
-            made = " ".join(f"out.i{n} = i{n};" for n in range(len(items)))
+            parameters = ", ".join(f"{kind} i{n}" for n, kind in enumerate(items))
+            assignments = " ".join(f"out.i{n} = i{n};" for n in range(len(items)))
             yield f"typedef struct {{ {fields} }} {name};"
-            yield f"PA_FUNCTION {name} make_{name}({given}) {{ {name} out; {made} return out; }}"
+            body = f"{name} out; {assignments} return out;"
+            yield f"PA_FUNCTION {name} make_{name}({parameters}) {{ {body} }}"
 
 
 def _helper(function: tree.Function, types_: Types) -> list[str]:
-    """Return a helper's text."""
     statements = Statements(function, types_)
     assert function.result is not None
     body = list(statements.block(function.body, 1))
@@ -185,18 +174,18 @@ def _helper(function: tree.Function, types_: Types) -> list[str]:
 
 
 def _rotates(function: tree.Function) -> bool:
-    """Tell whether a loop hands values on from one variable to another, as ``a, b = b, a + b``.
+    """Return whether a loop passes values between variables, as ``a, b = b, a + b`` does.
 
-    Intel's OpenCL compiler ends the process where it vectorizes such a loop over work-items that
-    run it differently often (seen in version 2026.1).
+    Intel's OpenCL compiler 2026.1 crashes when it vectorizes such a loop over work-items with
+    different iteration counts.
     """
     for statement in function.body:
         for loop in tree.walk(statement):
             if isinstance(loop, (tree.For, tree.While)):
                 names = set(tree.assigned_in(loop.body))
-                for one in tree.walk(tree.Block(loop.at, loop.body)):
-                    if isinstance(one, tree.Assign):
-                        for value in one.values:
+                for node in tree.walk(tree.Block(loop.at, loop.body)):
+                    if isinstance(node, tree.Assign):
+                        for value in node.values:
                             if isinstance(value, tree.Variable) and value.name in names:
                                 return True
     return any(map(_rotates, function.helpers))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 
 from portarray._kernel_language.setting import MAX_AXES
@@ -17,12 +18,14 @@ _LARGEST = 2**31
 
 
 def checked(value: int | Sequence[int], name: str) -> Range:
-    """Return an ndrange or a group as a tuple; an error for what is none."""
-    given = (value,) if isinstance(value, int) and not isinstance(value, bool) else value
+    """Return an ndrange or a group as a tuple; raise for invalid ones."""
+    values = (value,) if isinstance(value, int) and not isinstance(value, bool) else value
     try:
-        sizes = tuple(int.__index__(one) if type(one) is int else one.__index__() for one in given)  # type: ignore[union-attr, unused-ignore]
-    except (TypeError, AttributeError):
-        raise TypeError(f"{name} is {value!r}; it must be an integer or a tuple of them") from None
+        sizes = tuple(map(operator.index, values))  # type: ignore[arg-type, unused-ignore]
+    except TypeError:
+        raise TypeError(
+            f"{name} is {value!r}; it must be an integer or a tuple of integers"
+        ) from None
     if not sizes or any(n < 1 for n in sizes):
         raise ValueError(f"{name} is {value!r}; its sizes must be positive")
     if any(n >= _LARGEST for n in sizes):
@@ -31,68 +34,69 @@ def checked(value: int | Sequence[int], name: str) -> Range:
 
 
 def launch_ranges(
-    launcher: Launcher | str, sizes: Range, asked: Range | None, *, barriers: bool
+    launcher: Launcher | str, sizes: Range, group: Range | None, *, barriers: bool
 ) -> tuple[Range, Range]:
     """Return the rounded ndrange and the group, of at most three axes."""
     total = math.prod(sizes)
     if total >= _LARGEST:
         raise ValueError(f"ndrange {sizes} has {total} work-items; a launch has fewer than 2**31")
-    own = sizes or (1,)
-    if asked is not None and len(asked) != len(own):
-        raise ValueError(f"group {asked} and ndrange {own} must have as many axes")
-    if len(own) > MAX_AXES:
-        if asked is not None and math.prod(asked[:-1]) > 1:
+    ndrange = sizes or (1,)
+    if group is not None and len(group) != len(ndrange):
+        raise ValueError(f"group {group} and ndrange {ndrange} must have as many axes")
+    if len(ndrange) > MAX_AXES:
+        if group is not None and math.prod(group[:-1]) > 1:
             raise ValueError(
-                f"group {asked}: groups of an ndrange of more than three axes lie along the "
-                f"last one"
+                f"group {group}: in an ndrange of more than three axes, a group must lie "
+                f"along the last axis"
             )
-        own = (total,)
-        asked = None if asked is None else (asked[-1],)
-    if asked is None:
+        ndrange = (total,)
+        group = None if group is None else (group[-1],)
+    if group is None:
         if isinstance(launcher, str):  # for the interpreter
-            asked = (*(1,) * (len(own) - 1), min(own[-1], _GROUP))
+            group = (*(1,) * (len(ndrange) - 1), min(ndrange[-1], _GROUP))
         else:
-            asked = fitted(own, launcher.group(own), launcher)
+            group = fitted(ndrange, launcher.group(ndrange), launcher)
         if barriers:
-            asked = tuple(math.gcd(n, g) for n, g in zip(own, asked, strict=True))
-            while math.prod(asked) > _AT_ONCE:
-                axis = next(n for n, size in enumerate(asked) if size > 1)
-                asked = (*asked[:axis], asked[axis] // 2, *asked[axis + 1 :])
-    rounded = _rounded(own, asked)
-    if barriers and rounded != own:
+            group = tuple(math.gcd(n, g) for n, g in zip(ndrange, group, strict=True))
+            while math.prod(group) > _AT_ONCE:
+                axis = next(n for n, size in enumerate(group) if size > 1)
+                group = (*group[:axis], group[axis] // 2, *group[axis + 1 :])
+    rounded = _rounded(ndrange, group)
+    if barriers and rounded != ndrange:
         raise ValueError(
-            f"ndrange {own} is no multiple of the group {asked}, as a kernel with barriers "
-            f"needs it; round the ndrange up to {rounded}, and test the index in the kernel"
+            f"ndrange {ndrange} is not a multiple of the group {group}, which a kernel with "
+            f"barriers needs\nHint: round the ndrange up to {rounded}, and test the index in the "
+            f"kernel"
         )
     if not isinstance(launcher, str):
-        _check(own, asked, launcher)
-    return rounded, asked
+        _check(ndrange, group, launcher)
+    return rounded, group
 
 
-def fitted(own: Range, group: Range, launcher: Launcher) -> Range:
-    """Return a group like this one, of powers of two, that the device can run if any can."""
-    axes = len(own)
-    limits = zip(own, launcher.max_groups[-axes:], strict=True)
+def fitted(ndrange: Range, group: Range, launcher: Launcher) -> Range:
+    """Shrink a group to powers of two that the device supports, if possible."""
+    axes = len(ndrange)
+    limits = zip(ndrange, launcher.max_groups[-axes:], strict=True)
     needed = [1 << (-(-n // limit) - 1).bit_length() for n, limit in limits]
     largest = [1 << (size.bit_length() - 1) for size in launcher.max_sizes[-axes:]]
-    found = [max(min(g, m), n) for g, m, n in zip(group, largest, needed, strict=True)]
+    sizes = [max(min(g, m), n) for g, m, n in zip(group, largest, needed, strict=True)]
     while True:
-        rounded = _rounded(own, found)
-        if math.prod(found) > launcher.max_group:
-            excess: Sequence[float] = found
+        rounded = _rounded(ndrange, sizes)
+        if math.prod(sizes) > launcher.max_group:
+            excess: Sequence[float] = sizes
         elif math.prod(rounded) > _LARGEST:
-            excess = [whole / n for whole, n in zip(rounded, own, strict=True)]
+            excess = [whole / n for whole, n in zip(rounded, ndrange, strict=True)]
         else:
-            return tuple(found)
-        spare = [axis for axis in range(axes) if found[axis] > needed[axis]]
+            return tuple(sizes)
+        spare = [axis for axis in range(axes) if sizes[axis] > needed[axis]]
         if not spare:
             return group  # the check says what is too large
-        found[max(spare, key=excess.__getitem__)] //= 2
+        sizes[max(spare, key=excess.__getitem__)] //= 2
 
 
-def _check(own: Range, group: Range, launcher: Launcher) -> None:
-    """Refuse what the device cannot run."""
-    axes = len(own)
+def _check(ndrange: Range, group: Range, launcher: Launcher) -> None:
+    """Refuse ranges that the device does not support."""
+    axes = len(ndrange)
     total = math.prod(group)
     if total > launcher.max_group:
         raise ValueError(
@@ -101,22 +105,23 @@ def _check(own: Range, group: Range, launcher: Launcher) -> None:
     sizes = launcher.max_sizes[-axes:]
     if any(size > most for size, most in zip(group, sizes, strict=True)):
         raise ValueError(
-            f"group {group} is too long; along its axes the device takes up to {sizes}"
+            f"group {group} is too large; along its axes the device takes up to {sizes}"
         )
-    rounded = _rounded(own, group)
+    rounded = _rounded(ndrange, group)
     counts = tuple(n // size for n, size in zip(rounded, group, strict=True))
     limits = launcher.max_groups[-axes:]
     if any(count > limit for count, limit in zip(counts, limits, strict=True)):
         raise ValueError(
-            f"ndrange {own} has {counts} groups of {group}; along its axes the device takes up to "
-            f"{limits}: make the longest axis the last one, or the group larger"
+            f"ndrange {ndrange} has {counts} groups of {group}; along its axes the device takes "
+            f"up to {limits}\nHint: make the longest axis the last one, or the group larger"
         )
     if math.prod(rounded) > _LARGEST:
         raise ValueError(
-            f"ndrange {own} is rounded up to {rounded} in groups of {group}, which are "
-            f"{math.prod(rounded)} work-items; a launch has at most 2**31, so take a smaller group"
+            f"ndrange {ndrange} is rounded up to {rounded} in groups of {group}, which are "
+            f"{math.prod(rounded)} work-items; a launch has at most 2**31"
+            f"\nHint: pass a smaller group"
         )
 
 
-def _rounded(own: Sequence[int], group: Sequence[int]) -> Range:
-    return tuple([-(-n // g) * g for n, g in zip(own, group, strict=True)])
+def _rounded(ndrange: Sequence[int], group: Sequence[int]) -> Range:
+    return tuple([-(-n // g) * g for n, g in zip(ndrange, group, strict=True)])

@@ -1,4 +1,4 @@
-"""What is known of a function while it is read."""
+"""The state of a function while it is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Value: TypeAlias = "tree.Expr | Array | Constant"
 
 
 class Wrong(Exception):  # noqa: N818  (it becomes a Problem)
-    """What is wrong with an expression; its statement is left out and checking goes on."""
+    """An invalid expression; its statement is skipped and checking continues."""
 
     def __init__(self, at: ast.AST, message: str) -> None:
         super().__init__(message)
@@ -24,11 +24,11 @@ class Wrong(Exception):  # noqa: N818  (it becomes a Problem)
 
 
 def visited(reader: object, node: ast.AST, refused: Mapping[type[ast.AST], str]) -> Any:
-    """Return what a reader's method for such nodes makes of one."""
+    """Call a reader's method for a node's type."""
     visit = getattr(reader, _method_of(type(node).__name__), None)
     if visit is None or type(node) in refused:
-        what = refused.get(type(node), type(node).__name__)
-        raise Wrong(node, f"{what} is not in the kernel language")
+        construct = refused.get(type(node), type(node).__name__)
+        raise Wrong(node, f"{construct} is not in the kernel language")
     return visit(node)
 
 
@@ -38,7 +38,7 @@ def _method_of(node: str) -> str:
 
 
 class Shared:
-    """What a kernel and its helpers have in common while they are read."""
+    """State that a kernel and its helpers share while they are read."""
 
     def __init__(self) -> None:
         self.helpers: dict[tuple[Any, ...], tree.Function] = {}
@@ -49,20 +49,20 @@ class Shared:
 
 
 class Scope:
-    """One function: what its names mean, and what has been found in it so far."""
+    """The names of one function, and what is known about them."""
 
     def __init__(
         self,
-        found: source.Source,
+        text: source.Source,
         parameters: dict[str, Value],
         setting: Setting,
         shared: Shared,
         *,
         helper: bool,
     ) -> None:
-        self.source = found
+        self.source = text
         self.setting = setting
-        self.lookup = source.lookup(found.function)
+        self.lookup = source.lookup(text.function)
         self.parameters = parameters
         self.shared = shared
         self.helper = helper
@@ -73,8 +73,8 @@ class Scope:
         self.round = 0
         self.returned: Scalar | Tuple | None = None
 
-    def begin(self, name: str) -> None:
-        """Forget what one reading has found, but for the types."""
+    def reset(self, name: str) -> None:
+        """Discard the results of one reading, except the types."""
         self.result = tree.Function(name, dict(self.parameters), source=self.source)
         self.problems: list[KernelProblem] = []
         self.constants: dict[str, Any] = {}
@@ -84,15 +84,15 @@ class Scope:
         self.divergent = 0
         self.loops: list[bool] = []  # whether each enclosing loop is uniform
         self.bodies: list[int] = []  # the statements of each enclosing loop
-        self.left = False  # whether some work-items may have returned
+        self.exited = False  # whether some work-items may have returned
         self.top = True
 
     def named(self) -> set[str]:
-        """Return the names that the function assigns to, but for those of arrays and constants."""
+        """Return assigned names, except those of arrays and constants."""
         stored = {
-            one.id
-            for one in self.source.nodes()
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+            node.id
+            for node in self.source.nodes()
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
         return {
             name
@@ -101,18 +101,17 @@ class Scope:
         }
 
     def is_given(self, name: str) -> bool:
-        """Tell whether a name that is assigned to is that of a parameter."""
+        """Return whether an assigned name is a parameter."""
         return isinstance(self.parameters.get(name), tree.Expr)
 
     def known_names(self) -> list[str]:
-        """Return names that a misspelled one may mean."""
         return [*self.local_names, *self.parameters]
 
     def uniform(self, x: tree.Expr) -> bool:
-        """Tell whether a value is the same for all work-items of a group."""
+        """Return whether a value is equal for all work-items of a group."""
         return not any(
-            isinstance(one, (tree.Load, tree.Atomic, tree.HelperCall))
-            or (isinstance(one, tree.Place) and one.what in ("index", "local_index"))
-            or (isinstance(one, tree.Variable) and one.name in self.varying)
-            for one in tree.walk(x)
+            isinstance(node, (tree.Load, tree.Atomic, tree.HelperCall))
+            or (isinstance(node, tree.Position) and node.name in ("index", "local_index"))
+            or (isinstance(node, tree.Variable) and node.name in self.varying)
+            for node in tree.walk(x)
         )

@@ -1,4 +1,4 @@
-"""What a kernel is compiled for besides the types of its arguments."""
+"""What a kernel is compiled for, in addition to the types of its arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_AXES = 3
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the front end and the printers ask of a device and an ndrange."""
+    """Properties of a device and an ndrange that programs depend on."""
 
     default: DType
     dtypes: frozenset[DType]

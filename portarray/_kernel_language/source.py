@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import linecache
 import textwrap
 import threading
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
+from portarray import _codegen
 from portarray.errors import KernelProblem, KernelSyntaxError
 
 _PARSING = threading.RLock()
@@ -22,7 +22,7 @@ _PARSING = threading.RLock()
 
 @dataclass(slots=True)
 class Source:
-    """A function's text."""
+    """The source of a function."""
 
     function: FunctionType
     filename: str
@@ -33,13 +33,11 @@ class Source:
     walked: list[ast.AST] = field(default_factory=list)
 
     def nodes(self) -> list[ast.AST]:
-        """Return the nodes of the function's tree."""
         if not self.walked:
             self.walked.extend(ast.walk(self.node))
         return self.walked
 
     def problem(self, at: ast.AST, message: str) -> KernelProblem:
-        """Return a problem at a node."""
         line = getattr(at, "lineno", 1)
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         column = getattr(at, "col_offset", 0) + self.indent
@@ -49,13 +47,13 @@ class Source:
         return KernelProblem(message, self.filename, self.first + line - 1, column, last, text)
 
     def beside(self, at: ast.AST) -> str:
-        """Return the line at a node, with its place, for comments."""
+        """Return a node's source line with its location, for comments."""
         line = self.line(at)
         text = self.lines[line - self.first].strip()
         return f"{_file_name(self.filename)}:{line}: {text}"
 
     def line(self, at: ast.AST) -> int:
-        """Return the line of the user's file that a node begins at."""
+        """Return a node's line number in the user's file."""
         return self.first + int(getattr(at, "lineno", 1)) - 1
 
 
@@ -65,22 +63,20 @@ def _file_name(path: str) -> str:
 
 
 def read(function: Any, *, helper: bool = False) -> Source:
-    """Return the text of a function; an error for what has none. A helper may be a lambda."""
+    """Return the source of a function; helpers may be lambdas."""
     if not isinstance(function, FunctionType):
-        raise TypeError(
-            f"pa.kernel takes a function that is written with def, not {_named(function)}"
-        )
+        raise TypeError(f"pa.kernel: expected a function written with def, not {_named(function)}")
     name = function.__qualname__
     if function.__name__ == "<lambda>":
         if not helper:
-            raise TypeError("pa.kernel takes a function that is written with def, not a lambda")
+            raise TypeError("pa.kernel: expected a function written with def, not a lambda")
         return _read_lambda(function)
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
         raise TypeError(
-            f"the text of {name} is not to be had, so that no kernel can be made of it; write it "
-            f"in a file or a notebook's cell"
+            f"pa.kernel: the source of {name} is not available"
+            f"\nHint: write the function in a file or a notebook's cell"
         ) from None
     text = "".join(lines)
     dedented = textwrap.dedent(text)
@@ -89,9 +85,13 @@ def read(function: Any, *, helper: bool = False) -> Source:
     node = tree.body[0]
     filename = inspect.getsourcefile(function) or function.__code__.co_filename
     if not isinstance(node, ast.FunctionDef):
-        place = Source(function, filename, lines, first, indent, node)  # type: ignore[arg-type]
-        what = "an async function" if isinstance(node, ast.AsyncFunctionDef) else "no def statement"
-        raise KernelSyntaxError([place.problem(node, f"{name} is {what}; kernels are plain ones")])
+        source = Source(function, filename, lines, first, indent, node)  # type: ignore[arg-type]
+        kind = (
+            "an async function" if isinstance(node, ast.AsyncFunctionDef) else "not a def statement"
+        )
+        raise KernelSyntaxError(
+            [source.problem(node, f"{name} is {kind}; kernels are plain functions")]
+        )
     return Source(function, filename, lines, first, indent, node)
 
 
@@ -107,11 +107,10 @@ def _parsed(text: str) -> ast.Module:
 
 @lru_cache(maxsize=256)  # it reads the whole file
 def _read_lambda(function: FunctionType) -> Source:
-    """Return the text of a lambda as that of a function with one statement."""
+    """Return the source of a lambda, as a function with one statement."""
     code = function.__code__
     missing = TypeError(
-        "the text of a lambda is not to be had, so that kernels cannot call it; write it in a file "
-        "or a notebook's cell"
+        "the source of the lambda is not available\nHint: write it in a file or a notebook's cell"
     )
     try:
         lines, _ = inspect.findsource(code)
@@ -119,30 +118,37 @@ def _read_lambda(function: FunctionType) -> Source:
     except (OSError, SyntaxError):
         raise missing from None
     names = list(code.co_varnames[: code.co_argcount])
-    places = [(one[0], one[2]) for one in code.co_positions() if None not in one and one[3]]
-    # Of several lambdas in a line, the innermost one that all instructions are in.
-    found = [
-        one
-        for one in ast.walk(module)
-        if isinstance(one, ast.Lambda)
-        and one.lineno == code.co_firstlineno
-        and [arg.arg for arg in one.args.args] == names
-        and all(_start(one.body) <= place < _end(one.body) for place in places)
+    positions = [
+        (candidate[0], candidate[2])
+        for candidate in code.co_positions()
+        if None not in candidate and candidate[3]
     ]
-    if places and len(found) > 1:
-        found = [max(found, key=lambda one: _start(one.body))]
-    if not found:
+    # Of several lambdas in a line, the innermost one that all instructions are in.
+    matches = [
+        candidate
+        for candidate in ast.walk(module)
+        if isinstance(candidate, ast.Lambda)
+        and candidate.lineno == code.co_firstlineno
+        and [arg.arg for arg in candidate.args.args] == names
+        and all(_start(candidate.body) <= position < _end(candidate.body) for position in positions)
+    ]
+    if positions and len(matches) > 1:
+        matches = [max(matches, key=lambda candidate: _start(candidate.body))]
+    if not matches:
         raise missing
-    if len(found) > 1:
+    if len(matches) > 1:
         raise TypeError(
-            f"line {code.co_firstlineno} of {code.co_filename} has several lambdas that look like "
-            f"the one that is given; write it with def"
+            f"line {code.co_firstlineno} of {code.co_filename} has several similar lambdas"
+            f"\nHint: write the function with def"
         )
-    (own,) = found
+    (expression,) = matches
     node = _parsed("def unnamed():\n    return 0").body[0]
     assert isinstance(node, ast.FunctionDef)
-    node.args, node.body = own.args, [ast.copy_location(ast.Return(own.body), own.body)]
-    ast.copy_location(node, own)
+    node.args, node.body = (
+        expression.args,
+        [ast.copy_location(ast.Return(expression.body), expression.body)],
+    )
+    ast.copy_location(node, expression)
     return Source(function, code.co_filename, lines, 1, 0, node)
 
 
@@ -157,12 +163,7 @@ def _end(node: ast.expr) -> tuple[int, int]:
 
 
 def generated(text: str, name: str, names: dict[str, Any]) -> FunctionType:
-    """Return a function of a text that is in no file, which tracebacks and errors show."""
-    filename = f"<portarray: {'; '.join(text.split(chr(10)))}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    exec(compile(text, filename, "exec"), names)  # noqa: S102
-    made: FunctionType = names[name]
-    return made
+    return _codegen.define(name, text, names)
 
 
 def _named(value: Any) -> str:
@@ -172,11 +173,11 @@ def _named(value: Any) -> str:
 
 
 class Missing(Exception):  # noqa: N818  (it becomes a Problem)
-    """A name that stands for nothing."""
+    """An undefined name."""
 
 
 def lookup(function: FunctionType) -> Callable[[str], Any]:
-    """Return what tells the value of a global or closure variable of a function."""
+    """Return a function that looks up a function's global and closure variables."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
     def value_of(name: str) -> Any:

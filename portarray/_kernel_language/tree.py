@@ -14,21 +14,25 @@ from portarray._kernel_language.types import Array, Scalar, Tuple
 
 @dataclass(slots=True)
 class Node:
-    """Anything in the tree; `at` is where it stands in the user's text."""
+    """A node; `at` is the user's syntax node."""
 
     at: ast.AST
 
 
 @dataclass(slots=True)
 class Expr(Node):
-    """A value."""
-
     type: Scalar | Tuple
+
+    @property
+    def scalar(self) -> Scalar:
+        """The type of a number."""
+        assert isinstance(self.type, Scalar)
+        return self.type
 
 
 @dataclass(slots=True)
 class Literal(Expr):
-    """A number that is known when the kernel is compiled."""
+    """A number known at compile time."""
 
     value: bool | int | float
 
@@ -42,31 +46,27 @@ class Variable(Expr):
 
 @dataclass(slots=True)
 class Size(Expr):
-    """The size of an array along an axis."""
-
     array: Array
     axis: int
 
 
 @dataclass(slots=True)
-class Place(Expr):
-    """Where a work-item is: one of ``PLACES`` along an axis, or linear (None)."""
+class Position(Expr):
+    """A work-item's position: one of ``intrinsics.PLACES`` along an axis, or linear (None)."""
 
-    what: str
+    name: str
     axis: int | None
 
 
 @dataclass(slots=True)
 class Load(Expr):
-    """An element of an array."""
-
     array: Array
     index: list[Expr]
 
 
 @dataclass(slots=True)
 class Operation(Expr):
-    """An operator on operands that are converted to one type first."""
+    """An operator; its operands are converted to one type first."""
 
     sign: str  # of Python, such as "+" or "//"; "-x" and "~x" of one operand
     operands: list[Expr]
@@ -75,8 +75,6 @@ class Operation(Expr):
 
 @dataclass(slots=True)
 class Compare(Expr):
-    """A comparison, computed in a type."""
-
     sign: str
     first: Expr
     second: Expr
@@ -102,7 +100,7 @@ class Select(Expr):
 
 @dataclass(slots=True)
 class Call(Expr):
-    """A function of the table, on arguments that are converted to one type first."""
+    """A function of the table; its arguments are converted to one type first."""
 
     row: Row
     arguments: list[Expr]
@@ -111,22 +109,18 @@ class Call(Expr):
 
 @dataclass(slots=True)
 class Cast(Expr):
-    """A conversion."""
-
     value: Expr
 
 
 @dataclass(slots=True)
 class Bitcast(Expr):
-    """The bits of a number as one of another dtype of the same size."""
+    """The bits of a number, as another dtype of the same size."""
 
     value: Expr
 
 
 @dataclass(slots=True)
 class Items(Expr):
-    """A tuple."""
-
     items: list[Expr]
 
 
@@ -135,12 +129,12 @@ class Item(Expr):
     """An item of a tuple in a variable."""
 
     value: Expr
-    place: int
+    position: int
 
 
 @dataclass(slots=True)
 class Atomic(Expr):
-    """A change of an element that no other work-item gets between; its value is the old one."""
+    """An atomic change of an element; its value is the old one."""
 
     operation: str
     array: Array
@@ -150,15 +144,13 @@ class Atomic(Expr):
 
 @dataclass(slots=True)
 class HelperCall(Expr):
-    """A call of a helper function."""
-
     helper: Function
     arguments: list[Expr]
 
 
 @dataclass(slots=True)
 class Assign(Node):
-    """Values for variables, all computed before the first is assigned."""
+    """Assignments to variables; all values are computed first."""
 
     names: list[str]
     values: list[Expr]
@@ -166,8 +158,6 @@ class Assign(Node):
 
 @dataclass(slots=True)
 class Store(Node):
-    """An assignment to an element."""
-
     array: Array
     index: list[Expr]
     value: Expr
@@ -175,15 +165,11 @@ class Store(Node):
 
 @dataclass(slots=True)
 class Block(Node):
-    """Statements one after another."""
-
     body: list[Statement]
 
 
 @dataclass(slots=True)
 class If(Node):
-    """A branch."""
-
     condition: Expr
     first: list[Statement]
     second: list[Statement]
@@ -191,8 +177,6 @@ class If(Node):
 
 @dataclass(slots=True)
 class While(Node):
-    """A loop."""
-
     condition: Expr
     body: list[Statement]
 
@@ -212,9 +196,7 @@ class For(Node):
 
 @dataclass(slots=True)
 class Jump(Node):
-    """``break`` or ``continue``."""
-
-    word: str
+    word: str  # "break" or "continue"
 
 
 @dataclass(slots=True)
@@ -226,13 +208,11 @@ class Return(Node):
 
 @dataclass(slots=True)
 class Barrier(Node):
-    """Where the work-items of a group wait for each other."""
+    """A barrier for the work-items of a group."""
 
 
 @dataclass(slots=True)
 class Memory(Node):
-    """Memory of a group or of a work-item."""
-
     array: Array
 
 
@@ -245,8 +225,6 @@ class Print(Node):
 
 @dataclass(slots=True)
 class Evaluate(Node):
-    """An expression for its effect."""
-
     value: Expr
 
 
@@ -257,7 +235,7 @@ Statement: TypeAlias = (
 
 @dataclass(slots=True)
 class Function:
-    """A kernel or a helper for arguments of some types."""
+    """A kernel or a helper, for arguments of some types."""
 
     name: str
     parameters: dict[str, Any]  # to their types
@@ -273,84 +251,77 @@ class Function:
 def run_time_parameters(function: Function) -> dict[str, Scalar | Tuple]:
     """Return the parameters of a helper that are values at run time."""
     return {
-        name: given.type
-        for name, given in function.parameters.items()
-        if isinstance(given, Variable)
+        name: parameter.type
+        for name, parameter in function.parameters.items()
+        if isinstance(parameter, Variable)
     }
 
 
-def walk(x: object) -> Iterator[object]:
-    """Yield a node and everything below it.
-
-    Parameters
-    ----------
-    x : Node or other
-        A part of a tree.
-
-    Yields
-    ------
-    object
-        `x`, then its parts.
-    """
+def walk(x: object) -> Iterator[object]:  # numpydoc ignore=YD01
+    """Yield a node and everything below it."""
     yield x
     if not isinstance(x, Node):
         return
+    for part in _parts(x):
+        if isinstance(part, Node):
+            yield from walk(part)
+
+
+def _parts(x: Node) -> Iterator[object]:
     for name in type(x).__dataclass_fields__:
-        one = getattr(x, name)
-        for part in one if isinstance(one, list) else (one,):
-            if isinstance(part, Node):
-                yield from walk(part)
+        child = getattr(x, name)
+        yield from child if isinstance(child, list) else (child,)
 
 
 def arrays_of(function: Function) -> list[Array]:
-    """Return the arrays that a function reads or writes, in its helpers too."""
-    found: dict[str, Array] = {}
-    for given in function.parameters.values():
-        if isinstance(given, Array):
-            found[given.name] = given
+    """Return the arrays that a function and its helpers use."""
+    arrays: dict[str, Array] = {}
+    for parameter in function.parameters.values():
+        if isinstance(parameter, Array):
+            arrays[parameter.name] = parameter
     for statement in function.body:
-        for one in walk(statement):
-            array = getattr(one, "array", None)
+        for node in walk(statement):
+            array = getattr(node, "array", None)
             if isinstance(array, Array):
-                found[array.name] = array
-            if isinstance(one, HelperCall):
-                found |= {a.name: a for a in arrays_of(one.helper)}
-    return list(found.values())
+                arrays[array.name] = array
+            if isinstance(node, HelperCall):
+                arrays |= {a.name: a for a in arrays_of(node.helper)}
+    return list(arrays.values())
 
 
 def helpers_of(function: Function) -> list[Function]:
-    """Return a function's helpers and theirs, each once and those first that others call."""
-    found: dict[int, Function] = {}
-    for one in function.helpers:
-        for each in (*helpers_of(one), one):
-            found.setdefault(id(each), each)
-    return list(found.values())
+    """Return a function's helpers, including nested ones, callees first."""
+    helpers: dict[int, Function] = {}
+    for helper in function.helpers:
+        for inner in (*helpers_of(helper), helper):
+            helpers.setdefault(id(inner), inner)
+    return list(helpers.values())
 
 
 def memories(body: Iterable[Statement]) -> Iterator[Array]:
-    """Yield the memory that statements ask for."""
-    for one in body:
-        if isinstance(one, Memory):
-            yield one.array
-        elif isinstance(one, Block):
-            yield from memories(one.body)
+    """Yield the arrays that statements allocate."""
+    for statement in body:
+        if isinstance(statement, Memory):
+            yield statement.array
+        elif isinstance(statement, Block):
+            yield from memories(statement.body)
 
 
 def assigned_in(body: Iterable[Statement]) -> Iterator[str]:
     """Yield the variables that statements assign to."""
     for statement in body:
-        for one in walk(statement):
-            if isinstance(one, Assign):
-                yield from one.names
-            elif isinstance(one, For):
-                yield one.name
+        for node in walk(statement):
+            if isinstance(node, Assign):
+                yield from node.names
+            elif isinstance(node, For):
+                yield node.name
 
 
 def changes(x: Expr, names: set[str]) -> bool:
-    """Tell whether a value may change where variables of these names do."""
+    """Return whether a value may change when these variables do."""
     return any(
-        isinstance(one, Atomic) or (isinstance(one, Variable) and one.name in names)
-        for one in walk(x)
+        isinstance(node, Atomic) or (isinstance(node, Variable) and node.name in names)
+        for node in walk(x)
     )
 
 
@@ -359,15 +330,17 @@ def changing_in_helpers(kernel: Function) -> dict[int, set[str]]:
 
     By the helpers' identities. Arguments that stay the same in one of the loops are not among them.
     """
-    found: dict[int, set[str]] = {}
+    changing_by_helper: dict[int, set[str]] = {}
     for caller in (kernel, *reversed(helpers_of(kernel))):  # callers first
-        for one in caller.body:
-            for call, changing in _calls_in_loops(one, found.get(id(caller))):
+        for statement in caller.body:
+            for call, changing in _calls_in_loops(statement, changing_by_helper.get(id(caller))):
                 names = zip(run_time_parameters(call.helper), call.arguments, strict=True)
                 here = {name for name, x in names if changes(x, changing)}
                 here |= set(assigned_in(call.helper.body))
-                found[id(call.helper)] = found.get(id(call.helper), here) & here
-    return found
+                changing_by_helper[id(call.helper)] = (
+                    changing_by_helper.get(id(call.helper), here) & here
+                )
+    return changing_by_helper
 
 
 def _calls_in_loops(x: object, changing: set[str] | None) -> Iterator[tuple[HelperCall, set[str]]]:
@@ -378,7 +351,5 @@ def _calls_in_loops(x: object, changing: set[str] | None) -> Iterator[tuple[Help
         changing = {*assigned_in(x.body), *([x.name] if isinstance(x, For) else [])}
     if isinstance(x, HelperCall) and changing is not None:
         yield x, changing
-    for name in type(x).__dataclass_fields__:
-        one = getattr(x, name)
-        for part in one if isinstance(one, list) else (one,):
-            yield from _calls_in_loops(part, changing)
+    for part in _parts(x):
+        yield from _calls_in_loops(part, changing)

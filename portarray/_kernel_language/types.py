@@ -1,7 +1,7 @@
 """The types of values in kernels.
 
 Values of arrays and casts have a dtype: they are *strong*. Python's numbers, sizes, indices and
-counters are *weak*: beside a strong value they take its dtype, as beside an array.
+counters are *weak*: combined with a strong value they take its dtype.
 """
 
 from __future__ import annotations
@@ -35,8 +35,13 @@ class Scalar:
     bits: int = 0
 
     @property
+    def strong_dtype(self) -> DType:
+        assert self.dtype is not None
+        return self.dtype
+
+    @property
     def weak(self) -> bool:
-        """Whether it takes the dtype of what it is combined with."""
+        """Whether it takes the dtype of its other operand."""
         return self.dtype is None
 
     def __str__(self) -> str:
@@ -47,8 +52,6 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A tuple of numbers."""
-
     items: tuple[Scalar, ...]
 
     def __str__(self) -> str:
@@ -57,7 +60,7 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array: a parameter, or memory of a group or of a work-item, whose shape is constant."""
+    """An array: a parameter, or memory of a group or a work-item with a constant shape."""
 
     name: str
     dtype: DType
@@ -72,7 +75,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """What is known when a kernel is compiled and is no number: a dtype, a module, a function."""
+    """A compile-time constant that is not a number: a dtype, a module, a function."""
 
     value: Any
 
@@ -106,11 +109,11 @@ def of_python(value: bool | int | float) -> Scalar:
 
 
 class Mismatch(Exception):  # noqa: N818  (it becomes a Problem)
-    """Two types that have none in common; the text says why."""
+    """Two types without a common one."""
 
 
 def promoted(x: Scalar, y: Scalar, default: DType) -> Scalar:
-    """Return the type that two numbers are computed in; `default` is the default float."""
+    """Return the type in which two numbers are computed; `default` is the default float."""
     if x.dtype is not None and y.dtype is not None and x.kind != "b" and y.kind != "b":
         try:
             return strong(promotion.promote(x.dtype, y.dtype))
@@ -119,38 +122,42 @@ def promoted(x: Scalar, y: Scalar, default: DType) -> Scalar:
     if x.kind == "b" and y.kind == "b":
         return TRUTH
     if x.kind == "b" or y.kind == "b":
-        other = y if x.kind == "b" else x
-        return other if other.dtype is not None or other.kind == "f" else weak_int(other.bits)
+        weak_type = y if x.kind == "b" else x
+        return (
+            weak_type
+            if weak_type.dtype is not None or weak_type.kind == "f"
+            else weak_int(weak_type.bits)
+        )
     if x.dtype is None and y.dtype is None:
         if "f" in (x.kind, y.kind):
             return WEAK_FLOAT
         return weak_int(max(x.bits, y.bits))
-    own, other = (y, x) if x.dtype is None else (x, y)
-    if other.kind == "f" and own.kind in "iu":
+    strong_type, weak_type = (y, x) if x.dtype is None else (x, y)
+    if weak_type.kind == "f" and strong_type.kind in "iu":
         return strong(default)
-    return own
+    return strong_type
 
 
 def joined(x: Type, y: Type) -> Type:
-    """Return the type of a variable that takes values of two types."""
+    """Return the common type of a variable's values."""
     if x == y:
         return x
     if isinstance(x, Tuple) and isinstance(y, Tuple) and len(x.items) == len(y.items):
         items = [joined(a, b) for a, b in zip(x.items, y.items, strict=True)]
         return Tuple(tuple(items))  # type: ignore[arg-type]
     if not (isinstance(x, Scalar) and isinstance(y, Scalar)):
-        raise Mismatch(f"it is {x}, and here it becomes {y}")
+        raise Mismatch(f"it is {x} and becomes {y} here")
     if x.dtype is not None and y.dtype is not None:
         raise Mismatch(
-            f"it is {x}, and here it becomes {y}; begin it with kl.{y.dtype}(...), or convert "
+            f"it is {x} and becomes {y} here; initialize it with kl.{y.dtype}(...), or convert "
             f"here with kl.{x.dtype}(...)"
         )
     if x.dtype is None and y.dtype is None:
         return WEAK_FLOAT if "f" in (x.kind, y.kind) else weak_int(max(x.bits, y.bits))
-    own, other = (y, x) if x.dtype is None else (x, y)
-    if own.kind == "b" or (own.kind in "iu" and other.kind == "f"):
+    strong_type, weak_type = (y, x) if x.dtype is None else (x, y)
+    if strong_type.kind == "b" or (strong_type.kind in "iu" and weak_type.kind == "f"):
         raise Mismatch(
-            f"it is {x}, and here it becomes {y}; convert with kl.{own.dtype}(...), or begin it "
-            f"with {'0.0' if other.kind == 'f' else 'an integer'}"
+            f"it is {x} and becomes {y} here; convert with kl.{strong_type.dtype}(...), or "
+            f"initialize it with {'0.0' if weak_type.kind == 'f' else 'an integer'}"
         )
-    return own
+    return strong_type

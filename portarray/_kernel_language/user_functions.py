@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray import _codegen
 from portarray._array import dispatch
 from portarray._devices.device import Device
 from portarray._dtypes import promotion
@@ -17,14 +18,12 @@ from portarray._kernel_language import source, tree, types
 from portarray._kernel_language.definition import Definition, define
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.frontend import read_kernel
+from portarray._kernel_language.intrinsics import Helper
+from portarray._kernel_language.launch_cache import put
 from portarray._kernel_language.preparing import current, setting_of
-from portarray._kernel_language.remembered import remember
 from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.types import DType, Scalar, Tuple
-from portarray._kernel_language.words import Helper
 from portarray.errors import KernelSyntaxError
-
-__all__ = ["combined", "helper_of", "returned", "swapped", "told"]
 
 _MOST = 1024
 """Functions, and types of what they return, that are remembered."""
@@ -54,7 +53,7 @@ def helper_of(caller: str, function: Any, count: int) -> Helper:
         return function
     if isinstance(function, FunctionType) and not _is_known(function):
         _check_count(caller, function, count)
-        values = [one.cell_contents for one in function.__closure__ or ()]
+        values = [cell.cell_contents for cell in function.__closure__ or ()]
         code = function.__code__
         key: Any = (code, code.co_filename, id(function.__globals__), *map(_identity, values))
         make: Callable[[], FunctionType] = lambda: _fixed(function, values)  # noqa: E731
@@ -63,30 +62,35 @@ def helper_of(caller: str, function: Any, count: int) -> Helper:
         make = lambda: _calling(function, count)  # noqa: E731
     else:
         raise TypeError(
-            f"{caller} got {function!r}; it takes a function in the kernel language, which is "
-            f"written with def or as a lambda, or one of operator, math, NumPy or portarray"
+            f"{caller}: {function!r} is not a function that kernels can call"
+            f"\nHint: write it with def or as a lambda, or pass one of operator, math, NumPy or "
+            f"portarray"
         )
-    found = _helpers.get(key)
-    if found is None:
-        made = make()
+    helper = _helpers.get(key)
+    if helper is None:
+        plain = make()
         try:
-            source.read(made, helper=True)
+            source.read(plain, helper=True)
         except TypeError as error:
             raise TypeError(f"{caller}: {error}") from None
-        found = Helper(made)
-        remember(_helpers, key, found, _MOST)
-    return found
+        helper = Helper(plain)
+        put(_helpers, key, helper, _MOST)
+    return helper
 
 
 @lru_cache(maxsize=_MOST)
 def swapped(helper: Helper) -> Helper:
-    """Return a function that takes two arguments the other way round."""
+    """Return a function with its two arguments swapped."""
     text = "def swapped(a, b):\n    return function(b, a)\n"
-    return Helper(source.generated(text, "swapped", {"function": helper}))
+    return Helper(_codegen.define("swapped", text, {"function": helper}))
 
 
-def returned(
-    caller: str, helper: Helper, given: Sequence[Any], device: Device, dtype: DType | None = None
+def result_dtype(
+    caller: str,
+    helper: Helper,
+    arguments: Sequence[Any],
+    device: Device,
+    dtype: DType | None = None,
 ) -> DType:
     """Return the dtype of what a function returns; an error where ``dtype`` does not hold it.
 
@@ -95,46 +99,43 @@ def returned(
     given
         Its arguments: the dtypes of arrays, and numbers.
     """
-    found = _number(caller, helper, given, device, dtype)
+    result = _number(caller, helper, arguments, device, dtype)
     name = helper.__name__  # type: ignore[attr-defined]
     if dtype is None:
-        return found.dtype or dispatch.default_dtype(device, found.kind)
-    if not _holds(dtype, found):
+        return result.dtype or dispatch.default_dtype(device, result.kind)
+    if not _holds(dtype, result):
         raise TypeError(
-            f"{caller}: {name} returns {found}, which {dtype} does not hold; leave dtype= out, or "
-            f"convert in the function, as with kl.{dtype}(...)"
+            f"{caller}: {name} returns {result}, which does not fit {dtype}"
+            f"\nHint: omit dtype=, or convert in the function, as with kl.{dtype}(...)"
         )
     return dtype
 
 
-def combined(caller: str, helper: Helper, own: DType, device: Device) -> None:
-    """Raise an error unless a function combines numbers of a dtype to one of the same dtype."""
-    found = _number(caller, helper, [own, own], device)
+def require_same_dtype(caller: str, helper: Helper, dtype: DType, device: Device) -> None:
+    """Raise TypeError unless a function of two numbers of a dtype returns that dtype."""
+    result = _number(caller, helper, [dtype, dtype], device)
     name = helper.__name__  # type: ignore[attr-defined]
-    if found.dtype != own if found.dtype is not None else not _holds(own, found):
-        other = found.dtype or dispatch.default_dtype(device, found.kind)
+    if result.dtype != dtype if result.dtype is not None else not _holds(dtype, result):
+        result_dtype = result.dtype or dispatch.default_dtype(device, result.kind)
         raise TypeError(
-            f"{caller}: {name} returns {found} for two numbers of {own}; an operator returns the "
-            f"dtype that it is given: pass dtype=, such as {other}, or convert with kl.{own}(...)"
+            f"{caller}: {name} returns {result} for two numbers of {dtype}, not {dtype}"
+            f"\nHint: pass dtype=, such as {result_dtype}, or convert with kl.{dtype}(...)"
         )
 
 
-def told(caller: str, helper: Helper, dtype: DType, device: Device) -> None:
-    """Raise an error unless a function of two numbers returns a truth value."""
-    found = _number(caller, helper, [dtype, dtype], device)
-    if found.kind != "b":
+def require_boolean(caller: str, helper: Helper, dtype: DType, device: Device) -> None:
+    """Raise TypeError unless a function of two numbers returns a bool."""
+    result = _number(caller, helper, [dtype, dtype], device)
+    if result.kind != "b":
         name = helper.__name__  # type: ignore[attr-defined]
         raise TypeError(
-            f"{caller}: {name} returns {found}; less returns a truth value: whether its first key "
+            f"{caller}: {name} returns {result}; less must return a bool: whether its first key "
             f"comes before the second"
         )
 
 
-# --- functions ----------------------------------------------------------------------------------
-
-
 def _is_known(function: Any) -> bool:
-    """Tell whether kernels can call a function by itself."""
+    """Return whether kernels can call a function without a wrapper."""
     module = getattr(function, "__module__", None) or ""
     if isinstance(function, BuiltinFunctionType):
         return module in ("builtins", "math") or function.__name__ in _SIGNS
@@ -144,7 +145,7 @@ def _is_known(function: Any) -> bool:
 
 
 def _calling(function: Any, count: int) -> FunctionType:
-    """Return a function in the kernel language that calls one that kernels know."""
+    """Return a kernel-language function that calls a built-in one."""
     names = [f"x{n}" for n in range(count)]
     name = function.__name__
     if getattr(function, "__module__", "") == "_operator" and _SIGNS[name].count("{}") == count:
@@ -152,21 +153,21 @@ def _calling(function: Any, count: int) -> FunctionType:
     else:
         value = f"{name}({', '.join(names)})"
     text = f"def call_of_{name}({', '.join(names)}):\n    return {value}\n"
-    made = source.generated(text, f"call_of_{name}", {name: function})
-    made.__name__ = name  # as it is told of in errors
-    return made
+    caller = _codegen.define(f"call_of_{name}", text, {name: function})
+    caller.__name__ = name  # for errors
+    return caller
 
 
 def _fixed(function: FunctionType, values: Sequence[Any]) -> FunctionType:
-    """Return a function whose enclosing functions cannot change its constants any more."""
+    """Return a copy of a function with fixed closure values."""
     cells = tuple(map(CellType, values))
-    made = FunctionType(function.__code__, function.__globals__, function.__name__, None, cells)
-    made.__module__, made.__qualname__ = function.__module__, function.__qualname__
-    return made
+    copy = FunctionType(function.__code__, function.__globals__, function.__name__, None, cells)
+    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+    return copy
 
 
 def _identity(value: Any) -> Any:
-    """Return what tells a constant from others; the helper keeps objects alive."""
+    """Return a key that identifies a constant; the helper keeps objects alive."""
     if isinstance(value, tuple):
         return (tuple, *map(_identity, value))
     if isinstance(value, (bool, int, np.number, np.bool_, str)):
@@ -175,51 +176,58 @@ def _identity(value: Any) -> Any:
 
 
 def _check_count(caller: str, function: FunctionType, count: int) -> None:
-    given = inspect.signature(function)
+    signature = inspect.signature(function)
     plain = all(
-        one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty
-        for one in given.parameters.values()
+        parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.default is parameter.empty
+        for parameter in signature.parameters.values()
     )
-    if not plain or len(given.parameters) != count:
+    if not plain or len(signature.parameters) != count:
         raise TypeError(
-            f"{caller} calls its function with {count} numbers, and {function.__name__}{given} "
-            f"takes others; it has {count} plain parameters"
+            f"{caller}: {function.__name__}{signature} must have {count} plain parameters: it is "
+            f"called with {count} numbers"
         )
-
-
-# --- types --------------------------------------------------------------------------------------
 
 
 def _number(
-    caller: str, helper: Helper, given: Sequence[Any], device: Device, dtype: DType | None = None
+    caller: str,
+    helper: Helper,
+    arguments: Sequence[Any],
+    device: Device,
+    dtype: DType | None = None,
 ) -> Scalar:
-    """Return the type of what a function returns, a number."""
-    if any(isinstance(one, np.dtype) and one.kind == "c" for one in (*given, dtype)):
+    """Return the type of the number that a function returns."""
+    if any(
+        isinstance(argument, np.dtype) and argument.kind == "c" for argument in (*arguments, dtype)
+    ):
         raise TypeError(
-            f"{caller}: kernels have no complex numbers yet; pass pa.real(x) and pa.imag(x)"
+            f"{caller}: kernels do not support complex numbers"
+            f"\nHint: pass pa.real(x) and pa.imag(x)"
         )
-    kinds = tuple([one if isinstance(one, np.dtype) else type(one) for one in given])
+    kinds = tuple(
+        [argument if isinstance(argument, np.dtype) else type(argument) for argument in arguments]
+    )
     key = (helper, kinds, device)
-    found, constants = _types.get(key, (None, []))
-    if found is None or not current(constants):
-        found, constants = _read(caller, helper, kinds, device)
-        remember(_types, key, (found, constants), _MOST)
-    if isinstance(found, Tuple):
+    result, constants = _types.get(key, (None, []))
+    if result is None or not current(constants):
+        result, constants = _read(caller, helper, kinds, device)
+        put(_types, key, (result, constants), _MOST)
+    if isinstance(result, Tuple):
         name = helper.__name__  # type: ignore[attr-defined]
         raise TypeError(
-            f"{caller}: {name} returns a tuple of {len(found.items)}; it returns one number"
+            f"{caller}: {name} returns a tuple of {len(result.items)}; it must return one number"
         )
-    return found
+    return result
 
 
 def _read(
     caller: str, helper: Helper, kinds: tuple[Any, ...], device: Device
 ) -> tuple[Scalar | Tuple, list[Any]]:
-    """Return the type of what a function returns, and the globals that it depends on."""
+    """Return a function's result type, and the globals that it depends on."""
     launcher = device._backend.launcher(device.native)
     dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
-    own = _probe(len(kinds))
-    node = own.source.node
+    probe = _probe(len(kinds))
+    node = probe.source.node
     parameters: dict[str, Any] = {
         "out": types.Array("out", types.BOOL, 1),
         "function": types.Constant(helper),
@@ -229,20 +237,22 @@ def _read(
         parameters[f"x{n}"] = tree.Variable(node, type_, f"x{n}")
     shared = Shared()
     try:
-        made = read_kernel(own.source, parameters, setting_of(device, launcher, dialect, 1), shared)
+        kernel = read_kernel(
+            probe.source, parameters, setting_of(device, launcher, dialect, 1), shared
+        )
     except KernelSyntaxError as error:
         if error.problems[0].filename.startswith("<portarray"):
             raise TypeError(f"{caller}: {error.problems[0].message}") from None
         raise
-    return made.variables["value"], list(shared.constants.values())
+    return kernel.variables["value"], list(shared.constants.values())
 
 
 @cache
 def _probe(count: int) -> Definition:
-    """Return a kernel that calls a function, whose types are asked for."""
+    """Return a kernel that calls a function, to infer its types."""
     names = ", ".join([f"x{n}" for n in range(count)])
     text = f"def probe(out, function, {names}):\n    value = function({names})\n    out[0] = True\n"
-    return define(source.generated(text, "probe", {}), ("function",))
+    return define(_codegen.define("probe", text, {}), ("function",))
 
 
 def _weak(kind: type) -> Scalar:
@@ -251,9 +261,9 @@ def _weak(kind: type) -> Scalar:
     return types.weak_int(31) if issubclass(kind, (int, np.integer)) else types.WEAK_FLOAT
 
 
-def _holds(dtype: DType, found: Scalar) -> bool:
-    """Tell whether results of a type are stored as a dtype without a conversion that is written."""
+def _holds(dtype: DType, type_: Scalar) -> bool:
+    """Return whether a dtype can store results of a type without an explicit conversion."""
     kind = promotion.kind_of(dtype)
-    if kind == "b" or found.kind == "b":
-        return kind == found.kind
-    return kind == "f" or found.kind in "iu"
+    if kind == "b" or type_.kind == "b":
+        return kind == type_.kind
+    return kind == "f" or type_.kind in "iu"

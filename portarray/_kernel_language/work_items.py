@@ -1,4 +1,4 @@
-"""Runs interpreted kernels: groups of work-items, their memory, and what is checked of both."""
+"""Runs interpreted kernels: groups of work-items, their memory, and the checks of both."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CHANGES: Mapping[str, Callable[..., Any]] = {
 
 
 class Elements:
-    """An array in an interpreted kernel: indices are checked, and negative ones are outside."""
+    """An array in an interpreted kernel, with checked indices."""
 
     def __init__(self, name: str, values: np.ndarray[Any, Any]) -> None:
         self.name = name
@@ -56,34 +56,34 @@ class Elements:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.values, dtype=dtype)
 
-    def place(self, index: Any) -> Places:
-        """Return the places along the axes, which are in the array."""
-        places = tuple(map(int, index)) if type(index) is tuple else (int(index),)
-        for axis, (place, length) in enumerate(zip(places, self.shape, strict=True)):
-            if not 0 <= place < length:
+    def checked_index(self, index: Any) -> Places:
+        """Return an index as a tuple; raise if it is out of bounds."""
+        positions = tuple(map(int, index)) if type(index) is tuple else (int(index),)
+        for axis, (position, length) in enumerate(zip(positions, self.shape, strict=True)):
+            if not 0 <= position < length:
                 raise Fault(
                     "index",
-                    f"index {place} is outside axis {axis} of length {length} (of {self.name})",
+                    f"index {position} is outside axis {axis} of length {length} (of {self.name})",
                 )
-        return places
+        return positions
 
     def __getitem__(self, index: Any) -> Any:
-        value = self.values[self.place(index)]
+        value = self.values[self.checked_index(index)]
         return value if self._read is None else self._read(value)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.values[self.place(index)] = value
+        self.values[self.checked_index(index)] = value
 
     def change(self, operation: str, index: Any, *values: Any) -> Any:
-        """Change an element as an atomic function does; return the old value."""
-        place = self.place(index)
-        old = self.values[place]
-        self.values[place] = _CHANGES[operation](old, *values)
+        """Apply an atomic function to an element; return the old value."""
+        position = self.checked_index(index)
+        old = self.values[position]
+        self.values[position] = _CHANGES[operation](old, *values)
         return old
 
 
 class Watched(Elements):
-    """An array of which every access is noted: what is uninitialized, and who else was there."""
+    """An array that records every access, to detect uninitialized reads and races."""
 
     def __init__(
         self, name: str, values: np.ndarray[Any, Any], run: Run, space: str, *, races: bool
@@ -98,57 +98,56 @@ class Watched(Elements):
         self._atomic: dict[Places, dict[WorkItem, int]] = {}
         self._readers: dict[Places, dict[WorkItem, int]] = {}
 
-    def _check_known(self, place: Places) -> None:
-        if self._known is not None and not self._known[place]:
-            raise Fault("", f"{self.name}{list(place)} is read before it has a value")
+    def _check_known(self, position: Places) -> None:
+        if self._known is not None and not self._known[position]:
+            raise Fault("", f"{self.name}{list(position)} is read before it has a value")
 
     def __getitem__(self, index: Any) -> Any:
-        place = self.place(index)
-        self._check_known(place)
+        position = self.checked_index(index)
+        self._check_known(position)
         item = self._run.item
         if self._races:
-            other = item.met(self._plain.get(place))
-            if other is not None:
+            writer = item.met(self._plain.get(position))
+            if writer is not None:
                 raise Fault(
-                    "", f"{self.name}{list(place)} is read here, and written by work-item {other} "
-                    f"without a barrier between"
+                    "", f"{self.name}{list(position)} is read here and written by "
+                    f"work-item {writer}, without a barrier in between"
                 )  # fmt: skip
-            self._readers.setdefault(place, {})[item] = item.group.phase
+            self._readers.setdefault(position, {})[item] = item.group.phase
         return super().__getitem__(index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        place = self.place(index)
-        self._note(place, atomic=False)
+        position = self.checked_index(index)
+        self._note(position, atomic=False)
         super().__setitem__(index, value)
 
     def change(self, operation: str, index: Any, *values: Any) -> Any:
-        """Change an element as an atomic function does."""
-        place = self.place(index)
-        self._check_known(place)
-        self._note(place, atomic=True)
+        position = self.checked_index(index)
+        self._check_known(position)
+        self._note(position, atomic=True)
         return super().change(operation, index, *values)
 
-    def _note(self, place: Places, *, atomic: bool) -> None:
+    def _note(self, position: Places, *, atomic: bool) -> None:
         if self._known is not None:
-            self._known[place] = True
+            self._known[position] = True
         if not self._races:
             return
         item = self._run.item
-        other = item.met(self._plain.get(place))
-        if other is None and not atomic:
-            other = item.met(self._atomic.get(place))
-        if other is not None:
+        conflicting = item.met(self._plain.get(position))
+        if conflicting is None and not atomic:
+            conflicting = item.met(self._atomic.get(position))
+        if conflicting is not None:
             raise Fault(
-                "", f"{self.name}{list(place)} is written here and by work-item {other}, without "
-                f"an atomic function or a barrier between"
+                "", f"{self.name}{list(position)} is written here and by "
+                f"work-item {conflicting}, without an atomic function or a barrier in between"
             )  # fmt: skip
-        other = None if atomic else item.met(self._readers.get(place))
-        if other is not None:
+        conflicting = None if atomic else item.met(self._readers.get(position))
+        if conflicting is not None:
             raise Fault(
-                "", f"{self.name}{list(place)} is written here, and read by work-item {other} "
-                f"without a barrier between"
+                "", f"{self.name}{list(position)} is written here and read by "
+                f"work-item {conflicting}, without a barrier in between"
             )  # fmt: skip
-        writers = (self._atomic if atomic else self._plain).setdefault(place, {})
+        writers = (self._atomic if atomic else self._plain).setdefault(position, {})
         writers.pop(item, None)
         if len(writers) > 1:
             del writers[next(iter(writers))]
@@ -164,7 +163,7 @@ class Group:
 
 
 class WorkItem:
-    """Where a work-item is; printed functions read it."""
+    """A work-item's position, which printed functions read."""
 
     __slots__ = (
         "_run", "global_size", "group", "group_count", "group_index", "group_size", "index",
@@ -173,7 +172,7 @@ class WorkItem:
 
     def __init__(
         self, run: Run, group: Group, index: Places, linear: int, local: Places, local_linear: int,
-        number: Places,
+        group_index: Places,
     ) -> None:  # fmt: skip
         self._run = run
         self.group = group
@@ -181,7 +180,7 @@ class WorkItem:
         self.linear_index = linear
         self.local_index = local
         self.local_linear_index = local_linear
-        self.group_index = number
+        self.group_index = group_index
         self.group_size = run.group_size
         self.group_count = run.group_count
         self.global_size = run.sizes
@@ -190,20 +189,20 @@ class WorkItem:
         return str(self.index[0] if len(self.index) == 1 else self.index)
 
     def met(self, others: dict[WorkItem, int] | None) -> WorkItem | None:
-        """Return one whose doing, in a phase, is in no order with this one's."""
-        for other, phase in (others or {}).items():
-            if other is not self and (other.group is not self.group or phase == self.group.phase):
-                return other
+        """Return a work-item whose access is not ordered relative to this one's."""
+        for item, phase in (others or {}).items():
+            if item is not self and (item.group is not self.group or phase == self.group.phase):
+                return item
         return None
 
-    def memory(self, number: int) -> Elements:
+    def memory(self, slot: int) -> Elements:
         """Return memory of the group, or new memory of this work-item."""
-        array = self._run.program.memories[number]
+        array = self._run.program.memories[slot]
         if array.space == "private":
             return self._run.memory(array)
-        if number not in self.group.memories:
-            self.group.memories[number] = self._run.memory(array)
-        return self.group.memories[number]
+        if slot not in self.group.memories:
+            self.group.memories[slot] = self._run.memory(array)
+        return self.group.memories[slot]
 
     def print(self, *values: Any) -> None:
         """Print a line, in debug mode."""
@@ -241,18 +240,18 @@ class Run:
         self.random = None if seed is None else np.random.default_rng(seed)
         self.item: WorkItem
         self.written: set[str] = set()
-        for name, given in program.tree.parameters.items():
-            if isinstance(given, Array) and given.name in program.tree.written:
+        for name, parameter in program.tree.parameters.items():
+            if isinstance(parameter, Array) and parameter.name in program.tree.written:
                 self.written |= {
-                    other for other in arguments if arguments[other] is arguments[name]
+                    alias for alias in arguments if arguments[alias] is arguments[name]
                 }
         shared: dict[int, Elements] = {}  # one array that is passed twice is one
         self.arguments: list[Any] = []
-        for name, given in program.tree.parameters.items():
+        for name, parameter in program.tree.parameters.items():
             if name not in arguments:
                 continue
             value = arguments[name]
-            if isinstance(given, Array):
+            if isinstance(parameter, Array):
                 if id(value) not in shared:
                     shared[id(value)] = self.watched(name, value, "global")
                 self.arguments.append(shared[id(value)])
@@ -260,14 +259,13 @@ class Run:
                 self.arguments.append(value)
 
     def watched(self, name: str, values: np.ndarray[Any, Any], space: str) -> Elements:
-        """Return an array, which is watched in debug mode."""
         if not self.debug:
             return Elements(name, values)
         races = space == "local" or (space == "global" and name in self.written)
         return Watched(name, values, self, space, races=races)
 
     def memory(self, array: Array) -> Elements:
-        """Return uninitialized memory: what no kernel expects."""
+        """Return memory filled with implausible values."""
         assert array.shape is not None
         values = np.empty(array.shape, array.dtype)
         values.reshape(-1).view(np.uint8)[...] = 0xAB if array.dtype.kind != "b" else 1
@@ -281,10 +279,9 @@ class Run:
         return [things[n] for n in self.random.permutation(len(things))]
 
     def run(self) -> None:
-        """Run all groups."""
         with np.errstate(all="ignore"):
-            for number in self.shuffled(list(itertools.product(*map(range, self.groups)))):
-                items = self.items(number)
+            for group_index in self.shuffled(list(itertools.product(*map(range, self.groups)))):
+                items = self.items(group_index)
                 if self.program.tree.barriers:
                     self.in_phases(items)
                     continue
@@ -292,31 +289,39 @@ class Run:
                     self.item = item
                     self.guarded(item, lambda: self.program.function(*self.arguments, self.item))
 
-    def items(self, number: Places) -> list[WorkItem]:
+    def items(self, group_index: Places) -> list[WorkItem]:
         """Return the work-items of a group."""
         group = Group()
         out = []
         total = math.prod(self.sizes)
         for linear, local in enumerate(itertools.product(*map(range, self.own_group))):
-            parts = zip(number, self.own_group, local, strict=True)
-            place = tuple(n * size + one for n, size, one in parts)
+            parts = zip(group_index, self.own_group, local, strict=True)
+            position = tuple(n * size + coordinate for n, size, coordinate in parts)
             if self.linear:
-                if place[0] >= total:
+                if position[0] >= total:
                     continue
-                index = tuple(int(n) for n in np.unravel_index(place[0], self.sizes))
+                index = tuple(int(n) for n in np.unravel_index(position[0], self.sizes))
                 zeros = (0,) * (len(self.sizes) - 1)
                 out.append(
                     WorkItem(
-                        self, group, index, place[0], (*zeros, *local), linear, (*zeros, *number)
+                        self,
+                        group,
+                        index,
+                        position[0],
+                        (*zeros, *local),
+                        linear,
+                        (*zeros, *group_index),
                     )
                 )
                 continue
-            if any(one >= size for one, size in zip(place, self.sizes, strict=True)):
+            if any(
+                coordinate >= size for coordinate, size in zip(position, self.sizes, strict=True)
+            ):
                 continue
             flat = 0
-            for one, size in zip(place, self.sizes, strict=True):
-                flat = flat * size + one
-            out.append(WorkItem(self, group, place, flat, local, linear, number))
+            for coordinate, size in zip(position, self.sizes, strict=True):
+                flat = flat * size + coordinate
+            out.append(WorkItem(self, group, position, flat, local, linear, group_index))
         return out
 
     def in_phases(self, items: list[WorkItem]) -> None:
@@ -333,22 +338,22 @@ class Run:
                     at[item] = line
             if not at:
                 return
-            other = next((item for item in waiting if item not in at), None)
-            if other is None:
+            divergent = next((item for item in waiting if item not in at), None)
+            if divergent is None:
                 first = next(iter(at.values()))
-                other = next((item for item in at if at[item] != first), None)
-            if other is not None:
-                item = next(one for one in at if at[one] != at.get(other))
-                where = f"at line {at[other]}" if other in at else "at the end"
-                message = f"divergent barriers: work-item {item} waits here, and {other} is {where}"
+                divergent = next((item for item in at if at[item] != first), None)
+            if divergent is not None:
+                item = next(waiter for waiter in at if at[waiter] != at.get(divergent))
+                where = f"at line {at[divergent]}" if divergent in at else "at the end"
+                message = (
+                    f"divergent barriers: work-item {item} waits here, and {divergent} is {where}"
+                )
                 self.fail(Fault("", message), item, None, at[item])
             waiting = {item: waiting[item] for item in waiting if item in at}
             items[0].group.phase += 1
 
-    # --- errors -----------------------------------------------------------------------------
-
     def guarded(self, item: WorkItem, call: Callable[[], Any]) -> Any:
-        """Return a call's value; what is wrong is an error at the user's line."""
+        """Call a function; raise faults at the user's line."""
         try:
             return call()
         except Fault as fault:
@@ -357,15 +362,15 @@ class Run:
     def fail(
         self, fault: Fault, item: WorkItem, traceback: TracebackType | None, line: int
     ) -> None:
-        """Raise the error of what is wrong."""
+        """Raise the error of a fault."""
         frames = []
         while traceback is not None:
             if traceback.tb_frame.f_code in self.program.codes:
                 frames.append(traceback)
             traceback = traceback.tb_next
         shown: TracebackType | None = None
-        for one in reversed(frames):
-            shown = TracebackType(shown, one.tb_frame, one.tb_lasti, one.tb_lineno)
+        for frame in reversed(frames):
+            shown = TracebackType(shown, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
         code = self.program.function.__code__
         values: dict[str, Any] = {}
         if frames:
@@ -394,9 +399,9 @@ def units_between(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> float:
     if np.any(((x != x) | (y != y)) & ~nan):
         return math.inf
     size = x.dtype.itemsize
-    whole = [np.ascontiguousarray(one).view(f"i{size}").astype(np.int64) for one in (x, y)]
+    whole = [np.ascontiguousarray(values).view(f"i{size}").astype(np.int64) for values in (x, y)]
     lowest = -(2 ** (8 * size - 1))
-    ordered = [np.where(one < 0, lowest - one, one) for one in whole]
+    ordered = [np.where(values < 0, lowest - values, values) for values in whole]
     low, high = np.minimum(*ordered), np.maximum(*ordered)
     distance = np.subtract(high.view(np.uint64), low.view(np.uint64))
     return float(np.where(nan, 0, distance).max())

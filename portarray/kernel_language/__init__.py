@@ -1,8 +1,8 @@
 """What the body of a user kernel may call: ``import portarray.kernel_language as kl``.
 
-The names mean something inside functions that :func:`portarray.kernel` compiles. Called anywhere
-else they raise, except for the dtypes, which are NumPy's scalar types.
-:mod:`portarray.kernel_language.algorithms` has algorithms that take a function.
+The functions are for kernels that :func:`portarray.kernel` compiles; called anywhere else, they
+raise. The dtypes are NumPy's scalar types. :mod:`portarray.kernel_language.algorithms` provides
+algorithms that take a function.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Import ml_dtypes for bfloat16, and the algorithms, only when they are asked for."""
+    """Import ml_dtypes for bfloat16, and the algorithms, on first use."""
     if name == "algorithms":
         return importlib.import_module(f"{__name__}.algorithms")
     if name == "bfloat16":
@@ -71,12 +71,12 @@ def __getattr__(name: str) -> Any:
 
 def _outside(name: str) -> NoReturn:
     raise RuntimeError(
-        f"kl.{name} has a meaning inside kernels alone; compile the function with @pa.kernel"
+        f"kl.{name} can only be called in kernels\nHint: decorate the function with @pa.kernel"
     )
 
 
 def index(axis: int | None = None, /) -> Any:
-    """Return the work-item's place in the ndrange.
+    """Return the work-item's index in the ndrange.
 
     Parameters
     ----------
@@ -86,29 +86,29 @@ def index(axis: int | None = None, /) -> Any:
     Returns
     -------
     int or tuple of int
-        The place along `axis`. Without `axis` an integer if the ndrange has one axis, else a tuple,
+        The index along `axis`. Without `axis` an integer if the ndrange has one axis, else a tuple,
         which indexes arrays: ``y[kl.index()]``.
     """
     _outside("index")
 
 
 def linear_index() -> int:
-    """Return the work-item's place in the ndrange, counted in row-major order."""
+    """Return the work-item's row-major index in the ndrange."""
     _outside("linear_index")
 
 
 def local_index(axis: int | None = None, /) -> Any:
-    """Return the work-item's place in its group; see :func:`index`."""
+    """Return the work-item's index in its group; see :func:`index`."""
     _outside("local_index")
 
 
 def local_linear_index() -> int:
-    """Return the work-item's place in its group, counted in row-major order."""
+    """Return the work-item's row-major index in its group."""
     _outside("local_linear_index")
 
 
 def group_index(axis: int | None = None, /) -> Any:
-    """Return the place of the work-item's group among the groups; see :func:`index`."""
+    """Return the index of the work-item's group; see :func:`index`."""
     _outside("group_index")
 
 
@@ -140,7 +140,7 @@ def local(shape: int | tuple[int, ...], dtype: Any) -> Any:
     Returns
     -------
     array
-        To be assigned to a name at the top level of the kernel.
+        Assign it to a name at the top level of the kernel.
     """
     _outside("local")
 
@@ -174,16 +174,16 @@ def fma(x: Any, y: Any, z: Any, /) -> Any:
 
 
 def barrier() -> None:
-    """Wait until all work-items of the group are here, and see what they have written.
+    """Wait until all work-items of the group have called it, and make their writes visible.
 
-    It stands at the top level of a kernel, or in loops and branches that all work-items of a group
+    Call it at the top level of a kernel, or in loops and branches that all work-items of a group
     take alike. The ndrange of a kernel with barriers is a multiple of the group.
     """
     _outside("barrier")
 
 
 def atomic_add(x: Any, index: Any, value: Any, /) -> Any:
-    """Add to an element, and return what it was; no other work-item gets between.
+    """Add to an element atomically, and return its previous value.
 
     Parameters
     ----------
@@ -191,26 +191,25 @@ def atomic_add(x: Any, index: Any, value: Any, /) -> Any:
         A parameter, or local memory, of int32, uint32 or float32; of 64 bits where the device has
         such atomic functions.
     index : int or tuple of int
-        Which element.
+        Index of the element.
     value : scalar
-        What is added.
+        The number to add.
 
     Returns
     -------
     scalar
-        The element before. The order of the work-items is not defined, and with it the rounding of
-        sums.
+        The previous value. The order of the work-items, and so the rounding of sums, is undefined.
     """
     _outside("atomic_add")
 
 
 def atomic_min(x: Any, index: Any, value: Any, /) -> Any:
-    """Keep the lesser one of an element and a value; see :func:`atomic_add`."""
+    """Replace an element by the smaller of it and a value; see :func:`atomic_add`."""
     _outside("atomic_min")
 
 
 def atomic_max(x: Any, index: Any, value: Any, /) -> Any:
-    """Keep the greater one of an element and a value; see :func:`atomic_add`."""
+    """Replace an element by the larger of it and a value; see :func:`atomic_add`."""
     _outside("atomic_max")
 
 
@@ -220,7 +219,7 @@ def atomic_exchange(x: Any, index: Any, value: Any, /) -> Any:
 
 
 def atomic_compare_exchange(x: Any, index: Any, expected: Any, value: Any, /) -> Any:
-    """Replace an element that is as expected; see :func:`atomic_add`.
+    """Replace an element that has the expected value; see :func:`atomic_add`.
 
     Floating-point numbers are compared bit by bit.
     """
@@ -228,10 +227,10 @@ def atomic_compare_exchange(x: Any, index: Any, expected: Any, value: Any, /) ->
 
 
 def print(*values: Any) -> None:  # as Python's
-    """Print a line with constant texts and numbers, in debug mode; elsewhere nothing happens."""
+    """Print a line of constant strings and numbers; only in debug mode."""
     _outside("print")
 
 
 def unroll(numbers: range, /) -> range:
-    """Mark a loop, ``for i in kl.unroll(range(4))``, as one to be unrolled."""
+    """Mark a loop, ``for i in kl.unroll(range(4))``, to be unrolled."""
     _outside("unroll")

@@ -1,8 +1,8 @@
-"""Algorithms that take a function of the user's, on every device that runs kernels.
+"""Algorithms that take a user's function, on every device that runs kernels.
 
 A function is one of the kernel language: written with ``def`` or as a lambda, marked with
-``@pa.kernel.function`` or not, or a function of :mod:`operator`, NumPy or portarray. What the
-library has itself, such as the sum, is the library's own.
+``@pa.kernel.function`` or not, or a function of :mod:`operator`, NumPy or portarray. Operations
+that a library provides, such as the sum, use the library's function.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import portarray as pa
 from portarray._array import dtypes
 from portarray._kernel_language import user_functions
-from portarray._kernel_language.words import Helper
+from portarray._kernel_language.intrinsics import Helper
 from portarray.errors import DeviceMismatchError
 from portarray.kernel_language import _kernels
 from portarray.typing import DType, DTypeLike
@@ -37,7 +37,9 @@ class _Own(NamedTuple):
 
 
 def _named(*rows: tuple[tuple[Function, ...], _Own]) -> dict[Function, _Own]:
-    return {function: own for functions, own in rows for function in functions}
+    return {
+        function: implementation for functions, implementation in rows for function in functions
+    }
 
 
 _ALL, _ANY = _Own(pa.all, None, pa.logical_and), _Own(pa.any, None, pa.logical_or)
@@ -60,7 +62,7 @@ _LESS: dict[Function, bool] = {  # whether the other way round
 
 
 def map_kernel(function: Function, /, *arrays: Any, dtype: DTypeLike | None = None) -> pa.Array:
-    """Return a function's value for each element, or for each elements of several arrays.
+    """Apply a function to each element of arrays.
 
     Parameters
     ----------
@@ -80,8 +82,8 @@ def map_kernel(function: Function, /, *arrays: Any, dtype: DTypeLike | None = No
     Raises
     ------
     TypeError
-        If `function` is no function of so many numbers that kernels can call, or returns what the
-        dtype does not hold.
+        If `function` is not a function of so many numbers that kernels can call, or its result does
+        not fit the dtype.
     KernelSyntaxError
         If its body is not in the kernel language.
 
@@ -100,26 +102,26 @@ def map_kernel(function: Function, /, *arrays: Any, dtype: DTypeLike | None = No
     for x in arrays:
         if not isinstance(x, (pa.Array, int, float, np.integer, np.floating, np.bool_)):
             kind = f"{type(x).__module__}.{type(x).__qualname__}"
-            raise TypeError(f"map_kernel got {kind}; it takes portarray's arrays and real numbers")
+            raise TypeError(f"map_kernel: {kind} is not an array of portarray or a real number")
     helper = user_functions.helper_of("map_kernel", function, len(arrays))
     kinds = [x.dtype if isinstance(x, pa.Array) else x for x in arrays]
-    wanted = None if dtype is None else dtypes.canonical(dtype)
-    found = user_functions.returned("map_kernel", helper, kinds, device, wanted)
+    requested = None if dtype is None else dtypes.canonical(dtype)
+    result_dtype = user_functions.result_dtype("map_kernel", helper, kinds, device, requested)
     several = [x for x in arrays if isinstance(x, pa.Array)]
     if any(x.shape != several[0].shape for x in several):
         several = list(pa.broadcast_arrays(*several))
     shape = several[0].shape
-    out = pa.empty(shape, dtype=found, device=device)
+    out = pa.empty(shape, dtype=result_dtype, device=device)
     if not out.size:
         return out
     axes = len(shape)
     if not 1 <= axes <= 3:
         several = [pa.reshape(x, (-1,)) for x in several]
         out = pa.reshape(out, (-1,))
-    given = iter(several)
-    passed = [next(given) if isinstance(x, pa.Array) else x for x in arrays]
+    remaining = iter(several)
+    passed = [next(remaining) if isinstance(x, pa.Array) else x for x in arrays]
     run = _kernels.mapped(tuple([isinstance(x, pa.Array) for x in arrays]))
-    out = run(out, helper, found, *passed)
+    out = run(out, helper, result_dtype, *passed)
     return pa.reshape(out, shape) if out.shape != shape else out
 
 
@@ -133,7 +135,7 @@ def reduce(
     initial: Any = None,
     dtype: DTypeLike | None = None,
 ) -> pa.Array:
-    """Return what the elements along axes combine to.
+    """Reduce the elements along axes with an associative function.
 
     Parameters
     ----------
@@ -161,8 +163,8 @@ def reduce(
     Raises
     ------
     TypeError
-        If `operator` is no function of two numbers that kernels can call, or returns another dtype
-        than it is given.
+        If `operator` is not a function of two numbers that kernels can call, or does not return
+        their dtype.
     ValueError
         If there are no elements, and no `initial`.
     KernelSyntaxError
@@ -177,30 +179,30 @@ def reduce(
     Array([-5.,  4.], dtype=float64, device='numpy:cpu:0')
     """
     device = _device_of("reduce", [x], [x])
-    kept = x.dtype if dtype is None else dtypes.canonical(dtype)
-    own = _own(operator, kept)
-    if own is not None and initial is None and (x.size or own.neutral):
-        return _reduced_by(own, x, kept, axis=axis, keepdims=keepdims)
+    out_dtype = x.dtype if dtype is None else dtypes.canonical(dtype)
+    builtin = _own(operator, out_dtype)
+    if builtin is not None and initial is None and (x.size or builtin.neutral):
+        return _reduced_by(builtin, x, out_dtype, axis=axis, keepdims=keepdims)
     axes = _axes("reduce", axis, x.ndim)
     shape = tuple([n for k, n in enumerate(x.shape) if k not in axes])
     count = math.prod([x.shape[k] for k in axes])
     if not count:
         if initial is None:
             raise ValueError(
-                f"reduce: an array of shape {x.shape} has no elements along {_told(axis)}, and the "
-                f"operator is not known to have a neutral one; pass initial="
+                f"reduce: an array of shape {x.shape} has no elements along {_told(axis)}"
+                f"\nHint: pass initial="
             )
-        out = pa.full(shape, initial, dtype=kept, device=device)
-    elif own is not None:
-        out = _reduced_by(own, x, kept, axis=axis)
-        out = own.combine(pa.asarray(initial, dtype=kept, device=device), out)
+        out = pa.full(shape, initial, dtype=out_dtype, device=device)
+    elif builtin is not None:
+        out = _reduced_by(builtin, x, out_dtype, axis=axis)
+        out = builtin.combine(pa.asarray(initial, dtype=out_dtype, device=device), out)
     else:
         helper = user_functions.helper_of("reduce", operator, 2)
-        user_functions.combined("reduce", helper, kept, device)
-        out = pa.reshape(_reduced(helper, _around(x, axes), kept), shape)
+        user_functions.require_same_dtype("reduce", helper, out_dtype, device)
+        out = pa.reshape(_reduced(helper, _around(x, axes), out_dtype), shape)
         if initial is not None:
-            first = pa.full(shape, initial, dtype=kept, device=device)
-            out = map_kernel(helper, first, out, dtype=kept)
+            first = pa.full(shape, initial, dtype=out_dtype, device=device)
+            out = map_kernel(helper, first, out, dtype=out_dtype)
     if keepdims:
         out = pa.reshape(out, tuple([1 if k in axes else n for k, n in enumerate(x.shape)]))
     return out
@@ -215,7 +217,7 @@ def accumulate(
     initial: Any = None,
     dtype: DTypeLike | None = None,
 ) -> pa.Array:
-    """Return what the elements up to each one combine to, along an axis.
+    """Return the running reductions along an axis.
 
     Parameters
     ----------
@@ -240,10 +242,10 @@ def accumulate(
     Raises
     ------
     TypeError
-        If `operator` is no function of two numbers that kernels can call, or returns another dtype
-        than it is given.
+        If `operator` is not a function of two numbers that kernels can call, or does not return
+        their dtype.
     ValueError
-        If `axis` is left out and `x` has not one axis.
+        If `axis` is omitted and `x` does not have exactly one axis.
     KernelSyntaxError
         If the operator's body is not in the kernel language.
 
@@ -256,29 +258,25 @@ def accumulate(
     """
     device = _device_of("accumulate", [x], [x])
     if axis is None and x.ndim != 1:
-        raise ValueError(f"accumulate: an array of {x.ndim} axes needs axis=")
+        raise ValueError(f"accumulate: x has {x.ndim} axes\nHint: pass axis=")
     (along,) = _axes("accumulate", 0 if axis is None else axis, x.ndim)
-    kept = x.dtype if dtype is None else dtypes.canonical(dtype)
+    out_dtype = x.dtype if dtype is None else dtypes.canonical(dtype)
     if initial is not None:
         shape = tuple([1 if k == along else n for k, n in enumerate(x.shape)])
-        first = pa.full(shape, initial, dtype=kept, device=device)
-        x = pa.concat([first, pa.astype(x, kept, copy=False)], axis=along)
-    own = _own(operator, kept)
-    if own is not None and own.scan is not None:
-        return own.scan(x, axis=along, dtype=kept)  # type: ignore[no-any-return]
+        first = pa.full(shape, initial, dtype=out_dtype, device=device)
+        x = pa.concat([first, pa.astype(x, out_dtype, copy=False)], axis=along)
+    builtin = _own(operator, out_dtype)
+    if builtin is not None and builtin.scan is not None:
+        return builtin.scan(x, axis=along, dtype=out_dtype)  # type: ignore[no-any-return]
     helper = user_functions.helper_of("accumulate", operator, 2)
-    user_functions.combined("accumulate", helper, kept, device)
+    user_functions.require_same_dtype("accumulate", helper, out_dtype, device)
     if not x.size:
-        return pa.astype(x, kept)
-    return pa.reshape(_scanned(helper, _around(x, (along,)), kept), x.shape)
+        return pa.astype(x, out_dtype)
+    return pa.reshape(_scanned(helper, _around(x, (along,)), out_dtype), x.shape)
 
 
 def sort_by_key(
-    keys: pa.Array,
-    /,
-    *values: pa.Array,
-    less: Function | None = None,
-    descending: bool = False,
+    keys: pa.Array, /, *values: pa.Array, less: Function | None = None, descending: bool = False
 ) -> tuple[pa.Array, ...]:
     """Return keys in order, and values in the order of their keys.
 
@@ -289,10 +287,10 @@ def sort_by_key(
     *values : Array
         Arrays with as many elements along their first axis.
     less : callable, optional
-        A function of two keys that tells whether the first comes before the second: a strict weak
-        ordering, as ``<`` is of numbers. By default the order of :func:`portarray.sort`.
+        A function of two keys that returns whether the first comes before the second: a strict weak
+        ordering, like ``<`` of numbers. By default the order of :func:`portarray.sort`.
     descending : bool, optional
-        Whether the order is turned round.
+        Whether to reverse the order.
 
     Returns
     -------
@@ -302,9 +300,9 @@ def sort_by_key(
     Raises
     ------
     TypeError
-        If `less` is no function of two numbers that kernels can call, or returns no truth value.
+        If `less` is not a function of two numbers that kernels can call, or does not return a bool.
     ValueError
-        If `keys` has not one axis, or values have other lengths.
+        If `keys` does not have exactly one axis, or values have other lengths.
     KernelSyntaxError
         If the function's body is not in the kernel language.
 
@@ -319,22 +317,22 @@ def sort_by_key(
     """
     device = _device_of("sort_by_key", [keys, *values], [keys, *values])
     if keys.ndim != 1:
-        raise ValueError(f"sort_by_key: keys of shape {keys.shape}; they have one axis")
+        raise ValueError(f"sort_by_key: keys have shape {keys.shape}; they must have one axis")
     count = keys.shape[0]
     for x in values:
         if not x.ndim or x.shape[0] != count:
             raise ValueError(
-                f"sort_by_key: values of shape {x.shape} for {count} keys; they are as many along "
-                f"the first axis"
+                f"sort_by_key: values of shape {x.shape} for {count} keys; the first axis must "
+                f"have length {count}"
             )
-    other = _known(_LESS, less)
-    if other is not None:
-        less, descending = None, descending != other
+    reverses = _known(_LESS, less)
+    if reverses is not None:
+        less, descending = None, descending != reverses
     if less is None:
         places = pa.argsort(keys, descending=descending, stable=True)
         return tuple([pa.take(x, places, axis=0) for x in (keys, *values)])
     helper = user_functions.helper_of("sort_by_key", less, 2)
-    user_functions.told("sort_by_key", helper, keys.dtype, device)
+    user_functions.require_boolean("sort_by_key", helper, keys.dtype, device)
     if descending:
         helper = user_functions.swapped(helper)
     if count < 2:
@@ -346,16 +344,16 @@ def sort_by_key(
 # --- arguments --------------------------------------------------------------------------------
 
 
-def _device_of(name: str, arrays: Sequence[Any], given: Sequence[Any]) -> pa.Device:
-    """Return the device of arrays, which must be one."""
+def _device_of(name: str, arrays: Sequence[Any], arguments: Sequence[Any]) -> pa.Device:
+    """Return the arrays' common device."""
     for x in arrays:
         if not isinstance(x, pa.Array):
             raise TypeError(
-                f"{name} got {type(x).__module__}.{type(x).__qualname__}; it takes portarray's "
-                f"arrays, which pa.asarray makes"
+                f"{name}: {type(x).__module__}.{type(x).__qualname__} is not an array of portarray"
+                f"\nHint: convert it with pa.asarray"
             )
     if not arrays:
-        raise TypeError(f"{name} got {given!r}, no array; it runs on the device of its arrays")
+        raise TypeError(f"{name}: no argument is an array: {arguments!r}")
     device: pa.Device = arrays[0].device
     for x in arrays:
         if x.device is not device:
@@ -364,21 +362,21 @@ def _device_of(name: str, arrays: Sequence[Any], given: Sequence[Any]) -> pa.Dev
 
 
 def _axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
-    """Return axes from 0 on, in order."""
+    """Return nonnegative axes, sorted."""
     if axis is None:
         return tuple(range(ndim))
-    found = []
-    for one in axis if isinstance(axis, tuple) else (axis,):
+    axes = []
+    for candidate in axis if isinstance(axis, tuple) else (axis,):
         try:
-            place = python.index(one)
+            position = python.index(candidate)
         except TypeError:
-            raise TypeError(f"{name}: axis is {axis!r}; it is an integer") from None
-        if not -ndim <= place < ndim:
-            raise ValueError(f"{name}: axis {place} is none of an array of {ndim} axes")
-        found.append(place % ndim)
-    if len(set(found)) < len(found):
-        raise ValueError(f"{name}: axis {axis!r} names an axis twice")
-    return tuple(sorted(found))
+            raise TypeError(f"{name}: axis={axis!r} is not an integer") from None
+        if not -ndim <= position < ndim:
+            raise ValueError(f"{name}: axis {position} is out of range for an array of {ndim} axes")
+        axes.append(position % ndim)
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"{name}: axis={axis!r} repeats an axis")
+    return tuple(sorted(axes))
 
 
 def _told(axis: Any) -> str:
@@ -394,18 +392,18 @@ def _known(table: Mapping[Any, Any], function: Any) -> Any:
 
 def _own(operator: Function, dtype: DType) -> _Own | None:
     """Return the library's functions for an operator on a dtype."""
-    found: _Own | None = _known(_OF_TRUTHS if dtype == pa.bool else _OF_NUMBERS, operator)
-    return found
+    functions: _Own | None = _known(_OF_TRUTHS if dtype == pa.bool else _OF_NUMBERS, operator)
+    return functions
 
 
-def _reduced_by(own: _Own, x: pa.Array, dtype: DType, **where: Any) -> pa.Array:
+def _reduced_by(builtin: _Own, x: pa.Array, dtype: DType, **options: Any) -> pa.Array:
     """Return the library's reduction."""
-    if own.scan is None:
-        if own.reduce in (pa.min, pa.max) and dtype != x.dtype:
+    if builtin.scan is None:
+        if builtin.reduce in (pa.min, pa.max) and dtype != x.dtype:
             x = pa.astype(x, dtype)
     elif dtype != x.dtype or x.dtype.kind not in "fc":  # which are those of sums by themselves
-        where["dtype"] = dtype
-    return own.reduce(x, **where)  # type: ignore[no-any-return]
+        options["dtype"] = dtype
+    return builtin.reduce(x, **options)  # type: ignore[no-any-return]
 
 
 # --- how kernels are run ----------------------------------------------------------------------
@@ -417,7 +415,7 @@ _MANY = 1 << 16
 _LEAST = 64
 """Elements of a part, at least."""
 _FEW = 1 << 10
-"""Elements that are not shared."""
+"""Elements up to which the work is not divided."""
 _ROW = 16
 """Neighbouring results from which on lanes, or work-items, are neighbours in memory."""
 _GROUP = 128
@@ -426,20 +424,20 @@ _RUN = 16
 
 
 def _around(x: pa.Array, axes: tuple[int, ...]) -> pa.Array:
-    """Return an array of three axes, of which those given are the middle one."""
+    """Return an array of three axes, of which the middle one joins the given axes."""
     if len(axes) == 1:
         (axis,) = axes
-        before, after = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
-        return pa.reshape(x, (before, x.shape[axis], after))
-    rest = [k for k in range(x.ndim) if k not in axes]
-    if rest:
-        x = pa.permute_dims(x, (*rest, *axes))
-    count = math.prod(x.shape[len(rest) :])
-    return pa.reshape(x, (math.prod(x.shape[: len(rest)]), count, 1))
+        outer, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
+        return pa.reshape(x, (outer, x.shape[axis], inner))
+    remaining = [k for k in range(x.ndim) if k not in axes]
+    if remaining:
+        x = pa.permute_dims(x, (*remaining, *axes))
+    count = math.prod(x.shape[len(remaining) :])
+    return pa.reshape(x, (math.prod(x.shape[: len(remaining)]), count, 1))
 
 
 class _Plan(NamedTuple):
-    """How the work along the middle axis is shared."""
+    """How the work along the middle axis is divided."""
 
     size: int  # of a part
     lanes: int = 1  # neighbours along an axis that a work-item takes at once
@@ -448,33 +446,33 @@ class _Plan(NamedTuple):
 
 
 def _plan(x: pa.Array, *, twice: bool) -> _Plan:
-    """Return how to share the work; ``twice`` says that parts are read twice."""
-    before, n, after = x.shape
-    others = before * after
+    """Return how to divide the work; ``twice``: whether parts are read twice."""
+    outer, n, inner = x.shape
+    others = outer * inner
     on_cpu = x.device.kind == "cpu"
     if others * n <= _FEW:
         return _Plan(n)
-    if not on_cpu and after < _ROW and (n > _FEW or (n > _LEAST and others < _MANY)):
+    if not on_cpu and inner < _ROW and (n > _FEW or (n > _LEAST and others < _MANY)):
         return _Plan(_GROUP * _ITEMS, by_groups=True)
-    lanes, axis, wanted = 1, 2, _MANY // others
+    lanes, axis, parts_wanted = 1, 2, _MANY // others
     if on_cpu:
         # Many streams through memory at once meet in a cache's lines: fewer where they are written.
         lanes = 4 if twice else 8
-        if after >= _ROW:
-            lanes = 64 if after >= 64 else _ROW
-            wanted = (_SHARES if twice else 8 * _SHARES) // (before * -(-after // lanes))
-        elif before >= 2 * _ROW * lanes:
-            axis, wanted = 0, 1
+        if inner >= _ROW:
+            lanes = 64 if inner >= 64 else _ROW
+            parts_wanted = (_SHARES if twice else 8 * _SHARES) // (outer * -(-inner // lanes))
+        elif outer >= 2 * _ROW * lanes:
+            axis, parts_wanted = 0, 1
         else:
-            axis, wanted = 1, -(-_SHARES // others) * lanes
-    parts = min(wanted, n // _LEAST)
+            axis, parts_wanted = 1, -(-_SHARES // others) * lanes
+    parts = min(parts_wanted, n // _LEAST)
     if parts < 2 or (axis == 1 and parts < lanes):
         return _Plan(n, lanes, axis) if axis != 1 else _Plan(n)
     return _Plan(-(-n // parts), lanes, axis)
 
 
 def _sizes(x: pa.Array, plan: _Plan) -> tuple[int, int | None]:
-    """Return the ndrange and the group of kernels that follow a plan."""
+    """Return the ndrange and the group for a plan."""
     shape = [x.shape[0], -(-x.shape[1] // plan.size), x.shape[2]]
     if plan.by_groups:
         return math.prod(shape) * _GROUP, _GROUP
@@ -484,7 +482,7 @@ def _sizes(x: pa.Array, plan: _Plan) -> tuple[int, int | None]:
 
 
 def _totals(helper: Helper, x: pa.Array, dtype: DType, plan: _Plan) -> pa.Array:
-    """Return what the elements of each part combine to."""
+    """Reduce each part."""
     parts = -(-x.shape[1] // plan.size)
     out = pa.empty((x.shape[0], parts, x.shape[2]), dtype=dtype, device=x.device)
     size, group = _sizes(x, plan)
@@ -498,7 +496,7 @@ def _totals(helper: Helper, x: pa.Array, dtype: DType, plan: _Plan) -> pa.Array:
 
 
 def _reduced(helper: Helper, x: pa.Array, dtype: DType) -> pa.Array:
-    """Return what the elements along the middle axis combine to."""
+    """Reduce the middle axis."""
     if not x.shape[0] * x.shape[2]:
         return pa.empty((x.shape[0], 1, x.shape[2]), dtype=dtype, device=x.device)
     x = _totals(helper, x, dtype, _plan(x, twice=False))
@@ -508,7 +506,7 @@ def _reduced(helper: Helper, x: pa.Array, dtype: DType) -> pa.Array:
 
 
 def _scanned(helper: Helper, x: pa.Array, dtype: DType) -> pa.Array:
-    """Return what the elements up to each one combine to, along the middle axis."""
+    """Return the running reductions along the middle axis."""
     plan = _plan(x, twice=True)
     if plan.size >= x.shape[1]:
         shape = (x.shape[0], 1, x.shape[2])
@@ -527,7 +525,7 @@ def _scanned(helper: Helper, x: pa.Array, dtype: DType) -> pa.Array:
 
 
 def _sorted(helper: Helper, x: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return keys in order, and where they were."""
+    """Return sorted keys, and their previous positions."""
     n = x.shape[0]
     dtype = pa.int32 if n < 2**31 else pa.int64
     keys, places = pa.empty_like(x), pa.empty(n, dtype=dtype, device=x.device)

@@ -59,10 +59,10 @@ else:  # a type checker would take every name to be there
     _absent_name = _absent.in_module(__name__)
 
     def __getattr__(name: str) -> Any:
-        """Import what packed matrices need when they are asked for: most programs have none."""
+        """Import packed matrices on first use: most programs have none."""
         if name not in ("Packed", "pack", "unpack"):
             return _absent_name(name)
         from portarray.kernels import packed
 
-        globals()[name] = found = getattr(packed, name)
-        return found
+        globals()[name] = value = getattr(packed, name)
+        return value

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal, Never
 
 from portarray import _absent
 from portarray._array.kernel import Kernel
-from portarray.kernels import checks, generic
+from portarray.kernels import generic
+from portarray.kernels.checks import rows as checks
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -40,7 +41,7 @@ def softmax(x: Array, /, *, axis: int = -1, **unknown: Never) -> Array:
     AxisError
         If `x` has no such axis.
     TypeError
-        If `x` is no portarray array, or not of a real floating-point dtype.
+        If `x` is not a portarray array of a real floating-point dtype.
 
     Notes
     -----
@@ -80,7 +81,7 @@ def log_softmax(x: Array, /, *, axis: int = -1, **unknown: Never) -> Array:
     AxisError
         If `x` has no such axis.
     TypeError
-        If `x` is no portarray array, or not of a real floating-point dtype.
+        If `x` is not a portarray array of a real floating-point dtype.
 
     Notes
     -----
@@ -114,7 +115,7 @@ def silu(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If `x` is no portarray array, or not of a real floating-point dtype.
+        If `x` is not a portarray array of a real floating-point dtype.
 
     Notes
     -----
@@ -153,13 +154,13 @@ def gelu(x: Array, /, *, approximate: Literal["none", "tanh"] = "none") -> Array
     ValueError
         If `approximate` is neither.
     TypeError
-        If `x` is no portarray array, or not of a real floating-point dtype.
+        If `x` is not a portarray array of a real floating-point dtype.
 
     Notes
     -----
     D. Hendrycks and K. Gimpel, "Gaussian Error Linear Units" (2016), arXiv:1606.08415. float16 and
-    bfloat16 are computed in float32. Errors are small beside `x`; far below 0, where the result is
-    next to nothing, versions made for a library may return 0. Minus infinity gives NaN.
+    bfloat16 are computed in float32. Errors are small relative to `x`; far below 0, where the
+    result is tiny, versions made for a library may return 0. Minus infinity gives NaN.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def relu(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If `x` is no portarray array, or not of a real floating-point dtype.
+        If `x` is not a portarray array of a real floating-point dtype.
 
     Examples
     --------

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portarray._array.kernel import Kernel
-from portarray.kernels import checks, generic
+from portarray.kernels import generic
+from portarray.kernels.checks import attention as checks
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -63,8 +64,8 @@ def attention(
         If shapes do not fit, `dim` is 0, `kv_heads` does not divide `heads`, or `key_length` is out
         of range.
     TypeError
-        If an argument is no portarray array, dtypes differ or are not real floating-point, or the
-        mask is neither boolean nor of the dtype of `q`.
+        If an argument is not a portarray array, dtypes differ or are not real floating-point, or
+        the mask is neither boolean nor of the dtype of `q`.
 
     Notes
     -----

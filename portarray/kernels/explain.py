@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from portarray._array import array as _array
 from portarray._array.kernel import version
 from portarray._config import config
-from portarray.kernels import checks
 from portarray.kernels.activations import (
     GELU,
     LOG_SOFTMAX,
@@ -23,6 +22,7 @@ from portarray.kernels.activations import (
     softmax,
 )
 from portarray.kernels.attention import ATTENTION, attention
+from portarray.kernels.checks.packed import activations as check_activations
 from portarray.kernels.losses import CROSS_ENTROPY, cross_entropy
 from portarray.kernels.normalization import LAYER_NORM, RMS_NORM, layer_norm, rms_norm
 from portarray.kernels.positions import ROPE, ROPE_TABLES, rope, rope_tables
@@ -123,7 +123,7 @@ class Explanation(NamedTuple):
 
 
 def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> Explanation:
-    """Say which version of a kernel serves a call, and why the others do not.
+    """Return which version of a kernel serves a call, and why the others do not.
 
     Nothing is computed. Arguments are checked as the kernel itself checks them.
 
@@ -144,7 +144,7 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
     Raises
     ------
     ValueError
-        If there is no such kernel; and whatever the kernel raises for these arguments.
+        If the kernel is unknown. Invalid arguments raise as in the kernel's call.
 
     Notes
     -----
@@ -165,25 +165,25 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
     """
     name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", repr(kernel))
     if name not in KERNELS:
-        raise ValueError(f"{name!r} is no kernel; use one of {', '.join(KERNELS)}")
-    found, function = KERNELS[name]
-    # What stands before the first option is given by position, defaults included.
+        raise ValueError(f"explain: unknown kernel {name!r}; known: {', '.join(KERNELS)}")
+    entry, function = KERNELS[name]
+    # Arguments before the first option are positional, including defaults.
     bound = signature(function).bind(*args, **options)
     bound.apply_defaults()
-    arrays, given = bound.args, bound.kwargs
+    arrays, keywords = bound.args, bound.kwargs
     # What serves a product does not depend on what is rounded before.
-    if (rounding := given.pop("activations", None)) is not None:
-        checks.activations(rounding, arrays[1])
+    if (rounding := keywords.pop("activations", None)) is not None:
+        check_activations(rounding, arrays[1])
     if name in ("linear", "embedding") and type(arrays[1]) is not _array.Array:
         from portarray.kernels import packed  # most programs have no such weights
 
-        found, arrays, given = packed.call_of(name, arrays)
-        name = found.name
+        entry, arrays, keywords = packed.call_of(name, arrays)
+        name = entry.name
     elif name == "rope_tables":  # its versions take all but arrays by name
-        arrays, given = arrays[:1], {"dimensions": arrays[1], **given}
-    found.check(name, arrays, given)
-    table = found.table(arrays)
-    row, refused = version(found, arrays, given)
+        arrays, keywords = arrays[:1], {"dimensions": arrays[1], **keywords}
+    entry.check(name, arrays, keywords)
+    table = entry.table(arrays)
+    row, refused = version(entry, arrays, keywords)
     title = table.device._backend.info.title
     if row is not None:
         why = f"the first version for {title} that takes these arguments"
@@ -200,6 +200,6 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
         "generic" if row is None else "tuned",
         f"portarray.kernels.generic.{name}" if row is None else row.name,
         why,
-        tuple((one.name, reason) for one, reason in refused),
+        tuple((candidate.name, reason) for candidate, reason in refused),
         "" if row is None else row.wins,
     )

@@ -64,7 +64,7 @@ def gemm(
     transpose_b: bool,
     in_place: bool = False,
 ) -> Any:
-    """Multiply two matrices, and add the product to a third one: in place where that is asked."""
+    """Multiply two matrices, and add the product to a third one, optionally in place."""
     first, second = _summable(xp, a), _summable(xp, b)
     first = xp.matrix_transpose(first) if transpose_a else first
     second = xp.matrix_transpose(second) if transpose_b else second
@@ -116,48 +116,48 @@ def solve_triangular(
 
 
 def _triangle(xp: Any, x: Any, lower: bool, unit_diagonal: bool) -> Any:
-    """Return a block with zeros in its other half; what is there may be anything."""
+    """Return a block with zeros in its unused half, whose values are arbitrary."""
     half = xp.tril(x) if lower else xp.triu(x)
     if not unit_diagonal:
         return half
-    eye = xp.eye(x.shape[-1], dtype=xp.bool, device=_place(x))
+    eye = xp.eye(x.shape[-1], dtype=xp.bool, device=device_of(x))
     return xp.where(eye, 1.0, half)
 
 
 def _inverse(xp: Any, x: Any, lower: bool) -> Any:
-    """Return the inverses of triangular matrices, row by row, for all of them at once."""
+    """Return the inverses of a stack of triangular matrices, row by row."""
     n = x.shape[-1]
-    eye = xp.eye(n, dtype=x.dtype, device=_place(x))
-    known: Any = None
+    eye = xp.eye(n, dtype=x.dtype, device=device_of(x))
+    solved: Any = None
     for i in range(n) if lower else reversed(range(n)):
         row = eye[i : i + 1, :]
-        if known is not None:
+        if solved is not None:
             beside = slice(0, i) if lower else slice(i + 1, n)
-            row = row - xp.matmul(x[..., i : i + 1, beside], known)
+            row = row - xp.matmul(x[..., i : i + 1, beside], solved)
         row = row / x[..., i : i + 1, i : i + 1]
-        if known is None:
-            known = row
+        if solved is None:
+            solved = row
         else:
-            known = xp.concat([known, row] if lower else [row, known], axis=-2)
-    return known
+            solved = xp.concat([solved, row] if lower else [row, solved], axis=-2)
+    return solved
 
 
 def _substituted(
     xp: Any, a: Any, b: Any, blocks: list[Any], inverses: list[Any], lower: bool
 ) -> Any:
-    """Solve by halves: the unknowns of one, then of the other with these."""
+    """Solve recursively for one half of the unknowns, then for the other."""
     if len(blocks) == 1:
-        found = xp.matmul(inverses[0], b)
+        solution = xp.matmul(inverses[0], b)
         # One step of refinement: products with an inverse have larger residuals than substitution.
-        return found + xp.matmul(inverses[0], b - xp.matmul(blocks[0], found))
+        return solution + xp.matmul(inverses[0], b - xp.matmul(blocks[0], solution))
     half = len(blocks) // 2
     middle = half * _BLOCK
     top, bottom = slice(0, middle), slice(middle, a.shape[-1])
     parts = [(top, slice(0, half)), (bottom, slice(half, len(blocks)))]
     (now, here), (later, there) = parts if lower else reversed(parts)
     first = _substituted(xp, a[..., now, now], b[..., now, :], blocks[here], inverses[here], lower)
-    rest = b[..., later, :] - xp.matmul(a[..., later, now], first)
-    last = _substituted(xp, a[..., later, later], rest, blocks[there], inverses[there], lower)
+    remaining = b[..., later, :] - xp.matmul(a[..., later, now], first)
+    last = _substituted(xp, a[..., later, later], remaining, blocks[there], inverses[there], lower)
     return xp.concat([first, last] if lower else [last, first], axis=-2)
 
 
@@ -165,7 +165,7 @@ def _substituted(
 
 
 def softmax(xp: Any, x: Any, /, *, axis: int) -> Any:
-    """Divide exponentials by their sum, with the largest value taken off first."""
+    """Divide exponentials by their sum, after subtracting the maximum."""
     if x.shape[axis] == 0:  # max of an empty axis raises
         return x
     wide = _wide(xp, x)
@@ -174,7 +174,7 @@ def softmax(xp: Any, x: Any, /, *, axis: int) -> Any:
 
 
 def log_softmax(xp: Any, x: Any, /, *, axis: int) -> Any:
-    """Take off the logarithm of the sum of exponentials."""
+    """Subtract the logarithm of the sum of exponentials."""
     if x.shape[axis] == 0:
         return x
     wide = _wide(xp, x)
@@ -208,7 +208,7 @@ def relu(xp: Any, x: Any, /) -> Any:
 
 
 def _sigmoid(xp: Any, x: Any) -> Any:
-    """Return 1 / (1 + exp(-x)), without an exponential that overflows."""
+    """Return 1 / (1 + exp(-x)) without overflow."""
     power = xp.exp(-xp.abs(x))
     return xp.where(x < 0, power, 1.0) / (1 + power)
 
@@ -218,42 +218,27 @@ def _sigmoid(xp: Any, x: Any) -> Any:
 # Math. Comp. 36 (1981) 249-253. float32 needs the first 12.
 _K = 3.75
 _ERFC = (
-    1.1775789345674017541,
-    -4.5900545806464773309e-3,
-    -8.4249133366517915584e-2,
-    5.9209939998191890498e-2,
-    -2.6658668435305752277e-2,
-    9.0749976707052650939e-3,
-    -2.4131635404176081909e-3,
-    4.9077583652580863229e-4,
-    -6.9169733025012063671e-5,
-    4.1390279860730101675e-6,
-    7.7403830661984906686e-7,
-    -2.1886401049234395661e-7,
-    1.0764999465670910377e-8,
-    4.5219598112182868979e-9,
-    -7.7544002088313511065e-10,
-    -6.3180883408866844944e-11,
-    2.8687950109306698981e-11,
-    1.9455868545777347230e-13,
-    -9.6546967484334389058e-13,
-    3.2525481481487398416e-14,
-    3.3478119482868053878e-14,
-    -1.8645628804193131014e-15,
-    -1.2507950530688647084e-15,
-)
+    1.1775789345674017541, -4.5900545806464773309e-3, -8.4249133366517915584e-2,
+    5.9209939998191890498e-2, -2.6658668435305752277e-2, 9.0749976707052650939e-3,
+    -2.4131635404176081909e-3, 4.9077583652580863229e-4, -6.9169733025012063671e-5,
+    4.1390279860730101675e-6, 7.7403830661984906686e-7, -2.1886401049234395661e-7,
+    1.0764999465670910377e-8, 4.5219598112182868979e-9, -7.7544002088313511065e-10,
+    -6.3180883408866844944e-11, 2.8687950109306698981e-11, 1.9455868545777347230e-13,
+    -9.6546967484334389058e-13, 3.2525481481487398416e-14, 3.3478119482868053878e-14,
+    -1.8645628804193131014e-15, -1.2507950530688647084e-15,
+)  # fmt: skip
 
 
 def _normal_tail(xp: Any, x: Any) -> Any:
-    """Return erfc(x / sqrt(2)) / 2 for x >= 0: how much of the normal distribution is above x."""
+    """Return erfc(x / sqrt(2)) / 2, the upper tail of the normal distribution, for x >= 0."""
     x = xp.minimum(x, 40.0)  # nothing is above that in any dtype, and squares would overflow
     z = x * math.sqrt(0.5)
     t = 1 - (2 * _K) / (z + _K)
-    first, *rest = reversed(_ERFC[: 12 if x.dtype == xp.float32 else None])
+    first, *coefficients = reversed(_ERFC[: 12 if x.dtype == xp.float32 else None])
     higher, value = 0.0, first  # Clenshaw's recurrence
-    for coefficient in rest[:-1]:
+    for coefficient in coefficients[:-1]:
         higher, value = value, coefficient + 2 * t * value - higher
-    value = rest[-1] + t * value - higher
+    value = coefficients[-1] + t * value - higher
     return 0.5 * value / (1 + 2 * z) * xp.exp(-0.5 * x * x)
 
 
@@ -268,7 +253,7 @@ def rms_norm(xp: Any, x: Any, weight: Any, /, *, eps: float) -> Any:
 
 
 def layer_norm(xp: Any, x: Any, weight: Any, bias: Any, /, *, eps: float) -> Any:
-    """Take the mean off and divide by the standard deviation."""
+    """Subtract the mean and divide by the standard deviation."""
     wide = _wide(xp, x)
     centred = wide - _mean(xp, wide)
     out = centred / xp.sqrt(_mean(xp, centred * centred) + eps)
@@ -278,7 +263,7 @@ def layer_norm(xp: Any, x: Any, weight: Any, bias: Any, /, *, eps: float) -> Any
 
 
 def _mean(xp: Any, x: Any) -> Any:
-    """Return the mean of the last axis; 0 where that is empty."""
+    """Return the mean of the last axis, 0 if it is empty."""
     return xp.sum(x, axis=-1, keepdims=True) / max(x.shape[-1], 1)
 
 
@@ -290,13 +275,15 @@ def rope_tables(
 ) -> tuple[Any, Any]:
     """Return cosines and sines of the angles ``positions * theta ** (-2 i / dimensions)``."""
     rates = [theta ** (-2 * i / dimensions) for i in range(dimensions // 2)]
-    place = _place(positions)
-    wide = _widest(xp, place)
+    device = device_of(positions)
+    wide = _widest(xp, device)
     if wide == xp.float32:
         angles = _angles_in_float32(xp, positions, rates)
     else:
-        angles = xp.astype(positions, wide)[..., None] * xp.asarray(rates, dtype=wide, device=place)
-    return tuple(_as(xp, f(angles), dtype) for f in (xp.cos, xp.sin))
+        angles = xp.astype(positions, wide)[..., None] * xp.asarray(
+            rates, dtype=wide, device=device
+        )
+    return tuple(as_dtype(xp, f(angles), dtype) for f in (xp.cos, xp.sin))
 
 
 def _angles_in_float32(xp: Any, positions: Any, rates: list[float]) -> Any:
@@ -306,20 +293,22 @@ def _angles_in_float32(xp: Any, positions: Any, rates: list[float]) -> Any:
     So each digit of the position, in base 1024, is multiplied by the part of a turn that one of it
     makes, whose first 12 bits give products without rounding, less whole turns.
     """
-    place = _place(positions)
-    left = xp.astype(positions, xp.int32)
+    device = device_of(positions)
+    remaining = xp.astype(positions, xp.int32)
     turns: Any = 0.0
     more: Any = 0.0
     for power in range(3):
-        digit = left % 1024 if power < 2 else left  # which is negative where the position is
-        left = left // 1024
+        digit = (
+            remaining % 1024 if power < 2 else remaining
+        )  # which is negative where the position is
+        remaining = remaining // 1024
         parts = [(rate / (2 * math.pi) * 1024**power) % 1.0 for rate in rates]
         upper = [math.floor(part * 4096) / 4096 for part in parts]
         lower = [part - part_up for part, part_up in zip(parts, upper, strict=True)]
         digit = xp.astype(digit, xp.float32)[..., None]
-        exact = digit * xp.asarray(upper, dtype=xp.float32, device=place)
+        exact = digit * xp.asarray(upper, dtype=xp.float32, device=device)
         turns = turns + (exact - xp.floor(exact))
-        more = more + digit * xp.asarray(lower, dtype=xp.float32, device=place)
+        more = more + digit * xp.asarray(lower, dtype=xp.float32, device=device)
     turns = turns - xp.round(turns) + more
     return (turns - xp.round(turns)) * (2 * math.pi)
 
@@ -338,7 +327,7 @@ def rope(
     wide = _wide(xp, x)
     if tables is None:
         if positions is None:
-            positions = _count(xp, x.shape[-2], _place(x))
+            positions = _count(xp, x.shape[-2], device_of(x))
         tables = rope_tables(xp, positions, dimensions=x.shape[-1], theta=theta, dtype=wide.dtype)
     cos, sin = (_wide(xp, table) for table in tables)
     half = cos.shape[-1]
@@ -374,12 +363,12 @@ def attention(
     mask: Any,
     key_length: Any,
 ) -> Any:
-    """Attend in blocks of queries, so that memory grows with the length and not with its square."""
+    """Attend in blocks of queries, so that memory grows linearly with the length."""
     if q.ndim == 2:
         q, k, v = q[None, ...], k[None, ...], v[None, ...]
         options = {"scale": scale, "causal": causal, "mask": mask, "key_length": key_length}
         return attention(xp, q, k, v, **options)[0, ...]
-    place = _place(q)
+    device = device_of(q)
     *lead, heads, length, features = q.shape
     kv_heads, keys = k.shape[-3:-1]
     used = None  # how many keys count, where only the device knows
@@ -389,9 +378,9 @@ def attention(
     elif key_length is not None:
         used = xp.astype(key_length, xp.int32)
         # Keys beyond key_length get the weight 0, and 0 times infinity would be NaN.
-        v = xp.where(_count(xp, keys, place)[:, None] < used, v, 0.0)
+        v = xp.where(_count(xp, keys, device)[:, None] < used, v, 0.0)
     if keys == 0 or 0 in q.shape[:-1]:
-        return xp.zeros((*q.shape[:-1], v.shape[-1]), dtype=q.dtype, device=place)
+        return xp.zeros((*q.shape[:-1], v.shape[-1]), dtype=q.dtype, device=device)
     # Heads that share keys become rows of one product, so that no key is repeated in memory.
     share = heads // kv_heads
     scale = 1 / math.sqrt(features) if scale is None else scale
@@ -400,24 +389,24 @@ def attention(
     mask = None if mask is None else _by_group(xp, mask, q.shape, share)
     blocks = []
     # Where there are fewer keys than queries, the first queries come before all keys.
-    before = max(length - keys, 0) if causal and used is None else 0
-    if before:
-        shape = (*lead, heads, before, v.shape[-1])
-        blocks.append(xp.zeros(shape, dtype=q.dtype, device=place))
+    hidden = max(length - keys, 0) if causal and used is None else 0
+    if hidden:
+        shape = (*lead, heads, hidden, v.shape[-1])
+        blocks.append(xp.zeros(shape, dtype=q.dtype, device=device))
     step = max(_FEWEST, _SCORES // (math.prod(lead) * heads * keys))
-    for start in range(before, length, step):
+    for start in range(hidden, length, step):
         stop = min(start + step, length)
         # As many keys as the last query of the block may see.
         limit = keys + stop - length if causal and used is None else keys
-        seen = _seen(xp, start + 1 - length, stop - start, limit, causal, keys, used, place)
+        visible = _visible(xp, start + 1 - length, stop - start, limit, causal, keys, used, device)
         part = None if mask is None else _part(mask, start, stop, limit)
         block = rows[..., start:stop, :], columns[..., :limit], values[..., :limit, :]
-        blocks.append(_back(xp, _attend(xp, *block, part, seen), q))
+        blocks.append(_back(xp, _attend(xp, *block, part, visible), q))
     return blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=-2)
 
 
-def _seen(
-    xp: Any, behind: int, queries: int, limit: int, causal: bool, keys: int, used: Any, place: Any
+def _visible(
+    xp: Any, behind: int, queries: int, limit: int, causal: bool, keys: int, used: Any, device: Any
 ) -> Any:
     """Tell which keys a block of queries sees, (queries, limit), or None for all of them.
 
@@ -428,22 +417,22 @@ def _seen(
             return None
         used = keys
     if not causal:
-        return _count(xp, limit, place) < used
-    return _count(xp, limit, place) < _count(xp, queries, place)[:, None] + (used + behind)
+        return _count(xp, limit, device) < used
+    return _count(xp, limit, device) < _count(xp, queries, device)[:, None] + (used + behind)
 
 
-def _attend(xp: Any, rows: Any, columns: Any, values: Any, mask: Any, seen: Any) -> Any:
+def _attend(xp: Any, rows: Any, columns: Any, values: Any, mask: Any, visible: Any) -> Any:
     """Attend from queries, (..., kv_heads, share, queries, features), to all keys given."""
     *lead, kv_heads, share, queries, features = rows.shape
     flat = xp.reshape(rows, (*lead, kv_heads, share * queries, features))
     scores = xp.matmul(flat, columns)
     scores = xp.reshape(scores, (*lead, kv_heads, share, queries, columns.shape[-1]))
     if mask is not None and mask.dtype == xp.bool:
-        seen = mask if seen is None else xp.logical_and(mask, seen)
+        visible = mask if visible is None else xp.logical_and(mask, visible)
     elif mask is not None:
         scores = scores + _wide(xp, mask)
-    if seen is not None:
-        scores = xp.where(seen, scores, -math.inf)
+    if visible is not None:
+        scores = xp.where(visible, scores, -math.inf)
     top = xp.max(scores, axis=-1, keepdims=True)
     # A row whose keys are all masked has weights of 0 and a result of 0.
     powers = xp.exp(scores - xp.where(top == -math.inf, 0.0, top))
@@ -455,7 +444,7 @@ def _attend(xp: Any, rows: Any, columns: Any, values: Any, mask: Any, seen: Any)
 
 
 def _by_group(xp: Any, mask: Any, shape: tuple[int, ...], share: int) -> Any:
-    """Return a mask with axes (..., kv_heads, share, queries, keys), of which any may be 1 long."""
+    """Return a mask with axes (..., kv_heads, share, queries, keys), any of length 1."""
     *lead, heads, queries, keys = (1,) * (len(shape) - mask.ndim) + tuple(mask.shape)
     groups = (1, 1) if heads == 1 else (heads // share, share)
     return xp.reshape(mask, (*lead, *groups, queries, keys))
@@ -486,28 +475,30 @@ def cross_entropy(
     below = wide - xp.max(wide, axis=-1, keepdims=True)
     total = xp.log(xp.sum(xp.exp(below), axis=-1))
     limits = xp.iinfo(targets.dtype)
-    kept = None
+    counts = None
     if limits.min <= ignore_index <= limits.max:
-        kept = targets != ignore_index
-        targets = xp.where(kept, targets, 0)
+        counts = targets != ignore_index
+        targets = xp.where(counts, targets, 0)
     targets = counted(xp, targets, logits.shape[-1])
     due = xp.take_along_axis(below, targets[..., None], axis=-1)[..., 0]
     losses = total - due
     if label_smoothing:
         even = total - xp.sum(below, axis=-1) / logits.shape[-1]
         losses = (1 - label_smoothing) * losses + label_smoothing * even
-    losses = losses if kept is None else xp.where(kept, losses, 0.0)
+    losses = losses if counts is None else xp.where(counts, losses, 0.0)
     if reduction == "none":
         return _back(xp, losses, logits)
     loss = xp.sum(losses)
     if reduction == "mean":
-        number = math.prod(losses.shape) if kept is None else xp.sum(_as(xp, kept, wide.dtype))
-        loss = loss / number
+        total_count = (
+            math.prod(losses.shape) if counts is None else xp.sum(as_dtype(xp, counts, wide.dtype))
+        )
+        loss = loss / total_count
     return _back(xp, loss, logits)
 
 
 def counted(xp: Any, indices: Any, size: int) -> Any:
-    """Return indices of which none counts from the end: negative ones are out of bounds."""
+    """Return indices with negative ones moved out of bounds."""
     limits = xp.iinfo(indices.dtype)
     if not limits.min:
         return indices
@@ -521,12 +512,12 @@ def counted(xp: Any, indices: Any, size: int) -> Any:
 
 
 def _wide(xp: Any, x: Any) -> Any:
-    """Return a floating-point array in a dtype to compute in: at least float32."""
+    """Return a floating-point array in at least float32."""
     return x if _is_wide(xp, x.dtype) else xp.astype(x, xp.float32)
 
 
 def _summable(xp: Any, x: Any) -> Any:
-    """Return an array in a dtype for sums of products: at least float32 for floating-point ones."""
+    """Return an array for sums of products: floating-point ones in at least float32."""
     if _is_wide(xp, x.dtype) or xp.isdtype(x.dtype, ("integral", "complex floating")):
         return x
     return xp.astype(x, xp.float32)
@@ -539,25 +530,26 @@ def _is_wide(xp: Any, dtype: Any) -> bool:
 
 def _back(xp: Any, out: Any, x: Any) -> Any:
     """Return a result in the dtype of the input."""
-    return _as(xp, out, x.dtype)
+    return as_dtype(xp, out, x.dtype)
 
 
-def _as(xp: Any, x: Any, dtype: Any) -> Any:
+def as_dtype(xp: Any, x: Any, dtype: Any) -> Any:
+    """Convert an array that has another dtype."""
     return x if x.dtype == dtype else xp.astype(x, dtype)
 
 
-def _widest(xp: Any, place: Any) -> Any:
-    """Return the widest floating-point dtype that a device has."""
+def _widest(xp: Any, device: Any) -> Any:
+    """Return a device's widest floating-point dtype."""
     info = xp.__array_namespace_info__()
-    found = info.dtypes(device=place, kind="real floating")
-    return found.get("float64", xp.float32)
+    dtypes = info.dtypes(device=device, kind="real floating")
+    return dtypes.get("float64", xp.float32)
 
 
-def _place(x: Any) -> Any:
-    """Return an array's device; None, the namespace's, where the library's arrays have none."""
+def device_of(x: Any) -> Any:
+    """Return an array's device, or None if the library's arrays do not have one."""
     return getattr(x, "device", None)
 
 
-def _count(xp: Any, number: int, place: Any) -> Any:
+def _count(xp: Any, size: int, device: Any) -> Any:
     """Return 0, 1, 2, ..."""
-    return xp.arange(number, dtype=xp.int32, device=place)
+    return xp.arange(size, dtype=xp.int32, device=device)

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-__all__ = ["LAYOUTS", "Field", "Layout", "layout_of"]
-
 
 class Field(NamedTuple):
     """Bits of a block's weights.
@@ -76,12 +74,12 @@ class Layout(NamedTuple):
 
     @property
     def apart(self) -> bool:
-        """Whether scales are an array of their own."""
+        """Whether scales are in a separate array."""
         return self.scale < 0
 
 
 LAYOUTS: Mapping[str, Layout] = MappingProxyType({
-    one.name: one for one in (
+    layout.name: layout for layout in (
         # GGUF's: https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h
         Layout("Q8_0", 32, 34, Field(2, 8, 32), signed=True, scale=0),
         Layout("Q4_0", 32, 18, Field(2, 4, 16), zero=8, scale=0),
@@ -102,8 +100,8 @@ LAYOUTS: Mapping[str, Layout] = MappingProxyType({
 
 
 def layout_of(name: Any) -> Layout:
-    """Return a layout by its name; ValueError for one that is not known."""
-    found = LAYOUTS.get(name) if isinstance(name, str) else None
-    if found is None:
-        raise ValueError(f"layout {name!r} is not known; there are {', '.join(LAYOUTS)}")
-    return found
+    """Return a layout by its name."""
+    layout = LAYOUTS.get(name) if isinstance(name, str) else None
+    if layout is None:
+        raise ValueError(f"unsupported layout {name!r}; supported: {', '.join(LAYOUTS)}")
+    return layout

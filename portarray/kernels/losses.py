@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from portarray._array.kernel import Kernel
-from portarray.kernels import checks, generic
+from portarray.kernels import generic
+from portarray.kernels.checks import rows as checks
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -48,12 +49,12 @@ def cross_entropy(
     Raises
     ------
     ValueError
-        If shapes do not fit, there are no classes, or an option is out of range.
+        If shapes do not fit, there is no class, or an option is out of range.
     IndexError
-        If a target is no class. What JAX, MLX and in part PyTorch compile does not notice it.
+        If a target is not a class. Functions compiled by JAX, MLX and partly PyTorch do not raise.
     TypeError
-        If an argument is no portarray array, `logits` are not real floating-point, or `targets`
-        are no integers.
+        If an argument is not a portarray array, `logits` are not real floating-point, or `targets`
+        are not integers.
 
     Notes
     -----

@@ -56,12 +56,12 @@ class InferenceMemory(NamedTuple):
 
     @property
     def weights(self) -> int:
-        """All weights: what the file holds, in the dtype that they are kept in."""
+        """All weights, as the file stores them."""
         return self.embedding + self.layers * self.layer + self.final_norm
 
     @property
     def total(self) -> int:
-        """Everything."""
+        """Total of all parts."""
         return self.weights + self.kv_cache + self.workspace
 
     def __index__(self) -> int:
@@ -82,7 +82,7 @@ class InferenceMemory(NamedTuple):
         return "\n".join(lines) + f" ({self.total / 2**30:.2f} GiB)"
 
     def as_dict(self) -> dict[str, int]:
-        """Return every part and the sums, fit for JSON."""
+        """Return the parts and sums, for JSON."""
         return {
             "embedding": self.embedding,
             "layer": self.layer,
@@ -153,7 +153,7 @@ def estimate_inference_memory(
     Raises
     ------
     TypeError
-        If a number is no integer.
+        If a number is not an integer.
     ValueError
         If a number is below 1, or head counts do not divide.
 
@@ -184,14 +184,13 @@ def estimate_inference_memory(
     size = _count("bytes_per_value", bytes_per_value)
     if head_dim is None and hidden % heads:
         raise ValueError(
-            f"hidden={hidden} is not a multiple of heads={heads}; name head_dim, the features of a "
-            f"head, where it is not hidden // heads"
+            f"estimate_inference_memory: hidden={hidden} is not a multiple of heads={heads}"
+            f"\nHint: pass head_dim, the features of a head"
         )
     features = hidden // heads if head_dim is None else _count("head_dim", head_dim)
     if heads % kv_heads:
         raise ValueError(
-            f"heads={heads} is not a multiple of kv_heads={kv_heads}: every key head serves as "
-            f"many query heads as any other"
+            f"estimate_inference_memory: heads={heads} is not a multiple of kv_heads={kv_heads}"
         )
     queries, keys = heads * features, kv_heads * features
     layer = 2 * hidden * queries + 2 * hidden * keys + 3 * hidden * intermediate + 2 * hidden
@@ -206,15 +205,14 @@ def estimate_inference_memory(
 
 
 def _count(name: str, value: SupportsIndex) -> int:
-    """Return a number that must be an integer of at least 1."""
+    """Return a positive integer, or raise."""
     if isinstance(value, bool):
-        raise TypeError(f"{name}={value} is no number; use an int")
+        raise TypeError(f"estimate_inference_memory: {name}={value} must be an int")
     try:
-        number = operator.index(value)
+        count = operator.index(value)
     except TypeError:
-        raise TypeError(
-            f"{name}={value!r} ({type(value).__name__}) is no integer; use an int"
-        ) from None
-    if number < 1:
-        raise ValueError(f"{name}={number} is below 1; it counts something that must be there")
-    return number
+        problem = f"{name}={value!r} ({type(value).__name__}) must be an int"
+        raise TypeError(f"estimate_inference_memory: {problem}") from None
+    if count < 1:
+        raise ValueError(f"estimate_inference_memory: {name}={count} must be at least 1")
+    return count

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portarray._array.kernel import Kernel
-from portarray.kernels import checks, generic
+from portarray.kernels import generic
+from portarray.kernels.checks import rows as checks
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -36,7 +37,8 @@ def rms_norm(x: Array, weight: Array | None = None, /, *, eps: float = 1e-6) -> 
     ValueError
         If `weight` does not fit the last axis of `x`, `x` is 0-d, or `eps` is negative.
     TypeError
-        If an argument is no portarray array, or their dtypes differ or are not real floating-point.
+        If an argument is not a portarray array, or their dtypes differ or are not real
+        floating-point.
 
     Notes
     -----
@@ -81,7 +83,8 @@ def layer_norm(
     ValueError
         If `weight` or `bias` does not fit the last axis of `x`, `x` is 0-d, or `eps` is negative.
     TypeError
-        If an argument is no portarray array, or their dtypes differ or are not real floating-point.
+        If an argument is not a portarray array, or their dtypes differ or are not real
+        floating-point.
 
     Notes
     -----

@@ -12,11 +12,12 @@ from portarray._array import array as _array
 from portarray._array import dispatch, operands
 from portarray._array.kernel import Kernel, at_once, is_followed, of_arrays
 from portarray._array.results import reraise
-from portarray._kernel_language.decorator import why_not
+from portarray._kernel_language.decorator import reason_unsupported
 from portarray._movement import to_device
 from portarray._trees import node_types
 from portarray.backends.types import TunedKernel
-from portarray.kernels import checks, layouts, packed_generic, packing
+from portarray.kernels import layouts, packed_generic, packing
+from portarray.kernels.checks import packed as checks
 from portarray.kernels.layouts import Layout, layout_of
 
 if TYPE_CHECKING:
@@ -86,13 +87,7 @@ class Packed:
     layout: str
 
     def __init__(
-        self,
-        data: Any,
-        layout: str,
-        /,
-        scales: Any = None,
-        *,
-        device: DeviceLike | None = None,
+        self, data: Any, layout: str, /, scales: Any = None, *, device: DeviceLike | None = None
     ) -> None:
         row = layout_of(layout)
         data = _as_bytes(data, row)
@@ -116,7 +111,7 @@ class Packed:
 
     @property
     def device(self) -> Device:
-        """Where it is."""
+        """Device of the matrix."""
         return self.data.device
 
     @property
@@ -132,7 +127,7 @@ class Packed:
 
 
 def _made(layout: str, children: Any) -> Packed:
-    """Return a packed matrix of parts that need no check."""
+    """Return a packed matrix of valid parts."""
     out = Packed.__new__(Packed)
     out._set(layout, *children)
     _register()
@@ -141,7 +136,7 @@ def _made(layout: str, children: Any) -> Packed:
 
 @cache
 def _register() -> None:
-    """Tell how matrices are flattened: once there is one."""
+    """Register packed matrices as pytree nodes, once."""
     node_types.register(Packed, lambda x: ((x.data, x.scales), x.layout, ("data", "scales")), _made)
 
 
@@ -156,7 +151,7 @@ def unflattened(arrays: dict[str, Array], layout: str) -> Packed:
 
 
 def _as_bytes(data: Any, row: Layout) -> Any:
-    """Return data as an array of bytes; what a checkpoint has as integers is viewed as such."""
+    """Return data as bytes; a checkpoint's integers are viewed as bytes."""
     kind = _VIEWED.get(row.name)
     if kind is not None and getattr(data, "dtype", None) == kind:
         device = data.device if type(data) is _array.Array else None
@@ -171,18 +166,18 @@ def _check(packed: Packed) -> None:
         raise operands.refused(data, "Packed", scalars=False)
     if data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] % row.nbytes:
         raise ValueError(
-            f"Packed got {row.name} data of {data.dtype} and shape {data.shape}; it must be uint8, "
+            f"Packed: {row.name} data of {data.dtype} and shape {data.shape}; it must be uint8, "
             f"(out, bytes), with blocks of {row.nbytes} bytes for {row.block} weights"
         )
     if not row.apart:
         if scales is not None:
-            raise ValueError(f"Packed got scales for {row.name}, which has them in its blocks")
+            raise ValueError(f"Packed: {row.name} does not take scales: they are in its blocks")
         return
     if type(scales) is not _array.Array:
-        given: Any = scales
+        untyped: Any = scales
         raise TypeError(
-            f"Packed got {'no' if given is None else type(given).__name__} scales for "
-            f"{row.name}; it takes an array of shape (out, groups)"
+            f"Packed: scales of type {type(untyped).__name__} for {row.name}; expected an array "
+            f"of shape (out, groups)"
         )
     dispatch.require_same_device("Packed", data._table, scales._table)
     width = packed.shape[1]
@@ -190,7 +185,7 @@ def _check(packed: Packed) -> None:
     fits = groups and width % groups == 0 and (width // groups) % row.group == 0
     if scales._table.kind != "f" or scales.shape[:1] != data.shape[:1] or not (fits or not width):
         raise ValueError(
-            f"Packed got scales of {scales.dtype} and shape {scales.shape} for {row.name} of shape "
+            f"Packed: scales of {scales.dtype} and shape {scales.shape} for {row.name} of shape "
             f"{packed.shape}; they must be floats, (out, groups), with groups of a multiple of "
             f"{row.group} columns"
         )
@@ -222,7 +217,7 @@ def pack(x: Array, layout: str, /, *, group: int = 128) -> Packed:
     ValueError
         If the layout is not known or the shape does not fit it.
     TypeError
-        If `x` is no array of real floating-point numbers.
+        If `x` is not an array of real floating-point numbers.
 
     Notes
     -----
@@ -242,17 +237,18 @@ def pack(x: Array, layout: str, /, *, group: int = 128) -> Packed:
     size = x.shape[1] if group == -1 else group
     if x.shape[1] % row.block:
         raise ValueError(
-            f"pack got x of shape {x.shape}; {layout} takes rows of a multiple of {row.block}"
+            f"pack: x of shape {x.shape}; rows of {layout} must be a multiple of {row.block}"
         )
     if row.apart and (size % 32 or size < 1 or x.shape[1] % size):
         raise ValueError(
-            f"pack got group={group} for rows of {x.shape[1]}; it must be a multiple of 32 that "
+            f"pack: group={group} for rows of {x.shape[1]}; it must be a multiple of 32 that "
             f"divides them"
         )
     host = np.asarray(to_device.to_device(x, "numpy")).astype(np.float32)
     data, scales = packing.packed(host, row, size)
     arrays = [
-        None if one is None else asarray(one, device=x.device, copy=True) for one in (data, scales)
+        None if part is None else asarray(part, device=x.device, copy=True)
+        for part in (data, scales)
     ]
     return Packed(arrays[0], layout, arrays[1])
 
@@ -278,14 +274,14 @@ def unpack(packed: Packed, /) -> Array:
     (2, 32)
     """
     if type(packed) is not Packed:
-        raise TypeError(f"unpack takes a Packed, not {type(packed).__name__}")
+        raise TypeError(f"unpack: expected a Packed, not {type(packed).__name__}")
     return UNPACK(packed.data, packed.scales, layout=packed._row)
 
 
 def call_of(
     name: str, arguments: tuple[Any, ...], *, rounded: bool = False
 ) -> tuple[Kernel, tuple[Any, ...], dict[str, Any]]:
-    """Return what serves a kernel's call with a packed weight, and how it is called."""
+    """Return the kernel for a call with a packed weight, and its arguments."""
     x, weight, *bias = arguments
     if type(weight) is not Packed:
         raise operands.refused(weight, name, scalars=False)
@@ -298,32 +294,32 @@ def call_of(
 def fused(
     x: Array, weight: Any, norm: Array | None, residual: Array | None, *, eps: float, gated: bool
 ) -> Array | None:
-    """Return the product and what is around it by one user kernel; None where none serves it."""
+    """Return a fused product from one user kernel, or None if there is none."""
     if type(weight) is not Packed or x.dtype != np.float32:
         return None
-    given = (x, weight.data, weight.scales, norm, residual)
-    fits = x.ndim == 2 and x.shape[1] == weight.shape[1] and not _empty(given)
+    operands = (x, weight.data, weight.scales, norm, residual)
+    fits = x.ndim == 2 and x.shape[1] == weight.shape[1] and not _empty(operands)
     program = _program("packed_few", x._table) if fits else None
-    if program is None or not at_once(given, x._table.device):
+    if program is None or not at_once(operands, x._table.device):
         return None
-    from portarray.kernels import packed_programs
+    from portarray.kernels import packed_kernels
 
-    if x.shape[0] > packed_programs.FEW:
+    if x.shape[0] > packed_kernels.FEW:
         return None
-    found: Array = program(*given, layout=weight._row, eps=eps, gated=gated)
-    return found
+    result: Array = program(*operands, layout=weight._row, eps=eps, gated=gated)
+    return result
 
 
 # --- versions -------------------------------------------------------------------------------------
 
 
-class _Kernel(Kernel):
-    """A kernel of packed matrices: user kernels serve it where the device runs them."""
+class _PackedKernel(Kernel):
+    """A kernel of packed matrices, which uses user kernels if the device runs them."""
 
     __slots__ = ()
 
     def __call__(self, *arrays: Any, **options: Any) -> Array:
-        """Call the user kernel with arrays as they are, where that is possible, else as all do."""
+        """Call the user kernel if possible, else the native version."""
         self.check(self.name, arrays, options)
         table = self.table(arrays)
         program = _program(self.name, table)
@@ -340,12 +336,12 @@ class _Kernel(Kernel):
         return (*super().candidates(table), *_own(self.name, table))
 
 
-LINEAR = _Kernel("packed_linear", packed_generic.packed_linear, checks.packed_linear)
-EMBEDDING = _Kernel(
+LINEAR = _PackedKernel("packed_linear", packed_generic.packed_linear, checks.packed_linear)
+EMBEDDING = _PackedKernel(
     "packed_embedding", packed_generic.packed_embedding, checks.packed_embedding, leads=1
 )
-UNPACK = _Kernel("packed_unpack", packed_generic.unpack)
-ROUNDED = _Kernel("packed_rounded", packed_generic.rounded, checks.in_blocks)
+UNPACK = _PackedKernel("packed_unpack", packed_generic.unpack)
+ROUNDED = _PackedKernel("packed_rounded", packed_generic.rounded, checks.in_blocks)
 
 
 _DTYPES = frozenset({"float32", "float16", "bfloat16", "uint8"})
@@ -354,12 +350,12 @@ _DTYPES = frozenset({"float32", "float16", "bfloat16", "uint8"})
 
 @cache
 def _program(name: str, table: DispatchTable) -> Any:
-    """Return the function that serves a kernel by user kernels; None where none does."""
-    if why_not(table.device) or table.dtype.name not in _DTYPES:
+    """Return the function that runs user kernels for a kernel, or None."""
+    if reason_unsupported(table.device) or table.dtype.name not in _DTYPES:
         return None
-    from portarray.kernels import packed_programs  # most programs have no packed matrices
+    from portarray.kernels import packed_kernels  # most programs have no packed matrices
 
-    return getattr(packed_programs, name)
+    return getattr(packed_kernels, name)
 
 
 @cache
@@ -373,7 +369,7 @@ def _own(name: str, table: DispatchTable) -> tuple[TunedKernel, ...]:
 
 
 def _refused(device: Device, *natives: Any, layout: Layout | None = None) -> str:
-    """Return why a user kernel does not take a call."""
+    """Return why a user kernel does not support a call, or an empty string."""
     if _empty(natives):
         return "there is nothing to compute"
     if any(x is not None and is_followed(x, device) for x in natives):

@@ -1,7 +1,7 @@
 """Packed matrices in the standard's names; see :mod:`portarray.kernels.layouts`.
 
-As :mod:`portarray.kernels.generic`. Matrices are unpacked some rows at a time, so that scratch
-memory has a bound, whatever the matrix.
+Like :mod:`portarray.kernels.generic`. Matrices are unpacked some rows at a time, to bound scratch
+memory.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from portarray.kernels.generic import counted
+from portarray.kernels.generic import as_dtype, counted, device_of
 from portarray.kernels.layouts import Field, Layout
-
-__all__ = ["packed_embedding", "packed_linear", "rounded", "unpack"]
 
 PANEL = 2**20
 """Weights that are unpacked at once."""
@@ -23,14 +21,14 @@ def packed_linear(xp: Any, x: Any, bias: Any, data: Any, scales: Any, /, *, layo
     rows = _wide(xp, xp.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1])))
     step = max(1, PANEL // max(1, x.shape[-1]))
     parts = []
-    for begin in range(0, max(1, data.shape[0]), step):
-        some = None if scales is None else scales[begin : begin + step, :]
-        panel = unpack(xp, data[begin : begin + step, :], some, layout=layout)
-        parts.append(xp.matmul(rows, xp.matrix_transpose(_as(xp, panel, rows.dtype))))
+    for start in range(0, max(1, data.shape[0]), step):
+        some = None if scales is None else scales[start : start + step, :]
+        panel = unpack(xp, data[start : start + step, :], some, layout=layout)
+        parts.append(xp.matmul(rows, xp.matrix_transpose(as_dtype(xp, panel, rows.dtype))))
     out = parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
     if bias is not None:
-        out = out + _as(xp, bias, out.dtype)
-    return xp.reshape(_as(xp, out, x.dtype), (*x.shape[:-1], data.shape[0]))
+        out = out + as_dtype(xp, bias, out.dtype)
+    return xp.reshape(as_dtype(xp, out, x.dtype), (*x.shape[:-1], data.shape[0]))
 
 
 def packed_embedding(xp: Any, indices: Any, data: Any, scales: Any, /, *, layout: Layout) -> Any:
@@ -47,34 +45,34 @@ def rounded(xp: Any, x: Any, /) -> Any:
     largest = xp.max(xp.abs(groups), axis=1, keepdims=True)
     zero = largest == 0
     inverse = 127 / xp.where(zero, xp.ones_like(largest), largest)
-    return xp.reshape(_as(xp, xp.round(groups * inverse) * (largest / 127), x.dtype), x.shape)
+    return xp.reshape(as_dtype(xp, xp.round(groups * inverse) * (largest / 127), x.dtype), x.shape)
 
 
 def unpack(xp: Any, data: Any, scales: Any, /, *, layout: Layout) -> Any:
     """Return the weights of packed rows in float32."""
-    rows, number = data.shape[0], data.shape[1] // layout.nbytes
-    blocks = xp.reshape(data, (rows, number, layout.nbytes))
+    rows, blocks_per_row = data.shape[0], data.shape[1] // layout.nbytes
+    blocks = xp.reshape(data, (rows, blocks_per_row, layout.nbytes))
     bits = _field(xp, blocks, layout.low, layout.block)
     if layout.high is not None:
         bits = bits | (_field(xp, blocks, layout.high, layout.block) << layout.low.bits)
-    q = _as(xp, bits, xp.float32)
+    q = as_dtype(xp, bits, xp.float32)
     if layout.signed:
         q = _signed(xp, q)
     if layout.zero:
         q = q - float(layout.zero)
     scale, offset = _scales(xp, blocks, scales, layout)
     groups = math.prod(scale.shape[1:-1])
-    shape = (rows, groups, number * layout.block // max(1, groups))
+    shape = (rows, groups, blocks_per_row * layout.block // max(1, groups))
     out = xp.reshape(q, shape) * xp.reshape(scale, (rows, groups, 1))
     if offset is not None:
         out = out + xp.reshape(offset, (rows, groups, 1))
-    return xp.reshape(out, (rows, number * layout.block))
+    return xp.reshape(out, (rows, blocks_per_row * layout.block))
 
 
 def _scales(xp: Any, blocks: Any, scales: Any, layout: Layout) -> tuple[Any, Any]:
     """Return the scales of groups, (rows, ..., 1), and their offsets or None."""
     if layout.apart:
-        return xp.expand_dims(_as(xp, scales, xp.float32), axis=2), None
+        return xp.expand_dims(as_dtype(xp, scales, xp.float32), axis=2), None
     scale = _half(xp, blocks, layout.scale)
     offset: Any = None
     if layout.minimum >= 0:
@@ -82,13 +80,13 @@ def _scales(xp: Any, blocks: Any, scales: Any, layout: Layout) -> tuple[Any, Any
     at = layout.parts_at
     if layout.parts == "int8":
         parts = blocks[:, :, at : at + layout.block // layout.group]
-        scale = scale * _signed(xp, _as(xp, parts, xp.float32))
+        scale = scale * _signed(xp, as_dtype(xp, parts, xp.float32))
     elif layout.parts == "six":  # six bits in a byte, or four and two above those of another
         first, second, both = (blocks[:, :, at + n : at + n + 4] for n in (0, 4, 8))
-        own = xp.concat([first & 63, (both & 15) | (first >> 6 << 4)], axis=2)
-        others = xp.concat([second & 63, (both >> 4) | (second >> 6 << 4)], axis=2)
-        scale = scale * _as(xp, own, xp.float32)
-        offset = offset * -_as(xp, others, xp.float32)
+        first_factors = xp.concat([first & 63, (both & 15) | (first >> 6 << 4)], axis=2)
+        second_factors = xp.concat([second & 63, (both >> 4) | (second >> 6 << 4)], axis=2)
+        scale = scale * as_dtype(xp, first_factors, xp.float32)
+        offset = offset * -as_dtype(xp, second_factors, xp.float32)
     return xp.expand_dims(scale, axis=3), None if offset is None else xp.expand_dims(offset, axis=3)
 
 
@@ -97,11 +95,11 @@ def _field(xp: Any, blocks: Any, field: Field, weights: int) -> Any:
     part = blocks[:, :, field.at : field.at + weights * field.bits // 8]
     if field.bits == 8:
         return part
-    rows, number, _ = blocks.shape
-    runs = xp.reshape(part, (rows, number, weights // field.span, 1, field.run))
+    rows, count, _ = blocks.shape
+    runs = xp.reshape(part, (rows, count, weights // field.span, 1, field.run))
     shifts = [[n] for n in range(0, 8, field.bits)]
-    above = xp.asarray(shifts, dtype=xp.uint8, device=_place(blocks))
-    return xp.reshape((runs >> above) & (2**field.bits - 1), (rows, number, weights))
+    above = xp.asarray(shifts, dtype=xp.uint8, device=device_of(blocks))
+    return xp.reshape((runs >> above) & (2**field.bits - 1), (rows, count, weights))
 
 
 def _half(xp: Any, blocks: Any, at: int) -> Any:
@@ -112,24 +110,16 @@ def _half(xp: Any, blocks: Any, at: int) -> Any:
     fraction = low + 256 * (high & 3)
     fraction = xp.where(exponent > 0, fraction + 1024, fraction)
     powers = [*(2.0 ** (max(n, 1) - 25) for n in range(31)), math.inf]
-    table = xp.asarray(powers, dtype=xp.float32, device=_place(blocks))
+    table = xp.asarray(powers, dtype=xp.float32, device=device_of(blocks))
     power = xp.take(table, xp.reshape(exponent, (math.prod(exponent.shape),)), axis=0)
-    value = _as(xp, fraction, xp.float32) * xp.reshape(power, exponent.shape)
+    value = as_dtype(xp, fraction, xp.float32) * xp.reshape(power, exponent.shape)
     return xp.where(high > 127, -value, value)
 
 
 def _signed(xp: Any, x: Any) -> Any:
-    """Return bytes as signed ones."""
+    """Reinterpret bytes as signed."""
     return xp.where(x > 127, x - 256, x)
 
 
 def _wide(xp: Any, x: Any) -> Any:
-    return x if x.dtype == getattr(xp, "float64", xp.float32) else _as(xp, x, xp.float32)
-
-
-def _as(xp: Any, x: Any, dtype: Any) -> Any:
-    return x if x.dtype == dtype else xp.astype(x, dtype)
-
-
-def _place(x: Any) -> Any:
-    return getattr(x, "device", None)
+    return x if x.dtype == getattr(xp, "float64", xp.float32) else as_dtype(xp, x, xp.float32)

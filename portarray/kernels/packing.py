@@ -8,13 +8,11 @@ import numpy as np
 
 from portarray.kernels.layouts import Field, Layout
 
-__all__ = ["packed"]
-
 Values = np.ndarray[Any, np.dtype[Any]]
 
 
 def packed(x: Values, layout: Layout, group: int) -> tuple[Values, Values | None]:
-    """Return the bytes of a float32 matrix, and its scales where they are apart."""
+    """Return the bytes of a float32 matrix, and its separate scales or None."""
     rows, width = x.shape
     size = group if layout.apart else layout.group
     groups = x.reshape(rows, width // size, size) if width else x.reshape(rows, 0, size)
@@ -64,36 +62,41 @@ def _nearest(x: Values) -> Values:
 def _parts(
     blocks: Values, layout: Layout, scale: Values, least: Values | None
 ) -> tuple[Values, Values | None]:
-    """Write the scales within blocks; return the scales and offsets that they stand for."""
-    rows, number = blocks.shape[:2]
-    each = scale.reshape(rows, number, layout.block // layout.group)
+    """Write the scales within blocks; return the decoded scales and offsets."""
+    rows, count = blocks.shape[:2]
+    group_scales = scale.reshape(rows, count, layout.block // layout.group)
     at = layout.parts_at
     if layout.parts == "int8":
-        whole = _whole(blocks, layout.scale, each, 127)
+        whole = _whole(blocks, layout.scale, group_scales, 127)
         with np.errstate(divide="ignore", invalid="ignore"):
-            parts = np.where(whole == 0, 0, np.rint(each / whole)).clip(-128, 127)
+            parts = np.where(whole == 0, 0, np.rint(group_scales / whole)).clip(-128, 127)
         blocks[:, :, at : at + parts.shape[2]] = parts.astype(np.int8).view(np.uint8)
         return (whole * parts).astype(np.float32).reshape(scale.shape), None
     assert least is not None
-    found = []
-    for place, values in ((layout.scale, each), (layout.minimum, -least.reshape(each.shape))):
-        whole = _whole(blocks, place, values, 63)
+    encoded = []
+    for byte, values in (
+        (layout.scale, group_scales),
+        (layout.minimum, -least.reshape(group_scales.shape)),
+    ):
+        whole = _whole(blocks, byte, values, 63)
         with np.errstate(divide="ignore", invalid="ignore"):
             parts = np.where(whole == 0, 0, np.rint(values / whole)).clip(0, 63).astype(np.uint8)
-        found.append((parts, (whole * parts).astype(np.float32).reshape(scale.shape)))
-    (own, scale), (others, offset) = found
-    blocks[:, :, at : at + 4] = own[:, :, :4] | (own[:, :, 4:] >> 4 << 6)
-    blocks[:, :, at + 4 : at + 8] = others[:, :, :4] | (others[:, :, 4:] >> 4 << 6)
-    blocks[:, :, at + 8 : at + 12] = (own[:, :, 4:] & 15) | ((others[:, :, 4:] & 15) << 4)
+        encoded.append((parts, (whole * parts).astype(np.float32).reshape(scale.shape)))
+    (scale_bits, scale), (offset_bits, offset) = encoded
+    blocks[:, :, at : at + 4] = scale_bits[:, :, :4] | (scale_bits[:, :, 4:] >> 4 << 6)
+    blocks[:, :, at + 4 : at + 8] = offset_bits[:, :, :4] | (offset_bits[:, :, 4:] >> 4 << 6)
+    blocks[:, :, at + 8 : at + 12] = (scale_bits[:, :, 4:] & 15) | (
+        (offset_bits[:, :, 4:] & 15) << 4
+    )
     return scale, -offset
 
 
 def _whole(blocks: Values, at: int, values: Values, most: int) -> Values:
-    """Write the float16 that scales are multiples of, and return it."""
+    """Write and return the float16 unit of the scales."""
     largest = np.abs(values).max(axis=2, initial=0, keepdims=True) / most
     _put_half(blocks, at, largest[:, :, 0])
-    kept: Values = largest.astype(np.float16).astype(np.float32)
-    return kept
+    stored: Values = largest.astype(np.float16).astype(np.float32)
+    return stored
 
 
 def _put_half(blocks: Values, at: int, values: Values) -> None:
@@ -101,9 +104,9 @@ def _put_half(blocks: Values, at: int, values: Values) -> None:
 
 
 def _put(blocks: Values, field: Field, bits: Values) -> None:
-    """Write the low bits of weights where a field has them."""
-    rows, number, weights = bits.shape
-    runs = bits.reshape(rows, number, weights // field.span, 8 // field.bits, field.run)
-    place = np.arange(0, 8, field.bits, dtype=np.uint8)[:, None]
-    part = np.bitwise_or.reduce((runs & (2**field.bits - 1)) << place, axis=3)
-    blocks[:, :, field.at : field.at + weights * field.bits // 8] = part.reshape(rows, number, -1)
+    """Write the low bits of weights to a field."""
+    rows, count, weights = bits.shape
+    runs = bits.reshape(rows, count, weights // field.span, 8 // field.bits, field.run)
+    shifts = np.arange(0, 8, field.bits, dtype=np.uint8)[:, None]
+    part = np.bitwise_or.reduce((runs & (2**field.bits - 1)) << shifts, axis=3)
+    blocks[:, :, field.at : field.at + weights * field.bits // 8] = part.reshape(rows, count, -1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portarray._array.kernel import Kernel
-from portarray.kernels import checks, generic
+from portarray.kernels import generic
+from portarray.kernels.checks import positions as checks
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -56,7 +57,7 @@ def rope(
     ValueError
         If shapes do not fit, the number of features is odd or 0, or `theta` is not positive.
     TypeError
-        If an argument is no portarray array, dtypes are wrong, or both positions and tables are
+        If an argument is not a portarray array, dtypes are wrong, or both positions and tables are
         given.
 
     Notes
@@ -105,7 +106,7 @@ def rope_tables(
     ValueError
         If `dimensions` is odd or not positive, or `theta` is not positive.
     TypeError
-        If `positions` is no portarray array of integers, or `dtype` is not real floating-point.
+        If `positions` is not a portarray array of integers, or `dtype` is not real floating-point.
     DTypeNotSupportedError
         If the device lacks `dtype`.
 

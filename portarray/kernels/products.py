@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from portarray._array import array as _array
 from portarray._array.kernel import Kernel, written
-from portarray.kernels import checks, generic
+from portarray.kernels import generic
 from portarray.kernels.activations import silu
+from portarray.kernels.checks import products as checks
+from portarray.kernels.checks.packed import activations as check_activations
+from portarray.kernels.checks.rows import rms_norm as check_rms_norm
 from portarray.kernels.normalization import rms_norm
 
 if TYPE_CHECKING:
@@ -43,7 +46,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     ValueError
         If an operand is 0-d or the shapes do not fit.
     TypeError
-        If an operand is no portarray array or boolean, or the dtypes differ.
+        If an operand is not a portarray array or is boolean, or the dtypes differ.
 
     See Also
     --------
@@ -52,7 +55,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     Notes
     -----
     float16 and bfloat16 are added up in float32 and rounded once. Devices add in different orders,
-    and some multiply float32 in a lower precision where they are told to.
+    and some can be set to multiply float32 in a lower precision.
 
     Examples
     --------
@@ -99,9 +102,9 @@ def gemm(
     Raises
     ------
     ValueError
-        If an array is no matrix, the shapes do not fit, or `beta` is given without `out`.
+        If an array is not a matrix, the shapes do not fit, or `beta` is given without `out`.
     TypeError
-        If an argument is no portarray array, no floating-point one, or the dtypes differ.
+        If an argument is not a floating-point portarray array, or the dtypes differ.
 
     See Also
     --------
@@ -159,7 +162,7 @@ def linear(
         If the shapes do not fit, or `activations` is none of these or given without a packed
         weight.
     TypeError
-        If an argument is no portarray array or boolean, or the dtypes differ.
+        If an argument is not a portarray array or is boolean, or the dtypes differ.
 
     Notes
     -----
@@ -175,7 +178,7 @@ def linear(
     [3.0, 6.0, 1.0]
     """
     if activations is not None:
-        checks.activations(activations, weight)
+        check_activations(activations, weight)
     if type(weight) is not _array.Array:
         return _packed("linear", x, weight, bias, rounded=activations is not None)
     return LINEAR(x, weight, bias)
@@ -192,7 +195,7 @@ def fused_linear(
     residual: Array | None = None,
     activations: Literal["int8"] | None = None,
 ) -> Array:
-    """Apply a linear layer with what stands around it in a transformer.
+    """Apply a linear layer with the surrounding steps of a transformer.
 
     With a packed weight, few rows of float32 and a device that runs user kernels this is one
     launch; elsewhere it is the functions that the steps below name.
@@ -225,7 +228,7 @@ def fused_linear(
     ValueError
         If the shapes do not fit, or `gated` meets an odd number of features.
     TypeError
-        If an argument is no portarray array, or the dtypes differ.
+        If an argument is not a portarray array, or the dtypes differ.
 
     See Also
     --------
@@ -250,10 +253,10 @@ def fused_linear(
 
         options = {"eps": eps}
         if norm is not None:
-            checks.rms_norm("fused_linear", (x, norm), options)
-        found = packed.fused(x, weight, norm, residual, eps=options["eps"], gated=gated)
-        if found is not None:
-            return found
+            check_rms_norm("fused_linear", (x, norm), options)
+        result = packed.fused(x, weight, norm, residual, eps=options["eps"], gated=gated)
+        if result is not None:
+            return result
     if norm is not None:
         x = rms_norm(x, norm, eps=eps)
     y = linear(x, weight, activations=activations)
@@ -283,12 +286,12 @@ def embedding(indices: Array, weight: Array | Packed, /) -> Array:
     Raises
     ------
     ValueError
-        If `weight` has not two axes.
+        If `weight` does not have two axes.
     IndexError
-        If an index is out of bounds. What JAX, MLX and in part PyTorch compile does not notice
-        it.
+        If an index is out of bounds. Functions compiled by JAX, MLX and partly PyTorch do not
+        raise.
     TypeError
-        If an argument is no portarray array, or `indices` are no integers.
+        If an argument is not a portarray array, or `indices` are not integers.
 
     Examples
     --------
@@ -347,7 +350,7 @@ def solve_triangular(
     ValueError
         If the shapes do not fit.
     TypeError
-        If an argument is no portarray array, no floating-point one, or the dtypes differ.
+        If an argument is not a floating-point portarray array, or the dtypes differ.
 
     See Also
     --------

@@ -57,21 +57,21 @@ class Verification(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was out of bounds."""
+        """Whether all results were within bounds."""
         return not self.failures
 
     @property
     def failures(self) -> tuple[VerificationRow, ...]:
-        """The rows in which something was wrong."""
+        """The rows with results out of bounds."""
         return tuple(row for row in self.rows if row.outside)
 
     @property
     def cases(self) -> int:
-        """How many calls were compared."""
+        """Number of compared calls."""
         return sum(row.cases for row in self.rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as dictionaries, lists, texts and numbers, fit for JSON."""
+        """Return the result as dictionaries, for JSON."""
         return {
             "device": str(self.device),
             "name": self.device.name,
@@ -146,7 +146,7 @@ def verify(
     Raises
     ------
     ValueError
-        If a name is no kernel's, or a number is out of its range.
+        If a name is unknown or a number is out of range.
 
     Notes
     -----
@@ -176,7 +176,7 @@ def verify(
         for done, (name, dtype) in enumerate(pairs):
             if progress is not None:
                 progress(done, len(pairs))
-            cases = (Case(name, dtype, seed, number) for number in range(examples))
+            cases = (Case(name, dtype, seed, index) for index in range(examples))
             rows.append(verified(name, dtype, cases, where, factor, _call))
     if progress is not None:
         progress(len(pairs), len(pairs))
@@ -192,35 +192,35 @@ def _call(name: str, arrays: tuple[Any, ...], options: dict[str, Any]) -> tuple[
 
 
 def _names(kernels: str | Iterable[str] | None) -> list[str]:
-    """Return the kernels that are asked for, each once, in the table's order."""
+    """Return the requested kernels, in the table's order."""
     from portarray._verification.cases import DRAWN
 
     if kernels is None:
         return list(DRAWN)
-    asked = [kernels] if isinstance(kernels, str) else list(kernels)
-    for name in asked:
+    names = [kernels] if isinstance(kernels, str) else list(kernels)
+    for name in names:
         if name not in DRAWN:
-            raise ValueError(f"{name!r} is no kernel; there are {', '.join(DRAWN)}")
-    if not asked:
-        raise ValueError("kernels=[] names none; None means all")
-    return [name for name in DRAWN if name in asked]
+            raise ValueError(f"verify: unknown kernel {name!r}; known: {', '.join(DRAWN)}")
+    if not names:
+        raise ValueError("verify: kernels=[] is empty\nHint: pass None for all kernels")
+    return [name for name in DRAWN if name in names]
 
 
 def _factor(tolerance: float | None) -> float:
     if tolerance is None:
         return 1.0
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
-        raise TypeError(f"tolerance={tolerance!r} is no number; it multiplies the bounds")
+        raise TypeError(f"verify: tolerance={tolerance!r} must be a number")
     if not 0 < tolerance < float("inf"):
-        raise ValueError(f"tolerance={tolerance} is out of range; it multiplies the bounds")
+        raise ValueError(f"verify: tolerance={tolerance} must be positive and finite")
     return float(tolerance)
 
 
 def _check(examples: int, seed: int, version: str) -> None:
     for name, value, least in (("examples", examples, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name}={value!r} is no int")
+            raise TypeError(f"verify: {name}={value!r} must be an int")
         if value < least:
-            raise ValueError(f"{name}={value} is below {least}")
+            raise ValueError(f"verify: {name}={value} must be at least {least}")
     if version not in ("table", "generic"):
-        raise ValueError(f"version={version!r} is neither 'table' nor 'generic'")
+        raise ValueError(f"verify: version={version!r} must be 'table' or 'generic'")

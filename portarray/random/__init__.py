@@ -1,10 +1,10 @@
 """Random numbers from explicit keys: the same numbers on every device.
 
-There is no hidden state. :func:`key` makes a key of a seed; every function takes one, and gives the
-same numbers for the same key. :func:`split` and :func:`fold_in` make new keys: a key is used once.
+There is no hidden state. :func:`key` makes a key from a seed. Every function takes a key, and
+returns the same numbers for the same key. Use a key once: :func:`split` and :func:`fold_in` make
+new ones.
 
-The generator is Threefry-2x32 with 20 rounds, which makes the number at a position of the key and
-the position alone.
+The generator is Threefry-2x32 with 20 rounds: a number depends only on the key and its position.
 """
 
 from typing import TYPE_CHECKING

@@ -1,14 +1,13 @@
 """Where numbers are drawn: by kernels if the device runs kernels, else by standard functions.
 
-Both give the same numbers, which depend on the key and the position alone, so that any part of a
-draw can be made by itself.
+Both give the same numbers, which depend only on the key and the position, so that any part of a
+draw can be computed separately.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,28 +18,20 @@ from portarray._api.manipulation.joining import concat
 from portarray._array import dispatch, native_arrays
 from portarray._array.array import Array
 from portarray._config import config
-from portarray._kernel_language.decorator import why_not
-from portarray.random import programs
+from portarray._kernel_language.decorator import reason_unsupported
+from portarray.random import distributions
+from portarray.random.distributions import Sampler
 from portarray.random.threefry import threefry
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from portarray._devices.device import Device
-    from portarray._kernel_language.kernel import Kernel
-
-__all__ = ["Block", "Draw", "at", "block"]
 
 
 class Draw(NamedTuple):
-    """A kind of random numbers: what makes them, and of which dtype they are then."""
+    """A sampler, and the parameters of its distribution."""
 
-    kernel: Kernel
-    formula: Callable[..., Array]
-    dtype: np.dtype[Any]
+    sampler: Sampler
     values: tuple[float, ...] = ()
-    parts: int = 0  # numbers for each position, along a last axis; 0 for one without
-    counters: int = 1  # random words are made of so many counters for each position
 
 
 class Block(NamedTuple):
@@ -55,7 +46,7 @@ class Block(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of ``length`` positions each, with a gap between; without length there is but one."""
+    """Rows of ``length`` positions with gaps in between; length 0 means a single row."""
 
     length: int
     gap: int
@@ -78,39 +69,39 @@ _waited: Counter[Device] = Counter()
 
 
 def at(draw: Draw, key: Array, start: int, count: int, rows: Rows = _ONE) -> Array:
-    """Return the numbers at the positions from ``start`` on of the draw with a key, in one axis."""
+    """Return ``count`` numbers of a draw from position ``start``, along one axis."""
     if count == 0:
-        return empty(_shape(draw, 0), dtype=draw.dtype, device=key.device)
+        return empty(_shape(draw, 0), dtype=draw.sampler.dtype, device=key.device)
     traced = native_arrays.is_traced(key)
     if not traced and _runs_kernels(draw, key.device, count):
-        made, size = _by_kernel, _LARGEST
+        draw_part, size = _by_kernel, _LARGEST
     elif not traced and key.device.platform == "cpu":
         # Powers of two: JAX compiles a program for each size.
-        made, size = _by_formula, min(_BLOCK, 1 << (count - 1).bit_length())
+        draw_part, size = _by_formula, min(_BLOCK, 1 << (count - 1).bit_length())
     else:
-        made, size = _by_formula, count
+        draw_part, size = _by_formula, count
     if rows.length:  # parts are whole rows
         size = max(1, min(size, 2**32 // (rows.length + rows.gap)) // rows.length) * rows.length
-    whole = size if made is _by_formula else 0
+    whole = size if draw_part is _by_formula else 0
     parts = []
     for first in range(0, count, size):
         skipped = first // rows.length * rows.gap if rows.length else 0
-        number = max(whole, min(size, count - first))
-        parts.append(made(draw, key, start + first + skipped, number, rows))
-    found = parts[0] if len(parts) == 1 else concat(parts, axis=0)
-    return found if found.shape[0] == count else found[:count, ...]
+        length = max(whole, min(size, count - first))
+        parts.append(draw_part(draw, key, start + first + skipped, length, rows))
+    result = parts[0] if len(parts) == 1 else concat(parts, axis=0)
+    return result if result.shape[0] == count else result[:count, ...]
 
 
 def block(draw: Draw, key: Array, part: Block) -> Array:
-    """Return the numbers of a part of an array, in one axis."""
-    whole, begin, shape = ([*one] for one in part)
+    """Return the numbers of a part of an array, along one axis."""
+    whole, offset, shape = ([*sizes] for sizes in part)
     while len(shape) > 1 and shape[-1] == whole[-1]:  # rows that lie together
         last = whole.pop()
-        begin[-2:] = [begin[-2] * last]
+        offset[-2:] = [offset[-2] * last]
         shape[-2:] = [shape[-2] * last]
         whole[-1] *= last
     strides = [math.prod(whole[axis + 1 :]) for axis in range(len(whole))]
-    start = sum(i * stride for i, stride in zip(begin, strides, strict=True))
+    start = sum(i * stride for i, stride in zip(offset, strides, strict=True))
     count = math.prod(shape)
     if len(shape) < 2 or not count:
         return at(draw, key, start, count)
@@ -119,30 +110,33 @@ def block(draw: Draw, key: Array, part: Block) -> Array:
         at(
             draw,
             key,
-            start + sum(i * stride for i, stride in zip(place, strides, strict=False)),
+            start + sum(i * stride for i, stride in zip(position, strides, strict=False)),
             shape[-2] * shape[-1],
             rows,
         )
-        for place in product(*map(range, shape[:-2]))
+        for position in product(*map(range, shape[:-2]))
     ]
     return parts[0] if len(parts) == 1 else concat(parts, axis=0)
 
 
 def _shape(draw: Draw, count: int) -> tuple[int, ...]:
-    return (count, draw.parts) if draw.parts else (count,)
+    return (count, draw.sampler.parts) if draw.sampler.parts else (count,)
 
 
 def _runs_kernels(draw: Draw, device: Device, count: int) -> bool:
     if not config._tuned_kernels or config._kernel_debug:
         return False
-    if draw.dtype == programs.F64 and dispatch.default_dtype(device, "f") != programs.F64:
+    if (
+        draw.sampler.dtype == distributions.F64
+        and dispatch.default_dtype(device, "f") != distributions.F64
+    ):
         return False  # numbers are passed to a kernel in the default dtype
     if device in _started:
         return True
     if device.platform == "cpu" and count < _FEW and _waited[device] < _SEVERAL:
         _waited[device] += 1
         return False
-    if why_not(device):
+    if reason_unsupported(device):
         return False
     _started.add(device)
     return True
@@ -150,15 +144,15 @@ def _runs_kernels(draw: Draw, device: Device, count: int) -> bool:
 
 def _by_kernel(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Array:
     high, low = divmod(start, 2**32)
-    out = empty(_shape(draw, count), dtype=draw.dtype, device=key.device)
-    given = bool(rows.length), *rows, *draw.values
-    found: Array = draw.kernel(out, key, high, low, *given, ndrange=(count,))
-    return found
+    out = empty(_shape(draw, count), dtype=draw.sampler.dtype, device=key.device)
+    values = bool(rows.length), *rows, *draw.values
+    result: Array = draw.sampler.kernel(out, key, high, low, *values, ndrange=(count,))
+    return result
 
 
 def _by_formula(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Array:
     high, low = divmod(start, 2**32)
-    c1 = arange(count, dtype=programs.U32, device=key.device)
+    c1 = arange(count, dtype=distributions.U32, device=key.device)
     c0: Any = high
     last = count - 1
     if rows.length:
@@ -166,11 +160,11 @@ def _by_formula(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> A
         last += last // rows.length * rows.gap
     if low + last >= 2**32:
         c1 = c1 + low
-        c0 = astype(c1 < low, programs.U32) + high
+        c0 = astype(c1 < low, distributions.U32) + high
     elif low:
         c1 = c1 + low
     k0, k1 = key[0], key[1]
-    words = threefry(k0, k1, c0, c1)
-    if draw.counters == 2:
-        words = (*words, threefry(k0, k1, c0 | programs.SECOND, c1)[0])
-    return draw.formula(*words, *draw.values)
+    counters = threefry(k0, k1, c0, c1)
+    if draw.sampler.counters == 2:
+        counters = (*counters, threefry(k0, k1, c0 | distributions.SECOND, c1)[0])
+    return draw.sampler.formula(*counters, *draw.values)

@@ -13,7 +13,7 @@ from portarray._api.data_type import astype
 from portarray._api.manipulation.joining import stack
 from portarray._api.manipulation.shapes import reshape
 from portarray._array.array import Array
-from portarray.random import drawing, programs
+from portarray.random import distributions, drawing
 from portarray.random.threefry import threefry
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     from portarray.typing import DeviceLike
 
-__all__ = ["WORDS", "fold_in", "key", "one_key", "split"]
-
-WORDS = drawing.Draw(programs.fill_words, programs.words, programs.U32, parts=2)
+WORDS = drawing.Draw(distributions.WORDS)
 _SMALLEST, _LARGEST = -(2**63), 2**64
 
 
@@ -46,7 +44,7 @@ def key(seed: int, *, device: DeviceLike | None = None) -> Array:
     Raises
     ------
     TypeError
-        If the seed is no integer.
+        If the seed is not an integer.
 
     Examples
     --------
@@ -57,55 +55,59 @@ def key(seed: int, *, device: DeviceLike | None = None) -> Array:
     try:
         value = index(seed)
     except TypeError:
-        raise TypeError(f"seed is {seed!r}; {_advice(seed)}") from None
+        raise TypeError(f"key: seed={seed!r} is not an integer{_hint(seed)}") from None
     small = _SMALLEST <= value < 2**63
-    words = divmod(value % 2**64, 2**32) if small else _condensed(value)
-    return asarray(words, dtype=programs.U32, device=device)
+    halves = divmod(value % 2**64, 2**32) if small else _condensed(value)
+    return asarray(halves, dtype=distributions.U32, device=device)
 
 
-def _advice(seed: object) -> str:
+def _hint(seed: object) -> str:
     if seed is None:
-        return "it must be an integer, such as secrets.randbits(64) for one that nobody chose"
+        return "\nHint: for a random seed, pass secrets.randbits(64)"
     if isinstance(seed, (float, np.floating)):
-        return "it must be an integer: pass int(seed)"
+        return "\nHint: pass int(seed)"
     if isinstance(seed, str):
-        return "it must be an integer: pass int.from_bytes(seed.encode())"
+        return "\nHint: pass int.from_bytes(seed.encode())"
     if type(seed) is Array and seed.shape == (2,):
-        return "it is a key already, or else no integer: use it, or pa.random.split(key)"
-    return "it must be an integer"
+        return "\nHint: if it is a key already, use it, or pa.random.split(key)"
+    return ""
 
 
 def _condensed(value: int) -> tuple[int, int]:
     """Return a key that depends on all bits of a large seed."""
     count = value.bit_length() // 64 + 1
     halves = np.frombuffer(value.to_bytes(8 * count, "little", signed=True), "<u4")
-    words = halves.astype(np.uint32).reshape(count, 2)[:, ::-1]
-    found = words[0]
-    for word in words[1:]:
-        found = np.concatenate(threefry(found[:1], found[1:], word[:1], word[1:]))
-    return int(found[0]), int(found[1])
+    blocks = halves.astype(np.uint32).reshape(count, 2)[:, ::-1]
+    mixed = blocks[0]
+    for word in blocks[1:]:
+        mixed = np.concatenate(threefry(mixed[:1], mixed[1:], word[:1], word[1:]))
+    return int(mixed[0]), int(mixed[1])
 
 
-def one_key(given: Any, function: str) -> Array:
-    """Return a key after checking that it is one."""
-    if type(given) is not Array:
-        hint = f"pass pa.random.key({given!r})" if isinstance(given, int) else "make one of a seed"
-        raise TypeError(
-            f"{function} got {given!r} as its key; a key is an array of uint32 that "
-            f"pa.random.key(seed) makes: {hint}"
+def one_key(key: Any, function: str) -> Array:
+    """Check and return a key."""
+    if type(key) is not Array:
+        hint = (
+            f"pass pa.random.key({key!r})"
+            if isinstance(key, int)
+            else "create one with pa.random.key(seed)"
         )
-    if given.dtype != programs.U32:
         raise TypeError(
-            f"{function} got an array of {given.dtype} as its key; a key is an array of uint32 "
-            f"that pa.random.key(seed) makes"
+            f"{function}: {key!r} is not a key; a key is a uint32 array that pa.random.key returns"
+            f"\nHint: {hint}"
         )
-    if given.shape != (2,):
-        several = given.ndim > 1 and given.shape[-1] == 2
+    if key.dtype != distributions.U32:
+        raise TypeError(
+            f"{function}: an array of {key.dtype} is not a key; a key is a uint32 array that "
+            f"pa.random.key returns"
+        )
+    if key.shape != (2,):
+        several = key.ndim > 1 and key.shape[-1] == 2
         raise ValueError(
-            f"{function} got a key of shape {given.shape}; a key has shape (2,)"
-            + (": these are several, of which keys[0] is the first" if several else "")
+            f"{function}: the key has shape {key.shape}; a key has shape (2,)"
+            + ("\nHint: pass one of the keys, such as keys[0]" if several else "")
         )
-    return given
+    return key
 
 
 def split(key: Array, num: int | Sequence[int] = 2) -> Array:
@@ -127,7 +129,7 @@ def split(key: Array, num: int | Sequence[int] = 2) -> Array:
     Raises
     ------
     TypeError, ValueError
-        If the key is none, or the number no shape.
+        If `key` is not a key, or `num` is not a shape.
 
     Examples
     --------
@@ -160,9 +162,9 @@ def fold_in(key: Array, data: int | Array) -> Array:
     Raises
     ------
     TypeError
-        If the data are no integers.
+        If `data` is not an integer or an array of integers.
     ValueError
-        If the key is none, or the integer has more than 64 bits.
+        If `key` is not a key, or the integer has more than 64 bits.
 
     Examples
     --------
@@ -177,18 +179,20 @@ def fold_in(key: Array, data: int | Array) -> Array:
     try:
         value = index(data)
     except TypeError:
-        raise TypeError(f"data is {data!r}; it must be an integer, or an array of them") from None
+        raise TypeError(
+            f"fold_in: data={data!r} must be an integer or an array of integers"
+        ) from None
     if not _SMALLEST <= value < _LARGEST:
-        raise ValueError(f"data is {value}; it must have at most 64 bits, such as its hash")
+        raise ValueError(f"fold_in: data={value} must have at most 64 bits")
     return drawing.at(WORDS, key, value % _LARGEST, 1)[0, ...]
 
 
 def _folded(key: Array, data: Array) -> Array:
     """Return a key for each integer of an array."""
     arguments.indices(data, "data")
-    low = astype(data & 0xFFFFFFFF if data.dtype.itemsize == 8 else data, programs.U32)
+    low = astype(data & 0xFFFFFFFF if data.dtype.itemsize == 8 else data, distributions.U32)
     if data.dtype.itemsize == 8:
-        high: Any = astype((data >> 32) & 0xFFFFFFFF, programs.U32)
+        high: Any = astype((data >> 32) & 0xFFFFFFFF, distributions.U32)
     else:
-        high = astype(data < 0, programs.U32) * 0xFFFFFFFF
+        high = astype(data < 0, distributions.U32) * 0xFFFFFFFF
     return stack(list(threefry(key[0], key[1], high, low)), axis=-1)

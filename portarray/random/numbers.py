@@ -13,7 +13,7 @@ from portarray._api.data_type import astype
 from portarray._api.manipulation.shapes import reshape
 from portarray._array import dispatch, dtypes
 from portarray._array.array import Array
-from portarray.random import drawing, programs
+from portarray.random import distributions, drawing
 from portarray.random.drawing import Block, Draw
 from portarray.random.keys import one_key
 
@@ -24,12 +24,10 @@ if TYPE_CHECKING:
 
     DType = np.dtype[Any]
 
-__all__ = ["bits", "exponential", "integers", "normal", "uniform"]
-
 # How uniform numbers are made of 32 bits: bits that are left out, and the distance of neighbours.
 _STEPS = {"float16": (21, 2.0**-11), "bfloat16": (24, 2.0**-8), "float32": (8, 2.0**-24)}
-_BITS32 = Draw(programs.fill_bits32, programs.bits32, programs.U32)
-_BITS64 = Draw(programs.fill_bits64, programs.bits64, programs.U64)
+_BITS32 = Draw(distributions.BITS32)
+_BITS64 = Draw(distributions.BITS64)
 
 
 def bits(key: Array, shape: int | Sequence[int] = (), *, dtype: DTypeLike = np.uint32) -> Array:
@@ -52,7 +50,7 @@ def bits(key: Array, shape: int | Sequence[int] = (), *, dtype: DTypeLike = np.u
     Raises
     ------
     TypeError
-        If the dtype is no unsigned integer, or the key no key.
+        If the dtype is not an unsigned integer, or `key` is not a key.
 
     Examples
     --------
@@ -61,18 +59,20 @@ def bits(key: Array, shape: int | Sequence[int] = (), *, dtype: DTypeLike = np.u
     [2098992034, 2919706841]
     """
     key = one_key(key, "bits")
-    wanted = dtypes.canonical(dtype)
-    if wanted.kind != "u":
+    out_dtype = dtypes.canonical(dtype)
+    if out_dtype.kind != "u":
         raise TypeError(
-            f"bits got dtype {wanted}; it makes unsigned integers, uint8 to uint64: "
-            f"use pa.random.integers for others"
+            f"bits: unsupported dtype {out_dtype}; supported: unsigned integers, uint8 to uint64"
+            f"\nHint: use pa.random.integers"
         )
-    dispatch.table_of(key.device, wanted)
-    if wanted.itemsize == 8:
-        return _drawn(_BITS64, key, shape, wanted)
-    if wanted.itemsize == 4:
-        return _drawn(_BITS32, key, shape, wanted)
-    return astype(_drawn(_BITS32, key, shape, programs.U32) & int(np.iinfo(wanted).max), wanted)
+    dispatch.table_of(key.device, out_dtype)
+    if out_dtype.itemsize == 8:
+        return _drawn(_BITS64, key, shape, out_dtype)
+    if out_dtype.itemsize == 4:
+        return _drawn(_BITS32, key, shape, out_dtype)
+    return astype(
+        _drawn(_BITS32, key, shape, distributions.U32) & int(np.iinfo(out_dtype).max), out_dtype
+    )
 
 
 def uniform(
@@ -106,7 +106,8 @@ def uniform(
     Raises
     ------
     TypeError
-        If the dtype is no real floating-point one, the key no key, or a bound no number.
+        If the dtype is not a real floating-point dtype, `key` is not a key, or a bound is not a
+        number.
     ValueError
         If ``low`` is not less than ``high`` in the dtype, or the range overflows it.
 
@@ -118,28 +119,22 @@ def uniform(
     ((2, 3), True)
     """
     key = one_key(key, "uniform")
-    wanted = _floating(key, dtype, "uniform")
-    least, most = (_rounded(one, wanted, name) for one, name in ((low, "low"), (high, "high")))
+    out_dtype = _floating(key, dtype, "uniform")
+    least, most = (
+        _rounded(bound, out_dtype, name) for bound, name in ((low, "low"), (high, "high"))
+    )
     if not least < most:
         raise ValueError(
-            f"low is {low!r} and high is {high!r}; in {wanted} low must be less than high"
+            f"uniform: low={low!r} and high={high!r}; in {out_dtype} low must be less than high"
         )
-    width = _rounded(most - least, wanted, "high - low")
-    scalar = wanted.type
+    width = _rounded(most - least, out_dtype, "high - low")
+    scalar = out_dtype.type
     below = float(np.nextafter(scalar(most), scalar(least)))
-    if wanted.itemsize == 8:
-        draw = Draw(
-            programs.fill_uniform64, programs.uniform64, programs.F64, (width, least, below)
-        )
+    if out_dtype.itemsize == 8:
+        draw = Draw(distributions.UNIFORM64, (width, least, below))
     else:
-        shift, step = _STEPS[wanted.name]
-        draw = Draw(
-            programs.fill_uniform32,
-            programs.uniform32,
-            programs.F32,
-            (shift, step, width, least, below),
-        )
-    return _drawn(draw, key, shape, wanted)
+        draw = Draw(distributions.UNIFORM32, (*_STEPS[out_dtype.name], width, least, below))
+    return _drawn(draw, key, shape, out_dtype)
 
 
 def normal(
@@ -172,7 +167,8 @@ def normal(
     Raises
     ------
     TypeError
-        If the dtype is no real floating-point one, the key no key, or a parameter no number.
+        If the dtype is not a real floating-point dtype, `key` is not a key, or a parameter is not a
+        number.
     ValueError
         If ``scale`` is negative, or a parameter is not finite.
 
@@ -190,13 +186,10 @@ def normal(
     3.0
     """
     key = one_key(key, "normal")
-    wanted = _floating(key, dtype, "normal")
-    values = (_spread(scale, wanted), _rounded(loc, wanted, "loc"))
-    if wanted.itemsize == 8:
-        draw = Draw(programs.fill_normal64, programs.normal64, programs.F64, values)
-    else:
-        draw = Draw(programs.fill_normal32, programs.normal32, programs.F32, values)
-    return _drawn(draw, key, shape, wanted)
+    out_dtype = _floating(key, dtype, "normal")
+    values = (_scale(scale, out_dtype), _rounded(loc, out_dtype, "loc"))
+    sampler = distributions.NORMAL64 if out_dtype.itemsize == 8 else distributions.NORMAL32
+    return _drawn(Draw(sampler, values), key, shape, out_dtype)
 
 
 def exponential(
@@ -228,7 +221,8 @@ def exponential(
     Raises
     ------
     TypeError
-        If the dtype is no real floating-point one, the key no key, or the scale no number.
+        If the dtype is not a real floating-point dtype, `key` is not a key, or the scale is not a
+        number.
     ValueError
         If ``scale`` is negative or not finite.
 
@@ -240,13 +234,12 @@ def exponential(
     (True, 1.0)
     """
     key = one_key(key, "exponential")
-    wanted = _floating(key, dtype, "exponential")
-    values = (_spread(scale, wanted),)
-    if wanted.itemsize == 8:
-        draw = Draw(programs.fill_exponential64, programs.exponential64, programs.F64, values)
-    else:
-        draw = Draw(programs.fill_exponential32, programs.exponential32, programs.F32, values)
-    return _drawn(draw, key, shape, wanted)
+    out_dtype = _floating(key, dtype, "exponential")
+    values = (_scale(scale, out_dtype),)
+    sampler = (
+        distributions.EXPONENTIAL64 if out_dtype.itemsize == 8 else distributions.EXPONENTIAL32
+    )
+    return _drawn(Draw(sampler, values), key, shape, out_dtype)
 
 
 def integers(
@@ -284,9 +277,9 @@ def integers(
     Raises
     ------
     TypeError
-        If the dtype is no integer one, the key no key, or a bound no integer.
+        If the dtype is not an integer dtype, `key` is not a key, or a bound is not an integer.
     ValueError
-        If there is no integer in the range, or one that the dtype does not hold.
+        If the range is empty or does not fit the dtype.
 
     Notes
     -----
@@ -302,32 +295,34 @@ def integers(
     [1, 2, 3, 4, 5, 6]
     """
     key = one_key(key, "integers")
-    wanted = dispatch.default_dtype(key.device, "i") if dtype is None else dtypes.canonical(dtype)
-    if wanted.kind not in "iu":
+    out_dtype = (
+        dispatch.default_dtype(key.device, "i") if dtype is None else dtypes.canonical(dtype)
+    )
+    if out_dtype.kind not in "iu":
         fix = "pa.random.integers(key, 2, shape=shape).astype(pa.bool)"
         raise TypeError(
-            f"integers got dtype {wanted}; it makes integers"
-            + (f": use {fix}" if wanted.kind == "b" else ": use pa.random.uniform for others")
+            f"integers: unsupported dtype {out_dtype}; supported: integers"
+            f"\nHint: use {fix if out_dtype.kind == 'b' else 'pa.random.uniform'}"
         )
-    dispatch.table_of(key.device, wanted)
+    dispatch.table_of(key.device, out_dtype)
     least, most = (0, low) if high is None else (low, high)
     least, most = _integer(least, "low"), _integer(most, "low" if high is None else "high")
     if not arguments.flag(endpoint, "endpoint"):
         most -= 1
     if most < least:
         raise ValueError(
-            f"there is no integer from {least} to {most}; "
+            f"integers: the range from {least} to {most} is empty; "
             + ("low must be positive" if high is None else "low must be less than high")
             + (", or equal to it" if endpoint else "")
         )
-    limits = np.iinfo(wanted)
+    limits = np.iinfo(out_dtype)
     if least < limits.min or most > limits.max:
         raise ValueError(
-            f"integers from {least} to {most} do not fit {wanted} ({limits.min} to {limits.max}); "
-            f"pass another dtype="
+            f"integers: {least} to {most} do not fit {out_dtype} ({limits.min} to {limits.max})"
+            f"\nHint: pass another dtype="
         )
     count = most - least + 1
-    return _placed(_drawn(_offsets(count), key, shape, None), least, wanted)
+    return _placed(_drawn(_offsets(count), key, shape, None), least, out_dtype)
 
 
 def _offsets(count: int) -> Draw:
@@ -335,21 +330,19 @@ def _offsets(count: int) -> Draw:
     if count == 2**64:
         return _BITS64
     if count == 2**32:
-        return Draw(programs.fill_first_words, programs.first_words, programs.U32)
+        return Draw(distributions.FIRST_WORDS)
     if count < 2**32:
         n1, n0 = divmod(count, 2**16)
-        return Draw(programs.fill_integers, programs.integers, programs.U32, (n0, n1))
+        return Draw(distributions.INTEGERS, (n0, n1))
     n1, n0 = divmod(count, 2**32)
-    return Draw(
-        programs.fill_wide_integers, programs.wide_integers, programs.U64, (n0, n1), counters=2
-    )
+    return Draw(distributions.WIDE_INTEGERS, (n0, n1))
 
 
 def _placed(offsets: Array, least: int, dtype: DType) -> Array:
-    """Return offsets plus the least integer, modulo a power of two that makes no difference."""
+    """Return offsets plus the least integer, in wrapping arithmetic."""
     if dtype.itemsize == 8 and offsets.dtype.itemsize == 4:
-        found = astype(offsets, dtype)
-        return found + least if least else found
+        converted = astype(offsets, dtype)
+        return converted + least if least else converted
     if least:
         offsets = offsets + least % (1 << (8 * offsets.dtype.itemsize))
     if dtype.kind == "i" and dtype.itemsize < 4:  # with its sign, which narrower ones keep
@@ -364,50 +357,50 @@ def _drawn(
     draw: Draw, key: Array, shape: int | Sequence[int] | Block, dtype: DType | None
 ) -> Array:
     if isinstance(shape, Block):
-        sizes, found = shape.shape, drawing.block(draw, key, shape)
+        sizes, values = shape.shape, drawing.block(draw, key, shape)
     else:
         sizes = arguments.shape(shape)
-        found = drawing.at(draw, key, 0, math.prod(sizes))
+        values = drawing.at(draw, key, 0, math.prod(sizes))
     if len(sizes) != 1:
-        found = reshape(found, sizes)
-    return found if dtype is None or dtype == draw.dtype else astype(found, dtype)
+        values = reshape(values, sizes)
+    return values if dtype is None or dtype == draw.sampler.dtype else astype(values, dtype)
 
 
 def _floating(key: Array, dtype: DTypeLike | None, function: str) -> DType:
-    """Return the dtype of the numbers, which the key's device has."""
+    """Return the dtype of the numbers, which the key's device must support."""
     if dtype is None:
         return dispatch.default_dtype(key.device, "f")
-    wanted = dtypes.canonical(dtype)
-    if dtypes.kind_of(wanted) != "f":
-        fix = "use pa.random.integers" if wanted.kind in "iu" else "make it of two real arrays"
+    out_dtype = dtypes.canonical(dtype)
+    if dtypes.kind_of(out_dtype) != "f":
+        fix = "use pa.random.integers" if out_dtype.kind in "iu" else "combine two real arrays"
         raise TypeError(
-            f"{function} got dtype {wanted}; it makes real floating-point numbers"
-            + ("" if wanted.kind == "b" else f": {fix}")
+            f"{function}: unsupported dtype {out_dtype}; supported: real floating-point dtypes"
+            + ("" if out_dtype.kind == "b" else f"\nHint: {fix}")
         )
-    dispatch.table_of(key.device, wanted)
-    return wanted
+    dispatch.table_of(key.device, out_dtype)
+    return out_dtype
 
 
 def _rounded(value: Any, dtype: DType, name: str) -> float:
-    """Return a finite number as the dtype has it."""
+    """Return a finite number, rounded to the dtype."""
     if type(value) is Array and value.ndim:
         raise TypeError(
-            f"{name} is an array of shape {value.shape}; it must be a number: scale and move the "
-            f"numbers of the range or spread 1 by your arrays"
+            f"{name} is an array of shape {value.shape}; it must be a number"
+            f"\nHint: scale and shift standard numbers by your arrays"
         )
-    number = float(arguments.real_number(value, name))
+    real = float(arguments.real_number(value, name))
     with np.errstate(over="ignore"):
-        found = float(dtype.type(number))
-    if not math.isfinite(found):
-        raise ValueError(f"{name} is {number!r}; it must be finite in {dtype}")
-    return found
+        rounded = float(dtype.type(real))
+    if not math.isfinite(rounded):
+        raise ValueError(f"{name} is {real!r}; it must be finite in {dtype}")
+    return rounded
 
 
-def _spread(value: Any, dtype: DType) -> float:
-    found = _rounded(value, dtype, "scale")
-    if found < 0:
+def _scale(value: Any, dtype: DType) -> float:
+    rounded = _rounded(value, dtype, "scale")
+    if rounded < 0:
         raise ValueError(f"scale is {value!r}; it must not be negative")
-    return found
+    return rounded
 
 
 def _integer(value: Any, name: str) -> int:
@@ -416,5 +409,5 @@ def _integer(value: Any, name: str) -> int:
     except TypeError:
         raise TypeError(
             f"{name} is {value!r}; it must be an integer"
-            + (": pass int(value)" if isinstance(value, float) else "")
+            + ("\nHint: pass int(value)" if isinstance(value, float) else "")
         ) from None

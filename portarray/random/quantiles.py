@@ -15,9 +15,6 @@ from portarray._api.exponential import sqrt
 from portarray._api.searching import where
 from portarray._kernel_language.decorator import kernel
 
-__all__ = ["exponential32", "exponential64", "normal32", "normal64"]
-
-
 # --- logarithms ---------------------------------------------------------------------------------
 # log(1 + f) = f - (f*f/2 - s*(f*f/2 + R(s*s))) with s = f / (2 + f), and k*log(2) in two parts:
 # e_log.c and e_logf.c of Sun's fdlibm, error below one unit in the last place. The bits of
@@ -26,7 +23,7 @@ __all__ = ["exponential32", "exponential64", "normal32", "normal64"]
 
 @kernel.function
 def _scaled(x: Any, k: Any, bound: Any, factor: Any, power: Any) -> Any:
-    """Multiply what is below a bound by 2**power, and subtract the power from k."""
+    """Multiply values below a bound by 2**power, and subtract the power from k."""
     small = x < bound
     return where(small, x * factor, x), where(small, k - power, k)
 

@@ -21,14 +21,12 @@ from portarray._api.statistical.totals import min, sum
 from portarray._array import dispatch, dtypes, native_arrays
 from portarray._array.array import Array
 from portarray.errors import DeviceMismatchError
-from portarray.random import drawing, programs
+from portarray.random import distributions, drawing
 from portarray.random.keys import WORDS, one_key
 from portarray.random.numbers import exponential, integers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = ["choice", "permutation"]
 
 I64 = dtypes.STANDARD["int64"]
 
@@ -53,7 +51,7 @@ def permutation(key: Array, x: int | Array, *, axis: int = 0) -> Array:
     Raises
     ------
     TypeError
-        If `x` is neither an integer nor an array with axes, or the key no key.
+        If `x` is neither an integer nor an array with axes, or `key` is not a key.
     DeviceMismatchError
         If `x` is on another device than the key.
     AxisError
@@ -109,7 +107,7 @@ def choice(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If there are too few elements, or `p` is no distribution on them.
+        If there are too few elements, or `p` is not a distribution on them.
     DeviceMismatchError
         If an array is on another device than the key.
 
@@ -134,59 +132,59 @@ def choice(
         count = a.shape[axis]
     else:
         count = arguments.size(a, "a")
-    wanted = math.prod(sizes)
+    draws = math.prod(sizes)
     replace = arguments.flag(replace, "replace")
-    if wanted and not count:
-        raise ValueError("choice got nothing to choose from; a must not be empty")
-    if not replace and wanted > count:
+    if draws and not count:
+        raise ValueError("choice: nothing to choose from; a must not be empty")
+    if not replace and draws > count:
         raise ValueError(
-            f"choice of {wanted} elements from {count} with replace=False; "
-            f"choose at most {count}, or pass replace=True"
+            f"choice: {draws} elements from {count} with replace=False"
+            f"\nHint: choose at most {count}, or pass replace=True"
         )
     if p is not None:
-        _check_distribution(key, p, count, 1 if replace else wanted)
-    chosen = _chosen(key, count, wanted, p, replace=replace)
-    found = take(a, chosen, axis=axis) if type(a) is Array else chosen
+        _check_distribution(key, p, count, 1 if replace else draws)
+    chosen = _chosen(key, count, draws, p, replace=replace)
+    chosen_values = take(a, chosen, axis=axis) if type(a) is Array else chosen
     if len(sizes) == 1:
-        return found
-    before = found.shape[:axis] if type(a) is Array else ()
-    after = found.shape[len(before) + 1 :]
-    return reshape(found, (*before, *sizes, *after))
+        return chosen_values
+    outer = chosen_values.shape[:axis] if type(a) is Array else ()
+    inner = chosen_values.shape[len(outer) + 1 :]
+    return reshape(chosen_values, (*outer, *sizes, *inner))
 
 
-def _chosen(key: Array, count: int, wanted: int, p: Array | None, *, replace: bool) -> Array:
-    """Return the indices of what is chosen."""
-    if not wanted:
+def _chosen(key: Array, count: int, draws: int, p: Array | None, *, replace: bool) -> Array:
+    """Return the chosen indices."""
+    if not draws:
         return arange(0, dtype=dispatch.default_dtype(key.device, "i"), device=key.device)
     if p is None:
-        return integers(key, 0, count, (wanted,)) if replace else _order(key, count)[:wanted]
+        return integers(key, 0, count, (draws,)) if replace else _order(key, count)[:draws]
     if not replace:
         # The smallest of exponential numbers with rates p: Efraimidis and Spirakis, "Weighted
         # random sampling with a reservoir", Information Processing Letters 97 (2006).
         times = exponential(key, (count,), dtype=p.dtype) / where(p > 0, p, 1.0)
-        return argsort(where(p > 0, times, inf))[:wanted]
-    return _weighted(key, wanted, p)
+        return argsort(where(p > 0, times, inf))[:draws]
+    return _weighted(key, draws, p)
 
 
-def _weighted(key: Array, wanted: int, p: Array) -> Array:
+def _weighted(key: Array, draws: int, p: Array) -> Array:
     """Return random indices, each as often as its probability says.
 
     Probabilities become integers, whose sums are the same on every device, and 0 where they are 0.
     """
-    x = drawing.at(WORDS, key, 0, wanted)
+    x = drawing.at(WORDS, key, 0, draws)
     if p.dtype.itemsize == 2:
-        p = astype(p, programs.F32)
+        p = astype(p, distributions.F32)
     if I64 in dispatch.dtypes_of(key.device):
         ends = cumulative_sum(astype(round(p * 2.0**52), I64))
-        total = astype(ends[-1], programs.U64)
-        found = programs.wide_integers(
+        total = astype(ends[-1], distributions.U64)
+        scaled = distributions.WIDE_INTEGERS.formula(
             x[:, 0], x[:, 1], x[:, 1] * 0, total & 0xFFFFFFFF, total >> 32
         )
-        return searchsorted(ends, astype(found, I64), side="right")
-    ends = cumulative_sum(astype(round(p * 2.0**30), programs.U32), dtype=programs.U32)
+        return searchsorted(ends, astype(scaled, I64), side="right")
+    ends = cumulative_sum(astype(round(p * 2.0**30), distributions.U32), dtype=distributions.U32)
     total = ends[-1]
-    found = programs.integers(x[:, 0], x[:, 1], total & 0xFFFF, total >> 16)
-    return searchsorted(ends, found, side="right")
+    scaled = distributions.INTEGERS.formula(x[:, 0], x[:, 1], total & 0xFFFF, total >> 16)
+    return searchsorted(ends, scaled, side="right")
 
 
 def _order(key: Array, count: int) -> Array:
@@ -196,44 +194,48 @@ def _order(key: Array, count: int) -> Array:
     permutations.
     """
     integer = dispatch.default_dtype(key.device, "i")
-    if programs.U64 in dispatch.dtypes_of(key.device):
-        draw = drawing.Draw(programs.fill_bits64, programs.bits64, programs.U64)
+    if distributions.U64 in dispatch.dtypes_of(key.device):
+        draw = drawing.Draw(distributions.BITS64)
         return astype(argsort(drawing.at(draw, key, 0, count)), integer, copy=False)
-    words = drawing.at(WORDS, key, 0, count)
-    low = argsort(words[:, 1])
-    return astype(take(low, argsort(take(words[:, 0], low))), integer, copy=False)
+    halves = drawing.at(WORDS, key, 0, count)
+    low = argsort(halves[:, 1])
+    return astype(take(low, argsort(take(halves[:, 0], low))), integer, copy=False)
 
 
 def _slices(key: Array, x: Array, axis: int, function: str) -> int:
-    """Return the axis, not negative, after checking that the array has it and is with the key."""
+    """Return a nonnegative axis; check that the array has it and is on the key's device."""
     if x.device is not key.device:
         raise DeviceMismatchError(function, str(key.device), str(x.device))
     if not x.ndim:
-        raise TypeError(f"{function} got a 0-d array; it takes an array with axes, or int(x)")
+        raise TypeError(
+            f"{function}: expected an array with axes, not a 0-d array\nHint: pass int(x)"
+        )
     return arguments.axis(axis, x) % x.ndim
 
 
 def _check_distribution(key: Array, p: Any, count: int, needed: int) -> None:
     if type(p) is not Array:
-        raise TypeError(f"p is {p!r}; it must be an array: pass pa.asarray(p, device=key.device)")
+        raise TypeError(
+            f"choice: p={p!r} is not an array\nHint: pass pa.asarray(p, device=key.device)"
+        )
     if p.device is not key.device:
         raise DeviceMismatchError("choice", str(key.device), str(p.device))
     if p.dtype.kind != "f":
-        raise TypeError(f"p has dtype {p.dtype}; probabilities are float32 or float64 numbers")
+        raise TypeError(f"choice: p has dtype {p.dtype}; probabilities must be float32 or float64")
     if p.shape != (count,):
         raise ValueError(
-            f"p has shape {p.shape}; it must have one probability for each of {count} elements"
+            f"choice: p has shape {p.shape}; it must have one probability for each of {count} items"
         )
     if native_arrays.is_traced(p):
         return
     least, total = float(min(p)), float(sum(p))
     if not least >= 0:
-        raise ValueError(f"p has {least}; probabilities are not negative")
+        raise ValueError(f"choice: p has {least}; probabilities must not be negative")
     if not abs(total - 1) <= math.sqrt(np.finfo(p.dtype).eps):
-        raise ValueError(f"p has sum {total}; probabilities have sum 1: pass p / pa.sum(p)")
+        raise ValueError(f"choice: p has sum {total}, not 1\nHint: pass p / pa.sum(p)")
     positive = int(count_nonzero(p))
     if positive < needed:
         raise ValueError(
-            f"choice of {needed} elements with replace=False from {positive} whose probability is "
-            f"not 0; choose at most {positive}"
+            f"choice: {needed} elements with replace=False from {positive} of positive probability"
+            f"\nHint: choose at most {positive}"
         )

@@ -13,13 +13,11 @@ from typing import Any
 
 from portarray._kernel_language.decorator import kernel
 
-__all__ = ["threefry"]
-
 
 @kernel.function
-def _rotated(x: Any, left: Any) -> Any:
+def _rotated(x: Any, count: Any) -> Any:
     """Rotate 32 bits to the left."""
-    return (x << left) | (x >> (32 - left))
+    return (x << count) | (x >> (32 - count))
 
 
 @kernel.function

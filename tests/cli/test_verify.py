@@ -96,7 +96,7 @@ def test_wrong_input() -> None:
     assert result.stderr.startswith("Error: device: unknown device 'nmpy'")
     result = run("-d", "numpy", "-k", "softmaxx")
     assert result.exit_code == 2
-    assert "'softmaxx' is no kernel; there are matmul" in result.stderr
+    assert "unknown kernel 'softmaxx'; known: matmul" in result.stderr
     result = run("-d", "numpy", "--tolerance", "0")
     assert result.exit_code == 2
     assert "tolerance=0.0 is out of range" in result.stderr

@@ -88,8 +88,8 @@ class Writer:
     own: int = 0  # whether what is added is not for all work-items
 
     def one(self, *things: T) -> T:
-        found: T = self.draw(st.sampled_from(things))
-        return found
+        result: T = self.draw(st.sampled_from(things))
+        return result
 
     def often(self, out_of: int) -> bool:
         return bool(self.draw(st.integers(0, out_of - 1)))
@@ -418,14 +418,16 @@ def elements(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, Any]:
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         low = max(int(limits.min), -9)
-        found = rng.integers(low, 10, SIZE).astype(dtype)
+        result = rng.integers(low, 10, SIZE).astype(dtype)
         edges = [limits.min, limits.max, 0, 1, limits.max - 1]
     else:
-        found = (rng.standard_normal(SIZE) * rng.choice([1, 10, 1000], SIZE)).astype(dtype)
+        result = (rng.standard_normal(SIZE) * rng.choice([1, 10, 1000], SIZE)).astype(dtype)
         edges = [0, -0.0, np.inf, -np.inf, np.nan, 1, -2.5, 0.5]
     some = rng.integers(0, 3, SIZE) == 0
-    found[some] = rng.choice(np.asarray([dtype.type(one) for one in edges], dtype), int(some.sum()))
-    return found
+    result[some] = rng.choice(
+        np.asarray([dtype.type(one) for one in edges], dtype), int(some.sum())
+    )
+    return result
 
 
 @st.composite

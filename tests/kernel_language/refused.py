@@ -279,7 +279,7 @@ CALLED = [
     one("kernel-called-as-value", "v = other(y)", "other"),
     one("index-of-text", "v = kl.index('0')", "axis"),
     one("number-called", "v = a(1)", r"\ba\b"),
-    one("element-called", "v = x[i](1)", "call|no function"),
+    one("element-called", "v = x[i](1)", "call|not a function"),
     one("print-keyword", "kl.print(i, sep=',')", "sep|keyword"),
     one("print-array", "kl.print(x)", "array"),
     one("bits-of-literal", "v = kl.bitcast(1, kl.float32)", "4 bytes"),
@@ -379,7 +379,7 @@ MODULES = [
     module(
         "writes-nothing",
         f"@pa.kernel\ndef bad(y, x):  {MARK}\n    v = x[kl.index()]\n",
-        "writes|written",
+        "does not write",
         error=(SyntaxError, TypeError),
         make=lambda: arguments()[:2],
     ),

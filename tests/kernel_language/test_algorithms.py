@@ -54,8 +54,8 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def launchable(device: str) -> None:
-    place = pa.device(device)
-    if isinstance(reason := place._backend.launcher(place.native), str):
+    target = pa.device(device)
+    if isinstance(reason := target._backend.launcher(target.native), str):
         pytest.skip(reason)
 
 
@@ -103,10 +103,10 @@ def folded(function: Callable[[Any, Any], Any], x: Values, axis: Any) -> Values:
     return np.frompyfunc(function, 2, 1).reduce(flat.astype(int).astype(object), axis=-1)
 
 
-def check(found: pa.Array, want: Any, dtype: Any, device: str) -> None:
-    assert found.dtype == dtype
-    assert str(found.device) == device
-    np.testing.assert_array_equal(np.asarray(found).astype(float), np.asarray(want, float))
+def check(result: pa.Array, want: Any, dtype: Any, device: str) -> None:
+    assert result.dtype == dtype
+    assert str(result.device) == device
+    np.testing.assert_array_equal(np.asarray(result).astype(float), np.asarray(want, float))
 
 
 @pytest.fixture(params=["by itself", "by groups"])
@@ -150,10 +150,10 @@ def test_reduce(device: str, plan: str) -> None:
             initial = reduce(OPERATORS[name], y, axis=axis, initial=5)
             check(initial, np.full(initial.shape, 5), x.dtype, device)
             return
-        found = reduce(OPERATORS[name], y, axis=axis, keepdims=keepdims)
+        result = reduce(OPERATORS[name], y, axis=axis, keepdims=keepdims)
         want = folded(OPERATORS[name], x, axis)
-        assert found.shape == np.sum(x.astype(float), axis=axis, keepdims=keepdims).shape
-        check(pa.reshape(found, np.shape(want)), want, x.dtype, device)
+        assert result.shape == np.sum(x.astype(float), axis=axis, keepdims=keepdims).shape
+        check(pa.reshape(result, np.shape(want)), want, x.dtype, device)
 
     run()
 
@@ -168,14 +168,14 @@ def test_accumulate(device: str, plan: str) -> None:
         name = data.draw(st.sampled_from(sorted(OPERATORS)))
         axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
         initial = data.draw(st.sampled_from([None, 7]))
-        found = accumulate(OPERATORS[name], y, axis=axis, initial=initial)
+        result = accumulate(OPERATORS[name], y, axis=axis, initial=initial)
         if initial is not None:
             first = np.full([1 if n == axis % x.ndim else m for n, m in enumerate(x.shape)], 7)
             x = np.concatenate([first.astype(x.dtype), x], axis=axis)
         want = np.frompyfunc(OPERATORS[name], 2, 1).accumulate(
             x.astype(int).astype(object), axis=axis
         )
-        check(found, want, x.dtype, device)
+        check(result, want, x.dtype, device)
 
     run()
 
@@ -228,19 +228,19 @@ def test_map_kernel(device: str) -> None:
     @given(data=st.data())
     def run(data: st.DataObject) -> None:
         shape = tuple(data.draw(st.lists(st.sampled_from((0, 1, 2, 5, 30)), max_size=4)))
-        other = tuple([data.draw(st.sampled_from((1, n))) for n in shape])
+        second = tuple([data.draw(st.sampled_from((1, n))) for n in shape])
         dtype = data.draw(st.sampled_from(list(dtypes_of(device).values())))
         seed = data.draw(st.integers(0, 99))
-        x, z = numbers(shape, seed, dtype), numbers(other, seed + 1, dtype)
+        x, z = numbers(shape, seed, dtype), numbers(second, seed + 1, dtype)
         placed = [pa.asarray(one, device=device) for one in (x, z)]
         if data.draw(st.booleans()):
             x, z = x.T, z.T
             placed = [pa.permute_dims(one, tuple(range(one.ndim))[::-1]) for one in placed]
         check(map_kernel(larger, *placed), np.vectorize(larger, [float])(x, z), x.dtype, device)
-        found = map_kernel(lambda a, k: a > k, placed[0], 5)
-        check(found, x > 5, bool, device)
-        found = map_kernel(lambda a: a % 2 == 0, placed[0], dtype=pa.bool)
-        check(found, x % 2 == 0, bool, device)
+        result = map_kernel(lambda a, k: a > k, placed[0], 5)
+        check(result, x > 5, bool, device)
+        result = map_kernel(lambda a: a % 2 == 0, placed[0], dtype=pa.bool)
+        check(result, x % 2 == 0, bool, device)
 
     run()
 
@@ -255,7 +255,7 @@ def test_types_of_results(device: str) -> None:
     assert map_kernel(lambda a: 0.5 * kl.float32(a), x).dtype == pa.float32
     assert map_kernel(lambda a: a + 1, x, dtype=pa.float32).dtype == pa.float32
     assert map_kernel(lambda a, k: a * k, x, True).dtype == pa.int32
-    with pytest.raises(TypeError, match="int32 does not hold"):
+    with pytest.raises(TypeError, match="does not fit int32"):
         map_kernel(lambda a: kl.float32(a), x, dtype=pa.int32)
     total = reduce(lambda a, b: a + b, x, dtype=pa.float32)
     assert (total.dtype, float(total)) == (pa.float32, 3)
@@ -281,11 +281,11 @@ def test_the_librarys_own(
         check(reduce(function, x, axis=axis, keepdims=True), want, pa.int32, device)
     assert int(reduce(function, x, initial=3)) == getattr(np, name)(np.asarray(x), initial=3)
     if name in ("sum", "prod"):
-        found = accumulate(function, x, axis=1, initial=2)
+        result = accumulate(function, x, axis=1, initial=2)
         want = [
             list(itertools.accumulate(row, function, initial=2)) for row in ((1, 2, 3), (4, 5, 6))
         ]
-        check(found, want, pa.int32, device)
+        check(result, want, pa.int32, device)
     empty = pa.zeros((0, 2), device=device)
     if name in ("sum", "prod"):
         assert reduce(function, empty, axis=0).shape == (2,)
@@ -345,8 +345,8 @@ def test_a_changed_global(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x = pa.asarray([1, 2, 3], dtype=pa.int32, device=device)
     for value in (2, 3, 2.5):
         monkeypatch.setitem(globals(), "GLOBAL", value)
-        found = map_kernel(lambda a: a * GLOBAL, x)
-        np.testing.assert_array_equal(np.asarray(found), np.asarray([1, 2, 3]) * value)
+        result = map_kernel(lambda a: a * GLOBAL, x)
+        np.testing.assert_array_equal(np.asarray(result), np.asarray([1, 2, 3]) * value)
 
 
 @pytest.mark.one_device
@@ -381,35 +381,35 @@ def no_text() -> Any:
 
 X = [1.0, 2.0]
 ERRORS: list[tuple[Callable[[pa.Array], Any], type[Exception], str]] = [
-    (lambda x: reduce(3, x), TypeError, r"reduce got 3; it takes a function in the kernel"),  # type: ignore[arg-type]
-    (lambda x: reduce(Adder(), x), TypeError, r"reduce got .*Adder.*written with def"),
-    (lambda x: reduce(lambda a: a, x), TypeError, r"with 2 numbers, and <lambda>\(a\) takes"),
+    (lambda x: reduce(3, x), TypeError, r"reduce: 3 is not a function that kernels can call"),  # type: ignore[arg-type]
+    (lambda x: reduce(Adder(), x), TypeError, r"(?s)reduce: .*Adder.*write it with def"),
+    (lambda x: reduce(lambda a: a, x), TypeError, r"<lambda>\(a\) must have 2 plain"),
     (lambda x: reduce(lambda a, b=1: a, x), TypeError, r"has 2 plain parameters"),
     (lambda x: reduce(lambda *a: a, x), TypeError, r"has 2 plain parameters"),
-    (lambda x: reduce(no_text(), x), TypeError, r"reduce: the text of f is not to be had"),
-    (lambda x: reduce(eval("lambda a, b: a"), x), TypeError, r"text of a lambda is not to be had"),
+    (lambda x: reduce(no_text(), x), TypeError, r"reduce: .*source of f is not available"),
+    (lambda x: reduce(eval("lambda a, b: a"), x), TypeError, r"source of the lambda is not avail"),
     (lambda x: reduce(lambda a, b: a < b, x), TypeError, r"returns bool for two numbers of float"),
     (lambda x: reduce(lambda a, b: (a, b), x), TypeError, r"returns a tuple of 2"),
     (lambda x: reduce(np.gcd, x), TypeError, r"reduce: gcd is not in the kernel language"),
     (lambda x: reduce(lambda a, b: [a], x), SyntaxError, r"a list is not in the kernel language"),
-    (lambda x: reduce(larger, np.ones(3)), TypeError, r"numpy.ndarray; it takes portarray's"),  # type: ignore[arg-type]
-    (lambda x: reduce(larger, pa.astype(x, pa.complex64)), TypeError, r"no complex numbers yet"),
-    (lambda x: reduce(larger, x, axis=1), ValueError, r"axis 1 is none of an array of 1 axes"),
-    (lambda x: reduce(larger, x, axis=(0, 0)), ValueError, r"names an axis twice"),
-    (lambda x: reduce(larger, x, axis=0.5), TypeError, r"axis is 0.5; it is an integer"),  # type: ignore[arg-type]
+    (lambda x: reduce(larger, np.ones(3)), TypeError, r"numpy.ndarray is not an array of"),  # type: ignore[arg-type]
+    (lambda x: reduce(larger, pa.astype(x, pa.complex64)), TypeError, r"not support complex"),
+    (lambda x: reduce(larger, x, axis=1), ValueError, r"axis 1 is out of range for an"),
+    (lambda x: reduce(larger, x, axis=(0, 0)), ValueError, r"repeats an axis"),
+    (lambda x: reduce(larger, x, axis=0.5), TypeError, r"axis=0.5 is not an integer"),  # type: ignore[arg-type]
     (lambda x: reduce(lambda a, b: a + b, x > 1), TypeError, r"pass dtype=, such as int64"),
-    (lambda x: accumulate(larger, pa.ones((2, 2))), ValueError, r"2 axes needs axis="),
+    (lambda x: accumulate(larger, pa.ones((2, 2))), ValueError, r"2 axes\nHint: pass axis="),
     (lambda x: map_kernel(larger, x, [1.0]), TypeError, r"list"),
-    (lambda x: map_kernel(larger, x, "1"), TypeError, r"map_kernel got builtins.str; it takes"),
-    (lambda x: map_kernel(larger, x, 1j), TypeError, r"map_kernel got builtins.complex; it takes"),
-    (lambda x: map_kernel(lambda a: a, x * 1j), TypeError, r"map_kernel: kernels have no complex"),
-    (lambda x: map_kernel(lambda a: a, x, dtype=pa.complex64), TypeError, r"no complex numbers"),
-    (lambda x: sort_by_key(x * 1j, less=larger), TypeError, r"sort_by_key: kernels have no compl"),
-    (lambda x: map_kernel(larger, 1, 2), TypeError, r"no array"),
+    (lambda x: map_kernel(larger, x, "1"), TypeError, r"map_kernel: builtins.str is not"),
+    (lambda x: map_kernel(larger, x, 1j), TypeError, r"map_kernel: builtins.complex is not"),
+    (lambda x: map_kernel(lambda a: a, x * 1j), TypeError, r"map_kernel: kernels do not support"),
+    (lambda x: map_kernel(lambda a: a, x, dtype=pa.complex64), TypeError, r"not support complex"),
+    (lambda x: sort_by_key(x * 1j, less=larger), TypeError, r"sort_by_key: kernels do not supp"),
+    (lambda x: map_kernel(larger, 1, 2), TypeError, r"no argument is an array"),
     (lambda x: map_kernel(lambda a: a, x, x), TypeError, r"with 2 numbers"),
-    (lambda x: sort_by_key(x, less=lambda a, b: a - b), TypeError, r"less returns a truth value"),
+    (lambda x: sort_by_key(x, less=lambda a, b: a - b), TypeError, r"less must return a bool"),
     (lambda x: sort_by_key(x, pa.ones(3)), ValueError, r"values of shape \(3,\) for 2 keys"),
-    (lambda x: sort_by_key(pa.ones((2, 2))), ValueError, r"keys of shape \(2, 2\)"),
+    (lambda x: sort_by_key(pa.ones((2, 2))), ValueError, r"keys have shape \(2, 2\)"),
 ]  # fmt: skip
 
 
@@ -428,11 +428,11 @@ def test_a_syntax_error_is_at_the_users_line() -> None:
     def wrong(a: Any, b: Any) -> Any:
         return a + unknown(b)  # type: ignore[name-defined]  # noqa: F821
 
-    with pytest.raises(SyntaxError) as found:
+    with pytest.raises(SyntaxError) as result:
         reduce(wrong, pa.ones(3, device="numpy"))
-    assert found.value.filename == __file__
-    assert found.value.text is not None
-    assert "unknown(b)" in found.value.text
+    assert result.value.filename == __file__
+    assert result.value.text is not None
+    assert "unknown(b)" in result.value.text
 
 
 def test_devices(fake: str) -> None:
@@ -446,7 +446,7 @@ def test_devices(fake: str) -> None:
         lambda: map_kernel(larger, x, x),
         lambda: sort_by_key(x, less=nearer),
     ):
-        with pytest.raises(NotImplementedError, match="runs no user kernels"):
+        with pytest.raises(NotImplementedError, match="does not run user kernels"):
             call()
     assert float(reduce(operator.add, x)) == 3
     assert sort_by_key(x)[0].shape == (3,)

@@ -75,16 +75,16 @@ def test_case(number: int) -> None:
 def test_bfloat16() -> None:
     """NumPy has none; PyTorch's addresses are passed in another way."""
     pytest.importorskip("torch")
-    place = pa.device("torch:cpu")
+    target = pa.device("torch:cpu")
     forget()
-    launcher = place._backend.launcher(place.native)
+    launcher = target._backend.launcher(target.native)
     assert not isinstance(launcher, str)
     assert launcher.dialect == "c"
     assert WITH_BFLOAT16
     for number in WITH_BFLOAT16[:: 1 if len(CHOSEN) == len(test_cases.CASES) else 4]:
         # Without its rule of which cases are run on such devices.
         case = test_cases.CASES[number]
-        arguments = case.placed(lambda array: pa.asarray(array, device=place, copy=True))
+        arguments = case.placed(lambda array: pa.asarray(array, device=target, copy=True))
         kernel = pa.kernel(case.kernel, static=case.static)
         want = kernel.interpret(*arguments, ndrange=case.ndrange, group=case.group)
         got = kernel(*arguments, ndrange=case.ndrange, group=case.group)
@@ -169,8 +169,8 @@ def too_large(y: Any) -> None:
 
 
 def test_private_memory_is_not_on_the_stack() -> None:
-    found = np.asarray(large(pa.zeros(512, device="numpy")))
-    np.testing.assert_array_equal(found, np.arange(512) * 4096.0 + 4096 * 4095 / 2)
+    result = np.asarray(large(pa.zeros(512, device="numpy")))
+    np.testing.assert_array_equal(result, np.arange(512) * 4096.0 + 4096 * 4095 / 2)
 
 
 def test_no_memory_is_an_error() -> None:
@@ -264,12 +264,12 @@ def test_programs_are_kept_on_disk(fresh: Path, monkeypatch: pytest.MonkeyPatch)
     file.unlink()  # as this process has the old one in its memory
     file.write_bytes(damaged)
     assert run_again() == "to be compiled"
-    other = fresh / "other" / "programs_in_c"
-    other.mkdir(parents=True)
+    second = fresh / "other" / "programs_in_c"
+    second.mkdir(parents=True)
     foreign = b"the program of another system"
-    (other / file.name).write_bytes(foreign)
-    (other / file.name).with_suffix(".digest").write_bytes(hashlib.sha256(foreign).digest())
-    monkeypatch.setenv("CLARRAY_CACHE_DIR", str(other.parent))
+    (second / file.name).write_bytes(foreign)
+    (second / file.name).with_suffix(".digest").write_bytes(hashlib.sha256(foreign).digest())
+    monkeypatch.setenv("CLARRAY_CACHE_DIR", str(second.parent))
     assert run_again() == "in the cache on disk"  # as it seems
     assert len(runs.read_text().split()) == 3
 

@@ -38,8 +38,8 @@ def global_scaled(y: Any, x: Any) -> None:
 
 def test_calls_in_turn(device: str) -> None:
     """Layouts, dtypes, scalars, ndrange and group alternate: none is taken for another."""
-    place = pa.device(device)
-    if isinstance(reason := place._backend.launcher(place.native), str):
+    target = pa.device(device)
+    if isinstance(reason := target._backend.launcher(target.native), str):
         pytest.skip(reason)
     host = np.arange(48, dtype=np.float32)
     whole = pa.asarray(host, device=device)
@@ -79,8 +79,8 @@ def numpys_numbers(y: Any, n: Any, several: Any) -> None:
 
 def test_numpys_scalars_as_constants(device: str) -> None:
     """Those around a kernel are sizes and parts of tuples, and have their dtypes."""
-    place = pa.device(device)
-    if isinstance(reason := place._backend.launcher(place.native), str):
+    target = pa.device(device)
+    if isinstance(reason := target._backend.launcher(target.native), str):
         pytest.skip(reason)
     y = pa.zeros(2, dtype=pa.float32, device=device)
     want = np.full(2, np.float32(0.1) * np.float32(0.5) + 4, np.float32)
@@ -93,8 +93,8 @@ def test_numpys_scalars_as_constants(device: str) -> None:
 
 def test_a_kernel_may_have_any_name(device: str) -> None:
     """OpenCL has no kernel of the name ``main``."""
-    place = pa.device(device)
-    if isinstance(reason := place._backend.launcher(place.native), str):
+    target = pa.device(device)
+    if isinstance(reason := target._backend.launcher(target.native), str):
         pytest.skip(reason)
 
     @pa.kernel
@@ -106,8 +106,8 @@ def test_a_kernel_may_have_any_name(device: str) -> None:
 
 def test_changed_global(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = pa.ones(3, device="numpy"), pa.zeros(3, device="numpy")
-    place = pa.device("numpy")
-    if isinstance(reason := place._backend.launcher(place.native), str):
+    target = pa.device("numpy")
+    if isinstance(reason := target._backend.launcher(target.native), str):
         pytest.skip(reason)
     for value in (2.0, 3.0, 3.0, 2.0):
         monkeypatch.setitem(globals(), "SCALE", value)
@@ -116,8 +116,8 @@ def test_changed_global(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_read_only_is_copied_each_time() -> None:
-    place = pa.device("numpy")
-    if isinstance(reason := place._backend.launcher(place.native), str):
+    target = pa.device("numpy")
+    if isinstance(reason := target._backend.launcher(target.native), str):
         pytest.skip(reason)
     x = pa.ones(3, dtype=pa.float32, device="numpy")
     host = np.zeros(3, np.float32)
@@ -194,8 +194,8 @@ def kept(y: Any, x: Any) -> None:
 
 @pytest.mark.parametrize("kernel", [kept, kept_over_a_barrier], ids=["alone", "barrier"])
 def test_groups_keep_the_stack_small(device: str, kernel: Any) -> None:
-    place = pa.device(device)
-    if isinstance(reason := place._backend.launcher(place.native), str):
+    target = pa.device(device)
+    if isinstance(reason := target._backend.launcher(target.native), str):
         pytest.skip(reason)
     x = pa.ones(1 << 18, dtype=pa.float32, device=device)
     y = kernel(pa.zeros_like(x), x)
@@ -242,8 +242,8 @@ def test_threads_read_their_kernels_at_once() -> None:
 
 def test_transformations_say_what_they_do_not_do_with_kernels(device: str) -> None:
     """A kernel's part of a derivative is not lost in silence, nor are its arrays read too early."""
-    place = pa.device(device)
-    if isinstance(reason := place._backend.launcher(place.native), str):
+    target = pa.device(device)
+    if isinstance(reason := target._backend.launcher(target.native), str):
         pytest.skip(reason)
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
 
@@ -267,8 +267,8 @@ def test_transformations_say_what_they_do_not_do_with_kernels(device: str) -> No
 
     @pa.custom_vjp
     def doubled(x: pa.Array) -> pa.Array:
-        found: pa.Array = scaled(pa.empty_like(x), 2.0, x)
-        return found
+        result: pa.Array = scaled(pa.empty_like(x), 2.0, x)
+        return result
 
     @doubled.defvjp
     def _(kept: Any, g: pa.Array) -> tuple[pa.Array]:
@@ -280,9 +280,9 @@ def test_transformations_say_what_they_do_not_do_with_kernels(device: str) -> No
 def test_text_for_a_language_without_float64_takes_arguments() -> None:
     x = pa.ones(4, device="numpy", dtype=pa.float32)
     scaled.verify(x.copy(), 2.0, x)
-    with pytest.raises(ValueError, match=r"pass arguments: metal has no float64"):
+    with pytest.raises(ValueError, match=r"metal does not support float64"):
         scaled.source("metal")
     text = scaled.source("metal", x, a=2.0, x=x, ndrange=4, group=2)
     assert "f32& a" in text
-    with pytest.raises(ValueError, match=r"y is float64, which metal has not"):
+    with pytest.raises(ValueError, match=r"y is float64, which metal does not"):
         scaled.source("metal", pa.ones(4, device="numpy", dtype=pa.float64), 2.0, x)

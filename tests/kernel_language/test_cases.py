@@ -32,8 +32,8 @@ def has_dtype(device: str, dtype: np.dtype[Any]) -> bool:
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
 def test_case(number: int, device: str) -> None:
     case = CASES[number]
-    place = pa.device(device)
-    launcher = place._backend.launcher(place.native)
+    target = pa.device(device)
+    launcher = target._backend.launcher(target.native)
     if isinstance(launcher, str):
         pytest.skip(launcher)
     if device.startswith(SHARING) and number % SOME and "PORTARRAY_ALL_KERNELS" not in os.environ:
@@ -46,7 +46,7 @@ def test_case(number: int, device: str) -> None:
     compiled = pa.kernel(case.kernel, static=case.static)
     arguments = case.placed(lambda array: pa.asarray(array, device=device, copy=True))
     want = None
-    if pa.__array_namespace_info__().default_dtypes(device=place)["real floating"] != np.float64:
+    if pa.__array_namespace_info__().default_dtypes(device=target)["real floating"] != np.float64:
         # Python's floats are of float32 here, which the expectations do not know.
         want = as_numpy(compiled.interpret(*arguments, ndrange=case.ndrange, group=case.group))
     case.check(as_numpy(compiled(*arguments, ndrange=case.ndrange, group=case.group)), want=want)

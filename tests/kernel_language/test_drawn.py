@@ -53,16 +53,16 @@ def dtypes_of(device: Any) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("groups", [False, True], ids=["alone", "groups"])
 def test_drawn_kernels(device: str, groups: bool, tmp_path: Path) -> None:
-    place = pa.device(device)
-    reason = place._backend.launcher(place.native)
+    target = pa.device(device)
+    reason = target._backend.launcher(target.native)
     if isinstance(reason, str):
         pytest.skip(reason)
-    run(place, COUNT if device.startswith("numpy") else max(COUNT // 10, 2), groups, tmp_path)
+    run(target, COUNT if device.startswith("numpy") else max(COUNT // 10, 2), groups, tmp_path)
 
 
-def run(place: pa.Device, count: int, groups: bool, folder: Path) -> None:
+def run(target: pa.Device, count: int, groups: bool, folder: Path) -> None:
     """Draw so many kernels for a device, with barriers or without, and check each."""
-    default = dispatch.default_dtype(place, "f").name
+    default = dispatch.default_dtype(target, "f").name
 
     @settings(
         max_examples=count,
@@ -71,8 +71,8 @@ def run(place: pa.Device, count: int, groups: bool, folder: Path) -> None:
         suppress_health_check=list(HealthCheck),
         deadline=None,
     )
-    @given(program=programs(dtypes_of(place), default, groups=groups))
+    @given(program=programs(dtypes_of(target), default, groups=groups))
     def drawn(program: Program) -> None:
-        check(program, place, folder)
+        check(program, target, folder)
 
     drawn()

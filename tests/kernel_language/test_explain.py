@@ -35,10 +35,10 @@ def counted(y: Any) -> None:
 
 @pytest.fixture
 def place(device: str) -> pa.Device:
-    found = pa.device(device)
-    if isinstance(reason := found._backend.launcher(found.native), str):
+    result = pa.device(device)
+    if isinstance(reason := result._backend.launcher(result.native), str):
         pytest.skip(reason)
-    return found
+    return result
 
 
 def test_explained(place: pa.Device) -> None:
@@ -54,9 +54,9 @@ def test_explained(place: pa.Device) -> None:
     assert (plan.computes, plan.dialect) == (launcher.name, launcher.dialect)
     assert (plan.index_bits, plan.local_memory) == (32, 32)
     assert plan.constants == {"SCALE": 0.5, "OFFSETS": (1, 2)}
-    found = {one.name: (one.role, one.type.partition(",")[0]) for one in plan.parameters}
+    result = {one.name: (one.role, one.type.partition(",")[0]) for one in plan.parameters}
     default = str(pa.result_type(pa.asarray(1.0, device=place), 1.0))
-    assert found == {
+    assert result == {
         "y": ("written", "float32"),
         "a": ("value", default),
         "x": ("read", "float32"),
@@ -90,8 +90,8 @@ def test_wide_indices(place: pa.Device) -> None:
 
 
 def test_read_only_arrays_are_copied() -> None:
-    found = pa.device("numpy")
-    if isinstance(reason := found._backend.launcher(found.native), str):
+    result = pa.device("numpy")
+    if isinstance(reason := result._backend.launcher(result.native), str):
         pytest.skip(reason)
     y = pa.asarray(np.zeros(3, np.float32), device="numpy", copy=False)
     host = np.zeros(3, np.float32)
@@ -103,13 +103,13 @@ def test_read_only_arrays_are_copied() -> None:
 
 def test_what_a_call_refuses_is_refused(place: pa.Device) -> None:
     y = pa.zeros((3, 3), dtype=pa.int32, device=place)
-    with pytest.raises(TypeError, match="no arrays"):
+    with pytest.raises(TypeError, match="no argument is an array"):
         counted.explain(1)
     with pytest.raises(ValueError, match="positive"):
         counted.explain(y, ndrange=0)
     with pytest.raises(KernelSyntaxError):
         explained.explain(y, 1.0, y, 1, 2, pa.int32)
-    other = pa.zeros(3, device="numpy")
-    if other.device is not y.device:
+    second = pa.zeros(3, device="numpy")
+    if second.device is not y.device:
         with pytest.raises(DeviceMismatchError):
-            explained.explain(y, 1.0, other, 1, 2, pa.int32)
+            explained.explain(y, 1.0, second, 1, 2, pa.int32)

@@ -42,11 +42,11 @@ def text_of(case: Case, dialect: str) -> str:
 
 def texts_of(cases: list[Case], dialect: str) -> dict[str, str]:
     """Return the programs by name; what the front end refuses is for test_cases.py to report."""
-    found = {}
+    result = {}
     for case in cases:
         with suppress(KernelSyntaxError):
-            found[case.name] = text_of(case, dialect)
-    return found
+            result[case.name] = text_of(case, dialect)
+    return result
 
 
 def on_metal(case: Case) -> bool:
@@ -58,15 +58,15 @@ def on_metal(case: Case) -> bool:
 def nvrtc() -> Callable[[str], str]:
     """Return what compiles CUDA to machine code and returns the compiler's log."""
     spec = find_spec("nvidia.cuda_nvrtc") if find_spec("nvidia") else None
-    found = [
+    result = [
         one
         for place in (spec and spec.submodule_search_locations) or ()
         for one in [*Path(place).glob("lib/libnvrtc.so.*"), *Path(place).glob("bin/nvrtc64*.dll")]
         if "alt" not in one.name
     ]
-    if not found:
+    if not result:
         pytest.skip("needs nvidia-cuda-nvrtc-cu12")
-    library = ctypes.CDLL(str(found[0]))
+    library = ctypes.CDLL(str(result[0]))
     options = (ctypes.c_char_p * 3)(
         # Functions of the prelude that a program does not use are no reason for a warning.
         b"--gpu-architecture=sm_75", b"--fmad=false", b"--diag-suppress=177"
@@ -85,8 +85,8 @@ def nvrtc() -> Callable[[str], str]:
             library.nvrtcGetProgramLog(program, log)
         finally:
             library.nvrtcDestroyProgram(ctypes.byref(program))
-        found = log.value.decode(errors="replace")
-        return found or ("failed without a word" if failed else "")
+        result = log.value.decode(errors="replace")
+        return result or ("failed without a word" if failed else "")
 
     return compiled
 
@@ -95,8 +95,8 @@ def nvrtc() -> Callable[[str], str]:
 def clang() -> str:
     """Return the command of clang."""
     for name in ("clang", *(f"clang-{n}" for n in range(25, 13, -1))):
-        if found := shutil.which(name):
-            return found
+        if result := shutil.which(name):
+            return result
     pytest.skip("needs clang")
 
 

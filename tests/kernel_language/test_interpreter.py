@@ -72,8 +72,8 @@ def test_cases_pass_all_checks(case: Case, capsys: pytest.CaptureFixture[str]) -
 
 
 @pa.kernel.function
-def taken(x, place):
-    return x[place + 1]
+def taken(x, target):
+    return x[target + 1]
 
 
 @pa.kernel
@@ -179,7 +179,7 @@ WRONG = [
     (unwritten_local, lambda: (ints(1, 2, 3, 4),), {"group": 4}, r"shared\[0\] is read before"),
     (unwritten_private, lambda: (floats(2),), {}, r"own\[1, 0\] is read before it has a value"),
     (all_into_one, lambda: (floats(2), floats(4)), {"ndrange": 4}, "written here and by"),
-    (reads_neighbours, lambda: (floats(3),), {}, "written here, and read by work-item 0"),
+    (reads_neighbours, lambda: (floats(3),), {}, "written here and read by work-item 0"),
     (no_barrier, lambda: (floats(4), floats(4)), {"group": 4}, r"shared\[[123]\]"),
     (atomic_and_plain, lambda: (ints(0), ints(1, 2, 3, 4)), {"ndrange": 4}, "without an atomic"),
 ]  # fmt: skip
@@ -247,11 +247,11 @@ def into_the_first(y, x):
 
 
 def test_a_drawn_order_shows_races() -> None:
-    found = {
+    result = {
         float(into_the_first.interpret(floats(1), floats(9), ndrange=9, group=3, seed=seed)[0])
         for seed in range(6)
     }
-    assert len(found) > 1
+    assert len(result) > 1
     assert {float(into_the_first.interpret(floats(1), floats(9), ndrange=9)[0])} == {8.0}
 
 
@@ -305,7 +305,7 @@ def sums(y, z, x, a):
 
 
 def test_every_device_interprets_and_agrees(device: str) -> None:
-    place = pa.device(device)
+    target = pa.device(device)
 
     def arguments() -> tuple[Any, ...]:
         y = pa.reshape(pa.arange(6, dtype=pa.float32, device=device), (2, 3))
@@ -314,11 +314,11 @@ def test_every_device_interprets_and_agrees(device: str) -> None:
 
     given = arguments()
     y, z = sums.interpret(*given, group=(1, 3))
-    assert y.device is place
+    assert y.device is target
     assert np.asarray(y).tolist() == [[0.0, 2.0, 4.0], [3.5, 5.5, 7.5]]
     assert np.asarray(z).tolist() == [[6, 7, 8], [9, 10, 11]]
     assert np.asarray(given[0]).tolist() == [[0, 1, 2], [3, 4, 5]]
-    launcher = place._backend.launcher(place.native)
+    launcher = target._backend.launcher(target.native)
     with pa.config(kernel_debug=True):
         checked = sums(*given, group=(1, 3))
     assert np.array_equal(np.asarray(checked[0]), np.asarray(y))
@@ -396,7 +396,7 @@ def skips(y):
     "function", [leaves_after_a_barrier, returns_after_a_barrier, counts_differ, skips]
 )
 def test_barriers_that_not_all_reach_are_refused(function: Any) -> None:
-    with pytest.raises(SyntaxError, match="where all work-items of a group come"):
+    with pytest.raises(SyntaxError, match="all work-items of a group must reach"):
         pa.kernel(function).interpret(floats(4), group=4)
 
 
@@ -410,7 +410,7 @@ def test_divergent_barriers_are_told(lines: tuple[int, int | None], where: str) 
 
     kernel = no_barrier_of_two
     kernel.interpret(floats(2), floats(2), group=2)
-    ((made, _),) = kernel._oracle.made.values()
+    ((made, _),) = kernel._oracle.programs.values()
     run = Run(
         dataclasses.replace(made, function=waits),
         {"y": np.zeros(2), "x": np.zeros(2)}, (2,), (2,), seed=None, debug=True,
@@ -443,8 +443,8 @@ def same_branch_in_a_loop(y, z, x, n):
 
 def test_branches_that_a_loop_does_not_change_are_those_of_each_work_item(device: str) -> None:
     """Compilers make two loops of one, and one took the branch for the same in all work-items."""
-    place = pa.device(device)
-    if isinstance(place._backend.launcher(place.native), str):
+    target = pa.device(device)
+    if isinstance(target._backend.launcher(target.native), str):
         pytest.skip("no programs run here")
     x = pa.asarray([-1, 2, np.inf, -np.inf] * 4, dtype=pa.float32, device=device)
     y = pa.zeros(16, dtype=pa.float32, device=device)
@@ -512,8 +512,8 @@ OVERLAPS = {
 @pytest.mark.parametrize("views", OVERLAPS.values(), ids=OVERLAPS)
 def test_overlapping_arrays_are_one_memory(device: str, views: Any) -> None:
     """What one work-item writes into one of them it reads from the other."""
-    place = pa.device(device)
-    if isinstance(launcher := place._backend.launcher(place.native), str):
+    target = pa.device(device)
+    if isinstance(launcher := target._backend.launcher(target.native), str):
         pytest.skip("no programs run here")
     host = np.arange(10, dtype=np.float32)
     whole = pa.asarray(host, device=device, copy=True)
@@ -524,7 +524,7 @@ def test_overlapping_arrays_are_one_memory(device: str, views: Any) -> None:
     np.testing.assert_array_equal(np.asarray(want), np.asarray(got))
     # And as NumPy's views, one element after the other.
     y, x = views(host)
-    if launcher.immutable or (place.library == "torch" and x.strides[0] < 0):  # which copies
+    if launcher.immutable or (target.library == "torch" and x.strides[0] < 0):  # which copies
         y, x = y.copy(), x.copy()
     for i in range(4):
         y[i] = x[i] + 10
@@ -538,8 +538,8 @@ def one_by_one(y, x):
 
 
 def test_verify_refuses_overlapping_arrays() -> None:
-    place = pa.device("numpy")
-    if isinstance(place._backend.launcher(place.native), str):
+    target = pa.device("numpy")
+    if isinstance(target._backend.launcher(target.native), str):
         pytest.skip("no programs run here")
     whole = pa.zeros(9, device="numpy")
     assert one_by_one.verify(whole[:4], whole[4:], ndrange=1) == {"y": 0}

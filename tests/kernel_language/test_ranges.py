@@ -74,12 +74,12 @@ def test_given_groups_are_refused_with_the_limit(own: Any, group: Any, told: str
 
 
 def test_devices_here_say_what_they_take(device: str) -> None:
-    place = pa.device(device)
-    found = place._backend.launcher(place.native)
-    if isinstance(found, str):
-        pytest.skip(found)
-    assert len(found.max_sizes) == len(found.max_groups) == 3
-    assert all(size >= 1 for size in (*found.max_sizes, *found.max_groups))
+    target = pa.device(device)
+    result = target._backend.launcher(target.native)
+    if isinstance(result, str):
+        pytest.skip(result)
+    assert len(result.max_sizes) == len(result.max_groups) == 3
+    assert all(size >= 1 for size in (*result.max_sizes, *result.max_groups))
     for own in ((1000, 1, 2), (7, 3, 5), (1, 2**20)):
-        _, group = launch_ranges(found, own, None, barriers=False)
-        assert fits(own, group, found)
+        _, group = launch_ranges(result, own, None, barriers=False)
+        assert fits(own, group, result)

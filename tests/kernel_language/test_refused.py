@@ -51,8 +51,8 @@ def argument(value: Any) -> Any:
 
 @pytest.mark.parametrize("row", rows("BODIES", "MODULES", "CALLS"))
 def test_refused(row: Refused, tmp_path: Path) -> None:
-    place = pa.device(DEVICE)
-    if isinstance(reason := place._backend.launcher(place.native), str):
+    target = pa.device(DEVICE)
+    if isinstance(reason := target._backend.launcher(target.native), str):
         pytest.skip(reason)
     if row.lacks:
         pytest.skip(f"{DEVICE} has {row.lacks}")

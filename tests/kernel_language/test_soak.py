@@ -17,7 +17,7 @@ import pytest
 
 import portarray as pa
 import portarray.kernel_language as kl
-from portarray._kernel_language import remembered
+from portarray._kernel_language import launch_cache
 
 LAUNCHES = int(os.environ.get("PORTARRAY_KERNEL_LAUNCHES", "20000"))
 EACH = 5
@@ -50,8 +50,8 @@ def counts(y: Any, z: Any, x: Any) -> None:
 def places() -> list[pa.Device]:
     """The devices that run programs."""
     wanted = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
-    found = [pa.device(one) for one in wanted] if wanted else pa.devices()
-    runs = [one for one in found if not isinstance(one._backend.launcher(one.native), str)]
+    result = [pa.device(one) for one in wanted] if wanted else pa.devices()
+    runs = [one for one in result if not isinstance(one._backend.launcher(one.native), str)]
     if not runs:
         pytest.skip("no programs run here")
     return runs
@@ -100,13 +100,13 @@ def test_launches_leave_nothing_behind(places: list[pa.Device]) -> None:
     assert resident() - before < (32 << 20) + theirs
     for one in (axpy, turned, counts):
         assert len(one._prepared) <= 2 * len(places)
-        assert len(one._calls) <= remembered.MOST_CALLS
+        assert len(one._calls) <= launch_cache.MOST_CALLS
 
 
 def test_programs_of_many_static_values_are_forgotten(
     places: list[pa.Device], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembered, "MOST_PROGRAMS", 3)
+    monkeypatch.setattr(launch_cache, "MOST_PROGRAMS", 3)
 
     @pa.kernel(static=("n",))
     def raised(y: Any, n: Any) -> None:
@@ -116,7 +116,7 @@ def test_programs_of_many_static_values_are_forgotten(
     for n in (1, 2, 3, 4, 5, 1):
         assert raised(y, n).tolist() == [n, n]
         assert raised.interpret(y, n).tolist() == [n, n]
-    assert len(raised._prepared) == len(raised._oracle.made) == 3
+    assert len(raised._prepared) == len(raised._oracle.programs) == 3
 
 
 def test_threads_and_devices_at_once(places: list[pa.Device]) -> None:

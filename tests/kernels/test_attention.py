@@ -65,10 +65,10 @@ def test_causal_is_a_mask_aligned_at_the_end(given: Given) -> None:
     # One query more or less at the front changes nothing for the others.
     near(causal[:, :, 2:, :], attention(given.q[:, :, 2:, :], given.k, given.v, causal=True))
     # Both a mask and causal hold.
-    other = RNG.random((HEADS, QUERIES, KEYS)) < 0.5
+    second = RNG.random((HEADS, QUERIES, KEYS)) < 0.5
     near(
-        attention(given.q, given.k, given.v, mask=given.on(other), causal=True),
-        attention(given.q, given.k, given.v, mask=given.on(other & mask)),
+        attention(given.q, given.k, given.v, mask=given.on(second), causal=True),
+        attention(given.q, given.k, given.v, mask=given.on(second & mask)),
     )
 
 

@@ -148,11 +148,11 @@ def check(
         bound = limit(Precision(leads.dtype.name), want, *inputs, **plain)
     assert got.shape == want.shape
     assert got.dtype == leads.dtype
-    found = got.astype(np.float64)
-    equal = (found == want) | (np.isnan(found) & np.isnan(want))
+    result = got.astype(np.float64)
+    equal = (result == want) | (np.isnan(result) & np.isnan(want))
     with np.errstate(invalid="ignore"):
-        near = np.abs(found - want) <= bound
-    assert np.all(equal | near), f"{name} of {options}: {found}, {want}"
+        near = np.abs(result - want) <= bound
+    assert np.all(equal | near), f"{name} of {options}: {result}, {want}"
 
 
 def test_every_generic_kernel_is_called() -> None:

@@ -27,15 +27,15 @@ def estimate(**changed: Any) -> pa.kernels.InferenceMemory:
 
 
 def test_the_golden_figure_and_its_parts() -> None:
-    found = estimate()
-    assert found.total == 30_040_932_352
-    assert found.embedding == 4 * 2 * 32000 * 4096
-    assert found.layer == 4 * 218_112_000
-    assert found.final_norm == 4 * 4096
-    assert found.kv_cache == 4 * 2 * 32 * 4096 * 8 * 128
-    assert found.workspace == 4 * 16 * 4096
-    assert found.weights == found.embedding + 32 * found.layer + found.final_norm
-    assert found.total == found.weights + found.kv_cache + found.workspace
+    result = estimate()
+    assert result.total == 30_040_932_352
+    assert result.embedding == 4 * 2 * 32000 * 4096
+    assert result.layer == 4 * 218_112_000
+    assert result.final_norm == 4 * 4096
+    assert result.kv_cache == 4 * 2 * 32 * 4096 * 8 * 128
+    assert result.workspace == 4 * 16 * 4096
+    assert result.weights == result.embedding + 32 * result.layer + result.final_norm
+    assert result.total == result.weights + result.kv_cache + result.workspace
 
 
 def test_the_weights_are_those_of_a_model() -> None:
@@ -44,7 +44,7 @@ def test_the_weights_are_those_of_a_model() -> None:
     layer = [(hidden, hidden)] * 2 + [(keys, hidden)] * 2 + [(hidden,)] * 2
     layer += [(intermediate, hidden)] * 2 + [(hidden, intermediate)]
     shapes = [(vocab, hidden), (vocab, hidden), (hidden,)] + layers * layer
-    found = estimate(
+    result = estimate(
         hidden=hidden,
         intermediate=intermediate,
         layers=layers,
@@ -53,8 +53,8 @@ def test_the_weights_are_those_of_a_model() -> None:
         kv_heads=kv_heads,
         bytes_per_value=2,
     )
-    assert found.weights == sum(np.zeros(shape, np.float16).nbytes for shape in shapes)
-    assert found.as_dict()["weights"] == found.weights
+    assert result.weights == sum(np.zeros(shape, np.float16).nbytes for shape in shapes)
+    assert result.as_dict()["weights"] == result.weights
 
 
 def test_options() -> None:
@@ -78,8 +78,8 @@ def test_its_text_lists_every_part() -> None:
 
 
 def test_it_is_a_number_of_bytes() -> None:
-    found = estimate()
-    assert operator.index(found) == found.total
+    result = estimate()
+    assert operator.index(result) == result.total
     assert pa.device("auto", memory=estimate(layers=1, vocab=10, context=1)) in pa.devices()
     endless = estimate(context=10**12)
     with pytest.raises(pa.errors.DeviceNotFunctionalError, match=f"{endless.total:,} bytes"):
@@ -98,13 +98,13 @@ def test_each_device_is_held_against_it(device: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "error", "said"),
     [
-        ({"hidden": 4096.0}, TypeError, "hidden=4096.0 (float) is no integer"),
-        ({"context": "4096"}, TypeError, "context='4096' (str) is no integer"),
-        ({"layers": True}, TypeError, "layers=True is no number"),
-        ({"vocab": 0}, ValueError, "vocab=0 is below 1"),
-        ({"bytes_per_value": -4}, ValueError, "bytes_per_value=-4 is below 1"),
+        ({"hidden": 4096.0}, TypeError, "hidden=4096.0 (float) must be an int"),
+        ({"context": "4096"}, TypeError, "context='4096' (str) must be an int"),
+        ({"layers": True}, TypeError, "layers=True must be an int"),
+        ({"vocab": 0}, ValueError, "vocab=0 must be at least 1"),
+        ({"bytes_per_value": -4}, ValueError, "bytes_per_value=-4 must be at least 1"),
         ({"heads": 30}, ValueError, "hidden=4096 is not a multiple of heads=30"),
-        ({"head_dim": 0}, ValueError, "head_dim=0 is below 1"),
+        ({"head_dim": 0}, ValueError, "head_dim=0 must be at least 1"),
         ({"kv_heads": 5}, ValueError, "heads=32 is not a multiple of kv_heads=5"),
         ({"kv_heads": 64}, ValueError, "heads=32 is not a multiple of kv_heads=64"),
     ],
@@ -112,7 +112,7 @@ def test_each_device_is_held_against_it(device: str) -> None:
 def test_bad_input(changed: dict[str, Any], error: type[Exception], said: str) -> None:
     with pytest.raises(error) as caught:
         estimate(**changed)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(f"estimate_inference_memory: {said}")
 
 
 def test_positions_are_no_argument() -> None:

@@ -147,9 +147,9 @@ def _check_around(device: str, layout: str, rows: tuple[int, ...], around: Any) 
         want, size = want + residual, size + np.abs(residual)
     for weight in (packed, pa.kernels.unpack(packed)):
         given = pa.asarray(x, device=device), weight
-        found = host(pa.kernels.fused_linear(*given, eps=0.5, **options))
-        assert found.shape == want.shape
-        assert np.all(np.abs(found - want) <= 2.0**-24 * 300 * size)
+        result = host(pa.kernels.fused_linear(*given, eps=0.5, **options))
+        assert result.shape == want.shape
+        assert np.all(np.abs(result - want) <= 2.0**-24 * 300 * size)
 
 
 def test_gradients_reach_what_is_around_a_product(device: str) -> None:
@@ -162,11 +162,11 @@ def test_gradients_reach_what_is_around_a_product(device: str) -> None:
         y = pa.kernels.fused_linear(x, weight, norm=norm, residual=residual)
         return pa.sum(y * y)
 
-    found, want = (
+    result, want = (
         pa.grad(partial(loss, weight), argnums=(0, 1, 2))(x, norm, residual)
         for weight in (packed, weights)
     )
-    for got, exact in zip(found, want, strict=True):
+    for got, exact in zip(result, want, strict=True):
         largest = float(np.abs(host(exact)).max())
         np.testing.assert_allclose(host(got), host(exact), rtol=0, atol=1e-4 * largest)
 
@@ -185,12 +185,12 @@ def test_activations_are_those_of_ggufs_q8_0(device: str, *, tuned: bool) -> Non
     packed = Packed(blocks.reshape(IN, -1), "Q8_0", device=device)
     given = pa.asarray(x, device=device)
     with pa.config(tuned_kernels=tuned):
-        found = host(pa.kernels.linear(given, packed, activations="int8"))
+        result = host(pa.kernels.linear(given, packed, activations="int8"))
         np.testing.assert_array_equal(host(pa.kernels.linear(given, packed)), x)
     largest = np.abs(x.reshape(5, -1, 32)).max(axis=2).repeat(32, axis=1)
-    assert np.all(np.abs(found - want) <= largest * 2.0**-10)
-    assert np.all(np.abs(found - x) <= largest * 0.501 / 127)
-    assert np.abs(found - x).max() > 1e-3
+    assert np.all(np.abs(result - want) <= largest * 2.0**-10)
+    assert np.all(np.abs(result - x) <= largest * 0.501 / 127)
+    assert np.abs(result - x).max() > 1e-3
 
 
 def test_scratch_memory_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,9 +201,9 @@ def test_scratch_memory_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     unpack = packed_generic.unpack
 
     def watched(xp: Any, data: Any, *rest: Any, **named: Any) -> Any:
-        found = unpack(xp, data, *rest, **named)
-        shapes.append(found.shape)
-        return found
+        result = unpack(xp, data, *rest, **named)
+        shapes.append(result.shape)
+        return result
 
     monkeypatch.setattr(packed_generic, "PANEL", 5 * IN)
     monkeypatch.setattr(packed_generic, "unpack", watched)
@@ -217,9 +217,9 @@ def test_gradients_reach_x(device: str) -> None:
     factors = np.random.default_rng(4).standard_normal((3, OUT)).astype(np.float32)
     c = pa.asarray(factors, device=device)
     x = pa.ones((3, IN), dtype=pa.float32, device=device)
-    found = pa.grad(lambda x: pa.sum(pa.kernels.linear(x, packed) * c))(x)
+    result = pa.grad(lambda x: pa.sum(pa.kernels.linear(x, packed) * c))(x)
     want = factors @ host(pa.kernels.unpack(packed))
-    np.testing.assert_allclose(host(found), want, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(host(result), want, rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.parametrize("layout", ["Q4_1", "INT4"])
@@ -267,42 +267,50 @@ def test_a_compiled_function_calls_them() -> None:
 def test_explain_says_what_serves_a_packed_weight() -> None:
     packed = on("numpy", "Q4_1")
     x = pa.ones((2, IN), dtype=pa.float64, device="numpy")
-    found = pa.kernels.explain("linear", x, packed)
-    assert (found.kernel, found.version) == ("packed_linear", "generic")
-    found = pa.kernels.explain("embedding", pa.asarray([1], device="numpy"), packed)
-    assert found.kernel == "packed_embedding"
+    result = pa.kernels.explain("linear", x, packed)
+    assert (result.kernel, result.version) == ("packed_linear", "generic")
+    result = pa.kernels.explain("embedding", pa.asarray([1], device="numpy"), packed)
+    assert result.kernel == "packed_embedding"
 
 
 @pytest.mark.parametrize(
     ("wrong", "kind", "told"),
     [
-        (lambda p, x: Packed(p.data, "Q3_K"), ValueError, "'Q3_K' is not known; there are Q8_0"),
+        (
+            lambda p, x: Packed(p.data, "Q3_K"),
+            ValueError,
+            "unsupported layout 'Q3_K'; supported: Q8_0",
+        ),
         (lambda p, x: Packed(p.data[:, 1:], "Q4_1"), ValueError, "blocks of 20 bytes"),
         (lambda p, x: Packed(pa.astype(p.data, pa.int8), "Q4_1"), ValueError, "must be uint8"),
         (lambda p, x: Packed([1], "Q4_1"), TypeError, "list"),
-        (lambda p, x: Packed(p.data, "Q4_1", p.data), ValueError, "has them in its blocks"),
-        (lambda p, x: Packed(p.data[:, :256], "INT4"), TypeError, "no scales"),
+        (lambda p, x: Packed(p.data, "Q4_1", p.data), ValueError, "they are in its blocks"),
+        (lambda p, x: Packed(p.data[:, :256], "INT4"), TypeError, "scales of type NoneType"),
         (lambda p, x: Packed(p.data[:, :256], "INT4", x), ValueError, "groups"),
         (lambda p, x: pa.kernels.pack(x[:, 1:], "Q4_1"), ValueError, "multiple of 32"),
         (lambda p, x: pa.kernels.pack(x, "INT4", group=48), ValueError, "group=48"),
         (lambda p, x: pa.kernels.pack(x[0, :], "INT4"), ValueError, "matrix"),
-        (lambda p, x: pa.kernels.unpack(x), TypeError, "takes a Packed, not Array"),
+        (lambda p, x: pa.kernels.unpack(x), TypeError, "expected a Packed, not Array"),
         (lambda p, x: pa.kernels.linear(x[:, 1:], p), ValueError, r"\(37, 512\)"),
         (lambda p, x: pa.kernels.linear(pa.astype(x, pa.int32), p), TypeError, "int32"),
         (lambda p, x: pa.kernels.linear(x, p, x), ValueError, r"bias must be \(37,\)"),
         (
             lambda p, x: pa.kernels.linear(x, p, activations="int4"),
             ValueError,
-            "'int4'; use 'int8'",
+            "'int4'; supported: 'int8'",
         ),
-        (lambda p, x: pa.kernels.linear(x, x, activations="int8"), ValueError, "is not packed"),
+        (
+            lambda p, x: pa.kernels.linear(x, x, activations="int8"),
+            ValueError,
+            "needs a packed weight",
+        ),
         (
             lambda p, x: pa.kernels.linear(x[0, 0], p, activations="int8"),
             ValueError,
             "multiple of 32",
         ),
         (lambda p, x: pa.kernels.embedding(x, p), TypeError, "integer"),
-        (lambda p, x: pa.kernels.fused_linear(x, p, gated=True), ValueError, "must be even"),
+        (lambda p, x: pa.kernels.fused_linear(x, p, gated=True), ValueError, "even number of rows"),
         (lambda p, x: pa.kernels.fused_linear(x, p, residual=x), ValueError, r"shape \(2, 37\)"),
         (lambda p, x: pa.kernels.fused_linear(x, p, norm=x), ValueError, r"\(512,\)"),
         (lambda p, x: pa.kernels.fused_linear(x, p, norm=x[0, :], eps=-1), ValueError, "eps"),

@@ -81,9 +81,9 @@ def test_shapes_without_values(device: str) -> None:
 
 def test_large_values_stay_finite(device: str) -> None:
     x = pa.asarray([-1e30, -100.0, -0.0, 100.0, 1e30], dtype=pa.float32, device=device)
-    for found in (silu(x), gelu(x), gelu(x, approximate="tanh")):
-        assert seen(found)[[0, 2, 3, 4]].tolist() == [0, 0, 100, np.float32(1e30)]
-        assert -1e-30 <= seen(found)[1] <= 0
+    for result in (silu(x), gelu(x), gelu(x, approximate="tanh")):
+        assert seen(result)[[0, 2, 3, 4]].tolist() == [0, 0, 100, np.float32(1e30)]
+        assert -1e-30 <= seen(result)[1] <= 0
 
 
 def test_gelu_is_exact_to_the_last_digits() -> None:

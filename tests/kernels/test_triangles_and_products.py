@@ -80,9 +80,9 @@ def test_complex_numbers(device: str, dtype: str) -> None:
     for lower in (False, True):
         half = np.tril(a) if lower else np.triu(a)
         for transpose in (False, True):
-            found = solve_triangular(x, y, lower=lower, transpose=transpose)
+            result = solve_triangular(x, y, lower=lower, transpose=transpose)
             wanted = np.linalg.solve(half.T if transpose else half, b)
-            np.testing.assert_allclose(seen(found), wanted, atol=near)
+            np.testing.assert_allclose(seen(result), wanted, atol=near)
 
 
 def test_layouts_of_right_hand_sides(device: str) -> None:
@@ -90,22 +90,22 @@ def test_layouts_of_right_hand_sides(device: str) -> None:
     a, b = normal(8, 130, 130) / 130 + np.eye(130, dtype=np.float32), normal(9, 40, 260)
     x, y = pa.asarray(a, device=device), pa.asarray(b, device=device)
     half, columns = np.tril(a), b[:, :130].copy()
-    for right, other in (
+    for right, second in (
         (y[:, :130].mT, b[:, :130].T),
         (y[:, ::2].mT, b[:, ::2].T),
         (pa.asarray(columns, device=device).mT, columns.T),
     ):
         for matrix, lower in ((x, True), (x.mT, False)):
-            found = solve_triangular(matrix, right, lower=lower)
-            wanted = np.linalg.solve((half if lower else half.T).astype(np.float64), other)
-            np.testing.assert_allclose(seen(found), wanted, atol=1e-4)
+            result = solve_triangular(matrix, right, lower=lower)
+            wanted = np.linalg.solve((half if lower else half.T).astype(np.float64), second)
+            np.testing.assert_allclose(seen(result), wanted, atol=1e-4)
 
 
 def test_a_zero_on_the_diagonal_is_no_error(device: str) -> None:
     a = pa.asarray(np.diag([1.0, 0.0, 2.0]).astype(np.float32), device=device)
     with np.errstate(all="ignore"):
-        found = seen(solve_triangular(a, pa.ones(3, dtype=pa.float32, device=device)))
-    assert not np.isfinite(found[1])
+        result = seen(solve_triangular(a, pa.ones(3, dtype=pa.float32, device=device)))
+    assert not np.isfinite(result[1])
 
 
 def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:

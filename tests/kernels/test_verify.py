@@ -24,17 +24,17 @@ DEVICE = "fake:cuda:1"
 
 
 def test_every_kernel_is_within_its_bounds(device: str) -> None:
-    found = pa.kernels.verify(device, examples=1, seed=3)
-    assert found.ok, str(found)
-    assert {row.kernel for row in found.rows} == set(DRAWN)
-    assert found.cases == len(found.rows)
-    for row in found.rows:
+    result = pa.kernels.verify(device, examples=1, seed=3)
+    assert result.ok, str(result)
+    assert {row.kernel for row in result.rows} == set(DRAWN)
+    assert result.cases == len(result.rows)
+    for row in result.rows:
         assert sum(row.versions.values()) == row.cases
         assert 0 <= row.worst <= 1
 
 
 def test_dtypes_are_those_of_the_device(device: str) -> None:
-    found = pa.kernels.verify(device, "relu", examples=1)
+    result = pa.kernels.verify(device, "relu", examples=1)
     had = []
     for dtype in ("float32", "float64", "float16", "bfloat16"):
         try:
@@ -42,7 +42,7 @@ def test_dtypes_are_those_of_the_device(device: str) -> None:
         except pa.errors.DTypeNotSupportedError:
             continue
         had.append(dtype)
-    assert [row.dtype for row in found.rows] == had
+    assert [row.dtype for row in result.rows] == had
 
 
 class Planted:
@@ -96,9 +96,9 @@ def planted(fake: str, monkeypatch: pytest.MonkeyPatch) -> Planted:
 
 @pytest.mark.parametrize("kernel", list(wrong_kernels.KERNELS))
 def test_a_right_kernel_passes(planted: Planted, kernel: str) -> None:
-    found = planted(kernel)
-    assert found.ok, str(found)
-    assert [row.versions for row in found.rows] == [{"right": 10}] * 3
+    result = planted(kernel)
+    assert result.ok, str(result)
+    assert [row.versions for row in result.rows] == [{"right": 10}] * 3
 
 
 @pytest.mark.parametrize(
@@ -109,13 +109,13 @@ def test_a_fault_is_found(
     planted: Planted, kernel: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(comparison, "DTYPES", ("float32",))
-    found = planted(kernel, fault)
-    assert not found.ok
-    row = found.failures[0]
+    result = planted(kernel, fault)
+    assert not result.ok
+    row = result.failures[0]
     assert row.worst > 1
     assert row.problem
     assert row.case is not None
-    assert f"{row.case}\n  {row.problem}" in str(found)
+    assert f"{row.case}\n  {row.problem}" in str(result)
 
 
 @pytest.mark.parametrize("kernel", [k for k in wrong_kernels.KERNELS if k != "embedding"])
@@ -175,11 +175,11 @@ def test_every_result_of_several_is_judged(wrong: int) -> None:
 
 
 def test_what_is_found_can_be_made_again(planted: Planted) -> None:
-    found = planted("rms_norm", "eps is outside the root")
-    row = max(found.failures, key=lambda one: one.worst)
+    result = planted("rms_norm", "eps is outside the root")
+    row = max(result.failures, key=lambda one: one.worst)
     case = row.case
     assert case is not None
-    assert case == Case("rms_norm", row.dtype, found.seed, case.number)
+    assert case == Case("rms_norm", row.dtype, result.seed, case.number)
     arrays, options = case.arguments(DEVICE)
     again = pa.kernels.rms_norm(*arrays, **options)
     assert again.device is pa.device(DEVICE)
@@ -212,17 +212,17 @@ def test_an_error_is_a_finding(planted: Planted, monkeypatch: pytest.MonkeyPatch
         raise RuntimeError("the kernel fell over")
 
     monkeypatch.setitem(wrong_kernels.KERNELS, "silu", broken)
-    found = planted("silu", examples=2)
-    assert [(row.outside, row.worst) for row in found.rows] == [(2, np.inf)] * 3
-    assert "the kernel fell over" in found.rows[0].problem
-    assert json.loads(json.dumps(found.as_dict()))["rows"][0]["worst"] is None
+    result = planted("silu", examples=2)
+    assert [(row.outside, row.worst) for row in result.rows] == [(2, np.inf)] * 3
+    assert "the kernel fell over" in result.rows[0].problem
+    assert json.loads(json.dumps(result.as_dict()))["rows"][0]["worst"] is None
 
 
 def test_generic_versions_are_verified_alone(planted: Planted) -> None:
     assert not planted("relu", "the dtype is float64", examples=1).ok
-    found = pa.kernels.verify("numpy", "relu", examples=1, version="generic")
-    assert found.ok
-    assert [row.versions for row in found.rows] == [{"generic": 1}] * len(found.rows)
+    result = pa.kernels.verify("numpy", "relu", examples=1, version="generic")
+    assert result.ok
+    assert [row.versions for row in result.rows] == [{"generic": 1}] * len(result.rows)
     assert pa.config.tuned_kernels
 
 
@@ -241,14 +241,14 @@ def test_tolerance_multiplies_the_bounds() -> None:
 def test_a_seed_draws_the_same_and_another_one_others() -> None:
     for kernel in DRAWN:
         first = draw(kernel, "float32", 1, 5)
-        again, other = draw(kernel, "float32", 1, 5), draw(kernel, "float32", 2, 5)
+        again, second = draw(kernel, "float32", 1, 5), draw(kernel, "float32", 2, 5)
         narrow = draw(kernel, "float16", 1, 5)
         same = list(zip(first.parts(), again.parts(), strict=True))
         assert str(first) == str(again)
         assert all(np.array_equal(a.values, b.values) for a, b in same)
         assert [a.values.shape for a, _ in same] == [part.values.shape for part in narrow.parts()]
         assert [part.values.tobytes() for part in first.parts()] != [
-            part.values.tobytes() for part in other.parts()
+            part.values.tobytes() for part in second.parts()
         ]
 
 
@@ -311,15 +311,19 @@ def test_the_reference_is_that_of_other_authors() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "said"),
     [
-        ({"kernels": "softmaxx"}, ValueError, "'softmaxx' is no kernel; there are matmul, linear"),
-        ({"kernels": []}, ValueError, "kernels=[] names none"),
-        ({"tolerance": 0}, ValueError, "tolerance=0 is out of range"),
-        ({"tolerance": float("nan")}, ValueError, "tolerance=nan is out of range"),
-        ({"tolerance": "1"}, TypeError, "tolerance='1' is no number"),
-        ({"examples": 0}, ValueError, "examples=0 is below 1"),
-        ({"examples": 1.5}, TypeError, "examples=1.5 is no int"),
-        ({"seed": -1}, ValueError, "seed=-1 is below 0"),
-        ({"version": "tuned"}, ValueError, "version='tuned' is neither"),
+        (
+            {"kernels": "softmaxx"},
+            ValueError,
+            "verify: unknown kernel 'softmaxx'; known: matmul, linear",
+        ),
+        ({"kernels": []}, ValueError, "verify: kernels=[] is empty"),
+        ({"tolerance": 0}, ValueError, "verify: tolerance=0 must be positive"),
+        ({"tolerance": float("nan")}, ValueError, "verify: tolerance=nan must be positive"),
+        ({"tolerance": "1"}, TypeError, "verify: tolerance='1' must be a number"),
+        ({"examples": 0}, ValueError, "verify: examples=0 must be at least 1"),
+        ({"examples": 1.5}, TypeError, "verify: examples=1.5 must be an int"),
+        ({"seed": -1}, ValueError, "verify: seed=-1 must be at least 0"),
+        ({"version": "tuned"}, ValueError, "verify: version='tuned' must be"),
         ({"device": "nmpy"}, pa.errors.UnknownDeviceError, "unknown device 'nmpy'"),
     ],
 )

@@ -248,10 +248,10 @@ def gemm(
     a, b = a.T if transpose_a else a, b.T if transpose_b else b
     if fault == "products are float16":
         a, b = half(a), half(b)
-    found = alpha * (a @ b)
+    result = alpha * (a @ b)
     if fault == "out is read where beta is 0" and out is not None and not beta:
-        return found + out
-    return found if out is None or not beta or fault == "beta is ignored" else found + beta * out
+        return result + out
+    return result if out is None or not beta or fault == "beta is ignored" else result + beta * out
 
 
 def solve_triangular(

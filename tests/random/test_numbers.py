@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import portarray as pa
-from portarray.random import drawing, numbers, programs
+from portarray.random import distributions, drawing, numbers
 from portarray.random.threefry import threefry
 
 Values = np.ndarray[Any, np.dtype[Any]]
@@ -49,7 +49,7 @@ def words(key: tuple[int, int], start: int, count: int) -> tuple[Values, Values]
     parity = key[0] ^ key[1] ^ 0x1BD11BDA
     rotations = (13, 15, 26, 6, 17, 29, 16, 24)
     most = 2**32
-    found = []
+    result = []
     for position in range(start, start + count):
         x0, x1 = (position >> 32) + key[0], (position % most) + key[1]
         subkeys = (key[0], key[1], parity)
@@ -61,8 +61,8 @@ def words(key: tuple[int, int], start: int, count: int) -> tuple[Values, Values]
                 step = turn // 4 + 1
                 x0 += subkeys[step % 3]
                 x1 += subkeys[(step + 1) % 3] + step
-        found.append((x0 % most, x1 % most))
-    both = np.array(found, dtype=np.uint64).reshape(-1, 2)
+        result.append((x0 % most, x1 % most))
+    both = np.array(result, dtype=np.uint64).reshape(-1, 2)
     return both[:, 0], both[:, 1]
 
 
@@ -87,7 +87,7 @@ def test_published_vectors(
 
 def test_words_of_the_first_positions_and_around_a_carry(device: str, way: str) -> None:
     key = pa.random.key(SEED, device=device)
-    draw = drawing.Draw(programs.fill_words, programs.words, programs.U32, parts=2)
+    draw = drawing.Draw(distributions.WORDS)
     for start, count in ((0, 70), (2**32 - 5, 11), (5 * 2**32 + 2**31, 3), (2**64 - 2, 2)):
         got = seen(drawing.at(draw, key, start, count))
         assert np.array_equal(got, np.stack(words((0, SEED), start, count), axis=-1))
@@ -198,8 +198,8 @@ def test_tails() -> None:
             x0, x1 = arrays(places, [0] * len(places))
         else:
             x0, x1 = arrays(*zip(*(divmod(one, 2**32) for one in places), strict=True))
-        normal = getattr(programs, f"normal{bits}")(x0, x1, 1.0, 0.0)
-        exponential = getattr(programs, f"exponential{bits}")(x0, x1, 1.0)
+        normal = getattr(distributions, f"NORMAL{bits}").formula(x0, x1, 1.0, 0.0)
+        exponential = getattr(distributions, f"EXPONENTIAL{bits}").formula(x0, x1, 1.0)
         worst = 0.0
         with mpmath.workdps(60):
             for place, z, e in zip(places, seen(normal), seen(exponential), strict=True):
@@ -288,7 +288,9 @@ def test_products_of_words_of_any_size() -> None:
     x0, x1 = (np.concatenate([x, edges, edges[::-1]]) for x in (x0, x1))
     for count in (1, 2, 3, 2**16 - 1, 2**16, 2**16 + 1, 2**31 + 1, 2**32 - 1, 1_234_567_891):
         n1, n0 = divmod(count, 2**16)
-        got = programs.integers(*(pa.asarray(x, device="numpy") for x in (x0, x1)), n0, n1)
+        got = distributions.INTEGERS.formula(
+            *(pa.asarray(x, device="numpy") for x in (x0, x1)), n0, n1
+        )
         pairs = zip(x0.tolist(), x1.tolist(), strict=True)
         assert got.tolist() == [count * (a * 2**32 + b) >> 64 for a, b in pairs]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._kernel_language.arguments import hashable
-from portarray._kernel_language.remembered import remember
+from portarray._kernel_language.launch_cache import put as remember
 from portarray._transforms import precision as precisions
 from portarray._transforms import tracing, trees
 from portarray._transforms.compiling import programs

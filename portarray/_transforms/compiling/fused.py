@@ -13,9 +13,9 @@ from portarray._array import dispatch
 from portarray._devices.device import Device
 from portarray._kernel_language import arguments, preparing, source
 from portarray._kernel_language.definition import define
+from portarray._kernel_language.launch_cache import put as remember
 from portarray._kernel_language.preparing import Prepared
 from portarray._kernel_language.ranges import launch_ranges
-from portarray._kernel_language.remembered import remember
 from portarray._launchers.launcher import strides_of
 from portarray._transforms.compiling import fusion, texts
 from portarray._transforms.compiling.explanation import FusedKernel

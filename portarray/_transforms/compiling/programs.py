@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from portarray._kernel_language.arguments import hashable
-from portarray._kernel_language.remembered import remember
+from portarray._kernel_language.launch_cache import put as remember
 from portarray._transforms.compiling import buffers
 from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.fused import Fused, fused_steps

@@ -1,6 +1,6 @@
 """User kernels that read packed matrices: products with few rows, and rows unpacked.
 
-The lanes of a group take sixteen weights at once, in the order in which their bytes lie.
+The lanes of a group read sixteen weights at once, in the order of their bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from portarray._api.linear_algebra import matmul, matrix_transpose
 from portarray._api.manipulation.joining import concat
 from portarray._api.manipulation.shapes import reshape
 from portarray._kernel_language.decorator import kernel
-from portarray._kernel_language.kernel import Kernel
+from portarray._kernel_language.kernel import KernelFunction
 from portarray.kernels.generic import counted
 from portarray.kernels.layouts import Field, Layout
 
@@ -27,25 +27,15 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
 
-__all__ = [
-    "FEW",
-    "packed_embedding",
-    "packed_few",
-    "packed_linear",
-    "packed_rounded",
-    "packed_unpack",
-    "programs",
-]
-
 LANES = 16
 FEW = 15
-"""Rows up to which each is multiplied by itself; more are multiplied by unpacked panels."""
+"""Rows up to which each is multiplied directly; more are multiplied by unpacked panels."""
 PANEL = 2**21
 """Weights that are unpacked at once."""
 
 
 class Around(NamedTuple):
-    """What a product does besides, as :func:`portarray.kernels.fused_linear` tells."""
+    """The other steps of a product, see :func:`portarray.kernels.fused_linear`."""
 
     normed: bool = False
     gated: bool = False
@@ -55,22 +45,22 @@ class Around(NamedTuple):
 class Programs(NamedTuple):
     """The kernels of a layout."""
 
-    products: Kernel
-    """``products(y, x, data, scales, norm, residual, eps)``: work-items take ``each`` rows of the
-    matrix and ``together`` rows of x, in an ndrange of (tiles of x, tiles of the matrix, LANES),
-    and ``beside`` of them along its second axis are a group."""
-    unpacked: Kernel
+    products: KernelFunction
+    """``products(y, x, data, scales, norm, residual, eps)``: work-items take ``rows_each`` rows of
+    the matrix and ``together`` rows of x, in an ndrange of (x tiles, matrix tiles, LANES). A group
+    has ``beside`` of them along its second axis."""
+    unpacked: KernelFunction
     """``unpacked(out, data, scales)``, with an ndrange of (rows, LANES)."""
 
 
 @cache
 def programs(
-    layout: Layout, each: int, beside: int, together: int = 1, around: Around | None = None
+    layout: Layout, rows_each: int, beside: int, together: int = 1, around: Around | None = None
 ) -> Programs:
     """Return the kernels of a layout."""
     normed, gated, added = around or Around()
     halves = 2 if gated else 1
-    sizes = (halves * each + normed) * together  # squares come behind the sums
+    sizes = (halves * rows_each + normed) * together  # squares come behind the sums
     block, nbytes, zero, signed = layout.block, layout.nbytes, layout.zero, layout.signed
     low_at, low_bits, low_run = layout.low
     low_span, low_mask = layout.low.span, 2**low_bits - 1
@@ -84,7 +74,7 @@ def programs(
     split = low_run == 1
 
     @kernel.function
-    def place(step: Any, lane: Any) -> Any:
+    def index_in_block(step: Any, lane: Any) -> Any:
         if split:
             return step // 2 * 2 * LANES + 2 * lane + step % 2
         return step * LANES + lane
@@ -95,24 +85,24 @@ def programs(
         return kl.float32(kl.bitcast(bits, kl.float16))
 
     @kernel.function
-    def weight(data: Any, scales: Any, row: Any, number: Any, step: Any, lane: Any) -> Any:
-        begin = number * nbytes
+    def weight(data: Any, scales: Any, row: Any, block_index: Any, step: Any, lane: Any) -> Any:
+        start = block_index * nbytes
         first = step * LANES
         if split:
-            byte = kl.int32(data[row, begin + low_at + step // 2 * LANES + lane])
+            byte = kl.int32(data[row, start + low_at + step // 2 * LANES + lane])
             q = (byte >> (step % 2 * low_bits)) & low_mask
         else:
             inside = first // low_span * low_run + first % low_run
-            byte = kl.int32(data[row, begin + low_at + inside + lane])
+            byte = kl.int32(data[row, start + low_at + inside + lane])
             q = (byte >> (first % low_span // low_run * low_bits)) & low_mask
         if has_high:
             if high_run == 1:
-                at = begin + high_at + first // 8
+                at = start + high_at + first // 8
                 word = kl.int32(data[row, at]) | (kl.int32(data[row, at + 1]) << 8)
                 q = q | (((word >> lane) & high_mask) << low_bits)
             else:
                 inside = first // high_span * high_run + first % high_run
-                byte = kl.int32(data[row, begin + high_at + inside + lane])
+                byte = kl.int32(data[row, start + high_at + inside + lane])
                 more = (byte >> (first % high_span // high_run * high_bits)) & high_mask
                 q = q | (more << low_bits)
         if signed:
@@ -120,16 +110,16 @@ def programs(
         value = kl.float32(q - zero)
         if apart:
             size = data.shape[1] // nbytes * block // scales.shape[1]
-            return kl.float32(scales[row, (number * block + first) // size]) * value
-        scale = half(data, row, begin + scale_at)
-        part = begin + parts_at + first // group
+            return kl.float32(scales[row, (block_index * block + first) // size]) * value
+        scale = half(data, row, start + scale_at)
+        part = start + parts_at + first // group
         if factors:
             scale = scale * kl.float32(kl.bitcast(data[row, part], kl.int8))
         if has_minimum:
-            offset = half(data, row, begin + minimum_at)
+            offset = half(data, row, start + minimum_at)
             if pairs:  # six bits each: four pairs of bytes, and four whose high bits are above
                 n = first // group
-                at = begin + parts_at + n
+                at = start + parts_at + n
                 here, there = kl.int32(data[row, at]), kl.int32(data[row, at + 4])
                 if n < 4:
                     first_six, second_six = here & 63, there & 63
@@ -153,49 +143,52 @@ def programs(
     def products(
         y: Any, x: Any, data: Any, scales: Any, norm: Any, residual: Any, eps: Any
     ) -> None:
-        sums = kl.private((halves * each, together), kl.float32)
+        sums = kl.private((halves * rows_each, together), kl.float32)
         squares = kl.private((together,), kl.float32)
         shared = kl.local((beside, sizes, LANES), kl.float32)
-        tile, number, lane = kl.index()
+        tile, tile_index, lane = kl.index()
         here = kl.local_index(1)
         for t in kl.unroll(range(together)):
             squares[t] = 0.0
-            for r in kl.unroll(range(halves * each)):
+            for r in kl.unroll(range(halves * rows_each)):
                 sums[r, t] = 0.0
         for n in range(data.shape[1] // nbytes):
             if normed:
                 for step in kl.unroll(range(steps)):
                     for t in kl.unroll(range(together)):
                         i = min(tile * together + t, y.shape[0] - 1)
-                        value = x[i, n * block + place(step, lane)]
+                        value = x[i, n * block + index_in_block(step, lane)]
                         squares[t] = kl.fma(value, value, squares[t])
-            for r in kl.unroll(range(halves * each)):
-                row = min(number * each + r % each, y.shape[1] - 1) + r // each * y.shape[1]
+            for r in kl.unroll(range(halves * rows_each)):
+                row = (
+                    min(tile_index * rows_each + r % rows_each, y.shape[1] - 1)
+                    + r // rows_each * y.shape[1]
+                )
                 for step in kl.unroll(range(steps)):
-                    found = weight(data, scales, row, n, step, lane)
+                    decoded = weight(data, scales, row, n, step, lane)
                     for t in kl.unroll(range(together)):
                         i = min(tile * together + t, y.shape[0] - 1)
-                        j = n * block + place(step, lane)
+                        j = n * block + index_in_block(step, lane)
                         value = x[i, j]
                         if normed:
                             value = value * norm[j]
-                        sums[r, t] = kl.fma(found, value, sums[r, t])
+                        sums[r, t] = kl.fma(decoded, value, sums[r, t])
         for t in kl.unroll(range(together)):
-            for r in kl.unroll(range(halves * each)):
+            for r in kl.unroll(range(halves * rows_each)):
                 shared[here, r * together + t, lane] = sums[r, t]
             if normed:
-                shared[here, halves * each * together + t, lane] = squares[t]
+                shared[here, halves * rows_each * together + t, lane] = squares[t]
         kl.barrier()
-        j, i = number * each + lane // together, tile * together + lane % together
-        if lane < each * together and i < y.shape[0] and j < y.shape[1]:
+        j, i = tile_index * rows_each + lane // together, tile * together + lane % together
+        if lane < rows_each * together and i < y.shape[0] and j < y.shape[1]:
             result, scale = total(shared, here, lane), kl.float32(1)
             if normed:
-                square = total(shared, here, halves * each * together + lane % together)
+                square = total(shared, here, halves * rows_each * together + lane % together)
                 scale /= math.sqrt(square / x.shape[1] + eps)
                 result = result * scale
             if gated:
-                other = scale * total(shared, here, each * together + lane)
-                result = result / (1 + math.exp(-result)) * other
+                gated_value = scale * total(shared, here, rows_each * together + lane)
+                result = result / (1 + math.exp(-result)) * gated_value
             if added:
                 result += residual[i, j]
             y[i, j] = result
@@ -204,11 +197,11 @@ def programs(
         row, lane = kl.index()
         for n in range(data.shape[1] // nbytes):
             for step in kl.unroll(range(steps)):
-                found = weight(data, scales, row, n, step, lane)
-                out[row, n * block + place(step, lane)] = found
+                value = weight(data, scales, row, n, step, lane)
+                out[row, n * block + index_in_block(step, lane)] = value
 
-    made: Any = products, unpacked
-    return Programs(*[Kernel(function, fixed=True) for function in made])
+    functions: Any = products, unpacked
+    return Programs(*[KernelFunction(function, fixed=True) for function in functions])
 
 
 # --- versions of ``packed_generic`` ---------------------------------------------------------------
@@ -216,10 +209,10 @@ def programs(
 
 @cache
 def _sizes(device: Device, layout: Layout, rows: int) -> tuple[int, int, int]:
-    """Return ``each``, ``beside`` and ``together`` of :class:`Programs`."""
+    """Return ``rows_each``, ``beside`` and ``together`` of :class:`Programs`."""
     if rows == 1:
-        each = 8 if layout.block == 32 else 4  # all of their weights are written out
-        return (each, 1, 1) if device.kind == "cpu" else (1, 8, 1)
+        rows_each = 8 if layout.block == 32 else 4  # all of their weights are written out
+        return (rows_each, 1, 1) if device.kind == "cpu" else (1, 8, 1)
     return (4, 1, 4) if device.kind == "cpu" else (2, 8, 4)
 
 
@@ -235,22 +228,22 @@ def packed_few(
     eps: float = 0.0,
     gated: bool = False,
 ) -> Array:
-    """Multiply few rows of float32, with what is to be done besides in the same launch."""
+    """Multiply few rows of float32, with the other steps in the same launch."""
     rows, out = x.shape[0], data.shape[0] // (2 if gated else 1)
-    each, beside, together = _sizes(x.device, layout, rows)
+    rows_each, beside, together = _sizes(x.device, layout, rows)
     if gated and together > 1:
-        each = max(1, each // 2)  # both halves are summed at once
+        rows_each = max(1, rows_each // 2)  # both halves are summed at once
     around = Around(norm is not None, gated, residual is not None)
-    found: Array = programs(layout, each, beside, together, around).products(
+    result: Array = programs(layout, rows_each, beside, together, around).products(
         empty((rows, out), dtype=np.float32, device=x.device),
         x,
         data,
-        *[data if one is None else one for one in (scales, norm, residual)],
+        *[data if part is None else part for part in (scales, norm, residual)],
         eps,
-        ndrange=(-(-rows // together), -(-out // (each * beside)) * beside, LANES),
+        ndrange=(-(-rows // together), -(-out // (rows_each * beside)) * beside, LANES),
         group=(1, beside, LANES),
     )
-    return found
+    return result
 
 
 def packed_linear(
@@ -262,31 +255,31 @@ def packed_linear(
     if len(shape) != 2:
         wide = reshape(wide, (math.prod(shape[:-1]), shape[-1]))
     if wide.shape[0] <= FEW:
-        found = packed_few(wide, data, scales, layout=layout)
+        result = packed_few(wide, data, scales, layout=layout)
     else:
         step = max(1, PANEL // shape[-1])
         parts = []
-        for begin in range(0, out, step):
+        for start in range(0, out, step):
             some = data, scales
             if step < out:  # slices are copies in some libraries
-                own = slice(begin, begin + step)
-                some = data[own, :], None if scales is None else scales[own, :]
+                rows = slice(start, start + step)
+                some = data[rows, :], None if scales is None else scales[rows, :]
             panel = packed_unpack(*some, layout=layout)
             parts.append(matmul(wide, matrix_transpose(panel)))
-        found = parts[0] if len(parts) == 1 else concat(parts, axis=1)
+        result = parts[0] if len(parts) == 1 else concat(parts, axis=1)
     if bias is not None:
-        found = found + astype(bias, np.float32, copy=False)
+        result = result + astype(bias, np.float32, copy=False)
     if x.dtype != np.float32:
-        found = astype(found, x.dtype)
-    return found if len(shape) == 2 else reshape(found, (*shape[:-1], out))
+        result = astype(result, x.dtype)
+    return result if len(shape) == 2 else reshape(result, (*shape[:-1], out))
 
 
 def packed_embedding(
     indices: Array, data: Array, scales: Array | None, /, *, layout: Layout
 ) -> Array:
     """Take rows, and unpack them."""
-    known = counted(indices.__array_namespace__(), indices, data.shape[0])
-    flat = reshape(known, (math.prod(indices.shape),))
+    valid = counted(indices.__array_namespace__(), indices, data.shape[0])
+    flat = reshape(valid, (math.prod(indices.shape),))
     some = None if scales is None else take(scales, flat, axis=0)
     rows = packed_unpack(take(data, flat, axis=0), some, layout=layout)
     return reshape(rows, (*indices.shape, rows.shape[1]))
@@ -294,15 +287,15 @@ def packed_embedding(
 
 @kernel
 def _round(out: Any, x: Any) -> None:
-    begin = 32 * kl.index()
+    start = 32 * kl.index()
     largest = kl.float32(0)
     for j in range(32):
-        largest = max(largest, abs(kl.float32(x[begin + j])))
+        largest = max(largest, abs(kl.float32(x[start + j])))
     inverse = kl.float32(0)
     if largest > 0:
         inverse = 127 / largest
     for j in range(32):
-        out[begin + j] = round(kl.float32(x[begin + j]) * inverse) * (largest / 127)
+        out[start + j] = round(kl.float32(x[start + j]) * inverse) * (largest / 127)
 
 
 def packed_rounded(x: Array) -> Array:
@@ -317,7 +310,7 @@ def packed_unpack(data: Array, scales: Array | None, /, *, layout: Layout) -> Ar
     rows, width = data.shape[0], data.shape[1] // layout.nbytes * layout.block
     out = empty((rows, width), dtype=np.float32, device=data.device)
     beside = math.gcd(rows, 4)
-    found: Array = programs(layout, *_sizes(data.device, layout, 1)).unpacked(
+    result: Array = programs(layout, *_sizes(data.device, layout, 1)).unpacked(
         out, data, data if scales is None else scales, ndrange=(rows, LANES), group=(beside, LANES)
     )
-    return found
+    return result

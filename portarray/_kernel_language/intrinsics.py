@@ -1,4 +1,4 @@
-"""The words of the kernel language: functions that mean something in kernels, by their names."""
+"""Intrinsics: the kernel language's own functions, by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ATOMICS = {
 
 
 class Helper:
-    """A function that kernels call; made by ``pa.kernel.function``."""
+    """A function that kernels may call; created by ``pa.kernel.function``."""
 
     def __init__(self, function: FunctionType) -> None:
         self.function = function
@@ -29,6 +29,6 @@ class Helper:
 
 
 def language_word(value: Any) -> str | None:
-    """Return the name of one of the language's own functions."""
-    own = isinstance(value, FunctionType) and value.__module__ == LANGUAGE
-    return value.__name__ if own else None
+    """Return the name of a function of the kernel language, or None."""
+    is_intrinsic = isinstance(value, FunctionType) and value.__module__ == LANGUAGE
+    return value.__name__ if is_intrinsic else None

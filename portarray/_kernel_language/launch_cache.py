@@ -1,0 +1,101 @@
+"""The cache of launches: its keys, and the launch state of repeated calls."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from portarray import _codegen
+from portarray._array.array import Array
+from portarray._kernel_language.preparing import CONVERSIONS, Captured, Prepared
+from portarray._kernel_language.ranges import Range
+
+T = TypeVar("T")
+_lock = threading.Lock()
+
+MOST_CALLS = 4096
+"""Cached launches of a kernel."""
+
+MOST_PROGRAMS = 1024
+"""Cached programs of a kernel, such as one for each value of a static argument."""
+
+
+def put(cache: dict[Any, T], key: Any, value: T, most: int) -> None:
+    """Insert into a cache that keeps the `most` newest entries."""
+    with _lock:
+        cache.pop(key, None)
+        while len(cache) >= most:
+            del cache[next(iter(cache))]
+        cache[key] = value
+
+
+@dataclass(slots=True)
+class Call:
+    """Launch state shared by all calls with the same argument types and layouts."""
+
+    run: Callable[..., tuple[Any, Any] | None]
+    """Launches with these arguments; returns the launch's result and the written arguments, or None
+    if an array must be copied first."""
+    constants: list[Captured]
+
+
+def call_of(
+    prepared: Prepared, names: list[str], values: list[Any], rounded: Range, items: Range
+) -> Call:
+    """Return the launch state for calls of one kind."""
+    draft = prepared.draft
+    natives = "".join(f"x{position}._native, " for position in draft.arrays)
+    value_texts = [f"values[{n}]" for n in range(len(values))]
+    for n, value in enumerate(draft.printed.values):
+        if value.quantity == "argument":
+            convert = CONVERSIONS.get(value.dtype.kind, int).__name__
+            value_texts[n] = f"{convert}(x{names.index(value.name)})"
+    copied = " or ".join(
+        f"writable(x{position}._native) is not x{position}._native" for position in draft.written
+    )
+    changed = ", ".join(f"x{position}" for position in draft.written)
+    arguments = ", ".join(f"x{n}" for n in range(len(names)))
+    launched = (
+        f"launch(({natives}), ({''.join(f'{value}, ' for value in value_texts)}), rounded, items)"
+    )
+    make = _evaluate(
+        f"lambda launch, writable, values, rounded, items: "
+        f"lambda {arguments}: None if {copied} else ({launched}, ({changed}))"
+    )
+    return Call(
+        make(prepared.launch, draft.launcher.writable, values, rounded, items), draft.constants
+    )
+
+
+def call_key(
+    is_static: Sequence[bool], key_of: Callable[[Any, bool], Any]
+) -> Callable[..., tuple[Any, ...]]:
+    """Return a function that computes the cache key from ndrange, group and arguments.
+
+    The key contains the device, dtype and layout of arrays and the types of scalars.
+    """
+    parts = []
+    for n, static in enumerate(is_static):
+        text = f"other(x{n}, {static})"
+        if not static:
+            text = (
+                f"(x{n}._table, x{n}._table.device._backend.layout(x{n}._native)) "
+                f"if type(x{n}) is Array else float if type(x{n}) is float else {text}"
+            )
+        parts.append(f"({text})")
+    names = ", ".join(["size", "group", *(f"x{n}" for n in range(len(parts)))])
+    # With their types, as comparing sequences of some types fails.
+    sizes = [
+        f"None if {range_name} is None else (type({range_name}), {range_name})"
+        for range_name in ("size", "group")
+    ]
+    text = f"lambda {names}: ({', '.join([*sizes, *parts])})"
+    # Generated: a loop makes launches 4 % slower, see benchmarks/user_kernels.py.
+    return _codegen.evaluate(text, {"Array": Array, "other": key_of})  # type: ignore[no-any-return]
+
+
+# Generated code saves a loop at each launch, see benchmarks/user_kernels.py.
+_evaluate = functools.cache(_codegen.evaluate)
