@@ -27,9 +27,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "_version": set(),
-    "_elsewhere": set(),  # data
     "_html": set(),  # tables of texts
-    "_absent": {"_elsewhere"},
+    "_name_hints": set(),
+    "_namespace": set(),
     "_config": {"_devices"},  # what texts name devices
     "typing": set(),
     "backends": set(),  # the package itself: empty
@@ -100,28 +100,28 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "_movement": {"errors", "_html", "backends.base", "backends.registry", "_devices"},
     "_array": {
-        *("_absent", "_elsewhere", "_html"),
+        *("_name_hints", "_html"),
         *("backends.kinds", "errors", "_config", "_devices", "_movement", "backends.promotion"),
         *("backends.types", "backends.registry", "backends.assembly", "_dlpack"),
         *("backends.sizes", "backends.keys"),
     },
     "_api": {
-        "_absent",
+        "_name_hints",
         *("backends.kinds", "errors", "_config", "_devices", "_movement", "_array"),
         *("backends.types", "backends.registry", "backends.chapters", "backends.rules"),
     },
-    "linalg": {"_absent", "_api", "_array", "errors"},
-    "fft": {"_absent", "_api", "_array"},
+    "linalg": {"_name_hints", "_api", "_array", "errors"},
+    "fft": {"_name_hints", "_api", "_array"},
     "_verification": {"_devices", "_movement", "_array", "_api"},
     "kernels": {
-        *("_absent", "errors", "_config", "_devices", "_movement", "_array", "_api"),
+        *("_name_hints", "errors", "_config", "_devices", "_movement", "_array", "_api"),
         *("_verification", "backends.types", "_kernel_language", "kernel_language"),
     },
     "random": {
-        *("_absent", "errors", "_config", "_devices", "_array", "_api"),
+        *("_name_hints", "errors", "_config", "_devices", "_array", "_api"),
         *("_kernel_language", "kernel_language"),
     },
-    "tasks": {"_absent", "errors", "_devices", "_array", "_api", "backends.registry"},
+    "tasks": {"_name_hints", "errors", "_devices", "_array", "_api", "backends.registry"},
     # names, and algorithms
     "cubed": {""},
     "kernel_language": {"", "_array", "_kernel_language", "errors", "typing"},
@@ -129,22 +129,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("errors", "_config", "_devices", "_array", "backends.promotion", "backends.launching"),
     },
     "_transforms": {
-        *("", "errors", "_array", "_devices", "_movement", "backends.assembly", "backends.base"),
-        *("backends.types", "backends.launching", "_config", "_kernel_language", "kernel_language"),
+        *("_namespace", "errors", "_array", "_devices", "_movement", "_config", "_kernel_language"),
+        *("kernel_language", "backends.assembly", "backends.base", "backends.types"),
+        "backends.launching",
     },
     "": {
         *("errors", "_version", "_config", "_devices", "_movement", "_array"),
-        *(
-            "_absent",
-            "_api",
-            "linalg",
-            "fft",
-            "kernels",
-            "random",
-            "tasks",
-            "_kernel_language",
-            "_transforms",
-        ),
+        *("_name_hints", "_api", "linalg", "fft", "kernels", "random", "tasks"),
+        *("_kernel_language", "_namespace", "_numpy_functions", "_transforms", "testing"),
+        "backends.registry",
     },
     "testing": {
         *("", "errors", "_version", "_devices", "_array", "_dlpack", "backends.types"),
@@ -153,7 +146,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("_api", "_config", "_transforms", "typing"),
     },
     "dask": {"", "_array", "_devices", "_html", "errors", "random", "tasks"},
-    "_numpy_functions": {"", "_absent", "_array", "_elsewhere", "errors"},
+    "_numpy_functions": {"_namespace", "_array", "_name_hints", "errors"},
     "_cli": {
         *("", "errors", "_version", "_config", "_devices", "_array", "_api", "_movement"),
         *("_verification", "kernels", "_kernel_language", "testing", "_opencl"),

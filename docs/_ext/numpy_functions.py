@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 from support_table import table_of
 
-from portarray import _elsewhere, _numpy_functions  # noqa: F401  (fills the table)
+from portarray import _name_hints, _numpy_functions  # noqa: F401  (fills the table)
 from portarray._numpy_functions import table, ufuncs
 
 
@@ -31,15 +31,17 @@ class NumpyFunctions(Directive):
 
 
 def _functions() -> tuple[list[str], list[list[str]]]:
-    chapters: dict[str, list[str]] = {}
+    categories: dict[str, list[str]] = {}
     for name, row in table.SERVED.items():
         function = table.function_named(name)
         if function is None:
             continue
         without = ", ".join(f"{one}=" for one in _without(function, row))
-        chapters.setdefault(row.chapter, []).append(f"{name} (no {without})" if without else name)
-    return ["chapter", "functions"], [
-        [title, ", ".join(sorted(names))] for title, names in chapters.items()
+        categories.setdefault(row.category, []).append(
+            f"{name} (no {without})" if without else name
+        )
+    return ["category", "functions"], [
+        [title, ", ".join(sorted(names))] for title, names in categories.items()
     ]
 
 
@@ -85,7 +87,7 @@ def _refused() -> tuple[list[str], list[list[str]]]:
     groups: dict[str, list[str]] = {}
     for name in sorted(names | (ufunc_names - ufuncs.STANDARD - ufuncs.COMPOSED.keys())):
         module, _, last = name.rpartition(".")
-        fix = _elsewhere.FUNCTIONS.get(module, {}).get(last)
+        fix = _name_hints.FUNCTIONS.get(module, {}).get(last)
         if fix:
             lines.append([name, fix])
         elif not last.startswith("_"):
