@@ -1,28 +1,28 @@
-"""What a compiled program depends on in the arguments of a call, and how its output is built."""
+"""Signatures of calls, which select a compiled program, and builders of output trees."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from portarray._array.array import Array
 from portarray._config import config
 from portarray._kernel_language.arguments import exact
 from portarray._movement.pytree import node_type
-from portarray._transforms import trees
 
 __all__ = ["builder", "signature"]
 
 
 def signature(tree: Any, leaves: list[Array], parts: list[Any]) -> None:
-    """Add the arrays of a tree to ``leaves``, and what else a program depends on to ``parts``."""
+    """Add the arrays of a tree to ``leaves`` and their types and constants to ``parts``."""
     kind = tree.__class__
     if kind is Array:
         table = tree._table
         parts.append(table)
         parts.append(tree._native.shape)
-        if table.known_type is None:  # the library's settings are part of what it computes
+        if table.known_type is None:  # results depend on the library's settings
             parts.append(table.device._backend.configuration())
         leaves.append(tree)
     elif kind is dict:
@@ -50,46 +50,32 @@ _PLAIN = frozenset((int, float, bool, str, complex, type(None)))
 
 
 def setting() -> tuple[Any, ...]:
-    """Return the settings that a program depends on."""
+    """Return the settings of portarray that a program depends on."""
     return config._tuned_kernels, config._check_linalg
 
 
 def builder(tree: Any, is_leaf: Callable[[Any], bool]) -> Callable[[Sequence[Any]], Any]:
-    """Return what puts a tree together with others instead of its leaves, in order.
-
-    What is no leaf and no container stays.
-    """
-    names: dict[str, Any] = {}
+    """Return a function that builds a copy of a tree with other leaves, given in order."""
     count = itertools.count()
 
-    def text(x: Any) -> str | None:
+    def build(x: Any) -> Callable[[Sequence[Any]], Any]:
         if is_leaf(x):
-            return f"leaves[{next(count)}]"
+            return itemgetter(next(count))
         kind = x.__class__
         if kind is dict:
-            parts = [text(child) for child in x.values()]
-            pairs = zip(map(named, x), parts, strict=True)
-            return None if None in parts else f"{{{', '.join(f'{k}: {v}' for k, v in pairs)}}}"
+            items = [(key, build(child)) for key, child in x.items()]
+            return lambda leaves: {key: child(leaves) for key, child in items}
+        if (kind is tuple or kind is list) and len(x) > 1 and all(map(is_leaf, x)):  # faster
+            pick = itemgetter(*[next(count) for _ in x])
+            return pick if kind is tuple else lambda leaves: list(pick(leaves))
         if kind is tuple or kind is list:
-            parts = [text(child) for child in x]
-            if None in parts:
-                return None
-            inside = "".join(f"{part}, " for part in parts)
-            return f"({inside})" if kind is tuple else f"[{inside}]"
-        return named(x) if node_type(x) is None else None
+            parts = [build(child) for child in x]
+            return lambda leaves: kind([part(leaves) for part in parts])
+        node = node_type(x)
+        if node is None:
+            return lambda _: x
+        children, aux = node.flatten(x)
+        parts = [build(child) for child in children]
+        return lambda leaves: node.unflatten(x, [part(leaves) for part in parts], aux)
 
-    def named(x: Any) -> str:
-        name = f"c{len(names)}"
-        names[name] = x
-        return name
-
-    whole = text(tree)
-    if whole is not None:
-        made: Callable[[Sequence[Any]], Any] = eval(f"lambda leaves: {whole}", names)  # noqa: S307
-        return made
-
-    def build(leaves: Sequence[Any]) -> Any:
-        each = iter(leaves)
-        return trees.mapped(lambda x: next(each) if is_leaf(x) else x, tree)
-
-    return build
+    return build(tree)
