@@ -9,8 +9,8 @@ from typing import Any
 from portarray._array.array import Array
 from portarray._namespace import pa
 from portarray._transforms import tracing, trees
-from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.compiling.codegen import replay
+from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.gradient_arguments import described
 from portarray._transforms.tracing import Tracer
 from portarray.errors import TracedArrayError

@@ -117,7 +117,7 @@ def test_a_block_makes_devices_and_removes_them() -> None:
         assert all(device.library == "virtual" for device in pa.devices()[-4:])
         assert [pa.device(str(device)) for device in created] == list(created)
         assert [pa.device(device.native) for device in created] == list(created)
-        assert "virtual cuda device, as CuPy drives it (gpu)" in str(pa.summary())
+        assert "virtual cuda device, emulating CuPy (gpu)" in str(pa.summary())
         x = pa.ones(3, device=created[1])
         assert repr(x).endswith(f"device='{created[1]}')")
     assert (pa.supported_backends(), pa.devices()) == previous
@@ -284,7 +284,7 @@ def test_native_arrays_refuse_what_real_ones_refuse(virtual: pa.Device) -> None:
 def test_cards_are_entered() -> None:
     with virtual_devices("cuda", count=2) as (first, second):
         x = pa.ones(3, device=second).native
-        with pytest.raises(ValueError, match="is the current device"):
+        with pytest.raises(ValueError, match="is the current virtual device"):
             x + x
         with second.native:
             assert (x + x).device is second.native
