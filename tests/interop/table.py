@@ -78,9 +78,9 @@ def cell(row: Row, column: Column, fake: str) -> str:
             with expected:
                 every_row.run(row, device, fake)
         except pa.DTypeNotSupportedError as error:
-            outcomes = re.search(r" has no (\w+)", str(error))
-            assert outcomes is not None
-            return f"needs {outcomes[1]}"
+            match = re.search(r" has no (\w+)", str(error))
+            assert match is not None
+            return f"needs {match[1]}"
         return reason or ("✓ float32" if single else "✓")
 
 
