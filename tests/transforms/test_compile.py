@@ -353,7 +353,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("reading", REFUSED)
 def test_values_are_not_read_while_compiling(reading: str, device: str) -> None:
     x = asarray([1.0, 2.0], device)
     with pytest.raises(TracedArrayError, match=r"(?s)pa\.compile.*(pa\.where|pa\.cond)") as caught:

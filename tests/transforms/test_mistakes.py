@@ -132,7 +132,7 @@ def test_arrays_that_outlive_their_trace_are_refused_where_they_are_used(device:
         pa.TracedArrayError, match=r"^checkpoint: a traced .*\n.*return it"
     ) as caught:
         pa.grad(user)(x)
-    assert raised_in("user", caught.value) == "again = kept[0] * 2"
+    assert raised_in("user", caught.value) == "again = leaked[0] * 2"
     if device.startswith("torch"):
         return  # whose own gradients leave an array as any other
     leaked.clear()

@@ -16,12 +16,12 @@ from portarray._namespace import pa
 from portarray._transforms import precision as precisions
 from portarray._transforms import tracing, trees
 from portarray._transforms.compiling import lowering
-from portarray._transforms.compiling.codegen import OTHER
+from portarray._transforms.compiling.codegen import OTHER, builder
 from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.compiling.lowering import Sized
 from portarray._transforms.compiling.program import Program
-from portarray._transforms.compiling.signatures import builder, setting, signature
+from portarray._transforms.compiling.signatures import setting, signature
 from portarray._transforms.precision import Precision
 from portarray._transforms.tracing import Tracer
 from portarray._transforms.verification import check_close, check_finite
