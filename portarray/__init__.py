@@ -6,14 +6,14 @@
 Array(14., dtype=float64, device='numpy:cpu:0')
 """
 
-import importlib as _importlib
+import os as _os
 import sys as _sys
 import typing as _typing
 
 import numpy as _np  # noqa: ICN001  (not a public name)
 
+from portarray import _namespace as _namespace_module
 from portarray import fft, kernels, linalg
-from portarray._absent import in_module as _in_module
 from portarray._api.arithmetic.operations import (
     add,
     divide,
@@ -139,8 +139,10 @@ from portarray._devices.summary import summary
 from portarray._kernel_language.decorator import kernel
 from portarray._movement.routes import TransferPlan
 from portarray._movement.to_device import to_device, transfer_plan
+from portarray._name_hints import module_getattr as _module_getattr
 from portarray._saving.save_load import load, save
 from portarray._version import __version__
+from portarray.backends import registry as _registry
 from portarray.errors import (
     DeviceMismatchError,
     DeviceNotFunctionalError,
@@ -171,8 +173,8 @@ if _typing.TYPE_CHECKING:
     from portarray import random, tasks
     from portarray._transforms.compiling.compiled import compile
     from portarray._transforms.control import cond, scan, while_loop
+    from portarray._transforms.custom_gradients import checkpoint, custom_vjp, stop_gradient
     from portarray._transforms.gradients import grad, hvp, jacobian, jvp, value_and_grad, vjp
-    from portarray._transforms.own_gradients import checkpoint, custom_vjp, stop_gradient
     from portarray._transforms.precision import precision
     from portarray._transforms.verification import verify
 
@@ -196,34 +198,54 @@ complex128 = _np.complex128
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take every name to be there
-    _missing = _in_module(__name__)
+    _missing = _module_getattr(__name__)
 
     def __getattr__(name):
-        """Import on first use what most programs do not need."""
+        """Import a module on first access that most programs do not need."""
         if name == "bfloat16":
             return _dtypes.bfloat16().type
-        if name in ("random", "tasks"):
-            return _importlib.import_module(f"portarray.{name}")
-        for module, names in _TRANSFORMS.items():
-            if name in names:
-                found = _importlib.import_module(f"portarray._transforms.{module}")
-                return globals().setdefault(name, getattr(found, name))
-        return _missing(name)
+        if name == "random":
+            import portarray.random as module
+
+            return module
+        if name == "tasks":
+            import portarray.tasks as module
+
+            return module
+        if name == "compile":
+            from portarray._transforms.compiling import compiled as module
+        elif name in ("grad", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"):
+            from portarray._transforms import gradients as module
+        elif name in ("checkpoint", "custom_vjp", "stop_gradient"):
+            from portarray._transforms import custom_gradients as module
+        elif name in ("cond", "scan", "while_loop"):
+            from portarray._transforms import control as module
+        elif name == "precision":
+            from portarray._transforms import precision as module
+        elif name == "verify":
+            from portarray._transforms import verification as module
+        else:
+            return _missing(name)
+        return globals().setdefault(name, getattr(module, name))
 
 
-_TRANSFORMS = {
-    "gradients": ("grad", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"),
-    "own_gradients": ("checkpoint", "custom_vjp", "stop_gradient"),
-    "compiling.compiled": ("compile",),
-    "control": ("cond", "scan", "while_loop"),
-    "precision": ("precision",),
-    "verification": ("verify",),
-}
-"""Functions that are imported when they are asked for, by their modules."""
+def _load_numpy_functions() -> _typing.Any:
+    from portarray import _numpy_functions as module
+
+    return module
 
 
+def _add_virtual_backend() -> None:
+    if _os.environ.get("PORTARRAY_VIRTUAL"):
+        from portarray.testing.virtual import INFO
+
+        _registry.add_backend(INFO.module)
+
+
+_namespace_module.register(_sys.modules[__name__])
 _base.NAMESPACE.append(_sys.modules[__name__])
-_interop.begin(lambda: _importlib.import_module("portarray._numpy_functions"))
+_interop.begin(_load_numpy_functions)
+_registry.defer(_add_virtual_backend)
 
 __all__ = [
     # Constants

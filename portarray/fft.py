@@ -8,7 +8,7 @@ factor: ``"backward"`` scales the inverse by ``1 / n``, ``"forward"`` the forwar
 
 from typing import TYPE_CHECKING
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._api.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from portarray._api.fft.one_axis import fft, hfft, ifft, ihfft, irfft, rfft
 from portarray._api.fft.several_axes import fftn, ifftn, irfftn, rfftn
@@ -31,4 +31,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker would take every name to be there
-    __getattr__ = _absent.in_module(__name__)
+    __getattr__ = _name_hints.module_getattr(__name__)

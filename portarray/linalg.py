@@ -6,7 +6,7 @@ are of the stack.
 
 from typing import TYPE_CHECKING
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._api.linalg.decompositions import (
     cholesky,
     eig,
@@ -61,4 +61,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker would take every name to be there
-    __getattr__ = _absent.in_module(__name__)
+    __getattr__ = _name_hints.module_getattr(__name__)

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 from support_table import table_of
 
-from portarray import _elsewhere, _numpy_functions  # noqa: F401  (fills the table)
+from portarray import _name_hints, _numpy_functions  # noqa: F401  (fills the table)
 from portarray._numpy_functions import table, ufuncs
 
 
@@ -89,7 +89,7 @@ def _refused() -> tuple[list[str], list[list[str]]]:
     groups: dict[str, list[str]] = {}
     for name in sorted(names | (ufunc_names - ufuncs.STANDARD - ufuncs.COMPOSED.keys())):
         module, _, last = name.rpartition(".")
-        fix = _elsewhere.FUNCTIONS.get(module, {}).get(last)
+        fix = _name_hints.FUNCTIONS.get(module, {}).get(last)
         if fix:
             lines.append([name, fix])
         elif not last.startswith("_"):

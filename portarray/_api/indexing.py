@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Never
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._api import arguments
 from portarray._array import call, operands
 from portarray._array.array import Array
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def take(x: Array, indices: Array, /, *, axis: int | None = None, **unknown: Never) -> Array:
     """Return the elements at given indices along an axis.
 
@@ -47,7 +47,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **unknown: Nev
     [30, 10]
     """
     if unknown:
-        raise _absent.unexpected(take, unknown)
+        raise _name_hints.unexpected_keyword(take, unknown)
     if axis is not None:
         axis = arguments.axis(axis, x)
     elif arguments.is_array(x) and x.ndim != 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Never, overload
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._api import arguments
 from portarray._api.reductions import reduced
 from portarray._array import call, operands, slow_path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from portarray.typing import Axes, Real, Scalar
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def argmax(
     x: Array, /, *, axis: int | None = None, keepdims: bool = False, **unknown: Never
 ) -> Array:
@@ -57,7 +57,7 @@ def argmax(
     1
     """
     if unknown:
-        raise _absent.unexpected(argmax, unknown)
+        raise _name_hints.unexpected_keyword(argmax, unknown)
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
@@ -65,7 +65,7 @@ def argmax(
     return call.options("argmax", x, axis=axis, keepdims=keepdims)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def argmin(
     x: Array, /, *, axis: int | None = None, keepdims: bool = False, **unknown: Never
 ) -> Array:
@@ -108,7 +108,7 @@ def argmin(
     1
     """
     if unknown:
-        raise _absent.unexpected(argmin, unknown)
+        raise _name_hints.unexpected_keyword(argmin, unknown)
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
@@ -116,7 +116,7 @@ def argmin(
     return call.options("argmin", x, axis=axis, keepdims=keepdims)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def count_nonzero(
     x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
 ) -> Array:
@@ -152,7 +152,7 @@ def count_nonzero(
     1
     """
     if unknown:
-        raise _absent.unexpected(count_nonzero, unknown)
+        raise _name_hints.unexpected_keyword(count_nonzero, unknown)
     if axis is None and keepdims is False:
         return call.unary("count_nonzero", x)
     return reduced("count_nonzero", x, axis, keepdims)

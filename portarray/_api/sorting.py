@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Never
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._api import arguments
 from portarray._array import call
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def argsort(
     x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **unknown: Never
 ) -> Array:
@@ -62,7 +62,7 @@ def argsort(
     [1, 3, 3]
     """
     if unknown:
-        raise _absent.unexpected(argsort, unknown)
+        raise _name_hints.unexpected_keyword(argsort, unknown)
     axis = arguments.axis(axis, x)
     if descending is not False:
         descending = arguments.flag(descending, "descending")
@@ -71,7 +71,7 @@ def argsort(
     return call.options("argsort", x, axis=axis, descending=descending, stable=stable)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def sort(
     x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **unknown: Never
 ) -> Array:
@@ -115,7 +115,7 @@ def sort(
     [3, 2, 1]
     """
     if unknown:
-        raise _absent.unexpected(sort, unknown)
+        raise _name_hints.unexpected_keyword(sort, unknown)
     axis = arguments.axis(axis, x)
     if descending is not False:
         descending = arguments.flag(descending, "descending")

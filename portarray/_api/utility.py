@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Never
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._api import arguments
 from portarray._api.manipulation.joining import concat
 from portarray._api.reductions import reduced
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from portarray.typing import Axes
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def all(
     x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
 ) -> Array:
@@ -49,13 +49,13 @@ def all(
     True
     """
     if unknown:
-        raise _absent.unexpected(all, unknown)
+        raise _name_hints.unexpected_keyword(all, unknown)
     if axis is None and keepdims is False:
         return call.unary("all", x)
     return reduced("all", x, axis, keepdims)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def any(
     x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
 ) -> Array:
@@ -89,13 +89,13 @@ def any(
     False
     """
     if unknown:
-        raise _absent.unexpected(any, unknown)
+        raise _name_hints.unexpected_keyword(any, unknown)
     if axis is None and keepdims is False:
         return call.unary("any", x)
     return reduced("any", x, axis, keepdims)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def diff(
     x: Array,
     /,
@@ -144,7 +144,7 @@ def diff(
     [2, 2]
     """
     if unknown:
-        raise _absent.unexpected(diff, unknown)
+        raise _name_hints.unexpected_keyword(diff, unknown)
     axis = arguments.axis(axis, x)
     n = arguments.size(n, "n")
     if prepend is not None or append is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Never, SupportsIndex, final
 
 import numpy as np
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._array import (
     base,
     call,
@@ -278,7 +278,7 @@ class Array(base.ArrayBase):
 
     # np.sum(x) and the like call these methods with out=None, np.mean with dtype=None as well.
 
-    @_absent.hide_unknown
+    @_name_hints.hide_var_keywords
     def sum(
         self,
         axis: int | tuple[int, ...] | None = None,
@@ -290,11 +290,11 @@ class Array(base.ArrayBase):
     ) -> Array:
         """Sum over axes; as :func:`portarray.sum`."""
         if unknown:
-            raise _absent.unexpected(Array.sum, unknown)
+            raise _name_hints.unexpected_keyword(Array.sum, unknown)
         interop.no_out("sum", out)
         return base.NAMESPACE[0].sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
-    @_absent.hide_unknown
+    @_name_hints.hide_var_keywords
     def mean(
         self,
         axis: int | tuple[int, ...] | None = None,
@@ -306,12 +306,12 @@ class Array(base.ArrayBase):
     ) -> Array:
         """Mean over axes; as :func:`portarray.mean`, of the values cast to `dtype` first."""
         if unknown:
-            raise _absent.unexpected(Array.mean, unknown)
+            raise _name_hints.unexpected_keyword(Array.mean, unknown)
         interop.no_out("mean", out)
         x = self if dtype is None else self.astype(dtype, copy=False)
         return base.NAMESPACE[0].mean(x, axis=axis, keepdims=keepdims)
 
-    @_absent.hide_unknown
+    @_name_hints.hide_var_keywords
     def max(
         self,
         axis: int | tuple[int, ...] | None = None,
@@ -322,11 +322,11 @@ class Array(base.ArrayBase):
     ) -> Array:
         """Largest value over axes; as :func:`portarray.max`."""
         if unknown:
-            raise _absent.unexpected(Array.max, unknown)
+            raise _name_hints.unexpected_keyword(Array.max, unknown)
         interop.no_out("max", out)
         return base.NAMESPACE[0].max(self, axis=axis, keepdims=keepdims)
 
-    @_absent.hide_unknown
+    @_name_hints.hide_var_keywords
     def min(
         self,
         axis: int | tuple[int, ...] | None = None,
@@ -337,11 +337,11 @@ class Array(base.ArrayBase):
     ) -> Array:
         """Smallest value over axes; as :func:`portarray.min`."""
         if unknown:
-            raise _absent.unexpected(Array.min, unknown)
+            raise _name_hints.unexpected_keyword(Array.min, unknown)
         interop.no_out("min", out)
         return base.NAMESPACE[0].min(self, axis=axis, keepdims=keepdims)
 
-    @_absent.hide_unknown
+    @_name_hints.hide_var_keywords
     def any(
         self,
         axis: int | tuple[int, ...] | None = None,
@@ -352,11 +352,11 @@ class Array(base.ArrayBase):
     ) -> Array:
         """Whether any value over axes is true; as :func:`portarray.any`."""
         if unknown:
-            raise _absent.unexpected(Array.any, unknown)
+            raise _name_hints.unexpected_keyword(Array.any, unknown)
         interop.no_out("any", out)
         return base.NAMESPACE[0].any(self, axis=axis, keepdims=keepdims)
 
-    @_absent.hide_unknown
+    @_name_hints.hide_var_keywords
     def all(
         self,
         axis: int | tuple[int, ...] | None = None,
@@ -367,7 +367,7 @@ class Array(base.ArrayBase):
     ) -> Array:
         """Whether every value over axes is true; as :func:`portarray.all`."""
         if unknown:
-            raise _absent.unexpected(Array.all, unknown)
+            raise _name_hints.unexpected_keyword(Array.all, unknown)
         interop.no_out("all", out)
         return base.NAMESPACE[0].all(self, axis=axis, keepdims=keepdims)
 

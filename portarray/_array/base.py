@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from portarray._absent import Attribute
-from portarray._elsewhere import ATTRIBUTES
+from portarray._name_hints import ATTRIBUTES, MissingAttribute
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -99,6 +98,6 @@ class ArrayBase(metaclass=_Uncalled):
     def __init_subclass__(cls) -> None:
         global array_type, new_uninitialized
         for name in ATTRIBUTES:
-            setattr(cls, name, Attribute(name))
+            setattr(cls, name, MissingAttribute(name))
         array_type = cls  # type: ignore[assignment]
         new_uninitialized = type.__call__.__get__(cls)

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from portarray._absent import attribute_error
 from portarray._array import base, dispatch
 from portarray._array.info import NamespaceInfo
 from portarray._array.interop import VERSION
 from portarray._devices.device import Device
 from portarray._dispatch.native_functions import NativeNamespace
-from portarray._elsewhere import FUNCTIONS
+from portarray._name_hints import FUNCTIONS, attribute_error
 
 _namespaces: dict[Device, DeviceNamespace] = {}
 _CREATION = frozenset(

@@ -1,9 +1,9 @@
-"""NumPy's functions on portarray arrays: computed on the device, or refused by name.
+"""NumPy's functions on portarray arrays: computed on the device, or an error with a hint.
 
-One file for each chapter of NumPy's reference; imported when NumPy first asks.
+One file for each category of NumPy's reference; imported with the first call.
 """
 
-from portarray._numpy_functions import (  # noqa: F401  (each enters its functions into the table)
+from portarray._numpy_functions import (  # noqa: F401  (each adds its functions to the table)
     contraction,
     creation,
     differences,

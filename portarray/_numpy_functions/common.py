@@ -1,4 +1,4 @@
-"""What several chapters share: operands, axes, default dtypes."""
+"""Helpers for operands, axes and default dtypes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-import portarray as pa
 from portarray._array import operands
+from portarray._namespace import pa
 
 __all__ = [
     "as_float",
     "axes_of",
-    "beside",
+    "as_array",
+    "as_arrays",
     "cast",
     "first_array",
     "flat",
@@ -22,12 +23,12 @@ __all__ = [
     "is_float",
     "joined",
     "last_axis",
-    "spread",
+    "with_axes",
 ]
 
 
-def beside(value: Any, x: Any, name: str = "numpy's function") -> Any:
-    """Return an operand as an array: a scalar becomes one on x's device, of their dtype."""
+def as_array(value: Any, x: Any, name: str = "numpy's function") -> Any:
+    """Return an operand as an array; a scalar is put on x's device in their result dtype."""
     if type(value) is pa.Array:
         return value
     if operands.scalar(value) is NotImplemented or type(x) is not pa.Array:
@@ -35,23 +36,29 @@ def beside(value: Any, x: Any, name: str = "numpy's function") -> Any:
     return pa.asarray(value, dtype=pa.result_type(x, operands.scalar(value)), device=x.device)
 
 
+def as_arrays(a: Any, b: Any, name: str = "numpy's function") -> tuple[Any, Any]:
+    """Return two operands, one of them an array, as arrays."""
+    array = a if type(a) is pa.Array else b
+    return as_array(a, array, name), as_array(b, array, name)
+
+
 def first_array(arrays: Iterable[Any], name: str) -> Any:
     """Return the first portarray array among operands."""
-    other = None
+    last = None
     for x in arrays:
         if type(x) is pa.Array:
             return x
-        other = x
-    raise operands.refused(other, name)
+        last = x
+    raise operands.refused(last, name)
 
 
 def index_array(indices: Any, x: Any) -> Any:
-    """Return indices as an array; lists and NumPy arrays of integers are indices here too."""
+    """Return indices as an array; lists and NumPy arrays of integers are accepted."""
     if type(indices) is pa.Array:
         return indices
     values = np.asarray(indices)
     if values.dtype.kind not in "iu":
-        raise IndexError(f"indices are integers, not {values.dtype}")
+        raise IndexError(f"indices must be integers, not {values.dtype}")
     info = pa.__array_namespace_info__()
     return pa.asarray(
         values, dtype=info.default_dtypes(device=x.device)["indexing"], device=x.device
@@ -59,22 +66,22 @@ def index_array(indices: Any, x: Any) -> Any:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """Return an array in a dtype; None leaves it as it is."""
+    """Return an array in a dtype; None returns it unchanged."""
     return x if dtype is None else x.astype(dtype, copy=False)
 
 
 def is_float(x: Any) -> bool:
-    """Tell whether an array has floating-point numbers, real or complex."""
+    """Return whether an array is real or complex floating-point."""
     return bool(pa.isdtype(x.dtype, ("real floating", "complex floating")))
 
 
 def as_float(x: Any) -> Any:
-    """Return an array whose dtype is floating, as NumPy's functions of real numbers compute."""
+    """Convert integers and booleans to floating point, as NumPy does."""
     return x if is_float(x) else x * 1.0 if x.dtype != pa.bool else pa.where(x, 1.0, 0.0)
 
 
 def flat(x: Any) -> Any:
-    """Return the elements in one axis."""
+    """Flatten an array."""
     return pa.reshape(x, (-1,))
 
 
@@ -84,31 +91,31 @@ def joined(arrays: Sequence[Any], axis: int | None = 0) -> Any:
 
 
 def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
-    """Return axes as a tuple of numbers that are not negative; None means all."""
+    """Return axes as a tuple of non-negative indices; None means all."""
     if axis is None:
         return tuple(range(x.ndim))
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    found = []
-    for one in map(operator.index, axes):
-        if not -x.ndim <= one < x.ndim:
-            raise np.exceptions.AxisError(one, x.ndim)
-        found.append(one % x.ndim)
-    return tuple(found)
+    normalized = []
+    for index in map(operator.index, axes):
+        if not -x.ndim <= index < x.ndim:
+            raise np.exceptions.AxisError(index, x.ndim)
+        normalized.append(index % x.ndim)
+    return tuple(normalized)
 
 
 def last_axis(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return an array with the axes of a reduction as one, the last; and their numbers."""
+    """Return an array with the reduced axes merged into the last, and the axes' indices."""
     axes = axes_of(x, axis)
-    rest = tuple(i for i in range(x.ndim) if i not in axes)
-    moved = pa.permute_dims(x, (*rest, *axes))
+    outer = tuple(i for i in range(x.ndim) if i not in axes)
+    moved = pa.permute_dims(x, (*outer, *axes))
     size = 1
     for i in axes:
         size *= x.shape[i]
-    return pa.reshape(moved, (*(x.shape[i] for i in rest), size)), axes
+    return pa.reshape(moved, (*(x.shape[i] for i in outer), size)), axes
 
 
-def spread(x: Any, axes: Sequence[int]) -> Any:
-    """Put axes of length one back, for ``keepdims=True``."""
+def with_axes(x: Any, axes: Sequence[int]) -> Any:
+    """Insert axes of length 1, for ``keepdims=True``."""
     for axis in sorted(axes):
         x = pa.expand_dims(x, axis=axis)
     return x

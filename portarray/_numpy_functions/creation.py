@@ -1,4 +1,4 @@
-"""Array creation: ``zeros_like`` and its kin, ``like=``, ranges between arrays, matrices."""
+"""Array creation: ``zeros_like`` etc., ``like=``, ranges between arrays, matrices."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-import portarray as pa
-from portarray._numpy_functions.common import beside, flat, is_float, joined
-from portarray._numpy_functions.table import chapter
+from portarray._namespace import pa
+from portarray._numpy_functions.common import as_array, flat, is_float, joined
+from portarray._numpy_functions.table import category
 
-serves = chapter("Array creation")
+serves = category("Array creation")
 
 
 @serves(order="prototype dtype order subok shape")
@@ -33,15 +33,10 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Any:
 
 @serves(order="a fill_value dtype order subok shape")
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    made = empty_like(a, dtype, shape)
+    like = empty_like(a, dtype, shape)
     if type(fill_value) is pa.Array and fill_value.shape:
-        return pa.broadcast_to(fill_value.astype(made.dtype), made.shape).copy()
-    return pa.full_like(made, fill_value)
-
-
-@serves("copy", order="a order subok")
-def copied(a: Any) -> Any:
-    return a.copy()
+        return pa.broadcast_to(fill_value.astype(like.dtype), like.shape).copy()
+    return pa.full_like(like, fill_value)
 
 
 # --- like= -------------------------------------------------------------------------------------
@@ -54,8 +49,8 @@ def asarray(a: Any, dtype: Any = None, copy: Any = None, *, like: Any) -> Any:
 
 @serves("ascontiguousarray", "asfortranarray", like=True)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any) -> Any:
-    found = pa.asarray(a, dtype=dtype, device=like.device)
-    return found if found.ndim else pa.reshape(found, (1,))
+    x = pa.asarray(a, dtype=dtype, device=like.device)
+    return x if x.ndim else pa.reshape(x, (1,))
 
 
 @serves(like=True)
@@ -65,8 +60,8 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any) -
 
 @serves(order="object dtype", like=True)
 def array(object: Any, dtype: Any = None, copy: Any = True, ndmin: int = 0, *, like: Any) -> Any:
-    found = pa.asarray(object, dtype=dtype, copy=copy, device=like.device)
-    return pa.reshape(found, (1,) * max(0, ndmin - found.ndim) + found.shape)
+    x = pa.asarray(object, dtype=dtype, copy=copy, device=like.device)
+    return pa.reshape(x, (1,) * max(0, ndmin - x.ndim) + x.shape)
 
 
 @serves(like=True)
@@ -78,12 +73,12 @@ def arange(
 
 @serves("zeros", "empty", order="shape dtype order", like=True)
 def zeros(shape: Any, dtype: Any = None, *, like: Any) -> Any:
-    return pa.zeros(shape, dtype=_own(dtype), device=like.device)
+    return pa.zeros(shape, dtype=_dtype(dtype), device=like.device)
 
 
 @serves(order="shape dtype order", like=True)
 def ones(shape: Any, dtype: Any = None, *, like: Any) -> Any:
-    return pa.ones(shape, dtype=_own(dtype), device=like.device)
+    return pa.ones(shape, dtype=_dtype(dtype), device=like.device)
 
 
 @serves(order="shape fill_value dtype order", like=True)
@@ -93,34 +88,34 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, like: Any) -> Any:
 
 @serves(order="N M k dtype order", like=True)
 def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None, *, like: Any) -> Any:  # noqa: N803
-    return pa.eye(N, M, k=k, dtype=_own(dtype), device=like.device)
+    return pa.eye(N, M, k=k, dtype=_dtype(dtype), device=like.device)
 
 
 @serves(like=True)
 def identity(n: Any, dtype: Any = None, *, like: Any) -> Any:
-    return pa.eye(n, dtype=_own(dtype), device=like.device)
+    return pa.eye(n, dtype=_dtype(dtype), device=like.device)
 
 
 @serves(like=True)
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None, *, like: Any) -> Any:  # noqa: N803
     shape = (N, N if M is None else M)
-    return pa.tril(pa.ones(shape, dtype=_own(dtype), device=like.device), k=k)
+    return pa.tril(pa.ones(shape, dtype=_dtype(dtype), device=like.device), k=k)
 
 
 @serves(like=True)
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = None, like: Any, **kwargs: Any
 ) -> Any:
-    each = [pa.arange(n, dtype=_own(dtype) or float, device=like.device) for n in shape]
-    return function(*pa.meshgrid(*each, indexing="ij"), **kwargs)
+    ranges = [pa.arange(n, dtype=_dtype(dtype) or float, device=like.device) for n in shape]
+    return function(*pa.meshgrid(*ranges, indexing="ij"), **kwargs)
 
 
-def _own(dtype: Any) -> Any:
-    """Return None for Python's float, NumPy's default: the device's own default dtype."""
+def _dtype(dtype: Any) -> Any:
+    """Return None, the device's default dtype, for ``float``, NumPy's default."""
     return None if dtype is float else dtype
 
 
-# What NumPy reads from files and buffers is on the host first.
+# NumPy reads files and buffers into host memory.
 
 
 @serves(like=True)
@@ -167,25 +162,25 @@ def linspace(
     axis: int = 0,
 ) -> Any:
     first, step, values = _spaced(start, stop, num, endpoint=endpoint)
-    found = first + values * step
+    x = first + values * step
     if endpoint and num > 1:
-        end = pa.broadcast_to(beside(stop, first), first.shape).astype(found.dtype)
-        found = joined((found[:-1], end[None]))
+        end = pa.broadcast_to(as_array(stop, first), first.shape).astype(x.dtype)
+        x = joined((x[:-1], end[None]))
     if dtype is not None:
         whole = np.dtype(dtype).kind in "iu"
-        found = (pa.floor(found) if whole else found).astype(dtype)
-    found = pa.moveaxis(found, 0, axis)
-    return (found, step) if retstep else found
+        x = (pa.floor(x) if whole else x).astype(dtype)
+    x = pa.moveaxis(x, 0, axis)
+    return (x, step) if retstep else x
 
 
 def _spaced(start: Any, stop: Any, num: int, *, endpoint: bool) -> tuple[Any, Any, Any]:
-    """Return the start, the step and the numbers of the steps, for ranges along axis 0."""
+    """Return the start, the step and the step indices, for ranges along axis 0."""
     array = start if type(start) is pa.Array else stop
-    first, last = pa.broadcast_arrays(beside(start, array) * 1.0, beside(stop, array) * 1.0)
+    first, last = pa.broadcast_arrays(as_array(start, array) * 1.0, as_array(stop, array) * 1.0)
     step = (last - first) / max(1, num - 1 if endpoint else num)
     real = pa.real(step).dtype if step.dtype.kind == "c" else step.dtype
-    numbers = pa.arange(num, dtype=real, device=step.device)
-    return first, step, pa.reshape(numbers, (num, *(1,) * first.ndim))
+    indices = pa.arange(num, dtype=real, device=step.device)
+    return first, step, pa.reshape(indices, (num, *(1,) * first.ndim))
 
 
 @serves()
@@ -198,8 +193,8 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    found = pa.pow(base, linspace(start, stop, num, endpoint, axis=axis))
-    return found if dtype is None else found.astype(dtype)
+    x = pa.pow(base, linspace(start, stop, num, endpoint, axis=axis))
+    return x if dtype is None else x.astype(dtype)
 
 
 @serves()
@@ -207,11 +202,11 @@ def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
     array = start if type(start) is pa.Array else stop
-    first, last = pa.broadcast_arrays(beside(start, array) * 1.0, beside(stop, array) * 1.0)
+    first, last = pa.broadcast_arrays(as_array(start, array) * 1.0, as_array(stop, array) * 1.0)
     share = linspace(pa.zeros_like(first), 1.0, num, endpoint)
-    found = first * pa.pow(last / first, share)
-    found = pa.moveaxis(found, 0, axis)
-    return found if dtype is None else found.astype(dtype)
+    x = first * pa.pow(last / first, share)
+    x = pa.moveaxis(x, 0, axis)
+    return x if dtype is None else x.astype(dtype)
 
 
 @serves(order="")
@@ -220,8 +215,8 @@ def meshgrid(*xi: Any, sparse: bool = False, indexing: Any = "xy") -> Any:
         return pa.meshgrid(*xi, indexing=indexing)
     order = [1, 0, *range(2, len(xi))] if indexing == "xy" and len(xi) > 1 else range(len(xi))
     return tuple(
-        pa.reshape(x, tuple(-1 if axis == place else 1 for axis in range(len(xi))))
-        for x, place in zip(xi, order, strict=True)
+        pa.reshape(x, tuple(-1 if axis == position else 1 for axis in range(len(xi))))
+        for x, position in zip(xi, order, strict=True)
     )
 
 
@@ -233,7 +228,7 @@ def diag(v: Any, k: int = 0) -> Any:
     if v.ndim == 2:
         return pa.linalg.diagonal(v, offset=k)
     if v.ndim != 1:
-        raise ValueError(f"diag takes arrays of one or two axes, and this one has {v.ndim}")
+        raise ValueError(f"diag: the array has {v.ndim} axes, not 1 or 2")
     n = v.shape[0] + abs(k)
     pad = pa.zeros((abs(k),), dtype=v.dtype, device=v.device)
     values = joined((v, pad))
@@ -243,24 +238,16 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 @serves()
-def diagflat(v: Any, k: int = 0) -> Any:
-    return diag(flat(v), k)
-
-
-@serves()
-def tril(m: Any, k: int = 0) -> Any:
-    return pa.tril(m, k=k)
-
-
-@serves()
-def triu(m: Any, k: int = 0) -> Any:
-    return pa.triu(m, k=k)
-
-
-@serves()
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: N803
     count = x.shape[0] if N is None else N
     real = x.dtype if not is_float(x) else pa.abs(x[:0]).dtype
     powers = pa.arange(count, dtype=real, device=x.device)
-    found = pa.pow(x[:, None], powers[None, :].astype(x.dtype))
-    return found if increasing else pa.flip(found, axis=1)
+    matrix = pa.pow(x[:, None], powers[None, :].astype(x.dtype))
+    return matrix if increasing else pa.flip(matrix, axis=1)
+
+
+# Functions of one expression.
+serves("copy", order="a order subok")(lambda a: a.copy())
+serves("diagflat")(lambda v, k=0: diag(flat(v), k))
+serves("tril")(lambda m, k=0: pa.tril(m, k=k))
+serves("triu")(lambda m, k=0: pa.triu(m, k=k))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import portarray as pa
-from portarray._numpy_functions.common import as_float, axes_of, beside, flat, is_float
-from portarray._numpy_functions.table import chapter
+from portarray._namespace import pa
+from portarray._numpy_functions.common import as_array, as_float, axes_of, flat, is_float
+from portarray._numpy_functions.table import category
 
-serves = chapter("Mathematics")
+serves = category("Mathematics")
 
 
 @serves()
@@ -19,7 +19,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
             return value
         shape = list(a.shape)
         shape[axis] = 1
-        return pa.broadcast_to(beside(value, a), tuple(shape))
+        return pa.broadcast_to(as_array(value, a), tuple(shape))
 
     prepend, append = edge(prepend), edge(append)
     if a.dtype != pa.bool:
@@ -33,10 +33,10 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 @serves()
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    found = pa.diff(flat(ary))
-    parts = [to_begin, found, to_end]
+    differences = pa.diff(flat(ary))
+    parts = [to_begin, differences, to_end]
     return pa.concat(
-        [flat(beside(x, ary)).astype(ary.dtype) for x in parts if x is not None], axis=0
+        [flat(as_array(x, ary)).astype(ary.dtype) for x in parts if x is not None], axis=0
     )
 
 
@@ -52,27 +52,29 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     axes = axes_of(f, axis)
     if len(varargs) not in (0, 1, len(axes)):
-        raise TypeError(f"gradient along {len(axes)} axes takes that many spacings")
+        raise TypeError(f"gradient: {len(varargs)} spacings for {len(axes)} axes")
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     x = as_float(f)
-    found = [_slope(x, h, one, edge_order) for one, h in zip(axes, spacings, strict=True)]
-    return found[0] if len(found) == 1 else tuple(found)
+    slopes = [_slope(x, h, n, edge_order) for n, h in zip(axes, spacings, strict=True)]
+    return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 
 def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     f = pa.moveaxis(f, axis, -1)
     n = f.shape[-1]
     if n < edge_order + 1:
-        raise ValueError(f"gradient of edge_order={edge_order} needs {edge_order + 1} elements")
+        raise ValueError(
+            f"gradient: edge_order={edge_order} needs {edge_order + 1} elements, not {n}"
+        )
     if type(h) is pa.Array and h.ndim:
         steps = as_float(pa.diff(h))
     else:
         steps = pa.ones((n - 1,), dtype=pa.real(f).dtype, device=f.device) * h
-    left, right = steps[:-1], steps[1:]
+    h0, h1 = steps[:-1], steps[1:]
     inner = (
-        -right / (left * (left + right)) * f[..., :-2]
-        + (right - left) / (left * right) * f[..., 1:-1]
-        + left / (right * (left + right)) * f[..., 2:]
+        -h1 / (h0 * (h0 + h1)) * f[..., :-2]
+        + (h1 - h0) / (h0 * h1) * f[..., 1:-1]
+        + h0 / (h1 * (h0 + h1)) * f[..., 2:]
     )
     if edge_order == 1:
         first = (f[..., 1:2] - f[..., :1]) / steps[:1]
@@ -80,12 +82,12 @@ def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     else:
         first = _edge(f[..., :1], f[..., 1:2], f[..., 2:3], steps[:1], steps[1:2])
         last = -_edge(f[..., -1:], f[..., -2:-1], f[..., -3:-2], steps[-1:], steps[-2:-1])
-    slope = pa.concat([first, inner, last], axis=-1)  # in f's dtype, whatever that of the steps
+    slope = pa.concat([first, inner, last], axis=-1)
     return pa.moveaxis(slope.astype(f.dtype, copy=False), -1, axis)
 
 
 def _edge(f0: Any, f1: Any, f2: Any, h1: Any, h2: Any) -> Any:
-    """Return the slope at a border, of second order, with steps inwards."""
+    """Return the second-order slope at a border, with steps inwards."""
     return (
         -(2.0 * h1 + h2) / (h1 * (h1 + h2)) * f0
         + (h1 + h2) / (h1 * h2) * f1
@@ -102,16 +104,16 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     wrapped = pa.remainder(step + high, period) - high
     wrapped = pa.where(pa.logical_and(wrapped == -high, step > 0), high, wrapped)
     change = pa.where(pa.abs(step) < discont, 0.0, wrapped - step)
-    found = pa.concat([x[..., :1], x[..., 1:] + pa.cumulative_sum(change, axis=-1)], axis=-1)
+    unwrapped = pa.concat([x[..., :1], x[..., 1:] + pa.cumulative_sum(change, axis=-1)], axis=-1)
     whole = isinstance(period, int) and not is_float(p)
-    return pa.moveaxis(found.astype(p.dtype) if whole else found, -1, axis)
+    return pa.moveaxis(unwrapped.astype(p.dtype) if whole else unwrapped, -1, axis)
 
 
 @serves()
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
-    x, xp, fp = as_float(beside(x, xp, "interp")), as_float(xp), as_float(fp)
+    x, xp, fp = as_float(as_array(x, xp, "interp")), as_float(xp), as_float(fp)
     if period is not None:
         x, xp = pa.remainder(x, abs(period)), pa.remainder(xp, abs(period))
         order = pa.argsort(xp)
@@ -121,13 +123,13 @@ def interp(
         left = right = None
     n = xp.shape[0]
     if n == 1:
-        found = pa.zeros_like(x) + fp[0]
+        y = pa.zeros_like(x) + fp[0]
     else:
-        places = pa.clip(pa.searchsorted(xp, flat(x), side="right") - 1, 0, n - 2)
-        places = pa.reshape(places, (-1,))
-        x0, x1 = pa.take(xp, places, axis=0), pa.take(xp, places + 1, axis=0)
-        f0, f1 = pa.take(fp, places, axis=0), pa.take(fp, places + 1, axis=0)
-        found = pa.reshape((f1 - f0) / (x1 - x0) * (flat(x) - x0) + f0, x.shape)
-    found = pa.where(x < xp[0], fp[0] if left is None else left, found)
-    found = pa.where(x > xp[-1], fp[-1] if right is None else right, found)
-    return pa.where(x == xp[-1], fp[-1], found)
+        indices = pa.clip(pa.searchsorted(xp, flat(x), side="right") - 1, 0, n - 2)
+        indices = pa.reshape(indices, (-1,))
+        x0, x1 = pa.take(xp, indices, axis=0), pa.take(xp, indices + 1, axis=0)
+        f0, f1 = pa.take(fp, indices, axis=0), pa.take(fp, indices + 1, axis=0)
+        y = pa.reshape((f1 - f0) / (x1 - x0) * (flat(x) - x0) + f0, x.shape)
+    y = pa.where(x < xp[0], fp[0] if left is None else left, y)
+    y = pa.where(x > xp[-1], fp[-1] if right is None else right, y)
+    return pa.where(x == xp[-1], fp[-1], y)

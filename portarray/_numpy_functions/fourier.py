@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import portarray as pa
-from portarray._numpy_functions.table import chapter
+from portarray._namespace import pa
+from portarray._numpy_functions.table import category
 
-serves = chapter("Fourier transforms", "fft.")
+serves = category("Fourier transforms", "fft.")
 
 
-def _along_one(own: Callable[..., Any]) -> Callable[..., Any]:
+def _along_one(function: Callable[..., Any]) -> Callable[..., Any]:
     def transform(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
-        return own(a, n=n, axis=axis, norm=norm or "backward")
+        return function(a, n=n, axis=axis, norm=norm or "backward")
 
     return transform
 
 
-def _along_several(own: Callable[..., Any], default: Any) -> Callable[..., Any]:
+def _along_several(function: Callable[..., Any], default: Any) -> Callable[..., Any]:
     def transform(a: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
-        return own(a, s=s, axes=axes, norm=norm or "backward")
+        return function(a, s=s, axes=axes, norm=norm or "backward")
 
     return transform
 
@@ -33,11 +33,6 @@ for _name in ("fft", "ifft", "rfft", "irfft"):
     serves(f"{_name}2", order="a s axes norm out")(_along_several(_own, (-2, -1)))
 
 
-@serves()
-def fftshift(x: Any, axes: Any = None) -> Any:
-    return pa.fft.fftshift(x, axes=axes)
-
-
-@serves()
-def ifftshift(x: Any, axes: Any = None) -> Any:
-    return pa.fft.ifftshift(x, axes=axes)
+# Functions of one expression.
+serves("fftshift")(lambda x, axes=None: pa.fft.fftshift(x, axes=axes))
+serves("ifftshift")(lambda x, axes=None: pa.fft.ifftshift(x, axes=axes))

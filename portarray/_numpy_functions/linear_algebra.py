@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-import portarray as pa
+from portarray._namespace import pa
 from portarray._numpy_functions.common import (
+    as_arrays,
     as_float,
     axes_of,
-    beside,
     flat,
-    spread,
+    with_axes,
 )
-from portarray._numpy_functions.table import chapter
+from portarray._numpy_functions.table import category
 
-serves = chapter("Linear algebra")
+serves = category("Linear algebra")
 
 
 # --- products ----------------------------------------------------------------------------------
@@ -26,8 +27,7 @@ serves = chapter("Linear algebra")
 
 @serves(order="a b out")
 def dot(a: Any, b: Any) -> Any:
-    array = a if type(a) is pa.Array else b
-    x, y = beside(a, array, "dot"), beside(b, array, "dot")
+    x, y = as_arrays(a, b, "dot")
     if not x.ndim or not y.ndim:
         return x * y
     if x.ndim <= 2 and y.ndim <= 2:
@@ -36,14 +36,8 @@ def dot(a: Any, b: Any) -> Any:
 
 
 @serves()
-def vdot(a: Any, b: Any) -> Any:
-    return pa.vecdot(flat(a), flat(b))
-
-
-@serves()
 def inner(a: Any, b: Any) -> Any:
-    array = a if type(a) is pa.Array else b
-    x, y = beside(a, array, "inner"), beside(b, array, "inner")
+    x, y = as_arrays(a, b, "inner")
     if not x.ndim or not y.ndim:
         return x * y
     return pa.tensordot(x, y, axes=((x.ndim - 1,), (y.ndim - 1,)))
@@ -51,37 +45,16 @@ def inner(a: Any, b: Any) -> Any:
 
 @serves(order="a b out")
 def outer(a: Any, b: Any) -> Any:
-    array = a if type(a) is pa.Array else b
-    x, y = flat(beside(a, array, "outer")), flat(beside(b, array, "outer"))
+    x, y = map(flat, as_arrays(a, b, "outer"))
     return x[:, None] * y[None, :]
-
-
-@serves("linalg.outer")
-def linalg_outer(x1: Any, x2: Any) -> Any:
-    return pa.linalg.outer(x1, x2)
 
 
 @serves("tensordot", order="a b axes")
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     if not isinstance(axes, int):
-        first, second = (tuple(one) if np.ndim(one) else (one,) for one in axes)
+        first, second = (tuple(part) if np.ndim(part) else (part,) for part in axes)
         axes = axes_of(a, first), axes_of(b, second)
     return pa.tensordot(a, b, axes=axes)
-
-
-@serves("linalg.tensordot")
-def linalg_tensordot(x1: Any, x2: Any, axes: Any = 2) -> Any:
-    return tensordot(x1, x2, axes)
-
-
-@serves("linalg.matmul")
-def matmul(x1: Any, x2: Any) -> Any:
-    return pa.matmul(x1, x2)
-
-
-@serves("linalg.vecdot")
-def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
-    return pa.vecdot(x1, x2, axis=axis)
 
 
 @serves("linalg.multi_dot", order="arrays")
@@ -89,17 +62,11 @@ def multi_dot(arrays: Any) -> Any:
     return functools.reduce(pa.matmul, arrays)
 
 
-@serves("linalg.matrix_power")
-def matrix_power(a: Any, n: int) -> Any:
-    return pa.linalg.matrix_power(a, n)
-
-
 @serves()
 def kron(a: Any, b: Any) -> Any:
-    array = a if type(a) is pa.Array else b
-    x, y = beside(a, array, "kron"), beside(b, array, "kron")
+    x, y = as_arrays(a, b, "kron")
     n = max(x.ndim, y.ndim)
-    x, y = (pa.reshape(one, (1,) * (n - one.ndim) + one.shape) for one in (x, y))
+    x, y = (pa.reshape(z, (1,) * (n - z.ndim) + z.shape) for z in (x, y))
     shape = tuple(p * q for p, q in zip(x.shape, y.shape, strict=True))
     wide = pa.reshape(x, tuple(k for p in x.shape for k in (p, 1)))
     long = pa.reshape(y, tuple(k for q in y.shape for k in (1, q)))
@@ -114,19 +81,14 @@ def cross(
         axisa = axisb = axisc = axis
     x, y = pa.moveaxis(a, axisa, -1), pa.moveaxis(b, axisb, -1)
     shape = pa.broadcast_shapes(x.shape, y.shape)
-    found = pa.linalg.cross(pa.broadcast_to(x, shape), pa.broadcast_to(y, shape))
-    return pa.moveaxis(found, -1, axisc)
-
-
-@serves("linalg.cross")
-def linalg_cross(x1: Any, x2: Any, axis: int = -1) -> Any:
-    return pa.linalg.cross(x1, x2, axis=axis)
+    product = pa.linalg.cross(pa.broadcast_to(x, shape), pa.broadcast_to(y, shape))
+    return pa.moveaxis(product, -1, axisc)
 
 
 def vecdot_of_windows(x: Any, y: Any) -> Any:
-    """Return the products of y with each window of x, which is padded by zeros on both sides.
+    """Return the products of y with each window of x, zero-padded on both sides.
 
-    One array operation for each element of y; through Fourier transforms where they are many.
+    One array operation per element of y, or Fourier transforms for long y.
     """
     n, m = x.size, y.size
     count = n + m - 1
@@ -136,14 +98,14 @@ def vecdot_of_windows(x: Any, y: Any) -> Any:
         return pa.fft.irfft(product, n=size)[:count]
     pad = pa.zeros((m - 1,), dtype=x.dtype, device=x.device)
     padded = pa.concat([pad, x, pad])
-    found = padded[:count] * y[0]
-    for place in range(1, m):
-        found = found + padded[place : place + count] * y[place]
-    return found
+    products = padded[:count] * y[0]
+    for shift in range(1, m):
+        products = products + padded[shift : shift + count] * y[shift]
+    return products
 
 
 _MANY = 128
-"""Elements from which on a convolution goes through Fourier transforms."""
+"""Longest convolution kernel that does not use Fourier transforms."""
 
 
 # --- norms and numbers -------------------------------------------------------------------------
@@ -153,17 +115,17 @@ _MANY = 128
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     x = as_float(x)
     if axis is None and ord is None:
-        found = pa.linalg.vector_norm(x)
-        return pa.reshape(found, (1,) * x.ndim) if keepdims else found
+        result = pa.linalg.vector_norm(x)
+        return pa.reshape(result, (1,) * x.ndim) if keepdims else result
     axes = axes_of(x, axis)
     if len(axes) == 1:
         ord = 2 if ord is None else ord
         return pa.linalg.vector_norm(x, axis=axes[0], keepdims=bool(keepdims), ord=ord)
     if len(axes) != 2:
-        raise ValueError(f"norm: ord={ord!r} is for one or two axes, not {len(axes)}")
+        raise ValueError(f"norm: ord={ord!r} needs one or two axes, not {len(axes)}")
     moved = pa.moveaxis(x, axes, (-2, -1))
-    found = pa.linalg.matrix_norm(moved, ord="fro" if ord is None else ord)
-    return spread(found, axes) if keepdims else found
+    result = pa.linalg.matrix_norm(moved, ord="fro" if ord is None else ord)
+    return with_axes(result, axes) if keepdims else result
 
 
 @serves("linalg.vector_norm")
@@ -184,16 +146,6 @@ def cond(x: Any, p: Any = None) -> Any:
     return pa.linalg.matrix_norm(x, ord=p) * pa.linalg.matrix_norm(pa.linalg.inv(x), ord=p)
 
 
-@serves("linalg.det")
-def det(a: Any) -> Any:
-    return pa.linalg.det(as_float(a))
-
-
-@serves("linalg.slogdet")
-def slogdet(a: Any) -> Any:
-    return pa.linalg.slogdet(as_float(a))
-
-
 @serves("linalg.matrix_rank")
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:  # noqa: N803
     if tol is not None:
@@ -201,22 +153,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, rtol: Any = No
     return pa.linalg.matrix_rank(A, rtol=rtol)
 
 
-@serves("linalg.trace")
-def linalg_trace(x: Any, offset: int = 0, dtype: Any = None) -> Any:
-    return pa.linalg.trace(x, offset=offset, dtype=dtype)
-
-
-@serves("linalg.diagonal")
-def linalg_diagonal(x: Any, offset: int = 0) -> Any:
-    return pa.linalg.diagonal(x, offset=offset)
-
-
 # --- decompositions and equations --------------------------------------------------------------
-
-
-@serves("linalg.cholesky")
-def cholesky(a: Any, upper: bool = False) -> Any:
-    return pa.linalg.cholesky(as_float(a), upper=upper)
 
 
 @serves("linalg.qr")
@@ -235,44 +172,14 @@ def svd(
     return pa.linalg.svd(as_float(a), full_matrices=full_matrices)
 
 
-@serves("linalg.svdvals")
-def svdvals(x: Any) -> Any:
-    return pa.linalg.svdvals(as_float(x))
-
-
 def _half(a: Any, triangle: str) -> Any:
-    """Return the Hermitian matrix of which one triangle is given."""
+    """Return the Hermitian matrix with one given triangle."""
     if triangle.upper() not in ("L", "U"):
-        raise ValueError(f"UPLO={triangle!r}: use L or U")
+        raise ValueError(f"eigh: UPLO={triangle!r} is not 'L' or 'U'")
     x = as_float(a)
     if triangle.upper() == "L":
         return pa.tril(x) + pa.conj(pa.tril(x, k=-1).mT)
     return pa.triu(x) + pa.conj(pa.triu(x, k=1).mT)
-
-
-@serves("linalg.eigh")
-def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
-    return pa.linalg.eigh(_half(a, UPLO))
-
-
-@serves("linalg.eigvalsh")
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
-    return pa.linalg.eigvalsh(_half(a, UPLO))
-
-
-@serves("linalg.eig")
-def eig(a: Any) -> Any:
-    return pa.linalg.eig(as_float(a))
-
-
-@serves("linalg.eigvals")
-def eigvals(a: Any) -> Any:
-    return pa.linalg.eigvals(as_float(a))
-
-
-@serves("linalg.inv")
-def inv(a: Any) -> Any:
-    return pa.linalg.inv(as_float(a))
 
 
 @serves("linalg.pinv")
@@ -281,11 +188,6 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     if limit is None:
         limit = 1e-15  # NumPy's default, and not the standard's
     return pa.linalg.pinv(as_float(a), rtol=limit)
-
-
-@serves("linalg.solve")
-def solve(a: Any, b: Any) -> Any:
-    return pa.linalg.solve(as_float(a), as_float(b))
 
 
 @serves("linalg.tensorinv")
@@ -299,8 +201,34 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     if axes is not None:
         moved = axes_of(a, tuple(axes))
-        rest = tuple(i for i in range(a.ndim) if i not in moved)
-        a = pa.permute_dims(a, rest + moved)
+        outer = tuple(i for i in range(a.ndim) if i not in moved)
+        a = pa.permute_dims(a, outer + moved)
     shape = a.shape[b.ndim :]
     matrix = pa.reshape(as_float(a), (b.size, math.prod(shape)))
     return pa.reshape(pa.linalg.solve(matrix, flat(as_float(b))), shape)
+
+
+# Functions of one expression.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "linalg.cholesky": lambda a, upper=False: pa.linalg.cholesky(as_float(a), upper=upper),
+    "linalg.cross": lambda x1, x2, axis=-1: pa.linalg.cross(x1, x2, axis=axis),
+    "linalg.det": lambda a: pa.linalg.det(as_float(a)),
+    "linalg.diagonal": lambda x, offset=0: pa.linalg.diagonal(x, offset=offset),
+    "linalg.eig": lambda a: pa.linalg.eig(as_float(a)),
+    "linalg.eigh": lambda a, UPLO="L": pa.linalg.eigh(_half(a, UPLO)),  # noqa: N803
+    "linalg.eigvals": lambda a: pa.linalg.eigvals(as_float(a)),
+    "linalg.eigvalsh": lambda a, UPLO="L": pa.linalg.eigvalsh(_half(a, UPLO)),  # noqa: N803
+    "linalg.inv": lambda a: pa.linalg.inv(as_float(a)),
+    "linalg.matmul": lambda x1, x2: pa.matmul(x1, x2),
+    "linalg.matrix_power": lambda a, n: pa.linalg.matrix_power(a, n),
+    "linalg.outer": lambda x1, x2: pa.linalg.outer(x1, x2),
+    "linalg.slogdet": lambda a: pa.linalg.slogdet(as_float(a)),
+    "linalg.solve": lambda a, b: pa.linalg.solve(as_float(a), as_float(b)),
+    "linalg.svdvals": lambda x: pa.linalg.svdvals(as_float(x)),
+    "linalg.tensordot": lambda x1, x2, axes=2: tensordot(x1, x2, axes),
+    "linalg.trace": lambda x, offset=0, dtype=None: pa.linalg.trace(x, offset=offset, dtype=dtype),
+    "linalg.vecdot": lambda x1, x2, axis=-1: pa.vecdot(x1, x2, axis=axis),
+    "vdot": lambda a, b: pa.vecdot(flat(a), flat(b)),
+}
+for _name, _function in _FUNCTIONS.items():
+    serves(_name)(_function)

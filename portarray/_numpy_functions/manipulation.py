@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-import portarray as pa
 from portarray._array import slow_path
+from portarray._namespace import pa
 from portarray._numpy_functions.common import (
+    as_array,
     axes_of,
-    beside,
     cast,
     first_array,
     flat,
     index_array,
     joined,
 )
-from portarray._numpy_functions.table import chapter, refusal
+from portarray._numpy_functions.table import category, refusal
 
-serves = chapter("Array manipulation")
+serves = category("Array manipulation")
 
 
 # --- shapes and axes ---------------------------------------------------------------------------
@@ -47,14 +48,11 @@ def reshape(a: Any, shape: Any, order: Any = "C", copy: Any = None) -> Any:
     if order == "C":
         return pa.reshape(a, shape, copy=copy)
     if order != "F":
-        raise TypeError(f"order={order!r}: how an array lies in memory is the library's matter")
-    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
-    return _reversed(pa.reshape(_reversed(a), wanted[::-1], copy=copy))
-
-
-@serves()
-def ravel(a: Any, order: Any = "C") -> Any:
-    return reshape(a, (-1,), "C" if order in ("K", "A") else order)
+        raise TypeError(
+            f"reshape: order={order!r} is not 'C' or 'F'; the library chooses the memory layout"
+        )
+    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    return _reversed(pa.reshape(_reversed(a), lengths[::-1], copy=copy))
 
 
 def _reversed(a: Any) -> Any:
@@ -66,11 +64,6 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return _reversed(a) if axes is None else pa.permute_dims(a, axes_of(a, tuple(axes)))
 
 
-@serves("matrix_transpose", "linalg.matrix_transpose")
-def matrix_transpose(x: Any) -> Any:
-    return pa.matrix_transpose(x)
-
-
 @serves()
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     order = list(range(a.ndim))
@@ -80,25 +73,10 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @serves()
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    return pa.moveaxis(a, source, destination)
-
-
-@serves()
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     (axis,) = axes_of(a, axis)
     start = start + a.ndim if start < 0 else start
     return pa.moveaxis(a, axis, start - (start > axis))
-
-
-@serves()
-def expand_dims(a: Any, axis: Any) -> Any:
-    return pa.expand_dims(a, axis=axis)
-
-
-@serves()
-def squeeze(a: Any, axis: Any = None) -> Any:
-    return a.squeeze(axis)
 
 
 @serves(order="array shape subok")
@@ -109,13 +87,13 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 @serves(order="")
 def broadcast_arrays(*args: Any) -> Any:
     first = first_array(args, "broadcast_arrays")
-    return pa.broadcast_arrays(*(beside(x, first, "broadcast_arrays") for x in args))
+    return pa.broadcast_arrays(*(as_array(x, first, "broadcast_arrays") for x in args))
 
 
 def _at_least(arrays: tuple[Any, ...], widen: Any) -> Any:
     first = first_array(arrays, "atleast_1d")
-    found = tuple(widen(beside(x, first)) for x in arrays)
-    return found[0] if len(found) == 1 else found
+    widened = tuple(widen(as_array(x, first)) for x in arrays)
+    return widened[0] if len(widened) == 1 else widened
 
 
 @serves()
@@ -149,21 +127,21 @@ def shares_memory(a: Any, b: Any, max_work: Any = -1) -> Any:
 
 
 def _memory(name: str, *arrays: Any) -> list[Any]:
-    """Return views of arrays in host memory; no value is read."""
-    found = []
-    elsewhere = 0
+    """Return views of arrays in host memory without reading values."""
+    views = []
+    unreadable = 0
     for x in arrays:
         if type(x) is pa.Array:
             try:
-                found.append(slow_path.host_view(x, copy=False))
+                views.append(slow_path.host_view(x, copy=False))
             except (BufferError, TypeError, ValueError):  # memory that NumPy cannot address
-                found.append(np.empty(0))
-                elsewhere += 1
+                views.append(np.empty(0))
+                unreadable += 1
         else:
-            found.append(x)
-    if elsewhere > 1:  # both may be in the same device memory
+            views.append(x)
+    if unreadable > 1:  # both may be in the same device memory
         raise refusal(name)
-    return found
+    return views
 
 
 # --- joining -----------------------------------------------------------------------------------
@@ -180,19 +158,9 @@ def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Any:
 
 
 @serves()
-def vstack(tup: Any, dtype: Any = None) -> Any:
-    return concatenate([atleast_2d(x) for x in tup], 0, dtype)
-
-
-@serves()
 def hstack(tup: Any, dtype: Any = None) -> Any:
     arrays = [atleast_1d(x) for x in tup]
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, dtype)
-
-
-@serves()
-def dstack(tup: Any) -> Any:
-    return joined([atleast_3d(x) for x in tup], 2)
 
 
 @serves()
@@ -214,8 +182,8 @@ def block(arrays: Any) -> Any:
 
     def build(part: Any, level: int) -> Any:
         if isinstance(part, list):
-            return joined([build(one, level + 1) for one in part], ndim - deep + level)
-        x = beside(part, first)
+            return joined([build(child, level + 1) for child in part], ndim - deep + level)
+        x = as_array(part, first)
         return pa.reshape(x, (1,) * (ndim - x.ndim) + x.shape)
 
     return build(arrays, 0)
@@ -224,12 +192,7 @@ def block(arrays: Any) -> Any:
 @serves()
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     first = arr if type(arr) is pa.Array else values
-    return joined((beside(arr, first), beside(values, first)), axis)
-
-
-@serves()
-def tile(A: Any, reps: Any) -> Any:  # noqa: N803
-    return pa.tile(A, (reps,) if isinstance(reps, int) else tuple(reps))
+    return joined((as_array(arr, first), as_array(values, first)), axis)
 
 
 @serves()
@@ -240,11 +203,11 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 @serves()
 def resize(a: Any, new_shape: Any) -> Any:
-    wanted = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
-    count = math.prod(wanted)
+    lengths = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    count = math.prod(lengths)
     if not a.size:
-        return pa.zeros(wanted, dtype=a.dtype, device=a.device)
-    return pa.reshape(pa.tile(flat(a), (-(-count // a.size),))[:count], wanted)
+        return pa.zeros(lengths, dtype=a.dtype, device=a.device)
+    return pa.reshape(pa.tile(flat(a), (-(-count // a.size),))[:count], lengths)
 
 
 @serves()
@@ -254,27 +217,45 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if type(obj) is pa.Array:
         (axis,) = axes_of(arr, axis)
         n = arr.shape[axis]
-        places = pa.arange(n, dtype=None if obj.dtype == pa.bool else obj.dtype, device=obj.device)
-        gone = obj if obj.dtype == pa.bool else pa.isin(places, pa.remainder(flat(obj), n))
+        positions = pa.arange(
+            n, dtype=None if obj.dtype == pa.bool else obj.dtype, device=obj.device
+        )
+        gone = obj if obj.dtype == pa.bool else pa.isin(positions, pa.remainder(flat(obj), n))
         return arr[(slice(None),) * axis + (pa.logical_not(gone),)]
-    kept = np.delete(np.arange(arr.shape[axis]), obj)
-    return pa.take(arr, index_array(kept, arr), axis=axis)
+    index = np.delete(np.arange(arr.shape[axis]), obj)
+    return pa.take(arr, index_array(index, arr), axis=axis)
 
 
 @serves()
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if type(obj) is pa.Array:
-        raise TypeError("insert takes obj as Python integers or a NumPy array: they give the shape")
+        raise TypeError("insert: obj is a portarray array\nHint: pass integers or a NumPy array")
     if axis is None:
         arr, axis = flat(arr), 0
     (axis,) = axes_of(arr, axis)
-    new = beside(values, arr, "insert").astype(arr.dtype)
+    new = as_array(values, arr, "insert").astype(arr.dtype)
     new = pa.reshape(new, (1,) * (arr.ndim - new.ndim) + new.shape)
     if np.ndim(obj) == 0:
         new = pa.moveaxis(new, 0, axis)
     n = arr.shape[axis]
     count = new.shape[axis] if np.size(obj) == 1 else np.size(obj)
     shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
-    places = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    index = np.insert(np.arange(n), obj, np.arange(n, n + count))
     every = joined((arr, pa.broadcast_to(new, shape)), axis)
-    return pa.take(every, index_array(places, arr), axis=axis)
+    return pa.take(every, index_array(index, arr), axis=axis)
+
+
+# Functions of one expression.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "dstack": lambda tup: joined([atleast_3d(x) for x in tup], 2),
+    "expand_dims": lambda a, axis: pa.expand_dims(a, axis=axis),
+    "linalg.matrix_transpose": lambda x: pa.matrix_transpose(x),
+    "matrix_transpose": lambda x: pa.matrix_transpose(x),
+    "moveaxis": lambda a, source, destination: pa.moveaxis(a, source, destination),
+    "ravel": lambda a, order="C": reshape(a, (-1,), "C" if order in ("K", "A") else order),
+    "squeeze": lambda a, axis=None: a.squeeze(axis),
+    "tile": lambda A, reps: pa.tile(A, (reps,) if isinstance(reps, int) else tuple(reps)),  # noqa: N803
+    "vstack": lambda tup, dtype=None: concatenate([atleast_2d(x) for x in tup], 0, dtype),
+}
+for _name, _function in _FUNCTIONS.items():
+    serves(_name)(_function)

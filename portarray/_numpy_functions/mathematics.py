@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-import portarray as pa
 from portarray._array import host_access, slow_path
-from portarray._numpy_functions.common import as_float, beside, cast, flat, is_float
+from portarray._namespace import pa
+from portarray._numpy_functions.common import as_array, as_arrays, as_float, cast, flat, is_float
 from portarray._numpy_functions.linear_algebra import vecdot_of_windows
-from portarray._numpy_functions.table import chapter
+from portarray._numpy_functions.table import category
 
-serves = chapter("Mathematics")
+serves = category("Mathematics")
 
 
 @serves(order="a a_min a_max out")
@@ -28,7 +29,7 @@ def clip(
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
     dtypes = [x for x in (a, low, high) if x is not None]
     x = cast(a, dtype or pa.result_type(*dtypes))
-    # Not pa.clip: in NumPy the upper bound wins where it is below the lower.
+    # Not pa.clip: in NumPy an upper bound below the lower one wins.
     x = x if low is None else pa.maximum(x, low)
     return x if high is None else pa.minimum(x, high)
 
@@ -39,14 +40,9 @@ def round_(a: Any, decimals: int = 0) -> Any:
         return pa.round(a)
     scale = 10.0 ** abs(decimals)
     if decimals < 0:
-        found = pa.round(a / scale) * scale
-        return found if is_float(a) else found.astype(a.dtype)
+        rounded = pa.round(a / scale) * scale
+        return rounded if is_float(a) else rounded.astype(a.dtype)
     return pa.round(a * scale) / scale
-
-
-@serves(order="x out")
-def fix(x: Any) -> Any:
-    return pa.trunc(x)
 
 
 @serves()
@@ -57,42 +53,32 @@ def sinc(x: Any) -> Any:
 
 
 @serves()
-def real(val: Any) -> Any:
-    return pa.real(val)
-
-
-@serves()
-def imag(val: Any) -> Any:
-    return pa.imag(val)
-
-
-@serves()
 def angle(z: Any, deg: bool = False) -> Any:
     x = as_float(z)
-    found = (
+    radians = (
         pa.atan2(pa.imag(x), pa.real(x)) if x.dtype.kind == "c" else pa.atan2(pa.zeros_like(x), x)
     )
-    return found * (180 / pa.pi) if deg else found
+    return radians * (180 / pa.pi) if deg else radians
 
 
 @serves()
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    found = x
+    result = x
     if x.dtype.kind == "c":
         parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (pa.real(x), pa.imag(x)))
         first, second = parts
-        found = (first + second * 1j).astype(x.dtype)
+        result = (first + second * 1j).astype(x.dtype)
     elif is_float(x):
         limits = pa.finfo(x.dtype)
-        found = pa.where(pa.isnan(x), nan, x)
-        found = pa.where(x == pa.inf, limits.max if posinf is None else posinf, found)
-        found = pa.where(x == -pa.inf, limits.min if neginf is None else neginf, found)
+        result = pa.where(pa.isnan(x), nan, x)
+        result = pa.where(x == pa.inf, limits.max if posinf is None else posinf, result)
+        result = pa.where(x == -pa.inf, limits.min if neginf is None else neginf, result)
     if not copy:
-        x[...] = found
+        x[...] = result
         return x
-    return x.copy() if found is x else found
+    return x.copy() if result is x else result
 
 
 # --- logic -------------------------------------------------------------------------------------
@@ -100,15 +86,14 @@ def nan_to_num(
 
 @serves()
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    array = a if type(a) is pa.Array else b
-    x, y = beside(a, array, "isclose"), beside(b, array, "isclose")
+    x, y = as_arrays(a, b, "isclose")
     if not is_float(y):
         y = as_float(y)
     near = pa.logical_and(pa.abs(x - y) <= atol + rtol * pa.abs(y), pa.isfinite(y))
-    found = pa.logical_or(near, x == y)
+    close = pa.logical_or(near, x == y)
     if equal_nan:
-        found = pa.logical_or(found, pa.logical_and(pa.isnan(x), pa.isnan(y)))
-    return found
+        close = pa.logical_or(close, pa.logical_and(pa.isnan(x), pa.isnan(y)))
+    return close
 
 
 @serves()
@@ -118,8 +103,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
 
 @serves()
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    array = a1 if type(a1) is pa.Array else a2
-    x, y = beside(a1, array, "array_equal"), beside(a2, array, "array_equal")
+    x, y = as_arrays(a1, a2, "array_equal")
     if x.shape != y.shape:
         return pa.zeros((), dtype=pa.bool, device=x.device)
     same = x == y
@@ -130,8 +114,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 @serves()
 def array_equiv(a1: Any, a2: Any) -> Any:
-    array = a1 if type(a1) is pa.Array else a2
-    x, y = beside(a1, array, "array_equiv"), beside(a2, array, "array_equiv")
+    x, y = as_arrays(a1, a2, "array_equiv")
     try:
         pa.broadcast_shapes(x.shape, y.shape)
     except ValueError:
@@ -139,47 +122,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     return pa.all(x == y)
 
 
-@serves(order="x out")
-def isneginf(x: Any) -> Any:
-    return x == -pa.inf
-
-
-@serves(order="x out")
-def isposinf(x: Any) -> Any:
-    return x == pa.inf
-
-
-@serves()
-def iscomplex(x: Any) -> Any:
-    return pa.imag(x) != 0
-
-
-@serves()
-def isreal(x: Any) -> Any:
-    return pa.imag(x) == 0
-
-
 # --- data types --------------------------------------------------------------------------------
-
-
-@serves()
-def iscomplexobj(x: Any) -> Any:
-    return x.dtype.kind == "c"
-
-
-@serves()
-def isrealobj(x: Any) -> Any:
-    return x.dtype.kind != "c"
-
-
-@serves(order="x dtype")
-def astype(x: Any, dtype: Any, *, copy: bool = True) -> Any:
-    return x.astype(dtype, copy=copy)
-
-
-@serves()
-def result_type(*arrays_and_dtypes: Any) -> Any:
-    return pa.result_type(*arrays_and_dtypes)
 
 
 @serves()
@@ -189,14 +132,9 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
 
 
 @serves()
-def common_type(*arrays: Any) -> Any:
-    return np.common_type(*(np.empty(0, x.dtype) for x in arrays))
-
-
-@serves()
 def min_scalar_type(a: Any) -> Any:
     if not a.ndim:
-        raise TypeError("min_scalar_type of a 0-d array reads its value; pass x.item()")
+        raise TypeError("min_scalar_type: the value of a 0-d array is needed\nHint: pass x.item()")
     return a.dtype
 
 
@@ -205,10 +143,9 @@ def min_scalar_type(a: Any) -> Any:
 
 @serves()
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    array = a if type(a) is pa.Array else v
-    x, y = flat(beside(a, array, "convolve")), flat(beside(v, array, "convolve"))
+    x, y = map(flat, as_arrays(a, v, "convolve"))
     if not x.size or not y.size:
-        raise ValueError("convolve takes arrays that are not empty")
+        raise ValueError("convolve: an array is empty")
     if y.size > x.size:
         x, y = y, x
     return _trimmed(vecdot_of_windows(x, pa.flip(y)), x.size, y.size, mode)
@@ -217,14 +154,14 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 @serves()
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     array = a if type(a) is pa.Array else v
-    x, y = flat(beside(a, array, "correlate")), pa.conj(flat(beside(v, array, "correlate")))
+    x, y = flat(as_array(a, array, "correlate")), pa.conj(flat(as_array(v, array, "correlate")))
     if not x.size or not y.size:
-        raise ValueError("correlate takes arrays that are not empty")
+        raise ValueError("correlate: an array is empty")
     swapped = y.size > x.size
     if swapped:
         x, y = y, x
-    found = _trimmed(vecdot_of_windows(x, y), x.size, y.size, mode)
-    return pa.flip(found) if swapped else found
+    result = _trimmed(vecdot_of_windows(x, y), x.size, y.size, mode)
+    return pa.flip(result) if swapped else result
 
 
 def _trimmed(full: Any, n: int, m: int, mode: str) -> Any:
@@ -235,7 +172,7 @@ def _trimmed(full: Any, n: int, m: int, mode: str) -> Any:
         return full[start : start + n]
     if mode == "valid":
         return full[m - 1 : n]
-    raise ValueError(f"mode={mode!r}: use full, same or valid")
+    raise ValueError(f"convolve: mode={mode!r} is not 'full', 'same' or 'valid'")
 
 
 # --- polynomials -------------------------------------------------------------------------------
@@ -245,21 +182,17 @@ def _trimmed(full: Any, n: int, m: int, mode: str) -> Any:
 def polyval(p: Any, x: Any) -> Any:
     array = p if type(p) is pa.Array else x
     coefficients = list(p) if np.ndim(p) else [p]
-    y = beside(x, array, "polyval")
-    found = pa.zeros_like(y)
+    y = as_array(x, array, "polyval")
+    result = pa.zeros_like(y)
     for c in coefficients:
-        found = found * y + c
-    return found
+        result = result * y + c
+    return result
 
 
 def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
-    array = a1 if type(a1) is pa.Array else a2
-    x, y = flat(beside(a1, array, "polyadd")), flat(beside(a2, array, "polyadd"))
+    x, y = map(flat, as_arrays(a1, a2, "polyadd"))
     n = max(x.size, y.size)
-    both = (
-        pa.concat([pa.zeros((n - one.size,), dtype=one.dtype, device=one.device), one])
-        for one in (x, y)
-    )
+    both = (pa.concat([pa.zeros((n - z.size,), dtype=z.dtype, device=z.device), z]) for z in (x, y))
     first, second = both
     return first, second
 
@@ -274,11 +207,6 @@ def polyadd(a1: Any, a2: Any) -> Any:
 def polysub(a1: Any, a2: Any) -> Any:
     x, y = _aligned(a1, a2)
     return x - y
-
-
-@serves()
-def polymul(a1: Any, a2: Any) -> Any:
-    return convolve(a1, a2)
 
 
 @serves()
@@ -300,21 +228,29 @@ def polyint(p: Any, m: int = 1) -> Any:
 # --- text --------------------------------------------------------------------------------------
 
 
-@serves("array2string")
-def array2string(a: Any, *args: Any, **options: Any) -> Any:
-    return np.array2string(_printed(a), *args, **options)
-
-
-@serves()
-def array_str(a: Any, *args: Any, **options: Any) -> Any:
-    return np.array_str(_printed(a), *args, **options)
-
-
-@serves(order="arr max_line_width precision suppress_small")
-def array_repr(arr: Any) -> Any:
-    return repr(arr)
-
-
 def _printed(a: Any) -> Any:
     host_access.tell("print", a.device)
     return slow_path.read(a)
+
+
+# Functions of one expression.
+serves("fix", order="x out")(lambda x: pa.trunc(x))
+serves("isneginf", order="x out")(lambda x: x == -pa.inf)
+serves("isposinf", order="x out")(lambda x: x == pa.inf)
+serves("astype", order="x dtype")(lambda x, dtype, *, copy=True: x.astype(dtype, copy=copy))
+serves("array_repr", order="arr max_line_width precision suppress_small")(lambda arr: repr(arr))
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "array2string": lambda a, *args, **options: np.array2string(_printed(a), *args, **options),
+    "array_str": lambda a, *args, **options: np.array_str(_printed(a), *args, **options),
+    "common_type": lambda *arrays: np.common_type(*(np.empty(0, x.dtype) for x in arrays)),
+    "imag": lambda val: pa.imag(val),
+    "iscomplex": lambda x: pa.imag(x) != 0,
+    "iscomplexobj": lambda x: x.dtype.kind == "c",
+    "isreal": lambda x: pa.imag(x) == 0,
+    "isrealobj": lambda x: x.dtype.kind != "c",
+    "polymul": lambda a1, a2: convolve(a1, a2),
+    "real": lambda val: pa.real(val),
+    "result_type": lambda *arrays_and_dtypes: pa.result_type(*arrays_and_dtypes),
+}
+for _name, _function in _FUNCTIONS.items():
+    serves(_name)(_function)

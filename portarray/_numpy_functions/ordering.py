@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
-import portarray as pa
+from portarray._namespace import pa
 from portarray._numpy_functions.common import (
+    as_array,
     as_float,
-    beside,
     flat,
     is_float,
     last_axis,
-    spread,
+    with_axes,
 )
-from portarray._numpy_functions.table import chapter
+from portarray._numpy_functions.table import category
 
-serves = chapter("Sorting, searching, quantiles")
+serves = category("Sorting, searching, quantiles")
 
 
 def _line(a: Any, axis: Any) -> tuple[Any, int]:
@@ -36,21 +37,11 @@ def argsort(a: Any, axis: Any = -1, stable: Any = None) -> Any:
     return pa.argsort(x, axis=axis)
 
 
-@serves(order="a kth axis kind order")
-def partition(a: Any, kth: Any, axis: Any = -1) -> Any:
-    return sort(a, axis)
-
-
-@serves(order="a kth axis kind order")
-def argpartition(a: Any, kth: Any, axis: Any = -1) -> Any:
-    return argsort(a, axis)
-
-
 @serves()
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    each = [pa.moveaxis(key, axis, -1) for key in keys]
-    order = pa.argsort(each[0], axis=-1)
-    for key in each[1:]:
+    moved = [pa.moveaxis(key, axis, -1) for key in keys]
+    order = pa.argsort(moved[0], axis=-1)
+    for key in moved[1:]:
         again = pa.argsort(pa.take_along_axis(key, order, axis=-1), axis=-1)
         order = pa.take_along_axis(order, again, axis=-1)
     return pa.moveaxis(order, -1, axis)
@@ -80,12 +71,12 @@ def nanargmin(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
 
 @serves()
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-    return pa.searchsorted(a, beside(v, a, "searchsorted"), side=side, sorter=sorter)
+    return pa.searchsorted(a, as_array(v, a, "searchsorted"), side=side, sorter=sorter)
 
 
 @serves()
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    x = beside(x, bins, "digitize")
+    x = as_array(x, bins, "digitize")
     side: Literal["left", "right"] = "left" if right else "right"
     rising = pa.searchsorted(bins, x, side=side)
     falling = bins.shape[0] - pa.searchsorted(pa.flip(bins), x, side=side)
@@ -95,9 +86,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 @serves(order="x weights minlength")
 def bincount(x: Any, minlength: int = 0) -> Any:
     if x.dtype.kind not in "iu" or x.ndim != 1:
-        raise TypeError(f"bincount counts integers in one axis, not {x.dtype} of shape {x.shape}")
+        raise TypeError(f"bincount: {x.dtype} of shape {x.shape} is not a vector of integers")
     if x.size and int(pa.min(x)) < 0:
-        raise ValueError("bincount counts integers that are not negative")
+        raise ValueError("bincount: an integer is negative")
     length = max(minlength, int(pa.max(x)) + 1 if x.size else 0)
     edges = pa.arange(length + 1, dtype=x.dtype, device=x.device)
     return pa.diff(pa.searchsorted(pa.sort(x), edges))
@@ -111,17 +102,17 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
     if type(bins) is pa.Array:
         return bins
     if isinstance(bins, str):
-        raise TypeError(f"histogram: bins={bins!r} is chosen from the values; pass how many")
+        raise TypeError(f"histogram: bins={bins!r} is not supported\nHint: pass the number of bins")
     x = as_float(flat(a))
     if np.ndim(bins):
         return pa.asarray(bins, dtype=x.dtype, device=x.device)
-    one = pa.ones((), dtype=x.dtype, device=x.device)
+    unit = pa.ones((), dtype=x.dtype, device=x.device)
     if range is not None:
-        low, high = one * range[0], one * range[1]
+        low, high = unit * range[0], unit * range[1]
     elif x.size:
         low, high = pa.min(x), pa.max(x)
     else:
-        low, high = one * 0, one
+        low, high = unit * 0, unit
     same = low == high
     low, high = pa.where(same, low - 0.5, low), pa.where(same, high + 0.5, high)
     steps = pa.arange(bins, dtype=x.dtype, device=x.device)
@@ -132,10 +123,10 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None) -> Any:
     edges = histogram_bin_edges(a, bins, range)
     x = pa.sort(flat(a))
-    places = pa.concat(
+    positions = pa.concat(
         [pa.searchsorted(x, edges[:-1]), pa.searchsorted(x, edges[-1:], side="right")]
     )
-    counts = pa.diff(places)
+    counts = pa.diff(positions)
     if density:
         counts = counts / pa.diff(edges) / pa.sum(counts)
     return counts, edges
@@ -164,7 +155,9 @@ def _quantile(
     a: Any, q: Any, axis: Any, method: str, keepdims: Any, *, skip_nan: bool, share: float = 1.0
 ) -> Any:
     if method not in _CONTINUOUS:
-        raise TypeError(f"quantile: method={method!r}; use one of {', '.join(_CONTINUOUS)}")
+        raise TypeError(
+            f"quantile: unsupported method {method!r}; supported: {', '.join(_CONTINUOUS)}"
+        )
     x, axes = last_axis(as_float(a), axis)
     if not x.shape[-1]:
         return pa.full(np.shape(q) + x.shape[:-1], pa.nan, dtype=x.dtype, device=x.device)
@@ -181,35 +174,37 @@ def _quantile(
     at = count * q + (alpha + q * (1 - alpha - beta)) - 1
     at = pa.broadcast_to(at, (*x.shape[:-1], q.shape[0]))
     low = pa.floor(at)
-    rest = at - low
+    weight = at - low
     last = pa.maximum(count - 1, 0) if skip_nan else full - 1
     if method == "lower":
-        rest = pa.zeros_like(rest)
+        weight = pa.zeros_like(weight)
     elif method == "higher":
-        rest = pa.ceil(rest)
+        weight = pa.ceil(weight)
     elif method == "midpoint":
-        rest = pa.where(rest > 0, 0.5, 0.0).astype(x.dtype)
+        weight = pa.where(weight > 0, 0.5, 0.0).astype(x.dtype)
     elif method == "nearest":
-        rest = pa.round(at) - low
+        weight = pa.round(at) - low
     elif method == "inverted_cdf":
-        rest = pa.where(rest == 0, 0.0, 1.0).astype(x.dtype)
+        weight = pa.where(weight == 0, 0.0, 1.0).astype(x.dtype)
     elif method == "averaged_inverted_cdf":
-        rest = pa.where(rest == 0, 0.5, 1.0).astype(x.dtype)
+        weight = pa.where(weight == 0, 0.5, 1.0).astype(x.dtype)
     first, second = (
-        pa.take_along_axis(x, pa.minimum(pa.maximum(place, 0), last).astype(_places(x)), axis=-1)
-        for place in (low, low + 1)
+        pa.take_along_axis(
+            x, pa.minimum(pa.maximum(position, 0), last).astype(_index_dtype(x)), axis=-1
+        )
+        for position in (low, low + 1)
     )
     step = second - first
-    found = pa.where(rest < 0.5, first + step * rest, second - step * (1 - rest))
-    found = pa.where(rest == 0, first, pa.where(rest == 1, second, found))
+    quantiles = pa.where(weight < 0.5, first + step * weight, second - step * (1 - weight))
+    quantiles = pa.where(weight == 0, first, pa.where(weight == 1, second, quantiles))
     if not skip_nan:
-        found = pa.where(pa.any(nans, axis=-1, keepdims=True), pa.nan, found)
-    found = pa.moveaxis(found, -1, 0)
-    parts = [spread(one, axes) for one in found] if keepdims else list(found)
-    return pa.reshape(pa.stack(parts), (*outer, *parts[0].shape)) if parts else found
+        quantiles = pa.where(pa.any(nans, axis=-1, keepdims=True), pa.nan, quantiles)
+    quantiles = pa.moveaxis(quantiles, -1, 0)
+    parts = [with_axes(part, axes) for part in quantiles] if keepdims else list(quantiles)
+    return pa.reshape(pa.stack(parts), (*outer, *parts[0].shape)) if parts else quantiles
 
 
-def _places(x: Any) -> Any:
+def _index_dtype(x: Any) -> Any:
     return pa.__array_namespace_info__().default_dtypes(device=x.device)["indexing"]
 
 
@@ -272,52 +267,36 @@ def unique(
         order = pa.argsort(x)
         values = pa.take(x, order, axis=0)
         first = _first_of_each(values, equal_nan=equal_nan)
-        kept = values[first]
+        distinct = values[first]
         if not (return_index or return_inverse or return_counts):
-            return kept
-        (places,) = pa.nonzero(first)
+            return distinct
+        (positions,) = pa.nonzero(first)
         group = pa.cumulative_sum(first.astype(order.dtype)) - 1
         inverse = pa.take(group, pa.argsort(order), axis=0)
-        ends = pa.concat([places, pa.full((1,), x.shape[0], dtype=places.dtype, device=x.device)])
+        ends = pa.concat(
+            [positions, pa.full((1,), x.shape[0], dtype=positions.dtype, device=x.device)]
+        )
         parts = (
-            kept,
-            pa.take(order, places, axis=0),
+            distinct,
+            pa.take(order, positions, axis=0),
             pa.reshape(inverse, ar.shape),
             pa.diff(ends),
         )
-    wanted = (True, return_index, return_inverse, return_counts)
-    found = tuple(part for part, one in zip(parts, wanted, strict=True) if one)
-    return found[0] if len(found) == 1 else found
+    requested = (True, return_index, return_inverse, return_counts)
+    results = tuple(
+        part for part, is_requested in zip(parts, requested, strict=True) if is_requested
+    )
+    return results[0] if len(results) == 1 else results
 
 
 def _first_of_each(values: Any, *, equal_nan: bool) -> Any:
-    """Return a mask of the first of each group of equal values, which are in order."""
+    """Return a mask of the first of each group of equal, sorted values."""
     new = values[1:] != values[:-1]
     if equal_nan and is_float(values):
         both = pa.logical_and(pa.isnan(values[1:]), pa.isnan(values[:-1]))
         new = pa.logical_and(new, pa.logical_not(both))
-    one = pa.ones((min(1, values.shape[0]),), dtype=pa.bool, device=values.device)
-    return pa.concat([one, new])
-
-
-@serves()
-def unique_all(x: Any) -> Any:
-    return pa.unique_all(x)
-
-
-@serves()
-def unique_counts(x: Any) -> Any:
-    return pa.unique_counts(x)
-
-
-@serves()
-def unique_inverse(x: Any) -> Any:
-    return pa.unique_inverse(x)
-
-
-@serves()
-def unique_values(x: Any) -> Any:
-    return pa.unique_values(x)
+    first = pa.ones((min(1, values.shape[0]),), dtype=pa.bool, device=values.device)
+    return pa.concat([first, new])
 
 
 @serves()
@@ -325,11 +304,6 @@ def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False
 ) -> Any:
     return pa.isin(element, test_elements, invert=bool(invert))
-
-
-@serves()
-def union1d(ar1: Any, ar2: Any) -> Any:
-    return unique(pa.concat([flat(ar1), flat(ar2)]))
 
 
 @serves(order="ar1 ar2 assume_unique return_indices")
@@ -349,6 +323,20 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     first, second = (flat(ar1), flat(ar2)) if assume_unique else (unique(ar1), unique(ar2))
     both = pa.sort(pa.concat([first, second]))
-    one = pa.ones((1,), dtype=pa.bool, device=both.device)
-    edge = pa.concat([one, both[1:] != both[:-1], one]) if both.size else one
+    true = pa.ones((1,), dtype=pa.bool, device=both.device)
+    edge = pa.concat([true, both[1:] != both[:-1], true]) if both.size else true
     return both[pa.logical_and(edge[1:], edge[:-1])]
+
+
+# Functions of one expression.
+serves("partition", order="a kth axis kind order")(lambda a, kth, axis=-1: sort(a, axis))
+serves("argpartition", order="a kth axis kind order")(lambda a, kth, axis=-1: argsort(a, axis))
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "union1d": lambda ar1, ar2: unique(pa.concat([flat(ar1), flat(ar2)])),
+    "unique_all": lambda x: pa.unique_all(x),
+    "unique_counts": lambda x: pa.unique_counts(x),
+    "unique_inverse": lambda x: pa.unique_inverse(x),
+    "unique_values": lambda x: pa.unique_values(x),
+}
+for _name, _function in _FUNCTIONS.items():
+    serves(_name)(_function)

@@ -5,34 +5,34 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import portarray as pa
-from portarray._numpy_functions.common import as_float, axes_of, beside, cast, flat
-from portarray._numpy_functions.table import chapter
+from portarray._namespace import pa
+from portarray._numpy_functions.common import as_array, as_float, axes_of, cast, flat
+from portarray._numpy_functions.table import category
 
-serves = chapter("Reductions")
+serves = category("Reductions")
 
 _ORDER = "a axis dtype out keepdims initial where"
 
 
 def keeps_all(where: Any) -> bool:
-    """Tell whether no mask is given, or one that is true everywhere."""
+    """Return whether no mask is given, or True."""
     return where is None or where is True
 
 
-def kept(x: Any, where: Any, other: Any) -> Any:
-    """Return an array with another value where a mask is false; None keeps all."""
+def masked(x: Any, where: Any, value: Any) -> Any:
+    """Return an array with another value where a mask is false."""
     if keeps_all(where):
         return x
-    mask = beside(where, x, "where=").astype(pa.bool, copy=False)
-    fill = pa.asarray(other, dtype=x.dtype, device=x.device)
+    mask = as_array(where, x, "where=").astype(pa.bool, copy=False)
+    fill = pa.asarray(value, dtype=x.dtype, device=x.device)
     return pa.where(mask, x, fill)
 
 
 def _counted(x: Any, axis: Any, where: Any, *, keepdims: bool) -> Any:
-    """Return how many elements a mask keeps in each reduction."""
+    """Return the number of unmasked elements in each reduction."""
     if keeps_all(where):
         return math.prod(x.shape[i] for i in axes_of(x, axis))
-    mask = pa.broadcast_to(beside(where, x).astype(pa.bool, copy=False), x.shape)
+    mask = pa.broadcast_to(as_array(where, x).astype(pa.bool, copy=False), x.shape)
     counts = pa.count_nonzero(mask, axis=axis, keepdims=keepdims)
     return counts.astype(_real(x).dtype)
 
@@ -42,7 +42,7 @@ def _real(x: Any) -> Any:
 
 
 def reducing(axis: Any, keepdims: Any) -> dict[str, Any]:
-    """Return the options of a reduction; NumPy takes any truth value for keepdims."""
+    """Return the options of a reduction; NumPy accepts any truth value for keepdims."""
     return {"axis": axis, "keepdims": bool(keepdims)}
 
 
@@ -55,8 +55,8 @@ def sum_(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    found = pa.sum(kept(a, where, 0), dtype=dtype, **reducing(axis, keepdims))
-    return found if initial is None else found + initial
+    total = pa.sum(masked(a, where, 0), dtype=dtype, **reducing(axis, keepdims))
+    return total if initial is None else total + initial
 
 
 @serves("prod", order=_ORDER)
@@ -68,21 +68,21 @@ def prod(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    found = pa.prod(kept(a, where, 1), dtype=dtype, **reducing(axis, keepdims))
-    return found if initial is None else found * initial
+    product = pa.prod(masked(a, where, 1), dtype=dtype, **reducing(axis, keepdims))
+    return product if initial is None else product * initial
 
 
 def _extreme(
     reduce: Any, meet: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any
 ) -> Any:
     if not keeps_all(where) and initial is None:
-        raise ValueError("where= needs initial=, the result where nothing is left")
+        raise ValueError("max, min: where= needs initial=, the result for no elements")
     if initial is None:
         return reduce(a, **reducing(axis, keepdims))
     shape = [1 if i in axes_of(a, axis) else n for i, n in enumerate(a.shape)]
     more = pa.full(shape, initial, dtype=a.dtype, device=a.device)
     if a.size:
-        more = meet(reduce(kept(a, where, initial), axis=axis, keepdims=True), more)
+        more = meet(reduce(masked(a, where, initial), axis=axis, keepdims=True), more)
     return more if keepdims else pa.squeeze(more, axes_of(a, axis))
 
 
@@ -108,12 +108,12 @@ def ptp(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
 
 @serves("all", order="a axis out keepdims")
 def all_(a: Any, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
-    return pa.all(kept(a.astype(pa.bool, copy=False), where, True), **reducing(axis, keepdims))
+    return pa.all(masked(a.astype(pa.bool, copy=False), where, True), **reducing(axis, keepdims))
 
 
 @serves("any", order="a axis out keepdims")
 def any_(a: Any, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
-    return pa.any(kept(a.astype(pa.bool, copy=False), where, False), **reducing(axis, keepdims))
+    return pa.any(masked(a.astype(pa.bool, copy=False), where, False), **reducing(axis, keepdims))
 
 
 @serves()
@@ -132,7 +132,7 @@ def mean(
     if keeps_all(where) and x.dtype.kind != "c":
         return pa.mean(x, **reducing(axis, keepdims))
     x = as_float(x)
-    total = pa.sum(kept(x, where, 0), **reducing(axis, keepdims))
+    total = pa.sum(masked(x, where, 0), **reducing(axis, keepdims))
     return total / _counted(x, axis, where, keepdims=bool(keepdims))
 
 
@@ -153,14 +153,14 @@ def var(
         return pa.var(x, correction=less, **reducing(axis, keepdims))
     count = _counted(x, axis, where, keepdims=True)
     if mean is None:
-        mean = pa.sum(kept(x, where, 0), axis=axis, keepdims=True) / count
-    rest = kept(x - mean, where, 0)
-    square = _real(rest * pa.conj(rest))
+        mean = pa.sum(masked(x, where, 0), axis=axis, keepdims=True) / count
+    deviation = masked(x - mean, where, 0)
+    square = _real(deviation * pa.conj(deviation))
     total = pa.sum(square, axis=axis, keepdims=True)
-    found = total / (
+    variance = total / (
         pa.maximum(count - less, 0) if type(count) is pa.Array else max(count - less, 0)
     )
-    return found if keepdims else pa.squeeze(found, axes_of(a, axis))
+    return variance if keepdims else pa.squeeze(variance, axes_of(a, axis))
 
 
 @serves(order="a axis dtype out ddof keepdims")
@@ -183,13 +183,15 @@ def average(
 ) -> Any:
     options = reducing(axis, keepdims)
     if weights is None:
-        found = mean(a, axis, keepdims=keepdims)
-        total = pa.full_like(found, _counted(a, axis, None, keepdims=False))
+        averages = mean(a, axis, keepdims=keepdims)
+        total = pa.full_like(averages, _counted(a, axis, None, keepdims=False))
     else:
         if weights.shape != a.shape:
             axes = axes_of(a, axis)
             if axis is None or weights.shape != tuple(a.shape[i] for i in axes):
-                raise ValueError(f"weights of shape {weights.shape} for axis={axis} of {a.shape}")
+                raise ValueError(
+                    f"average: weights of shape {weights.shape} do not fit axis={axis} of {a.shape}"
+                )
             order = sorted(range(len(axes)), key=axes.__getitem__)
             weights = pa.permute_dims(weights, tuple(order))
             weights = pa.reshape(
@@ -197,8 +199,8 @@ def average(
             )
             weights = pa.broadcast_to(weights, a.shape)
         total = pa.sum(as_float(weights), **options)
-        found = pa.sum(as_float(a) * weights, **options) / total
-    return (found, total) if returned else found
+        averages = pa.sum(as_float(a) * weights, **options) / total
+    return (averages, total) if returned else averages
 
 
 @serves()
@@ -219,9 +221,9 @@ def cov(
     x = as_float(pa.concat(rows, axis=0))
     less = (0 if bias else 1) if ddof is None else ddof
     weights = None
-    for one in (fweights, aweights):
-        if one is not None:
-            weights = as_float(one) if weights is None else weights * one
+    for factors in (fweights, aweights):
+        if factors is not None:
+            weights = as_float(factors) if weights is None else weights * factors
     count: Any = x.shape[1]
     if weights is None:
         x = (
@@ -236,25 +238,25 @@ def cov(
         weighted = x * weights
         apart = total if aweights is None else pa.sum(weights * aweights) / total
         factor = total - less * (apart if aweights is not None else 1.0)
-    found = pa.matmul(weighted, pa.conj(x).T) / factor
-    return pa.squeeze(found, (0, 1)) if found.shape == (1, 1) else found
+    covariance = pa.matmul(weighted, pa.conj(x).T) / factor
+    return pa.squeeze(covariance, (0, 1)) if covariance.shape == (1, 1) else covariance
 
 
 def _rows(m: Any, *, rowvar: bool) -> Any:
     if m.ndim > 2:
-        raise ValueError(f"cov takes arrays of one or two axes, and this one has {m.ndim}")
+        raise ValueError(f"cov: the array has {m.ndim} axes, not 1 or 2")
     m = pa.reshape(m, (1, -1)) if m.ndim < 2 else m
     return m if rowvar or m.shape[0] == 1 else m.T
 
 
 @serves()
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    found = cov(x, y, rowvar, dtype=dtype)
-    if not found.ndim:
-        return found / found
-    scale = pa.sqrt(_real(pa.linalg.diagonal(found)))
-    found = found / scale[:, None] / scale[None, :]
-    return found if found.dtype.kind == "c" else pa.clip(found, -1, 1)
+    matrix = cov(x, y, rowvar, dtype=dtype)
+    if not matrix.ndim:
+        return matrix / matrix
+    scale = pa.sqrt(_real(pa.linalg.diagonal(matrix)))
+    matrix = matrix / scale[:, None] / scale[None, :]
+    return matrix if matrix.dtype.kind == "c" else pa.clip(matrix, -1, 1)
 
 
 # --- cumulative --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs: those that the standard has, those made of them, methods and arguments."""
+"""NumPy's ufuncs: standard functions, compositions of them, methods and arguments."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-import portarray as pa
-from portarray._elsewhere import RENAMED
+from portarray._name_hints import RENAMED
+from portarray._namespace import pa
 from portarray._numpy_functions import reductions, without_nan
-from portarray._numpy_functions.common import as_float, axes_of, beside, is_float
+from portarray._numpy_functions.common import as_array, as_arrays, as_float, axes_of, is_float
 from portarray._numpy_functions.table import refusal, store
 
 __all__ = ["COMPOSED", "STANDARD", "answer", "is_numpys"]
@@ -29,12 +29,7 @@ STANDARD = frozenset(
         *("tan", "tanh", "trunc", "vecdot"),
     }
 )
-"""NumPy's ufuncs that are functions of the standard; some have another name there."""
-
-
-def _both(x1: Any, x2: Any) -> tuple[Any, Any]:
-    array = x1 if type(x1) is pa.Array else x2
-    return beside(x1, array), beside(x2, array)
+"""NumPy's ufuncs that are functions of the standard, some under another name."""
 
 
 def cbrt(x: Any) -> Any:
@@ -47,47 +42,47 @@ def cbrt(x: Any) -> Any:
 
 
 def heaviside(x1: Any, x2: Any) -> Any:
-    x, y = _both(x1, x2)
+    x, y = as_arrays(x1, x2)
     x = as_float(x)
-    found = pa.where(x == 0, y, pa.where(x > 0, 1.0, 0.0))
-    return pa.where(pa.isnan(x), x, found)
+    steps = pa.where(x == 0, y, pa.where(x > 0, 1.0, 0.0))
+    return pa.where(pa.isnan(x), x, steps)
 
 
 def fmax(x1: Any, x2: Any) -> Any:
-    x, y = _both(x1, x2)
+    x, y = as_arrays(x1, x2)
     return pa.where(pa.isnan(x), y, pa.where(pa.isnan(y), x, pa.maximum(x, y)))
 
 
 def fmin(x1: Any, x2: Any) -> Any:
-    x, y = _both(x1, x2)
+    x, y = as_arrays(x1, x2)
     return pa.where(pa.isnan(x), y, pa.where(pa.isnan(y), x, pa.minimum(x, y)))
 
 
 def fmod(x1: Any, x2: Any) -> Any:
-    x, y = _both(x1, x2)
-    rest = pa.remainder(pa.abs(x), pa.abs(y))
-    if is_float(rest):
-        return pa.copysign(rest, x)
-    return pa.where(x < 0, -rest, rest)
+    x, y = as_arrays(x1, x2)
+    remainder = pa.remainder(pa.abs(x), pa.abs(y))
+    if is_float(remainder):
+        return pa.copysign(remainder, x)
+    return pa.where(x < 0, -remainder, remainder)
 
 
 def float_power(x1: Any, x2: Any) -> Any:
-    x, y = _both(x1, x2)
+    x, y = as_arrays(x1, x2)
     return pa.pow(as_float(x), y)
 
 
 def ldexp(x1: Any, x2: Any) -> Any:
-    x, y = _both(x1, x2)
+    x, y = as_arrays(x1, x2)
     x = as_float(x)
-    half = y // 2  # a power of two alone may be outside the range that the product is in
+    half = y // 2  # 2**y may overflow where the product does not
     return x * pa.pow(2.0, half.astype(x.dtype)) * pa.pow(2.0, (y - half).astype(x.dtype))
 
 
 def modf(x: Any) -> Any:
     y = as_float(x)
     whole = pa.trunc(y)
-    rest = pa.where(pa.isinf(y), pa.zeros_like(y), y - whole)
-    return pa.copysign(rest, y), whole
+    fraction = pa.where(pa.isinf(y), pa.zeros_like(y), y - whole)
+    return pa.copysign(fraction, y), whole
 
 
 def spacing(x: Any) -> Any:
@@ -98,17 +93,17 @@ def spacing(x: Any) -> Any:
 
 
 def logaddexp2(x1: Any, x2: Any) -> Any:
-    x, y = map(as_float, _both(x1, x2))
+    x, y = map(as_float, as_arrays(x1, x2))
     scale = math.log(2)
     return pa.logaddexp(x * scale, y * scale) / scale
 
 
 def bitwise_count(x: Any) -> Any:
     bits = pa.abs(x)
-    found = bits & 1
-    for place in range(1, 8 * x.dtype.itemsize - (x.dtype.kind == "i")):
-        found = found + ((bits >> place) & 1)
-    return found.astype(pa.uint8)
+    count = bits & 1
+    for position in range(1, 8 * x.dtype.itemsize - (x.dtype.kind == "i")):
+        count = count + ((bits >> position) & 1)
+    return count.astype(pa.uint8)
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:
@@ -146,7 +141,7 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "spacing": spacing,
     "vecmat": vecmat,
 }
-"""NumPy's other ufuncs, made of functions of the standard."""
+"""Other ufuncs of NumPy, composed of functions of the standard."""
 
 _BOOLEAN = frozenset(
     {
@@ -164,19 +159,13 @@ _COMPUTED: dict[str, Callable[..., Any]] = {
 
 
 def is_numpys(ufunc: Any) -> bool:
-    """Tell whether a ufunc is NumPy's own."""
+    """Return whether a ufunc is NumPy's."""
     name = ufunc.__name__
     return getattr(np, name, None) is ufunc or (name == "clip" and isinstance(ufunc, np.ufunc))
 
 
 def answer(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Answer a call of one of NumPy's ufuncs or of its methods.
-
-    Raises
-    ------
-    TypeError
-        For ufuncs, methods and arguments that are not served.
-    """
+    """Compute one of NumPy's ufuncs or its methods; raise TypeError if unsupported."""
     name = ufunc.__name__
     compute = _COMPUTED.get(name)
     if compute is None:
@@ -185,18 +174,16 @@ def answer(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, A
         return compute(*inputs)
     options = dict(kwargs)
     out = options.pop("out", None)
-    if isinstance(out, tuple) and len(out) == 1:
-        (out,) = out
-    if out is not None and all(one is None for one in (out if isinstance(out, tuple) else (out,))):
-        out = None
+    if isinstance(out, tuple):
+        out = None if all(x is None for x in out) else out[0] if len(out) == 1 else out
     for key in ("order", "subok"):
         options.pop(key, None)
     if method == "__call__":
-        found = _called(name, compute, inputs, options, out)
+        result = _called(name, compute, inputs, options, out)
     else:
         answers: Callable[..., Any] = _METHODS.get(method, _refused)
-        found = answers(name, method, compute, inputs, options)
-    return found if out is None else store(found, out, name)
+        result = answers(name, method, compute, inputs, options)
+    return result if out is None else store(result, out, name)
 
 
 def _called(
@@ -205,31 +192,33 @@ def _called(
     dtype, mask = options.pop("dtype", None), options.pop("where", True)
     options.pop("casting", None)
     if options:
-        raise TypeError(f"ufunc {name} of portarray arrays takes no {', '.join(options)}")
+        raise TypeError(f"numpy.{name}: {', '.join(options)} is not supported for portarray arrays")
     arrays = [x for x in inputs if type(x) is pa.Array]
     if not arrays:  # only out= is an array
-        raise TypeError(f"ufunc {name} takes at least one portarray array; out= is the only one")
+        raise TypeError(
+            f"numpy.{name}: only out= is a portarray array\nHint: convert an input with pa.asarray"
+        )
     if dtype is not None and name not in _BOOLEAN and name not in _OWN_DTYPE:
         inputs = tuple(x.astype(dtype, copy=False) if type(x) is pa.Array else x for x in inputs)
-    found = compute(*inputs)
-    if dtype is not None and type(found) is pa.Array:
-        found = found.astype(dtype, copy=False)
+    result = compute(*inputs)
+    if dtype is not None and type(result) is pa.Array:
+        result = result.astype(dtype, copy=False)
     if mask is True or out is None:
-        return found
-    targets, values = ((one,) if type(one) is pa.Array else one for one in (out, found))
-    kept = tuple(
-        pa.where(beside(mask, value, f"ufunc {name}"), value.astype(target.dtype), target)
+        return result
+    targets, values = ((item,) if type(item) is pa.Array else item for item in (out, result))
+    merged = tuple(
+        pa.where(as_array(mask, value, f"ufunc {name}"), value.astype(target.dtype), target)
         for target, value in zip(targets, values, strict=True)
     )
-    return kept if isinstance(found, tuple) else kept[0]
+    return merged if isinstance(result, tuple) else merged[0]
 
 
 def _refused(name: str, method: str, *_: Any) -> Any:
     fix = {
-        "at": "y = x; y[indices] = values for indices that are each there once",
+        "at": "y = x; y[indices] = values, for distinct indices",
         "reduceat": "slices of pa.cumulative_sum(x)",
     }.get(method, "the standard's functions (pa.sum, pa.prod, pa.max, pa.cumulative_sum, ...)")
-    raise TypeError(f"numpy.{name}.{method} is not available for portarray arrays; use {fix}")
+    raise TypeError(f"numpy.{name}.{method}: not supported for portarray arrays\nHint: use {fix}")
 
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {
@@ -272,15 +261,15 @@ def _reduced(
     keepdims = options.pop("keepdims", False)
     _only_neutral(name, method, options)
     axes = axes_of(x, axis)
-    for one in axes:
-        x = pa.moveaxis(x, one, 0)
+    for axis_index in axes:
+        x = pa.moveaxis(x, axis_index, 0)
         while x.shape[0] > 1:
             half = x.shape[0] // 2
             pairs = compute(x[:half], x[half : 2 * half])
             x = pa.concat([pairs, x[2 * half :].astype(pairs.dtype)], axis=0)
         if not x.shape[0]:
-            raise ValueError(f"numpy.{name}.reduce of an axis of length 0 has no result")
-        x = pa.moveaxis(x, 0, one)
+            raise ValueError(f"numpy.{name}.reduce: axis {axis_index} has length 0")
+        x = pa.moveaxis(x, 0, axis_index)
     return x if keepdims else pa.squeeze(x, axes)
 
 
@@ -308,7 +297,7 @@ def _accumulated(
 def _outer(
     name: str, _: str, compute: Any, inputs: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    x, y = _both(*inputs)
+    x, y = as_arrays(*inputs)
     x = pa.reshape(x, x.shape + (1,) * y.ndim)
     return _called(name, compute, (x, y), options, None)
 
@@ -316,7 +305,9 @@ def _outer(
 def _only_neutral(name: str, method: str, options: dict[str, Any]) -> None:
     unknown = [key for key, value in options.items() if value is not None and value is not True]
     if unknown:
-        raise TypeError(f"numpy.{name}.{method} of portarray arrays takes no {', '.join(unknown)}")
+        raise TypeError(
+            f"numpy.{name}.{method}: {', '.join(unknown)} is not supported for portarray arrays"
+        )
 
 
 _METHODS: dict[str, Callable[..., Any]] = {

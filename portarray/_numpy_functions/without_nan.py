@@ -1,4 +1,4 @@
-"""Reductions that pass over NaN."""
+"""Reductions that ignore NaN."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import portarray as pa
+from portarray._namespace import pa
 from portarray._numpy_functions.common import is_float
 from portarray._numpy_functions.reductions import (
     cumprod,
     cumsum,
     keeps_all,
-    kept,
+    masked,
     max_,
     mean,
     min_,
@@ -21,15 +21,15 @@ from portarray._numpy_functions.reductions import (
     sum_,
     var,
 )
-from portarray._numpy_functions.table import chapter
+from portarray._numpy_functions.table import category
 
-serves = chapter("Reductions")
+serves = category("Reductions")
 
 _ORDER = "a axis dtype out keepdims initial where"
 
 
-def _present(a: Any, where: Any = None) -> Any:
-    """Return a mask of what is a number, None for all."""
+def _not_nan(a: Any, where: Any = None) -> Any:
+    """Return a mask of the elements that are not NaN, None for all."""
     mask = pa.logical_not(pa.isnan(a)) if is_float(a) else None
     if keeps_all(where):
         return mask
@@ -47,7 +47,7 @@ def nansum(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    return sum_(a, axis, dtype, keepdims, initial, _present(a, where))
+    return sum_(a, axis, dtype, keepdims, initial, _not_nan(a, where))
 
 
 @serves(order=_ORDER)
@@ -59,24 +59,24 @@ def nanprod(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    return prod(a, axis, dtype, keepdims, initial, _present(a, where))
+    return prod(a, axis, dtype, keepdims, initial, _not_nan(a, where))
 
 
 @serves(order="a axis dtype out")
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return cumsum(kept(a, _present(a), 0), axis, dtype)
+    return cumsum(masked(a, _not_nan(a), 0), axis, dtype)
 
 
 @serves(order="a axis dtype out")
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return cumprod(kept(a, _present(a), 1), axis, dtype)
+    return cumprod(masked(a, _not_nan(a), 1), axis, dtype)
 
 
 @serves(order="a axis dtype out keepdims")
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, where: Any = None
 ) -> Any:
-    return mean(a, axis, dtype, keepdims, _present(a, where))
+    return mean(a, axis, dtype, keepdims, _not_nan(a, where))
 
 
 @serves(order="a axis dtype out ddof keepdims")
@@ -90,9 +90,9 @@ def nanvar(
     mean: Any = None,
     correction: Any = None,
 ) -> Any:
-    found = var(a, axis, dtype, ddof, keepdims, _present(a, where), mean, correction)
-    # With no degrees of freedom left NumPy's nanvar is NaN where its var is infinite.
-    return pa.where(pa.isinf(found), pa.nan, found) if is_float(a) else found
+    variance = var(a, axis, dtype, ddof, keepdims, _not_nan(a, where), mean, correction)
+    # Without degrees of freedom NumPy's nanvar is NaN, and its var infinite.
+    return pa.where(pa.isinf(variance), pa.nan, variance) if is_float(a) else variance
 
 
 @serves(order="a axis dtype out ddof keepdims")
@@ -110,16 +110,21 @@ def nanstd(
 
 
 def _nan_extreme(
-    plain: Callable[..., Any], worst: float, a: Any, axis: Any, keepdims: Any, *rest: Any
+    plain: Callable[..., Any],
+    worst: float,
+    a: Any,
+    axis: Any,
+    keepdims: Any,
+    *options: Any,
 ) -> Any:
     if not is_float(a):
-        return plain(a, axis, keepdims, *rest)
-    initial, where = rest
-    mask = _present(a)
-    found = plain(kept(a, mask, worst), axis, keepdims, initial, where)
+        return plain(a, axis, keepdims, *options)
+    initial, where = options
+    mask = _not_nan(a)
+    result = plain(masked(a, mask, worst), axis, keepdims, initial, where)
     if initial is not None:
-        return found
-    return pa.where(pa.any(mask, **reducing(axis, keepdims)), found, pa.nan)
+        return result
+    return pa.where(pa.any(mask, **reducing(axis, keepdims)), result, pa.nan)
 
 
 @serves(order="a axis out keepdims initial where")

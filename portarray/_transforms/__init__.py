@@ -1,1 +1,1 @@
-"""Transformations of functions of arrays: gradients."""
+"""Transformations of functions of arrays: gradients and compilation."""

@@ -1,4 +1,4 @@
-"""Branches and loops that depend on values, in functions that are compiled too."""
+"""``cond``, ``while_loop`` and ``scan``: control flow that depends on values."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from portarray._array.array import Array
+from portarray._namespace import pa
 from portarray._transforms import tracing, trees
+from portarray._transforms.compiling.codegen import replay
 from portarray._transforms.compiling.graph import Capture
-from portarray._transforms.compiling.program import replay
 from portarray._transforms.gradient_arguments import described
-from portarray._transforms.standard import pa
 from portarray._transforms.tracing import Tracer
 from portarray.errors import TracedArrayError
 
@@ -21,36 +21,37 @@ Function = Callable[..., Any]
 
 
 def cond(predicate: Any, true: Function, false: Function, /, *operands: Any) -> Any:
-    """Call one of two functions.
+    """Call one of two functions, as a predicate chooses.
 
     Parameters
     ----------
     predicate : bool or Array
-        A truth value; an array has no axes.
+        A truth value; an array must be 0-d.
     true, false : callable
         Take `operands`; they return trees of the same structure, with arrays of the same shapes and
         dtypes.
     *operands : Array or tree of Array
-        What the functions take.
+        Their arguments.
 
     Returns
     -------
     Array or tree of Array
-        What the function returns that `predicate` chooses.
+        The output of `true` or `false`.
 
     Raises
     ------
     TypeError, ValueError
-        If `predicate` is no truth value, or the outputs of a compiled function differ.
+        If `predicate` is not a truth value, or the outputs in a compiled function differ in
+        structure, shapes or dtypes.
 
     See Also
     --------
-    where : Chooses element by element.
+    where : Choose element by element.
 
     Notes
     -----
-    Where :func:`compile` traces the predicate, both functions are computed and one of the results
-    is chosen; elsewhere one is called.
+    If :func:`compile` traces the predicate, both functions run and one of the results is chosen.
+    Otherwise only one function runs.
 
     Examples
     --------
@@ -63,24 +64,24 @@ def cond(predicate: Any, true: Function, false: Function, /, *operands: Any) -> 
         return (true if bool(predicate) else false)(*operands)
     if predicate.shape != () or predicate.dtype != bool:
         raise TypeError(
-            f"cond takes a truth value; the predicate has shape {predicate.shape} and dtype "
-            f"{predicate.dtype}: reduce it with pa.any or pa.all, or compare it with 0"
+            f"cond: the predicate has shape {predicate.shape} and dtype {predicate.dtype}, not () "
+            f"and bool\nHint: reduce it with pa.any or pa.all, or compare it with 0"
         )
     if _capture_of([predicate]) is None:
         return (true if bool(predicate) else false)(*operands)
     yes, no = true(*operands), false(*operands)
     _check_alike("cond", yes, no, "true", "false")
-    others = iter([x for _, x in trees.arrays(no)])
+    alternatives = iter([x for _, x in trees.arrays(no)])
 
     def chosen(x: Any) -> Any:
-        other = next(others)
-        return pa.where(predicate, x, other) if type(x) is Array else x
+        alternative = next(alternatives)
+        return pa.where(predicate, x, alternative) if type(x) is Array else x
 
     return trees.mapped(chosen, yes)
 
 
 def while_loop(condition: Function, body: Function, initial: Any, /) -> Any:
-    """Call a function again and again, as long as a condition holds.
+    """Call a function repeatedly, as long as a condition holds.
 
     Parameters
     ----------
@@ -100,12 +101,11 @@ def while_loop(condition: Function, body: Function, initial: Any, /) -> Any:
     Raises
     ------
     TypeError, ValueError
-        If the body of a compiled function returns another kind of state.
+        If the body in a compiled function returns a state of another structure, shape or dtype.
 
     Notes
     -----
-    Gradients of it are taken where the loop itself is not compiled: how often it runs is known
-    there.
+    Gradients need a loop that is not compiled, because its number of steps must be known.
 
     Examples
     --------
@@ -123,15 +123,14 @@ def while_loop(condition: Function, body: Function, initial: Any, /) -> Any:
         return state
     if any(x._native.__class__ is Tracer and x._native.trace is not outer for x in leaves):
         raise TracedArrayError(
-            "a gradient is being taken through pa.while_loop in a compiled function, and how often "
-            "it runs is not known there: take the gradient outside of the compiled function, or "
-            "use pa.scan with a number of steps"
+            "while_loop: a gradient through it in a compiled function needs a known number of "
+            "steps\nHint: take the gradient outside the compiled function, or use pa.scan"
         )
     return _looped(condition, body, initial, leaves)
 
 
 def _looped(condition: Function, body: Function, initial: Any, leaves: Sequence[Array]) -> Any:
-    """Record a loop as one call of the trace around."""
+    """Record a loop as one call of the surrounding trace."""
     test, outer_of_test = _subprogram("condition", condition, initial, is_state=False)
     step, outer_of_step = _subprogram("body", body, initial, is_state=True)
     home = leaves[0].device._seen
@@ -146,32 +145,35 @@ def _looped(condition: Function, body: Function, initial: Any, leaves: Sequence[
         return state
 
     if any(x.device._seen is not home for x in leaves):
-        raise ValueError("while_loop in a compiled function takes a state on one device")
+        devices = sorted({str(x.device) for x in leaves})
+        raise ValueError(
+            f"while_loop: the state of a compiled loop must be on one device, not on "
+            f"{' and '.join(devices)}"
+        )
     recorded = tracing.recording("while_loop", loop, home)
-    found = recorded([x._native for x in leaves], [*outer_of_test, *outer_of_step])
-    each = iter(found)
+    outputs = recorded([x._native for x in leaves], [*outer_of_test, *outer_of_step])
+    natives = iter(outputs)
     return trees.mapped(
-        lambda x: tracing.untraced(next(each), home) if type(x) is Array else x, initial
+        lambda x: tracing.untraced(next(natives), home) if type(x) is Array else x, initial
     )
 
 
-def _subprogram(what: str, function: Function, state: Any, *, is_state: bool) -> tuple[Any, Any]:
-    """Return a function of native arrays, and the traced ones that it takes from outside."""
+def _subprogram(role: str, function: Function, state: Any, *, is_state: bool) -> tuple[Any, Any]:
+    """Return a function of native arrays, and the tracers of outer traces that it uses."""
     capture = Capture()
 
-    def follow(x: Any) -> Any:
-        return capture.argument(x) if type(x) is Array else x
-
     try:
-        output = function(trees.mapped(follow, state))
+        output = function(
+            trees.mapped(lambda x: capture.argument(x) if type(x) is Array else x, state)
+        )
     finally:
-        capture.ended = f"an array of the {what} of while_loop is used outside of it"
+        capture.ended = f"while_loop: an array of the {role} is used outside it"
     if is_state:
-        _check_alike("while_loop", output, state, what, "initial")
+        _check_alike("while_loop", output, state, role, "initial")
     elif type(output) is not Array or output.shape != () or output.dtype != bool:
         raise TypeError(
-            f"while_loop: the condition returned {described(output)}; it is a truth value, an "
-            f"array of shape () and dtype bool"
+            f"while_loop: the condition returned {described(output)}, not an array of shape () "
+            f"and dtype bool"
         )
     leaves = [x._native for x in trees.leaves(output)]
     graph = capture.graph(leaves)
@@ -179,17 +181,17 @@ def _subprogram(what: str, function: Function, state: Any, *, is_state: bool) ->
 
 
 def scan(function: Function, initial: Any, xs: Any, /) -> tuple[Any, Any]:
-    """Call a function for each element of arrays, and pass a state on.
+    """Call a function for each element of arrays, passing on a state.
 
     Parameters
     ----------
     function : callable
-        Takes the state and the elements of `xs` at one place of their first axis; returns the next
+        Takes the state and the elements of `xs` at one index of their first axis; returns the next
         state and a tree of arrays.
     initial : Array or tree of Array
         The first state.
     xs : Array or tree of Array
-        Arrays whose first axes have one length, at least 1.
+        Arrays whose first axes have the same length, at least 1.
 
     Returns
     -------
@@ -203,7 +205,7 @@ def scan(function: Function, initial: Any, xs: Any, /) -> tuple[Any, Any]:
 
     Notes
     -----
-    A compiled function holds the calls of each step.
+    A compiled function contains the calls of every step.
 
     Examples
     --------
@@ -216,25 +218,25 @@ def scan(function: Function, initial: Any, xs: Any, /) -> tuple[Any, Any]:
     lengths = {x.shape[0] if x.ndim else 0 for x in leaves}
     if len(lengths) != 1 or 0 in lengths:
         raise ValueError(
-            f"scan goes over arrays whose first axes have one length, at least 1; it got "
-            f"{', '.join(str(x.shape) for x in leaves) or 'no arrays'}"
+            f"scan: the first axes of the arrays must have the same length, at least 1; the shapes "
+            f"are {', '.join(str(x.shape) for x in leaves) or 'none'}"
         )
     state = initial
-    found = []
+    values = []
     for n in range(lengths.pop()):
-        state, value = function(state, trees.mapped(partial(_place, n), xs))
-        found.append(value)
-    columns = zip(*([x for _, x in trees.arrays(one)] for one in found), strict=True)
+        state, value = function(state, trees.mapped(partial(_element, n), xs))
+        values.append(value)
+    columns = zip(*([x for _, x in trees.arrays(step_value)] for step_value in values), strict=True)
     stacked = iter([pa.stack(list(column)) for column in columns])
-    return state, trees.mapped(lambda _: next(stacked), found[0])
+    return state, trees.mapped(lambda _: next(stacked), values[0])
 
 
-def _place(n: int, x: Any) -> Any:
+def _element(n: int, x: Any) -> Any:
     return x[n, ...] if type(x) is Array else x
 
 
 def _capture_of(arrays: Sequence[Any]) -> Capture | None:
-    """Return the compilation that traces arrays, None if there is none."""
+    """Return the trace of a compilation among arrays, None if there is none."""
     for x in arrays:
         native = x._native
         while native.__class__ is Tracer:
@@ -244,17 +246,19 @@ def _capture_of(arrays: Sequence[Any]) -> Capture | None:
     return None
 
 
-def _check_alike(what: str, one: Any, other: Any, name: str, other_name: str) -> None:
-    first = [(path, x) for path, x in trees.arrays(one) if type(x) is Array]
-    second = [(path, x) for path, x in trees.arrays(other) if type(x) is Array]
+def _check_alike(
+    caller: str, first_tree: Any, second_tree: Any, first_name: str, second_name: str
+) -> None:
+    first = [(path, x) for path, x in trees.arrays(first_tree) if type(x) is Array]
+    second = [(path, x) for path, x in trees.arrays(second_tree) if type(x) is Array]
     if [path for path, _ in first] != [path for path, _ in second]:
         raise ValueError(
-            f"{what}: {name} and {other_name} must be trees of one structure; they have arrays at "
+            f"{caller}: {first_name} and {second_name} have different structures, with arrays at "
             f"{[path for path, _ in first]} and {[path for path, _ in second]}"
         )
     for (path, x), (_, y) in zip(first, second, strict=True):
         if x.shape != y.shape or x.dtype != y.dtype:
             raise ValueError(
-                f"{what}: the array{path} of {name} has shape {x.shape} and dtype {x.dtype}, that "
-                f"of {other_name} {y.shape} and {y.dtype}; they must be equal"
+                f"{caller}: the array{path} of {first_name} has shape {x.shape} and dtype "
+                f"{x.dtype}, but that of {second_name} has {y.shape} and {y.dtype}"
             )

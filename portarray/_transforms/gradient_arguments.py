@@ -1,4 +1,4 @@
-"""What functions that take derivatives ask of their arguments."""
+"""Argument checks of the functions that take derivatives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
     "described",
     "is_floating",
     "name_of",
-    "numbers_of",
+    "normalize_argnums",
     "pair",
     "parameters",
 ]
@@ -26,25 +26,24 @@ Function = Callable[..., Any]
 
 
 def name_of(function: Function) -> str:
-    """Return a function's name."""
     try:
         return function.__name__
     except AttributeError:
         return repr(function)
 
 
-def pair(what: str, name: str, output: Any) -> tuple[Any, Any]:
-    """Return the output of a function with ``has_aux``; raise if it is no pair."""
+def pair(caller: str, name: str, output: Any) -> tuple[Any, Any]:
+    """Return the output of a function with ``has_aux``; raise if it is not a pair."""
     if isinstance(output, tuple) and len(output) == 2:
         return output
     raise TypeError(
-        f"{what} with has_aux=True needs a function that returns a pair, its value and anything "
-        f"else; {name} returned {described(output)}"
+        f"{caller}: with has_aux=True the function must return a pair (value, aux); {name} "
+        f"returned {described(output)}"
     )
 
 
 def described(x: Any) -> str:
-    """Return what something is, for errors."""
+    """Describe a value in an error message."""
     if type(x) is Array:
         return f"an array of shape {x.shape} and dtype {x.dtype}"
     return f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
@@ -57,11 +56,8 @@ def _parameter(function: Function, n: int) -> str:
         return f"argument {n}"
 
 
-def parameters(what: str, function: Function, n: int, tree: Any) -> list[Array]:
-    """Return the arrays of a followed argument.
-
-    Raise if it holds something else than arrays of floating-point dtypes.
-    """
+def parameters(caller: str, function: Function, n: int, tree: Any) -> list[Array]:
+    """Return the arrays of a differentiated argument; raise unless all are floating-point."""
     leaves = trees.leaves(tree, others=True)
     for x in leaves:
         if x.__class__ is not Array or x._table.kind not in "fc":
@@ -69,79 +65,80 @@ def parameters(what: str, function: Function, n: int, tree: Any) -> list[Array]:
     else:
         if leaves:
             return leaves
-        raise TypeError(f"{what}: {_parameter(function, n)} holds no arrays")
+        raise TypeError(f"{caller}: {_parameter(function, n)} contains no arrays")
     for path, x in trees.arrays(tree):
         if is_floating(x):
             continue
         where = f"{_parameter(function, n)}{path}"
         fix = (
-            f"derivatives need a floating-point dtype: pa.astype({where}, pa.float32)"
+            f"convert it to a floating-point dtype: pa.astype({where}, pa.float32)"
             if type(x) is Array
-            else "derivatives are taken with respect to arrays: make one with pa.asarray, or pass "
-            "it as another argument"
+            else "make an array of it with pa.asarray, or leave it out of argnums"
         )
-        raise TypeError(f"{what} of {name_of(function)}: {where} is {described(x)}; {fix}")
-    raise AssertionError("one of them is no array to follow")
+        raise TypeError(
+            f"{caller}: {where} of {name_of(function)} is {described(x)}, and derivatives need "
+            f"floating-point arrays\nHint: {fix}"
+        )
+    raise AssertionError("one leaf is not a floating-point array")
 
 
-def check_cotangent(what: str, y: Array, g: Any, of: str = "output") -> None:
-    """Raise if a cotangent is not like what it belongs to."""
+def check_cotangent(subject: str, y: Array, g: Any, of: str = "output") -> None:
+    """Raise unless a cotangent has the shape and dtype of its array."""
     if type(g) is not Array:
-        raise refused(g, what, scalars=False)
+        raise refused(g, subject, scalars=False)
     if g.shape != y.shape or g.dtype != y.dtype:
         raise ValueError(
-            f"{what} has shape {g.shape} and dtype {g.dtype}; the {of} has shape {y.shape} and "
-            f"dtype {y.dtype}, and they must be equal"
+            f"{subject} has shape {g.shape} and dtype {g.dtype}, but the {of} has shape {y.shape} "
+            f"and dtype {y.dtype}"
         )
 
 
-def check_directions(what: str, primals: Any, tangents: Any) -> tuple[Any, Any]:
-    """Return both as tuples; raise if the second are no trees like the first."""
-    for name, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, (tuple, list)):
+def check_directions(caller: str, primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """Return primals and tangents as tuples; raise unless their structures are equal."""
+    for name, argument in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(argument, (tuple, list)):
             raise TypeError(
-                f"{what} takes {name} as a tuple with one entry for each argument, (x,), and got "
-                f"{described(given)}"
+                f"{caller}: {name} is {described(argument)}, not a tuple with one entry for each "
+                f"argument\nHint: write (x,) for one argument"
             )
     ours, theirs = ([*trees.arrays(tuple(tree))] for tree in (primals, tangents))
     if [path for path, _ in ours] != [path for path, _ in theirs]:
         raise ValueError(
-            f"{what}: there are {len(ours)} arrays in primals and {len(theirs)} in tangents; "
-            f"tangents are trees like primals"
+            f"{caller}: primals and tangents have different structures, with {len(ours)} and "
+            f"{len(theirs)} arrays"
         )
     for (path, x), (_, v) in zip(ours, theirs, strict=True):
-        if type(x) is Array:  # others are refused as arguments
-            check_cotangent(f"{what}: tangents{path}", x, v, "argument")
+        if type(x) is Array:  # other leaves raise later, as arguments
+            check_cotangent(f"{caller}: tangents{path}", x, v, "argument")
     return tuple(primals), tuple(tangents)
 
 
-def numbers_of(what: str, argnums: Any, args: Sequence[Any]) -> tuple[int, ...]:
-    """Return the places of the followed arguments, counted from 0."""
+def normalize_argnums(caller: str, argnums: Any, args: Sequence[Any]) -> tuple[int, ...]:
+    """Return ``argnums`` as a tuple of indices from 0."""
     if argnums.__class__ is int and 0 <= argnums < len(args):
         return (argnums,)
     if not isinstance(argnums, (int, Sequence)) or not all(
         isinstance(n, int) for n in (() if isinstance(argnums, int) else argnums)
     ):
-        raise TypeError(f"{what}: argnums is an int or a sequence of them, not {argnums!r}")
+        raise TypeError(f"{caller}: argnums={argnums!r} is not an int or a sequence of ints")
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for n in numbers:
         if not -len(args) <= n < len(args):
             raise ValueError(
-                f"{what}: argnums={argnums!r}, but there are {len(args)} positional arguments; "
-                f"they are counted from 0"
+                f"{caller}: argnums={argnums!r} is out of range for {len(args)} positional "
+                f"arguments, counted from 0"
             )
-    found = tuple(n % len(args) for n in numbers)
-    if not found or len(set(found)) < len(found):
-        raise ValueError(f"{what}: argnums={argnums!r} names no argument, or one of them twice")
-    return found
+    normalized = tuple(n % len(args) for n in numbers)
+    if not normalized or len(set(normalized)) < len(normalized):
+        raise ValueError(f"{caller}: argnums={argnums!r} is empty or names an argument twice")
+    return normalized
 
 
 def is_floating(x: Any) -> bool:
-    """Tell whether something is an array of which derivatives can be taken."""
+    """Return whether a value is an array with a floating-point dtype."""
     return type(x) is Array and x._table.kind in "fc"
 
 
-def check_function(what: str, function: Any) -> None:
-    """Raise if something is no function."""
+def check_function(caller: str, function: Any) -> None:
     if not callable(function):
-        raise TypeError(f"{what} takes a function, not {described(function)}")
+        raise TypeError(f"{caller}: {described(function)} is not a function")

@@ -1,4 +1,4 @@
-"""``pa.grad`` and its relatives."""
+"""``grad``, ``value_and_grad``, ``vjp``, ``jvp``, ``jacobian`` and ``hvp``."""
 
 from __future__ import annotations
 
@@ -7,97 +7,90 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from portarray._array.array import Array
-from portarray._transforms import pulling, trees
+from portarray._namespace import pa
+from portarray._transforms import trees
 from portarray._transforms.gradient_arguments import (
     check_cotangent,
     check_directions,
     check_function,
     described,
     name_of,
-    numbers_of,
+    normalize_argnums,
     pair,
     parameters,
 )
-from portarray._transforms.standard import pa
+from portarray._transforms.vjp import compute_vjp
 
-__all__ = [
-    "grad",
-    "hvp",
-    "jacobian",
-    "jvp",
-    "value_and_grad",
-    "vjp",
-]
+__all__ = ["grad", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"]
 
 Function = Callable[..., Any]
 
 
-class _Pulled:
-    """A function that was called with some arguments followed, ready to be run backwards."""
+class _VJPCall:
+    """A call of a function of trees, with its output and VJP."""
 
-    __slots__ = ("_called", "_leaves", "aux", "inputs", "name", "output")
+    __slots__ = ("_leaves", "_vjp", "aux", "inputs", "name", "output")
 
     def __init__(
-        self, what: str, function: Function, args: Sequence[Any], named: dict[str, Any],
-        followed: Sequence[int], *, has_aux: bool = False, once: bool = False,
+        self, caller: str, function: Function, args: Sequence[Any], named: dict[str, Any],
+        argnums: Sequence[int], *, has_aux: bool = False, once: bool = False,
     ) -> None:  # fmt: skip
         self.name = name = name_of(function)
-        self.inputs = [args[n] for n in followed]
+        self.inputs = [args[n] for n in argnums]
         leaves: list[Array] = []
-        for n in followed:
-            leaves += parameters(what, function, n, args[n])
+        for n in argnums:
+            leaves += parameters(caller, function, n, args[n])
         self._leaves = leaves
-        returned: dict[str, Any] = {}  # not self, which keeps what keeps of_arrays
+        returned: dict[str, Any] = {}  # not self: that would be a reference cycle
 
         def of_arrays(arrays: Sequence[Array]) -> list[Array]:
-            each = iter(arrays)
-            given = list(args)
-            for n in followed:
-                given[n] = trees.refilled(args[n], each)
-            output = function(*given, **named)
+            remaining = iter(arrays)
+            traced_args = list(args)
+            for n in argnums:
+                traced_args[n] = trees.refilled(args[n], remaining)
+            output = function(*traced_args, **named)
             if has_aux:
-                output, returned["aux"] = pair(what, name, output)
+                output, returned["aux"] = pair(caller, name, output)
             returned["output"] = output
             return trees.leaves(output)
 
-        self._called = called = pulling.called(
+        self._vjp = computed = compute_vjp(
             of_arrays,
             leaves,
-            f"an array that {what} traced in {name} is used after {what} has ended: return it "
-            f"from the function (has_aux=True) instead of keeping it",
+            f"{caller}: an array traced in {name} is used after {name} has returned\n"
+            f"Hint: return it from the function with has_aux=True",
             once=once,
         )
-        if not called.outputs and what != "grad":  # which says what it got
+        if not computed.outputs and caller != "grad":  # grad raises a more specific error
             raise TypeError(
-                f"{what} needs a function that returns arrays; {self.name} returned "
-                f"{described(returned['output'])}"
+                f"{caller}: {name} must return arrays; it returned {described(returned['output'])}"
             )
-        self.output = trees.refilled(returned["output"], iter(called.outputs))
+        self.output = trees.refilled(returned["output"], iter(computed.outputs))
         self.aux: Any = None
         if has_aux:
-            value = called.value
+            value = computed.value
             self.aux = trees.mapped(lambda x: value(x) if type(x) is Array else x, returned["aux"])
 
-    def pull(self, cotangents: Any) -> tuple[Any, ...]:
-        """Return the cotangents of the followed arguments."""
-        given = trees.leaves(cotangents)
-        if len(self._called.outputs) != len(given):
+    def vjp_fun(self, cotangents: Any) -> tuple[Any, ...]:
+        """Return the cotangents of the differentiated arguments."""
+        leaves = trees.leaves(cotangents)
+        if len(self._vjp.outputs) != len(leaves):
             raise ValueError(
-                f"{self.name} returned {len(self._called.outputs)} arrays, and there are "
-                f"{len(given)} cotangents; pass a tree like the output"
+                f"vjp: {self.name} returned {len(self._vjp.outputs)} arrays, but there are "
+                f"{len(leaves)} cotangents\nHint: pass a tree like the output"
             )
-        for y, g in zip(self._called.outputs, given, strict=True):
-            check_cotangent(f"the cotangent of {self.name}", y, g)
-        return self.pulled(given)
+        for y, g in zip(self._vjp.outputs, leaves, strict=True):
+            check_cotangent(f"vjp: the cotangent of {self.name}", y, g)
+        return self.unchecked_vjp(leaves)
 
-    def pulled(self, cotangents: Sequence[Array]) -> tuple[Any, ...]:
-        """Do the same for cotangents that are right."""
-        parts: list[Any] = list(self._called.pull(cotangents))
+    def unchecked_vjp(self, cotangents: Sequence[Array]) -> tuple[Any, ...]:
+        """Return the same for cotangents with the outputs' shapes and dtypes."""
+        parts: list[Any] = list(self._vjp.vjp_fun(cotangents))
         for n, part in enumerate(parts):
             if part is None:
                 parts[n] = pa.zeros_like(self._leaves[n])
-        each = iter(parts)
-        return tuple([trees.refilled(tree, each) for tree in self.inputs])
+        remaining = iter(parts)
+        return tuple([trees.refilled(tree, remaining) for tree in self.inputs])
 
 
 def value_and_grad(
@@ -108,12 +101,12 @@ def value_and_grad(
     Parameters
     ----------
     function : callable
-        Returns one number: an array of shape ``()`` and a real floating-point dtype.
+        Returns one real number: an array of shape ``()`` and a real floating-point dtype.
     argnums : int or sequence of int, default: 0
-        The positional arguments with respect to which the gradient is taken: arrays of
-        floating-point dtypes, or trees of them.
+        The positional arguments to differentiate: arrays of floating-point dtypes, or trees of
+        them.
     has_aux : bool, default: False
-        Whether `function` returns a pair, of which the second part is passed on.
+        Whether `function` returns a pair ``(value, aux)``; ``aux`` is returned unchanged.
 
     Returns
     -------
@@ -125,8 +118,8 @@ def value_and_grad(
     Raises
     ------
     TypeError
-        If an argument holds something else than arrays of floating-point dtypes, or `function`
-        returns something else than one number.
+        If an argument does not consist of floating-point arrays, or `function` does not return
+        one real number.
 
     See Also
     --------
@@ -147,18 +140,18 @@ def value_and_grad(
 
     @functools.wraps(function)
     def both(*args: Any, **named: Any) -> Any:
-        numbers = numbers_of("grad", argnums, args)
-        pulled = _Pulled("grad", function, args, named, numbers, has_aux=has_aux, once=True)
-        y = pulled.output
+        indices = normalize_argnums("grad", argnums, args)
+        vjp_call = _VJPCall("grad", function, args, named, indices, has_aux=has_aux, once=True)
+        y = vjp_call.output
         if type(y) is not Array or y._table.kind != "f" or y.shape:
             raise TypeError(
-                f"grad needs a function that returns one real number, an array of shape () and a "
-                f"floating-point dtype; {pulled.name} returned {described(y)}. Sum it, or use "
-                f"pa.vjp or pa.jacobian"
+                f"grad: {vjp_call.name} must return one real number, an array of shape () and a "
+                f"floating-point dtype; it returned {described(y)}\n"
+                f"Hint: sum the result, or use pa.vjp or pa.jacobian"
             )
-        found = pulled.pulled([pa.ones_like(y)])
-        gradient = found[0] if isinstance(argnums, int) else found
-        return ((y, pulled.aux) if has_aux else y), gradient
+        gradients = vjp_call.unchecked_vjp([pa.ones_like(y)])
+        gradient = gradients[0] if isinstance(argnums, int) else gradients
+        return ((y, vjp_call.aux) if has_aux else y), gradient
 
     return both
 
@@ -168,18 +161,18 @@ def grad(
 ) -> Function:
     """Return a function that computes the gradient of a function.
 
-    The function is run once, its calls are recorded, and run through backwards. It may branch on
-    values, use loops, and change arrays in place; gradients may be taken of gradients.
+    The function runs once, and its calls are recorded on a tape that is then run backwards. It may
+    branch on values, use loops and change arrays in place. Gradients of gradients work.
 
     Parameters
     ----------
     function : callable
-        Returns one number: an array of shape ``()`` and a real floating-point dtype.
+        Returns one real number: an array of shape ``()`` and a real floating-point dtype.
     argnums : int or sequence of int, default: 0
-        The positional arguments with respect to which the gradient is taken: arrays of
-        floating-point dtypes, or trees of them.
+        The positional arguments to differentiate: arrays of floating-point dtypes, or trees of
+        them.
     has_aux : bool, default: False
-        Whether `function` returns a pair, of which the second part is passed on.
+        Whether `function` returns a pair ``(value, aux)``; ``aux`` is returned unchanged.
 
     Returns
     -------
@@ -190,14 +183,14 @@ def grad(
     Raises
     ------
     TypeError
-        If an argument holds something else than arrays of floating-point dtypes, or `function`
-        returns something else than one number.
+        If an argument does not consist of floating-point arrays, or `function` does not return
+        one real number.
 
     Notes
     -----
-    Of a complex argument ``z = a + bj`` the gradient is ``dL/da + 1j * dL/db``, the direction in
-    which L grows fastest, as in PyTorch; JAX's is its conjugate. Equal extremes (``max``,
-    ``maximum``) share the gradient; ``abs``, ``sign`` and norms have 0 at 0.
+    The gradient for a complex argument ``z = a + bj`` is ``dL/da + 1j * dL/db``, the direction in
+    which L grows fastest, as in PyTorch; JAX returns its conjugate. Equal extremes (``max``,
+    ``maximum``) share the gradient. The gradient of ``abs``, ``sign`` and norms at 0 is 0.
 
     Examples
     --------
@@ -210,14 +203,14 @@ def grad(
 
     @functools.wraps(function)
     def gradient(*args: Any, **named: Any) -> Any:
-        value, found = both(*args, **named)
-        return (found, value[1]) if has_aux else found
+        value, result = both(*args, **named)
+        return (result, value[1]) if has_aux else result
 
     return gradient
 
 
 def vjp(function: Function, /, *primals: Any, has_aux: bool = False) -> Any:
-    """Call a function and return its output with the function that pulls cotangents back.
+    """Return the output of a function and a function that computes the vector-Jacobian product.
 
     Parameters
     ----------
@@ -226,31 +219,31 @@ def vjp(function: Function, /, *primals: Any, has_aux: bool = False) -> Any:
     *primals : Array or tree of Array
         Arrays of floating-point dtypes.
     has_aux : bool, default: False
-        Whether `function` returns a pair, of which the second part is passed on.
+        Whether `function` returns a pair ``(value, aux)``; ``aux`` is returned unchanged.
 
     Returns
     -------
     tuple
-        ``(output, pull)``, with `has_aux` ``(output, pull, aux)``. ``pull(cotangents)`` takes a
-        tree like the output and returns a tuple of trees like `primals`: the products of the
-        cotangents with the Jacobians. It may be called several times.
+        ``(output, vjp_fun)``, with `has_aux` ``(output, vjp_fun, aux)``. ``vjp_fun(cotangents)``
+        takes a tree like the output and returns a tuple of trees like `primals`: the products of
+        the cotangents with the Jacobians. It may be called several times.
 
     Examples
     --------
     >>> import portarray as pa
-    >>> y, pull = pa.vjp(lambda x: x**2, pa.asarray([1.0, 3.0]))
-    >>> pull(pa.asarray([1.0, 10.0]))
+    >>> y, vjp_fun = pa.vjp(lambda x: x**2, pa.asarray([1.0, 3.0]))
+    >>> vjp_fun(pa.asarray([1.0, 10.0]))
     (Array([ 2., 60.], dtype=float64, device='numpy:cpu:0'),)
     """
     check_function("vjp", function)
-    pulled = _Pulled("vjp", function, primals, {}, range(len(primals)), has_aux=has_aux)
+    vjp_call = _VJPCall("vjp", function, primals, {}, range(len(primals)), has_aux=has_aux)
     if has_aux:
-        return pulled.output, pulled.pull, pulled.aux
-    return pulled.output, pulled.pull
+        return vjp_call.output, vjp_call.vjp_fun, vjp_call.aux
+    return vjp_call.output, vjp_call.vjp_fun
 
 
 def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """Call a function and return its output and the derivative in a direction.
+    """Return the output of a function and its derivative in a direction.
 
     Parameters
     ----------
@@ -265,8 +258,7 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     -------
     tuple
         ``(output, tangents)``: the output and the product of the Jacobian with the direction, a
-        tree like the output. Computed as the pull-back of a pull-back, which is linear, so that it
-        costs about twice a gradient.
+        tree like the output. Computed as the VJP of a VJP, which costs about twice a gradient.
 
     Examples
     --------
@@ -277,10 +269,10 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     """
     check_function("jvp", function)
     primals, tangents = check_directions("jvp", primals, tangents)
-    pulled = _Pulled("jvp", function, primals, {}, range(len(primals)))
-    zeros = trees.mapped(pa.zeros_like, pulled.output)
-    _, push = vjp(pulled.pull, zeros)
-    return pulled.output, push(tangents)[0]
+    vjp_call = _VJPCall("jvp", function, primals, {}, range(len(primals)))
+    zeros = trees.mapped(pa.zeros_like, vjp_call.output)
+    _, push = vjp(vjp_call.vjp_fun, zeros)
+    return vjp_call.output, push(tangents)[0]
 
 
 def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Function:
@@ -291,8 +283,8 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
     function : callable
         Returns one array of a real floating-point dtype.
     argnums : int or sequence of int, default: 0
-        The positional arguments with respect to which derivatives are taken: arrays of real
-        floating-point dtypes, or trees of them.
+        The positional arguments to differentiate: arrays of real floating-point dtypes, or trees
+        of them.
 
     Returns
     -------
@@ -311,29 +303,29 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
 
     @functools.wraps(function)
     def rows(*args: Any, **named: Any) -> Any:
-        numbers = numbers_of("jacobian", argnums, args)
-        pulled = _Pulled("jacobian", function, args, named, numbers)
-        y = pulled.output
+        indices = normalize_argnums("jacobian", argnums, args)
+        vjp_call = _VJPCall("jacobian", function, args, named, indices)
+        y = vjp_call.output
         if type(y) is not Array or not pa.isdtype(y.dtype, "real floating"):
             raise TypeError(
-                f"jacobian needs a function that returns one array of a real floating-point dtype; "
-                f"{pulled.name} returned {described(y)}"
+                f"jacobian: {vjp_call.name} must return one array of a real floating-point dtype; "
+                f"it returned {described(y)}"
             )
-        for tree in pulled.inputs:
+        for tree in vjp_call.inputs:
             for path, x in trees.arrays(tree):
                 if not pa.isdtype(x.dtype, "real floating"):
                     raise TypeError(
-                        f"jacobian of {pulled.name}: the argument{path} is {described(x)}; "
-                        f"jacobian takes real arrays, use pa.vjp for complex ones"
+                        f"jacobian: the argument{path} of {vjp_call.name} is {described(x)}, not "
+                        f"a real array\nHint: use pa.vjp for complex arrays"
                     )
         basis = pa.reshape(pa.eye(y.size, dtype=y.dtype, device=y.device), (y.size, *y.shape))
-        found = [pulled.pull(basis[n, ...]) for n in range(y.size)]
+        products = [vjp_call.vjp_fun(basis[n, ...]) for n in range(y.size)]
         out = []
-        for n, tree in enumerate(pulled.inputs):
-            each = zip(*([x for _, x in trees.arrays(row[n])] for row in found), strict=True)
+        for n, tree in enumerate(vjp_call.inputs):
+            columns = zip(*([x for _, x in trees.arrays(row[n])] for row in products), strict=True)
 
-            def stacked(x: Array, each: Any = each) -> Any:
-                parts = list(next(each, ()))
+            def stacked(x: Array, columns: Any = columns) -> Any:
+                parts = list(next(columns, ()))
                 shape = (*y.shape, *x.shape)
                 if not parts:
                     return pa.zeros(shape, dtype=x.dtype, device=x.device)

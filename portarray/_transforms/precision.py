@@ -1,4 +1,4 @@
-"""The precision that compiled functions compute in."""
+"""The precision of compiled functions, and products in mixed precision."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ PRODUCTS = frozenset(
         "tensordot",
     )
 )
-"""Functions whose operands are halves in mixed precision."""
-
+"""Functions whose operands are rounded to 16 bits in mixed precision."""
 
 _FLOAT16 = np.dtype(np.float16)
 
@@ -38,15 +37,15 @@ _now = _Now()
 
 
 def now() -> str | None:
-    """Return the precision that is asked for where a compiled function asks for none."""
+    """Return the precision of the enclosing ``with pa.precision(...)`` block."""
     return _now.value
 
 
 def checked(value: Any) -> str | None:
-    """Return a precision; an error for what is none."""
+    """Return a precision; raise for invalid values."""
     if value in (None, "float16", "bfloat16", "mixed"):
         return value  # type: ignore[no-any-return]
-    raise ValueError(f"precision={value!r}; use 'float16', 'bfloat16', 'mixed' or None")
+    raise ValueError(f"precision={value!r} is not 'float16', 'bfloat16', 'mixed' or None")
 
 
 class precision:  # noqa: N801  (used as a function)
@@ -69,20 +68,20 @@ class precision:  # noqa: N801  (used as a function)
 
     def __init__(self, value: Precision | None) -> None:
         self._value = checked(value)
-        self._before: list[str | None] = []
+        self._previous: list[str | None] = []
 
     def __enter__(self) -> None:
-        """Begin."""
-        self._before.append(_now.value)
+        """Set the precision."""
+        self._previous.append(_now.value)
         _now.value = self._value
 
     def __exit__(self, *error: object) -> None:
-        """End."""
-        _now.value = self._before.pop()
+        """Restore the previous precision."""
+        _now.value = self._previous.pop()
 
 
 def half_of(device: Device) -> Any:
-    """Return the dtype of products in mixed precision: bfloat16, or float16 where it lacks that."""
+    """Return the dtype of operands in mixed precision: bfloat16, or float16 on devices without."""
     available = dispatch.dtypes_of(device)
     bfloat16 = dtypes.bfloat16()
     if bfloat16 in available:
@@ -91,12 +90,11 @@ def half_of(device: Device) -> Any:
 
 
 def mixed_product(function: Function, device: Device) -> Function:
-    """Return a product of float32 arrays whose two operands are rounded to halves first.
+    """Return a product of float32 arrays whose two operands are rounded to 16 bits.
 
-    Sums, and what is added to the product, are in float32: processors multiply the rounded numbers
-    in float32, and graphics cards add products of halves so. float16 has a small range: there
-    operands are scaled by powers of two first, so that the largest number of each is near 1, and
-    the product is scaled back.
+    Sums are in float32: CPUs multiply the rounded values in float32, and GPUs accumulate 16-bit
+    products in it. float16 operands are first scaled by powers of two so that the largest value is
+    near 1, because float16 has a small range; the product is scaled back.
     """
     half = half_of(device)
     single = dispatch.table_of(device, dtypes.STANDARD["float32"])
@@ -112,23 +110,23 @@ def mixed_product(function: Function, device: Device) -> Function:
         return xp.pow(2.0, xp.floor(xp.log2(largest)))
 
     def product(*args: Any, **options: Any) -> Any:
-        given: list[Any] = []
+        operands: list[Any] = []
         powers: list[Any] = []
         added: Any = None
         for n, x in enumerate(args):
             if not owns(x) or x.dtype != single.native:
-                given.append(x)
+                operands.append(x)
                 continue
             if n == 2:
                 added = x
-                given.append(None)
+                operands.append(None)
                 continue
             if is_small and math.prod(x.shape):
                 powers.append(power_of(x))
                 x = xp.divide(x, powers[-1])
             rounded = xp.astype(x, half.native)
-            given.append(xp.astype(rounded, single.native) if on_cpu else rounded)
-        out = function(*given, **options)
+            operands.append(xp.astype(rounded, single.native) if on_cpu else rounded)
+        out = function(*operands, **options)
         out = out if on_cpu else xp.astype(out, single.native)
         if powers:
             out = xp.multiply(out, reduce(xp.multiply, powers))

@@ -1,4 +1,4 @@
-"""Reverse mode: what a function calls is recorded with its values, then run through backwards."""
+"""The tape of reverse mode: calls recorded with their values, then run backwards."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
+from portarray._namespace import pa
 from portarray._transforms import tracing, trees
 from portarray._transforms.rules import RULES
-from portarray._transforms.standard import pa
 from portarray._transforms.tracing import Trace, Tracer
 from portarray.errors import NoGradientError
 
@@ -22,18 +22,18 @@ __all__ = ["GradientTrace", "ValueTrace", "wrap"]
 
 
 class _Call(NamedTuple):
-    """A call of a function of the standard, or of a function with a rule of its own."""
+    """A recorded call."""
 
     name: str
-    rule: Callable[..., Sequence[Any]] | None  # of a function that is recorded as a whole
+    rule: Callable[..., Sequence[Any]] | None  # of a composite call
     device: Device  # of the results
     args: Sequence[Any]  # operands, with the tracers of this trace
-    values: Sequence[Any]  # the same without them
+    values: Sequence[Any]  # the same without tracers
     options: Mapping[str, Any]
     results: Sequence[Any]  # native arrays
-    places: Sequence[int]  # of the results, 0 for those without a gradient
+    slots: Sequence[int]  # of the results, 0 for those without a gradient
 
-    def pull(self, cotangents: Sequence[Array | None], wanted: Sequence[bool]) -> Sequence[Any]:
+    def vjp(self, cotangents: Sequence[Array | None], needs_grad: Sequence[bool]) -> Sequence[Any]:
         """Return the cotangents of the operands."""
         if self.rule is not None:
             return self.rule(cotangents)
@@ -45,47 +45,45 @@ class _Call(NamedTuple):
         tables = dispatch.tables_of(device)
         operands = [
             wrapped(x, tables[x.dtype])
-            if x.__class__ is kind and (own.__class__ is not Tracer or own.home is device)
-            else wrap(x, own.home if own.__class__ is Tracer else device)
-            for own, x in zip(self.args, self.values, strict=True)
+            if x.__class__ is kind and (arg.__class__ is not Tracer or arg.home is device)
+            else wrap(x, arg.home if arg.__class__ is Tracer else device)
+            for arg, x in zip(self.args, self.values, strict=True)
         ]
         results = [
             wrapped(x, tables[x.dtype]) if x.__class__ is kind else wrap(x, device)
             for x in self.results
         ]
-        return rule(cotangents, results, wanted, *operands, **self.options)
+        return rule(cotangents, results, needs_grad, *operands, **self.options)
 
 
 class GradientTrace(Trace):
-    """The calls between the inputs of a function and its value."""
+    """A trace that records the calls between the inputs and the outputs of a function."""
 
     unreadable = (
-        "a gradient is being taken of this array, which would be lost where its values are read: "
-        "use pa.stop_gradient(x) for an array of its values alone"
+        "a gradient is being computed through this array, and reading its values would lose it\n"
+        "Hint: read the values of pa.stop_gradient(x)"
     )
     shared = (
-        "this array shares memory with another, into which something was assigned while a "
-        "gradient is being taken: a view of it, or what it is a view of. The record does not see "
-        "that change here. Assign to a copy, pa.asarray(x, copy=True), or make the view after the "
-        "assignment"
+        "an array that shares memory with this one was modified during differentiation\n"
+        "Hint: assign to a copy, pa.asarray(x, copy=True), or make the view after the assignment"
     )
     reads_numbers = True
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[_Call] = []
-        self._places = 0
+        self._slots = 0
 
-    def follow(self, x: Array) -> tuple[Array, int]:
-        """Return an array that this trace follows, and its place."""
-        self._places += 1
-        return tracing.traced(x, self, self._places), self._places
+    def watch(self, x: Array) -> tuple[Array, int]:
+        """Return a traced array of this trace and its slot."""
+        self._slots += 1
+        return tracing.traced(x, self, self._slots), self._slots
 
-    def takes_whole(self, name: str) -> bool:
-        """Tell whether a core kernel has a gradient of its own."""
+    def records_kernel(self, name: str) -> bool:
+        """Return whether a core kernel has its own gradient rule."""
         return name in RULES
 
-    def record(
+    def record_call(
         self,
         name: str,
         function: Callable[..., Any],
@@ -101,67 +99,67 @@ class GradientTrace(Trace):
         if not device._backend.immutable:
             for n, x in enumerate(values):
                 if x is args[n] and x.__class__ not in _PYTHON:
-                    values[n] = _kept(x, device)
+                    values[n] = _snapshot(x, device)
         if isinstance(result, (tuple, list)):
-            places = [self._place(one) for one in result]
-            if any(places):
-                self.calls.append(_Call(name, None, device, args, values, options, result, places))
-            pairs = zip(result, places, strict=True)
-            return tuple([Tracer(one, self, n, device) if n else one for one, n in pairs])
+            slots = [self._new_slot(item) for item in result]
+            if any(slots):
+                self.calls.append(_Call(name, None, device, args, values, options, result, slots))
+            pairs = zip(result, slots, strict=True)
+            return tuple([Tracer(item, self, n, device) if n else item for item, n in pairs])
         if not _is_floating(result):
             return result
-        self._places = place = self._places + 1
-        self.calls.append(_Call(name, None, device, args, values, options, (result,), (place,)))
-        return Tracer(result, self, place, device)
+        self._slots = slot = self._slots + 1
+        self.calls.append(_Call(name, None, device, args, values, options, (result,), (slot,)))
+        return Tracer(result, self, slot, device)
 
-    def record_whole(
+    def record_composite(
         self, name: str, inputs: Sequence[Array], output: Any, rule: Callable[..., Any]
     ) -> Any:
-        """Return the traced output of a function of trees, recorded as one call.
+        """Record a call of a function of trees and return its traced output.
 
         ``rule`` takes the cotangents of the output, a tree like it, and returns those of the
-        arguments, whose arrays in order are the inputs.
+        inputs.
         """
         leaves = [x for _, x in trees.arrays(output)]
         natives = [x._native if type(x) is Array else None for x in leaves]
-        if any(map(self._follows, natives)):
+        if any(map(self._is_watched, natives)):
             raise ValueError(
-                f"{name} uses an array from outside of which a gradient is taken; pass it as an "
-                f"argument"
+                f"{name}: uses a differentiated array from an enclosing scope\n"
+                f"Hint: pass it as an argument"
             )
-        places = [self._place(x) for x in natives]
+        slots = [self._new_slot(x) for x in natives]
 
         def ruled(cotangents: Sequence[Any]) -> Sequence[Any]:
-            each = iter(cotangents)
+            remaining = iter(cotangents)
 
-            def one(x: Any) -> Any:
-                g = next(each)
+            def filled(x: Any) -> Any:
+                g = next(remaining)
                 return pa.zeros_like(x) if g is None and type(x) is Array else g
 
-            return rule(trees.mapped(one, output))  # type: ignore[no-any-return]
+            return rule(trees.mapped(filled, output))  # type: ignore[no-any-return]
 
         args = tuple([x._native for x in inputs])
         device = inputs[0].device
-        self.calls.append(_Call(name, ruled, device, args, args, {}, natives, places))
-        each = iter(zip(natives, places, strict=True))
+        self.calls.append(_Call(name, ruled, device, args, args, {}, natives, slots))
+        outputs = iter(zip(natives, slots, strict=True))
 
         def traced(x: Any) -> Any:
-            native, place = next(each)
-            return wrap(Tracer(native, self, place, x.device), x.device) if place else x
+            native, slot = next(outputs)
+            return wrap(Tracer(native, self, slot, x.device), x.device) if slot else x
 
         return trees.mapped(traced, output)
 
-    def _place(self, x: Any) -> int:
+    def _new_slot(self, x: Any) -> int:
         if not _is_floating(x):
             return 0
-        self._places += 1
-        return self._places
+        self._slots += 1
+        return self._slots
 
     def end(self, message: str) -> list[_Call]:
-        """Record no more, and return the calls.
+        """Stop recording and return the calls.
 
-        They hold tracers, which hold this trace: were it to hold them too, memory would be freed
-        by the garbage collector alone, which counts objects and not their bytes.
+        The calls hold tracers, which hold this trace. If the trace held the calls, only the garbage
+        collector would free their memory, and it counts objects, not bytes.
         """
         self.ended = message
         calls, self.calls = self.calls, []
@@ -170,46 +168,48 @@ class GradientTrace(Trace):
     def backward(
         self, calls: list[_Call], cotangents: Mapping[int, Array], *, once: bool
     ) -> dict[int, Array]:
-        """Return the cotangents of the places that those of some results depend on.
+        """Return the cotangents of the inputs by slot, given those of the outputs.
 
-        ``once`` empties the list of calls, so that each frees what it kept.
+        ``once`` empties the list of calls, so that each call frees its values.
         """
-        found = dict(cotangents)
+        by_slot = dict(cotangents)
         for call in _popped(calls) if once else reversed(calls):
-            given = [found.pop(place, None) for place in call.places]
-            for one in given:
-                if one is not None:
+            output_cotangents = [by_slot.pop(slot, None) for slot in call.slots]
+            for g in output_cotangents:
+                if g is not None:
                     break
             else:
                 continue
             args = call.args
-            wanted = [
-                x.trace is self and x.place > 0 if x.__class__ is Tracer else self._follows(x)
+            needs_grad = [
+                x.trace is self and x.slot > 0 if x.__class__ is Tracer else self._is_watched(x)
                 for x in args
             ]
-            for x, needed, part in zip(args, wanted, call.pull(given, wanted), strict=False):
+            for x, needed, part in zip(
+                args, needs_grad, call.vjp(output_cotangents, needs_grad), strict=False
+            ):
                 if not needed or part is None:
                     continue
                 if x.__class__ is Tracer:
-                    known = found.get(x.place)
-                    found[x.place] = part if known is None else known + part
+                    previous = by_slot.get(x.slot)
+                    by_slot[x.slot] = part if previous is None else previous + part
                 else:
-                    self._add(found, x, part)
-        return found
+                    self._add(by_slot, x, part)
+        return by_slot
 
-    def _follows(self, x: Any) -> bool:
+    def _is_watched(self, x: Any) -> bool:
         if x.__class__ is Tracer:
-            return x.trace is self and x.place > 0
-        return x.__class__ in (list, tuple) and any(map(self._follows, x))
+            return x.trace is self and x.slot > 0
+        return x.__class__ in (list, tuple) and any(map(self._is_watched, x))
 
-    def _add(self, found: dict[int, Array], x: Any, part: Any) -> None:
+    def _add(self, by_slot: dict[int, Array], x: Any, part: Any) -> None:
         if x.__class__ is Tracer:
-            if x.trace is self and x.place:
-                known = found.get(x.place)
-                found[x.place] = part if known is None else known + part
+            if x.trace is self and x.slot:
+                previous = by_slot.get(x.slot)
+                by_slot[x.slot] = part if previous is None else previous + part
         elif x.__class__ in (list, tuple):
-            for one, own in zip(x, part, strict=True):
-                self._add(found, one, own)
+            for item, item_part in zip(x, part, strict=True):
+                self._add(by_slot, item, item_part)
 
 
 def _popped(calls: list[_Call]) -> Iterator[_Call]:
@@ -218,18 +218,18 @@ def _popped(calls: list[_Call]) -> Iterator[_Call]:
 
 
 class ValueTrace(Trace):
-    """Calls of which nothing is recorded: assignments leave the arrays that it follows alone."""
+    """A trace that records nothing: assignments to traced arrays leave the originals unchanged."""
 
     unreadable = GradientTrace.unreadable
     shared = GradientTrace.shared
     reads_numbers = True
 
-    def takes_whole(self, name: str) -> bool:
-        """Tell that core kernels are calls."""
+    def records_kernel(self, name: str) -> bool:
+        """Return True: core kernels are calls."""
         return True
 
-    def follow(self, x: Array) -> Array:
-        """Return an array that this trace follows."""
+    def watch(self, x: Array) -> Array:
+        """Return a traced array of this trace."""
         return tracing.traced(x, self, 0)
 
     def value(self, x: Array) -> Array:
@@ -239,7 +239,7 @@ class ValueTrace(Trace):
             return tracing.untraced(tracing.current(native).value, native.home)
         return x
 
-    def record(
+    def record_call(
         self,
         name: str,
         function: Callable[..., Any],
@@ -251,16 +251,16 @@ class ValueTrace(Trace):
     ) -> Any:
         """Return the result with tracers."""
         if isinstance(result, (tuple, list)):
-            return tuple([self._followed(one, device) for one in result])
-        return self._followed(result, device)
+            return tuple([self._watched(item, device) for item in result])
+        return self._watched(result, device)
 
-    def _followed(self, x: Any, device: Device) -> Any:
-        # Others are constants in a record too, and keys of arrays that no trace follows.
+    def _watched(self, x: Any, device: Device) -> Any:
+        # Other results are constants on a tape too, and keys of untraced arrays.
         return Tracer(x, self, 0, device) if _is_floating(x) else x
 
 
 def wrap(x: Any, device: Device) -> Any:
-    """Return native arrays of a device, tracers among them, as arrays; in lists and tuples too."""
+    """Return native arrays of a device, or tracers, as arrays; in lists and tuples too."""
     kind = x.__class__
     if kind is device._backend.array_type:
         return wrapped(x, dispatch.tables_of(device)[x.dtype])
@@ -268,17 +268,17 @@ def wrap(x: Any, device: Device) -> Any:
         return x
     if kind is Tracer or device._backend.owns(x) or isinstance(x, np.generic):
         return tracing.untraced(x, device)
-    return kind([wrap(one, device) for one in x]) if kind in (list, tuple) else x
+    return kind([wrap(item, device) for item in x]) if kind in (list, tuple) else x
 
 
 _PYTHON = frozenset((bool, complex, float, int))
 
 _COPIED = 4096
-"""Elements of an operand without a gradient of which a copy is recorded."""
+"""Most elements of a constant operand that is copied."""
 
 
-def _kept(x: Any, device: Device) -> Any:
-    """Return a constant as it is now: a small array may be written into before the way back."""
+def _snapshot(x: Any, device: Device) -> Any:
+    """Copy a small constant, which may be modified before the backward pass."""
     if not device._backend.owns(x) or not x.shape or math.prod(x.shape) > _COPIED:
         return x
     return dispatch.functions_of(device).namespace.asarray(x, copy=True)
@@ -297,5 +297,5 @@ def _is_floating(x: Any) -> bool:
         return False
     except KeyError:
         text = str(x.dtype)
-        known = _FLOATING[x.dtype] = "float" in text or "complex" in text
-        return known
+        is_floating = _FLOATING[x.dtype] = "float" in text or "complex" in text
+        return is_floating

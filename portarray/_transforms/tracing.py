@@ -1,13 +1,12 @@
-"""Traced arrays: calls on them are recorded, on any device.
+"""Traced arrays, on any device: a trace records the calls on them.
 
-A traced array is an :class:`portarray.Array` like any other. Its table is of a *traced device*,
-whose backend is that of the device itself with another array class, :class:`Tracer`, and whose
-functions make a call of a function of the standard and record it. So everything above works on
-traced arrays as it stands: promotion, indexing, core kernels in their generic version. Operands
-that are not traced are constants.
+A traced array is a :class:`portarray.Array`. Its dispatch table belongs to a *traced device*, a
+copy of the device whose array class is :class:`Tracer` and whose functions run and record each
+call. So promotion, indexing and generic core kernels work on traced arrays unchanged. Operands that
+are not traced are constants.
 
-Traces nest. Each has a number, larger than those of the traces around it; a call is recorded by the
-innermost trace among its operands, then made with their values, which may be traced themselves.
+Traces nest, and inner traces have higher levels. The innermost trace of the operands records a
+call and runs it on their values, which may be tracers of outer traces.
 """
 
 from __future__ import annotations
@@ -49,22 +48,33 @@ Function = Callable[..., Any]
 _levels = itertools.count(1)
 
 
+def _unary(name: str) -> Function:
+    return lambda self: getattr(self.xp, name)(self)
+
+
+def _compare(name: str) -> Function:
+    return lambda self, x: getattr(self.xp, name)(self, x)
+
+
+def _binary(name: str) -> tuple[Function, Function]:
+    return _compare(name), lambda self, x: getattr(self.xp, name)(x, self)
+
+
 class Tracer:
-    """A native array of a traced device: a value, and the place that a trace has for it."""
+    """A native array of a traced device: a value and its slot in a trace."""
 
-    __slots__ = ("__weakref__", "home", "is_stale", "origin", "place", "sharing", "trace", "value")
+    __slots__ = ("__weakref__", "home", "is_stale", "origin", "sharing", "slot", "trace", "value")
 
-    # NumPy would make arrays of objects.
-    __array_ufunc__ = None
+    __array_ufunc__ = None  # NumPy would make arrays of objects
 
-    def __init__(self, value: Any, trace: Trace, place: int, device: Device) -> None:
+    def __init__(self, value: Any, trace: Trace, slot: int, device: Device) -> None:
         self.value = value
         self.trace = trace
-        self.place = place
-        self.home = device  # not the traced one
-        self.sharing: list[weakref.ref[Tracer]] | None = None  # those of the same memory
-        self.origin: tuple[Tracer, Any] | None = None  # an array and the key that gave this view
-        self.is_stale = False  # whether the memory was written into through another array
+        self.slot = slot
+        self.home = device  # not the traced device
+        self.sharing: list[weakref.ref[Tracer]] | None = None  # tracers of the same memory
+        self.origin: tuple[Tracer, Any] | None = None  # the array and key of this view
+        self.is_stale = False  # whether the memory was modified through another array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -98,35 +108,32 @@ class Tracer:
     def __array__(self, *args: Any, **options: Any) -> Any:
         raise TracedArrayError(self.trace.unreadable)
 
-
-def _operator(name: str, *, reflected: bool = False) -> Function:
-    if reflected:
-        return lambda self, other: getattr(self.xp, name)(other, self)
-    return lambda self, *others: getattr(self.xp, name)(self, *others)
-
-
-# Generic core kernels use the operators of native arrays.
-for _word, _name in (
-    *(("add", "add"), ("sub", "subtract"), ("mul", "multiply"), ("truediv", "divide")),
-    *(("floordiv", "floor_divide"), ("mod", "remainder"), ("pow", "pow"), ("matmul", "matmul")),
-    *(("and", "bitwise_and"), ("or", "bitwise_or"), ("xor", "bitwise_xor")),
-):
-    setattr(Tracer, f"__{_word}__", _operator(_name))
-    setattr(Tracer, f"__r{_word}__", _operator(_name, reflected=True))
-for _word, _name in (
-    *(("neg", "negative"), ("pos", "positive"), ("invert", "bitwise_invert"), ("abs", "abs")),
-    *(("lt", "less"), ("le", "less_equal"), ("gt", "greater"), ("ge", "greater_equal")),
-    *(("eq", "equal"), ("ne", "not_equal")),
-):
-    setattr(Tracer, f"__{_word}__", _operator(_name))
+    # Generic core kernels use the operators of native arrays.
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("subtract")
+    __mul__, __rmul__ = _binary("multiply")
+    __truediv__, __rtruediv__ = _binary("divide")
+    __floordiv__, __rfloordiv__ = _binary("floor_divide")
+    __mod__, __rmod__ = _binary("remainder")
+    __pow__, __rpow__ = _binary("pow")
+    __matmul__, __rmatmul__ = _binary("matmul")
+    __and__, __rand__ = _binary("bitwise_and")
+    __or__, __ror__ = _binary("bitwise_or")
+    __xor__, __rxor__ = _binary("bitwise_xor")
+    __lt__, __le__ = _compare("less"), _compare("less_equal")
+    __gt__, __ge__ = _compare("greater"), _compare("greater_equal")
+    __neg__, __pos__ = _unary("negative"), _unary("positive")
+    __invert__, __abs__ = _unary("bitwise_invert"), _unary("abs")
+    __hash__ = object.__hash__
+    __eq__ = _compare("equal")
+    __ne__ = _compare("not_equal")
 
 
 class Trace(ABC):
-    """What records the calls on traced arrays of one level.
+    """A recorder of the calls on traced arrays of one level.
 
-    ``unreadable`` and ``shared`` are the errors where values are read, and where something was
-    assigned to an array that may share memory with another; with ``reads_numbers`` arrays without
-    axes may be read.
+    ``unreadable`` is the error message for reading values, ``shared`` for using an array whose
+    memory was modified through another one. With ``reads_numbers`` 0-d arrays can be read.
     """
 
     unreadable: str
@@ -138,15 +145,15 @@ class Trace(ABC):
         self.ended = ""
 
     def refuse_kernel(self, name: str) -> NoReturn:
-        """Raise what a user kernel is told that is called with a traced array."""
+        """Raise the error for a user kernel that is called with a traced array."""
         raise NoGradientError(name, "it is a user kernel; pa.custom_vjp gives it a rule of yours")
 
-    def takes_whole(self, name: str) -> bool:
-        """Tell whether a core kernel is recorded as one call, not as those of its generic one."""
+    def records_kernel(self, name: str) -> bool:
+        """Return whether a core kernel is recorded as one call, not as those of its generic one."""
         return False
 
     @abstractmethod
-    def record(
+    def record_call(
         self,
         name: str,
         function: Function,
@@ -156,18 +163,18 @@ class Trace(ABC):
         values: list[Any],
         result: Any,
     ) -> Any:
-        """Return the traced result of a call.
+        """Record a call and return its traced result.
 
-        ``function`` takes native arrays; ``args`` are the operands, with tracers of this trace
-        among them, ``values`` a new list of the same without.
+        ``function`` takes native arrays. ``args`` are the operands, some of them tracers of this
+        trace; ``values`` is a new list of the operands without these tracers.
         """
 
 
 def recording(name: str, function: Function, device: Device) -> Function:
-    """Return a function that makes a call and has the innermost trace of its operands record it."""
+    """Return a function that runs a call and records it in the innermost trace of its operands."""
 
     def recorded(*args: Any, **options: Any) -> Any:
-        # Most calls have arrays and tracers of one trace, with values that no other follows.
+        # Fast path: tracers of one trace, with untraced values.
         only: Trace | None = None
         plain: list[Any] = []
         for x in args:
@@ -188,7 +195,7 @@ def recording(name: str, function: Function, device: Device) -> Function:
         else:
             if only is not None and not only.ended and (not options or _are_plain(options)):
                 result = function(*plain, **options)
-                return only.record(name, function, device, args, options, plain, result)
+                return only.record_call(name, function, device, args, options, plain, result)
         return _recorded(args, options)
 
     def _recorded(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -224,7 +231,7 @@ def recording(name: str, function: Function, device: Device) -> Function:
             result = recorded(*values, **inner)
         else:
             result = function(*values, **inner)
-        return trace.record(name, function, device, args, options, values, result)
+        return trace.record_call(name, function, device, args, options, values, result)
 
     return recorded
 
@@ -233,12 +240,12 @@ _HOLDING = frozenset((Tracer, list, tuple))
 
 
 def _are_plain(options: Mapping[str, Any]) -> bool:
-    """Tell whether there is neither a tracer among options nor what may hold one."""
+    """Return whether options contain no tracer, list or tuple."""
     return _HOLDING.isdisjoint([x.__class__ for x in options.values()])
 
 
 def innermost(values: Any, trace: Trace | None = None) -> Trace | None:
-    """Return the innermost trace of tracers among values and in lists there, or a given one."""
+    """Return the innermost of ``trace`` and the traces of tracers in values and nested lists."""
     for x in values:
         if x.__class__ is Tracer:
             if x.is_stale:
@@ -279,7 +286,7 @@ class TracedFunctions(NativeFunctions):
         self.home = device  # not the traced one
 
     def serve(self, name: str, dtype: Any = None) -> tuple[Any, Served]:
-        """Return a function that is recorded, and how it is served."""
+        """Return a recorded function, and how it is served."""
         function, how = self.untraced.serve(name, dtype)
         if name == "setitem":
             function = self._on_copies(function)
@@ -294,17 +301,17 @@ class TracedFunctions(NativeFunctions):
         return recorded
 
     def plain(self, name: str, dtype: Any) -> Function | None:
-        """Return the library's own function of arrays, recorded."""
-        own = self.untraced.plain(name, dtype)
-        return None if own is None else self._recording(name, own)
+        """Return the library's function of arrays, recorded."""
+        function = self.untraced.plain(name, dtype)
+        return None if function is None else self._recording(name, function)
 
     def with_scalar(self, name: str, dtype: Any) -> Function | None:
-        """Return the library's own function of an array and a Python scalar, recorded."""
-        own = self.untraced.with_scalar(name, dtype)
-        return None if own is None else self._recording(name, own)
+        """Return the library's function of an array and a Python scalar, recorded."""
+        function = self.untraced.with_scalar(name, dtype)
+        return None if function is None else self._recording(name, function)
 
     def inplace(self, name: str, dtype: Any) -> None:
-        """Return None: what a trace has recorded stays as it is."""
+        """Return None: recorded values must not change."""
         return
 
     def moved(self, x: Array, device: Device, *, copy: bool | None, narrow: bool) -> Array:
@@ -323,9 +330,9 @@ class TracedFunctions(NativeFunctions):
         return untraced(recording("to_device", move, device)(x._native, back=home), device)
 
     def whole(self, name: str, function: Function, generic: Function) -> Function:
-        """Return a core kernel: as one call where the trace takes it so, else its generic version.
+        """Return a core kernel that runs as one call if the trace records it, else generically.
 
-        ``function`` takes arrays of the device that are not traced.
+        ``function`` takes untraced arrays of the device.
         """
         recorded = recording(name, function, self.home)
 
@@ -333,14 +340,14 @@ class TracedFunctions(NativeFunctions):
             first = args[0]
             plain = len(args) == 1 and first.__class__ is Tracer and not options
             trace = first.trace if plain else innermost((args, tuple(options.values())))
-            if trace is not None and trace.takes_whole(name):
+            if trace is not None and trace.records_kernel(name):
                 return recorded(*args, **options)
             return generic(*args, **options)
 
         return called
 
     def lifted(self, natives: Sequence[Any]) -> list[Any]:
-        """Return native arrays as tracers, so that their operators are those of tracers."""
+        """Return native arrays as tracers if one of them is a tracer."""
         if len(natives) == 1 and natives[0].__class__ is Tracer:
             return list(natives)
         trace = innermost(natives)
@@ -368,38 +375,38 @@ VIEWS = frozenset(
         *("squeeze", "unstack"),
     }
 )
-"""Functions whose results may share memory with an operand where arrays may be written into."""
+"""Functions whose results may share memory with an operand on mutable backends."""
 
 
 def _sharing(recorded: Function, *, picks: bool) -> Function:
-    """Return a function that notes that its first operand and its results share memory."""
+    """Return a function that notes the memory its results share with the first operand."""
 
     def sharing(x: Any, *args: Any, **options: Any) -> Any:
         result = recorded(x, *args, **options)
         copies = picks and any(getattr(part, "ndim", 0) for part in parts(args[0]))
-        for one in result if isinstance(result, (tuple, list)) else (result,):
-            if one.__class__ is Tracer and x.__class__ is Tracer and not copies:
-                _share(x, one)
+        for view in result if isinstance(result, (tuple, list)) else (result,):
+            if view.__class__ is Tracer and x.__class__ is Tracer and not copies:
+                _share(x, view)
                 if picks:
-                    one.origin = x, args[0]
+                    view.origin = x, args[0]
         return result
 
     return sharing
 
 
 def parts(key: Any) -> tuple[Any, ...]:
-    """Return the parts of an index, one for some axes each."""
+    """Return the parts of an index."""
     return key if type(key) is tuple else (key,)
 
 
-def _same_part(shape: tuple[int, ...], one: Any, other: Any) -> bool:
-    """Tell whether two keys without index arrays give the same elements."""
-    if parts(one) == parts(other):
+def _same_part(shape: tuple[int, ...], first_key: Any, second_key: Any) -> bool:
+    """Return whether two keys without index arrays select the same elements."""
+    if parts(first_key) == parts(second_key):
         return True
-    # Slices are written in several ways. Nothing is read of this array, which has one element.
+    # Different slices can select the same elements. This array has one element and is never read.
     steps = np.cumprod((1, *shape[:0:-1]))[::-1]
     every = np.lib.stride_tricks.as_strided(np.zeros((), np.int8), shape, steps, writeable=False)
-    first, second = every[one], every[other]
+    first, second = every[first_key], every[second_key]
     if first.shape != second.shape or not first.size:
         return bool(first.shape == second.shape)
     apart = any(
@@ -409,18 +416,18 @@ def _same_part(shape: tuple[int, ...], one: Any, other: Any) -> bool:
     return not apart and bool(start == another)
 
 
-def _share(x: Tracer, other: Tracer) -> None:
+def _share(x: Tracer, view: Tracer) -> None:
     if x.sharing is None:
         x.sharing = [weakref.ref(x)]
-    x.sharing.append(weakref.ref(other))
-    other.sharing = x.sharing
+    x.sharing.append(weakref.ref(view))
+    view.sharing = x.sharing
 
 
 def _writing(recorded: Function) -> Function:
-    """Return an assignment after which arrays that share the memory are refused.
+    """Return an assignment that marks arrays of the same memory as stale.
 
-    Eagerly they would change; a trace records values, which do not. ``x[key] += y`` changes a view
-    and assigns it to where it is from, which is right again.
+    Without a trace they would change, but recorded values do not. ``x[key] += y`` modifies a view
+    and assigns it back to its origin, which makes the origin valid again.
     """
 
     def setitem(x: Any, key: Any, value: Any) -> Any:
@@ -431,9 +438,9 @@ def _writing(recorded: Function) -> Function:
             x.is_stale = False
         result = recorded(x, key, value)
         for ref in x.sharing or ():
-            one = ref()
-            if one is not None:
-                one.is_stale = True
+            sharer = ref()
+            if sharer is not None:
+                sharer.is_stale = True
         if result.__class__ is Tracer:
             result.origin = x.origin
             if back:
@@ -444,14 +451,14 @@ def _writing(recorded: Function) -> Function:
 
 
 def current(x: Tracer) -> Tracer:
-    """Return a tracer, of which the memory was not written into through another array."""
+    """Return a tracer; raise if it is stale."""
     if x.is_stale:
         raise TracedArrayError(x.trace.shared)
     return x
 
 
 class TracedBackend(Backend):
-    """A device's own backend, whose arrays are tracers: hooks are handed the values."""
+    """The backend of a traced device; hooks that are not overridden refuse tracers."""
 
     array_type = Tracer
     immutable = True
@@ -463,19 +470,19 @@ class TracedBackend(Backend):
             setattr(self, name, getattr(backend, name))
 
     def owns(self, x: object) -> bool:
-        """Tell whether an object is a tracer or one of the library's arrays."""
+        """Return whether an object is a tracer or one of the library's arrays."""
         return x.__class__ is Tracer or self._untraced.owns(x)
 
     def is_traced(self, x: Any) -> bool:
-        """Tell whether values are not to be had."""
+        """Return whether an array has no readable values."""
         return x.__class__ is Tracer or self._untraced.is_traced(x)
 
     def printable(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
-        """Return an array's values for printing, which loses nothing."""
+        """Return an array's values for printing, which does not affect the trace."""
         return self._untraced.printable(lowered(x), device)
 
     def read_host(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
-        """Return a number; the values of arrays are refused."""
+        """Return the value of a 0-d array; raise for others, as the trace requires."""
         shape = x.shape
         while x.__class__ is Tracer:
             if shape or not x.trace.reads_numbers:
@@ -504,28 +511,28 @@ _making = threading.Lock()
 
 
 def traced_device(device: Device) -> Device:
-    """Return the device on which traced arrays of a device are."""
-    found = _devices.get(device)
-    if found is None:
+    """Return the traced device of a device."""
+    cached = _devices.get(device)
+    if cached is None:
         with _making:
-            found = _devices.get(device) or _devices.setdefault(device, _traced_device(device))
-    return found
+            cached = _devices.get(device) or _devices.setdefault(device, _traced_device(device))
+    return cached
 
 
 def _traced_device(device: Device) -> Device:
     backend = TracedBackend(device._backend)  # type: ignore[abstract]  # hooks are set above
-    made = object.__new__(Device)
+    traced = object.__new__(Device)
     for slot in ("library", "platform", "index", "name", "kind", "native", "_text"):
-        object.__setattr__(made, slot, getattr(device, slot))
-    object.__setattr__(made, "_seen", device)
-    object.__setattr__(made, "_backend", backend)
+        object.__setattr__(traced, slot, getattr(device, slot))
+    object.__setattr__(traced, "_seen", device)
+    object.__setattr__(traced, "_backend", backend)
     functions = TracedFunctions(dispatch.functions_of(device), backend, device)
-    object.__setattr__(made, "_functions", functions)
-    return made
+    object.__setattr__(traced, "_functions", functions)
+    return traced
 
 
-def traced(x: Array, trace: Trace, place: int) -> Array:
-    """Return an array that a trace follows; it may be followed by others."""
+def traced(x: Array, trace: Trace, slot: int) -> Array:
+    """Return a traced array; ``x`` may be traced by outer traces."""
     table = x._table
     home = table.device._seen
     try:
@@ -534,15 +541,15 @@ def traced(x: Array, trace: Trace, place: int) -> Array:
         if table.device is home:
             table = dispatch.table_of(traced_device(home), table.dtype)
         _tables[x._table] = table
-    return wrapped(Tracer(x._native, trace, place, home), table)
+    return wrapped(Tracer(x._native, trace, slot, home), table)
 
 
 _tables: dict[dispatch.DispatchTable, dispatch.DispatchTable] = {}
-"""The tables of traced arrays by those of the arrays."""
+"""Dispatch tables of traced arrays by those of the arrays."""
 
 
 def untraced(native: Any, device: Device) -> Array:
-    """Return a native array, which may be a tracer, as an array."""
+    """Return a native array, or a tracer of an outer trace, as an array."""
     home = device._seen
     if native.__class__ is Tracer:
         home = traced_device(home)

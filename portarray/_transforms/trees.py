@@ -1,4 +1,4 @@
-"""Trees of arrays, as functions take and return them: flattened and put together again."""
+"""Flatten, map and refill pytrees of arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["arrays", "leaves", "mapped", "refilled"]
 
 
 def arrays(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of a tree with their paths; None is no leaf."""
+    """Yield the leaves of a tree with their paths; None is not a leaf."""
     if type(tree) is Array:
         yield path, tree
         return
@@ -27,21 +27,18 @@ def arrays(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def leaves(tree: Any, *, others: bool = False) -> list[Any]:
-    """Return the arrays of a tree; sooner than :func:`arrays`, as it needs no paths.
-
-    With ``others`` the leaves that are no arrays, too.
-    """
+    """Return the arrays of a tree, with ``others`` all leaves; faster than :func:`arrays`."""
     if tree.__class__ is Array:
         return [tree]
-    found: list[Any] = []
-    _collect(tree, found, others)
-    return found
+    collected: list[Any] = []
+    _collect(tree, collected, others)
+    return collected
 
 
-def _collect(tree: Any, found: list[Any], others: bool) -> None:
+def _collect(tree: Any, collected: list[Any], others: bool) -> None:
     kind = tree.__class__
     if kind is Array:
-        found.append(tree)
+        collected.append(tree)
         return
     if kind is list or kind is tuple:
         children = tree
@@ -51,18 +48,18 @@ def _collect(tree: Any, found: list[Any], others: bool) -> None:
         node = node_type(tree)
         if node is None:
             if others and tree is not None:
-                found.append(tree)
+                collected.append(tree)
             return
         children, _ = node.flatten(tree)
     for child in children:
         if child.__class__ is Array:
-            found.append(child)
+            collected.append(child)
         else:
-            _collect(child, found, others)
+            _collect(child, collected, others)
 
 
 def refilled(tree: Any, new: Iterator[Array]) -> Any:
-    """Return a tree like another with the next of some arrays in the place of each of its own."""
+    """Return a copy of a tree whose arrays are replaced, in order, by the next of ``new``."""
     kind_of_tree = tree.__class__
     if kind_of_tree is Array:
         return next(new)
@@ -72,7 +69,7 @@ def refilled(tree: Any, new: Iterator[Array]) -> Any:
 
 
 def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
-    """Return a tree like another with the values of a function of its leaves."""
+    """Return a copy of a tree with a function applied to each leaf."""
     kind_of_tree = tree.__class__
     if kind_of_tree is Array:
         return function(tree)

@@ -1,4 +1,4 @@
-"""``pa.verify``: what a function computes on a device, beside float64 on NumPy."""
+"""``pa.verify``: compare a function on a device with float64 on NumPy."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from portarray._array.array import Array
+from portarray._namespace import pa
 from portarray._transforms import trees
-from portarray._transforms.standard import pa
 from portarray.errors import VerificationError
 
 __all__ = ["check_close", "check_finite", "verify"]
@@ -18,7 +18,7 @@ Function = Callable[..., Any]
 Values = np.ndarray[Any, Any]
 
 ROUNDINGS = 64
-"""Units of rounding that each call may add, relative to the largest number of a result."""
+"""Rounding error that each call may add, in ``eps`` of the largest value of a result."""
 
 _SIMPLE = (0.0, 1.0, -1.0, 2.0, 0.5)
 
@@ -32,32 +32,32 @@ def verify(
     examples: int = 50,
     seed: int = 0,
 ) -> None:
-    """Look for arguments for which a function is wrong.
+    """Search for arguments for which a function is wrong.
 
     Parameters
     ----------
     function : callable
         Takes arrays and returns an array or a tree of arrays.
     *inputs : Array
-        Arguments; others are drawn with their shapes and dtypes, and they are tried first.
+        Arguments to try first; more are drawn with the same shapes and dtypes.
     devices : device, or sequence of them, optional
-        Where it is called; by default where the arguments are.
+        Where the function runs; by default the device of the arguments.
     property : {"close", "finite"} or callable, default: "close"
-        What must hold. ``"close"``: results are those of float64 on NumPy up to rounding.
-        ``"finite"``: they have no infinities and no NaN. A function takes the arguments and the
-        result and returns a truth value.
+        What must hold. ``"close"``: results equal those of float64 on NumPy up to rounding.
+        ``"finite"``: results contain no infinities and no NaN. A callable takes the arguments and
+        the result and returns a truth value.
     examples : int, default: 50
-        How many arguments are drawn: numbers of all sizes up to the hundreds, and integers, zeros
-        and equal ones among them.
+        The number of drawn arguments: values of magnitudes up to hundreds, including integers,
+        zeros and equal values.
     seed : int, default: 0
-        What they are drawn from.
+        Seed of the random generator.
 
     Raises
     ------
     VerificationError
-        If the property does not hold; it has the simplest arguments that were found.
+        If the property does not hold; it contains the simplest failing arguments found.
     TypeError, ValueError
-        If there are no arguments, or the property is none.
+        If there are no arguments, or `property` is invalid.
 
     Examples
     --------
@@ -69,15 +69,15 @@ def verify(
       argument 0: Array([0., 0., 0.], dtype=float64, device='numpy:cpu:0')
     """
     if not inputs or not all(type(x) is Array for x in inputs):
-        raise TypeError("verify takes arrays as arguments, whose shapes and dtypes others have")
+        raise TypeError("verify: takes at least one argument, and only arrays")
     if property not in ("close", "finite") and not callable(property):
-        raise ValueError(f"property={property!r}; use 'close', 'finite' or a function")
-    several = devices if isinstance(devices, (list, tuple)) else [devices]
-    for one in several:
-        device = inputs[0].device if one is None else pa.device(one)
-        given = [np.asarray(pa.to_device(x, "numpy")) for x in inputs]
+        raise ValueError(f"verify: property={property!r} is not 'close', 'finite' or a function")
+    requests = devices if isinstance(devices, (list, tuple)) else [devices]
+    for requested in requests:
+        device = inputs[0].device if requested is None else pa.device(requested)
+        first_values = [np.asarray(pa.to_device(x, "numpy")) for x in inputs]
         rng = np.random.default_rng(seed)
-        for values in [given, *(_drawn(given, rng) for _ in range(examples))]:
+        for values in [first_values, *(_drawn(first_values, rng) for _ in range(examples))]:
             if _wrong(function, values, device, property):
                 simple = _simplified(function, values, device, property)
                 reason = _wrong(function, simple, device, property)
@@ -89,9 +89,9 @@ def _name(function: Function) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def _drawn(given: Sequence[Values], rng: np.random.Generator) -> list[Values]:
+def _drawn(examples: Sequence[Values], rng: np.random.Generator) -> list[Values]:
     out = []
-    for x in given:
+    for x in examples:
         if x.dtype == bool:
             values = rng.integers(0, 2, x.shape).astype(bool)
         elif x.dtype.kind in "iu":
@@ -110,43 +110,43 @@ def _drawn(given: Sequence[Values], rng: np.random.Generator) -> list[Values]:
 
 
 def _wrong(
-    function: Function, values: Sequence[Values], device: Any, wanted: str | Function
+    function: Function, values: Sequence[Values], device: Any, requirement: str | Function
 ) -> str:
-    """Return what is wrong with the results for some arguments, empty if nothing is."""
+    """Return why the results for some arguments are wrong, "" if they are right."""
     arrays = [pa.asarray(x, device=device, copy=True) for x in values]
-    with np.errstate(all="ignore"):  # what is wrong is told once it is found
+    with np.errstate(all="ignore"):  # wrong results are reported below
         output = function(*arrays)
-    if wanted == "finite":
+    if requirement == "finite":
         return _not_finite(output)
-    if wanted == "close":
+    if requirement == "close":
         return _difference(function, tuple(arrays), {}, output)
-    assert callable(wanted)
-    return "" if bool(wanted(*arrays, output)) else "the property does not hold"
+    assert callable(requirement)
+    return "" if bool(requirement(*arrays, output)) else "the property does not hold"
 
 
 def _simplified(
-    function: Function, values: Sequence[Values], device: Any, wanted: str | Function
+    function: Function, values: Sequence[Values], device: Any, requirement: str | Function
 ) -> list[Values]:
-    """Return the simplest arguments like some for which a function is wrong."""
-    found = [x.copy() for x in values]
-    for n, x in enumerate(found):
-        for place in [(...,), *np.ndindex(*x.shape)][:200]:
+    """Return arguments with simple values for which a function is still wrong."""
+    simplest = [x.copy() for x in values]
+    for n, x in enumerate(simplest):
+        for index in [(...,), *np.ndindex(*x.shape)][:200]:
             for simple in _SIMPLE:
-                before = x[place].copy() if x[place].shape else x[place]
+                previous = x[index].copy() if x[index].shape else x[index]
                 if x.dtype.kind in "iub" and simple != int(simple):
                     continue
                 if x.dtype.kind == "u" and simple < 0:
                     continue
-                found[n] = x.copy()
-                found[n][place] = simple
-                if np.array_equal(found[n][place], before):
-                    found[n] = x
+                simplest[n] = x.copy()
+                simplest[n][index] = simple
+                if np.array_equal(simplest[n][index], previous):
+                    simplest[n] = x
                     break
-                if _wrong(function, found, device, wanted):
-                    x = found[n]
+                if _wrong(function, simplest, device, requirement):
+                    x = simplest[n]
                     break
-                found[n] = x
-    return found
+                simplest[n] = x
+    return simplest
 
 
 def _leaves(output: Any) -> Iterator[tuple[str, Array]]:
@@ -163,7 +163,7 @@ def _not_finite(output: Any) -> str:
 
 
 def _difference(function: Function, args: Any, named: Any, output: Any, calls: int = 1) -> str:
-    """Return by how much results differ from those of float64 on NumPy, empty if by little."""
+    """Return how results differ from those of float64 on NumPy, "" if only by rounding."""
 
     def wide(x: Any) -> Any:
         if type(x) is not Array:
@@ -181,7 +181,7 @@ def _difference(function: Function, args: Any, named: Any, output: Any, calls: i
         got = np.asarray(pa.to_device(x, "numpy"))
         want = np.asarray(pa.to_device(y, "numpy"))
         if got.shape != want.shape:
-            return f"the result{path} has shape {got.shape}, in float64 on NumPy {want.shape}"
+            return f"the result{path} has shape {got.shape}, but {want.shape} in float64 on NumPy"
         if x._table.kind not in "fc":
             if not np.array_equal(got, want):
                 return f"the result{path} differs from that of float64 on NumPy"
@@ -189,14 +189,14 @@ def _difference(function: Function, args: Any, named: Any, output: Any, calls: i
         info = pa.finfo(x.dtype)
         both = np.isfinite(want) & (np.abs(want) < float(info.max) / 4)
         if not np.array_equal(np.isnan(got), np.isnan(want)):
-            return f"the result{path} is NaN in other places than in float64 on NumPy"
+            return f"the result{path} is NaN at other indices than in float64 on NumPy"
         scale = float(np.max(np.abs(want[both]), initial=0))
         most = float(info.eps) * ROUNDINGS * max(calls, 1) * scale + float(info.smallest_normal)
         apart = np.abs(got[both].astype(want.dtype) - want[both])
         if not (apart <= most).all():
             return (
                 f"the result{path} differs from that of float64 on NumPy by up to "
-                f"{float(np.max(apart)):.3g}, where rounding explains {most:.3g}"
+                f"{float(np.max(apart)):.3g}, but rounding explains only {most:.3g}"
             )
     return ""
 
@@ -204,16 +204,16 @@ def _difference(function: Function, args: Any, named: Any, output: Any, calls: i
 def check_close(
     name: str, function: Function, args: Any, named: Any, output: Any, calls: int
 ) -> None:
-    """Raise where results are not those of float64 on NumPy."""
-    why = _difference(function, args, named, output, calls)
-    if why:
-        device = next((x.device for _, x in _leaves(output)), "no device")
-        raise VerificationError(name, str(device), why)
+    """Raise unless results are those of float64 on NumPy."""
+    _check(name, output, _difference(function, args, named, output, calls))
 
 
 def check_finite(name: str, output: Any) -> None:
-    """Raise where results are not finite."""
-    why = _not_finite(output)
+    """Raise unless results are finite."""
+    _check(name, output, _not_finite(output))
+
+
+def _check(name: str, output: Any, why: str) -> None:
     if why:
         device = next((x.device for _, x in _leaves(output)), "no device")
         raise VerificationError(name, str(device), why)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import re
 import sys
 import threading
@@ -28,6 +27,7 @@ __all__ = [
     "plugin_errors",
     "remove_backend",
     "backend_infos",
+    "defer",
     "when_loaded",
 ]
 
@@ -35,7 +35,6 @@ RESERVED = (*PLATFORMS, "auto", "gpu")
 """Words of device texts that are not allowed as library names."""
 
 _HERE = "portarray.backends"
-_VIRTUAL = "portarray.testing.virtual"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 _packages: dict[str, str] = {}  # library to the package of its backend
@@ -43,6 +42,7 @@ _infos: dict[str, BackendInfo] = {}
 _backends: dict[str, Backend] = {}  # by package; kept if a backend is removed and added again
 _owners: dict[type, Backend] = {}  # by array class
 _listeners: list[Callable[[Backend], None]] = []
+_deferred: list[Callable[[], None]] = []
 _errors: dict[str, str] = {}
 _unloadable: dict[str, str] = {}  # by package: the import error
 _built_in_names: frozenset[str] | None = None  # listed on first use
@@ -111,6 +111,11 @@ def load_backend(library: str) -> Backend:
 def when_loaded(listener: Callable[[Backend], None]) -> None:
     """Have a function called with each backend once it is loaded."""
     _listeners.append(listener)
+
+
+def defer(register: Callable[[], None]) -> None:
+    """Have a function called before entry points are read; it may call :func:`add_backend`."""
+    _deferred.append(register)
 
 
 @contextmanager
@@ -269,8 +274,8 @@ def _read_plugins() -> None:
 
 def _read_entry_points() -> None:
     """Register the plugins of the entry points; errors of broken ones are recorded."""
-    if os.environ.get("PORTARRAY_VIRTUAL"):
-        add_backend(_VIRTUAL)
+    for register in _deferred:
+        register()
     # Lazy: takes milliseconds, and most programs use built-in backends only.
     from importlib.metadata import entry_points
 

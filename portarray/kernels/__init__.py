@@ -6,7 +6,7 @@ call and why.
 
 from typing import TYPE_CHECKING, Any
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray.kernels.activations import gelu, log_softmax, relu, silu, softmax
 from portarray.kernels.attention import attention
 from portarray.kernels.explain import Explanation, explain
@@ -56,7 +56,7 @@ __all__ = [
 if TYPE_CHECKING:
     from portarray.kernels.packed import Packed, pack, unpack
 else:  # a type checker would take every name to be there
-    _absent_name = _absent.in_module(__name__)
+    _absent_name = _name_hints.module_getattr(__name__)
 
     def __getattr__(name: str) -> Any:
         """Import packed matrices on first use: most programs have none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Never
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._array.kernel import Kernel
 from portarray.kernels import generic
 from portarray.kernels.checks import rows as checks
@@ -19,7 +19,7 @@ GELU = Kernel("gelu", generic.gelu, checks.gelu)
 RELU = Kernel("relu", generic.relu, checks.floating)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def softmax(x: Array, /, *, axis: int = -1, **unknown: Never) -> Array:
     """Divide exponentials by their sum: weights that are positive and sum to one.
 
@@ -56,11 +56,11 @@ def softmax(x: Array, /, *, axis: int = -1, **unknown: Never) -> Array:
     [[0.5, 0.5], [1.0, 0.0]]
     """
     if unknown:
-        raise _absent.unexpected(softmax, unknown)
+        raise _name_hints.unexpected_keyword(softmax, unknown)
     return SOFTMAX(x, axis=axis)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def log_softmax(x: Array, /, *, axis: int = -1, **unknown: Never) -> Array:
     """Compute the logarithm of :func:`softmax`, exact where the softmax itself would be 0.
 
@@ -95,7 +95,7 @@ def log_softmax(x: Array, /, *, axis: int = -1, **unknown: Never) -> Array:
     [0.0, -1000.0]
     """
     if unknown:
-        raise _absent.unexpected(log_softmax, unknown)
+        raise _name_hints.unexpected_keyword(log_softmax, unknown)
     return LOG_SOFTMAX(x, axis=axis)
 
 

@@ -9,7 +9,7 @@ The generator is Threefry-2x32 with 20 rounds: a number depends only on the key 
 
 from typing import TYPE_CHECKING
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray.random.keys import fold_in, key, split
 from portarray.random.numbers import bits, exponential, integers, normal, uniform
 from portarray.random.sampling import choice, permutation
@@ -28,4 +28,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker would take every name to be there
-    __getattr__ = _absent.in_module(__name__)
+    __getattr__ = _name_hints.module_getattr(__name__)

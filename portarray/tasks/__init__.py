@@ -6,7 +6,7 @@ arrays a function reads and writes; results are those of the calls one after the
 
 from typing import TYPE_CHECKING
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray.tasks.arguments import In, InOut, Out
 from portarray.tasks.graph import Graph
 from portarray.tasks.region import Region
@@ -15,4 +15,4 @@ from portarray.tasks.task import Task
 __all__ = ["Graph", "In", "InOut", "Out", "Region", "Task"]
 
 if not TYPE_CHECKING:  # a type checker would take every name to be there
-    __getattr__ = _absent.in_module(__name__)
+    __getattr__ = _name_hints.module_getattr(__name__)

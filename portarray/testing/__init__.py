@@ -1,6 +1,6 @@
-"""For those who test their own code: fixtures, marks, assertions, checks and virtual devices.
+"""Test your own code: fixtures, marks, assertions, checks and virtual devices.
 
-The pytest plugin needs no import. ``pip install "portarray[testing]"`` brings what it uses.
+The pytest plugin needs no import. ``pip install "portarray[testing]"`` installs its dependencies.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ _HOMES = {
     "virtual.traits": ("Traits", "presets"),
     "virtual.transfers": ("HostTransfer", "HostTransferError", "host_transfers"),
 }
-"""Modules, and the names that are imported from them when they are asked for."""
+"""Names by module, imported on first access."""
 
-if not _typing.TYPE_CHECKING:  # a type checker would take every name to be there
+if not _typing.TYPE_CHECKING:  # a type checker would accept every name
 
     def __getattr__(name):
-        """Import a name's module when it is asked for."""
+        """Import a name's module on first access."""
         for module, names in _HOMES.items():
             if name in names:
-                found = _importlib.import_module(f"portarray.testing.{module}")
-                return globals().setdefault(name, getattr(found, name))
+                loaded = _importlib.import_module(f"portarray.testing.{module}")
+                return globals().setdefault(name, getattr(loaded, name))
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

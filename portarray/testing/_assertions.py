@@ -25,7 +25,7 @@ P = ParamSpec("P")
 
 
 def _on_any_device(assertion: Callable[P, None], examples: str) -> Callable[P, None]:
-    """Compare devices here, and values on the host, whatever memory they are in."""
+    """Return an assertion that compares devices, then values on the host."""
 
     @functools.wraps(assertion)
     def asserted(*args: P.args, **options: P.kwargs) -> None:
@@ -46,8 +46,8 @@ def _on_any_device(assertion: Callable[P, None], examples: str) -> Callable[P, N
             assertion(*arrays, **options)
 
     asserted.__module__ = __name__  # where doctest looks for the examples
-    own = inspect.cleandoc(assertion.__doc__ or "")
-    asserted.__doc__ = f"{own}\n\nExamples\n--------\n{inspect.cleandoc(examples)}\n"
+    doc = inspect.cleandoc(assertion.__doc__ or "")
+    asserted.__doc__ = f"{doc}\n\nExamples\n--------\n{inspect.cleandoc(examples)}\n"
     return asserted
 
 
@@ -57,7 +57,7 @@ _CLOSE = """
     >>> x = pa.asarray([1.0, 2.0], dtype="float32")
     >>> assert_close(x / 3 * 3, x)
     >>> assert_close(x, x + 0.1, atol=0.2)
-    >>> assert_close(x, pa.astype(x, "float16"))  # equal, but of another dtype
+    >>> assert_close(x, pa.astype(x, "float16"))  # equal, with another dtype
     Traceback (most recent call last):
         ...
     AssertionError: dtypes do not match: float32 != float16
@@ -94,7 +94,7 @@ _LESS = """
 """
 
 if TYPE_CHECKING:
-    # As array-api-extra declares them, whose type of arrays is a protocol of its own.
+    # As array-api-extra declares them, with our type of arrays.
     class _Compare(Protocol):
         def __call__(
             self,

@@ -1,4 +1,4 @@
-"""``check_function``: one function on every device against NumPy."""
+"""``check_function``: compare a function on every device with NumPy."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from portarray.testing import _assertions, _choice, _guard
 
 __all__ = ["CheckError", "CheckReport", "check_function"]
 
-OWN = str(Path(__file__).parents[1])
+PORTARRAY = str(Path(__file__).parents[1])
 NUMPY = str(Path(np.__file__).parent)
 
 
 class CheckRow(NamedTuple):
-    """What was found on one device with one dtype; nothing is wrong where no problems are.
+    """The problems on one device with one dtype.
 
     Examples
     --------
@@ -47,16 +47,16 @@ class CheckRow(NamedTuple):
 
 
 class CheckReport(NamedTuple):
-    """What :func:`check_function` ran, and what it found.
+    """The report of :func:`check_function`.
 
     Parameters
     ----------
     function : str
         The function's name.
     rows : tuple of CheckRow
-        A device, a dtype and the problems found there, for each pair that ran.
+        The device, dtype and problems of each pair that ran.
     not_run : dict of str to str
-        Libraries that have no device here, with the reason.
+        Libraries without a device here, with the reason.
 
     Examples
     --------
@@ -92,19 +92,19 @@ class CheckReport(NamedTuple):
 
 
 class CheckError(AssertionError):
-    """A function that does not do the same on every device.
+    """A function behaves differently on some device.
 
     Parameters
     ----------
     report : CheckReport
-        What was found where.
+        The report.
 
     Examples
     --------
     >>> import portarray as pa
     >>> from portarray.testing import CheckError, check_function
     >>> def scaled(x):
-    ...     return x / pa.asarray(2.0)  # a bug: made on the default device
+    ...     return x / pa.asarray(2.0)  # a bug: created on the default device
     >>> try:
     ...     check_function(scaled, [1.0, 2.0], devices="virtual:cuda", dtypes=["float32"])
     ... except CheckError as error:
@@ -135,46 +135,45 @@ def check_function(
     check_dtype: bool = True,
     transfers: Collection[str] = (),
 ) -> CheckReport:
-    """Check that a function does the same on every device as with NumPy.
+    """Check that a function behaves on every device as with NumPy.
 
-    On each device and for each dtype: it gives the values of the reference; its results are arrays
-    of that device, with the dtype of its floating-point inputs (where the result is floating-point)
-    or else the dtype that NumPy gives; it copies nothing to the host; it leaves its inputs as they
-    are; it creates nothing on the default device, which is another one meanwhile; and it refuses
-    inputs of two devices.
+    On each device and for each dtype it checks that the function returns the values of the
+    reference; that results are on the device, with the dtype of floating-point inputs or else
+    NumPy's dtype; that it copies nothing to the host, does not modify its inputs and creates
+    nothing on the default device, which is another one; and that it refuses inputs on two devices.
 
     Parameters
     ----------
     function : callable
-        Takes arrays and returns arrays, in tuples, lists and dicts also.
+        Takes and returns arrays, also in tuples, lists and dicts.
     *inputs : array-like or object
-        NumPy arrays, portarray arrays and lists become arrays of each device; those of
-        floating-point numbers of each dtype. Everything else is passed as it is.
+        NumPy arrays, portarray arrays and lists are converted to arrays on each device, and
+        floating-point ones to each dtype. Other inputs are passed unchanged.
     devices : str or iterable of Device, optional
-        As the plugin's option ``--devices``, or devices. Default: NumPy, every CPU library, and
-        the virtual devices cuda, metal and tpu.
+        Devices, or a text as for the plugin's option ``--devices``. Default: NumPy, every CPU
+        library, and the virtual devices cuda, metal and tpu.
     dtypes : collection of str
-        Floating-point dtypes; those that a device lacks are left out.
+        Floating-point dtypes; each device skips those it does not have.
     reference : callable, optional
         Takes the inputs as NumPy arrays of float64. Default: the function itself, with float64 on
         NumPy's device.
     rtol, atol : float
         Tolerances; by default ``rtol`` is four times the root of the dtype's epsilon.
     check_dtype : bool
-        Whether the results' dtypes are checked.
+        Whether to check the results' dtypes.
     transfers : collection of str
-        Kinds of copies to the host that are meant, such as ``"bool"`` in ``if xp.any(x):``,
+        Kinds of copies to the host to allow, such as ``"bool"`` in ``if xp.any(x):``,
         ``"float"``, ``"numpy.asarray"`` or ``"host fallback"``.
 
     Returns
     -------
     CheckReport
-        What ran.
+        The report.
 
     Raises
     ------
     CheckError
-        If something is wrong somewhere; says what, where, and in which line.
+        If there are problems; it lists them with devices and source lines.
 
     Examples
     --------
@@ -186,8 +185,8 @@ def check_function(
     scaled: right on 2 devices and dtypes
     """
     __tracebackhide__ = True
-    given = [_as_values(x) for x in inputs]
-    checked = _Checked(function, given, reference, rtol, atol, check_dtype, frozenset(transfers))
+    values = [_as_values(x) for x in inputs]
+    checked = _Checked(function, values, reference, rtol, atol, check_dtype, frozenset(transfers))
     with ExitStack() as stack:
         if devices is None or isinstance(devices, str):
             chosen = _choice.choose(devices or _choice.DEFAULT, stack)
@@ -201,7 +200,7 @@ def check_function(
 
 
 def _as_values(x: Any) -> Any:
-    """Return what becomes an array as NumPy array, and everything else as it is."""
+    """Return arrays and lists as NumPy arrays, other inputs unchanged."""
     if type(x) is Array:
         return np.asarray(to_device(x, "numpy"))
     return np.asarray(x) if isinstance(x, list) else x
@@ -214,7 +213,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 class _Checked:
-    """One function with its inputs."""
+    """A function with its inputs and options."""
 
     def __init__(
         self,
@@ -235,33 +234,33 @@ class _Checked:
         self._floating = any(_kind(x) in "fc" for x in inputs if isinstance(x, np.ndarray))
 
     def rows(self, devices: Collection[Device], dtypes: Collection[str]) -> Iterator[CheckRow]:
-        """Yield what is found on each device, for each dtype."""
+        """Yield a row for each device and dtype."""
         for device in devices:
             names = _choice.dtypes_of(device, dtypes) if self._floating else [""]
-            for number, name in enumerate(names):
+            for position, name in enumerate(names):
                 problems = [*self._problems(device, name)]
-                if number == 0 and not problems:
+                if position == 0 and not problems:
                     problems += self._mixed(device, name)
                 yield CheckRow(_choice.short(device), name, tuple(dict.fromkeys(problems)))
 
     def _arrays(self, device: Device, name: str) -> list[Any]:
-        """Return the inputs on a device, those of floating-point numbers in a dtype."""
+        """Return the inputs on a device, floating-point ones in a dtype."""
         return [self._array(x, device, name) if isinstance(x, np.ndarray) else x
                 for x in self._inputs]  # fmt: skip
 
     def _array(self, x: np.ndarray[Any, Any], device: Device, name: str) -> Array:
         kind = _kind(x)
-        wanted = x.dtype
+        dtype = x.dtype
         if kind in "fc":
-            wanted = dtypes.canonical(_COMPLEX.get(name, name) if kind == "c" else name)
+            dtype = dtypes.canonical(_COMPLEX.get(name, name) if kind == "c" else name)
         has = dispatch.dtypes_of(device)
-        if wanted not in has:  # 64-bit integers, or the complex counterpart of a dtype
-            wanted = dispatch.default_dtype(device, kind)
-        return asarray(x.astype(wanted), device=device)
+        if dtype not in has:  # 64-bit integers, or the complex counterpart of a dtype
+            dtype = dispatch.default_dtype(device, kind)
+        return asarray(x.astype(dtype), device=device)
 
     @functools.cached_property
     def _expected(self) -> dict[str, Any]:
-        """The results in double precision, by their place in what the function returns."""
+        """The results in double precision, by path in the output."""
         if self._reference is not None:
             wide = {"f": np.float64, "c": np.complex128}
             inputs = [
@@ -277,70 +276,72 @@ class _Checked:
             return dict(_leaves(self._function(*self._arrays(cpu, name))))
 
     def _problems(self, device: Device, name: str) -> Iterator[str]:
-        """Yield what is wrong on a device with a dtype."""
-        told: list[str] = []
+        """Yield the problems on a device with a dtype."""
+        transfers: list[str] = []
 
-        def heard(transfer: Transfer) -> None:
+        def listener(transfer: Transfer) -> None:
             if transfer.to_host and transfer.kind not in self._transfers:
-                told.append(_guard.told(transfer, next(callers(), None)))
+                transfers.append(_guard.description(transfer, next(callers(), None)))
 
         inputs = self._arrays(device, name)
         try:
-            with _other(device), _guard.listening(heard), config(host_fallback="allow"):
+            with _default_device(device), _guard.listening(listener), config(host_fallback="allow"):
                 result = self._function(*inputs)
                 memory.synchronize(device)
         except Exception as error:  # noqa: BLE001  (whatever it is, it is what is reported)
-            yield from told
-            yield _told(error)
+            yield from transfers
+            yield _error_text(error)
             return
-        yield from told
+        yield from transfers
         yield from self._compared(dict(_leaves(result)), device, name)
-        for number, (x, before) in enumerate(zip(inputs, self._arrays(device, name), strict=True)):
-            if type(x) is Array and not _same(x, before):
-                yield f"input {number} has been changed"
+        for position, (x, original) in enumerate(
+            zip(inputs, self._arrays(device, name), strict=True)
+        ):
+            if type(x) is Array and not _same(x, original):
+                yield f"input {position} was modified"
 
-    def _compared(self, found: dict[str, Any], device: Device, name: str) -> Iterator[str]:
-        """Yield how results differ from what is expected."""
+    def _compared(self, results: dict[str, Any], device: Device, name: str) -> Iterator[str]:
+        """Yield the differences from the expected results."""
         expected = self._expected
-        if list(found) != list(expected):
-            yield f"returns {_shape(found)}, with NumPy {_shape(expected)}"
+        if list(results) != list(expected):
+            yield f"returns {_shape(results)}, but {_shape(expected)} with NumPy"
             return
         likewise = self._on_numpy(name) if self._check_dtype else {}
-        for place, x in found.items():
-            what = f"result{place}"
+        for path, x in results.items():
+            label = f"result{path}"
             if type(x) is not Array:
-                if hasattr(x, "__array__") or type(expected[place]) is Array:
+                if hasattr(x, "__array__") or type(expected[path]) is Array:
                     cls = f"{type(x).__module__}.{type(x).__qualname__}"
-                    yield f"{what} is no array of {device} but {cls}"
-                elif not self._near(x, expected[place]):
-                    yield f"{what} is {x!r}, with NumPy {expected[place]!r}"
+                    yield f"{label} is {cls}, not an array on {device}"
+                elif not self._near(x, expected[path]):
+                    yield f"{label} is {x!r}, but {expected[path]!r} with NumPy"
                 continue
             if x.device is not device:
-                yield f"{what} is on {x.device}, not on {device}"
+                yield f"{label} is on {x.device}, not on {device}"
             if self._check_dtype:
-                yield from self._dtype(what, x, likewise[place], device, name)
-            yield from self._values(what, x, expected[place])
+                yield from self._dtype(label, x, likewise[path], device, name)
+            yield from self._values(label, x, expected[path])
 
     def _near(self, x: Any, expected: Any) -> bool:
-        """Compare what is no array: numbers nearly, everything else exactly."""
+        """Compare outputs that are not arrays: numbers approximately, others exactly."""
         if isinstance(x, (float, complex)) and isinstance(expected, (float, complex)):
             return bool(np.isclose(x, expected, rtol=self._rtol or 1e-3))
         return bool(x == expected)
 
-    def _dtype(self, what: str, x: Array, alike: Any, device: Device, name: str) -> Iterator[str]:
+    def _dtype(self, label: str, x: Array, alike: Any, device: Device, name: str) -> Iterator[str]:
         kind = dtypes.kind_of(x.dtype)
         if name and kind in "fc":
-            wanted = dtypes.canonical(_COMPLEX.get(name, name) if kind == "c" else name)
+            expected = dtypes.canonical(_COMPLEX.get(name, name) if kind == "c" else name)
         elif type(alike) is not Array:
             return
         else:
-            wanted = alike.dtype
-        if wanted not in dispatch.dtypes_of(device):
-            wanted = dispatch.default_dtype(device, dtypes.kind_of(wanted))
-        if x.dtype != wanted:
-            yield f"{what} is {x.dtype}, expected {wanted}"
+            expected = alike.dtype
+        if expected not in dispatch.dtypes_of(device):
+            expected = dispatch.default_dtype(device, dtypes.kind_of(expected))
+        if x.dtype != expected:
+            yield f"{label} is {x.dtype}, expected {expected}"
 
-    def _values(self, what: str, x: Array, expected: Any) -> Iterator[str]:
+    def _values(self, label: str, x: Array, expected: Any) -> Iterator[str]:
         with _guard.allowed():
             here = asarray(to_device(x, "numpy"))
             wide = np.asarray(asarray(expected, device="numpy")).astype(here.dtype)
@@ -353,24 +354,24 @@ class _Checked:
                     atol=self._atol,
                 )
             except AssertionError as error:
-                yield f"{what} differs from NumPy's:{_indented(str(error))}"
+                yield f"{label} differs from NumPy's:{_indented(str(error))}"
 
     def _mixed(self, device: Device, name: str) -> Iterator[str]:
-        """Yield what is wrong with inputs of two devices: they must be refused."""
+        """Yield a problem if inputs on two devices are not refused."""
         arrays = self._arrays(device, name)
         places = [n for n, x in enumerate(arrays) if type(x) is Array]
-        elsewhere = _another(device)
+        elsewhere = _other_device(device)
         if len(places) < 2 or elsewhere is None:
             return
         arrays[places[-1]] = self._arrays(elsewhere, _floats(elsewhere, name))[places[-1]]
         refusal: Exception | None = None
         try:
-            with _other(device), config(host_fallback="allow"):
+            with _default_device(device), config(host_fallback="allow"):
                 self._function(*arrays)
         except Exception as error:  # noqa: BLE001  (in whatever words)
             refusal = error
         if refusal is None:
-            yield f"inputs of {device} and {elsewhere} are not refused: data moves unasked"
+            yield f"inputs on {device} and {elsewhere} are not refused: data moves implicitly"
 
 
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}
@@ -385,47 +386,47 @@ def _floats(device: Device, name: str) -> str:
     return names[0]
 
 
-def _another(device: Device) -> Device | None:
-    """Return a device that arrays are wrong on while a function computes on this one."""
+def _other_device(device: Device) -> Device | None:
+    """Return another functional device, or None."""
     cpu = selection.cpu_device()
     return next(_choice.others(), None) if device is cpu else cpu
 
 
-def _other(device: Device) -> Device:
-    """Return the default device while a function computes on this one."""
-    return _another(device) or device
+def _default_device(device: Device) -> Device:
+    """Return the default device during a call on this one."""
+    return _other_device(device) or device
 
 
-def _same(x: Array, before: Array) -> bool:
+def _same(x: Array, original: Array) -> bool:
     with _guard.allowed():
-        a, b = np.asarray(to_device(x, "numpy")), np.asarray(to_device(before, "numpy"))
+        a, b = np.asarray(to_device(x, "numpy")), np.asarray(to_device(original, "numpy"))
     floating = data_type.isdtype(x.dtype, ("real floating", "complex floating"))
     return np.array_equal(a, b, equal_nan=floating)
 
 
-def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield what stands in tuples, lists and dicts, with its place."""
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the leaves of tuples, lists and dicts with their paths."""
     if isinstance(value, (tuple, list)):
-        for number, item in enumerate(value):
-            yield from _leaves(item, f"{place}[{number}]")
+        for index, item in enumerate(value):
+            yield from _leaves(item, f"{path}[{index}]")
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _leaves(item, f"{place}[{key!r}]")
+            yield from _leaves(item, f"{path}[{key!r}]")
     else:
-        yield place, value
+        yield path, value
 
 
-def _shape(found: dict[str, Any]) -> str:
-    return ", ".join(f"result{place}" for place in found) or "nothing"
+def _shape(results: dict[str, Any]) -> str:
+    return ", ".join(f"result{path}" for path in results) or "nothing"
 
 
-def _told(error: Exception) -> str:
-    """Return an error with the line that raised it, the innermost that is not ours or NumPy's."""
+def _error_text(error: Exception) -> str:
+    """Return an error with the innermost source line outside portarray and NumPy."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith((OWN, NUMPY))]
+    user_frames = [frame for frame in frames if not frame.filename.startswith((PORTARRAY, NUMPY))]
     where = ""
-    if own:
-        frame = own[-1]
+    if user_frames:
+        frame = user_frames[-1]
         line = linecache.getline(frame.filename, frame.lineno or 0).strip()
         where = f"\n  {frame.filename}:{frame.lineno}: {line}"
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}{where}"

@@ -1,4 +1,4 @@
-"""The devices and dtypes that tests run on: options, marks and what functions here."""
+"""The devices and dtypes that tests run on, from options and marks."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ __all__ = [
 ]
 
 DEFAULT = "cpu,virtual:cuda,virtual:metal,virtual:tpu"
-"""What ``--devices`` means where it is not given."""
+"""Default of ``--devices``."""
 
 FLOATS = ("float32", "float64")
-"""What ``--dtypes`` means where it is not given."""
+"""Default of ``--dtypes``."""
 
 KINDS = ("cpu", "gpu", "accelerator")
 
@@ -57,65 +57,65 @@ def split(text: str) -> list[str]:
     return [word for part in text.split(",") if (word := part.strip())]
 
 
-def check_texts(texts: Iterable[str]) -> None:
-    """Raise UnknownDeviceError if a text, of an option or a mark, does not name a device."""
-    for text in texts:
+def check_texts(requests: Iterable[str]) -> None:
+    """Raise UnknownDeviceError if the text of an option or mark does not name a device."""
+    for text in requests:
         if not isinstance(text, str):
-            raise TypeError(f"unknown device {text!r}; use a text such as 'cuda' or 'torch:cpu'")
+            raise TypeError(f"{text!r} is not a device text such as 'cuda' or 'torch:cpu'")
         if text not in (*KINDS, _virtual.LIBRARY, "all"):
             _virtual.parsed(text)
 
 
 def matches(device: Device, text: str) -> bool:
-    """Tell whether a text names a device: ``"torch"``, ``"cuda"``, ``"gpu"``, ``"torch:cpu:0"``."""
+    """Return whether a device matches a text: ``"torch"``, ``"cuda"``, ``"gpu"``, ``"cupy:0"``."""
     if text in KINDS:
         return device.kind == text or device.platform == text
     if text in (_virtual.LIBRARY, "all"):
         return text == "all" or device.library == text
-    library, platform, number = _virtual.parsed(text)
+    library, platform, index = _virtual.parsed(text)
     return (
         library in (None, device.library)
         and platform in (None, device.platform)
-        and number in (None, device.index)
+        and index in (None, device.index)
     )
 
 
 def choose(text: str, stack: ExitStack) -> Chosen:
-    """Return the devices that an option names, each once.
+    """Return the devices that an option names, without duplicates.
 
-    Virtual devices are made, and last until the stack is closed.
+    Virtual devices are created for it and last until the stack is closed.
 
     Raises
     ------
     PortarrayError
-        If a text names nothing known, or nothing that functions here.
+        If a text names an unknown device, or one that does not function here.
     """
-    found: dict[Device, None] = {}
+    devices: dict[Device, None] = {}
     not_run: dict[str, str] = {}
     for word in split(text):
         if word == "cpu":
-            found |= dict.fromkeys(d for d in _each(not_run) if d.kind == "cpu")
+            devices |= dict.fromkeys(d for d in _functional_devices(not_run) if d.kind == "cpu")
         elif word == "all":
-            found |= dict.fromkeys(_each(not_run))
-            found |= dict.fromkeys(_virtual.devices(_virtual.presets(), stack))
+            devices |= dict.fromkeys(_functional_devices(not_run))
+            devices |= dict.fromkeys(_virtual.devices(_virtual.presets(), stack))
         elif word.partition(":")[0] == _virtual.LIBRARY:  # one, or all of them
-            found |= dict.fromkeys(_virtual.devices([word], stack))
+            devices |= dict.fromkeys(_virtual.devices([word], stack))
         else:
-            found |= dict.fromkeys(_named(word))
-    return Chosen(tuple(found), not_run)
+            devices |= dict.fromkeys(_named(word))
+    return Chosen(tuple(devices), not_run)
 
 
-def _each(not_run: dict[str, str]) -> list[Device]:
+def _functional_devices(not_run: dict[str, str]) -> list[Device]:
     """Return every functional device, CPUs first; note why libraries have none."""
-    found: list[Device] = []
+    functional: list[Device] = []
     for library in selection.supported_backends():
         if library == _virtual.LIBRARY:
             continue
         status = discovery.status(library)
-        found += status.devices
+        functional += status.devices
         if not status.devices:
             not_run[library] = next(iter(status.reasons.values()), "").partition("\n")[0]
-    return sorted(found, key=lambda device: (device.kind != "cpu", discovery.order(device)))
+    return sorted(functional, key=lambda device: (device.kind != "cpu", discovery.order(device)))
 
 
 def _named(word: str) -> list[Device]:
@@ -127,18 +127,18 @@ def _named(word: str) -> list[Device]:
         count = discovery.count(first.library, first.platform)
     except DeviceNotFunctionalError:
         return [first]
-    # Never more than what was asked for: of "cuda" the first library's cards.
+    # Only the first library's devices of a platform such as "cuda".
     return [discovery.get_device(first.library, first.platform, i) for i in range(count)]
 
 
 def others() -> Iterator[Device]:
-    """Yield functional devices other than NumPy's, without importing any library for it."""
+    """Yield functional devices other than NumPy's, without importing libraries."""
     cpu = selection.cpu_device()
     yield from (device for device in discovery.made() if device is not cpu)
 
 
 def short(device: Device) -> str:
-    """Return a device's text in ids of tests: the index stands there from 1 on."""
+    """Return a device's text for test ids, without index 0."""
     return str(device).removesuffix(":0")
 
 
@@ -152,25 +152,25 @@ def dtypes_of(device: Device | None, names: Iterable[str]) -> list[str]:
     """
     where = selection.device("cpu") if device is None else device
     has = {dtype.name: dtype for dtype in dispatch.dtypes_of(where)}
-    known = NamespaceInfo().dtypes(device=selection.device("cpu"))
-    found: dict[str, None] = {}
+    standard = NamespaceInfo().dtypes(device=selection.device("cpu"))
+    chosen: dict[str, None] = {}
     for name in names:
         if name in DTYPE_KINDS:
             kind: Any = name
             of_kind = (n for n in has if data_type.isdtype(has[n], kind))
-            found |= dict.fromkeys(of_kind)
-        elif name in known or name == "bfloat16":
-            found |= {name: None} if name in has else {}
+            chosen |= dict.fromkeys(of_kind)
+        elif name in standard or name == "bfloat16":
+            chosen |= {name: None} if name in has else {}
         else:
             raise ValueError(
-                f"{name!r} is neither a dtype ({', '.join(known)}, bfloat16) nor a kind of the "
+                f"{name!r} is neither a dtype ({', '.join(standard)}, bfloat16) nor a kind of the "
                 f"standard ({', '.join(DTYPE_KINDS)})"
             )
-    return list(found)
+    return list(chosen)
 
 
 def dtype(name: str) -> np.dtype[Any]:
-    """Return a dtype of a name that is known to be one."""
+    """Return the dtype of a valid name."""
     return dtypes.canonical(name)
 
 
@@ -190,9 +190,9 @@ def yield_namespace_device_dtype_combinations(
     Parameters
     ----------
     devices : str
-        As of the plugin's option ``--devices``.
+        Device texts as for the plugin's option ``--devices``.
     dtypes : iterable of str
-        Names of dtypes; those that a device lacks are left out.
+        Names of dtypes; each device skips those it does not have.
 
     Yields
     ------

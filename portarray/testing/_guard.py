@@ -1,4 +1,4 @@
-"""The mark ``no_host_transfer``, and the same for a single call."""
+"""Detection of transfers for the mark ``no_host_transfer`` and for single calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FALLBACK = "host fallback"
 
 @contextmanager
 def allowed() -> Iterator[None]:
-    """Let what compares results read them."""
+    """Allow transfers, for comparisons of results."""
     token = _ALLOWED.set(True)
     try:
         yield
@@ -30,7 +30,7 @@ def allowed() -> Iterator[None]:
 
 @contextmanager
 def listening(listener: Callable[[Transfer], None]) -> Iterator[None]:
-    """Tell a listener of each transfer, but those of comparisons."""
+    """Call a listener for each transfer, except those of comparisons."""
 
     def heard(transfer: Transfer) -> None:
         if not _ALLOWED.get():
@@ -42,37 +42,37 @@ def listening(listener: Callable[[Transfer], None]) -> Iterator[None]:
 
 @contextmanager
 def no_transfers(item: pytest.Item, *, fallback: bool) -> Iterator[None]:
-    """Fail a test at each copy to or from the host, but for the inputs that it makes itself."""
-    found: list[str] = []
-    own = getattr(getattr(item, "function", None), "__code__", None)
+    """Fail a test at each copy to or from the host, except copies of inputs that it creates."""
+    messages: list[str] = []
+    test_code = getattr(getattr(item, "function", None), "__code__", None)
 
     def refuse(transfer: Transfer) -> None:
         line = next(host_access.callers(), None)
         if transfer.kind == FALLBACK and fallback:
             return
-        if not transfer.to_host and line is not None and _is(line, own):
+        if not transfer.to_host and line is not None and _is_in(line, test_code):
             return
-        found.append(told(transfer, line))
-        # Not a mere exception, which the tested code might catch.
-        pytest.fail(found[-1])
+        messages.append(description(transfer, line))
+        # An ordinary exception might be caught by the tested code.
+        pytest.fail(messages[-1])
 
     with listening(refuse):
         yield
-    if found:  # and the tested code went on
-        pytest.fail("\n".join(found), pytrace=False)
+    if messages:  # although the tested code caught the failure
+        pytest.fail("\n".join(messages), pytrace=False)
 
 
-def _is(line: Line, code: object) -> bool:
-    """Tell whether a line is one of a test's own."""
+def _is_in(line: Line, code: object) -> bool:
+    """Return whether a line belongs to a code object."""
     if code is None:
         return False
-    place = getattr(code, "co_filename", None), getattr(code, "co_name", None)
-    return (line.filename, line.function) == place
+    code_location = getattr(code, "co_filename", None), getattr(code, "co_name", None)
+    return (line.filename, line.function) == code_location
 
 
-def told(transfer: Transfer, line: Line | None) -> str:
-    """Return what a transfer does, and where."""
-    way = "to the host" if transfer.to_host else "from the host"
+def description(transfer: Transfer, line: Line | None) -> str:
+    """Describe a transfer and its location."""
+    direction = "to the host" if transfer.to_host else "from the host"
     name = f" ({transfer.name})" if transfer.name else ""
     where = "" if line is None else f"\n  {line}"
-    return f"{transfer.kind}{name} copies {way}, with {transfer.device}{where}"
+    return f"{transfer.kind}{name} copies {direction}, with {transfer.device}{where}"

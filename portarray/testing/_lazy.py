@@ -16,10 +16,10 @@ __all__ = ["traced_functions"]
 
 @contextmanager
 def traced_functions(module: Any, device: Device) -> Iterator[None]:
-    """Compile the tagged functions of a module, where the device's library is lazy.
+    """Compile the tagged functions of a module if the device's library is lazy.
 
-    As ``array_api_extra.testing.patch_lazy_xp_functions`` does with ``jax.jit``: what a function
-    does to the values of its arguments while it is traced is an error.
+    As ``array_api_extra.testing.patch_lazy_xp_functions`` does with ``jax.jit``: a traced function
+    that reads values raises an error.
     """
     replaced: list[tuple[Any, str, Any]] = []
     if module is not None and _marks.is_lazy(device):

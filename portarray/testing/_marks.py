@@ -1,4 +1,4 @@
-"""Marks that leave out devices: portarray's, and SciPy's and array-api-extra's."""
+"""Marks that skip devices: portarray's, SciPy's and array-api-extra's."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from portarray.testing import _choice, _virtual
 __all__ = ["apply", "is_lazy", "supported_names"]
 
 SCIPY_NAMES = {"jax.numpy": "jax", "dask.array": "", "array_api_strict": "", "sparse": ""}
-"""SciPy's names of array libraries that differ from portarray's; "" are none of portarray's."""
+"""SciPy's names of array libraries that differ from portarray's, "" for unsupported ones."""
 
 LAZY = frozenset({"jax.numpy", "dask.array"})
-"""What ``eager_only`` leaves out, by SciPy's names."""
+"""Libraries that ``eager_only`` skips, by SciPy's names."""
 
 LIKE = {"cuda": "cupy", "rocm": "cupy", "tpu": "jax"}
-"""The libraries that marks of virtual devices' platforms are read for."""
+"""The library whose marks apply to virtual devices of a platform."""
 
 NUMPY = "numpy"
 
@@ -37,12 +37,12 @@ _ALLOWED = {
 
 
 def apply(item: pytest.Item, device: Device) -> None:
-    """Add pytest's own marks to a test on a device, as its marks on devices say.
+    """Add pytest's marks to a test on a device, according to its device marks.
 
     Raises
     ------
     pytest.UsageError
-        If a mark does not name a device, or takes no such argument.
+        If a mark does not name a device, or has an unknown argument.
     """
     for name, rule in _RULES.items():
         for mark in item.iter_markers(name):
@@ -62,11 +62,11 @@ def _check(mark: pytest.Mark) -> None:
     wrong = set(mark.kwargs) - allowed
     if wrong:
         raise TypeError(
-            f"it takes no {', '.join(sorted(wrong))}; it takes {', '.join(sorted(allowed))}"
+            f"unknown argument {', '.join(sorted(wrong))}; supported: {', '.join(sorted(allowed))}"
         )
     if mark.name.endswith("_devices"):
         if not mark.args:
-            raise TypeError("it does not name a device; name some, for example 'cuda' or 'torch'")
+            raise TypeError("no device is named\nHint: name one, for example 'cuda' or 'torch'")
         _choice.check_texts(mark.args)
 
 
@@ -81,7 +81,7 @@ def _reason(mark: pytest.Mark, device: Device, otherwise: str) -> str:
 def _skip(mark: pytest.Mark, device: Device) -> pytest.MarkDecorator | None:
     if not _named(mark, device):
         return None
-    return pytest.mark.skip(reason=_reason(mark, device, "left out by the mark skip_devices"))
+    return pytest.mark.skip(reason=_reason(mark, device, "skipped by the mark skip_devices"))
 
 
 def _only(mark: pytest.Mark, device: Device) -> pytest.MarkDecorator | None:
@@ -92,7 +92,7 @@ def _only(mark: pytest.Mark, device: Device) -> pytest.MarkDecorator | None:
 
 def _xfail(mark: pytest.Mark, device: Device) -> pytest.MarkDecorator | None:
     if not mark.kwargs.get("reason"):
-        raise TypeError("it needs reason=, which the report shows")
+        raise TypeError("reason= is missing")
     if not _named(mark, device):
         return None
     return pytest.mark.xfail(
@@ -101,27 +101,27 @@ def _xfail(mark: pytest.Mark, device: Device) -> pytest.MarkDecorator | None:
 
 
 def _backends(mark: pytest.Mark, device: Device) -> str:
-    """Return why a mark of SciPy's or array-api-extra's means a device, "" if it does not."""
-    given = mark.kwargs.get
+    """Return why a mark of SciPy or array-api-extra applies to a device, "" if it does not."""
+    option = mark.kwargs.get
     if len(mark.args) > 1:
-        raise TypeError(f"it takes one library, not {len(mark.args)}; repeat the mark")
+        raise TypeError(f"{len(mark.args)} libraries are named, not one\nHint: repeat the mark")
     if mark.args:
-        return f"marked for {mark.args[0]}" if _answers(device, mark.args[0]) else ""
-    if any(_answers(device, name) for name in given("exceptions") or ()):
+        return f"marked for {mark.args[0]}" if _is_library(device, mark.args[0]) else ""
+    if any(_is_library(device, name) for name in option("exceptions") or ()):
         return ""
-    if given("np_only") and not _answers(device, NUMPY):
+    if option("np_only") and not _is_library(device, NUMPY):
         return "for NumPy only"
-    if given("cpu_only") and device.kind != "cpu":
+    if option("cpu_only") and device.kind != "cpu":
         return "for CPUs only"
-    if given("eager_only") and is_lazy(device):
+    if option("eager_only") and is_lazy(device):
         return "for eager libraries only"
     return ""
 
 
-def _answers(device: Device, name: object) -> bool:
-    """Tell whether a device is meant by a library's name: SciPy's, or array-api-extra's enum.
+def _is_library(device: Device, name: object) -> bool:
+    """Return whether a name (SciPy's, or array-api-extra's enum) means a device's library.
 
-    A virtual device is meant by the library that it is most like.
+    A virtual device belongs to the most similar library.
     """
     text, _, tag = str(getattr(name, "value", name)).partition(":")
     library = SCIPY_NAMES.get(text, text)
@@ -131,8 +131,8 @@ def _answers(device: Device, name: object) -> bool:
 
 
 def is_lazy(device: Device) -> bool:
-    """Tell whether SciPy and array-api-extra test a device's library compiled."""
-    return any(_answers(device, name) for name in LAZY)
+    """Return whether SciPy and array-api-extra compile functions for a device's library."""
+    return any(_is_library(device, name) for name in LAZY)
 
 
 def _skip_backends(mark: pytest.Mark, device: Device) -> pytest.MarkDecorator | None:
@@ -141,7 +141,7 @@ def _skip_backends(mark: pytest.Mark, device: Device) -> pytest.MarkDecorator | 
 
 
 def _xfail_backends(mark: pytest.Mark, device: Device) -> pytest.MarkDecorator | None:
-    # SciPy and array-api-extra let such a test pass unless xfail_strict says otherwise.
+    # As in SciPy and array-api-extra, such a test may pass unless xfail_strict is set.
     why = _backends(mark, device)
     strict = {"strict": mark.kwargs["strict"]} if "strict" in mark.kwargs else {}
     return pytest.mark.xfail(reason=_reason(mark, device, why), **strict) if why else None
@@ -159,6 +159,6 @@ _RULES: dict[str, Callable[[pytest.Mark, Device], pytest.MarkDecorator | None]] 
 
 
 def supported_names(item: pytest.Item) -> Iterator[Any]:
-    """Yield the functions that a test stands for, as the mark ``supports`` names them."""
+    """Yield the functions that a test covers, from the mark ``supports``."""
     for mark in item.iter_markers("supports"):
         yield from mark.args

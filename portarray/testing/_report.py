@@ -3,8 +3,8 @@
 ::
 
     {"format": 1,
-     "devices": {"numpy:cpu:0": "what people call it"},
-     "not_run": {"cupy": "why"},
+     "devices": {"numpy:cpu:0": "name"},
+     "not_run": {"cupy": "reason"},
      "tests": {"tests/test_a.py::test_f": {
          "supports": ["mylib.f"],
          "devices": {"numpy:cpu:0": {"passed": 2}}}}}
@@ -29,7 +29,7 @@ Report: TypeAlias = dict[str, Any]
 
 
 class Recorder:
-    """Collects the outcomes of a run, and writes them."""
+    """A recorder of the outcomes of a run."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path).absolute()  # tests may change the working directory
@@ -37,29 +37,29 @@ class Recorder:
         self._tests: Report = {}
 
     def add(self, report: Any) -> None:
-        """Add what pytest reports of one step of a test."""
+        """Add pytest's report of one phase of a test."""
         outcome = self._outcome(report)
-        told = dict(report.user_properties)
-        device = told.get("device")
+        properties = dict(report.user_properties)
+        device = properties.get("device")
         if outcome is None or device is None:
             return
-        self._devices[device] = told["device_name"]
+        self._devices[device] = properties["device_name"]
         name = report.nodeid.partition("[")[0]
         test = self._tests.setdefault(name, {"supports": [], "devices": {}})
-        test["supports"] = told.get("supports", [])
+        test["supports"] = properties.get("supports", [])
         counts = test["devices"].setdefault(device, {})
         counts[outcome] = counts.get(outcome, 0) + 1
 
     @staticmethod
     def _outcome(report: Any) -> str | None:
-        """Return the outcome of a whole test, None for a step that says nothing of it."""
+        """Return the outcome of a test, None for phases that do not determine it."""
         if report.when == "call" or (report.when == "setup" and not report.passed):
             expected = hasattr(report, "wasxfail")
             return "xfailed" if expected and report.skipped else str(report.outcome)
         return "failed" if report.failed else None
 
     def write(self, chosen: Chosen) -> None:
-        """Write the file, with the devices that tests ran on."""
+        """Write the report file."""
         write(
             self._path,
             {
@@ -83,23 +83,26 @@ def read(path: str | Path) -> Report:
     Raises
     ------
     ValueError
-        If the file is none.
+        If the file is not a device report.
     """
     text = Path(path).read_text("utf-8")
     try:
         report: Any = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{path} is no device report: {error}") from error
+        raise ValueError(f"{path} is not a device report: {error}") from error
     if not isinstance(report, dict) or report.get("format") != FORMAT or "tests" not in report:
-        raise ValueError(f"{path} is no device report of format {FORMAT}; pytest --device-report")
-    found: Report = report
-    return found
+        raise ValueError(
+            f"{path} is not a device report of format {FORMAT}\n"
+            f"Hint: write one with pytest --device-report"
+        )
+    valid: Report = report
+    return valid
 
 
 def merge(reports: Iterable[Report]) -> Report:
-    """Return one report of several machines or runs: what ran on each device is counted together.
+    """Merge the reports of several machines or runs, adding the counts of each device.
 
-    A library that ran anywhere is not among those that did not.
+    ``not_run`` excludes libraries that ran anywhere.
     """
     merged: Report = {"format": FORMAT, "devices": {}, "not_run": {}, "tests": {}}
     for report in reports:
@@ -109,18 +112,18 @@ def merge(reports: Iterable[Report]) -> Report:
             into = merged["tests"].setdefault(name, {"supports": [], "devices": {}})
             into["supports"] = list(dict.fromkeys([*into["supports"], *test["supports"]]))
             for device, counts in test["devices"].items():
-                before = into["devices"].setdefault(device, {})
-                for outcome, number in counts.items():
-                    before[outcome] = before.get(outcome, 0) + number
+                merged_counts = into["devices"].setdefault(device, {})
+                for outcome, count in counts.items():
+                    merged_counts[outcome] = merged_counts.get(outcome, 0) + count
     ran = {device.partition(":")[0] for device in merged["devices"]}
     merged["not_run"] = {k: why for k, why in merged["not_run"].items() if k not in ran}
     return merged
 
 
 def table(report: Report) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the lines of a table: what is supported, and on which device.
+    """Return the head and the lines of a table of functions and devices.
 
-    A line is a function that the mark ``supports`` names, or else a test without its ``test_``.
+    A line is a function named by the mark ``supports``, or a test's name without ``test_``.
     """
     devices = sorted(report["devices"], key=_order)
     counts: dict[str, dict[str, dict[str, int]]] = {}
@@ -129,15 +132,15 @@ def table(report: Report) -> tuple[list[str], list[list[str]]]:
             cells = counts.setdefault(line, {})
             for device, outcomes in test["devices"].items():
                 cell = cells.setdefault(device, {})
-                for outcome, number in outcomes.items():
-                    cell[outcome] = cell.get(outcome, 0) + number
+                for outcome, count in outcomes.items():
+                    cell[outcome] = cell.get(outcome, 0) + count
     head = ["", *(device.removesuffix(":0") for device in devices)]
     lines = [[line, *(_cell(cells.get(d, {})) for d in devices)] for line, cells in counts.items()]
     return head, sorted(lines)
 
 
 def _cell(counts: dict[str, int]) -> str:
-    """Return a cell: ✓ where all that ran passed, ✗ where something failed, as expected or not."""
+    """Return a cell: ✓ if all tests passed, ✗ if any failed, expected or not."""
     wrong = counts.get("failed", 0) + counts.get("xfailed", 0)
     right = counts.get("passed", 0)
     if wrong:
@@ -158,7 +161,7 @@ def _share(passed: list[bool]) -> str:
 
 
 def markdown(report: Report, *, not_run: bool = False) -> str:
-    """Return the table in Markdown; on request with a list of the libraries that did not run."""
+    """Return the table in Markdown, optionally with the libraries that did not run."""
     head, lines = table(report)
     rows = [head, ["---"] + [":-:"] * (len(head) - 1), *lines]
     text = "".join(f"| {' | '.join(row)} |\n" for row in rows)
@@ -183,9 +186,9 @@ aria-label="{label}: {text}">
 
 
 def badge(report: Report) -> str:
-    """Return a picture (SVG) that says on how many devices every test passed.
+    """Return an SVG badge with the number of devices on which every test passed.
 
-    Virtual ones, which are NumPy, are counted apart.
+    Virtual devices, which are NumPy, are counted separately.
     """
     passed = dict.fromkeys(report["devices"], True)
     for test in report["tests"].values():

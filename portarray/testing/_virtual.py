@@ -23,29 +23,29 @@ def presets() -> list[str]:
     return [f"{LIBRARY}:{platform}" for platform in platforms()]
 
 
-@cache  # asked for each mark of each test
+@cache  # called for each mark of each test
 def parsed(text: str) -> DeviceText:
-    """Return the parts of a device's text; virtual ones need not be there yet.
+    """Return the parts of a device's text; virtual devices need not exist yet.
 
     Raises
     ------
     UnknownDeviceError
-        If the text names nothing known.
+        If the text names an unknown device.
     """
     if text.partition(":")[0] != LIBRARY or registry.find_info(LIBRARY) is not None:
         return parse(text)
-    with virtual_devices(*platforms()):  # registered meanwhile
+    with virtual_devices(*platforms()):  # registers the backend
         return parse(text)
 
 
-def devices(texts: Iterable[str], stack: ExitStack) -> list[Device]:
-    """Return virtual devices; those that are made last until the stack is closed."""
-    found: dict[Device, None] = {}
-    for text in texts:
-        _, platform, number = parsed(text)
+def devices(requests: Iterable[str], stack: ExitStack) -> list[Device]:
+    """Return virtual devices; new ones last until the stack is closed."""
+    unique: dict[Device, None] = {}
+    for text in requests:
+        _, platform, index = parsed(text)
         for name in platforms() if platform is None else (platform,):
-            wanted = f"{LIBRARY}:{name}:{number or 0}"
-            while registry.find_info(LIBRARY) is None or not selection.functional(wanted):
+            text_of_device = f"{LIBRARY}:{name}:{index or 0}"
+            while registry.find_info(LIBRARY) is None or not selection.functional(text_of_device):
                 stack.enter_context(virtual_devices(name))
-            found[selection.device(wanted)] = None
-    return list(found)
+            unique[selection.device(text_of_device)] = None
+    return list(unique)

@@ -1,4 +1,4 @@
-"""Sphinx directive ``device-support``: the table of a device report, in a library's own pages.
+"""Sphinx directive ``device-support``: the table of a device report.
 
 Add ``"portarray.testing.sphinx"`` to ``extensions`` in ``conf.py``, and to a page::
 
@@ -23,14 +23,14 @@ __all__ = ["DeviceSupport", "setup"]
 
 
 class DeviceSupport(Directive):  # type: ignore[misc]
-    """The table of the reports named; several are merged. Option ``not-run`` lists the rest."""
+    """The table of merged reports. Option ``not-run`` lists the libraries that did not run."""
 
     required_arguments = 1
     final_argument_whitespace = True
     option_spec = {"not-run": directives.flag}  # noqa: RUF012  (docutils' own way)
 
     def run(self) -> list[nodes.Node]:
-        """Return the table, and the list of what did not run."""
+        """Return the table, and the list of libraries that did not run."""
         document = self.state.document
         here = Path(document["source"]).parent
         paths = [here / name for name in self.arguments[0].split()]
@@ -40,16 +40,16 @@ class DeviceSupport(Directive):  # type: ignore[misc]
             report = _report.merge(map(_report.read, paths))
         except (OSError, ValueError) as error:
             raise self.error(f"device-support: {error}") from error
-        found: list[nodes.Node] = [_table(*_report.table(report))]
+        content: list[nodes.Node] = [_table_node(*_report.table(report))]
         if "not-run" in self.options and report["not_run"]:
             items = nodes.bullet_list()
             for name, why in sorted(report["not_run"].items()):
                 items += nodes.list_item("", nodes.paragraph(text=f"{name}: {why}"))
-            found.append(items)
-        return found
+            content.append(items)
+        return content
 
 
-def _table(head: list[str], lines: list[list[str]]) -> nodes.table:
+def _table_node(head: list[str], lines: list[list[str]]) -> nodes.table:
     group = nodes.tgroup(cols=len(head))
     group += [nodes.colspec(colwidth=1) for _ in head]
     top, body = nodes.thead(), nodes.tbody()
@@ -63,9 +63,9 @@ def _table(head: list[str], lines: list[list[str]]) -> nodes.table:
 
 def _line(cells: list[str]) -> nodes.row:
     row = nodes.row()
-    for number, cell in enumerate(cells):
+    for column, cell in enumerate(cells):
         text = nodes.paragraph()
-        text += nodes.Text(cell) if number or not cell else nodes.literal(text=cell)
+        text += nodes.Text(cell) if column or not cell else nodes.literal(text=cell)
         entry = nodes.entry()
         entry += text
         row += entry

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import portarray as pa
-from portarray import _elsewhere
+from portarray import _name_hints
 from portarray._numpy_functions.table import SERVED
 
 ROOT = Path(__file__).parents[2]
@@ -26,9 +26,9 @@ MODULES: dict[str, Any] = {
     "tasks": pa.tasks,
 }
 TEXTS = [
-    *(row for table in _elsewhere.FUNCTIONS.values() for row in table.items()),
-    *_elsewhere.ATTRIBUTES.items(),
-    *_elsewhere.KEYWORDS.items(),
+    *(row for table in _name_hints.FUNCTIONS.values() for row in table.items()),
+    *_name_hints.ATTRIBUTES.items(),
+    *_name_hints.KEYWORDS.items(),
 ]
 
 X = np.asarray([[3.0, -1.5, 0.25], [7.0, 0.5, -2.0]])
@@ -152,7 +152,7 @@ INSTEAD: dict[str, dict[str, Any]] = {
 
 def text_of(name: str) -> str:
     part, _, short = name.rpartition(".")
-    return (_elsewhere.ATTRIBUTES if part == "x" else _elsewhere.FUNCTIONS[part])[short]
+    return (_name_hints.ATTRIBUTES if part == "x" else _name_hints.FUNCTIONS[part])[short]
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -195,16 +195,16 @@ def test_numpy_s_functions_that_take_arrays_are_told() -> None:
     served = set(SERVED)
     told = {
         f"{part}.{name}".removeprefix(".")
-        for part, table in _elsewhere.FUNCTIONS.items()
+        for part, table in _name_hints.FUNCTIONS.items()
         for name, text in table.items()
-        if text == f"np.{part and part + '.'}{name}, which takes these arrays"
+        if text == f"np.{part and part + '.'}{name}, which accepts these arrays"
     }
     assert told <= served
-    for module, names in _elsewhere._HOME.items():
+    for module, names in _name_hints._HOME.items():
         assert set(names.split()) <= set(MODULES[module].__all__)
     # What files, memory and text need has no place in a namespace of arrays.
     unlisted = {name for name in served if "." not in name and not hasattr(pa, name)}
-    assert unlisted - set(_elsewhere.FUNCTIONS[""]) <= {
+    assert unlisted - set(_name_hints.FUNCTIONS[""]) <= {
         *("apply_over_axes", "array_repr", "array_str", "common_type", "copy", "copyto"),
         *("diag_indices_from", "diagflat", "einsum_path", "fromfile", "fromfunction"),
         *("fromstring", "genfromtxt", "histogram_bin_edges", "iscomplex", "isreal", "isrealobj"),
@@ -216,7 +216,7 @@ def test_numpy_s_functions_that_take_arrays_are_told() -> None:
 def test_renamed_ufuncs_are_the_same_functions() -> None:
     one, two = np.asarray([0.25, 0.5]), np.asarray([1, 2])
     compared = 0
-    for name, ours in _elsewhere.RENAMED.items():
+    for name, ours in _name_hints.RENAMED.items():
         ufunc = getattr(np, name, None)
         if isinstance(ufunc, np.ufunc):
             real = any(kind.startswith("d" * ufunc.nin) for kind in ufunc.types)
@@ -244,24 +244,24 @@ def test_what_is_told_is_there_and_what_is_asked_for_is_not() -> None:
             for attribute in re.findall(r"(?<![\w.])x\.([a-zA-Z_]+)", text)
             if not hasattr(x, attribute)
         ]
-    for part, table in _elsewhere.FUNCTIONS.items():
+    for part, table in _name_hints.FUNCTIONS.items():
         wrong += [f"{part}.{name} is there" for name in table if hasattr(MODULES[part], name)]
-    wrong += [f"x.{name} is there" for name in _elsewhere.ATTRIBUTES if hasattr(x, name)]
+    wrong += [f"x.{name} is there" for name in _name_hints.ATTRIBUTES if hasattr(x, name)]
     assert wrong == []
 
 
 @pytest.mark.parametrize("part", MODULES)
 def test_modules_tell_what_to_use(part: str) -> None:
     module = MODULES[part]
-    for name, text in _elsewhere.FUNCTIONS[part].items():
+    for name, text in _name_hints.FUNCTIONS[part].items():
         assert not hasattr(module, name)
-        with pytest.raises(AttributeError, match=f"no attribute '{name}'; use ") as caught:
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'\nHint: use ") as caught:
             getattr(module, name)
         assert str(caught.value).endswith(text)
         assert caught.value.name == name
     for name in module.__all__:
         if len(name) > 3 and name.isalpha():
-            with pytest.raises(AttributeError, match=r"; did you mean '\w+'\?$") as caught:
+            with pytest.raises(AttributeError, match=r"\nHint: did you mean '\w+'\?$") as caught:
                 getattr(module, f"{name}x")
     with pytest.raises(AttributeError, match=r"has no attribute 'qqqqqq'$"):
         _ = module.qqqqqq
@@ -269,10 +269,12 @@ def test_modules_tell_what_to_use(part: str) -> None:
 
 def test_arrays_tell_what_to_use(device: str) -> None:
     x = pa.ones((2, 2), device=device)
-    for name, text in _elsewhere.ATTRIBUTES.items():
+    for name, text in _name_hints.ATTRIBUTES.items():
         assert not hasattr(x, name)
         assert not hasattr(pa.Array, name)
-        with pytest.raises(AttributeError, match=f"'Array' object has no attribute '{name}'; use"):
+        with pytest.raises(
+            AttributeError, match=f"'Array' object has no attribute '{name}'\nHint: use"
+        ):
             getattr(x, name)
         with pytest.raises(AttributeError) as caught:
             getattr(pa.Array, name)
@@ -280,7 +282,7 @@ def test_arrays_tell_what_to_use(device: str) -> None:
         with pytest.raises(AttributeError):
             setattr(x, name, 1)
     listed = {*dir(x), *dir(pa.Array)}
-    assert listed & set(_elsewhere.ATTRIBUTES) == set()
+    assert listed & set(_name_hints.ATTRIBUTES) == set()
     assert {"sum", "to_device", "native", "__add__"} <= listed
     # A __getattr__ would make every read of every attribute slower.
     assert not any("__getattr__" in vars(cls) for cls in pa.Array.__mro__)
@@ -297,7 +299,7 @@ def test_errors_are_python_s_own_and_are_made_when_read(monkeypatch: pytest.Monk
     assert (
         str(again)
         == str(caught.value)
-        == ("module 'portarray' has no attribute 'consat'; did you mean 'concat'?")
+        == ("module 'portarray' has no attribute 'consat'\nHint: did you mean 'concat'?")
     )
 
     def compared(*_: Any, **__: Any) -> None:
@@ -315,7 +317,9 @@ def test_native_namespaces_tell_what_to_use(device: str) -> None:
         with pytest.raises(AttributeError, match=r"did you mean 'concat'\?$") as caught:
             _ = xp.consat
         assert str(caught.value).startswith(f"the namespace of {pa.device(device)} has no")
-        with pytest.raises(AttributeError, match=r"^linalg namespace .*; did you mean 'cholesky'"):
+        with pytest.raises(
+            AttributeError, match=r"^linalg namespace .*\nHint: did you mean 'cholesky'"
+        ):
             _ = xp.linalg.choleski
     with pytest.raises(AttributeError):
         _ = xp._private
@@ -327,20 +331,20 @@ def test_the_page_shows_the_tables() -> None:
     if not page.is_file():
         pytest.skip("the documentation's source is not beside the tests")
     shown = re.findall(r"```\{other-names\} (\w+)", page.read_text("utf-8"))
-    tables = [name for name in _elsewhere.__all__ if name != "RENAMED"]
+    tables = [name for name in _name_hints.__all__ if name.isupper() and name != "RENAMED"]
     assert sorted(shown) == sorted(tables)
 
 
 # What a mistaken argument of a function is told; one that is None is not known to the table.
 MISTAKES = {
-    "dim": "; use axis=",
-    "keepdim": "; use keepdims=",
-    "ddof": "; use correction=",
-    "unbiased": "; use correction=1 for",
-    "out": r"; use y\[\.\.\.\] = ",
-    "where": r"; use pa\.where\(",
-    "axsi": r"; did you mean 'axis'\?$",
-    "qqqq": r"; it takes .*\baxis",
+    "dim": "\nHint: use axis=",
+    "keepdim": "\nHint: use keepdims=",
+    "ddof": "\nHint: use correction=",
+    "unbiased": "\nHint: use correction=1 for",
+    "out": r"\nHint: use y\[\.\.\.\] = ",
+    "where": r"\nHint: use pa\.where\(",
+    "axsi": r"\nHint: did you mean 'axis'\?$",
+    "qqqq": r"\nHint: use one of .*\baxis",
 }
 
 
@@ -370,8 +374,11 @@ def test_mistaken_arguments_are_told(name: str, function: Any) -> None:
     short = name.rpartition(".")[2]
     for wrong, told in MISTAKES.items():
         expected = told
-        if told.endswith("=") and told[6:-1] not in signature.parameters:
-            expected = "; it takes "
+        if (
+            told.endswith("=")
+            and told.removeprefix("\nHint: use ")[:-1] not in signature.parameters
+        ):
+            expected = "\nHint: use one of "
         elif wrong == "out" and "out" in signature.parameters:
             continue
         with pytest.raises(TypeError, match=rf"^{short}\(\) got .* '{wrong}'{expected}"):

@@ -228,15 +228,15 @@ def test_ufuncs_that_are_refused(anywhere: str) -> None:
     for call in (lambda: np.add(x, a), lambda: a + x, lambda: np.add(a, x), lambda: a == x):
         with pytest.raises(TypeError, match=r"not numpy\.ndarray; make an array of it first"):
             call()
-    with pytest.raises(TypeError, match=r"numpy\.subtract\.reduce is not available.*pa\.sum"):
+    with pytest.raises(TypeError, match=r"(?s)numpy\.subtract\.reduce: not supported.*pa\.sum"):
         np.subtract.reduce(x)
-    with pytest.raises(TypeError, match=r"numpy\.add\.at is not available.*y\[indices\]"):
+    with pytest.raises(TypeError, match=r"(?s)numpy\.add\.at: not supported.*y\[indices\]"):
         np.add.at(x, [0], 1.0)
     with pytest.raises(TypeError, match=r"ufunc add takes .* not numpy\.ndarray"):
         np.add(x, x, out=x, where=np.asarray([True, False]))
-    with pytest.raises(TypeError, match="ufunc add of portarray arrays takes no signature"):
+    with pytest.raises(TypeError, match=r"numpy\.add: signature is not supported"):
         np.add(x, x, signature="ff->f")
-    with pytest.raises(TypeError, match=r"numpy\.gcd does not take portarray arrays"):
+    with pytest.raises(TypeError, match=r"numpy\.gcd: does not accept portarray arrays"):
         np.gcd(x, x)
     with pytest.raises(TypeError):
         np.add(a, 1, out=x)
@@ -293,7 +293,7 @@ def test_functions_of_numpy_that_call_methods(anywhere: str) -> None:
     same(np.sum(x, dtype=np.complex64), np.sum(a, dtype=np.complex64))
     assert (np.shape(x), np.ndim(x), np.size(x)) == ((2, 2), 2, 4)
     with pytest.raises(
-        ValueError, match=r"numpy.sum: out= has shape \(2, 2\), and the result \(\)"
+        ValueError, match=r"numpy.sum: out= has shape \(2, 2\), but the result has \(\)"
     ):
         np.sum(x, out=x)
     with pytest.raises(TypeError, match=r"x\.sum takes no out=; write y\[\.\.\.\] = x\.sum"):

@@ -42,8 +42,8 @@ def obstacle(row: Row, device: str) -> tuple[str, AbstractContextManager[object]
         return "writes into it", pytest.raises(ValueError, match="read-only")
     if row.name in limits.THROUGH_VIEWS and is_immutable(device):
         # In single precision what is lost is not to be seen.
-        seen = pytest.raises(AssertionError, match="Not equal to tolerance")
-        return "writes into it", nullcontext() if in_single(row, device) else seen
+        causes = pytest.raises(AssertionError, match="Not equal to tolerance")
+        return "writes into it", nullcontext() if in_single(row, device) else causes
     return "", nullcontext()
 
 

@@ -25,13 +25,13 @@ def _compat() -> list[Row]:
             "numpy",
         )
 
-    def told(a: Make) -> Any:
+    def flags(a: Make) -> Any:
         x = a(X)
         return compat.is_array_api_obj(x), compat.is_writeable_array(x), compat.is_lazy_array(x)
 
     return [
         Row("compat.array_namespace", namespace),
-        Row("compat.is_array_api_obj", told),
+        Row("compat.is_array_api_obj", flags),
         Row("compat.size", lambda a: compat.size(a(X))),
         Row("compat.to_device", lambda a: compat.to_device(a(X), compat.device(a(X)))),
     ]

@@ -97,8 +97,8 @@ def _mean(x: Any, axis: int) -> Any:
 
 def _resampled(a: Make) -> Any:
     rng = np.random.default_rng(1)
-    found = stats.bootstrap((a(NORMAL),), _mean, rng=rng, n_resamples=20, method="percentile")
-    return found.confidence_interval
+    samples = stats.bootstrap((a(NORMAL),), _mean, rng=rng, n_resamples=20, method="percentile")
+    return samples.confidence_interval
 
 
 def _permuted(a: Make) -> Any:
@@ -106,16 +106,16 @@ def _permuted(a: Make) -> Any:
         return _mean(x, axis) - _mean(y, axis)
 
     rng = np.random.default_rng(1)
-    found = stats.permutation_test((a(NORMAL), a(POSITIVE)), distance, rng=rng, n_resamples=20)
-    return found.pvalue, found.null_distribution
+    result = stats.permutation_test((a(NORMAL), a(POSITIVE)), distance, rng=rng, n_resamples=20)
+    return result.pvalue, result.null_distribution
 
 
 def _simulated(a: Make) -> Any:
     rng = np.random.default_rng(3)
-    found = stats.monte_carlo_test(
+    result = stats.monte_carlo_test(
         a(NORMAL), lambda size: a(rng.normal(size=size)), _mean, n_resamples=20
     )
-    return found.statistic, found.pvalue
+    return result.statistic, result.pvalue
 
 
 STATS = [

@@ -51,11 +51,11 @@ class Row:
 
 def rows_of(module: ModuleType, names: str, arguments: Iterable[Any], **options: Any) -> list[Row]:
     """Return a row for each function of a module, all called with the same arrays."""
-    given = list(arguments)
+    first_arguments = list(arguments)
 
     def row(name: str) -> Row:
         def call(make: Make) -> Any:
-            return getattr(module, name)(*map(make, given))
+            return getattr(module, name)(*map(make, first_arguments))
 
         return Row(f"{module.__name__}.{name}", call, **options)
 
@@ -96,8 +96,8 @@ def beside(row: Row, device: str, *, single: bool = False) -> None:
     absent = lacking(device)
     narrow = absent | {"float64", "complex128"} if single or "float64" in absent else set()
 
-    def values_of(given: Any) -> np.ndarray[Any, Any]:
-        values = np.array(given)
+    def values_of(x: Any) -> np.ndarray[Any, Any]:
+        values = np.array(x)
         name = values.dtype.name
         return values.astype(NARROW[name]) if name in narrow else values
 
@@ -106,10 +106,10 @@ def beside(row: Row, device: str, *, single: bool = False) -> None:
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", pa.errors.PortarrayWarning)
         expected = row.call(values_of)
-        found = row.call(lambda values: pa.asarray(values_of(values), device=device))
+        actual = row.call(lambda values: pa.asarray(values_of(values), device=device))
     by_default = default_dtype(device) == "float32"
     tolerance = max(row.rtol, SINGLE if narrow else ROUNDED if by_default else 0)
-    _Comparison(device, row, tolerance, absent, by_default).agree(found, expected, "the result")
+    _Comparison(device, row, tolerance, absent, by_default).agree(actual, expected, "the result")
 
 
 @dataclass(frozen=True)
@@ -120,41 +120,41 @@ class _Comparison:
     absent: set[str]
     single_by_default: bool
 
-    def agree(self, found: Any, expected: Any, place: str) -> None:
+    def agree(self, actual: Any, expected: Any, path: str) -> None:
         """Check a result, or each part of one, against NumPy's."""
         if isinstance(expected, (tuple, list)):
-            assert len(found) == len(expected), place
-            for i, (one, other) in enumerate(zip(found, expected, strict=True)):
-                self.agree(one, other, f"{place}[{i}]")
+            assert len(actual) == len(expected), path
+            for i, (x, y) in enumerate(zip(actual, expected, strict=True)):
+                self.agree(x, y, f"{path}[{i}]")
         elif isinstance(expected, (np.ndarray, np.number, np.bool_, bool, int, float, complex)):
-            self.agree_in_value(found, expected, place)
+            self.agree_in_value(actual, expected, path)
         elif hasattr(expected, "__dict__"):
             for name, value in vars(expected).items():
                 if not callable(value):
-                    self.agree(getattr(found, name), value, f"{place}.{name}")
+                    self.agree(getattr(actual, name), value, f"{path}.{name}")
         else:
-            assert found == expected, place
+            assert actual == expected, path
 
-    def agree_in_value(self, found: Any, expected: Any, place: str) -> None:
+    def agree_in_value(self, actual: Any, expected: Any, path: str) -> None:
         """Check numbers against NumPy's."""
-        wanted = np.asarray(expected)
-        name = wanted.dtype.name
-        if isinstance(found, pa.Array):
-            assert str(found.device) == self.device, place
-            assert found.dtype.name in self.dtypes_for(name), place
-            values = np.asarray(found.to_device("numpy"))
+        reference = np.asarray(expected)
+        name = reference.dtype.name
+        if isinstance(actual, pa.Array):
+            assert str(actual.device) == self.device, path
+            assert actual.dtype.name in self.dtypes_for(name), path
+            values = np.asarray(actual.to_device("numpy"))
         else:
             if isinstance(expected, np.ndarray) and not self.row.to_numpy:
-                kind = type(found).__name__
-                pytest.fail(f"{place} is {kind}, not an array on {self.device}")
-            values = np.asarray(found)
-        assert values.shape == wanted.shape, place
-        if wanted.dtype.kind in "fc":
-            narrower = values.dtype.itemsize < wanted.dtype.itemsize
+                kind = type(actual).__name__
+                pytest.fail(f"{path} is {kind}, not an array on {self.device}")
+            values = np.asarray(actual)
+        assert values.shape == reference.shape, path
+        if reference.dtype.kind in "fc":
+            narrower = values.dtype.itemsize < reference.dtype.itemsize
             tolerance = max(self.tolerance, SINGLE) if narrower else self.tolerance
-            np.testing.assert_allclose(values, wanted, tolerance, tolerance, err_msg=place)
+            np.testing.assert_allclose(values, reference, tolerance, tolerance, err_msg=path)
         else:
-            np.testing.assert_array_equal(values, wanted, err_msg=place)
+            np.testing.assert_array_equal(values, reference, err_msg=path)
 
     def dtypes_for(self, name: str) -> set[str]:
         """Return the dtypes that a result may have where NumPy's has one."""

@@ -56,10 +56,10 @@ def _fitted(
 
     def call(make: Make) -> Any:
         model = clone(estimator)
-        given = {key: make(value) for key, value in weights.items()}
-        model.fit(make(x), None if y is None else make(y), **given)
-        found = [getattr(model, name) for name in attributes.split()]
-        return found + [getattr(model, name)(make(x)) for name in methods.split()]
+        arrays = {key: make(value) for key, value in weights.items()}
+        model.fit(make(x), None if y is None else make(y), **arrays)
+        result = [getattr(model, name) for name in attributes.split()]
+        return result + [getattr(model, name)(make(x)) for name in methods.split()]
 
     return call
 

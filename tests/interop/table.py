@@ -78,9 +78,9 @@ def cell(row: Row, column: Column, fake: str) -> str:
             with expected:
                 every_row.run(row, device, fake)
         except pa.DTypeNotSupportedError as error:
-            found = re.search(r" has no (\w+)", str(error))
-            assert found is not None
-            return f"needs {found[1]}"
+            match = re.search(r" has no (\w+)", str(error))
+            assert match is not None
+            return f"needs {match[1]}"
         return reason or ("✓ float32" if single else "✓")
 
 
@@ -121,9 +121,9 @@ def write(titles: list[str], cells: Cells) -> None:
         ["---"] * (1 + len(titles)),
         *([label(row), *(cells.get((row.name, t), "") for t in titles)] for row in rows),
     ]
-    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    leading, _, following = PAGE.read_text("utf-8").partition(BEGIN)
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}", "utf-8")
+    PAGE.write_text(f"{leading}{BEGIN}\n\n{table}\n\n{END}{following.partition(END)[2]}", "utf-8")
 
 
 def main() -> None:

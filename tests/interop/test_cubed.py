@@ -102,11 +102,11 @@ def test_answers_are_numpys_on_every_device(device: str, tmp_path: Any) -> None:
 
     x = cubed.map_blocks(here, input_of(X, its), dtype=X.dtype)
     lazy = [call(x, input_of(HOLES, its)) for call, _ in rows.values()]
-    found = cubed.compute(*lazy, executor=create_executor("threads"))
+    actual = cubed.compute(*lazy, executor=create_executor("threads"))
     assert met == {device}
-    for (name, (_, wanted)), one in zip(rows.items(), found, strict=True):
+    for (name, (_, expected)), result in zip(rows.items(), actual, strict=True):
         np.testing.assert_allclose(
-            np.asarray(one), wanted(), rtol=2e-5, atol=1e-5, err_msg=f"{name} on {device}"
+            np.asarray(result), expected(), rtol=2e-5, atol=1e-5, err_msg=f"{name} on {device}"
         )
 
 
@@ -117,8 +117,8 @@ def test_other_processes_have_the_device_of_the_environment(
     monkeypatch.setenv("PORTARRAY_DEVICE", library)
     x = input_of(X, spec(tmp_path))
     lazy = xp.var(x, axis=0), cubed.map_blocks(named, x, dtype=np.float32)
-    found, places = cubed.compute(*lazy, executor=create_executor("processes", {"max_workers": 1}))
-    np.testing.assert_allclose(np.asarray(found), X.var(0), rtol=1e-5)
+    output, places = cubed.compute(*lazy, executor=create_executor("processes", {"max_workers": 1}))
+    np.testing.assert_allclose(np.asarray(output), X.var(0), rtol=1e-5)
     assert np.unique(np.asarray(places)).tolist() == [library == "torch"]
 
 

@@ -111,11 +111,11 @@ def test_the_page_says_what_happens_here(column: table.Column, fake: str) -> Non
     wrong = []
     for name in limits.SHOWN:
         try:
-            found = table.cell(every_row.BY_NAME[name], column, fake)
+            outcome = table.cell(every_row.BY_NAME[name], column, fake)
         except (AssertionError, AttributeError, RuntimeError, TypeError, ValueError) as error:
-            found = f"{type(error).__name__}: {error}"
-        if found != cells[name, str(column)]:
-            wrong.append(f"{name}: {found}, and the page says {cells[name, str(column)]}")
+            outcome = f"{type(error).__name__}: {error}"
+        if outcome != cells[name, str(column)]:
+            wrong.append(f"{name}: {outcome}, and the page says {cells[name, str(column)]}")
     assert wrong == []
 
 

@@ -28,10 +28,10 @@ def test_the_page_says_what_happens(kind: str) -> None:
         pytest.skip("the page is of xarray 2026.9")
     if not pa.functional("torch"):
         pytest.skip("the page shows PyTorch, which is not functional here")
-    told = xarray_rows.written()
-    assert {name for name, _ in told} == set(ROWS)
-    found = {name: xarray_rows.said(name, kind, "torch") for name in ROWS}
-    assert found == {name: told[name, kind] for name in ROWS}
+    page_text = xarray_rows.written()
+    assert {name for name, _ in page_text} == set(ROWS)
+    outcome = {name: xarray_rows.said(name, kind, "torch") for name in ROWS}
+    assert outcome == {name: page_text[name, kind] for name in ROWS}
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_naming_a_graph_reads_an_array_once(device: str) -> None:
     x = xr.DataArray(pa.asarray(np.arange(6.0), dtype="float32", device=device), dims="x")
     with host_transfers() as transfers:
         x.chunk(x=3)
-    read = [one for one in transfers if one.to_host]
+    read = [array for array in transfers if array.to_host]
     assert len(read) <= 2  # the array, and the empty one that stands for its chunks
-    assert {one.kind for one in transfers} & {"pickle", "unpickle"} == set()
+    assert {array.kind for array in transfers} & {"pickle", "unpickle"} == set()
 
 
 @ON_PAGE

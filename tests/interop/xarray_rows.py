@@ -121,22 +121,22 @@ def said(name: str, kind: str, device: str) -> str:
     call = ROWS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        wanted = call(dataset(kind)).compute()
+        expected = call(dataset(kind)).compute()
         try:
             with pa.device(device), pa.config(host_access="error"):
-                found = call(dataset(kind, device)).data
-                found = found.compute(scheduler="sync") if hasattr(found, "dask") else found
+                actual = call(dataset(kind, device)).data
+                actual = actual.compute(scheduler="sync") if hasattr(actual, "dask") else actual
         except pa.HostAccessError:
             return "reads host memory"
         except (AttributeError, TypeError, ValueError, IndexError, PortarrayError):
             return "refused"
-    if not isinstance(found, pa.Array):
+    if not isinstance(actual, pa.Array):
         return "becomes NumPy"
-    assert str(found.device) == str(pa.device(device))
-    values = found.to_device("numpy").native
-    assert values.dtype.kind == wanted.dtype.kind
-    np.testing.assert_allclose(values, wanted, rtol=1e-4, atol=1e-5)
-    return "✓" if values.dtype == wanted.dtype else f"✓ {values.dtype}"
+    assert str(actual.device) == str(pa.device(device))
+    values = actual.to_device("numpy").native
+    assert values.dtype.kind == expected.dtype.kind
+    np.testing.assert_allclose(values, expected, rtol=1e-4, atol=1e-5)
+    return "✓" if values.dtype == expected.dtype else f"✓ {values.dtype}"
 
 
 def written() -> dict[tuple[str, str], str]:
@@ -153,9 +153,9 @@ def main() -> None:
         cells = [said(name, kind, "torch") for kind in KINDS]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     text = PAGE.read_text("utf-8")
-    head, _, rest = text.partition(BEGIN)
+    head, _, following = text.partition(BEGIN)
     table = "\n".join(lines)
-    PAGE.write_text(f"{head}{BEGIN}{table}\n{END}{rest.partition(END)[2]}", "utf-8")
+    PAGE.write_text(f"{head}{BEGIN}{table}\n{END}{following.partition(END)[2]}", "utf-8")
 
 
 if __name__ == "__main__":

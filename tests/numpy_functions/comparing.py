@@ -35,7 +35,7 @@ def inputs(wide: bool) -> dict[str, np.ndarray[Any, Any]]:
     x, y = draw.normal(size=(2, 3, 4))
     n = np.where(draw.random((3, 4)) < 0.3, np.nan, x)
     square = draw.normal(size=(3, 3))
-    found = {
+    samples = {
         "x": x,
         "y": y,
         "v": draw.normal(size=4),
@@ -46,7 +46,7 @@ def inputs(wide: bool) -> dict[str, np.ndarray[Any, Any]]:
         "s": np.sort(draw.normal(size=5)),
         "m": square @ square.T + np.eye(3),
     }
-    arrays = {name: values.astype(real) for name, values in found.items()}
+    arrays = {name: values.astype(real) for name, values in samples.items()}
     arrays["z"] = (x + 1j * y).astype(np.complex128 if wide else np.complex64)
     arrays["i"] = draw.integers(-3, 4, (3, 4)).astype(whole)
     arrays["j"] = draw.integers(-3, 3, 4).astype(whole)
@@ -84,38 +84,38 @@ def evaluated(line: str, arrays: dict[str, Any]) -> Any:
 @contextmanager
 def copies_to_host() -> Iterator[list[str]]:
     """Record what is copied to the host meanwhile."""
-    found: list[str] = []
+    copies: list[str] = []
 
     def listen(transfer: host_access.Transfer) -> None:
         if transfer.to_host:
-            found.append(transfer.kind)
+            copies.append(transfer.kind)
 
     with host_access.listening(listen):
-        yield found
+        yield copies
 
 
-def agree(found: Any, expected: Any, device: str, *, exact_dtype: bool) -> None:
+def agree(actual: Any, expected: Any, device: str, *, exact_dtype: bool) -> None:
     """Check a result against NumPy's: an array of its dtype and values, on the device."""
     if isinstance(expected, (tuple, list)):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            agree(one, other, device, exact_dtype=exact_dtype)
-    elif isinstance(found, pa.Array):
-        wanted = np.asarray(expected)
-        assert str(found.device) == device
-        assert found.shape == wanted.shape
-        values = found.to_device("numpy").native
-        if wanted.dtype.kind in "fc" and exact_dtype:
+        assert len(actual) == len(expected)
+        for x, y in zip(actual, expected, strict=True):
+            agree(x, y, device, exact_dtype=exact_dtype)
+    elif isinstance(actual, pa.Array):
+        dtype = np.asarray(expected)
+        assert str(actual.device) == device
+        assert actual.shape == dtype.shape
+        values = actual.to_device("numpy").native
+        if dtype.dtype.kind in "fc" and exact_dtype:
             # Of integers the device's default dtype is made.
             default = pa.__array_namespace_info__().default_dtypes(device=device)["real floating"]
-            assert found.dtype in (wanted.dtype, default)
+            assert actual.dtype in (dtype.dtype, default)
         elif exact_dtype:
-            assert found.dtype.kind == wanted.dtype.kind
-        close = 1e-9 if found.dtype in (np.float64, np.complex128) else 2e-3
-        np.testing.assert_allclose(values, wanted, rtol=close, atol=close)
+            assert actual.dtype.kind == dtype.dtype.kind
+        close = 1e-9 if actual.dtype in (np.float64, np.complex128) else 2e-3
+        np.testing.assert_allclose(values, dtype, rtol=close, atol=close)
     else:
-        assert not isinstance(expected, np.ndarray), f"{type(found)} for an array"
-        assert found == expected
+        assert not isinstance(expected, np.ndarray), f"{type(actual)} for an array"
+        assert actual == expected
 
 
 def compare(line: str, device: str) -> str:
@@ -133,8 +133,8 @@ def compare(line: str, device: str) -> str:
     }
     expected = evaluated(line, dict(values))
     with copies_to_host() as to_host, pa.config(host_access="error"):
-        found = evaluated(line, arrays)
+        actual = evaluated(line, arrays)
     used = set(re.findall(r"[a-z_0-9]+(?=\()", line))
     assert not to_host or used & READS, to_host
-    agree(found, expected, device, exact_dtype=not used & WIDER)
+    agree(actual, expected, device, exact_dtype=not used & WIDER)
     return ""

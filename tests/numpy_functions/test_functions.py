@@ -53,7 +53,7 @@ def test_every_function_is_served_or_refused() -> None:
         if name in table.SERVED:
             assert table.SERVED[name].function is not None
         else:
-            with pytest.raises(TypeError, match=re.escape(f"numpy.{name} ")):
+            with pytest.raises(TypeError, match=re.escape(f"numpy.{name}: ")):
                 x.__array_function__(function, (pa.Array,), (x,), {})
 
 
@@ -65,7 +65,7 @@ def test_every_ufunc_is_served_or_refused() -> None:
     for function in public:
         assert ufuncs.is_numpys(function)
         if function.__name__ not in ufuncs.STANDARD | ufuncs.COMPOSED.keys():
-            with pytest.raises(TypeError, match=f"numpy.{function.__name__} does not take"):
+            with pytest.raises(TypeError, match=f"numpy.{function.__name__}: does not accept"):
                 function(*[x] * function.nin)
 
 
@@ -83,11 +83,11 @@ def test_parameters_are_numpys() -> None:
             continue
         positional = [
             key
-            for key, one in parameters.items()
-            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+            for key, parameter in parameters.items()
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         ]
         assert [key for key in row.order if key in positional] == positional, name
-        if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
             assert row.taken - set(parameters) == set(), name
 
 
@@ -102,8 +102,8 @@ def test_a_gpu_computes_all(fake: str) -> None:
             continue
         try:
             with pa.config(host_fallback="error"):
-                found = evaluated(line, arrays)
-            agree(found, evaluated(line, dict(values)), device, exact_dtype="eig" not in line)
+                actual = evaluated(line, arrays)
+            agree(actual, evaluated(line, dict(values)), device, exact_dtype="eig" not in line)
         except Exception as error:  # noqa: BLE001  (all are told)
             wrong.append(f"{line}: {type(error).__name__}: {error}")
     assert wrong == []
@@ -126,24 +126,24 @@ def test_others_have_their_say() -> None:
 
 
 REFUSED = {
-    "takes no weights=": "np.percentile(x, 5, weights=x)",
-    "takes no k=": "np.polyint(v, 1, v)",
-    r"numpy\.linalg\.lstsq does not take .* pa\.linalg\.pinv\(x\) @ y": "np.linalg.lstsq(m, m)",
-    r"numpy\.histogram2d does not take .*x\.to_device\('numpy'\)\.native": "np.histogram2d(v, w)",
+    "weights=.* is not supported": "np.percentile(x, 5, weights=x)",
+    "k=.* is not supported": "np.polyint(v, 1, v)",
+    r"lstsq: does not accept .*\n.* pa\.linalg\.pinv\(x\) @ y": "np.linalg.lstsq(m, m)",
+    r"histogram2d: does not accept .*\n.*x\.to_device\('numpy'\)\.native": "np.histogram2d(v, w)",
     "concat takes portarray arrays .* not numpy.ndarray": "np.concatenate([x, np.ones((1, 4))])",
     "where takes portarray arrays": "np.where(b, x, np.ones(4))",
     "where=.* not numpy.ndarray": "np.sum(x, where=np.ones(4, bool))",
-    "out= is ndarray, and the result is on": "np.sum(x, out=np.zeros(()))",
-    "out= has dtype int": "np.mean(x, out=np.zeros_like(x, shape=(), dtype=np.int32))",
-    r"out= has shape \(2,\), and the result \(4,\)": "np.sum(x, 0, out=x[0, :2])",
-    "takes 4 arguments, not 5": "x.__array_function__(np.copyto, (), (x, 1, 'no', True, 0), {})",
+    "out= is ndarray, but the result is on": "np.sum(x, out=np.zeros(()))",
+    "cannot be cast .* int": "np.mean(x, out=np.zeros_like(x, shape=(), dtype=np.int32))",
+    r"out= has shape \(2,\), but the result has \(4,\)": "np.sum(x, 0, out=x[0, :2])",
+    "takes 4 .*arguments, not 5": "x.__array_function__(np.copyto, (), (x, 1, 'no', True, 0), {})",
     "mode='mean'": "np.pad(x, 1, mode='mean')",
-    "ufunc matmul of portarray arrays takes no axes": "np.matmul(m, m, axes=[(0, 1)] * 3)",
-    "numpy.add.reduceat is not available": "np.add.reduceat(x, [0, 1])",
-    "numpy.divide.accumulate is not available": "np.divide.accumulate(x)",
+    "numpy.matmul: axes is not supported": "np.matmul(m, m, axes=[(0, 1)] * 3)",
+    "numpy.add.reduceat: not supported": "np.add.reduceat(x, [0, 1])",
+    "numpy.divide.accumulate: not supported": "np.divide.accumulate(x)",
     "where= needs initial=": "np.max(x, where=b)",
-    "does not name the 2 axes of operand 1": "np.einsum('ij,j', x, x)",
-    "names each axis of the operands at most once": "np.einsum('ij->iji', x)",
+    "does not match .*2 axes of operand 1": "np.einsum('ij,j', x, x)",
+    "repeats an axis": "np.einsum('ij->iji', x)",
 }
 
 
@@ -157,9 +157,9 @@ def test_what_is_not_served_is_refused_by_name(message: str) -> None:
 def test_results_go_where_the_array_of_like_is(device: str, fake: str) -> None:
     with pa.device(f"{fake}:cuda:1"):
         x = pa.ones(2, device=device)
-        for made in (np.zeros(3, like=x), np.asarray([1, 2], like=x), np.eye(2, like=x)):
-            assert isinstance(made, pa.Array)
-            assert str(made.device) == device
+        for array in (np.zeros(3, like=x), np.asarray([1, 2], like=x), np.eye(2, like=x)):
+            assert isinstance(array, pa.Array)
+            assert str(array.device) == device
 
 
 def test_nothing_is_loaded_before_numpy_asks() -> None:
@@ -170,5 +170,7 @@ def test_nothing_is_loaded_before_numpy_asks() -> None:
         "name = 'portarray._numpy_functions'; print(name in sys.modules);"
         "np.sum(x); print(name in sys.modules)"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["False", "True"]
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert output.stdout.split() == ["False", "True"]

@@ -21,8 +21,8 @@ class Run(NamedTuple):
     @property
     def outcomes(self) -> dict[str, str]:
         """Tests by what stands behind ``::``, with their outcomes."""
-        found = re.findall(r"^\S*::(\S+) (PASSED|FAILED|SKIPPED|XFAIL|ERROR)", self.text, re.M)
-        return {name: outcome.lower() for name, outcome in found}
+        counts = re.findall(r"^\S*::(\S+) (PASSED|FAILED|SKIPPED|XFAIL|ERROR)", self.text, re.M)
+        return {name: outcome.lower() for name, outcome in counts}
 
     @property
     def errors(self) -> list[str]:

@@ -81,26 +81,26 @@ def raises(x: Any, y: Any) -> Any:
 FAULTS: list[tuple[Callable[..., Any], str, str]] = [
     (upcasts, "numpy:cpu float32, torch:cpu float32", "result is float64, expected float32"),
     (creates, "torch:cpu float32", "DeviceMismatchError"),
-    (changes, "numpy:cpu float32", "input 0 has been changed"),
-    (leaves, "torch:cpu float32", "result is no array of torch:cpu:0 but numpy.ndarray"),
+    (changes, "numpy:cpu float32", "input 0 was modified"),
+    (leaves, "torch:cpu float32", "result is numpy.ndarray, not an array on torch:cpu:0"),
     (moves, "torch:cpu float32", "result is on numpy:cpu:0, not on torch:cpu:0"),
     (differs, "torch:cpu float32", "result differs from NumPy's"),
-    (mixes, "torch:cpu float32", "inputs of torch:cpu:0 and numpy:cpu:0 are not refused"),
-    (fewer, "torch:cpu float32", "returns result[0], result[1], with NumPy result"),
+    (mixes, "torch:cpu float32", "inputs on torch:cpu:0 and numpy:cpu:0 are not refused"),
+    (fewer, "torch:cpu float32", "returns result[0], result[1], but result with NumPy"),
     (raises, "torch:cpu float32", "ZeroDivisionError: of torch's"),
 ]
 
 
-@pytest.mark.parametrize(("function", "place", "said"), FAULTS)
+@pytest.mark.parametrize(("function", "label", "said"), FAULTS)
 def test_faults_are_found(
-    function: Callable[..., Any], place: str, said: str, devices: list[pa.Device]
+    function: Callable[..., Any], label: str, said: str, devices: list[pa.Device]
 ) -> None:
     with pytest.raises(CheckError) as caught:
         check_function(function, X, Y, devices=devices)
     text = str(caught.value)
     assert text.startswith(f"{function.__name__} fails on ")
     assert said in text
-    assert place in text
+    assert label in text
     assert caught.value.report.failed
 
 

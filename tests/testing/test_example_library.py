@@ -54,8 +54,8 @@ def test_its_page_and_badge(library: Path) -> None:
 def test_what_breaks_on_a_gpu_fails_its_tests(library: Path) -> None:
     """A read of the host in the middle, which NumPy does not mind."""
     source = library / "smalllearn" / "robust.py"
-    before = source.read_text("utf-8")
-    broken = "import numpy as np\n" + before.replace("from __future__ import annotations\n", "")
+    original = source.read_text("utf-8")
+    broken = "import numpy as np\n" + original.replace("from __future__ import annotations\n", "")
     broken = broken.replace("abs(x - centre)", "abs(x - xp.asarray(np.asarray(centre)))", 1)
     source.write_text(broken, "utf-8")
     assert "np.asarray(centre)" in broken
@@ -66,7 +66,7 @@ def test_what_breaks_on_a_gpu_fails_its_tests(library: Path) -> None:
             cwd=library,
         )
     finally:
-        source.write_text(before, "utf-8")
+        source.write_text(original, "utf-8")
     assert run.code == 1, run.text
     tests = json.loads((library / "broken.json").read_text("utf-8"))["tests"]
     assert any("failed" in test["devices"]["virtual:cuda:0"] for test in tests.values())
@@ -74,6 +74,6 @@ def test_what_breaks_on_a_gpu_fails_its_tests(library: Path) -> None:
 
 def test_the_library_does_not_need_portarray() -> None:
     project = tomllib.loads((LIBRARY / "pyproject.toml").read_text("utf-8"))["project"]
-    assert not any("portarray" in one for one in project["dependencies"])
+    assert not any("portarray" in file for file in project["dependencies"])
     for path in (LIBRARY / "smalllearn").glob("*.py"):
         assert "portarray" not in path.read_text("utf-8")

@@ -37,7 +37,7 @@ def test_test_your_library(tmp_path: Path) -> None:
     first = run(tmp_path)
     failed = {name for name, outcome in first.outcomes.items() if outcome == "failed"}
     places = ("virtual:cuda-float32", "virtual:cuda-float64", "virtual:tpu-float32")
-    assert failed == {f"test_robust_scale[{place}]" for place in places}
+    assert failed == {f"test_robust_scale[{folder}]" for folder in places}
     for name in failed:  # as the page shows
         assert name in (DOCS / "test_your_library.md").read_text("utf-8")
     for name, source in written[2:]:

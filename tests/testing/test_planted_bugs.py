@@ -286,10 +286,10 @@ def all_pairs(x: Any) -> Any:
 @bug(np.linalg.LinAlgError, late=True)
 def error_that_is_late(x: Any) -> Any:
     try:
-        found = pa.linalg.inv(x[:, None] * x[None, :] * 0)
+        result = pa.linalg.inv(x[:, None] * x[None, :] * 0)
     except np.linalg.LinAlgError:
-        found = pa.zeros((30, 30), device=x.device)
-    return np.asarray(found.to_device("numpy"))
+        result = pa.zeros((30, 30), device=x.device)
+    return np.asarray(result.to_device("numpy"))
 
 
 @bug(HostFallbackError, host_functions=["sort"])
@@ -315,16 +315,16 @@ def test_numpy_lets_it_pass(name: str) -> None:
 
 @pytest.mark.parametrize("name", BUGS)
 def test_a_virtual_device_finds_it(name: str) -> None:
-    found = BUGS[name]
+    planted = BUGS[name]
     with ExitStack() as stack:
-        device = stack.enter_context(virtual_devices(found.platform, **found.traits))[-1]
+        device = stack.enter_context(virtual_devices(planted.platform, **planted.traits))[-1]
         x = pa.asarray(DATA, device=device)
-        if found.strict:
+        if planted.strict:
             stack.enter_context(host_transfers(refuse=True))
-        with pytest.raises(found.error) as told:
-            found.function(x)
-    if found.error is HostTransferError:
-        assert __file__ in str(told.value)  # the line that did it
+        with pytest.raises(planted.error) as caught:
+            planted.function(x)
+    if planted.error is HostTransferError:
+        assert __file__ in str(caught.value)  # the line that did it
 
 
 def test_what_is_right_passes() -> None:

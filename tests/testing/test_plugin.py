@@ -58,18 +58,18 @@ def test_fixtures_run_on_each_device_and_dtype(run_pytest: Pytest) -> None:
     )
     assert run.code == 0, run.text
     names = ["numpy:cpu", "clarray:opencl"]
-    found = {name: set() for name in ("xp", "device_alone", "dtype", "native", "more")}
+    ids = {name: set() for name in ("xp", "device_alone", "dtype", "native", "more")}
     for name in run.outcomes:
         head, _, parameters = name.partition("[")
-        found.setdefault(head.removeprefix("test_"), set()).add(parameters.rstrip("]"))
-    assert set(names) <= found["xp"]
-    assert found["xp"] == found["device_alone"]
+        ids.setdefault(head.removeprefix("test_"), set()).add(parameters.rstrip("]"))
+    assert set(names) <= ids["xp"]
+    assert ids["xp"] == ids["device_alone"]
     assert {f"{name}-{dtype}" for name in names for dtype in ("float32", "float64")} <= (
-        found["dtype"] & found["native"]
+        ids["dtype"] & ids["native"]
     )
-    assert found["marked"] == {"int8", "complex64", "complex128"}
-    assert {f"{n}-{name}" for n in (1, 2) for name in names} <= found["more"]
-    assert found["nothing_of_ours"] == {""}
+    assert ids["marked"] == {"int8", "complex64", "complex128"}
+    assert {f"{n}-{name}" for n in (1, 2) for name in names} <= ids["more"]
+    assert ids["nothing_of_ours"] == {""}
     assert "devices: numpy:cpu:0, clarray:opencl:0" in run.text
 
 
@@ -194,8 +194,8 @@ def test_marks_leave_out_devices(run_pytest: Pytest) -> None:
         "test_scipy_others": "passed",
         "test_scipy_xfail": "xfail",
     }
-    found = {name.partition("[")[0]: outcome for name, outcome in run.outcomes.items()}
-    assert found.items() >= expected.items(), run.text
+    outcomes = {name.partition("[")[0]: outcome for name, outcome in run.outcomes.items()}
+    assert outcomes.items() >= expected.items(), run.text
     assert run.outcomes["test_one_parameter[1-numpy:cpu]"] == "passed"
     assert run.outcomes["test_one_parameter[2-numpy:cpu]"] == "skipped"
 
@@ -268,8 +268,8 @@ def test_numpy(xp):
 
 def test_no_host_transfer_fails_at_the_line(run_pytest: Pytest) -> None:
     run = run_pytest(GUARDED)
-    found = {name.partition("[")[0]: outcome for name, outcome in run.outcomes.items()}
-    assert found == {
+    run_line = {name.partition("[")[0]: outcome for name, outcome in run.outcomes.items()}
+    assert run_line == {
         "test_inputs_and_comparisons_are_free": "passed",
         **dict.fromkeys(("test_reads", "test_makes", "test_numpy"), "failed"),
     }, run.text
@@ -286,12 +286,12 @@ WRONG_OPTIONS = {
 }
 WRONG_MARKS = {
     "skip_devices('cudda')": "mark skip_devices: unknown device 'cudda'",
-    "skip_devices()": "mark skip_devices: it does not name a device",
-    "only_devices('cuda', because='x')": "it takes no because; it takes reason",
-    "xfail_devices('cuda')": "mark xfail_devices: it needs reason=",
-    "skip_devices(3)": "3 does not name a device",
+    "skip_devices()": "mark skip_devices: no device is named",
+    "only_devices('cuda', because='x')": "unknown argument because; supported: reason",
+    "xfail_devices('cuda')": "mark xfail_devices: reason= is missing",
+    "skip_devices(3)": "3 is not a device text",
     "dtypes('float23')": "mark dtypes: 'float23' is neither a dtype",
-    "skip_xp_backends('torch', 'numpy')": "it takes one library, not 2",
+    "skip_xp_backends('torch', 'numpy')": "2 libraries are named, not one",
 }
 SEVERAL = """
 import json, sys, pytest
@@ -307,11 +307,11 @@ def test_wrong_options_and_marks_are_one_line(tmp_path: Path) -> None:
     for option, said in WRONG_OPTIONS.items():
         calls.append([option, "test_it.py"])
         expected.append(said)
-    for number, mark in enumerate(WRONG_MARKS):
+    for index, mark in enumerate(WRONG_MARKS):
         source = f"import pytest\n@pytest.mark.{mark}\ndef test_f(xp, dtype): pass\n"
-        (tmp_path / f"test_{number}.py").write_text(source, "utf-8")
-        calls.append(["--devices=numpy", f"test_{number}.py"])
-        expected.append(f"test_{number}.py::test_f: ")
+        (tmp_path / f"test_{index}.py").write_text(source, "utf-8")
+        calls.append(["--devices=numpy", f"test_{index}.py"])
+        expected.append(f"test_{index}.py::test_f: ")
     run = python("-c", SEVERAL, json.dumps(calls), cwd=tmp_path)
     assert run.text.count(f"CODE {int(pytest.ExitCode.USAGE_ERROR)}") == len(calls), run.text
     assert len(run.errors) == len(calls)

@@ -44,21 +44,21 @@ def test_late(xp):
 
 def test_tests_run_on_virtual_devices(run_pytest: Callable[..., Run]) -> None:
     run = run_pytest(SOURCE, "--devices=virtual:cuda,virtual:metal,virtual:tpu")
-    found = run.outcomes
-    assert {name for name in found if name.startswith("test_ids")} >= {
+    names = run.outcomes
+    assert {name for name in names if name.startswith("test_ids")} >= {
         "test_ids[virtual:cuda-float32]",
         "test_ids[virtual:cuda-float64]",
         "test_ids[virtual:metal-float32]",
     }
-    assert "test_ids[virtual:metal-float64]" not in found  # Metal has none
+    assert "test_ids[virtual:metal-float64]" not in names  # Metal has none
     for platform in ("cuda", "metal", "tpu"):
-        assert found[f"test_late[virtual:{platform}]"] == "failed", run.text
-    assert found["test_numpy[virtual:cuda]"] == "failed"
-    assert found["test_marks[virtual:metal]"] == "skipped"
-    assert found["test_marks[virtual:cuda]"] == "passed"
-    assert found["test_read_as_the_library_they_are_like[virtual:cuda]"] == "skipped"
-    assert found["test_read_as_the_library_they_are_like[virtual:tpu]"] == "skipped"
-    assert found["test_read_as_the_library_they_are_like[virtual:metal]"] == "passed"
+        assert names[f"test_late[virtual:{platform}]"] == "failed", run.text
+    assert names["test_numpy[virtual:cuda]"] == "failed"
+    assert names["test_marks[virtual:metal]"] == "skipped"
+    assert names["test_marks[virtual:cuda]"] == "passed"
+    assert names["test_read_as_the_library_they_are_like[virtual:cuda]"] == "skipped"
+    assert names["test_read_as_the_library_they_are_like[virtual:tpu]"] == "skipped"
+    assert names["test_read_as_the_library_they_are_like[virtual:metal]"] == "passed"
 
 
 def test_by_default_every_cpu_library_and_three_virtual_devices(
@@ -103,12 +103,12 @@ def test_combinations_for_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def combinations() -> None:
-    found = list(yield_namespace_device_dtype_combinations("numpy,virtual:metal"))
-    assert found == [
+    yielded = list(yield_namespace_device_dtype_combinations("numpy,virtual:metal"))
+    assert yielded == [
         ("portarray", "numpy:cpu:0", "float32"),
         ("portarray", "numpy:cpu:0", "float64"),
         ("portarray", "virtual:metal:0", "float32"),
     ]
-    for _, device, dtype in found:
+    for _, device, dtype in yielded:
         x = pa.asarray([1, 2], device=device, dtype=dtype)
         assert_close(x + x, 2 * x)

@@ -85,8 +85,8 @@ def files(tmp_path: Path) -> list[str]:
     laptop = report("numpy:cpu:0", mean={"passed": 2}, sort={"passed": 1, "failed": 1})
     server = report("cupy:cuda:0", mean={"passed": 2}, sort={"skipped": 1}, svd={"xfailed": 1})
     names = []
-    for name, one in (("laptop.json", laptop), ("server.json", server)):
-        (tmp_path / name).write_text(json.dumps(one), "utf-8")
+    for name, content in (("laptop.json", laptop), ("server.json", server)):
+        (tmp_path / name).write_text(json.dumps(content), "utf-8")
         names.append(name)
     return names
 
@@ -124,7 +124,7 @@ def test_files_that_are_no_report_are_refused(tmp_path: Path) -> None:
     for name in ("other.json", "text.json"):
         run = command(tmp_path, "table", name)
         assert run.code == 1
-        assert f"{name} is no device report" in run.text
+        assert f"{name} is not a device report" in run.text
         assert "Traceback" not in run.text
 
 

@@ -47,12 +47,14 @@ def test_no_failure_is_recorded_that_is_not_known(tool: ModuleType) -> None:
 
 
 def test_a_failure_is_known_by_its_test_device_and_error(tool: ModuleType) -> None:
-    known = [{"test": "test_a.py::test_f", "device": "virtual:cuda", "error": "x", "reason": "why"}]
+    failures = [
+        {"test": "test_a.py::test_f", "device": "virtual:cuda", "error": "x", "reason": "why"}
+    ]
     row = {"test": "tests/test_a.py::test_f[n]", "device": "virtual:cuda:0", "error": "an x"}
-    assert tool._reason(known, row) == "why"
+    assert tool._reason(failures, row) == "why"
     for change in (
         {"test": "tests/test_b.py::test_f"},
         {"device": "numpy:cpu:0"},
         {"error": "another"},
     ):
-        assert tool._reason(known, {**row, **change}) == ""
+        assert tool._reason(failures, {**row, **change}) == ""

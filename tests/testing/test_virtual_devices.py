@@ -59,23 +59,23 @@ def test_real_libraries_keep_what_they_declare(
     hosted = {name for name in functions if categories.served(backend, name) == "host"}
     assert hosted == set(facts.host_functions)
     if backend.count(platform) and pa.device(f"{library}:{platform}").kind != "cpu":
-        found = pa.device(f"{library}:{platform}")
-        assert found.kind == facts.kind
-        assert backend.on_host(found.native) is facts.on_host
+        measured = pa.device(f"{library}:{platform}")
+        assert measured.kind == facts.kind
+        assert backend.on_host(measured.native) is facts.on_host
         if backend.count(platform) > 1:
-            assert (backend.scope(found.native) is not None) is facts.current
-        own = pa.zeros(1, dtype="float32", device=found).__dlpack_device__()
-        assert facts.on_host or own[0] == facts.dlpack
+            assert (backend.scope(measured.native) is not None) is facts.current
+        native = pa.zeros(1, dtype="float32", device=measured).__dlpack_device__()
+        assert facts.on_host or native[0] == facts.dlpack
     if library == "jax":
         import jax
 
         with jax.enable_x64(False):
-            known = backend.dtypes(platform, 0)
+            available = backend.dtypes(platform, 0)
     elif library in ("dpnp", "clarray") and not backend.count(platform):
         pytest.skip("dtypes are those of a device")
     else:
-        known = backend.dtypes(platform, 0)
-    names = {dtype.name for dtype in known}
+        available = backend.dtypes(platform, 0)
+    names = {dtype.name for dtype in available}
     assert set(NAMES) - names == set(facts.lacks)
 
 
@@ -110,23 +110,23 @@ def test_the_page_has_the_table_of_presets() -> None:
 
 
 def test_a_block_makes_devices_and_removes_them() -> None:
-    before = pa.supported_backends(), pa.devices()
-    with virtual_devices("cuda", "metal", count=2) as made:
-        assert [one.platform for one in made] == ["cuda", "cuda", "metal", "metal"]
-        assert made[1].index == made[0].index + 1
-        assert set(pa.devices()) == {*before[1], *made}
-        assert all(one.library == "virtual" for one in pa.devices()[-4:])
-        assert [pa.device(str(one)) for one in made] == list(made)
-        assert [pa.device(one.native) for one in made] == list(made)
-        assert "virtual cuda device, as CuPy drives it (gpu)" in str(pa.summary())
-        x = pa.ones(3, device=made[1])
-        assert repr(x).endswith(f"device='{made[1]}')")
-    assert (pa.supported_backends(), pa.devices()) == before
+    previous = pa.supported_backends(), pa.devices()
+    with virtual_devices("cuda", "metal", count=2) as created:
+        assert [device.platform for device in created] == ["cuda", "cuda", "metal", "metal"]
+        assert created[1].index == created[0].index + 1
+        assert set(pa.devices()) == {*previous[1], *created}
+        assert all(device.library == "virtual" for device in pa.devices()[-4:])
+        assert [pa.device(str(device)) for device in created] == list(created)
+        assert [pa.device(device.native) for device in created] == list(created)
+        assert "virtual cuda device, emulating CuPy (gpu)" in str(pa.summary())
+        x = pa.ones(3, device=created[1])
+        assert repr(x).endswith(f"device='{created[1]}')")
+    assert (pa.supported_backends(), pa.devices()) == previous
     for use in (lambda: x + x, lambda: x[0], lambda: str(x), lambda: x.to_device("numpy")):
         with pytest.raises(DeviceNotFunctionalError, match="removed when its block ends"):
             use()
     with pytest.raises((DeviceNotFunctionalError, UnknownDeviceError)):
-        pa.device(str(made[1]))
+        pa.device(str(created[1]))
     with virtual_devices("cuda", count=2), pytest.raises(DeviceNotFunctionalError):
         x + x  # of an earlier block, although a device of that name is there
 
@@ -158,18 +158,18 @@ def test_blocks_are_nested_and_decorate() -> None:
 
 
 def test_threads_have_devices_of_their_own() -> None:
-    def work(number: int) -> float:
+    def work(value: int) -> float:
         total = 0.0
         for _ in range(20):
-            with virtual_devices("cuda", count=2, memory=1000 + number) as (first, second):
-                assert pa.memory(second).total == 1000 + number
-                total += float(pa.sum(pa.full(4, number, device=first)))
+            with virtual_devices("cuda", count=2, memory=1000 + value) as (first, second):
+                assert pa.memory(second).total == 1000 + value
+                total += float(pa.sum(pa.full(4, value, device=first)))
         return total
 
-    before = pa.devices()
+    previous = pa.devices()
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(work, range(8))) == [80.0 * number for number in range(8)]
-    assert pa.devices() == before
+        assert list(pool.map(work, range(8))) == [80.0 * factor for factor in range(8)]
+    assert pa.devices() == previous
 
 
 def test_what_is_wrong_is_said_at_once() -> None:
@@ -180,7 +180,7 @@ def test_what_is_wrong_is_said_at_once() -> None:
         (lambda: virtual_devices("cuda", float64="no"), TypeError),  # type: ignore[arg-type]
         (lambda: virtual_devices("cuda", host_functions=["sortt"]), ValueError),
     ):
-        with pytest.raises(error, match="use"):
+        with pytest.raises(error, match="is not a"):
             wrong()
 
 
@@ -188,7 +188,7 @@ def test_what_is_wrong_is_said_at_once() -> None:
     ("variable", "said"),
     [
         ("cuda:2, metal", "['virtual:cuda:0', 'virtual:cuda:1', 'virtual:metal:0'] 4"),
-        ("cudda", "PORTARRAY_VIRTUAL has 'cudda'; use platforms (cuda, rocm"),
+        ("cudda", "PORTARRAY_VIRTUAL: 'cudda' is not a platform (cuda, rocm"),
         ("", "no virtual devices now"),
     ],
 )
@@ -285,7 +285,7 @@ def test_native_arrays_refuse_what_real_ones_refuse(virtual: pa.Device) -> None:
 def test_cards_are_entered() -> None:
     with virtual_devices("cuda", count=2) as (first, second):
         x = pa.ones(3, device=second).native
-        with pytest.raises(ValueError, match="is the current device"):
+        with pytest.raises(ValueError, match="is the current virtual device"):
             x + x
         with second.native:
             assert (x + x).device is second.native
@@ -334,9 +334,9 @@ def test_errors_that_depend_on_values_are_late() -> None:
 def test_host_functions_are_told() -> None:
     with virtual_devices("cuda", host_functions=["sort"]) as (device,):
         x = pa.asarray([2.0, 1.0], device=device)
-        with host_transfers() as made, pytest.warns(HostFallbackWarning, match="sort"):
+        with host_transfers() as copies, pytest.warns(HostFallbackWarning, match="sort"):
             pa.sort(x)
-        assert [(one.kind, one.name) for one in made] == [("host fallback", "sort")]
+        assert [(item.kind, item.name) for item in copies] == [("host fallback", "sort")]
         assert {row.function for row in pa.support(device) if row.served == "host"} == {"sort"}
 
 
@@ -348,7 +348,7 @@ def test_a_device_that_is_made_is_as_new() -> None:
 
 
 def test_copies_are_told_to_their_thread() -> None:
-    with virtual_devices("cuda") as (device,), host_transfers() as made:
+    with virtual_devices("cuda") as (device,), host_transfers() as copies:
         x = pa.asarray([1.0, 2.0], device=device)
         with ThreadPoolExecutor(1) as pool:
             pool.submit(x.tolist).result()
@@ -358,13 +358,13 @@ def test_copies_are_told_to_their_thread() -> None:
         native[np.asarray([0])]
         copy.deepcopy(native)
         np.from_dlpack(native, device="cpu")
-        assert [(one.kind, one.to_host) for one in made] == [
+        assert [(item.kind, item.to_host) for item in copies] == [
             *(("asarray", False), ("float", True), ("float", True), ("indexing", False)),
             *(("pickle", True), ("unpickle", False), ("DLPack", True)),
         ]
-        assert {one.device for one in made} == {str(device)}
-        assert all(one.where.startswith((__file__, copy.__file__)) for one in made)
-        assert f"asarray copies from the host to {device}" in str(made[0])
+        assert {item.device for item in copies} == {str(device)}
+        assert all(item.where.startswith((__file__, copy.__file__)) for item in copies)
+        assert f"asarray copies from the host to {device}" in str(copies[0])
         with host_transfers(refuse=True), pytest.raises(HostTransferError):
             float(x[0])
 
@@ -390,10 +390,10 @@ def test_what_runs_on_the_host_is_said_in_each_block() -> None:
 
 
 def test_successive_blocks_cost_little_and_keep_nothing() -> None:
-    before = set(discovery.made())
-    seen = set()
-    for number in range(50):
-        with virtual_devices("metal", memory=100 + number) as (device,):
-            seen.add(id(pa.ones(3, device=device)._table))
-    assert len(seen) == 1  # what was learned of a device and a dtype is used again
-    assert set(discovery.made()) == before
+    previous = set(discovery.made())
+    natives = set()
+    for index in range(50):
+        with virtual_devices("metal", memory=100 + index) as (device,):
+            natives.add(id(pa.ones(3, device=device)._table))
+    assert len(natives) == 1  # what was learned of a device and a dtype is used again
+    assert set(discovery.made()) == previous

@@ -19,13 +19,13 @@ def asarray(values: Any, device: str, dtype: Any = pa.float32) -> Any:
 
 def assert_alike(got: Any, want: Any, *, ulp: float = 1e3) -> None:
     """Compare arrays up to the rounding of sums in another order."""
-    found, wanted = host(got), host(want)
+    actual, expected = host(got), host(want)
     assert got.device is want.device
-    assert found.dtype == wanted.dtype
-    assert found.shape == wanted.shape
-    if found.dtype.kind in "biu":
-        np.testing.assert_array_equal(found, wanted)
+    assert actual.dtype == expected.dtype
+    assert actual.shape == expected.shape
+    if actual.dtype.kind in "biu":
+        np.testing.assert_array_equal(actual, expected)
         return
-    eps = np.finfo(wanted.dtype).eps
-    scale = max(1.0, float(np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0)))
-    np.testing.assert_allclose(found, wanted, rtol=ulp * eps, atol=ulp * eps * scale / 4)
+    eps = np.finfo(expected.dtype).eps
+    scale = max(1.0, float(np.max(np.abs(expected[np.isfinite(expected)]), initial=0)))
+    np.testing.assert_allclose(actual, expected, rtol=ulp * eps, atol=ulp * eps * scale / 4)

@@ -149,9 +149,9 @@ def expected(name: str) -> Any:
     return np.asarray(pa.grad(loss(FUNCTIONS[name]))(placed("numpy")))
 
 
-def assert_close(got: Any, wanted: Any, *, bound: float) -> None:
+def assert_close(got: Any, expected: Any, *, bound: float) -> None:
     """Compare two arrays on the host, beside the largest element."""
-    got, wanted = (np.asarray(pa.to_device(pa.asarray(x), "numpy")) for x in (got, wanted))
-    assert got.shape == wanted.shape
-    size = 1 + np.max(np.abs(wanted), initial=0)
-    np.testing.assert_allclose(got, wanted, rtol=0, atol=bound * size)
+    got, expected = (np.asarray(pa.to_device(pa.asarray(x), "numpy")) for x in (got, expected))
+    assert got.shape == expected.shape
+    size = 1 + np.max(np.abs(expected), initial=0)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=bound * size)

@@ -27,7 +27,7 @@ def native(function: Function) -> Callable[[Any], Any]:
 
 @pytest.fixture(autouse=True)
 def on_the_processor() -> Any:
-    before = mx.default_device()
+    previous_device = mx.default_device()
     mx.set_default_device(mx.cpu)
     yield
-    mx.set_default_device(before)
+    mx.set_default_device(previous_device)

@@ -37,20 +37,20 @@ def test_values_and_gradients_are_those_of_the_function(
     args = [placed(x, device, narrow=not has(device, "complex128")) for x in drawn.args]
     places = argnums(drawn)
 
-    def function(*given: Any) -> Any:
+    def function(*arrays: Any) -> Any:
         every = list(args)
-        for n, x in zip(places, given, strict=True):
+        for n, x in zip(places, arrays, strict=True):
             every[n] = x
         return drawn.function(*every)
 
-    def both(*given: Any) -> tuple[Any, ...]:
-        y, pull = pa.vjp(function, *given)
-        return y, *pull(pa.ones_like(y))
+    def both(*arrays: Any) -> tuple[Any, ...]:
+        y, vjp_fun = pa.vjp(function, *arrays)
+        return y, *vjp_fun(pa.ones_like(y))
 
     compiled = pa.compile(both)
-    given = [args[n] for n in places]
+    operands = [args[n] for n in places]
     for _ in range(2):  # traced, and again
-        for got, want in zip(compiled(*given), both(*given), strict=True):
+        for got, want in zip(compiled(*operands), both(*operands), strict=True):
             assert_alike(got, want)
 
 
@@ -106,10 +106,10 @@ def test_drawn_programs(device: str, fuses: None) -> None:
         compiled = pa.compile(function, optimize=optimize, dynamic=seed % 3 == 2)
         for got, want in zip(compiled(*inputs), function(*inputs), strict=True):
             # Kernels may differ in the last places, which floor and comparisons make visible.
-            found, wanted = host(got), host(want)
-            assert found.shape == wanted.shape
-            close = np.isclose(found, wanted, rtol=1e-4, atol=1e-4, equal_nan=True)
-            assert close.mean() > 0.9, f"seed {seed}: {found} is not {wanted}"
+            actual, expected = host(got), host(want)
+            assert actual.shape == expected.shape
+            close = np.isclose(actual, expected, rtol=1e-4, atol=1e-4, equal_nan=True)
+            assert close.mean() > 0.9, f"seed {seed}: {actual} is not {expected}"
         kernels += len(compiled.explain(*inputs).kernels)
     if pa.device(device).library in ("numpy", "clarray", "dpnp"):
         assert kernels
@@ -124,12 +124,12 @@ def test_chains_and_rows_are_one_kernel(device: str, fuses: None) -> None:
 
     compiled = pa.compile(softmax)
     assert_alike(compiled(x, w), pa.kernels.softmax(w * x))
-    told = compiled.explain(x, w)
-    assert told.calls == 7
-    if told.by == "portarray" and "its arrays" not in str(told.reasons):
-        assert [kernel.calls.count("exp") for kernel in told.kernels] == [1], told
-        assert len(told.steps) == 1  # w * x was computed twice, and is in the kernel once
-        assert "multiply" in str(told)
+    explanation = compiled.explain(x, w)
+    assert explanation.calls == 7
+    if explanation.by == "portarray" and "its arrays" not in str(explanation.reasons):
+        assert [kernel.calls.count("exp") for kernel in explanation.kernels] == [1], explanation
+        assert len(explanation.steps) == 1  # w * x was computed twice, and is in the kernel once
+        assert "multiply" in str(explanation)
 
 
 def test_rows_hold_what_costs_much(device: str, fuses: None) -> None:
@@ -174,8 +174,8 @@ def test_empty_and_single_numbers(device: str, fuses: None) -> None:
         x = asarray(np.ones(shape), device)
         for got, want in zip(compiled(x), function(x), strict=True):
             assert_alike(got, want)
-    one = pa.compile(lambda x: pa.exp(x) * 2 + x)
-    assert_alike(one(asarray(2.0, device)), pa.exp(asarray(2.0, device)) * 2 + 2)
+    single = pa.compile(lambda x: pa.exp(x) * 2 + x)
+    assert_alike(single(asarray(2.0, device)), pa.exp(asarray(2.0, device)) * 2 + 2)
 
 
 def test_unusual_host_memory(fuses: None) -> None:
@@ -185,8 +185,8 @@ def test_unusual_host_memory(fuses: None) -> None:
         x[...] = np.arange(10)
         x.flags.writeable = False
         compiled = pa.compile(lambda x: pa.exp(x) * 2 + x)
-        found = compiled(pa.asarray(x, device="numpy"))
-        np.testing.assert_allclose(host(found), np.exp(x) * 2 + x, rtol=1e-6)
+        sums = compiled(pa.asarray(x, device="numpy"))
+        np.testing.assert_allclose(host(sums), np.exp(x) * 2 + x, rtol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(64, 100), (4096,), (2, 3, 64), (7, 11)])
@@ -202,9 +202,9 @@ def test_totals_are_part_of_a_kernel(shape: tuple[int, ...], device: str, fuses:
     compiled = pa.compile(function)
     for got, want in zip(compiled(x, y), function(x, y), strict=True):
         assert_alike(got, want)
-    told = compiled.explain(x, y)
-    if told.kernels and shape != (7, 11):
-        assert any("mean" in kernel.calls for kernel in told.kernels)
+    explanation = compiled.explain(x, y)
+    if explanation.kernels and shape != (7, 11):
+        assert any("mean" in kernel.calls for kernel in explanation.kernels)
 
 
 def test_arguments_are_trees(device: str) -> None:
@@ -216,12 +216,12 @@ def test_arguments_are_trees(device: str) -> None:
         return {"x": state["x"] ** power * scale, "more": [state["more"][0] + 1, None, "text"]}
 
     assert step.__doc__ == "Say what it does."
-    found = step({"x": x, "more": (x,)}, 3, scale=2.0)
-    np.testing.assert_allclose(host(found["x"]), [2.0, 16.0])
-    np.testing.assert_allclose(host(found["more"][0]), [2.0, 3.0])
-    assert found["more"][1:] == [None, "text"]
+    output = step({"x": x, "more": (x,)}, 3, scale=2.0)
+    np.testing.assert_allclose(host(output["x"]), [2.0, 16.0])
+    np.testing.assert_allclose(host(output["more"][0]), [2.0, 3.0])
+    assert output["more"][1:] == [None, "text"]
     np.testing.assert_allclose(host(step({"x": x, "more": (x,)}, 2)["x"]), [1.0, 4.0])
-    with pytest.raises(TypeError, match=r"got set, .*pa.asarray"):
+    with pytest.raises(TypeError, match=r"(?s)is set, .*pa.asarray"):
         step({"x": x, "more": (x,)}, {3})
 
 
@@ -249,9 +249,9 @@ def test_arrays_from_outside_are_constants(device: str) -> None:
     x = asarray([3.0, 5.0], device)
 
     def function(x: Any) -> Any:
-        own = pa.zeros_like(weights)
-        own[0] = 4.0
-        return x * weights + own
+        copied = pa.zeros_like(weights)
+        copied[0] = 4.0
+        return x * weights + copied
 
     compiled = pa.compile(function)
     compiled(x)
@@ -270,8 +270,8 @@ def test_random_numbers_and_core_kernels(device: str) -> None:
     x = asarray(np.ones((3, 4)), device)
     compiled = pa.compile(function)
     assert_alike(compiled(key, x), function(key, x))
-    told = compiled.explain(key, x)
-    assert any("kernels.softmax" in step for step in told.steps)
+    explanation = compiled.explain(key, x)
+    assert any("kernels.softmax" in step for step in explanation.steps)
 
 
 def test_gradients_of_compiled_functions(device: str) -> None:
@@ -297,18 +297,18 @@ def test_gradients_of_losses_are_compiled_whole(device: str) -> None:
     due = pa.asarray([0, 1, 2, 3, 0], device=device)
     function = pa.value_and_grad(loss)
     compiled = pa.compile(function)
-    for found, wanted in zip(compiled(weight, x, due), function(weight, x, due), strict=True):
-        assert_alike(found, wanted)
+    for actual, expected in zip(compiled(weight, x, due), function(weight, x, due), strict=True):
+        assert_alike(actual, expected)
     if device.startswith("torch"):
         assert "not fused" not in str(compiled.explain(weight, x, due))
 
 
 def test_branches_and_loops(device: str) -> None:
-    one, x = asarray(1.0, device), asarray([1.0, 2.0], device)
+    unit, x = asarray(1.0, device), asarray([1.0, 2.0], device)
     branch = pa.compile(lambda p, x: pa.cond(p > 0, lambda x: x * 2, lambda x: -x, x))
     for sign in (1, -1, 3):
-        wanted = host(x) * 2 if sign > 0 else -host(x)
-        np.testing.assert_array_equal(host(branch(one * sign, x)), wanted)
+        expected = host(x) * 2 if sign > 0 else -host(x)
+        np.testing.assert_array_equal(host(branch(unit * sign, x)), expected)
 
     def power(x: Any, count: Any) -> Any:
         def body(state: dict[str, Any]) -> dict[str, Any]:
@@ -318,24 +318,24 @@ def test_branches_and_loops(device: str) -> None:
 
     compiled = pa.compile(power)
     for count in (0, 3, 1):
-        found = compiled(x, asarray(count, device))
-        np.testing.assert_array_equal(host(found["x"]), host(x) ** (count + 1))
-        assert float(found["n"]) == count
-    sums = pa.compile(lambda x: pa.scan(lambda s, x: (s + x, s * x), one, x))
-    last, found = sums(asarray([1.0, 2.0, 3.0], device))
+        actual = compiled(x, asarray(count, device))
+        np.testing.assert_array_equal(host(actual["x"]), host(x) ** (count + 1))
+        assert float(actual["n"]) == count
+    sums = pa.compile(lambda x: pa.scan(lambda s, x: (s + x, s * x), unit, x))
+    last, actual = sums(asarray([1.0, 2.0, 3.0], device))
     assert float(last) == 7.0
-    np.testing.assert_array_equal(host(found), [1.0, 4.0, 12.0])
+    np.testing.assert_array_equal(host(actual), [1.0, 4.0, 12.0])
     slope = pa.compile(pa.grad(lambda s, x: pa.scan(lambda s, x: (s * x, s), s, x)[0]))
-    assert float(slope(one, asarray([1.0, 2.0, 3.0], device))) == 6.0
+    assert float(slope(unit, asarray([1.0, 2.0, 3.0], device))) == 6.0
     for bad in (lambda x: x[0], lambda x: {"x": x}, lambda x: pa.astype(x, pa.int32)):
         with pytest.raises(ValueError, match="while_loop"):
             pa.compile(lambda x, b=bad: pa.while_loop(lambda x: pa.all(x < 5), b, x))(x)
         with pytest.raises(ValueError, match="cond"):
             pa.compile(lambda x, b=bad: pa.cond(x[0] > 0, b, lambda x: x, x))(x)
-    with pytest.raises(TypeError, match="truth value"):
+    with pytest.raises(TypeError, match="the predicate has shape"):
         pa.cond(x, pa.sin, pa.cos, x)
-    with pytest.raises(ValueError, match="one length"):
-        pa.scan(lambda s, x: (s, x), one, {"a": x, "b": one})
+    with pytest.raises(ValueError, match="same length"):
+        pa.scan(lambda s, x: (s, x), unit, {"a": x, "b": unit})
 
 
 REFUSED = {
@@ -353,36 +353,36 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_values_are_not_read_while_compiling(what: str, device: str) -> None:
+@pytest.mark.parametrize("reading", REFUSED)
+def test_values_are_not_read_while_compiling(reading: str, device: str) -> None:
     x = asarray([1.0, 2.0], device)
-    with pytest.raises(TracedArrayError, match=r"pa\.compile.*(pa\.where|pa\.cond)") as told:
-        pa.compile(REFUSED[what])(x)
-    assert any(entry.path.name == "test_compile.py" for entry in told.traceback)
+    with pytest.raises(TracedArrayError, match=r"(?s)pa\.compile.*(pa\.where|pa\.cond)") as caught:
+        pa.compile(REFUSED[reading])(x)
+    assert any(entry.path.name == "test_compile.py" for entry in caught.traceback)
 
 
 def test_mistakes_are_told(device: str) -> None:
     x = asarray([1.0, 2.0], device)
-    kept = []
+    leaked = []
 
     def keeping(x: Any) -> Any:
-        kept.append(x)
+        leaked.append(x)
         return x * 2
 
     pa.compile(keeping)(x)
-    with pytest.raises(TracedArrayError, match="keeping is used after it has returned"):
-        kept[0] + 1
+    with pytest.raises(TracedArrayError, match=r"^keeping: .*is used after"):
+        leaked[0] + 1
 
     def changing(x: Any) -> Any:
         x[0] = 3.0
         return x * 2
 
-    with pytest.raises(TracedArrayError, match=r"changing changes an argument in place.*copy"):
+    with pytest.raises(TracedArrayError, match=r"(?s)^changing: .*in place.*copy"):
         pa.compile(changing)(x)
     np.testing.assert_array_equal(host(x), [1.0, 2.0])
-    with pytest.raises(TypeError, match="returns no arrays"):
+    with pytest.raises(TypeError, match="must return arrays"):
         pa.compile(lambda x: 3)(x)
-    with pytest.raises(TypeError, match="compile takes a function, not int"):
+    with pytest.raises(TypeError, match="compile: int is not a function"):
         pa.compile(3)
     with pytest.raises(ValueError, match="precision='fast'"):
         pa.compile(keeping, precision="fast")
@@ -423,11 +423,11 @@ def test_calls_are_made_with_their_device_current(
     x = asarray([1.0, 2.0], "fake:cuda:1")
     compiled(x)
     monkeypatch.setattr(type(LIBRARY), "on_device", lambda _, device: noted(device))
-    found = compiled(x)
+    results = compiled(x)
     assert entered
     assert set(entered) == {1}
     assert len(entered) >= 3
-    np.testing.assert_allclose(host(found), np.exp([1.0, 2.0]) + 3, rtol=1e-6)
+    np.testing.assert_allclose(host(results), np.exp([1.0, 2.0]) + 3, rtol=1e-6)
 
 
 def test_calls_are_made_where_a_kernel_cannot_be_built(
@@ -440,9 +440,9 @@ def test_calls_are_made_where_a_kernel_cannot_be_built(
     compiled = pa.compile(lambda x: pa.exp(x) * 2 + x)
     x = asarray([1.0, 2.0], "numpy")
     assert_alike(compiled(x), pa.exp(x) * 2 + x)
-    told = compiled.explain(x)
-    assert not told.kernels
-    assert "refused kernel" in str(told)
+    explanation = compiled.explain(x)
+    assert not explanation.kernels
+    assert "refused kernel" in str(explanation)
 
 
 def test_a_program_of_a_thread_that_has_ended(device: str) -> None:
@@ -457,16 +457,16 @@ def test_threads_and_memory(device: str) -> None:
     compiled = pa.compile(lambda x: pa.sum(x * x + 1.0))
     x = asarray(np.arange(100.0), device)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda n: float(compiled(x + n)), range(64)))
+        results = list(pool.map(lambda n: float(compiled(x + n)), range(64)))
     np.testing.assert_allclose(
-        found, [((host(x) + n) ** 2 + 1).sum() for n in range(64)], rtol=1e-5
+        results, [((host(x) + n) ** 2 + 1).sum() for n in range(64)], rtol=1e-5
     )
     y = asarray(np.arange(100.0), device)
-    told = weakref.ref(y)
+    explanation = weakref.ref(y)
     compiled(y)
     del y
     gc.collect()
-    assert told() is None
+    assert explanation() is None
 
 
 class Model:
@@ -535,15 +535,15 @@ def test_verification(device: str) -> None:
     ):
         pa.compile(cancelling, verify=True)(x)
     pa.verify(pa.tanh, x, examples=5)
-    with pytest.raises(pa.errors.VerificationError, match="argument 0") as told:
+    with pytest.raises(pa.errors.VerificationError, match="argument 0") as caught:
         pa.verify(cancelling, x, devices=[device], examples=5)
-    assert told.value.device == device
-    with pytest.raises(pa.errors.VerificationError, match="not finite") as told:
+    assert caught.value.device == device
+    with pytest.raises(pa.errors.VerificationError, match="not finite") as caught:
         pa.verify(pa.reciprocal, x, property="finite")
-    np.testing.assert_array_equal(host(told.value.inputs[0]), [0.0, 0.0])
+    np.testing.assert_array_equal(host(caught.value.inputs[0]), [0.0, 0.0])
     with pytest.raises(pa.errors.VerificationError, match="property does not hold"):
         pa.verify(pa.sin, x, property=lambda x, y: pa.all(y >= x))
-    with pytest.raises(TypeError, match="verify takes arrays"):
+    with pytest.raises(TypeError, match="verify: takes at least one argument"):
         pa.verify(pa.sin, 3.0)
     with pytest.raises(ValueError, match="property='right'"):
         pa.verify(pa.sin, x, property="right")

@@ -80,16 +80,18 @@ def test_drawn_programs(device: str, everywhere: None) -> None:
         want = function(*[pa.asarray(x, copy=True) for x in inputs])
         compiled = pa.compile(function)
         first = compiled(*inputs)
-        kept = [host(x).copy() for x in first]
+        returned = [host(x).copy() for x in first]
         second = compiled(*inputs)
-        for one, again, before, right in zip(first, second, kept, want, strict=True):
+        for array, again, originals, right in zip(first, second, returned, want, strict=True):
             assert_alike(again, right, ulp=1e4)
-            np.testing.assert_array_equal(host(one), before, f"seed {seed}: a result was changed")
+            np.testing.assert_array_equal(
+                host(array), originals, f"seed {seed}: a result was changed"
+            )
         for x, right in zip(inputs, values, strict=True):
             np.testing.assert_array_equal(host(x), right.astype("f4"), f"seed {seed}: an argument")
-        told = compiled.explain(*inputs).buffers
-        assert told is not None
-        reused += told.reused
+        memory = compiled.explain(*inputs).buffers
+        assert memory is not None
+        reused += memory.reused
     assert reused > COUNTS.get(library, 3)
 
 
@@ -118,12 +120,12 @@ def test_peak_is_what_is_allocated(function: Callable[..., Any]) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     np.testing.assert_array_equal(host(result), host(function(x)))
-    told = compiled.explain(x).buffers
-    assert told is not None
-    assert told.reused > 4
-    assert peak <= told.peak + 50_000
+    memory = compiled.explain(x).buffers
+    assert memory is not None
+    assert memory.reused > 4
+    assert peak <= memory.peak + 50_000
     assert peak <= 3.1 * host(x).nbytes
-    assert f"{told.reused} reused, peak {told.peak} bytes" in str(compiled.explain(x))
+    assert f"{memory.reused} reused, peak {memory.peak} bytes" in str(compiled.explain(x))
 
 
 def test_kernels_know_the_bytes_of_constants(fuses: None) -> None:

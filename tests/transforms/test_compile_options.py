@@ -58,19 +58,19 @@ def test_errors_are_within_the_bounds_that_explain_states(device: str, dtype: An
     x, y, a, b = (drawn(*shape) for shape in ((size, size), (size, 1), (size, size), (size, size)))
     v = drawn(size)
     eps = float(np.finfo(dtype).eps)
-    wide = [one.astype(np.longdouble) for one in (x, y, a, b, v)]
+    wide = [array.astype(np.longdouble) for array in (x, y, a, b, v)]
     want = rewritable(np, *wide)
     scale = scales(wide[0], *wide[2:])
-    compiled = pa.compile(lambda *given: rewritable(pa, *given), optimize="aggressive")
-    given = [pa.asarray(one, device=device) for one in (x, y, a, b, v)]
-    got = compiled(*given)
-    told = compiled.explain(*given).rewritten
-    assert told is not None
+    compiled = pa.compile(lambda *arrays: rewritable(pa, *arrays), optimize="aggressive")
+    arrays = [pa.asarray(array, device=device) for array in (x, y, a, b, v)]
+    got = compiled(*arrays)
+    rewritings = compiled.explain(*arrays).rewritten
+    assert rewritings is not None
     units = {
         "factors": 3, "divisor": 2, "terms": 3, "rows": 2, "products": 80, "products, left": 80,
         "sum": 1600, "mean": 1600, "max": 0, **{f"power {n}": abs(n) for n in POWERS},
     }  # fmt: skip
-    assert sorted(one.units for one in told) == sorted(n for n in units.values() if n)
+    assert sorted(array.units for array in rewritings) == sorted(n for n in units.values() if n)
     for name, most in units.items():
         bound = most * eps * np.abs(scale.get(name, want[name]))
         apart = np.abs(host(got[name]).astype(np.longdouble) - want[name])
@@ -110,9 +110,9 @@ def test_products_are_made_in_the_cheaper_order() -> None:
 
     compiled = pa.compile(chain, optimize="aggressive")
     assert_alike(compiled(a, b, c, v), chain(a, b, c, v))
-    told = compiled.explain(a, b, c, v)
-    assert told.rewritten
-    assert "in another order: error at most 60 eps of the product" in str(told)
+    explanation = compiled.explain(a, b, c, v)
+    assert explanation.rewritten
+    assert "in another order: error at most 60 eps of the product" in str(explanation)
     used = pa.compile(lambda a, b, v: ((a @ b) @ v, a @ b), optimize="aggressive")
     assert used.explain(a, b, v).rewritten == []
     same = pa.compile(chain).explain(a, b, c, v)
@@ -123,7 +123,7 @@ def test_products_are_made_in_the_cheaper_order() -> None:
 def test_what_is_not_rewritten() -> None:
     x = asarray(np.linspace(1, 2, 6), "numpy")
     integers = pa.asarray([3, 4, 5], device="numpy")
-    for function, one in (
+    for function, unit in (
         (lambda x: x * 1e-30 * 1e-30, x),  # one factor would be 0
         (lambda x: 2.0 / x, x),
         (lambda x: x**0.5, x),
@@ -133,9 +133,9 @@ def test_what_is_not_rewritten() -> None:
         (pa.tanh, x),
     ):
         compiled = pa.compile(function, optimize="aggressive")
-        np.testing.assert_array_equal(host(compiled(one)), host(function(one)))
-        assert "optimize='aggressive': changes nothing" in str(compiled.explain(one))
-    with pytest.raises(ValueError, match=r"optimize='fast'; use 'default' or 'aggressive'"):
+        np.testing.assert_array_equal(host(compiled(unit)), host(function(unit)))
+        assert "optimize='aggressive': changes nothing" in str(compiled.explain(unit))
+    with pytest.raises(ValueError, match=r"optimize='fast' is not 'default' or 'aggressive'"):
         pa.compile(pa.tanh, optimize="fast")  # type: ignore[call-overload, unused-ignore]
 
 
@@ -160,7 +160,7 @@ def of_sizes(x: Any, w: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize("library", ["numpy", "clarray"])
 def test_drawn_sizes(library: str, fuses: None) -> None:
     compiled = pa.compile(of_sizes, dynamic=True)
-    made = []
+    compilations = []
 
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
     @given(
@@ -173,10 +173,10 @@ def test_drawn_sizes(library: str, fuses: None) -> None:
         x = x[:, ::-1] if flipped else x
         for got, want in zip(compiled(x, w), of_sizes(x, w), strict=True):
             assert_alike(got, want)
-        made.append((rows, columns))
+        compilations.append((rows, columns))
 
     check()
-    assert len({*made}) > 20
+    assert len({*compilations}) > 20
 
 
 def simple(x: Any) -> Any:
@@ -188,21 +188,21 @@ SIZES = ((40, 50), (60, 50), (50, 70))
 
 def test_one_program_for_several_sizes(device: str, fuses: None) -> None:
     compiled = pa.compile(simple, dynamic=True)
-    told = []
+    sizes = []
     for size in SIZES:
         x = asarray(np.random.default_rng(0).normal(size=size), device)
         assert_alike(compiled(x), simple(x))
-        told.append(compiled.explain(x).sizes)
-        assert f"dynamic=True: {told[-1]}" in str(compiled.explain(x))
+        sizes.append(compiled.explain(x).sizes)
+        assert f"dynamic=True: {sizes[-1]}" in str(compiled.explain(x))
     library = pa.device(device).library
     if library in ("numpy", "clarray", "dpnp"):
-        texts = {kernel.text for kernel in compiled.explain(x).kernels}
-        assert [("0 were compiled" in one) for one in told] == [False, True, True]
-        assert not any(str(n) in text for text in texts for n in (40, 50, 60, 70))
+        sources = {kernel.text for kernel in compiled.explain(x).kernels}
+        assert [("0 were compiled" in single) for single in sizes] == [False, True, True]
+        assert not any(str(n) in text for text in sources for n in (40, 50, 60, 70))
     elif library == "torch":
-        assert told == ["compiled for several sizes", *["compiled before, for other sizes"] * 2]
+        assert sizes == ["compiled for several sizes", *["compiled before, for other sizes"] * 2]
     else:
-        assert all("compiles for each shape" in one for one in told)
+        assert all("compiles for each shape" in single for single in sizes)
     assert pa.compile(simple).explain(x).sizes == ""
 
 
@@ -224,18 +224,18 @@ def test_one_program_of_pytorch_for_equal_calls_alone() -> None:
 def test_pytorch_compiles_for_each_shape_where_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     backend = pa.device("torch")._backend
-    own = type(backend).compiled
+    own_shape = type(backend).compiled
 
     def refusing(self: Any, *args: Any, dynamic: bool = False) -> Any:
         if dynamic:
             raise NotImplementedError("no sizes that are not known")
-        return own(self, *args)
+        return own_shape(self, *args)
 
     monkeypatch.setattr(type(backend), "compiled", refusing)
     compiled = pa.compile(lambda x: x * 2.0, dynamic=True)
     x = asarray(np.ones(3), "torch")
     assert_alike(compiled(x), x * 2.0)
-    told = compiled.explain(x)
-    assert told.by == "PyTorch's compiler"
-    assert told.sizes == "PyTorch compiles for each shape"
-    assert "no sizes that are not known" in told.reasons["several sizes"]
+    explanation = compiled.explain(x)
+    assert explanation.by == "PyTorch's compiler"
+    assert explanation.sizes == "PyTorch compiles for each shape"
+    assert "no sizes that are not known" in explanation.reasons["several sizes"]

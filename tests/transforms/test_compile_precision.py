@@ -36,14 +36,14 @@ def test_gradients_of_all_sizes_are_there(narrow: str, small: float) -> None:
     p = [asarray(rng.normal(size=shape) * 0.3, narrow) for shape in shapes]
     x = asarray(rng.normal(size=(16, 30)), narrow)
     gradient = pa.compile(pa.grad(loss), precision="mixed")
-    found = gradient(p, x, asarray(small, narrow))
-    wide = [pa.asarray(host(one).astype("f8"), device="numpy") for one in (*p, x)]
+    gradients = gradient(p, x, asarray(small, narrow))
+    wide = [pa.asarray(host(part).astype("f8"), device="numpy") for part in (*p, x)]
     want = pa.grad(loss)(wide[:-1], wide[-1], small)
-    for one, right in zip(found, want, strict=True):
-        assert one.dtype == pa.float32
+    for part, right in zip(gradients, want, strict=True):
+        assert part.dtype == pa.float32
         scale = np.max(np.abs(host(right)))
         assert scale > 0
-        assert np.max(np.abs(host(one) - host(right))) < 0.01 * scale
+        assert np.max(np.abs(host(part) - host(right))) < 0.01 * scale
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -52,9 +52,9 @@ def test_what_is_added_to_a_product_is_not_rounded(narrow: str) -> None:
     bias = asarray([1.001, 70000.0, 1e-7], narrow)
     compiled = pa.compile(pa.kernels.linear, precision="mixed")
     for factor in (1.0, 1e-25):
-        found = compiled(x * factor, w * factor, bias)
-        assert_alike(found, pa.kernels.linear(x * factor, w * factor, bias), ulp=2e4)
-        np.testing.assert_allclose(host(found)[0], host(bias), rtol=1e-7, atol=1e-7)
+        total = compiled(x * factor, w * factor, bias)
+        assert_alike(total, pa.kernels.linear(x * factor, w * factor, bias), ulp=2e4)
+        np.testing.assert_allclose(host(total)[0], host(bias), rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -63,5 +63,5 @@ def test_products_of_empty_and_infinite_arrays(narrow: str) -> None:
     nothing = compiled(asarray(np.ones((0, 4)), narrow), asarray(np.ones((4, 2)), narrow))
     assert nothing.shape == (0, 2)
     x = asarray([[np.inf, 1.0], [0.5, 2.0], [np.nan, 0.0]], narrow)
-    found = host(compiled(x, asarray(np.eye(2) + 1, narrow)))
-    np.testing.assert_array_equal(found, [[np.inf, np.inf], [3.0, 4.5], [np.nan, np.nan]])
+    product = host(compiled(x, asarray(np.eye(2) + 1, narrow)))
+    np.testing.assert_array_equal(product, [[np.inf, np.inf], [3.0, 4.5], [np.nan, np.nan]])

@@ -14,19 +14,19 @@ BOUND = 1e-5  # one function computes in float32
 
 @pytest.fixture(name="x")
 def _x() -> pa.Array:
-    found: pa.Array = placed("jax:cpu")
-    return found
+    x: pa.Array = placed("jax:cpu")
+    return x
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_jit_and_grad(name: str, x: pa.Array) -> None:
     function = FUNCTIONS[name]
-    wanted = function(x)
+    reference = function(x)
     got = jax.jit(function)(x)
     assert type(got) is pa.Array
-    assert got.dtype == wanted.dtype
+    assert got.dtype == reference.dtype
     assert got.device is x.device
-    assert_close(got, wanted, bound=BOUND)
+    assert_close(got, reference, bound=BOUND)
     of_one = loss(function)
     gradient = jax.jit(jax.grad(lambda x: of_one(x).native))(x)
     assert type(gradient) is pa.Array

@@ -21,8 +21,8 @@ BOUND = 1e-6
 
 @pytest.fixture(name="x")
 def _x() -> pa.Array:
-    found: pa.Array = placed("jax:cpu")
-    return found
+    x: pa.Array = placed("jax:cpu")
+    return x
 
 
 def test_trees_of_arrays(x: pa.Array) -> None:
@@ -61,8 +61,8 @@ def test_other_transformations(x: pa.Array) -> None:
     assert_close(carried, v + pa.sum(x, axis=0), bound=BOUND)
     assert stacked.shape == (2, 3)
     assert jax.eval_shape(lambda x: x @ x.mT, x).shape == (2, 2)
-    kept = jax.checkpoint(pa.sin)
-    assert_close(jax.grad(lambda v: pa.sum(kept(v)).native)(v), pa.cos(v), bound=BOUND)
+    leaked = jax.checkpoint(pa.sin)
+    assert_close(jax.grad(lambda v: pa.sum(leaked(v)).native)(v), pa.cos(v), bound=BOUND)
     # NumPy's arrays, which JAX takes for its own.
     fetched = jax.device_get(v)
     assert fetched.device is x.device
@@ -79,7 +79,7 @@ def test_arrays_of_others_are_refused(x: pa.Array) -> None:
 
 
 def test_operators_beside_tracers(x: pa.Array) -> None:
-    seen = []
+    outcomes = []
 
     def function(traced: Any) -> Any:
         for call in (
@@ -90,14 +90,14 @@ def test_operators_beside_tracers(x: pa.Array) -> None:
         ):
             with pytest.raises(TypeError, match=r"Array.*Tracer|Tracer.*Array") as caught:
                 call()
-            seen.append(str(caught.value))
+            outcomes.append(str(caught.value))
         for call in (lambda: x == traced, lambda: pa.add(x, traced)):
             with pytest.raises(TypeError, match=r"make an array of it first: pa\.asarray"):
                 call()
         return (pa.asarray(traced) + x).native
 
     assert_close(pa.asarray(jax.jit(function)(x.native)), x + x, bound=BOUND)
-    assert len(seen) == 4
+    assert len(outcomes) == 4
 
 
 def test_portarrays_trees_keep_arrays_whole(x: pa.Array) -> None:

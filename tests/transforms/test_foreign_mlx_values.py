@@ -25,8 +25,8 @@ def test_indices_that_are_not_known(x: pa.Array) -> None:
         return x[0][pa.asarray(index)].native
 
     # Nobody looks at them: those out of bounds are the nearest within.
-    found = mx.compile(beyond)(mx.array([0, 99, -99]))
-    assert_close(pa.asarray(found), np.asarray(x[0])[[0, 2, 0]], bound=0)
+    taken = mx.compile(beyond)(mx.array([0, 99, -99]))
+    assert_close(pa.asarray(taken), np.asarray(x[0])[[0, 2, 0]], bound=0)
     with pytest.raises(IndexError, match="out of bounds"):
         beyond(mx.array([0, 99]))
 

@@ -34,30 +34,30 @@ def _x() -> Iterator[pa.Array]:
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     options = {"fullgraph": True, "backend": "aot_eager", **options}
-    found: Callable[..., Any] = torch.compile(function, **options)
-    return found
+    output: Callable[..., Any] = torch.compile(function, **options)
+    return output
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_compiled_whole(name: str, x: pa.Array) -> None:
     function = FUNCTIONS[name]
     got = compiled(function)(x)
-    wanted = function(x)
+    expected = function(x)
     assert type(got) is pa.Array
-    assert got.dtype == wanted.dtype
+    assert got.dtype == expected.dtype
     assert got.device is x.device
-    assert_close(got, wanted, bound=BOUND)
+    assert_close(got, expected, bound=BOUND)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradients(name: str, x: pa.Array) -> None:
-    of_one, wanted = loss(FUNCTIONS[name]), expected(name)
+    of_one, reference = loss(FUNCTIONS[name]), expected(name)
     gradient = torch.func.grad(lambda x: of_one(x).native)(x)
     assert type(gradient) is pa.Array
-    assert_close(gradient, wanted, bound=BOUND)
+    assert_close(gradient, reference, bound=BOUND)
     leaf = x.native.clone().requires_grad_()
     of_one(pa.asarray(leaf)).native.backward()
-    assert_close(leaf.grad, wanted, bound=BOUND)
+    assert_close(leaf.grad, reference, bound=BOUND)
 
 
 # What torch.func.vmap has no rule for, or computes with data of one sample.
@@ -75,31 +75,31 @@ def test_vmap(name: str, x: pa.Array) -> None:
 
 def test_other_transformations(x: pa.Array) -> None:
     v = x[0]
-    out, pull = torch.func.vjp(pa.sin, v)
+    out, vjp_fun = torch.func.vjp(pa.sin, v)
     assert_close(out, pa.sin(v), bound=BOUND)
-    assert_close(pull(v)[0], v * pa.cos(v), bound=BOUND)
+    assert_close(vjp_fun(v)[0], v * pa.cos(v), bound=BOUND)
     out, tangent = torch.func.jvp(pa.sin, (v,), (v,))
     assert_close(tangent, v * pa.cos(v), bound=BOUND)
     hessian = torch.func.hessian(lambda v: pa.sum(v**3).native)(v)
     assert_close(hessian, np.diag(6 * np.asarray(v)), bound=BOUND)
-    each = torch.func.vmap(torch.func.grad(lambda v: pa.sum(v * v).native))(x)
-    assert_close(each, 2 * x, bound=BOUND)
+    rows = torch.func.vmap(torch.func.grad(lambda v: pa.sum(v * v).native))(x)
+    assert_close(rows, 2 * x, bound=BOUND)
     # Arrays of other libraries are no trees for PyTorch, and pass through.
     host = placed("numpy")
     tree = {"x": host}
     assert torch.utils._pytree.tree_map(lambda leaf: leaf * 2, tree)["x"] is host
-    specs = [torch.utils._pytree.tree_structure({"x": one}) for one in (host, host, host + 1)]
+    specs = [torch.utils._pytree.tree_structure({"x": row}) for row in (host, host, host + 1)]
     assert specs[0] == specs[1] != specs[2]
 
 
 def test_gradients_of_compiled_functions(x: pa.Array) -> None:
     native = x.native.clone().requires_grad_()
     compiled(lambda t: pa.sum(pa.sin(pa.asarray(t)) ** 2).native)(native).backward()
-    wanted = pa.sin(2 * x)
-    assert_close(native.grad, wanted, bound=BOUND)
+    expected = pa.sin(2 * x)
+    assert_close(native.grad, expected, bound=BOUND)
     native.grad = None
     compiled(lambda a: pa.sum(pa.sin(a) ** 2))(pa.asarray(native)).native.backward()
-    assert_close(native.grad, wanted, bound=BOUND)
+    assert_close(native.grad, expected, bound=BOUND)
 
 
 def test_what_compiled_functions_take_and_return(x: pa.Array) -> None:
@@ -108,9 +108,9 @@ def test_what_compiled_functions_take_and_return(x: pa.Array) -> None:
         named = pa.linalg.qr(tree["x"])
         return {"values": values, "r": [named.R], "native": vectors.native, "scale": scale}
 
-    got, wanted = compiled(function)({"x": x}, scale=2.0), function({"x": x}, scale=2.0)
-    assert_close(got["values"], wanted["values"], bound=BOUND)
-    assert_close(got["r"][0], wanted["r"][0], bound=BOUND)
+    got, expected = compiled(function)({"x": x}, scale=2.0), function({"x": x}, scale=2.0)
+    assert_close(got["values"], expected["values"], bound=BOUND)
+    assert_close(got["r"][0], expected["r"][0], bound=BOUND)
     assert type(got["native"]) is torch.Tensor
     assert got["scale"] == 2.0
 
@@ -129,16 +129,16 @@ def test_changes_reach_the_arguments(x: pa.Array) -> None:
 
 
 def test_compiled_once_for_all_arrays_alike(x: pa.Array) -> None:
-    seen = []
+    graphs = []
 
     def backend(graph: Any, inputs: Any) -> Any:
-        seen.append(graph)
+        graphs.append(graph)
         return graph.forward
 
     function = compiled(lambda x: pa.sum(pa.sin(x) * 2 + x), backend=backend)
     for y in (x, x.copy(), x * 2):
         assert_close(function(y), pa.sum(pa.sin(y) * 2 + y), bound=BOUND)
-    assert len(seen) == 1
+    assert len(graphs) == 1
     changing = compiled(lambda x: pa.sum(x * x.shape[0]), dynamic=True)
     for size in (3, 4, 5):
         ones = pa.ones(size, device=x.device)

@@ -34,9 +34,9 @@ def other_than(device: str) -> str:
 def test_arguments_and_results(device: str) -> None:
     x = asarray([1.0, 3.0], device)
     for call, error, message in (
-        (lambda: pa.grad(3), TypeError, "grad takes a function, not int"),
-        (lambda: pa.grad(lambda x: x)(x), TypeError, r"one real number.*shape \(2,\).*pa.vjp"),
-        (lambda: pa.grad(lambda x: None)(x), TypeError, "returned NoneType"),
+        (lambda: pa.grad(3), TypeError, "grad: int is not a function"),
+        (lambda: pa.grad(lambda x: x)(x), TypeError, r"(?s)one real number.*shape \(2,\).*pa.vjp"),
+        (lambda: pa.grad(lambda x: None)(x), TypeError, "it returned NoneType"),
         (lambda: pa.grad(lambda x: float(pa.sum(x)))(x), TypeError, "returned float"),
         (lambda: pa.grad(lambda x: [pa.sum(x)])(x), TypeError, "returned list"),
         (
@@ -49,30 +49,30 @@ def test_arguments_and_results(device: str) -> None:
             TypeError,
             "one real number.*int",
         ),
-        (lambda: pa.vjp(lambda x: None, x), TypeError, "vjp .* returns arrays; .*NoneType"),
-        (lambda: pa.vjp(lambda x: 3.0, x), TypeError, "vjp .* returns arrays; .*float"),
+        (lambda: pa.vjp(lambda x: None, x), TypeError, "vjp: .* must return arrays; .*NoneType"),
+        (lambda: pa.vjp(lambda x: 3.0, x), TypeError, "vjp: .* must return arrays; .*float"),
         (lambda: pa.jacobian(lambda x: [x])(x), TypeError, "one array .*returned list"),
         (lambda: pa.hvp(lambda x: x, (x,), (x,)), TypeError, "one real number"),
-        (lambda: pa.grad(pa.sum, argnums=3)(x), ValueError, "argnums=3, but there are 1"),
-        (lambda: pa.grad(pa.sum, argnums=(0, 3))(x), ValueError, "but there are 1"),
-        (lambda: pa.grad(pa.sum, argnums=(0, -1))(x), ValueError, "one of them twice"),
-        (lambda: pa.grad(pa.sum, argnums=())(x), ValueError, "names no argument"),
-        (lambda: pa.grad(pa.sum, argnums=0.5)(x), TypeError, "is an int or a sequence"),
-        (lambda: pa.grad(lambda x: pa.sum(x))(x=x), ValueError, "there are 0 positional"),
+        (lambda: pa.grad(pa.sum, argnums=3)(x), ValueError, "argnums=3 is out of range for 1"),
+        (lambda: pa.grad(pa.sum, argnums=(0, 3))(x), ValueError, "out of range for 1"),
+        (lambda: pa.grad(pa.sum, argnums=(0, -1))(x), ValueError, "names an argument twice"),
+        (lambda: pa.grad(pa.sum, argnums=())(x), ValueError, "argnums=\\(\\) is empty"),
+        (lambda: pa.grad(pa.sum, argnums=0.5)(x), TypeError, "is not an int or a sequence"),
+        (lambda: pa.grad(lambda x: pa.sum(x))(x=x), ValueError, "out of range for 0 positional"),
         (
             lambda: pa.grad(lambda p: pa.sum(p["x"]))({"x": x, "n": 3}),
             TypeError,
-            r"p\['n'\] is int; derivatives are taken with respect to arrays",
+            r"(?s)p\['n'\] of .* is int, .*leave it out of argnums",
         ),
-        (lambda: pa.grad(pa.sum)(np.ones(2)), TypeError, "is numpy.ndarray; .*pa.asarray"),
-        (lambda: pa.grad(lambda x: x * x)(3.0), TypeError, "x is float; .*pa.asarray"),
+        (lambda: pa.grad(pa.sum)(np.ones(2)), TypeError, "(?s)is numpy.ndarray, .*pa.asarray"),
+        (lambda: pa.grad(lambda x: x * x)(3.0), TypeError, "(?s)x of .* is float, .*pa.asarray"),
         *(
             (
                 lambda values=values: pa.grad(lambda n: pa.sum(n))(
                     pa.asarray(values, device=device)
                 ),
                 TypeError,
-                rf"n is an array .* {dtype}.*pa.astype\(n, pa.float32\)",
+                rf"(?s)n of .* is an array .* {dtype}.*pa.astype\(n, pa.float32\)",
             )
             for values, dtype in (([1, 2], "int"), ([True], "bool"))
         ),
@@ -81,7 +81,7 @@ def test_arguments_and_results(device: str) -> None:
             (TypeError, ValueError),
             "jvp",
         ),
-        (lambda: pa.grad(lambda p: 0)(()), TypeError, "p holds no arrays"),
+        (lambda: pa.grad(lambda p: 0)(()), TypeError, "p contains no arrays"),
         (
             lambda: pa.grad(lambda x: pa.sum(pa.linalg.svd(x)[0]))(
                 asarray(np.ones((3, 2)), device)
@@ -90,16 +90,16 @@ def test_arguments_and_results(device: str) -> None:
             "full_matrices=False",
         ),
         (lambda: pa.vjp(lambda x: x, x)[1](x[:1]), ValueError, r"shape \(1,\).*shape \(2,\)"),
-        (lambda: pa.vjp(lambda x: x, x)[1](()), ValueError, "1 arrays, and there are 0"),
-        (lambda: pa.jvp(lambda x: x, x, x), TypeError, r"primals as a tuple .*\(x,\)"),
-        (lambda: pa.jvp(lambda x: x, (x,), ()), ValueError, "1 arrays in primals and 0"),
-        (lambda: pa.hvp(pa.sum, (x,), (x, x)), ValueError, "1 arrays in primals and 2"),
+        (lambda: pa.vjp(lambda x: x, x)[1](()), ValueError, "1 arrays, but there are 0"),
+        (lambda: pa.jvp(lambda x: x, x, x), TypeError, r"(?s)primals is .* not a tuple .*\(x,\)"),
+        (lambda: pa.jvp(lambda x: x, (x,), ()), ValueError, "with 1 and 0 arrays"),
+        (lambda: pa.hvp(pa.sum, (x,), (x, x)), ValueError, "with 1 and 2 arrays"),
         (lambda: pa.jvp(pa.sin, (x,), (x[:1],)), ValueError, r"tangents\[0\] has shape \(1,\)"),
         (lambda: pa.jvp(pa.sin, (x,), (np.ones(2),)), TypeError, r"tangents\[0\] takes portarray"),
         (
             lambda: pa.grad(lambda x: pa.sum(x), has_aux=True)(x),
             TypeError,
-            "has_aux=True needs a function that returns a pair",
+            "with has_aux=True the function must return a pair",
         ),
     ):
         with pytest.raises(error, match=message):  # type: ignore[call-overload]
@@ -117,37 +117,39 @@ def raised_in(name: str, error: BaseException) -> str:
 
 def test_arrays_that_outlive_their_trace_are_refused_where_they_are_used(device: str) -> None:
     x = asarray([1.0, 3.0], device)
-    kept: list[Any] = []
+    leaked: list[Any] = []
 
     def leaking(x: Any) -> Any:
-        kept.append(x)
+        leaked.append(x)
         return pa.sum(x)
 
     def user(y: Any) -> Any:
-        again = kept[0] * 2
+        again = leaked[0] * 2
         return pa.sum(again * y)
 
     pa.grad(pa.checkpoint(leaking))(x)  # of which no library has its own
-    with pytest.raises(pa.TracedArrayError, match=r"checkpoint traced .* return it") as caught:
+    with pytest.raises(
+        pa.TracedArrayError, match=r"^checkpoint: a traced .*\n.*return it"
+    ) as caught:
         pa.grad(user)(x)
-    assert raised_in("user", caught.value) == "again = kept[0] * 2"
+    assert raised_in("user", caught.value) == "again = leaked[0] * 2"
     if device.startswith("torch"):
         return  # whose own gradients leave an array as any other
-    kept.clear()
+    leaked.clear()
     pa.grad(leaking)(x)
     for use in (
-        lambda: kept[0] * 2,
-        lambda: float(kept[0][0]),
-        lambda: pa.stack([x, kept[0]]),
-        lambda: kept[0].__setitem__(0, 1.0),
-        lambda: pa.to_device(kept[0], other_than(device)),
+        lambda: leaked[0] * 2,
+        lambda: float(leaked[0][0]),
+        lambda: pa.stack([x, leaked[0]]),
+        lambda: leaked[0].__setitem__(0, 1.0),
+        lambda: pa.to_device(leaked[0], other_than(device)),
         lambda: pa.grad(user)(x),
     ):
-        with pytest.raises(pa.TracedArrayError, match=r"traced in leaking is used after .*has_aux"):
+        with pytest.raises(pa.TracedArrayError, match=r"traced in leaking .*\n.*has_aux"):
             use()
-    assert kept[0].shape == (2,)
-    assert kept[0].device is pa.device(device)
-    assert "3." in repr(kept[0])
+    assert leaked[0].shape == (2,)
+    assert leaked[0].device is pa.device(device)
+    assert "3." in repr(leaked[0])
 
 
 def test_values_are_read_by_stop_gradient_alone(device: str) -> None:
@@ -162,7 +164,7 @@ def test_values_are_read_by_stop_gradient_alone(device: str) -> None:
 
     assert host(pa.grad(stopping)(x)).tolist() == [1.0, 1.0]
     if not device.startswith("torch"):
-        with pytest.raises(pa.TracedArrayError, match=r"use pa\.stop_gradient") as caught:
+        with pytest.raises(pa.TracedArrayError, match=r"values of pa\.stop_gradient") as caught:
             pa.grad(reading)(x)
         assert raised_in("reading", caught.value) == "values = x.tolist()"
 
@@ -206,10 +208,10 @@ def test_arguments_of_checkpoint_may_be_changed_in_place(device: str) -> None:
         return changing(x * 1, y)
 
     x, y = asarray([1.0, 3.0], device), asarray([2.0, 5.0], device)
-    before = host(x).copy()
+    original = host(x).copy()
     for both in (pa.grad(pa.checkpoint(changing), (0, 1)), pa.grad(plain, (0, 1))):
         assert [host(g).tolist() for g in both(x, y)] == [[0.0, 5.0], [25.0, 33.0]]
-    np.testing.assert_array_equal(host(x), before)
+    np.testing.assert_array_equal(host(x), original)
 
 
 def test_nothing_is_left_behind(device: str) -> None:
@@ -235,8 +237,8 @@ def test_nothing_leaks_in_a_thousand_steps(name: str) -> None:
     if not pa.functional(name):
         pytest.skip(f"no {name} here")
     rng = np.random.default_rng(0)
-    given = rng.normal(size=(3, 16, 16))
-    x, w, v = (pa.asarray(one, dtype=pa.float32, device=name) for one in given)
+    values = rng.normal(size=(3, 16, 16))
+    x, w, v = (pa.asarray(value, dtype=pa.float32, device=name) for value in values)
     layer = pa.checkpoint(lambda h, v: pa.tanh(h @ v))
 
     def loss(params: Any) -> Any:
@@ -254,18 +256,18 @@ def test_nothing_leaks_in_a_thousand_steps(name: str) -> None:
     tracemalloc.start()
     try:
         params = steps(params, 5)
-        before = tracemalloc.get_traced_memory()[0]
+        initial = tracemalloc.get_traced_memory()[0]
         gc.disable()  # what a step needed goes with it, and does not wait for the collector
         params = steps(params, 95)
-        waiting = tracemalloc.get_traced_memory()[0] - before
+        waiting = tracemalloc.get_traced_memory()[0] - initial
         gc.enable()
         params = steps(params, 900)
         gc.collect()
-        kept = tracemalloc.get_traced_memory()[0] - before
+        leaked = tracemalloc.get_traced_memory()[0] - initial
     finally:
         gc.enable()
         tracemalloc.stop()
     assert float(loss(params)) < float(loss([w, v]))
     assert len(gc.get_objects()) - objects < 100
-    assert kept < 50_000
+    assert leaked < 50_000
     assert waiting < 95 * 16 * 16 * 4 * 4  # a few arrays for each step at most

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Never
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._api import arguments
 from portarray._array import call, operands, slow_path
 from portarray._array.array import Array
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from portarray.typing import ShapeLike
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **unknown: Never) -> Array:
     """Join arrays along an axis that they have.
 
@@ -48,7 +48,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **unknown: Never
     [1, 2, 3]
     """
     if unknown:
-        raise _absent.unexpected(concat, unknown)
+        raise _name_hints.unexpected_keyword(concat, unknown)
     arrays = _joinable(arrays, "concat")
     if axis is not None:
         axis = arguments.axis(axis, arrays[0])
@@ -60,7 +60,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **unknown: Never
     return call.joined("concat", arrays, axis=axis)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def stack(arrays: Sequence[Array], /, *, axis: int = 0, **unknown: Never) -> Array:
     """Join arrays along a new axis.
 
@@ -98,7 +98,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0, **unknown: Never) -> Arr
     [[1, 4], [2, 5], [3, 6]]
     """
     if unknown:
-        raise _absent.unexpected(stack, unknown)
+        raise _name_hints.unexpected_keyword(stack, unknown)
     arrays = _joinable(arrays, "stack")
     axis = arguments.axis(axis, arrays[0], extra=1)
     return call.joined("stack", arrays, axis=axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Never
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._api import arguments
 from portarray._array import slow_path
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from portarray.typing import DTypeLike
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def cumulative_prod(
     x: Array,
     /,
@@ -63,7 +63,7 @@ def cumulative_prod(
     [1, 2, 6, 24]
     """
     if unknown:
-        raise _absent.unexpected(cumulative_prod, unknown)
+        raise _name_hints.unexpected_keyword(cumulative_prod, unknown)
     if include_initial is not False:
         include_initial = arguments.flag(include_initial, "include_initial")
     axis = _running_axis(axis, x, "cumulative_prod")
@@ -73,7 +73,7 @@ def cumulative_prod(
     )
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def cumulative_sum(
     x: Array,
     /,
@@ -128,7 +128,7 @@ def cumulative_sum(
     [[1, 2], [4, 6]]
     """
     if unknown:
-        raise _absent.unexpected(cumulative_sum, unknown)
+        raise _name_hints.unexpected_keyword(cumulative_sum, unknown)
     if include_initial is not False:
         include_initial = arguments.flag(include_initial, "include_initial")
     axis = _running_axis(axis, x, "cumulative_sum")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Never
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._api import arguments
 from portarray._api.reductions import reduced
 from portarray._array import call
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from portarray.typing import Axes, Real
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def mean(
     x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
 ) -> Array:
@@ -57,13 +57,13 @@ def mean(
     nan
     """
     if unknown:
-        raise _absent.unexpected(mean, unknown)
+        raise _name_hints.unexpected_keyword(mean, unknown)
     if axis is None and keepdims is False:
         return call.unary("mean", x)
     return reduced("mean", x, axis, keepdims)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def std(
     x: Array,
     /,
@@ -116,7 +116,7 @@ def std(
     nan
     """
     if unknown:
-        raise _absent.unexpected(std, unknown)
+        raise _name_hints.unexpected_keyword(std, unknown)
     if type(correction) is not float:
         correction = arguments.real_number(correction, "correction")
     if keepdims is not False:
@@ -126,7 +126,7 @@ def std(
     return call.options("std", x, axis=axis, correction=correction, keepdims=keepdims)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def var(
     x: Array,
     /,
@@ -176,7 +176,7 @@ def var(
     1.0
     """
     if unknown:
-        raise _absent.unexpected(var, unknown)
+        raise _name_hints.unexpected_keyword(var, unknown)
     if type(correction) is not float:
         correction = arguments.real_number(correction, "correction")
     if keepdims is not False:

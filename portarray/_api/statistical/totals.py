@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Never
 
-from portarray import _absent
+from portarray import _name_hints
 from portarray._api.reductions import reduced
 from portarray._array import call
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from portarray.typing import Axes, DTypeLike
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def max(
     x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
 ) -> Array:
@@ -57,13 +57,13 @@ def max(
     nan
     """
     if unknown:
-        raise _absent.unexpected(max, unknown)
+        raise _name_hints.unexpected_keyword(max, unknown)
     if axis is None and keepdims is False:
         return call.unary("max", x)
     return reduced("max", x, axis, keepdims)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def min(
     x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
 ) -> Array:
@@ -107,13 +107,13 @@ def min(
     nan
     """
     if unknown:
-        raise _absent.unexpected(min, unknown)
+        raise _name_hints.unexpected_keyword(min, unknown)
     if axis is None and keepdims is False:
         return call.unary("min", x)
     return reduced("min", x, axis, keepdims)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def prod(
     x: Array,
     /,
@@ -162,13 +162,13 @@ def prod(
     1.0
     """
     if unknown:
-        raise _absent.unexpected(prod, unknown)
+        raise _name_hints.unexpected_keyword(prod, unknown)
     if axis is None and dtype is None and keepdims is False:
         return call.unary("prod", x)
     return reduced("prod", x, axis, keepdims, dtype)
 
 
-@_absent.hide_unknown
+@_name_hints.hide_var_keywords
 def sum(
     x: Array,
     /,
@@ -216,7 +216,7 @@ def sum(
     [4, 6]
     """
     if unknown:
-        raise _absent.unexpected(sum, unknown)
+        raise _name_hints.unexpected_keyword(sum, unknown)
     if axis is None and dtype is None and keepdims is False:
         return call.unary("sum", x)
     return reduced("sum", x, axis, keepdims, dtype)

@@ -1,9 +1,9 @@
-"""Which memory a program's values are in: that of a value that is not needed again, or their own.
+"""Buffer reuse: values of a program are computed in the memory of values no longer needed.
 
-A value is *fresh* if no other array has its memory when it is made: the result of a kernel, or of a
-function that never returns a view. The result of any other function may be a view of each operand.
-Memory is given on only if it is a fresh value's and nothing that may be a view of it is used later;
-never that of an argument, a constant or a result.
+A value is *fresh* if it shares its memory with no other array: the result of a kernel, or of a
+function that never returns a view. Any other result may be a view of each operand. Only the memory
+of fresh values is reused, when no possible view of it is used later. The memory of arguments,
+constants and results is never reused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from portarray._transforms.tracing import VIEWS
 __all__ = ["Plan", "last_uses", "plan"]
 
 SMALLEST = 1 << 16
-"""Bytes of an array whose memory is given on: allocators have small ones at hand."""
+"""Fewest bytes of an array whose memory is reused: allocators cache small blocks."""
 
 _FLOATS = (
     "acos acosh asin asinh atan atan2 atanh cos cosh exp expm1 hypot log log10 log1p log2 pow sin "
@@ -35,7 +35,7 @@ _FRESH = frozenset(
         "kernels.silu", "linalg.matmul", "matmul", "setitem", "where",
     }
 )  # fmt: skip
-"""Functions that compute each number of a new array."""
+"""Functions that always return a new array."""
 
 _REDUCTIONS = frozenset(("max", "mean", "min", "prod", "sum"))
 
@@ -44,29 +44,29 @@ _COMMUTATIVE = frozenset(("add", "multiply"))
 
 @dataclass(slots=True)
 class Plan:
-    """What steps do with memory; steps count from 0."""
+    """The memory of the values of a program, by step."""
 
     into: dict[int, tuple[int | None, ...]] = field(default_factory=dict)
-    """For kernels: the value in whose memory each output is computed, None for a new array."""
+    """For kernels: the value whose memory each output reuses, None for a new array."""
     inplace: dict[int, tuple[Callable[..., Any], tuple[Any, ...]]] = field(default_factory=dict)
     """For calls: a function that changes its first operand and returns it, and the operands."""
     last: list[list[int]] = field(default_factory=list)
-    """The values that are let go after each step."""
-    told: Buffers = field(default_factory=Buffers)
+    """The values that are freed after each step."""
+    description: Buffers = field(default_factory=Buffers)
 
 
 def plan(graph: Graph, steps: Sequence[Any]) -> Plan:
-    """Return where the values of a program are."""
+    """Plan the memory of the values of a program."""
     return _Planner(graph, steps).planned()
 
 
-def last_uses(steps: Sequence[Any], kept: Iterable[int]) -> list[list[int]]:
-    """Return the values that each step is the last one to use."""
-    seen = set(kept)
+def last_uses(steps: Sequence[Any], outputs: Iterable[int]) -> list[list[int]]:
+    """Return the values that each step uses last."""
+    used = set(outputs)
     last: list[list[int]] = []
     for step in reversed(steps):
-        new = [n for n in dict.fromkeys([*step.inputs(), *step.outputs]) if n not in seen]
-        seen.update(new)
+        new = [n for n in dict.fromkeys([*step.inputs(), *step.outputs]) if n not in used]
+        used.update(new)
         last.append(new)
     last.reverse()
     return last
@@ -78,23 +78,21 @@ class _Planner:
         self.steps = steps
         self.plan = Plan(last=last_uses(steps, refs(graph.outputs)))
         self.fresh: set[int] = set()
-        self.sources: dict[int, frozenset[int]] = {}  # value to those whose memory it may have
+        self.sources: dict[int, frozenset[int]] = {}  # value to values whose memory it may share
         for n in graph.inputs:
             self.sources[n] = frozenset((n,))
         self.end: dict[int, int] = {}  # value to the last step that may use its memory
         for step in steps:
             self._find_sources(step)
         for n, step in enumerate(steps):
-            for number in (*step.inputs(), *step.outputs):
-                self._used(number, n)
-        for number in refs(graph.outputs):
-            self._used(number, len(steps))
+            for index in (*step.inputs(), *step.outputs):
+                self._used(index, n)
+        for index in refs(graph.outputs):
+            self._used(index, len(steps))
         self.live = self._live()
         self.peak = max(self.live, default=0)
         self.free: dict[Any, list[int]] = {}  # shape and dtype to values whose memory is free
         self.held: dict[int, int] = {}  # value to the step that takes its memory
-
-    # --- who has whose memory -------------------------------------------------------------------
 
     def _find_sources(self, step: Any) -> None:
         inside: frozenset[int] = frozenset()
@@ -102,11 +100,11 @@ class _Planner:
             self.fresh.update(step.outputs)
         else:
             inside = frozenset().union(*(self.sources[n] for n in step.inputs()))
-        for number in step.outputs:
-            self.sources[number] = inside | {number}
-        if inside and len(step.outputs) > 1:  # they may have each other's memory
-            for number in step.outputs:
-                self.sources[number] = inside | frozenset(step.outputs)
+        for index in step.outputs:
+            self.sources[index] = inside | {index}
+        if inside and len(step.outputs) > 1:  # they may share memory with each other
+            for index in step.outputs:
+                self.sources[index] = inside | frozenset(step.outputs)
 
     def _is_fresh(self, node: Node) -> bool:
         if node.several:
@@ -114,27 +112,27 @@ class _Planner:
         value = self.graph.values[node.outputs[0]]
         if node.name in _REDUCTIONS:
             x = node.args[0]
-            return isinstance(x, Ref) and math.prod(value.shape) < self._size(x.number)
+            return isinstance(x, Ref) and math.prod(value.shape) < self._size(x.index)
         return node.name in _FRESH and (node.name == "setitem" or value.dtype.kind in "bfc")
 
-    def _used(self, number: int, step: int) -> None:
-        for source in self.sources[number]:
+    def _used(self, index: int, step: int) -> None:
+        for source in self.sources[index]:
             self.end[source] = max(self.end.get(source, -1), step)
 
-    def _size(self, number: int) -> int:
-        return math.prod(self.graph.values[number].shape)
+    def _size(self, index: int) -> int:
+        return math.prod(self.graph.values[index].shape)
 
-    def _bytes(self, number: int) -> int:
-        return self._size(number) * self.graph.values[number].dtype.itemsize
+    def _bytes(self, index: int) -> int:
+        return self._size(index) * self.graph.values[index].dtype.itemsize
 
     def _live(self) -> list[int]:
-        """Return the bytes of the values that are there while each step runs."""
+        """Return the bytes of the live values during each step."""
         changes = [0] * (len(self.steps) + 2)
         for n, step in enumerate(self.steps):
-            for number in step.outputs:
-                if number in self.fresh or not self._is_view(step):
-                    changes[n] += self._bytes(number)
-                    changes[self.end[number] + 1] -= self._bytes(number)
+            for index in step.outputs:
+                if index in self.fresh or not self._is_view(step):
+                    changes[n] += self._bytes(index)
+                    changes[self.end[index] + 1] -= self._bytes(index)
         live, now = [], 0
         for change in changes[: len(self.steps)]:
             now += change
@@ -144,107 +142,107 @@ class _Planner:
     def _is_view(self, step: Any) -> bool:
         return isinstance(step, Node) and step.name in VIEWS
 
-    # --- what is given on -----------------------------------------------------------------------
-
     def planned(self) -> Plan:
-        """Go through the steps."""
-        made = reused = 0
+        """Return the plan for all steps."""
+        allocated = reused = 0
         ending: dict[int, list[int]] = {}
-        for number in self.fresh:
-            if self._bytes(number) >= SMALLEST:
-                ending.setdefault(self.end[number], []).append(number)
+        for index in self.fresh:
+            if self._bytes(index) >= SMALLEST:
+                ending.setdefault(self.end[index], []).append(index)
         for n, step in enumerate(self.steps):
-            for number in sorted(ending.get(n, ())):
-                self.free.setdefault(self._kind(number), []).append(number)
+            for index in sorted(ending.get(n, ())):
+                self.free.setdefault(self._kind(index), []).append(index)
             if isinstance(step, Fused):
                 taken = self._taken_by_kernel(n, step)
             else:
                 taken = self._taken_by_call(n, step)
             reused += taken
-            made += sum(not self._is_view(step) for _ in step.outputs) - taken
-        for number, step in self.held.items():
-            before = next(n for n, gone in enumerate(self.plan.last) if number in gone)
-            self.plan.last[before].remove(number)
-            self.plan.last[step].append(number)
-        self.plan.told = Buffers(made, reused, max(self.live, default=0))
+            allocated += sum(not self._is_view(step) for _ in step.outputs) - taken
+        for index, step in self.held.items():
+            last_user = next(n for n, gone in enumerate(self.plan.last) if index in gone)
+            self.plan.last[last_user].remove(index)
+            self.plan.last[step].append(index)
+        self.plan.description = Buffers(allocated, reused, max(self.live, default=0))
         return self.plan
 
-    def _kind(self, number: int) -> Any:
-        value = self.graph.values[number]
+    def _kind(self, index: int) -> Any:
+        value = self.graph.values[index]
         return value.shape, value.native_dtype, value.device
 
     def _taken_by_kernel(self, n: int, step: Fused) -> int:
         into: list[int | None] = []
-        for place, number in enumerate(step.outputs):
-            found = None
-            candidates = self.free.get(self._kind(number), ())
-            for one in reversed(candidates if place in step.whole else ()):
-                if self.end[one] < n:
-                    gap = range(self.end[one] + 1, n)
-                    size = self._bytes(one)
-                    if one in step.inputs() or any(self.live[m] + size > self.peak for m in gap):
+        for position, output in enumerate(step.outputs):
+            donor = None
+            candidates = self.free.get(self._kind(output), ())
+            for candidate in reversed(candidates if position in step.whole else ()):
+                if self.end[candidate] < n:
+                    gap = range(self.end[candidate] + 1, n)
+                    size = self._bytes(candidate)
+                    if candidate in step.inputs() or any(
+                        self.live[m] + size > self.peak for m in gap
+                    ):
                         continue
                     for m in gap:
                         self.live[m] += size
-                elif not (one in step.inputs() and step.is_read_at(one, place)):
+                elif not (candidate in step.inputs() and step.is_read_at(candidate, position)):
                     continue
-                found = one
+                donor = candidate
                 break
-            if found is not None:
-                self._take(found, number, n)
-            into.append(found)
-        if any(one is not None for one in into):
+            if donor is not None:
+                self._take(donor, output, n)
+            into.append(donor)
+        if any(candidate is not None for candidate in into):
             self.plan.into[n] = tuple(into)
-        return sum(one is not None for one in into)
+        return sum(candidate is not None for candidate in into)
 
     def _taken_by_call(self, n: int, node: Node) -> int:
         if node.several or node.options:
             return 0
-        number = node.outputs[0]
+        output = node.outputs[0]
         x: Any = node.args[0] if node.args else None
         args = node.args
         others = args[1:]
-        if node.name in _COMMUTATIVE and not self._is_given_up(x, number, n):
+        if node.name in _COMMUTATIVE and not self._is_given_up(x, output, n):
             args = tuple(reversed(args))
             x, others = args[0], args[1:]
-        if not self._is_given_up(x, number, n):
+        if not self._is_given_up(x, output, n):
             return 0
-        for other in refs(list(others)):
-            if other != x.number and self.sources[other] & {x.number}:
+        for operand in refs(list(others)):
+            if operand != x.index and self.sources[operand] & {x.index}:
                 return 0
         if node.name == "setitem":
             function = getattr(node.function, "in_place", None)
-            if function is None or x.number in refs(list(others)):
+            if function is None or x.index in refs(list(others)):
                 return 0
             function = device_scope.scoped(function, node.device)
         else:
-            table = dispatch.table_of(node.device, self.graph.values[x.number].dtype)
+            table = dispatch.table_of(node.device, self.graph.values[x.index].dtype)
             if len(others) != 1 or not self._is_alike(others[0], table):
                 return 0
             function = call_cache.inplace(table, node.name)
             if function is None:
                 return 0
-        self._take(x.number, number, n)
+        self._take(x.index, output, n)
         self.plan.inplace[n] = function, args
         return 1
 
-    def _is_given_up(self, x: Any, number: int, n: int) -> bool:
-        """Tell whether an operand's memory can be that of the result of a step."""
+    def _is_given_up(self, x: Any, output: int, n: int) -> bool:
+        """Return whether the result of a step can reuse an operand's memory."""
         return (
             isinstance(x, Ref)
-            and self.end[x.number] == n
-            and x.number in self.free.get(self._kind(number), ())
+            and self.end[x.index] == n
+            and x.index in self.free.get(self._kind(output), ())
         )
 
     def _is_alike(self, x: Any, table: dispatch.DispatchTable) -> bool:
         if isinstance(x, Ref):
-            return self.graph.values[x.number].dtype == table.dtype
+            return self.graph.values[x.index].dtype == table.dtype
         return not isinstance(x, Constant) and table.takes(x)
 
-    def _take(self, one: int, number: int, n: int) -> None:
-        self.free[self._kind(number)].remove(one)
-        if self.end[one] < n:
-            self.held[one] = n
-        for m in range(n, min(self.end[one], n) + 1):  # it was counted twice in this step
-            self.live[m] -= self._bytes(number)
+    def _take(self, donor: int, output: int, n: int) -> None:
+        self.free[self._kind(output)].remove(donor)
+        if self.end[donor] < n:
+            self.held[donor] = n
+        for m in range(n, min(self.end[donor], n) + 1):  # counted twice in this step
+            self.live[m] -= self._bytes(output)
         self.peak = max(self.live)

@@ -1,4 +1,4 @@
-"""What a compiled function runs, for people."""
+"""Explanations of what a compiled function runs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["Buffers", "Explanation", "FusedKernel", "Rewriting"]
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """The memory of what a program computes.
+    """The memory use of a program.
 
     Attributes
     ----------
     made : int
-        Arrays that are allocated; views count as none.
+        Arrays that are allocated, without views.
     reused : int
-        Arrays that are computed in the memory of another, which is not needed again.
+        Arrays that reuse the memory of another one.
     peak : int
-        Bytes of all of them that are there at once, at most.
+        Most bytes that are live at once.
     """
 
     made: int = 0
@@ -33,7 +33,7 @@ class Buffers:
 
 @dataclass(frozen=True, slots=True)
 class FusedKernel:
-    """Several calls that became one kernel.
+    """Several calls fused into one kernel.
 
     Attributes
     ----------
@@ -42,11 +42,11 @@ class FusedKernel:
     text : str
         The kernel, in the kernel language.
     device : Device
-        Where it runs.
+        The device it runs on.
     size : int
-        Elements that it goes over.
+        Elements that it iterates over.
     reads, writes : int
-        Bytes.
+        Bytes read and written.
     """
 
     calls: tuple[str, ...]
@@ -59,14 +59,14 @@ class FusedKernel:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A call that ``optimize="aggressive"`` computes in another way.
+    """A rewriting by ``optimize="aggressive"``.
 
     Attributes
     ----------
     what, becomes : str
         The calls before and after.
     units : int
-        The error of the new calls, at most, in units of rounding (``finfo(dtype).eps``).
+        Upper bound of the error of the new calls in units of rounding (``finfo(dtype).eps``).
     of : str
         What the error is relative to.
     """
@@ -82,30 +82,30 @@ class Rewriting:
 
 @dataclass(slots=True)
 class Explanation:
-    """What a compiled function runs for arguments of one kind.
+    """What a compiled function runs for arguments of one signature.
 
     Attributes
     ----------
     name : str
-        Of the function.
+        Name of the function.
     devices : list of Device
-        Where it computes.
+        The devices it computes on.
     by : str
-        What compiles it: ``"portarray"``, or the library's own compiler.
+        Its compiler: ``"portarray"``, or the library's own.
     calls : int
-        Calls of functions of the standard that were traced.
+        Traced calls of functions of the standard.
     steps : list of str
-        What is run, in order: calls, and kernels with what they fuse.
+        The calls and fused kernels, in order.
     kernels : list of FusedKernel
-        The kernels.
+        The fused kernels.
     reasons : dict of str to str
-        What was not fused, and why.
+        Why calls were not fused.
     sizes : str
         What ``dynamic=True`` compiled; empty without it.
     rewritten : list of Rewriting or None
-        What ``optimize="aggressive"`` changed, with the error that it allows; None without it.
+        What ``optimize="aggressive"`` changed, with error bounds; None without it.
     buffers : Buffers or None
-        Its memory, where portarray compiles it.
+        The memory use, if portarray compiles it.
     seconds : float
         Time to trace and compile.
     """
@@ -133,12 +133,12 @@ class Explanation:
             lines.append(f"dynamic=True: {self.sizes}")
         if self.rewritten is not None:
             lines.append("optimize='aggressive': " + ("" if self.rewritten else "changes nothing"))
-            lines += [f"  {one}" for one in self.rewritten]
+            lines += [f"  {change}" for change in self.rewritten]
         if self.buffers is not None:
             lines.append(f"buffers: {self.buffers}")
         for kernel in self.kernels:
             lines += ["", *(f"    {line}" for line in kernel.text.splitlines())]
         if self.reasons:
             lines += ["", "not fused:"]
-            lines += [f"  {what}: {why}" for what, why in self.reasons.items()]
+            lines += [f"  {call}: {why}" for call, why in self.reasons.items()]
         return "\n".join(lines)

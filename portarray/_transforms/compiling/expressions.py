@@ -1,4 +1,4 @@
-"""How functions of the standard are written in the kernel language."""
+"""Functions of the standard as expressions of the kernel language."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ELEMENTWISE = frozenset(
         "logical_xor", "real", "where",
     }
 )  # fmt: skip
-"""Functions that have the same text for each element."""
+"""Elementwise functions that a kernel can contain."""
 
 COSTLY = frozenset(
     (
@@ -29,13 +29,13 @@ COSTLY = frozenset(
         *("logaddexp", "pow", "sin", "sinh", "tan", "tanh"),
     )
 )
-"""Those that take longer than to read a number that was written a moment ago."""
+"""Elementwise functions that cost more than a read from the cache."""
 
 
 def expression(
     name: str, operands: Sequence[str], dtype: np.dtype[Any], options: Mapping[str, Any]
 ) -> str:
-    """Return the text of a call whose operands are texts; the dtype is that of the result."""
+    """Return the source of a call on operands given as source; the dtype is the result's."""
     if name in ("conj", "real", "positive"):
         return operands[0]
     if name == "astype":
@@ -56,7 +56,7 @@ _KERNELS: Mapping[str, Mapping[str, str]] = {
     "kernels.relu": {"": "pa.where({0} <= 0, 0, {0})"},
     "kernels.silu": {"": "({0} / (1 + pa.exp(-{0})))"},
     "kernels.gelu": {
-        # The error function's complement is as precise far below 0 as it is at 0.
+        # erfc is as precise far below 0 as at 0.
         "none": "({0} * 0.5 * math.erfc({0} * -0.7071067811865476))",
         "tanh": (
             "({0} / (1 + pa.exp(pa.clip({0}, -30.0, 30.0) * (-1.5957691216057308 "
@@ -68,29 +68,29 @@ _KERNELS: Mapping[str, Mapping[str, str]] = {
 
 
 def cast(x: str, dtype: np.dtype[Any]) -> str:
-    """Return the text of a conversion."""
+    """Return the source of a conversion."""
     return f"({x} != 0)" if dtype.kind == "b" else f"kl.{dtype.name}({x})"
 
 
 def literal(value: complex) -> str:
-    """Return the text of a real number."""
+    """Return the source of a real number."""
     if isinstance(value, (bool, np.bool_)):
         return repr(bool(value))
     if isinstance(value, (int, np.integer)):
         return repr(int(value))
-    number = float(value)  # type: ignore[arg-type]
-    if math.isnan(number):
+    value_as_float = float(value)  # type: ignore[arg-type]
+    if math.isnan(value_as_float):
         return "pa.nan"
-    if math.isinf(number):
-        return "pa.inf" if number > 0 else "-pa.inf"
-    return repr(number)
+    if math.isinf(value_as_float):
+        return "pa.inf" if value_as_float > 0 else "-pa.inf"
+    return repr(value_as_float)
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """How a reduction begins, combines two numbers, and ends."""
+    """Source of a reduction: its initial value, combination of two values, and final step."""
 
-    begin: Callable[[np.dtype[Any]], str]
+    initial: Callable[[np.dtype[Any]], str]
     combine: str
     end: str = "{0}"
 

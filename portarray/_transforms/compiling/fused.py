@@ -17,41 +17,41 @@ from portarray._kernel_language.launch_cache import put as remember
 from portarray._kernel_language.preparing import Prepared
 from portarray._kernel_language.ranges import launch_ranges
 from portarray._launchers.launcher import strides_of
-from portarray._transforms.compiling import fusion, texts
+from portarray._namespace import pa
+from portarray._transforms.compiling import fusion
 from portarray._transforms.compiling.explanation import FusedKernel
 from portarray._transforms.compiling.expressions import ELEMENTWISE, REDUCTIONS
 from portarray._transforms.compiling.fusion import Group, is_alias
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
-from portarray._transforms.compiling.texts import KernelText
-from portarray._transforms.standard import pa
+from portarray._transforms.compiling.kernel_source import KernelText, KernelWriter
 from portarray.errors import PortarrayError
 
 __all__ = ["Fused", "fused_steps"]
 
 CPU_LANES = 16
-"""Work-items of a row on CPUs: the numbers in a wide register."""
+"""Work-items per row on CPUs: the elements in a wide register."""
 GPU_LANES = 256
 MOST_KERNELS = 1024
-"""Kernels for several sizes that a compiled function remembers."""
+"""Size-generic kernels that a compiled function caches."""
 
 
 class Fused:
-    """A kernel that computes several nodes."""
+    """A step of a program: a kernel that computes several nodes."""
 
     def __init__(
         self,
         graph: Graph,
-        made: KernelText,
+        kernel: KernelText,
         device: Device,
         calls: list[str],
         compiled: dict[Any, Any] | None,
     ) -> None:
-        self.outputs = made.outputs
-        self._inputs = [x.number for x in made.arrays if x.__class__ is Ref]
+        self.outputs = kernel.outputs
+        self._inputs = [x.index for x in kernel.arrays if x.__class__ is Ref]
         self._constants = [
-            (n, x.native) for n, x in enumerate(made.arrays) if x.__class__ is Constant
+            (n, x.native) for n, x in enumerate(kernel.arrays) if x.__class__ is Constant
         ]
-        values = [graph.values[n] for n in made.outputs]
+        values = [graph.values[n] for n in kernel.outputs]
         namespace = dispatch.functions_of(device).namespace
         self._empty = namespace.empty
         self._assign = namespace.setitem
@@ -59,67 +59,69 @@ class Fused:
         self._native = device.native
         self._array_type = device._backend.array_type
         shapes = [
-            own if _is_total(own, value.shape) else value.shape
-            for own, value in zip(made.output_shapes, values, strict=True)
+            computed if _is_total(computed, value.shape) else value.shape
+            for computed, value in zip(kernel.output_shapes, values, strict=True)
         ]
-        self._made = [
+        self._output_specs = [
             (shape, value.native_dtype) for shape, value in zip(shapes, values, strict=True)
         ]
         self._totals = [
-            (n, _total(graph, number, namespace))
-            for n, number in enumerate(made.outputs)
-            if _is_total(made.output_shapes[n], values[n].shape)
+            (n, _total(graph, index, namespace))
+            for n, index in enumerate(kernel.outputs)
+            if _is_total(kernel.output_shapes[n], values[n].shape)
         ]
-        self._shapes = [(s, strides_of(s)) for s in (*made.output_shapes, *made.array_shapes)]
+        self._shapes = [(s, strides_of(s)) for s in (*kernel.output_shapes, *kernel.array_shapes)]
         self._own_shapes = [
             *shapes,
-            *(_shape(graph, x) for x in made.arrays),
+            *(_shape(graph, x) for x in kernel.arrays),
         ]
-        self.key, ready, self._items = _prepared(graph, made, device, compiled)
-        # NumPy's results without axes are no arrays.
+        self.key, ready, self._items = _prepared(graph, kernel, device, compiled)
+        # NumPy returns scalars instead of 0-d arrays.
         self._numbers = [n for n, shape in enumerate(self._own_shapes) if shape == ()]
         self._array_type, self._asarray = device._backend.array_type, namespace.asarray
         self._launch, self._values = ready.launch, ready.values
         self._rounded, self._items = launch_ranges(
-            ready.draft.launcher, made.ndrange, self._items, barriers=ready.draft.tree.barriers
+            ready.draft.launcher, kernel.ndrange, self._items, barriers=ready.draft.tree.barriers
         )
-        self._sizes = made.ndrange
-        # What a program that gives memory on asks: see "buffers".
+        self._sizes = kernel.ndrange
+        # For buffer reuse, see buffers.py.
         self.whole = [
-            n for n, value in enumerate(values) if not _is_total(made.output_shapes[n], value.shape)
+            n
+            for n, value in enumerate(values)
+            if not _is_total(kernel.output_shapes[n], value.shape)
         ]
         self._read_once = {
-            x.number: shape
-            for x, shape in zip(made.arrays, made.array_shapes, strict=True)
-            if x.__class__ is Ref and self._inputs.count(x.number) == 1
+            x.index: shape
+            for x, shape in zip(kernel.arrays, kernel.array_shapes, strict=True)
+            if x.__class__ is Ref and self._inputs.count(x.index) == 1
         }
-        self._by_elements = made.group is None
-        reads = sum(_bytes(graph, x, device) for x in made.arrays)
+        self._by_elements = kernel.group is None
+        reads = sum(_bytes(graph, x, device) for x in kernel.arrays)
         writes = sum(math.prod(x.shape) * x.dtype.itemsize for x in values)
-        self.told = FusedKernel(
-            tuple(calls), made.text, device, math.prod(self._sizes), reads, writes
+        self.description = FusedKernel(
+            tuple(calls), kernel.text, device, math.prod(self._sizes), reads, writes
         )
 
     def inputs(self) -> list[int]:
-        """Return the numbers of the values that it takes."""
+        """Return the indices of its input values."""
         return self._inputs
 
-    def is_read_at(self, number: int, place: int) -> bool:
-        """Tell whether each element of an input is read where one of an output is written."""
+    def is_read_at(self, index: int, position: int) -> bool:
+        """Return whether each element of an input is read only where an output's is written."""
         return (
             self._by_elements
-            and self._read_once.get(number) == self._sizes == (self._shapes[place][0])
+            and self._read_once.get(index) == self._sizes == (self._shapes[position][0])
         )
 
     def __call__(self, *natives: Any, into: Sequence[Any] = ()) -> list[Any]:
-        """Run the kernel and return new arrays, or those of ``into`` that are not None."""
-        made: list[Any] = list(into) or [None] * len(self._made)
-        for n, (shape, dtype) in enumerate(self._made):
-            if made[n] is None or self._offset(made[n], shape) is None:
-                made[n] = self._empty(shape, dtype=dtype, device=self._native)
-        arrays = [*made, *natives]
+        """Run the kernel and return its outputs: arrays of ``into``, or new ones for None."""
+        outputs: list[Any] = list(into) or [None] * len(self._output_specs)
+        for n, (shape, dtype) in enumerate(self._output_specs):
+            if outputs[n] is None or self._offset(outputs[n], shape) is None:
+                outputs[n] = self._empty(shape, dtype=dtype, device=self._native)
+        arrays = [*outputs, *natives]
         for n, x in self._constants:
-            arrays.insert(len(made) + n, x)
+            arrays.insert(len(outputs) + n, x)
         for n in self._numbers:
             if arrays[n].__class__ is not self._array_type:
                 arrays[n] = self._asarray(arrays[n])
@@ -130,32 +132,32 @@ class Fused:
                 arrays[n] = copy = self._empty(shape, dtype=x.dtype, device=self._native)
                 self._assign(copy, (...,), x)
                 offset = self._offset(copy, shape)
-            own, steps = self._shapes[n]
-            layouts.append((own, steps, offset))
+            kernel_shape, steps = self._shapes[n]
+            layouts.append((kernel_shape, steps, offset))
         self._launch(arrays, self._values(layouts, self._sizes, ()), self._rounded, self._items)
         for n, total in self._totals:
-            made[n] = total(made[n])
-        return made
+            outputs[n] = total(outputs[n])
+        return outputs
 
     def _offset(self, x: Any, shape: tuple[int, ...]) -> int | None:
-        """Return the offset of an array in C order, None for others and for NumPy's scalars."""
+        """Return the offset of an array in C order, None for others and for NumPy scalars."""
         if x.__class__ is not self._array_type:
             return None
         try:
             _, strides, offset = self._layout(x)
-        except ValueError:  # strides that are no multiples of the size of an element
+        except ValueError:  # strides that are not multiples of the item size
             return None
         return None if arguments.is_strided(shape, strides) else offset
 
 
-def _is_total(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Tell whether a kernel computes parts of a total."""
-    return math.prod(own) != math.prod(shape)
+def _is_total(computed: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Return whether a kernel computes parts of a total."""
+    return math.prod(computed) != math.prod(shape)
 
 
-def _total(graph: Graph, number: int, namespace: Any) -> Callable[[Any], Any]:
-    """Return what combines the totals of parts."""
-    value = graph.values[number]
+def _total(graph: Graph, index: int, namespace: Any) -> Callable[[Any], Any]:
+    """Return a function that combines the totals of parts."""
+    value = graph.values[index]
     assert value.node is not None
     name = "sum" if value.node.name == "mean" else value.node.name
     reduce = getattr(namespace, name)
@@ -168,14 +170,14 @@ def _total(graph: Graph, number: int, namespace: Any) -> Callable[[Any], Any]:
 
 
 def _shape(graph: Graph, x: Ref | Constant) -> tuple[int, ...]:
-    return graph.values[x.number].shape if isinstance(x, Ref) else tuple(x.native.shape)
+    return graph.values[x.index].shape if isinstance(x, Ref) else tuple(x.native.shape)
 
 
 def _dtype(graph: Graph, x: Ref | Constant, device: Device) -> np.dtype[Any]:
     if isinstance(x, Ref):
-        return graph.values[x.number].dtype
-    found: np.dtype[Any] = dispatch.tables_of(device)[x.native.dtype].dtype
-    return found
+        return graph.values[x.index].dtype
+    dtype: np.dtype[Any] = dispatch.tables_of(device)[x.native.dtype].dtype
+    return dtype
 
 
 def _bytes(graph: Graph, x: Ref | Constant, device: Device) -> int:
@@ -183,46 +185,48 @@ def _bytes(graph: Graph, x: Ref | Constant, device: Device) -> int:
 
 
 def _prepared(
-    graph: Graph, made: KernelText, device: Device, compiled: dict[Any, Any] | None
+    graph: Graph, kernel: KernelText, device: Device, compiled: dict[Any, Any] | None
 ) -> tuple[Any, Prepared, Any]:
-    """Return a kernel for arrays in C order, which may be compiled before, and its group."""
-    dtypes = [graph.values[n].dtype for n in made.outputs]
-    dtypes += [_dtype(graph, x, device) for x in made.arrays]
-    shapes = (*made.output_shapes, *made.array_shapes)
+    """Return the key and compiled kernel for arrays in C order, and its group size."""
+    dtypes = [graph.values[n].dtype for n in kernel.outputs]
+    dtypes += [_dtype(graph, x, device) for x in kernel.arrays]
+    shapes = (*kernel.output_shapes, *kernel.array_shapes)
     samples = [
         pa.empty((1,) * len(shape), dtype=dtype, device=device)
         for shape, dtype in zip(shapes, dtypes, strict=True)
     ]
-    own = define(source.generated(made.text, "fused", {"kl": kl, "math": math, "pa": pa}), ())
-    asked = arguments.asked(own, tuple(samples), {}, made.ndrange, made.group)
-    key = made.text, asked.key
+    definition = define(
+        source.generated(kernel.text, "fused", {"kl": kl, "math": math, "pa": pa}), ()
+    )
+    request = arguments.asked(definition, tuple(samples), {}, kernel.ndrange, kernel.group)
+    key = kernel.text, request.key
     ready = None if compiled is None else compiled.get(key)
     if ready is None:
-        ready = preparing.prepare(own, asked)
+        ready = preparing.prepare(definition, request)
         if compiled is not None:
             remember(compiled, key, ready, MOST_KERNELS)
-    return key, ready, asked.group
+    return key, ready, request.group
 
 
 def fused_steps(
     graph: Graph, compiled: dict[Any, Any] | None = None
 ) -> tuple[list[Any], list[FusedKernel], dict[str, str]]:
-    """Return the steps of a graph: nodes, and kernels for several of them; and reasons.
+    """Return the steps of a graph (nodes and fused kernels), the kernels, and reasons.
 
-    With ``compiled``, where kernels are kept, their texts have no sizes.
+    ``compiled`` is a cache of kernels; with it, their sources contain no sizes.
     """
     reasons: dict[str, str] = {}
     launchers = {device: device._backend.launcher(device.native) for device in graph.devices()}
     for device, launcher in launchers.items():
         if not isinstance(launcher, str) and launcher.immutable:
-            launchers[device] = launcher = "its arrays cannot be written into"
+            launchers[device] = launcher = "its arrays are immutable"
         if isinstance(launcher, str):
             reasons[str(device)] = launcher
 
     def fusable(node: Node) -> str:
         if isinstance(launchers[node.device], str):
-            return "no kernels there"
-        return _why_not(graph, node)
+            return "the device has no kernels"
+        return _reason_unsupported(graph, node)
 
     def worth(group: Group, calls: int) -> bool:
         if calls < 2 or not math.prod(group.domain):
@@ -232,58 +236,62 @@ def fused_steps(
 
     groups, others = fusion.fuse(graph, fusable, worth)
     reasons.update(others)
-    kept = refs(graph.outputs)
+    graph_outputs = refs(graph.outputs)
     last: dict[int, Fused] = {}
     inside: set[int] = set()
     for group in groups:
         device = graph.nodes[group.nodes[0]].device
-        needed = fusion.outputs(graph, group, kept)
-        made = texts.text_of(
+        needed = fusion.outputs(graph, group, graph_outputs)
+        kernel = KernelWriter(
             graph, group, needed, _uniform(device), _lanes(device), sized=compiled is not None
-        )
+        ).written()
         calls = [graph.nodes[n].name for n in group.nodes if not is_alias(graph.nodes[n])]
         try:
-            last[group.nodes[-1]] = Fused(graph, made, device, calls, compiled)
-        except PortarrayError as error:  # its calls are made one by one
+            last[group.nodes[-1]] = Fused(graph, kernel, device, calls, compiled)
+        except PortarrayError as error:  # the calls run one by one
             reasons[", ".join(calls)] = str(error).partition("\n")[0]
         else:
             inside.update(group.nodes)
     steps = [
         last.get(n, node) for n, node in enumerate(graph.nodes) if n in last or n not in inside
     ]
-    return _ordered(graph, steps), [one.told for one in last.values()], reasons
+    return (
+        _ordered(graph, steps),
+        [kernel_step.description for kernel_step in last.values()],
+        reasons,
+    )
 
 
 def _ordered(graph: Graph, steps: Sequence[Any]) -> list[Any]:
-    """Return steps each after those that it depends on: a kernel computes values early or late."""
-    known = set(graph.inputs)
-    rest = list(steps)
+    """Return steps in dependency order: a kernel may compute values earlier or later."""
+    computed = set(graph.inputs)
+    remaining = list(steps)
     out: list[Any] = []
-    while rest:
+    while remaining:
         waiting = []
-        for step in rest:
-            if known.issuperset(step.inputs()):
+        for step in remaining:
+            if computed.issuperset(step.inputs()):
                 out.append(step)
-                known.update(step.outputs)
+                computed.update(step.outputs)
             else:
                 waiting.append(step)
-        assert len(waiting) < len(rest), "the groups of a graph depend on each other"
-        rest = waiting
+        assert len(waiting) < len(remaining), "the groups of a graph depend on each other"
+        remaining = waiting
     return out
 
 
-def _why_not(graph: Graph, node: Node) -> str:
-    """Return why a node cannot be part of a kernel."""
+def _reason_unsupported(graph: Graph, node: Node) -> str:
+    """Return why a node cannot be part of a kernel, "" if it can."""
     if node.several or (node.name not in ELEMENTWISE and node.name not in REDUCTIONS):
-        return "kernels call it as it is"
+        return "not elementwise and not a reduction"
     operands = [x for x in node.args if isinstance(x, (Ref, Constant))]
     dtypes = [graph.values[node.outputs[0]].dtype]
     dtypes += [_dtype(graph, x, node.device) for x in operands]
     if any(dtype.kind == "c" for dtype in dtypes) or any(isinstance(x, complex) for x in node.args):
-        return "kernels have no complex numbers"
+        return "kernels do not support complex numbers"
     if node.name in REDUCTIONS:
         if any(dtype.kind == "b" for dtype in dtypes) or "where" in node.options:
-            return "a reduction of truth values"
+            return "a reduction of booleans"
     elif set(node.options) - {"approximate", "copy", "device"}:
         return f"with {', '.join(node.options)}"
     return ""
@@ -300,7 +308,7 @@ def _lanes(device: Device) -> Callable[[int], int]:
 
 
 def _uniform(device: Device) -> Callable[[Constant], Any]:
-    """Return what tells the number that all elements of a constant are."""
+    """Return a function that returns the value of a uniform constant, None for others."""
 
     def uniform(x: Constant) -> Any:
         if not hasattr(x.native, "shape") or not math.prod(x.native.shape):

@@ -1,9 +1,9 @@
-"""Which nodes of a graph become one kernel.
+"""Fusion: find groups of nodes that one kernel can compute.
 
-A group of nodes computes values of one *domain*, the shape of its largest ones. They are *full*, or
-have one element for each *row*: what is left where trailing axes, the same in the whole group, are
-reduced. The axes of each value are mapped to those of the domain. Where all axes are reduced, the
-domain is cut into parts, whose *totals* are combined after the kernel.
+The values of a group have a common *domain*, the shape of the largest ones. A value is *full*, or
+has one element for each *row* of the domain, whose trailing axes are reduced. The axes of each
+value map to axes of the domain. If all axes are reduced, the domain is split into parts, whose
+*totals* are combined after the kernel.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref
 __all__ = ["Axes", "Group", "fuse", "is_alias", "outputs"]
 
 Axes = tuple[int, ...]
-"""For each axis of a value the axis of the domain, -1 where its length is 1."""
+"""The axis of the domain for each axis of a value, -1 for length 1."""
 
 MOST_ARRAYS = 24
-"""Arrays that a kernel takes."""
+"""Most arrays that a kernel takes."""
 LONGEST_ROW = 1 << 16
-"""Elements of a row, whose sums are those of a few neighbours' sums each."""
+"""Most elements of a row that one group of work-items reduces."""
 FEWEST_PARTS, MOST_PARTS = 16, 1024
-"""Into how many parts a domain is cut: so many can be computed at once."""
+"""Number of parts of a domain, which run in parallel."""
 SHORTEST_PART = 256
 
 _ALIASES = frozenset(("reshape", "expand_dims", "squeeze", "broadcast_to"))
@@ -40,19 +40,19 @@ class Group:
     inner: int | None = None  # the first axis of the domain that is reduced
     nodes: list[int] = field(default_factory=list)
     axes: dict[int, Axes] = field(default_factory=dict)  # of the values that it computes
-    parts: int = 0  # into which the domain is cut for totals, 0 where there are none
+    parts: int = 0  # of the domain, for totals; 0 without totals
 
     def is_full(self, axes: Axes) -> bool:
-        """Tell whether a value has all axes of the domain."""
+        """Return whether a value has all axes of the domain."""
         return _present(axes) == [n for n, size in enumerate(self.domain) if size > 1]
 
     def is_row(self, axes: Axes) -> bool:
-        """Tell whether a value has one element for each row."""
+        """Return whether a value has one element for each row."""
         rows = self.domain[: self.inner] if self.inner is not None else ()
         return _present(axes) == [n for n, size in enumerate(rows) if size > 1]
 
-    def takes(self, axes: Axes) -> bool:
-        """Tell whether a value can be computed with others of the group."""
+    def accepts(self, axes: Axes) -> bool:
+        """Return whether the group can compute a value."""
         return self.is_full(axes) or (self.inner is not None and self.is_row(axes))
 
 
@@ -63,22 +63,24 @@ def _present(axes: Axes) -> list[int]:
 def fuse(
     graph: Graph, fusable: Callable[[Node], str], worth: Callable[[Group, int], bool]
 ) -> tuple[list[Group], dict[str, str]]:
-    """Return the groups of a graph, and why nodes are in none.
+    """Return the groups of a graph, and why nodes are in no group.
 
-    ``fusable`` returns why a node cannot be in a group, ``worth`` tells of a group, with its number
-    of calls, whether a kernel is faster.
+    ``fusable`` returns why a node cannot be in a group. ``worth`` returns whether a kernel is
+    faster than the calls of a group, given their number.
     """
     finder = _Finder(graph, fusable)
     for n, node in enumerate(graph.nodes):
         finder.add(n, node)
-    groups = list({id(one): one for one in finder.of_node.values()}.values())
-    kept = []
+    groups = list(
+        {id(finder_group): finder_group for finder_group in finder.of_node.values()}.values()
+    )
+    worthwhile = []
     for group in groups:
         calls = sum(graph.nodes[n].name not in _ALIASES for n in group.nodes)
         if worth(group, calls):
             group.nodes.sort()
-            kept.append(group)
-    return kept, finder.reasons
+            worthwhile.append(group)
+    return worthwhile, finder.reasons
 
 
 class _Finder:
@@ -91,27 +93,27 @@ class _Finder:
         self._before: list[int] = []  # nodes that a node depends on, and itself, as bits
 
     def add(self, n: int, node: Node) -> None:
-        """Put a node into a group, if it can be in one."""
-        before = 1 << n
-        for number in node.inputs():
-            if number in self._maker:
-                before |= self._before[self._maker[number]]
-        self._before.append(before)
-        for number in node.outputs:
-            self._maker[number] = n
+        """Add a node to a group if possible."""
+        ancestors = 1 << n
+        for index in node.inputs():
+            if index in self._maker:
+                ancestors |= self._before[self._maker[index]]
+        self._before.append(ancestors)
+        for index in node.outputs:
+            self._maker[index] = n
         if node.name not in _ALIASES:
             why = self.fusable(node)
             if why:
                 self.reasons[node.name] = why
                 return
         around = [
-            self.of_node[self._maker[number]]
-            for number in reversed(node.inputs())
-            if number in self._maker and self._maker[number] in self.of_node
+            self.of_node[self._maker[index]]
+            for index in reversed(node.inputs())
+            if index in self._maker and self._maker[index] in self.of_node
         ]
-        around = [one for one in dict.fromkeys(around) if self._device(one) is node.device]
+        around = [group for group in dict.fromkeys(around) if self._device(group) is node.device]
         choices: list[list[Group]] = [around] if len(around) > 1 else []
-        choices += [[one] for one in around]
+        choices += [[group] for group in around]
         for groups in choices:
             joined = self._joined(groups, n, node)
             if joined is not None:
@@ -134,15 +136,15 @@ class _Finder:
 
     def _joined(self, groups: list[Group], n: int, node: Node) -> Group | None:
         first = groups[0]
-        inner = next((one.inner for one in groups if one.inner is not None), None)
-        for one in groups:
-            if one.domain != first.domain or one.inner not in (None, inner):
+        inner = next((group.inner for group in groups if group.inner is not None), None)
+        for group in groups:
+            if group.domain != first.domain or group.inner not in (None, inner):
                 return None
-        members = [m for one in groups for m in one.nodes]
-        parts = max(one.parts for one in groups)
+        members = [m for group in groups for m in group.nodes]
+        parts = max(group.parts for group in groups)
         whole = Group(first.domain, inner, members, {}, parts)
-        for one in groups:
-            whole.axes.update(one.axes)
+        for group in groups:
+            whole.axes.update(group.axes)
         if not self._place(whole, n, node):
             return None
         if self._is_cyclic(whole) or self._arrays(whole) > MOST_ARRAYS:
@@ -150,65 +152,67 @@ class _Finder:
         return whole if self._can_have_totals(whole) else None
 
     def _place(self, group: Group, n: int, node: Node) -> bool:
-        """Add a node to a group if its values have a place there."""
+        """Add a node to a group if the group can compute its values."""
         if node.name in REDUCTIONS:
             axes = self._reduced(group, node)
         elif node.name in _ALIASES:
             axes = self._renamed(group, node)
         else:
             axes = self._elementwise(group, node)
-        if axes is None or not group.takes(axes):
+        if axes is None or not group.accepts(axes):
             return False
         if group.parts and node.name not in REDUCTIONS and not group.is_full(axes):
-            return False  # a total is known after the kernel
+            return False  # totals are computed after the kernel
         group.axes[node.outputs[0]] = axes
         group.nodes.append(n)
         return True
 
     def _elementwise(self, group: Group, node: Node) -> Axes | None:
         shape = self._shape(node.outputs[0])
-        known: list[int | None] = [None if size > 1 else -1 for size in shape]
+        axes: list[int | None] = [None if size > 1 else -1 for size in shape]
         for x in node.args:
-            own = group.axes.get(x.number) if x.__class__ is Ref else None
-            for n, axis in enumerate(reversed(own or ())):
+            operand_axes = group.axes.get(x.index) if x.__class__ is Ref else None
+            for n, axis in enumerate(reversed(operand_axes or ())):
                 at = len(shape) - 1 - n
-                if axis >= 0 and known[at] is None:
-                    known[at] = axis
-                elif axis >= 0 and known[at] != axis:
+                if axis >= 0 and axes[at] is None:
+                    axes[at] = axis
+                elif axis >= 0 and axes[at] != axis:
                     return None
-        return _completed(known, shape, group.domain)
+        return _completed(axes, shape, group.domain)
 
     def _renamed(self, group: Group, node: Node) -> Axes | None:
-        """Return the axes of a value that differs in axes of length 1, or is broadcast."""
+        """Return the axes of a value with other axes of length 1, or of a broadcast one."""
         x = node.args[0]
-        own = group.axes.get(x.number) if x.__class__ is Ref else None
-        if own is None:
+        operand_axes = group.axes.get(x.index) if x.__class__ is Ref else None
+        if operand_axes is None:
             return None
-        shape, given = self._shape(node.outputs[0]), self._shape(x.number)
+        shape, operand_shape = self._shape(node.outputs[0]), self._shape(x.index)
         if node.name == "broadcast_to":
-            known: list[int | None] = [None if size > 1 else -1 for size in shape]
-            for n, axis in enumerate(reversed(own)):
+            axes: list[int | None] = [None if size > 1 else -1 for size in shape]
+            for n, axis in enumerate(reversed(operand_axes)):
                 if axis >= 0:
-                    known[len(shape) - 1 - n] = axis
-            return _completed(known, shape, group.domain)
-        long = [size for size in given if size > 1]
+                    axes[len(shape) - 1 - n] = axis
+            return _completed(axes, shape, group.domain)
+        long = [size for size in operand_shape if size > 1]
         if [size for size in shape if size > 1] != long:
             return None
-        each = iter(_present(own))
-        return tuple([next(each) if size > 1 else -1 for size in shape])
+        present = iter(_present(operand_axes))
+        return tuple([next(present) if size > 1 else -1 for size in shape])
 
     def _reduced(self, group: Group, node: Node) -> Axes | None:
         x = node.args[0]
         shape = self._shape_of(x)
-        own = group.axes.get(x.number) if x.__class__ is Ref else None
-        if own is None:
-            own = _completed([None if size > 1 else -1 for size in shape], shape, group.domain)
-        if own is None or not group.is_full(own):
+        operand_axes = group.axes.get(x.index) if x.__class__ is Ref else None
+        if operand_axes is None:
+            operand_axes = _completed(
+                [None if size > 1 else -1 for size in shape], shape, group.domain
+            )
+        if operand_axes is None or not group.is_full(operand_axes):
             return None
         axis = node.options.get("axis")
         chosen = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         gone = {n % len(shape) for n in chosen} if shape else set()
-        reduced = [own[n] for n in sorted(gone) if own[n] >= 0]
+        reduced = [operand_axes[n] for n in sorted(gone) if operand_axes[n] >= 0]
         if not reduced:
             return None
         inner = reduced[0]
@@ -230,23 +234,23 @@ class _Finder:
         return tuple(
             [
                 -1 if n in gone else axis
-                for n, axis in enumerate(own)
+                for n, axis in enumerate(operand_axes)
                 if keepdims or n not in gone
             ]
         )  # fmt: skip
 
     def _can_have_totals(self, group: Group) -> bool:
-        """Tell whether the parts of a domain can be gone through, where it is cut into some.
+        """Return whether a kernel can iterate over the parts of the domain, if there are any.
 
-        All arrays have all axes, or none, and nothing in the kernel depends on a total.
+        Each array has all axes or none, and nothing in the kernel depends on a total.
         """
         if not group.parts:
             return True
         for n in group.nodes:
             node = self.graph.nodes[n]
             for x in node.args:
-                own = group.axes.get(x.number) if x.__class__ is Ref else None
-                if own is not None and not group.is_full(own):
+                operand_axes = group.axes.get(x.index) if x.__class__ is Ref else None
+                if operand_axes is not None and not group.is_full(operand_axes):
                     return False
                 size = math.prod(self._shape_of(x)) if x.__class__ in (Ref, Constant) else 1
                 if size not in (1, math.prod(group.domain)):
@@ -254,13 +258,13 @@ class _Finder:
         return True
 
     def _is_cyclic(self, group: Group) -> bool:
-        """Tell whether something outside of a group depends on it, and it on that."""
+        """Return whether a node outside the group is between nodes of the group."""
         inside = 0
         for n in group.nodes:
             inside |= 1 << n
         for n in group.nodes:
-            for number in self.graph.nodes[n].inputs():
-                maker = self._maker.get(number)
+            for index in self.graph.nodes[n].inputs():
+                maker = self._maker.get(index)
                 if maker is None or inside >> maker & 1:
                     continue
                 if self._before[maker] & inside:
@@ -269,39 +273,39 @@ class _Finder:
 
     def _arrays(self, group: Group) -> int:
         nodes = [self.graph.nodes[n] for n in group.nodes]
-        own = {number for node in nodes for number in node.outputs}
-        return len({number for node in nodes for number in node.inputs()} - own)
+        computed = {index for node in nodes for index in node.outputs}
+        return len({index for node in nodes for index in node.inputs()} - computed)
 
-    def _shape(self, number: int) -> tuple[int, ...]:
-        return self.graph.values[number].shape
+    def _shape(self, index: int) -> tuple[int, ...]:
+        return self.graph.values[index].shape
 
     def _shape_of(self, x: Any) -> tuple[int, ...]:
-        return self._shape(x.number) if x.__class__ is Ref else tuple(x.native.shape)
+        return self._shape(x.index) if x.__class__ is Ref else tuple(x.native.shape)
 
 
 def _completed(
-    known: Sequence[int | None], shape: tuple[int, ...], domain: tuple[int, ...]
+    partial: Sequence[int | None], shape: tuple[int, ...], domain: tuple[int, ...]
 ) -> Axes | None:
-    """Return the axes of a value where some are known, None if they cannot be told."""
-    if None in known:
+    """Complete the partly known axes of a value, None if they are ambiguous."""
+    if None in partial:
         if shape != domain:
             return None
-        known = [n if axis is None else axis for n, axis in enumerate(known)]
-    axes = tuple([-1 if axis is None else axis for axis in known])
+        partial = [n if axis is None else axis for n, axis in enumerate(partial)]
+    axes = tuple([-1 if axis is None else axis for axis in partial])
     present = _present(axes)
     return axes if present == sorted(set(present)) else None
 
 
-def outputs(graph: Graph, group: Group, kept: Iterable[int]) -> list[int]:
-    """Return the values of a group that others need."""
+def outputs(graph: Graph, group: Group, graph_outputs: Iterable[int]) -> list[int]:
+    """Return the values of a group that other nodes or the outputs need."""
     inside = set(group.nodes)
-    needed = set(kept)
+    needed = set(graph_outputs)
     for n, node in enumerate(graph.nodes):
         if n not in inside:
             needed.update(node.inputs())
-    return [number for n in group.nodes for number in graph.nodes[n].outputs if number in needed]
+    return [index for n in group.nodes for index in graph.nodes[n].outputs if index in needed]
 
 
 def is_alias(node: Node) -> bool:
-    """Tell whether a node's value differs from its operand in axes alone."""
+    """Return whether a node's value differs from its operand only in axes."""
     return node.name in _ALIASES

@@ -1,4 +1,4 @@
-"""Graphs: what a function calls, as nodes of native functions between values."""
+"""Graphs of the native calls of a traced function, with nodes, values and constants."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """Stands in the arguments of a node for a value of the graph."""
+    """A reference to a value of the graph, among the arguments of a node."""
 
-    number: int
+    index: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant:
-    """Stands there for an array that the function has from elsewhere."""
+    """An array from outside the graph, among the arguments of a node."""
 
     native: Any
 
 
 @dataclass(slots=True)
 class Value:
-    """An array that is computed, or an argument."""
+    """An argument or a computed array."""
 
-    number: int
+    index: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     native_dtype: Any
@@ -61,28 +61,28 @@ class Node:
     several: bool = False  # whether it returns a tuple
 
     def inputs(self) -> list[int]:
-        """Return the numbers of the values that it takes."""
+        """Return the indices of its input values."""
         return list(dict.fromkeys([*refs(self.args), *refs(list(self.options.values()))]))
 
 
 def refs(x: Any) -> list[int]:
-    """Return the numbers of the values in arguments."""
+    """Return the indices of the values that arguments refer to."""
     if x.__class__ is Ref:
-        return [x.number]
+        return [x.index]
     if x.__class__ in (list, tuple):
-        return [n for one in x for n in refs(one)]
+        return [n for item in x for n in refs(item)]
     return []
 
 
 @dataclass(slots=True)
 class Graph:
-    """Nodes in the order of the calls, without those that nothing depends on."""
+    """The nodes that the outputs depend on, in the order of the calls."""
 
     values: list[Value]
     inputs: list[int]
     nodes: list[Node]
     outputs: list[Any]  # a Ref, or a constant Array
-    calls: int  # before equal ones were merged and unused ones left out
+    calls: int  # before merging equal calls and dropping unused ones
 
     def devices(self) -> list[Device]:
         """Return the devices of its values."""
@@ -90,21 +90,20 @@ class Graph:
 
 
 class Capture(Trace):
-    """Records the calls of a function on traced arrays as a graph.
+    """A trace that records the calls of a function as a graph.
 
-    The calls are made as well: shapes and dtypes are those of their results, and what does not
-    depend on arguments is a constant.
+    It also runs the calls, to learn the shapes and dtypes of their results. Results that do not
+    depend on the arguments are constants.
     """
 
     unreadable = (
         "pa.compile traces this array, and its values are known only when the compiled function "
-        "is called: to choose between values use pa.where, between calls pa.cond; for loops that "
-        "depend on values pa.while_loop; or compute this part outside of the compiled function"
+        "is called\nHint: use pa.where to choose between values, pa.cond between calls, "
+        "pa.while_loop for loops; or compute this part outside the compiled function"
     )
     shared = (
-        "this array shares memory with another, into which something was assigned while pa.compile "
-        "traces: a view of it, or what it is a view of. That change is not seen here. Assign to a "
-        "copy, pa.asarray(x, copy=True), or make the view after the assignment"
+        "an array that shares memory with this one was modified while pa.compile traces\n"
+        "Hint: assign to a copy, pa.asarray(x, copy=True), or make the view after the assignment"
     )
 
     def __init__(self, precision: str | None = None) -> None:
@@ -114,36 +113,36 @@ class Capture(Trace):
         self.nodes: list[Node] = []
         self.inputs: list[int] = []
         self.calls = 0
-        self._known: dict[Any, Node] = {}
+        self._nodes_by_key: dict[Any, Node] = {}
         self._constants: dict[int, Constant] = {}
-        self._kept: list[Any] = []
-        self.borrowed: list[Tracer] = []  # of traces around, the last of the inputs
+        self._originals: list[Any] = []
+        self.borrowed: list[Tracer] = []  # tracers of outer traces; they are the last inputs
 
     def argument(self, x: Any) -> Any:
         """Return an argument as a traced array."""
-        number = self._value(x._native, x.device, None)
-        self.inputs.append(number)
-        return tracing.traced(x, self, number + 1)
+        index = self._value(x._native, x.device, None)
+        self.inputs.append(index)
+        return tracing.traced(x, self, index + 1)
 
     def refuse_kernel(self, name: str) -> NoReturn:
-        """Raise that kernels are not among the calls of a program."""
+        """Raise the error for a user kernel in a compiled function."""
         raise TracedArrayError(
-            f"{name} is a user kernel, which pa.compile does not trace: call it outside of the "
-            "compiled function, with what that takes or returns"
+            f"{name}: pa.compile does not trace user kernels\n"
+            f"Hint: call it outside the compiled function"
         )
 
-    def takes_whole(self, name: str) -> bool:
-        """Tell that core kernels are calls."""
+    def records_kernel(self, name: str) -> bool:
+        """Return True: core kernels are calls."""
         return True
 
     def _value(self, native: Any, device: Device, node: Node | None) -> int:
         table = dispatch.tables_of(device)[native.dtype]
-        number = len(self.values)
+        index = len(self.values)
         shape = tuple(native.shape)
-        self.values.append(Value(number, shape, table.dtype, native.dtype, device, node))
-        return number
+        self.values.append(Value(index, shape, table.dtype, native.dtype, device, node))
+        return index
 
-    def record(
+    def record_call(
         self,
         name: str,
         function: Function,
@@ -156,66 +155,66 @@ class Capture(Trace):
         """Return the result as traced arrays."""
         self.calls += 1
         _check_shape(name, args)
-        given = tuple([self._argument(x, device) for x in args])
+        operands = tuple([self._argument(x, device) for x in args])
         named = {key: self._argument(x, device) for key, x in options.items()}
         several = isinstance(result, (tuple, list))
         natives = result if several else (result,)
         if not all(hasattr(x, "dtype") and hasattr(x, "shape") for x in natives):
             raise TracedArrayError(self.unreadable)
-        key = _key((name, device, function, given, tuple(named.items())))
-        node = self._known.get(key) if key is not None else None
+        key = _key((name, device, function, operands, tuple(named.items())))
+        node = self._nodes_by_key.get(key) if key is not None else None
         if node is None:
             if self._is_mixed and name in PRODUCTS:
                 function = mixed_product(function, device)
-            node = Node(name, function, device, given, named, several=several)
+            node = Node(name, function, device, operands, named, several=several)
             node.outputs = [self._value(x, device, node) for x in natives]
             self.nodes.append(node)
             if key is not None:
-                self._known[key] = node
+                self._nodes_by_key[key] = node
         pairs = zip(natives, node.outputs, strict=True)
-        tracers = [Tracer(x, self, number + 1, device) for x, number in pairs]
+        tracers = [Tracer(x, self, index + 1, device) for x, index in pairs]
         return tuple(tracers) if several else tracers[0]
 
     def _argument(self, x: Any, device: Device) -> Any:
         if x.__class__ is Tracer:
             if x.trace is not self:
                 return self._borrow(x)
-            return Ref(x.place - 1) if x.place else self._constant(x.value, device)
+            return Ref(x.slot - 1) if x.slot else self._constant(x.value, device)
         if x.__class__ in (list, tuple):
-            return x.__class__([self._argument(one, device) for one in x])
+            return x.__class__([self._argument(item, device) for item in x])
         if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, np.generic):
             return self._constant(x, device)
         return x
 
     def _borrow(self, x: Tracer) -> Ref:
-        """Return an array that a trace around this one follows, as an argument."""
-        for number, known in zip(self.inputs[-len(self.borrowed) :], self.borrowed, strict=False):
-            if known.trace is x.trace and known.place == x.place:
-                return Ref(number)
-        number = self._value(x, x.home, None)
-        self.inputs.append(number)
+        """Return a tracer of an outer trace as an argument."""
+        for index, borrowed in zip(self.inputs[-len(self.borrowed) :], self.borrowed, strict=False):
+            if borrowed.trace is x.trace and borrowed.slot == x.slot:
+                return Ref(index)
+        index = self._value(x, x.home, None)
+        self.inputs.append(index)
         self.borrowed.append(x)
-        return Ref(number)
+        return Ref(index)
 
     def _constant(self, x: Any, device: Device) -> Constant:
-        """Return an array as it is now; later changes of it are not seen."""
+        """Return a snapshot of an array."""
         backend = device._backend
         if backend.immutable or not backend.owns(x):
             return self._constants.setdefault(id(x), Constant(x))
-        known = self._constants.get(id(x))
-        if known is not None and _is_same(known.native, x, device):
-            return known
-        # The original stays alive beside the copy, so that no other array has its identity.
+        previous = self._constants.get(id(x))
+        if previous is not None and _is_same(previous.native, x, device):
+            return previous
+        # The original stays alive, so that no other array gets its id.
         asarray = dispatch.functions_of(device).namespace.asarray
-        made = Constant(asarray(x, copy=True))
-        if not backend.is_traced(made.native):
-            backend.evaluate(made.native)  # other threads call the program, too
-        self._constants[id(x)] = made
-        self._kept.append(x)
-        return made
+        copied = Constant(asarray(x, copy=True))
+        if not backend.is_traced(copied.native):
+            backend.evaluate(copied.native)  # other threads call the program too
+        self._constants[id(x)] = copied
+        self._originals.append(x)
+        return copied
 
     def graph(self, outputs: Sequence[Any]) -> Graph:
-        """Return the graph for outputs: traced native arrays of this trace, and constants."""
+        """Return the graph for some outputs: tracers of this trace, and constants."""
         ends = [
             self._argument(tracing.current(x), x.home) if x.__class__ is Tracer else x
             for x in outputs
@@ -224,15 +223,15 @@ class Capture(Trace):
 
 
 def needed(nodes: Sequence[Node], ends: Sequence[Any]) -> list[Node]:
-    """Return the nodes that something at the end depends on."""
+    """Return the nodes that the outputs ``ends`` depend on."""
     used = set(refs(ends))
-    found = []
+    used_nodes = []
     for node in reversed(nodes):
         if used.intersection(node.outputs):
-            found.append(node)
+            used_nodes.append(node)
             used.update(node.inputs())
-    found.reverse()
-    return found
+    used_nodes.reverse()
+    return used_nodes
 
 
 def _values_of(x: np.ndarray[Any, Any]) -> Any:
@@ -240,9 +239,9 @@ def _values_of(x: np.ndarray[Any, Any]) -> Any:
 
 
 def pattern(graph: Graph) -> Any:
-    """Return what graphs have in common that differ in the sizes of arrays alone.
+    """Return a key that is equal for graphs that differ only in the sizes of arrays.
 
-    Axes of length 0 and 1 are not the same as longer ones.
+    Axes of length 0 and 1 differ from longer ones.
     """
 
     def part(x: Any, device: Device) -> Any:
@@ -251,13 +250,13 @@ def pattern(graph: Graph) -> Any:
         if x.__class__ is Constant:
             return part(x.native, device)
         if x.__class__ in (list, tuple):
-            return (x.__class__, *[part(one, device) for one in x])
+            return (x.__class__, *[part(item, device) for item in x])
         if hasattr(x, "dtype") and hasattr(x, "shape") and device._backend.owns(x):
             return _values_of(device._backend.read_host(x, device.native))
         return _exact(x)
 
     def operands(node: Node) -> Any:
-        """Return the operands; operators take numbers as they are, or as arrays without axes."""
+        """Return the operands; operators take scalars unchanged or as 0-d arrays."""
         dtypes = {graph.values[n].dtype for n in (*node.inputs(), *node.outputs)}
         numbers = (int, float) if node.name in OPERATORS and len(dtypes) == 1 else ()
         return tuple([
@@ -265,9 +264,14 @@ def pattern(graph: Graph) -> Any:
             else part(x, node.device) for x in node.args
         ])  # fmt: skip
 
-    def value(number: int) -> Any:
-        one = graph.values[number]
-        return number, one.dtype, one.device, tuple([min(size, 2) for size in one.shape])
+    def value(index: int) -> Any:
+        described = graph.values[index]
+        return (
+            index,
+            described.dtype,
+            described.device,
+            tuple([min(size, 2) for size in described.shape]),
+        )
 
     nodes = [
         (
@@ -281,20 +285,20 @@ def pattern(graph: Graph) -> Any:
     return tuple(nodes), tuple(map(value, graph.inputs)), part(list(graph.outputs), device)
 
 
-def _is_same(known: Any, x: Any, device: Device) -> bool:
+def _is_same(previous: Any, x: Any, device: Device) -> bool:
     read = device._backend.read_host
-    old, new = read(known, device.native), read(x, device.native)
+    old, new = read(previous, device.native), read(x, device.native)
     return old.dtype == new.dtype and old.shape == new.shape and old.tobytes() == new.tobytes()
 
 
 _BY_VALUES = frozenset(
     ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 )
-"""Functions whose results have shapes that depend on values."""
+"""Functions whose result shapes depend on values."""
 
 
 def _check_shape(name: str, args: Sequence[Any]) -> None:
-    """Refuse results whose shapes depend on values."""
+    """Raise for results whose shapes depend on values."""
     why = ""
     if name in _BY_VALUES:
         why = name
@@ -304,8 +308,8 @@ def _check_shape(name: str, args: Sequence[Any]) -> None:
         why = "indexing with a mask"
     if why:
         raise TracedArrayError(
-            f"{why} has a result whose shape depends on values, and pa.compile needs shapes that "
-            f"do not: use pa.where, or compute this part outside of the compiled function"
+            f"{why}: the shape of the result depends on values, which pa.compile cannot trace\n"
+            f"Hint: use pa.where, or compute this part outside the compiled function"
         )
 
 
@@ -314,7 +318,7 @@ def _is_mask(x: Any) -> bool:
 
 
 def _key(x: Any) -> Any:
-    """Return what equal calls have in common, None where that cannot be told."""
+    """Return a key that is equal for equal calls, None if they cannot be compared."""
     key = _exact(x)
     return key if hashable(key) else None
 

@@ -1,15 +1,13 @@
 """The gradients of the standard's functions, by name."""
 
-from __future__ import annotations
-
-from portarray._transforms.rules import (
+from portarray._transforms.rules import (  # noqa: F401  (each adds its rules to the table)
     elementwise,
+    fourier,
     kernels,
     matrices,
     reductions,
     shapes,
-    transforms,
 )
 from portarray._transforms.rules.table import RULES
 
-__all__ = ["RULES", "elementwise", "kernels", "matrices", "reductions", "shapes", "transforms"]
+__all__ = ["RULES"]

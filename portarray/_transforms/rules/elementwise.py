@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from portarray._array.array import Array
+from portarray._namespace import pa
 from portarray._transforms.rules.table import conj, define
-from portarray._transforms.standard import pa
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
@@ -19,8 +19,8 @@ def _zero(g: Any, y: Any, *operands: Any) -> Any:
 def _power_base(g: Any, y: Any, x: Any, p: Any) -> Any:
     if not isinstance(p, Array):
         return pa.zeros_like(x) if p == 0 else g * conj(p * x ** (p - 1))
-    none = p == 0
-    return pa.where(none, 0, g * conj(p * x ** pa.where(none, 1, p - 1)))
+    is_zero = p == 0
+    return pa.where(is_zero, 0, g * conj(p * x ** pa.where(is_zero, 1, p - 1)))
 
 
 def _power_exponent(g: Any, y: Any, x: Any, p: Any) -> Any:
@@ -30,8 +30,8 @@ def _power_exponent(g: Any, y: Any, x: Any, p: Any) -> Any:
         logarithm = math.log(x) if not isinstance(x, complex) and x > 0 else pa.log(y / y * x)
         return g * conj(y * logarithm)
     # 0**p is 0 for every p > 0.
-    none = x == 0
-    return pa.where(none, 0, g * conj(y * pa.log(pa.where(none, 1, x))))
+    is_zero = x == 0
+    return pa.where(is_zero, 0, g * conj(y * pa.log(pa.where(is_zero, 1, x))))
 
 
 def _imaginary(g: Any, y: Any, x: Any) -> Any:
@@ -43,13 +43,13 @@ def _absolute(g: Any, y: Any, x: Any) -> Any:
 
 
 def _share(g: Any, beyond: Any, first: Any, second: Any) -> Any:
-    """Return g where the first is the result, half of it where both are."""
+    """Return g where ``first`` is the result, and half of it where both are equal."""
     whole = pa.astype(beyond(first, second), g.dtype)
     return g * (whole + pa.astype(pa.equal(first, second), g.dtype) * 0.5)
 
 
 def _turning(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return both over the square of their distance from 0; 0 there."""
+    """Return a and b divided by a**2 + b**2, 0 at the origin."""
     square = a * a + b * b
     square = pa.where(square == 0, 1, square)
     return a / square, b / square
@@ -58,7 +58,7 @@ def _turning(a: Any, b: Any) -> tuple[Any, Any]:
 def _sign(g: Any, y: Any, x: Any) -> Any:
     if not pa.isdtype(x.dtype, "complex floating"):
         return pa.zeros_like(g)
-    # z/|z|: what of g is perpendicular to the direction y, over the size.
+    # z/|z|: the component of g perpendicular to y, divided by |z|.
     size = pa.abs(x)
     size = pa.where(size == 0, 1, size)
     return 1j * y * pa.imag(conj(y) * g) / size
@@ -100,7 +100,6 @@ define(
         "log10": lambda g, y, x: g / conj(x * _LN10),
         "log1p": lambda g, y, x: g / conj(1 + x),
         "log2": lambda g, y, x: g / conj(x * _LN2),
-        # Of the logistic function, as exp(a - y) alone is 0/0 at infinities.
         "logaddexp": (
             lambda g, y, a, b: g * pa.exp(a - y),
             lambda g, y, a, b: g * pa.exp(b - y),

@@ -1,4 +1,4 @@
-"""Gradients of core kernels that have a shorter one than that of their generic versions."""
+"""Gradients of core kernels that are cheaper than those of their generic versions."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable
 from typing import Any
 
 from portarray._array import slow_path
+from portarray._namespace import pa
 from portarray._transforms.rules.table import RULES, conj, define, summed_to
-from portarray._transforms.standard import pa
 
 _FAR = 40.0
-"""Where the normal distribution's density is 0 in every dtype, and its square finite."""
+"""A value at which the normal density is 0 in every dtype and its square is finite."""
 
 
 def _in_single(part: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a gradient that is computed in float32 where the dtype is a half."""
+    """Return a gradient that is computed in float32 for 16-bit dtypes."""
 
     def computed(g: Any, y: Any, x: Any, **options: Any) -> Any:
         dtype = x._table.dtype
         if dtype.itemsize > 2:
             return part(g, y, x, **options)
-        wide = [pa.astype(one, pa.float32) for one in (g, y, x)]
+        wide = [pa.astype(operand, pa.float32) for operand in (g, y, x)]
         return pa.astype(part(*wide, **options), dtype)
 
     return computed
@@ -43,7 +43,7 @@ def _gelu(g: Any, y: Any, x: Any, *, approximate: str) -> Any:
         t = pa.tanh(c * (near + 0.044715 * near**3))
         slope = c * (1 + 3 * 0.044715 * near * near)
         return g * 0.5 * (1 + t + near * (1 - t * t) * slope)
-    # The distribution is y / x, and 1/2 at 0.
+    # The normal distribution function is y / x, and 1/2 at 0.
     below = pa.clip(y, -_FAR, _FAR) / pa.where(near == 0, 1, near)
     below = pa.where(near == 0, 0.5, below)
     density = pa.exp(near * near * -0.5) * (1 / math.sqrt(2 * math.pi))
@@ -58,18 +58,18 @@ def _log_softmax(g: Any, y: Any, x: Any, *, axis: int) -> Any:
     return g - pa.exp(y) * pa.sum(g, axis=axis, keepdims=True)
 
 
-def _solve_triangular(gs: Any, ys: Any, wanted: Any, a: Any, b: Any, **options: Any) -> Any:
+def _solve_triangular(gs: Any, ys: Any, needs_grad: Any, a: Any, b: Any, **options: Any) -> Any:
     (g,), (x,) = gs, ys
     transpose = options["transpose"]
     second = pa.kernels.solve_triangular(conj(a), g, **{**options, "transpose": not transpose})
-    found: list[Any] = [None, summed_to(second, b.shape)]
-    if wanted[0]:
+    parts: list[Any] = [None, summed_to(second, b.shape)]
+    if needs_grad[0]:
         if b.ndim == 1:
             second, x = second[..., None], x[..., None]
         whole = -(conj(x) @ second.mT if transpose else second @ conj(x).mT)
         half, inner = (pa.tril, -1) if options["lower"] else (pa.triu, 1)
-        found[0] = summed_to(half(whole, k=inner if options["unit_diagonal"] else 0), a.shape)
-    return found
+        parts[0] = summed_to(half(whole, k=inner if options["unit_diagonal"] else 0), a.shape)
+    return parts
 
 
 RULES["kernels.solve_triangular"] = _solve_triangular

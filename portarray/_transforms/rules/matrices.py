@@ -1,4 +1,4 @@
-"""Gradients of products, solutions and decompositions of matrices.
+"""Gradients of matrix products, solutions and decompositions.
 
 Sources: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
 differentiation" (2008); Townsend, "Differentiating the singular value decomposition" (2016);
@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from portarray._array import call
-from portarray._transforms.rules.reductions import axes_of, excluding, spread
+from portarray._namespace import pa
+from portarray._transforms.rules.reductions import axes_of, excluding, with_axes
 from portarray._transforms.rules.table import RULES, as_operand, conj, define, summed_to
-from portarray._transforms.standard import pa
 from portarray.errors import LinAlgError, NoGradientError, TracedArrayError
 
 
@@ -51,18 +51,18 @@ def _tensordot(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, .
 def _tensordot_first(g: Any, y: Any, a: Any, b: Any, *, axes: Any = 2) -> Any:
     mine, others = _tensordot(a, b, axes)
     free = tuple(n for n in range(b.ndim) if n not in others)
-    kept = tuple(n for n in range(a.ndim) if n not in mine)
-    out = pa.tensordot(g, conj(b), axes=(tuple(range(len(kept), g.ndim)), free))
-    # The axes are now those that a kept, then those of b that were summed over, in b's order.
-    order = [*kept, *(mine[others.index(n)] for n in sorted(others))]
+    free_axes = tuple(n for n in range(a.ndim) if n not in mine)
+    out = pa.tensordot(g, conj(b), axes=(tuple(range(len(free_axes), g.ndim)), free))
+    # The axes are now the free ones of a, then the summed ones in b's order.
+    order = [*free_axes, *(mine[others.index(n)] for n in sorted(others))]
     return pa.permute_dims(out, tuple(order.index(n) for n in range(a.ndim)))
 
 
 def _tensordot_second(g: Any, y: Any, a: Any, b: Any, *, axes: Any = 2) -> Any:
     mine, others = _tensordot(a, b, axes)
     free = tuple(n for n in range(b.ndim) if n not in others)
-    kept = tuple(n for n in range(a.ndim) if n not in mine)
-    out = pa.tensordot(conj(a), g, axes=(kept, tuple(range(len(kept)))))
+    free_axes = tuple(n for n in range(a.ndim) if n not in mine)
+    out = pa.tensordot(conj(a), g, axes=(free_axes, tuple(range(len(free_axes)))))
     order = [*(others[mine.index(n)] for n in sorted(mine)), *free]
     return pa.permute_dims(out, tuple(order.index(n) for n in range(b.ndim)))
 
@@ -92,9 +92,11 @@ def _diagonal(g: Any, y: Any, x: Any, *, offset: int = 0) -> Any:
     n = g.shape[-1]
     # Row r of the diagonal holds element r + min(offset, 0) of g.
     start = max(-offset, 0)
-    before = pa.zeros((*g.shape[:-1], min(start, rows)), dtype=g.dtype, device=g.device)
-    after = pa.zeros((*g.shape[:-1], rows - n - before.shape[-1]), dtype=g.dtype, device=g.device)
-    return pa.concat([before, g, after], axis=-1)[..., None] * eye
+    leading = pa.zeros((*g.shape[:-1], min(start, rows)), dtype=g.dtype, device=g.device)
+    trailing = pa.zeros(
+        (*g.shape[:-1], rows - n - leading.shape[-1]), dtype=g.dtype, device=g.device
+    )
+    return pa.concat([leading, g, trailing], axis=-1)[..., None] * eye
 
 
 def _trace(g: Any, y: Any, x: Any, *, offset: int = 0, **_: Any) -> Any:
@@ -106,18 +108,18 @@ def _inverse(g: Any, y: Any, x: Any) -> Any:
     return -(_adjoint(y) @ g @ _adjoint(y))
 
 
-def _solve(gs: Any, ys: Any, wanted: Any, a: Any, b: Any) -> Any:
+def _solve(gs: Any, ys: Any, needs_grad: Any, a: Any, b: Any) -> Any:
     (g,), (y,) = gs, ys
     vector = b.ndim == 1
     second = pa.linalg.solve(_adjoint(a), g)
-    found: list[Any] = [None, None]
-    if wanted[1]:
-        found[1] = summed_to(second, b.shape)
-    if wanted[0]:
+    parts: list[Any] = [None, None]
+    if needs_grad[1]:
+        parts[1] = summed_to(second, b.shape)
+    if needs_grad[0]:
         if vector:
             second, y = second[..., None], y[..., None]
-        found[0] = summed_to(-(second @ _adjoint(y)), a.shape)
-    return found
+        parts[0] = summed_to(-(second @ _adjoint(y)), a.shape)
+    return parts
 
 
 def _det(g: Any, y: Any, x: Any) -> Any:
@@ -134,11 +136,11 @@ def _det(g: Any, y: Any, x: Any) -> Any:
 
 
 def _is_regular(x: Any, inverse: Any) -> bool:
-    """Tell whether the inverse times the determinant is the adjugate, up to rounding."""
+    """Return whether the inverse times the determinant is the adjugate, up to rounding."""
     condition = pa.linalg.matrix_norm(x, ord=1) * pa.linalg.matrix_norm(inverse, ord=1)
     try:
         return bool(pa.all(condition < pa.finfo(x.dtype).eps ** -0.5))
-    except TracedArrayError:  # values are not there yet
+    except TracedArrayError:  # values are unknown
         return True
 
 
@@ -146,17 +148,17 @@ def _matrix(x: Any) -> Any:
     return x[..., None, None]
 
 
-def _slogdet(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
+def _slogdet(gs: Any, ys: Any, needs_grad: Any, x: Any) -> Any:
     sign, logarithm = gs
     inverse = _adjoint(pa.linalg.inv(x))
-    found = pa.zeros_like(x)
+    part = pa.zeros_like(x)
     if logarithm is not None:
-        found = _matrix(logarithm) * inverse
+        part = _matrix(logarithm) * inverse
     if sign is not None and pa.isdtype(x.dtype, "complex floating"):
         # The phase turns by the imaginary part of tr(inv(x) dx).
         turned = pa.imag(conj(ys[0]) * sign)
-        found = found + _matrix(turned) * 1j * inverse
-    return (found,)
+        part = part + _matrix(turned) * 1j * inverse
+    return (part,)
 
 
 def _cholesky(g: Any, y: Any, x: Any, *, upper: bool = False) -> Any:
@@ -169,7 +171,7 @@ def _cholesky(g: Any, y: Any, x: Any, *, upper: bool = False) -> Any:
     return (out + _adjoint(out)) / 2
 
 
-def _eigh(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
+def _eigh(gs: Any, ys: Any, needs_grad: Any, x: Any) -> Any:
     values, vectors = ys
     g_values, g_vectors = gs
     inner: Any = 0
@@ -185,16 +187,16 @@ def _eigh(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
 def _gaps(values: Any, dtype: Any) -> Any:
     """Return 1/(v[j] - v[i]), 0 where both are equal."""
     gaps = values[..., None, :] - values[..., :, None]
-    none = gaps == 0
-    return pa.astype(pa.where(none, 0, 1 / pa.where(none, 1, gaps)), dtype, copy=False)
+    is_zero = gaps == 0
+    return pa.astype(pa.where(is_zero, 0, 1 / pa.where(is_zero, 1, gaps)), dtype, copy=False)
 
 
-def _eigvalsh(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
+def _eigvalsh(gs: Any, ys: Any, needs_grad: Any, x: Any) -> Any:
     _, vectors = pa.linalg.eigh(x)
-    return _eigh((gs[0], None), (ys[0], vectors), wanted, x)
+    return _eigh((gs[0], None), (ys[0], vectors), needs_grad, x)
 
 
-def _eig(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
+def _eig(gs: Any, ys: Any, needs_grad: Any, x: Any) -> Any:
     values, vectors = ys
     g_values, g_vectors = gs
     inner: Any = 0
@@ -203,7 +205,7 @@ def _eig(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
         eye = pa.eye(x.shape[-1], dtype=vectors.dtype, device=x.device)
         inner = eye * g_values[..., None, :]
     if g_vectors is not None:
-        # Vectors have length 1, which takes away what points along them.
+        # Vectors have length 1: remove the component along them.
         product = adjoint @ g_vectors
         eye = pa.eye(x.shape[-1], dtype=vectors.dtype, device=x.device)
         along = pa.real(pa.sum(eye * product, axis=-2))
@@ -215,12 +217,12 @@ def _eig(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
     return (pa.astype(out, x.dtype, copy=False),)
 
 
-def _eigvals(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
+def _eigvals(gs: Any, ys: Any, needs_grad: Any, x: Any) -> Any:
     values, vectors = pa.linalg.eig(x)
-    return _eig((gs[0], None), (values, vectors), wanted, x)
+    return _eig((gs[0], None), (values, vectors), needs_grad, x)
 
 
-def _svd(gs: Any, ys: Any, wanted: Any, x: Any, *, full_matrices: bool = True) -> Any:
+def _svd(gs: Any, ys: Any, needs_grad: Any, x: Any, *, full_matrices: bool = True) -> Any:
     u, s, vh = ys
     gu, gs_, gvh = gs
     k = s.shape[-1]
@@ -242,9 +244,9 @@ def _svd(gs: Any, ys: Any, wanted: Any, x: Any, *, full_matrices: bool = True) -
     if gs_ is not None:
         out = (u * pa.astype(gs_, u.dtype, copy=False)[..., None, :]) @ vh
     sums = s[..., None, :] + s[..., :, None]
-    none = sums == 0
+    is_zero = sums == 0
     f = _gaps(s, u.dtype) * pa.astype(
-        pa.where(none, 0, 1 / pa.where(none, 1, sums)), u.dtype, copy=False
+        pa.where(is_zero, 0, 1 / pa.where(is_zero, 1, sums)), u.dtype, copy=False
     )
     inverse = pa.where(s == 0, 0, 1 / pa.where(s == 0, 1, s))
     inverse = pa.astype(inverse, u.dtype, copy=False)
@@ -268,12 +270,12 @@ def _svd(gs: Any, ys: Any, wanted: Any, x: Any, *, full_matrices: bool = True) -
     return (out + u @ middle @ vh,)
 
 
-def _svdvals(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
+def _svdvals(gs: Any, ys: Any, needs_grad: Any, x: Any) -> Any:
     u, s, vh = pa.linalg.svd(x, full_matrices=False)
-    return _svd((None, gs[0], None), (u, s, vh), wanted, x)
+    return _svd((None, gs[0], None), (u, s, vh), needs_grad, x)
 
 
-def _qr(gs: Any, ys: Any, wanted: Any, x: Any, *, mode: str = "reduced") -> Any:
+def _qr(gs: Any, ys: Any, needs_grad: Any, x: Any, *, mode: str = "reduced") -> Any:
     q, r = ys
     gq, gr = gs
     rows, columns = x.shape[-2:]
@@ -318,7 +320,7 @@ def _pinv(g: Any, y: Any, x: Any, **_: Any) -> Any:
 def _vector_norm(
     g: Any, y: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
-    g, y = spread(g, x, axis), spread(y, x, axis)
+    g, y = with_axes(g, x, axis), with_axes(y, x, axis)
     axes = axes_of(axis, x.ndim)
     if ord == 0:
         return pa.zeros_like(x)
@@ -328,14 +330,14 @@ def _vector_norm(
         return g * (there / pa.sum(there, axis=axes, keepdims=True)) * pa.sign(x)
     if ord == 1:
         return g * pa.sign(x)
-    none = y == 0
-    safe = pa.where(none, 1, y)
+    is_zero = y == 0
+    safe = pa.where(is_zero, 1, y)
     if ord == 2:
-        return pa.where(none, 0, g / safe) * x
+        return pa.where(is_zero, 0, g / safe) * x
     size = pa.abs(x)
-    zero = size == 0
-    ratio = pa.where(zero, 0, (pa.where(zero, 1, size) / safe) ** (ord - 1))
-    return pa.where(none, 0, g) * ratio * pa.sign(x)
+    is_zero_element = size == 0
+    ratio = pa.where(is_zero_element, 0, (pa.where(is_zero_element, 1, size) / safe) ** (ord - 1))
+    return pa.where(is_zero, 0, g) * ratio * pa.sign(x)
 
 
 def _matrix_norm(g: Any, y: Any, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
@@ -347,7 +349,7 @@ def _matrix_norm(g: Any, y: Any, x: Any, /, *, keepdims: bool = False, ord: Any 
     if ord in (1, -1, float("inf"), float("-inf")):
         along, across = (-2, -1) if ord in (1, -1) else (-1, -2)
         sums = pa.sum(pa.abs(x), axis=along, keepdims=True)
-        # Not y, whose sums the library may add in another order.
+        # Not y: the library may add its sums in another order.
         extreme = (pa.max if ord > 0 else pa.min)(sums, axis=across, keepdims=True)
         there = pa.astype(sums == extreme, y.dtype)
         return g * there / pa.sum(there, axis=axes, keepdims=True) * pa.sign(x)
@@ -360,13 +362,13 @@ def _matrix_norm(g: Any, y: Any, x: Any, /, *, keepdims: bool = False, ord: Any 
     return g * ((u * pa.astype(weights, u.dtype, copy=False)[..., None, :]) @ vh)
 
 
-def _matrix_power(gs: Any, ys: Any, wanted: Any, x: Any, n: int) -> Any:
+def _matrix_power(gs: Any, ys: Any, needs_grad: Any, x: Any, n: int) -> Any:
     (g,) = gs
     if n == 0:
         return (pa.zeros_like(x),)
     if n < 0:
         inverse = pa.linalg.inv(x)
-        (inner,) = _matrix_power(gs, ys, wanted, inverse, -n)
+        (inner,) = _matrix_power(gs, ys, needs_grad, inverse, -n)
         return (_inverse(inner, inverse, x),)
     adjoint = _adjoint(x)
     # Horner's rule for the sum of (x^H)**k @ g @ (x^H)**(n - 1 - k).

@@ -6,21 +6,21 @@ import math
 from typing import Any
 
 from portarray._array import call
+from portarray._namespace import pa
 from portarray._transforms.rules.table import RULES, as_operand, conj, define, of_operands
-from portarray._transforms.standard import pa
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Return axes as numbers from 0; all for None."""
+    """Return axes as indices from 0, all axes for None."""
     if axis is None:
         return tuple(range(ndim))
     return tuple(n % ndim for n in ((axis,) if isinstance(axis, int) else axis))
 
 
-def spread(g: Any, x: Any, axis: Any) -> Any:
-    """Return what belongs to a reduced array with its axes kept, at size 1."""
+def with_axes(g: Any, x: Any, axis: Any) -> Any:
+    """Return a reduced array with its reduced axes kept, at size 1."""
     axes = axes_of(axis, x.ndim)
-    if len(axes) == x.ndim and not g.ndim:  # one number, which broadcasts as it is
+    if len(axes) == x.ndim and not g.ndim:  # a 0-d array broadcasts
         return g
     return pa.reshape(g, tuple(1 if n in axes else size for n, size in enumerate(x.shape)))
 
@@ -37,48 +37,48 @@ def _like(g: Any, x: Any) -> Any:
 
 
 def _sum(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
-    return as_operand(_like(spread(g, x, axis), x), x)
+    return as_operand(_like(with_axes(g, x, axis), x), x)
 
 
 def _mean(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
     if axis is None:
         return call.options("broadcast_to", g / x.size, shape=x.shape)
-    return _like(spread(g / _count(x, axis), x, axis), x)
+    return _like(with_axes(g / _count(x, axis), x, axis), x)
 
 
 def _var(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:
-    return _deviations(spread(g, x, axis), x, axis, correction)
+    return _deviations(with_axes(g, x, axis), x, axis, correction)
 
 
 def _deviations(g: Any, x: Any, axis: Any, correction: float) -> Any:
-    kept = axes_of(axis, x.ndim)
-    centred = x - pa.mean(x, axis=kept, keepdims=True)
+    axes = axes_of(axis, x.ndim)
+    centred = x - pa.mean(x, axis=axes, keepdims=True)
     freedom = _count(x, axis) - correction
     return g * (2 / freedom if freedom else math.inf) * centred
 
 
 def _std(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:
-    deviation = spread(y, x, axis)
-    none = deviation == 0
-    half = pa.where(none, 0, spread(g, x, axis) / (2 * pa.where(none, 1, deviation)))
+    deviation = with_axes(y, x, axis)
+    is_zero = deviation == 0
+    half = pa.where(is_zero, 0, with_axes(g, x, axis) / (2 * pa.where(is_zero, 1, deviation)))
     return _deviations(half, x, axis, correction)
 
 
 def _extreme(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
-    # Equal extremes share.
-    there = pa.astype(x == spread(y, x, axis), x.dtype)
-    return spread(g, x, axis) * there / pa.sum(there, axis=axes_of(axis, x.ndim), keepdims=True)
+    # Equal extremes share the gradient.
+    there = pa.astype(x == with_axes(y, x, axis), x.dtype)
+    return with_axes(g, x, axis) * there / pa.sum(there, axis=axes_of(axis, x.ndim), keepdims=True)
 
 
 def _flat(x: Any, axis: Any) -> tuple[Any, Any]:
-    """Return x with some axes joined at the end, and what undoes that."""
+    """Return x with some axes joined at the end, and the inverse function."""
     axes = axes_of(axis, x.ndim)
     others = tuple(n for n in range(x.ndim) if n not in axes)
     moved = pa.permute_dims(x, (*others, *axes))
     joined = pa.reshape(moved, (*(x.shape[n] for n in others), _count(x, axis)))
     back = [0] * x.ndim
-    for n, place in enumerate((*others, *axes)):
-        back[place] = n
+    for n, axis_before in enumerate((*others, *axes)):
+        back[axis_before] = n
 
     def undo(flat: Any) -> Any:
         return pa.permute_dims(pa.reshape(flat, moved.shape), tuple(back))
@@ -87,18 +87,18 @@ def _flat(x: Any, axis: Any) -> tuple[Any, Any]:
 
 
 def excluding(x: Any) -> Any:
-    """Return the products of all other elements along the last axis, zeros or not."""
+    """Return the products of all other elements along the last axis, correct with zeros."""
     n = x.shape[-1]
-    before = pa.cumulative_prod(x, axis=-1, include_initial=True)[..., :n]
-    after = pa.flip(
+    products_before = pa.cumulative_prod(x, axis=-1, include_initial=True)[..., :n]
+    products_after = pa.flip(
         pa.cumulative_prod(pa.flip(x, axis=-1), axis=-1, include_initial=True)[..., :n], axis=-1
     )
-    return before * after
+    return products_before * products_after
 
 
 def _prod(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
     flat, undo = _flat(pa.astype(x, y.dtype, copy=False), axis)
-    return as_operand(spread(g, x, axis) * conj(undo(excluding(flat))), x)
+    return as_operand(with_axes(g, x, axis) * conj(undo(excluding(flat))), x)
 
 
 def _cumulative_sum(
@@ -126,8 +126,8 @@ def _cumulative_prod(
         conj(pa.moveaxis(pa.astype(x, y.dtype, copy=False), axis, -1)),
     )
     n = factors.shape[-1]
-    before = pa.cumulative_prod(factors, axis=-1, include_initial=True)[..., :n]
-    # r[k] = g[k] + x[k+1] * r[k+1], from the end, in steps of doubled length.
+    products_before = pa.cumulative_prod(factors, axis=-1, include_initial=True)[..., :n]
+    # r[k] = g[k] + x[k+1] * r[k+1] from the end, by doubling steps.
     total = g
     factor = pa.concat([factors[..., 1:], pa.zeros_like(factors[..., :1])], axis=-1)
     step = 1
@@ -137,7 +137,7 @@ def _cumulative_prod(
         further = pa.concat([factor[..., step:], pa.zeros_like(factor[..., :step])], axis=-1)
         factor = factor * further
         step *= 2
-    return as_operand(pa.moveaxis(before * total, -1, axis), x)
+    return as_operand(pa.moveaxis(products_before * total, -1, axis), x)
 
 
 def _sort(
@@ -148,7 +148,7 @@ def _sort(
 
 
 def _diff(
-    gs: Any, ys: Any, wanted: Any, x: Any, *, axis: int = -1, n: int = 1,
+    gs: Any, ys: Any, needs_grad: Any, x: Any, *, axis: int = -1, n: int = 1,
     prepend: Any = None, append: Any = None,
 ) -> Any:  # fmt: skip
     (g,) = gs

@@ -7,8 +7,8 @@ from typing import Any
 
 from portarray._array import slow_path
 from portarray._array.array import Array
+from portarray._namespace import pa
 from portarray._transforms.rules.table import RULES, as_operand, define, summed_to
-from portarray._transforms.standard import pa
 
 
 def _permuted(g: Any, y: Any, x: Any, axes: Any) -> Any:
@@ -72,50 +72,50 @@ define(
 )
 
 
-def _concat(gs: Any, ys: Any, wanted: Any, arrays: Any, *, axis: int | None = 0) -> Any:
+def _concat(gs: Any, ys: Any, needs_grad: Any, arrays: Any, *, axis: int | None = 0) -> Any:
     (g,) = gs
     if axis is None:
         axis = 0
         flat = True
     else:
         flat = False
-    found = []
+    parts = []
     start = 0
     for x in arrays:
         length = x.size if flat else x.shape[axis]
         key = [slice(None)] * g.ndim
         key[axis] = slice(start, start + length)
-        found.append(pa.reshape(g[tuple(key)], x.shape))
+        parts.append(pa.reshape(g[tuple(key)], x.shape))
         start += length
-    return (found,)
+    return (parts,)
 
 
-def _stack(gs: Any, ys: Any, wanted: Any, arrays: Any, *, axis: int = 0) -> Any:
+def _stack(gs: Any, ys: Any, needs_grad: Any, arrays: Any, *, axis: int = 0) -> Any:
     return (list(pa.unstack(gs[0], axis=axis)),)
 
 
-def _unstack(gs: Any, ys: Any, wanted: Any, x: Any, *, axis: int = 0) -> Any:
+def _unstack(gs: Any, ys: Any, needs_grad: Any, x: Any, *, axis: int = 0) -> Any:
     filled = [pa.zeros_like(y) if g is None else g for g, y in zip(gs, ys, strict=True)]
     return (pa.stack(filled, axis=axis),)
 
 
-def _broadcast_arrays(gs: Any, ys: Any, wanted: Any, *arrays: Any) -> Any:
+def _broadcast_arrays(gs: Any, ys: Any, needs_grad: Any, *arrays: Any) -> Any:
     return [None if g is None else summed_to(g, x.shape) for g, x in zip(gs, arrays, strict=True)]
 
 
-def _meshgrid(gs: Any, ys: Any, wanted: Any, *arrays: Any, indexing: str = "xy") -> Any:
-    found: list[Any] = []
+def _meshgrid(gs: Any, ys: Any, needs_grad: Any, *arrays: Any, indexing: str = "xy") -> Any:
+    parts: list[Any] = []
     for n, (g, x) in enumerate(zip(gs, arrays, strict=True)):
         if g is None:
-            found.append(None)
+            parts.append(None)
             continue
         axis = 1 - n if indexing == "xy" and n < 2 and len(arrays) > 1 else n
         others = tuple(m for m in range(g.ndim) if m != axis)
-        found.append(pa.reshape(pa.sum(g, axis=others), x.shape))
-    return found
+        parts.append(pa.reshape(pa.sum(g, axis=others), x.shape))
+    return parts
 
 
-def _getitem(gs: Any, ys: Any, wanted: Any, x: Any, key: Any) -> Any:
+def _getitem(gs: Any, ys: Any, needs_grad: Any, x: Any, key: Any) -> Any:
     parts = key if isinstance(key, tuple) else (key,)
     if any(_is_index_array(part) for part in parts):
         places = pa.reshape(pa.arange(x.size, device=x.device), x.shape)[key]
@@ -131,7 +131,7 @@ def _is_index_array(part: Any) -> bool:
 
 
 def _added(x: Any, indices: Any, values: Any) -> Any:
-    """Return x with values added to the rows at indices, repeated or not."""
+    """Return x with values added to the rows at indices, which may repeat."""
     return slow_path.apply("add_at", (x, pa.reshape(indices, (-1,)), values))
 
 
@@ -146,7 +146,7 @@ def _take(g: Any, y: Any, x: Any, indices: Any, axis: int | None = None) -> Any:
 
 
 def _wrapped(indices: Any, size: int) -> Any:
-    """Return indices counted from 0."""
+    """Return negative indices counted from 0."""
     return pa.where(indices < 0, indices + size, indices)
 
 
@@ -172,23 +172,23 @@ define(
 )
 
 
-def _setitem(gs: Any, ys: Any, wanted: Any, x: Any, key: Any, value: Any) -> Any:
+def _setitem(gs: Any, ys: Any, needs_grad: Any, x: Any, key: Any, value: Any) -> Any:
     (g,) = gs
-    kept = None
-    if wanted[0]:
-        kept = pa.asarray(g, copy=True)
-        kept[key] = 0
+    of_x = None
+    if needs_grad[0]:
+        of_x = pa.asarray(g, copy=True)
+        of_x[key] = 0
     part = None
-    if wanted[2]:
+    if needs_grad[2]:
         part = g[key]
-        if any(_is_index_array(one) for one in (key if isinstance(key, tuple) else (key,))):
+        if any(_is_index_array(index) for index in (key if isinstance(key, tuple) else (key,))):
             part = pa.where(_stayed(x, key, part), part, 0)
         part = summed_to(part, value.shape)
-    return (kept, None, part)
+    return (of_x, None, part)
 
 
 def _stayed(x: Any, key: Any, part: Any) -> Any:
-    """Return which elements of an assigned value stayed, where some went to the same place."""
+    """Return which elements of an assigned value were not overwritten by later ones."""
     numbers = pa.reshape(pa.arange(part.size, device=x.device), part.shape)
     places = pa.full(x.shape, -1, dtype=numbers.dtype, device=x.device)
     places[key] = numbers

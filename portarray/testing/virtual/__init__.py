@@ -1,7 +1,7 @@
-"""The backend of virtual devices: NumPy behind devices that refuse what real ones refuse.
+"""The backend of virtual devices: NumPy with the restrictions of real devices.
 
-It is registered while there are virtual devices: those of ``virtual_devices`` and those that the
-environment variable ``PORTARRAY_VIRTUAL`` names.
+It is registered inside ``virtual_devices`` blocks, or for the process if the environment variable
+``PORTARRAY_VIRTUAL`` is set.
 """
 
 from portarray.backends.types import BackendInfo

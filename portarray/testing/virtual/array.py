@@ -1,4 +1,4 @@
-"""The native arrays of virtual devices, and NumPy's functions lifted over them."""
+"""Native arrays of virtual devices, and NumPy's functions lifted to them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from portarray.testing.virtual import INFO
 from portarray.testing.virtual.late import shaped
 from portarray.testing.virtual.machine import VirtualDevice, default, find
 
-__all__ = ["Memory", "VirtualArray", "lifted", "made"]
+__all__ = ["Memory", "VirtualArray", "lifted", "new_array"]
 
 Values = np.ndarray[Any, Any]
 
@@ -28,11 +28,11 @@ _NARROWER = {
 }
 
 _DYNAMIC = frozenset(("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"))
-"""Functions whose results have shapes that depend on values, besides indexing with masks."""
+"""Functions whose result shapes depend on values, besides indexing with masks."""
 
 
 class Memory:
-    """A block of a device's memory, which the views of an array share."""
+    """A block of device memory that an array and its views share."""
 
     __slots__ = ("device", "life", "nbytes")
 
@@ -46,10 +46,10 @@ class Memory:
 
 
 class VirtualArray:
-    """An array of a virtual device: NumPy's values, which NumPy does not get.
+    """An array of a virtual device: NumPy values that NumPy cannot read.
 
-    Operators compute on the device with NumPy's promotion, as CuPy's arrays do; functions are those
-    of :func:`portarray.namespace`.
+    Operators compute on the device with NumPy's promotion, like CuPy's arrays; functions are in
+    :func:`portarray.namespace`.
     """
 
     __slots__ = ("__weakref__", "_memory", "_values")
@@ -97,17 +97,16 @@ class VirtualArray:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> VirtualArray:
-        found: VirtualArray = _GETITEM(self, key)
-        return found
+        item: VirtualArray = _GETITEM(self, key)
+        return item
 
     def __setitem__(self, key: Any, value: Any) -> None:
         device = self.device
         if device.traits.immutable:
             raise TypeError(
-                f"'VirtualArray' object does not support item assignment: arrays of "
-                f"{device.traits.library} are immutable, which {device} (a virtual device) stands "
-                f"for; use xp.where, or x[key] = value on a portarray.Array, which puts a new "
-                f"array in its place"
+                f"'VirtualArray' object does not support item assignment: {device}, a virtual "
+                f"device, emulates the immutable arrays of {device.traits.library}\n"
+                f"Hint: use xp.where, or x[key] = value on a portarray.Array"
             )
         _SETITEM(self, key, value)
 
@@ -127,19 +126,19 @@ class VirtualArray:
         return operator.index(read(self, "index", operator.index))
 
     def __array__(self, dtype: object = None, copy: object = None) -> Values:
-        """Refuse to be read by NumPy, where the memory is not the host's."""
+        """Raise unless the memory is readable by the host."""
         device = self.device
         if not device.traits.host_readable:
             raise TypeError(
-                f"Implicit conversion to a NumPy array is not allowed: the array is on {device}, "
-                f"a virtual device, whose memory NumPy cannot read; copy it first: "
-                f"pa.asarray(x, device='numpy').native"
+                f"Implicit conversion to a NumPy array is not allowed: NumPy cannot read the "
+                f"memory of {device}, a virtual device\n"
+                f"Hint: copy it first: pa.asarray(x, device='numpy').native"
             )
-        told(device, "numpy.asarray")
+        report_copy(device, "numpy.asarray")
         return np.array(self._values, dtype=dtype)  # type: ignore[call-overload,no-any-return]
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Compute NumPy's ufuncs on the device; NumPy's arrays are refused."""
+        """Compute NumPy's ufuncs on the device; raise for NumPy arrays."""
         return lifted(getattr(ufunc, method), f"numpy.{ufunc.__name__}")(*inputs, **options)
 
     def __dlpack__(
@@ -150,32 +149,34 @@ class VirtualArray:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return a capsule that is labelled with a device that no library finds.
+        """Return a capsule labelled with a device index that does not exist.
 
-        A copy in host memory where that is asked for, and on devices whose memory it is.
+        For the CPU as target it is a copy in host memory.
         """
         device = self.device
         device.check_alive(self._memory.life)
-        own = self.__dlpack_device__()
-        wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
-        if wanted not in (own, dlpack.CPU):
+        own_device = self.__dlpack_device__()
+        target = own_device if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+        if target not in (own_device, dlpack.CPU):
             raise BufferError(
-                f"an array on {device}, a virtual device, can be exported to its own DLPack device "
-                f"{own} and to the CPU {dlpack.CPU}, not to {wanted}"
+                f"__dlpack__: dl_device={target}, but an array on {device}, a virtual device, can "
+                f"be exported only to {own_device} and to the CPU, {dlpack.CPU}"
             )
-        if wanted != own and copy is False:
+        if target != own_device and copy is False:
             raise BufferError(f"copy=False, but the array on {device} must be moved first")
-        if wanted == own != dlpack.CPU:
-            return dlpack.labelled(self._exported(copy).__dlpack__(max_version=max_version), own)
-        told(device, "DLPack")
+        if target == own_device != dlpack.CPU:
+            return dlpack.labelled(
+                self._exported(copy).__dlpack__(max_version=max_version), own_device
+            )
+        report_copy(device, "DLPack")
         return self._exported(copy).__dlpack__(max_version=max_version)
 
     def _exported(self, copy: bool | None) -> Values:
-        """Return the values for a consumer, who may write into them unless they are immutable."""
+        """Return the values for a consumer, which may modify them."""
         return self._values if copy is False else self._values.copy()
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return DLPack's device type and index; the index is one that no real device has."""
+        """Return DLPack's device type and an index that no real device has."""
         traits = self.device.traits
         return dlpack.CPU if traits.host_readable else (traits.dlpack, 1000 + self.device.index)
 
@@ -184,29 +185,29 @@ class VirtualArray:
 
     def __reduce__(self) -> tuple[Any, ...]:
         device = self.device
-        told(device, "pickle")
+        report_copy(device, "pickle")
         return _unpickled, (self._values.copy(), device.platform, device.index)
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def read(x: VirtualArray, kind: str, convert: Callable[[Any], Any]) -> Any:
-    """Return what an array's one element is for Python; the device is waited for."""
+    """Convert an array's only element to a Python scalar, waiting for the device."""
     x.device.check_alive(x._memory.life)
-    told(x.device, kind)
+    report_copy(x.device, kind)
     return convert(x._values)
 
 
-def told(device: VirtualDevice, kind: str, *, to_host: bool = True) -> None:
-    """Tell of a copy of a native array; those of a portarray.Array are told of at the door."""
+def report_copy(device: VirtualDevice, kind: str, *, to_host: bool = True) -> None:
+    """Report a copy of a native array; portarray.Array reports its own copies."""
     if host_access.LISTENERS or kind in host_access.REFUSED:
-        found = discovery.get_device(INFO.library, device.platform, device.index)
-        host_access.tell(kind, found, to_host=to_host)
+        reported = discovery.get_device(INFO.library, device.platform, device.index)
+        host_access.tell(kind, reported, to_host=to_host)
     device.wait()
 
 
-def made(values: Values, device: VirtualDevice) -> VirtualArray:
-    """Return values as an array in new memory of a device."""
+def new_array(values: Values, device: VirtualDevice) -> VirtualArray:
+    """Return values as an array in new device memory."""
     if device.traits.immutable:
         values.flags.writeable = False
     return VirtualArray(values, Memory(device, values.nbytes))
@@ -214,26 +215,26 @@ def made(values: Values, device: VirtualDevice) -> VirtualArray:
 
 def _unpickled(values: Values, platform: str, index: int) -> VirtualArray:
     device = find(platform, index)
-    told(device, "unpickle", to_host=False)
-    return made(values, device)
+    report_copy(device, "unpickle", to_host=False)
+    return new_array(values, device)
 
 
 def lifted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return a function of NumPy's arrays as one of a device's."""
+    """Lift a function of NumPy arrays to arrays of virtual devices."""
     dynamic = name in _DYNAMIC
     indexing = name == "getitem"
 
     @functools.wraps(function, updated=())
     def on_device(*args: Any, **options: Any) -> Any:
-        given: list[VirtualArray] = []
-        asked = options.pop("device", None)
-        bare = [_bare(x, given, name) for x in args]
-        options = {key: _bare(x, given, name) for key, x in options.items()}
-        device = _common(given, asked, name)
+        arrays: list[VirtualArray] = []
+        requested = options.pop("device", None)
+        bare = [_bare(x, arrays, name) for x in args]
+        options = {key: _bare(x, arrays, name) for key, x in options.items()}
+        device = _common(arrays, requested, name)
         if device is None:  # neither arrays nor a device
             out = function(*bare, **options)
-            return _wrapped(out, default(), given) if isinstance(out, np.ndarray) else out
-        device.called(name, entered=not given)
+            return _wrapped(out, default(), arrays) if isinstance(out, np.ndarray) else out
+        device.called(name, entered=not arrays)
         if not device.traits.dynamic_shapes and (dynamic or (indexing and _has_mask(bare[1]))):
             _refuse_dynamic(name, device)
         for dtype in (*bare, *options.values()):
@@ -246,58 +247,58 @@ def lifted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
                 raise
             out = shaped(error, function, bare, options)
             device.failure = device.failure or error
-        return _wrapped(out, device, given)
+        return _wrapped(out, device, arrays)
 
     return on_device
 
 
-def _bare(value: Any, given: list[VirtualArray], name: str) -> Any:
-    """Return NumPy's values of arrays, also in lists and tuples; note the arrays."""
+def _bare(value: Any, arrays: list[VirtualArray], name: str) -> Any:
+    """Return the NumPy values of arrays, also in lists and tuples; add the arrays to ``arrays``."""
     kind = type(value)
     if kind is VirtualArray:
-        given.append(value)
+        arrays.append(value)
         return value._values
     if kind is tuple or kind is list:
-        return kind([_bare(part, given, name) for part in value])
+        return kind([_bare(part, arrays, name) for part in value])
     if isinstance(value, np.ndarray):
-        if given and name in ("getitem", "setitem"):  # copied to the device, as CuPy and JAX do
-            told(given[0].device, "indexing", to_host=False)
+        if arrays and name in ("getitem", "setitem"):  # copied to the device, as CuPy and JAX do
+            report_copy(arrays[0].device, "indexing", to_host=False)
             return value
         raise TypeError(
-            f"Unsupported type <class 'numpy.ndarray'>: {name} takes arrays of one virtual "
-            f"device; copy it there first: xp.asarray(x, device=...)"
+            f"Unsupported type <class 'numpy.ndarray'>: {name} takes arrays on one virtual device\n"
+            f"Hint: copy it there first: xp.asarray(x, device=...)"
         )
     return value
 
 
-def _common(given: list[VirtualArray], asked: Any, name: str) -> VirtualDevice | None:
+def _common(arrays: list[VirtualArray], requested: Any, name: str) -> VirtualDevice | None:
     """Return the device of a call."""
-    if asked is not None and not isinstance(asked, VirtualDevice):
-        raise TypeError(f"{name} got device={asked!r}; use a native device, such as x.device")
+    if requested is not None and not isinstance(requested, VirtualDevice):
+        raise TypeError(f"{name}: device={requested!r} is not a native device such as x.device")
     device: VirtualDevice | None = None
-    for x in given:
+    for x in arrays:
         memory = x._memory
         memory.device.check_alive(memory.life)
         if device is None:
             device = memory.device
         elif memory.device is not device:
             raise ValueError(
-                f"{name} got arrays on {device} and {memory.device}, which are two (virtual) "
-                f"devices; move one first: x.to_device(...) of a portarray.Array"
+                f"{name}: arrays are on {device} and {memory.device}, two virtual devices\n"
+                f"Hint: move one of them with x.to_device(...) of a portarray.Array"
             )
-    if asked is not None and asked is not device:
-        asked.check_alive(asked.life)
+    if requested is not None and requested is not device:
+        requested.check_alive(requested.life)
         if device is None:
-            return asked
-        raise ValueError(f"{name} got device={asked} and an array on {device}; move it first")
+            return requested
+        raise ValueError(f"{name}: device={requested}, but an array is on {device}")
     return device
 
 
 def _check_dtype(dtype: np.dtype[Any], device: VirtualDevice) -> None:
     if dtype.name in device.traits.lacks:
         raise TypeError(
-            f"{device}, a virtual device, has no {dtype.name}, as {device.traits.library} there; "
-            f"use {_NARROWER[dtype.name]}"
+            f"{device}, a virtual device, does not have {dtype.name}, like "
+            f"{device.traits.library}\nHint: use {_NARROWER[dtype.name]}"
         )
 
 
@@ -307,15 +308,15 @@ def _has_mask(key: Any) -> bool:
 
 
 def _refuse_dynamic(name: str, device: VirtualDevice) -> NoReturn:
-    """Raise as compilers do that need all shapes: JAX has a class derived from IndexError."""
+    """Raise like compilers that need all shapes: JAX raises a subclass of IndexError."""
     if name == "getitem":
         raise IndexError(
-            f"boolean masks give shapes that depend on values, which {device} (a virtual device "
-            f"with dynamic_shapes=False) refuses as compilers do; use xp.where(mask, x, fill)"
+            f"boolean masks give shapes that depend on values, which {device}, a virtual device "
+            f"with dynamic_shapes=False, refuses\nHint: use xp.where(mask, x, fill)"
         )
     raise TypeError(
-        f"the shape of {name}'s result depends on values, which {device} (a virtual device with "
-        f"dynamic_shapes=False) refuses as compilers do; use xp.where, sorting or sums instead"
+        f"{name}: the shape of the result depends on values, which {device}, a virtual device with "
+        f"dynamic_shapes=False, refuses\nHint: use xp.where, sorting or sums"
     )
 
 
@@ -325,8 +326,8 @@ def _root(values: Values) -> Values:
     return values
 
 
-def _wrapped(out: Any, device: VirtualDevice, given: list[VirtualArray]) -> Any:
-    """Return results as arrays of a device, views in the memory of their arrays."""
+def _wrapped(out: Any, device: VirtualDevice, arrays: list[VirtualArray]) -> Any:
+    """Wrap results as arrays of a device; views share the memory of their arrays."""
     if isinstance(out, np.ndarray | np.generic):
         values = np.asarray(out)
         name = values.dtype.name
@@ -335,18 +336,18 @@ def _wrapped(out: Any, device: VirtualDevice, given: list[VirtualArray]) -> Any:
                 name = _NARROWER[name]
             values = values.astype(name)
         root = _root(values)
-        for x in given:
+        for x in arrays:
             if values is x._values:
                 return x
             if root is _root(x._values):
                 return VirtualArray(values, x._memory)
-        return made(values, device)
+        return new_array(values, device)
     if isinstance(out, tuple):
-        parts = [_wrapped(part, device, given) for part in out]
+        parts = [_wrapped(part, device, arrays) for part in out]
         return type(out)(*parts) if hasattr(out, "_fields") else tuple(parts)
     if isinstance(out, list):
-        return [_wrapped(part, device, given) for part in out]
-    if given and isinstance(out, bool | int | float | complex):
+        return [_wrapped(part, device, arrays) for part in out]
+    if arrays and isinstance(out, bool | int | float | complex):
         device.wait()
     return out
 

@@ -1,4 +1,4 @@
-"""Virtual devices as a backend: NumPy's functions over arrays that NumPy cannot read."""
+"""The backend of virtual devices: NumPy's functions on arrays that NumPy cannot read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from portarray.backends import registry
 from portarray.backends.base import Backend
 from portarray.backends.types import Description, MemoryFigures
 from portarray.testing.virtual import launching, machine
-from portarray.testing.virtual.array import VirtualArray, lifted, made
+from portarray.testing.virtual.array import VirtualArray, lifted, new_array
 from portarray.testing.virtual.machine import VirtualDevice
 
 __all__ = ["BACKEND"]
@@ -34,27 +34,27 @@ class _Lifted:
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._over, name)
         full = self._prefix + name
-        found: Any = value
+        attribute: Any = value
         if full in categories.EXTENSIONS:
-            found = _Lifted(value, f"{full}.")
+            attribute = _Lifted(value, f"{full}.")
         elif full in _CHECKED:
-            found = _CHECKED[full](lifted(value, full))
+            attribute = _CHECKED[full](lifted(value, full))
         elif callable(value):
-            found = lifted(value, full)
-        self.__dict__[name] = found
-        return found
+            attribute = lifted(value, full)
+        self.__dict__[name] = attribute
+        return attribute
 
 
 def _assigning(assign: Any) -> Any:
-    """Refuse assignment on devices that refuse it."""
+    """Raise for assignment on devices with ``assignment=False``."""
 
     def setitem(x: VirtualArray, key: Any, value: Any, /) -> Any:
         traits = x.device.traits
         if not traits.assignment:
             raise TypeError(
-                f"'Array' object does not support item assignment: arrays of {traits.library} are "
-                f"immutable, which {x.device} (a virtual device with assignment=False) stands for; "
-                f"use xp.where(...), which makes a new array"
+                f"'Array' object does not support item assignment: {x.device}, a virtual device "
+                f"with assignment=False, emulates the immutable arrays of {traits.library}\n"
+                f"Hint: use xp.where(...), which returns a new array"
             )
         return assign(x, key, value)
 
@@ -62,13 +62,13 @@ def _assigning(assign: Any) -> Any:
 
 
 def _reshaping(reshape: Any) -> Any:
-    """Refuse views of immutable arrays, which see no change of each other."""
+    """Raise for views of immutable arrays, which would not show changes."""
 
     def checked(x: VirtualArray, /, shape: Any, *, copy: bool | None = None) -> Any:
         if copy is False and x.device.traits.immutable:
             raise ValueError(
-                f"copy=False, but arrays on {x.device} never change and have no views: a change of "
-                f"the one array would not be seen in the other; pass copy=None"
+                f"reshape: copy=False, but arrays on {x.device} are immutable and have no views\n"
+                f"Hint: pass copy=None"
             )
         return reshape(x, shape, copy=copy)
 
@@ -88,18 +88,18 @@ class VirtualBackend(Backend):
     array_type = VirtualArray
     standard: ClassVar[Any] = _Lifted(_numpy())
     takes_scalars = True
-    linalg_ignores_nonfinite = frozenset()  # the lifted functions handle them
+    linalg_ignores_nonfinite = frozenset()  # NumPy's functions already handle non-finite values
 
     def version(self) -> str:
         return __version__
 
     def count(self, platform: str) -> int:
-        return machine.number_of(platform)
+        return machine.count_of(platform)
 
     def why_not(self, platform: str) -> str:
         return (
-            f"none was made; portarray.testing.virtual_devices({platform!r}) and "
-            f"{machine.VARIABLE}={platform} make some"
+            f"none was created; use portarray.testing.virtual_devices({platform!r}) or "
+            f"{machine.VARIABLE}={platform}"
         )
 
     def native_device(self, platform: str, index: int) -> VirtualDevice:
@@ -108,7 +108,7 @@ class VirtualBackend(Backend):
     def describe(self, platform: str, index: int) -> Description:
         traits = machine.find(platform, index).traits
         title = registry.backend_infos()[traits.library].title
-        return Description(f"virtual {platform} device, as {title} drives it", traits.kind)
+        return Description(f"virtual {platform} device, emulating {title}", traits.kind)
 
     def dtypes(self, platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
         return machine.find(platform, index).traits.dtypes()
@@ -136,7 +136,7 @@ class VirtualBackend(Backend):
         return MemoryFigures(total=total, free=free, used=device.used, pooled=0)
 
     def synchronize(self, device: VirtualDevice) -> None:
-        """Raise what failed."""
+        """Raise a pending failure."""
         device.check_alive(device.life)
         device.wait()
 
@@ -180,18 +180,18 @@ class VirtualBackend(Backend):
         if copy is False:
             raise ValueError(f"copy=False, but {self.why_copied_in(array, device)}; pass copy=None")
         device.check_alive(device.life)
-        return made(np.array(array, dtype=array.dtype.newbyteorder("="), order="C"), device)
+        return new_array(np.array(array, dtype=array.dtype.newbyteorder("="), order="C"), device)
 
     def why_copied_in(self, array: Values, device: VirtualDevice) -> str:
         return f"{device} has memory of its own"
 
     def to_host(self, x: VirtualArray, *, copy: bool | None) -> Values:
-        """Return NumPy's array: a copy, or a view to read where the memory is the host's.
+        """Return a NumPy array: a copy, or a read-only view of host-readable memory.
 
         Raises
         ------
         ValueError
-            If ``copy=False`` and the memory is not the host's.
+            If ``copy=False`` and the memory is not host-readable.
         """
         device = x.device
         device.check_alive(x._memory.life)
@@ -207,7 +207,7 @@ class VirtualBackend(Backend):
         return values
 
     def printable(self, x: VirtualArray, device: VirtualDevice) -> Values:
-        """Return the values to print, which is for people and counted nowhere."""
+        """Return the values for printing, which does not count as a transfer."""
         device.check_alive(x._memory.life)
         device.wait()
         return x._values
@@ -233,7 +233,7 @@ class VirtualBackend(Backend):
             return x
         if copy is False:
             raise ValueError(f"copy=False, but {self.why_copied(x, device)}; pass copy=None")
-        return made(x._values.copy(), device)
+        return new_array(x._values.copy(), device)
 
     # DLPack
 

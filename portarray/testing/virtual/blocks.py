@@ -1,4 +1,4 @@
-"""``virtual_devices``: blocks in which there are virtual devices."""
+"""``virtual_devices``: context managers that create virtual devices."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from portarray.testing.virtual.traits import Traits, preset
 __all__ = ["VirtualDevices", "virtual_devices"]
 
 
-class _Wanted(NamedTuple):
+class _Request(NamedTuple):
     platform: str
-    number: int
+    n_devices: int
     traits: Traits
 
 
 class VirtualDevices(ContextDecorator):
-    """A block, or a function that it decorates, in which there are virtual devices."""
+    """A context manager and decorator that creates virtual devices."""
 
-    def __init__(self, wanted: tuple[_Wanted, ...]) -> None:
-        self._wanted = wanted
-        self._made: list[tuple[list[VirtualDevice], list[Device]]] = []
+    def __init__(self, requests: tuple[_Request, ...]) -> None:
+        self._wanted = requests
+        self._entered: list[tuple[list[VirtualDevice], list[Device]]] = []
 
     def _recreate_cm(self) -> VirtualDevices:
         return VirtualDevices(self._wanted)
@@ -38,17 +38,17 @@ class VirtualDevices(ContextDecorator):
         natives: list[VirtualDevice] = []
         devices: list[Device] = []
         try:
-            for wanted in self._wanted:
-                natives += _add(*wanted)
+            for request in self._wanted:
+                natives += _add(*request)
             devices += map(_device, natives)
         except BaseException:
             _remove(natives, devices)
             raise
-        self._made.append((natives, devices))
+        self._entered.append((natives, devices))
         return tuple(devices)
 
     def __exit__(self, *_: object) -> None:
-        _remove(*self._made.pop())
+        _remove(*self._entered.pop())
 
 
 def virtual_devices(
@@ -66,46 +66,45 @@ def virtual_devices(
     launches: int | None = None,
     host_functions: Collection[str] | None = None,
 ) -> VirtualDevices:
-    """Return a block in which there are virtual devices.
+    """Return a context manager that creates virtual devices.
 
-    They compute with NumPy and refuse what real devices refuse. Only texts that begin with
-    ``virtual`` mean them, and they are removed at the end of the block. Blocks may be nested and
-    used in several threads: each has devices of its own, of the lowest indices that are free.
+    Virtual devices compute with NumPy and have the restrictions of real devices. Their texts begin
+    with ``virtual``, and they are removed at the end of the block. Blocks may be nested and used in
+    several threads: each creates devices with the lowest free indices.
 
     Parameters
     ----------
     *platforms : str
-        What they stand for, of :func:`presets`; ``"cuda"`` if none is named. What a device has and
-        refuses is what the library declares that portarray prefers there; the other arguments
-        change it.
+        The emulated platforms, from :func:`presets`; ``"cuda"`` by default. A device has the traits
+        of the library that portarray prefers on the platform, unless other arguments change them.
     count : int
-        How many devices of each platform.
+        Number of devices of each platform.
     float64, int64 : bool, optional
-        Whether there are float64 and complex128, and int64 and uint64.
+        Whether the device has float64 and complex128, and int64 and uint64.
     immutable : bool, optional
         Whether native arrays are immutable.
     assignment : bool, optional
-        Whether ``x[key] = value`` is allowed on :class:`portarray.Array`. It works on immutable
-        native arrays, too, by a new one in its place; False refuses it, for code that is to work
-        with JAX's own arrays.
+        Whether ``x[key] = value`` is allowed on :class:`portarray.Array`. By default it replaces an
+        immutable native array by a new one; False refuses it, for code that must also work with
+        JAX's arrays.
     host_readable : bool, optional
-        Whether memory is the host's, which NumPy reads.
+        Whether NumPy can read the memory.
     current : bool, optional
-        Whether native functions refuse arrays of another device than the current one. portarray's
+        Whether native functions refuse arrays on another than the current device. portarray's
         functions enter each array's device.
     late : bool, optional
-        Whether errors that depend on values, such as those of singular matrices and of indices out
-        of bounds, are raised when the device is waited for.
+        Whether errors that depend on values, such as singular matrices and indices out of bounds,
+        are raised on synchronization.
     memory : int, optional
-        Bytes of memory of each device; without it as much as the host has.
+        Bytes of memory of each device; unlimited by default.
     dynamic_shapes : bool, optional
-        Whether ``nonzero``, ``unique_*`` and boolean masks work, whose results have shapes that
-        depend on values.
+        Whether ``nonzero``, ``unique_*`` and boolean masks work, whose result shapes depend on
+        values.
     launches : int, optional
-        How many functions may be called on each device, of which an AssertionError is raised: a
-        loop over elements calls one for each. ``device.native.calls`` is the count.
+        Maximum number of calls on each device; more raise an AssertionError, for example a loop
+        over elements. ``device.native.calls`` is the count.
     host_functions : collection of str, optional
-        Functions of the standard that the host computes, as where a library lacks them.
+        Functions of the standard that are computed on the host, as for a library without them.
 
     Returns
     -------
@@ -115,7 +114,7 @@ def virtual_devices(
     Raises
     ------
     ValueError, TypeError
-        If a platform is not known, or a value makes no sense.
+        If a platform is unknown or a value is invalid.
 
     Examples
     --------
@@ -133,8 +132,8 @@ def virtual_devices(
     NumPy cannot read the memory of virtual:cuda:1
     """
     if type(count) is not int or count < 1:
-        raise ValueError(f"count={count!r}: use a number of devices, 1 or more")
-    given: dict[str, Any] = {
+        raise ValueError(f"virtual_devices: count={count!r} is not a positive int")
+    options: dict[str, Any] = {
         "float64": float64,
         "int64": int64,
         "immutable": immutable,
@@ -147,37 +146,37 @@ def virtual_devices(
         "launches": launches,
         "host_functions": host_functions,
     }
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in options.items() if value is not None}
     return VirtualDevices(
-        tuple(_Wanted(name, count, preset(name, **changes)) for name in platforms or ("cuda",))
+        tuple(_Request(name, count, preset(name, **changes)) for name in platforms or ("cuda",))
     )
 
 
 _lock = threading.Lock()
-"""Held while devices come or leave, so that none takes the place of one that is leaving."""
+"""Held while devices are added or removed, so that a new one cannot reuse an index too early."""
 _devices: dict[VirtualDevice, Device] = {}  # kept, as the native ones are
 
 
-def _add(platform: str, number: int, traits: Traits) -> tuple[VirtualDevice, ...]:
+def _add(platform: str, count: int, traits: Traits) -> tuple[VirtualDevice, ...]:
     with _lock:
-        made = machine.add(platform, number, traits)
+        natives = machine.add(platform, count, traits)
         registry.add_backend(INFO.module)
-        known = [_devices[native] for native in made if native in _devices]
-        discovery.change(INFO.library, platform, added=known)
-    return made
+        devices = [_devices[native] for native in natives if native in _devices]
+        discovery.change(INFO.library, platform, added=devices)
+    return natives
 
 
 def _device(native: VirtualDevice) -> Device:
-    found = discovery.get_device(INFO.library, native.platform, native.index)
-    return _devices.setdefault(native, found)
+    device = discovery.get_device(INFO.library, native.platform, native.index)
+    return _devices.setdefault(native, device)
 
 
 def _remove(natives: list[VirtualDevice], devices: list[Device]) -> None:
     with _lock:
         machine.remove(natives)
         for platform in {native.platform for native in natives}:
-            left = [device for device in devices if device.platform == platform]
-            discovery.change(INFO.library, platform, removed=left)
+            removed = [device for device in devices if device.platform == platform]
+            discovery.change(INFO.library, platform, removed=removed)
         for device in devices:
             selection.forget_device(device)
             host_fallback.forget_warnings(device)

@@ -1,4 +1,4 @@
-"""Results of calls that fail, for devices that say so when they are waited for."""
+"""Placeholder results of failed calls, for devices that report errors on synchronization."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["shaped"]
 def shaped(
     error: Exception, function: Callable[..., Any], args: list[Any], options: dict[str, Any]
 ) -> Any:
-    """Return a result of the right shape where only values are at fault; raise otherwise."""
+    """Return a result of the right shape if only values cause the error; else raise it."""
     try:
         return function(*map(_harmless, args), **{k: _harmless(x) for k, x in options.items()})
-    except Exception:  # noqa: BLE001  (shapes or dtypes are at fault, as the first error says)
+    except Exception:  # noqa: BLE001  (shapes or dtypes cause the error)
         raise error from None
 
 
 def _harmless(value: Any) -> Any:
-    """Return zeros in the place of values, and unit matrices in that of matrices."""
+    """Replace vectors by zeros, and matrices by identity matrices."""
     if isinstance(value, tuple | list):
         return type(value)([_harmless(part) for part in value])
     if not isinstance(value, np.ndarray):

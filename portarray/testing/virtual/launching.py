@@ -1,4 +1,4 @@
-"""User kernels on virtual devices: NumPy's launcher, over the memory behind their arrays."""
+"""User kernels on virtual devices, with NumPy's launcher."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from portarray._launchers.host import OverHost, host_launcher
 from portarray._launchers.launcher import Launch, Launcher, Layout, Program, Range, layout_of
-from portarray.testing.virtual.array import VirtualArray, made
+from portarray.testing.virtual.array import VirtualArray, new_array
 from portarray.testing.virtual.machine import VirtualDevice
 
 __all__ = ["extent", "launcher", "layout"]
@@ -18,7 +18,7 @@ __all__ = ["extent", "launcher", "layout"]
 
 @cache  # devices are kept
 def launcher(device: VirtualDevice) -> Launcher | str:
-    """Return what runs programs on a device, or why nothing does."""
+    """Return the launcher of a device, or why it has none."""
     host = host_launcher()
     return host if isinstance(host, str) else _Launcher(host, device)
 
@@ -29,7 +29,7 @@ def layout(x: VirtualArray) -> Layout:
 
 
 def extent(x: VirtualArray) -> tuple[None, int, tuple[int, ...]] | None:
-    """Return address and strides in bytes of an array; None where arrays are immutable."""
+    """Return the address and strides of an array in bytes; None for immutable arrays."""
     if x._memory.device.traits.immutable:
         return None
     return None, x._values.__array_interface__["data"][0], x._values.strides
@@ -46,25 +46,25 @@ class _Launcher(OverHost):
         self.atomics64 = host.atomics64 and device.traits.int64
 
     def writable(self, x: VirtualArray) -> VirtualArray:
-        """Return the array, or a copy where it may not be written, such as broadcasts."""
+        """Return the array, or a copy if it is read-only, such as a broadcast."""
         if self.immutable or x._values.flags.writeable:
             return x
-        return made(x._values.copy(), self._device)
+        return new_array(x._values.copy(), self._device)
 
     def copied(self, x: VirtualArray, *, written: bool) -> str:
         """Return why an array is copied."""
         if not written:
             return ""
         if self.immutable:
-            return f"arrays on {self._device} never change, and the result is a new one"
+            return f"arrays on {self._device} are immutable, so the result is a new array"
         return "" if x._values.flags.writeable else "it is read-only"
 
     def address(self, x: VirtualArray) -> tuple[Hashable, int]:
-        """Return where an array's first element is."""
+        """Return the address of an array's first element."""
         return self._host.address(x._values)
 
     def build(self, program: Program) -> Launch:
-        """Compile a program and return what runs its kernel."""
+        """Compile a program and return a function that launches its kernel."""
         inner = self._host.build(program)
         device, written, immutable = self._device, program.written, self.immutable
 
@@ -81,6 +81,6 @@ class _Launcher(OverHost):
             ]
             inner(memory, values, ndrange, group)
             pairs = zip(memory, written, strict=True)
-            return [made(fresh, device) for fresh, changes in pairs if changes]
+            return [new_array(fresh, device) for fresh, changes in pairs if changes]
 
         return launch

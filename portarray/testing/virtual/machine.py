@@ -1,4 +1,4 @@
-"""Virtual devices: which there are, which is current, and how much of their memory is used."""
+"""Virtual devices: registration, the current device, and memory use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
     "VirtualMemoryError",
     "add",
     "live",
-    "number_of",
+    "count_of",
     "probing",
     "remove",
 ]
@@ -26,36 +26,36 @@ VARIABLE = "PORTARRAY_VIRTUAL"
 
 
 class VirtualMemoryError(MemoryError):
-    """The memory of a virtual device does not suffice."""
+    """An allocation exceeds the memory of a virtual device."""
 
-    def __init__(self, device: VirtualDevice, asked: int) -> None:
+    def __init__(self, device: VirtualDevice, nbytes: int) -> None:
         super().__init__(
-            f"out of memory allocating {asked:,} bytes on {device}: {device.used:,} of "
+            f"out of memory allocating {nbytes:,} bytes on {device}: {device.used:,} of "
             f"{device.traits.memory:,} bytes are used"
         )
-        self.asked = asked
+        self.asked = nbytes
 
 
 class VirtualDevice:
-    """The native device object of a virtual device; a context in which it is the current one.
+    """The native device object of a virtual device; as a context manager, makes it current.
 
     Parameters
     ----------
     platform : str
-        What it stands for.
+        The emulated platform.
     index : int
-        Which one.
+        The device's index.
     traits : Traits
-        What it refuses.
+        The device's properties.
 
     Attributes
     ----------
     calls : int
-        How many functions were called on it.
+        Number of calls on it.
     used, peak : int
-        Bytes of memory in use, now and at most.
+        Bytes of memory in use, now and at peak.
     failure : Exception or None
-        What is raised when the device is waited for next.
+        The error to raise on the next synchronization.
     """
 
     def __init__(self, platform: str, index: int, traits: Traits) -> None:
@@ -63,11 +63,11 @@ class VirtualDevice:
         self.index = index
         self.together: tuple[VirtualDevice, ...] = (self,)
         self._currents = _Currents()
-        self.life = 0  # of arrays that outlive a block this is another
+        self.life = 0  # arrays that outlive a block have an older life
         self.renew(traits)
 
     def renew(self, traits: Traits) -> None:
-        """Start anew: nothing is used, counted or pending."""
+        """Reset the device."""
         self.traits = traits
         self.life += 1
         self.alive = True
@@ -76,16 +76,16 @@ class VirtualDevice:
 
     @property
     def is_current(self) -> bool:
-        """Whether the device is the current one of those made with it, in this thread."""
+        """Whether the device is the current one of its block in this thread."""
         return self._currents.of(self) is self
 
     @property
     def current(self) -> VirtualDevice:
-        """The current one of the devices that were made together."""
+        """The current device of the block."""
         return self._currents.of(self)
 
     def called(self, name: str, *, entered: bool = False) -> None:
-        """Note that a function is called; it enters the device itself where ``entered``.
+        """Count a call; ``entered`` if it enters the device itself.
 
         Raises
         ------
@@ -94,14 +94,14 @@ class VirtualDevice:
         ValueError
             If another device is current.
         AssertionError
-            If there were too many calls.
+            If there are too many calls.
         """
         self.check_alive(self.life)
         if self.traits.current and not entered and not self.is_current:
             raise ValueError(
-                f"{name} got an array on {self} while {self.current} is the current device (both "
-                f"are virtual); enter it: `with x.device:` of the native array x, or call "
-                f"portarray's functions, which do"
+                f"{name}: an array is on {self}, but {self.current} is the current virtual device\n"
+                f"Hint: enter it, `with x.device:` of the native array x, or call portarray's "
+                f"functions"
             )
         if _probe.runs:
             return
@@ -109,9 +109,8 @@ class VirtualDevice:
         most = self.traits.launches
         if most is not None and self.calls > most:
             raise AssertionError(
-                f"{name} is call number {self.calls} on {self}, a virtual device with "
-                f"launches={most}: each call launches a kernel, and a loop over elements as many "
-                f"as there are; use functions of whole arrays"
+                f"{name}: call {self.calls} on {self}, a virtual device with launches={most}\n"
+                f"Hint: use functions of whole arrays instead of loops over elements"
             )
 
     def check_alive(self, life: int) -> None:
@@ -124,12 +123,12 @@ class VirtualDevice:
             )
 
     def allocate(self, nbytes: int) -> int:
-        """Take memory, and return how many bytes to give back.
+        """Allocate memory and return how many bytes to free later.
 
         Raises
         ------
         VirtualMemoryError
-            If there is not so much.
+            If there is not enough.
         """
         if _probe.runs:
             return 0
@@ -141,12 +140,12 @@ class VirtualDevice:
         return nbytes
 
     def free(self, nbytes: int, life: int) -> None:
-        """Give memory back; that of an earlier life is gone already."""
+        """Free memory; that of an earlier life is free already."""
         if life == self.life:
             self.used -= nbytes
 
     def wait(self) -> None:
-        """Raise what failed, once; called where values are read."""
+        """Raise a pending failure once; called before values are read."""
         failure, self.failure = self.failure, None
         if failure is not None:
             raise failure
@@ -166,7 +165,7 @@ class VirtualDevice:
 
 
 class _Currents(threading.local):
-    """The devices that a thread has entered, of those that were made together."""
+    """The devices of a block that a thread has entered."""
 
     def __init__(self) -> None:
         self.stack: list[VirtualDevice] = []
@@ -176,7 +175,7 @@ class _Currents(threading.local):
 
 
 class _Probe(threading.local):
-    """Whether the running thread finds out whether a device functions, which costs it nothing."""
+    """Whether the current thread probes a device, which is not counted."""
 
     runs = False
 
@@ -186,7 +185,7 @@ _probe = _Probe()
 
 @contextmanager
 def probing() -> Iterator[None]:
-    """Count nothing and refuse nothing in a block."""
+    """Do not count or refuse calls in a block."""
     _probe.runs = True
     try:
         yield
@@ -197,14 +196,12 @@ def probing() -> Iterator[None]:
 _lock = threading.Lock()
 _live: dict[tuple[str, int], VirtualDevice] = {}
 _kept: dict[tuple[str, tuple[int, ...], Traits], tuple[VirtualDevice, ...]] = {}
-"""Those of the past, to be used again: what is known of a device and a dtype is kept with them.
-
-By the traits that this depends on."""
-_asked: list[str] = []  # the variable, once it was read
+"""Removed devices by platform, indices and traits, reused because caches refer to them."""
+_asked: list[str] = []  # the variable, after it was read
 
 
 def add(platform: str, count: int, traits: Traits) -> tuple[VirtualDevice, ...]:
-    """Make devices that belong together, of the lowest indices that are free."""
+    """Create the devices of a block with the lowest free indices."""
     from_environment()
     with _lock:
         return _add(platform, count, traits)
@@ -214,21 +211,21 @@ def _add(platform: str, count: int, traits: Traits) -> tuple[VirtualDevice, ...]
     free = (index for index in range(len(_live) + count) if (platform, index) not in _live)
     indices = tuple(index for index, _ in zip(free, range(count), strict=False))
     key = (platform, indices, replace(traits, memory=None, launches=None))
-    made = _kept.get(key)
-    if made is None:
-        made = tuple(VirtualDevice(platform, index, traits) for index in indices)
-        for device in made:
-            device.together, device._currents = made, made[0]._currents
-        _kept[key] = made
+    devices = _kept.get(key)
+    if devices is None:
+        devices = tuple(VirtualDevice(platform, index, traits) for index in indices)
+        for device in devices:
+            device.together, device._currents = devices, devices[0]._currents
+        _kept[key] = devices
     else:
-        for device in made:
+        for device in devices:
             device.renew(traits)
-    _live.update({(platform, device.index): device for device in made})
-    return made
+    _live.update({(platform, device.index): device for device in devices})
+    return devices
 
 
 def remove(devices: Iterable[VirtualDevice]) -> None:
-    """Remove devices; their arrays are of no use any more."""
+    """Remove devices; their arrays become invalid."""
     with _lock:
         for device in devices:
             device.alive = False
@@ -236,18 +233,18 @@ def remove(devices: Iterable[VirtualDevice]) -> None:
 
 
 def live() -> bool:
-    """Tell whether there is any device."""
+    """Return whether any device exists."""
     return bool(_live)
 
 
-def number_of(platform: str) -> int:
+def count_of(platform: str) -> int:
     """Return the highest index of a platform's devices, plus 1."""
     from_environment()
     return max((index + 1 for kind, index in list(_live) if kind == platform), default=0)
 
 
 def default() -> VirtualDevice:
-    """Return the device of arrays that are made without a device: the last block's current one."""
+    """Return the default device: the current one of the last block."""
     return next(reversed(list(_live.values()))).current
 
 
@@ -257,35 +254,35 @@ def find(platform: str, index: int) -> VirtualDevice:
     Raises
     ------
     LookupError
-        If there is none, or no longer.
+        If it does not exist.
     """
-    found = _live.get((platform, index))
-    if found is None:
-        raise LookupError(f"there is no virtual:{platform}:{index} now")
-    return found
+    device = _live.get((platform, index))
+    if device is None:
+        raise LookupError(f"virtual:{platform}:{index} does not exist")
+    return device
 
 
 def from_environment() -> None:
-    """Make the devices that the environment variable names, once.
+    """Create the devices of the environment variable, once.
 
     Raises
     ------
     ValueError
-        If it is none of ``platform`` and ``platform:count``, separated by commas.
+        If it is not a list of ``platform`` or ``platform:count`` separated by commas.
     """
     if _asked:
         return
-    wanted = []
+    requests = []
     for word in filter(None, map(str.strip, os.environ.get(VARIABLE, "").split(","))):
-        found = re.fullmatch(r"(?:virtual:)?([a-z]+)(?::([1-9][0-9]*))?", word)
-        if found is None or found[1] not in presets():
+        match = re.fullmatch(r"(?:virtual:)?([a-z]+)(?::([1-9][0-9]*))?", word)
+        if match is None or match[1] not in presets():
             raise ValueError(
-                f"{VARIABLE} has {word!r}; use platforms ({', '.join(presets())}), each with the "
-                f"number of devices after ':' if there are several: 'cuda:2,metal'"
+                f"{VARIABLE}: {word!r} is not a platform ({', '.join(presets())}), optionally with "
+                f"a number of devices\nHint: write, for example, 'cuda:2,metal'"
             )
-        wanted.append((found[1], int(found[2] or 1)))
+        requests.append((match[1], int(match[2] or 1)))
     with _lock:
         if not _asked:
-            for platform, count in wanted:
+            for platform, count in requests:
                 _add(platform, count, preset(platform))
             _asked.append("")

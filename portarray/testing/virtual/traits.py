@@ -1,4 +1,4 @@
-"""What virtual devices refuse: traits, and the presets that real backends declare."""
+"""Traits of virtual devices, and presets that real backends declare."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128"),
 )
-"""The dtypes that virtual devices may have: NumPy's."""
+"""The dtypes that virtual devices may have."""
 
 WIDE = {"float64": ("float64", "complex128"), "int64": ("int64", "uint64")}
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What a virtual device is like.
+    """The properties of a virtual device.
 
     Parameters
     ----------
     library : str
-        The library that the device stands for.
+        The library that the device emulates.
     float64 : bool
         Whether it has float64 and complex128.
     int64 : bool
@@ -38,27 +38,27 @@ class Traits:
     immutable : bool
         Whether native arrays are immutable.
     assignment : bool
-        Whether ``x[key] = value`` is allowed on a :class:`portarray.Array`, which puts a new native
-        array in the place of an immutable one.
+        Whether ``x[key] = value`` is allowed on a :class:`portarray.Array`, which replaces an
+        immutable native array by a new one.
     host_readable : bool
         Whether device memory is host memory.
     current : bool
-        Whether one of several devices made together is current, and functions refuse arrays of the
-        others.
+        Whether one of several devices created together is current, and functions refuse arrays on
+        the others.
     late : bool
-        Whether errors that depend on values are raised when results are waited for.
+        Whether errors that depend on values are raised on synchronization.
     memory : int or None
-        Bytes of memory; None is as much as the host has.
+        Bytes of memory; None is unlimited.
     dynamic_shapes : bool
-        Whether there are functions whose results have shapes that depend on values.
+        Whether result shapes may depend on values.
     launches : int or None
-        How many functions may be called.
+        Maximum number of calls.
     host_functions : frozenset of str
         Functions of the standard that are computed on the host.
     dlpack : int
-        DLPack's type of the memory.
+        DLPack's device type.
     kind : {"gpu", "accelerator"}
-        What the device is.
+        The kind of device.
 
     Examples
     --------
@@ -92,10 +92,10 @@ class Traits:
             name for trait, names in WIDE.items() if not getattr(self, trait) for name in names
         }
         object.__setattr__(self, "lacks", frozenset(lacks))
-        for name, what in (("memory", "bytes"), ("launches", "calls")):
+        for name, unit in (("memory", "bytes"), ("launches", "calls")):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 0):
-                raise ValueError(f"{name}={value!r}: use a number of {what}, or None")
+                raise ValueError(f"{name}={value!r} is not a number of {unit} or None")
 
     def dtypes(self) -> dict[np.dtype[Any], np.dtype[Any]]:
         """Return the dtypes that the device has."""
@@ -103,7 +103,7 @@ class Traits:
 
 
 def presets() -> tuple[str, ...]:
-    """Return the platforms that virtual devices may stand for.
+    """Return the platforms that virtual devices can emulate.
 
     Examples
     --------
@@ -118,21 +118,21 @@ def presets() -> tuple[str, ...]:
 
 
 def preset(platform: str, **changes: Any) -> Traits:
-    """Return the traits of a platform, as the first library that drives it declares them.
+    """Return the traits of a platform, declared by the preferred library for it.
 
     Raises
     ------
     ValueError
-        If there are no virtual devices of that name.
+        If the platform is unknown.
     TypeError
-        If a change is no trait, or of the wrong type.
+        If a change is not a trait, or has the wrong type.
     """
     if platform not in INFO.ranks:
         raise ValueError(
-            f"{platform!r} is no platform of virtual devices; use one of {', '.join(INFO.ranks)}"
+            f"{platform!r} is not a virtual platform; supported: {', '.join(INFO.ranks)}"
         )
     info, facts = _declared(platform)
-    found = Traits(
+    traits = Traits(
         library=info.library,
         **{trait: not set(names) & set(facts.lacks) for trait, names in WIDE.items()},
         immutable=facts.immutable,
@@ -146,20 +146,22 @@ def preset(platform: str, **changes: Any) -> Traits:
         if name == "host_functions":
             changes[name] = frozenset(map(_function, value))
         elif name not in ("memory", "launches") and not isinstance(value, bool):
-            raise TypeError(f"{name}={value!r}: use True or False")
-    return replace(found, **changes)
+            raise TypeError(f"{name}={value!r} is not a bool")
+    return replace(traits, **changes)
 
 
 def _function(name: str) -> str:
-    """Return the name of a function of the standard."""
+    """Return a name of a function of the standard; raise for other names."""
     served = registry.load_backend("numpy")
     if categories.own(served, name, None) is None:
-        raise ValueError(f"host_functions has {name!r}; use names of the standard, such as 'sort'")
+        raise ValueError(
+            f"host_functions: {name!r} is not a function of the standard such as 'sort'"
+        )
     return name
 
 
 def _declared(platform: str) -> tuple[BackendInfo, PlatformFacts]:
-    """Return the library that is chosen first on a platform, and what it declares."""
+    """Return the preferred library of a platform and its declared facts."""
     infos = [info for info in registry.backend_infos().values() if platform in info.facts]
     first = min(infos, key=lambda info: info.ranks[platform])
     return first, first.facts[platform]

@@ -13,7 +13,7 @@ __all__ = ["HostTransfer", "HostTransferError", "host_transfers"]
 
 
 class HostTransferError(AssertionError):
-    """A copy between a device and the host, where none is allowed.
+    """A copy between a device and the host where none is allowed.
 
     Examples
     --------
@@ -35,26 +35,26 @@ class HostTransfer(NamedTuple):
     Parameters
     ----------
     kind : str
-        What copies: ``"float"``, ``"numpy.asarray"``, ``"indexing"`` and so on.
+        The operation: ``"float"``, ``"numpy.asarray"``, ``"indexing"`` and so on.
     device : str
         The device's text.
     to_host : bool
-        Which way.
+        Whether it copies to the host.
     name : str
-        The function that the host computes, or the other device of a move.
+        The function computed on the host, or the other device of a move.
     where : str
-        File, line and text of the code that calls portarray.
+        File, line and source of the code that calls portarray.
 
     Examples
     --------
     >>> import portarray as pa
     >>> from portarray.testing import host_transfers, virtual_devices
-    >>> with virtual_devices("cuda") as (gpu,), host_transfers() as made:
+    >>> with virtual_devices("cuda") as (gpu,), host_transfers() as copies:
     ...     x = pa.ones(3, device=gpu)
     ...     y = x.tolist()
-    >>> made[0].kind, made[0].to_host, made[0].device
+    >>> copies[0].kind, copies[0].to_host, copies[0].device
     ('tolist', True, 'virtual:cuda:0')
-    >>> print(str(made[0]).rpartition(": ")[2])  # after the file, the line and its text
+    >>> print(str(copies[0]).rpartition(": ")[2])  # without the source location
     tolist copies to the host from virtual:cuda:0
     """
 
@@ -65,24 +65,24 @@ class HostTransfer(NamedTuple):
     where: str
 
     def __str__(self) -> str:
-        way = "to the host from" if self.to_host else "from the host to"
-        what = f"{self.kind} ({self.name})" if self.name else self.kind
-        return f"{self.where}: {what} copies {way} {self.device}"
+        direction = "to the host from" if self.to_host else "from the host to"
+        copied = f"{self.kind} ({self.name})" if self.name else self.kind
+        return f"{self.where}: {copied} copies {direction} {self.device}"
 
 
 @contextmanager
 def host_transfers(*, refuse: bool = False) -> Iterator[list[HostTransfer]]:
-    """Record the copies between devices and the host that the running thread makes.
+    """Record the copies between devices and the host in the current thread.
 
     Parameters
     ----------
     refuse : bool
-        Whether the first of them raises.
+        Whether the first copy raises.
 
     Yields
     ------
     list of HostTransfer
-        Those that were made so far.
+        The copies so far.
 
     Raises
     ------
@@ -93,22 +93,22 @@ def host_transfers(*, refuse: bool = False) -> Iterator[list[HostTransfer]]:
     --------
     >>> import portarray as pa
     >>> from portarray.testing import host_transfers, virtual_devices
-    >>> with virtual_devices("cuda") as (gpu,), host_transfers() as made:
+    >>> with virtual_devices("cuda") as (gpu,), host_transfers() as copies:
     ...     x = pa.ones(3, device=gpu)
     ...     y = float(pa.sum(x))
-    >>> [copy.kind for copy in made]
+    >>> [copy.kind for copy in copies]
     ['float']
     """
-    made: list[HostTransfer] = []
-    own = threading.get_ident()
+    transfers: list[HostTransfer] = []
+    thread = threading.get_ident()
 
     def note(copy: host_access.Transfer) -> None:
-        if threading.get_ident() != own:
+        if threading.get_ident() != thread:
             return
         where = str(next(host_access.callers(), ""))
-        made.append(HostTransfer(copy.kind, str(copy.device), copy.to_host, copy.name, where))
+        transfers.append(HostTransfer(copy.kind, str(copy.device), copy.to_host, copy.name, where))
         if refuse:
-            raise HostTransferError(f"{made[-1]}, which is refused here")
+            raise HostTransferError(f"{transfers[-1]}, which is refused here")
 
     with host_access.listening(note):
-        yield made
+        yield transfers

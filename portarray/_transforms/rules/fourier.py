@@ -1,7 +1,6 @@
 """Gradients of Fourier transforms: their adjoints.
 
-The adjoint of a transform is the inverse without its scale, which is the inverse with the other
-``norm``.
+The adjoint of a transform is the inverse with the other ``norm``.
 """
 
 from __future__ import annotations
@@ -9,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from portarray._namespace import pa
 from portarray._transforms.rules.table import as_operand, define
-from portarray._transforms.standard import pa
 
 _OTHER: dict[str | None, Any] = {
     "backward": "forward",
@@ -21,16 +20,16 @@ _OTHER: dict[str | None, Any] = {
 
 
 def _fitted(x: Any, sizes: Sequence[int], axes: Sequence[int]) -> Any:
-    """Return x cut or padded with zeros to sizes along axes."""
+    """Return x sliced or zero-padded to ``sizes`` along ``axes``."""
     for axis, size in zip(axes, sizes, strict=True):
-        own = x.shape[axis]
-        if own > size:
+        length = x.shape[axis]
+        if length > size:
             key = [slice(None)] * x.ndim
             key[axis] = slice(0, size)
             x = x[tuple(key)]
-        elif own < size:
+        elif length < size:
             shape = list(x.shape)
-            shape[axis] = size - own
+            shape[axis] = size - length
             more = pa.zeros(tuple(shape), dtype=x.dtype, device=x.device)
             x = pa.concat([x, more], axis=axis)
     return x
@@ -41,7 +40,7 @@ def _like(g: Any, x: Any, axes: Sequence[int]) -> Any:
 
 
 def _weights(n: int, g: Any, axis: int) -> Any:
-    """Return 2 where an element of a half spectrum stands for two of the whole, else 1."""
+    """Return 2 where an element of a half spectrum represents two of the full one, else 1."""
     weights = [1.0] + [2.0] * ((n - 1) // 2) + ([1.0] if n % 2 == 0 else [])
     shape = [1] * g.ndim
     shape[axis] = len(weights)

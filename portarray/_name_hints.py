@@ -1,12 +1,30 @@
-"""What NumPy, PyTorch, JAX, MLX and CuPy call what is here: data for errors and documentation.
+"""Hints for names that portarray does not have: what to use instead of other libraries' names.
 
-An AttributeError or TypeError about one of these names says what to use. ``docs/other_names.md``
-shows the tables.
+Errors about one of the names below end with a hint. ``docs/other_names.md`` shows the tables.
 """
 
 from __future__ import annotations
 
-__all__ = ["ATTRIBUTES", "FUNCTIONS", "KEYWORDS", "RENAMED"]
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
+from typing import Any, NoReturn, TypeVar
+
+__all__ = [
+    "ATTRIBUTES",
+    "FUNCTIONS",
+    "KEYWORDS",
+    "RENAMED",
+    "MissingAttribute",
+    "attribute_error",
+    "hide_var_keywords",
+    "module_getattr",
+    "nearest_hint",
+    "unexpected_keyword",
+]
+
+F = TypeVar("F", bound=Any)
 
 RENAMED: dict[str, str] = {
     "absolute": "abs",
@@ -68,9 +86,9 @@ RENAMED: dict[str, str] = {
     "unbind": "unstack",
     "unique": "unique_values",
 }
-"""Functions and dtypes that have another name here, and take what is meant in the same order."""
+"""Functions and dtypes with another name here and the same order of parameters."""
 
-# By module of portarray: what it has, and users look for elsewhere.
+# By module of portarray: functions that users look for in another module.
 _HOME = {
     "linalg": "cholesky cross det diagonal eig eigh eigvals eigvalsh inv matrix_norm matrix_power "
     "matrix_rank outer pinv qr slogdet svd svdvals trace vector_norm",
@@ -79,7 +97,7 @@ _HOME = {
     "fft": "fftn ifft ifftn irfft rfft",
     "random": "choice exponential normal permutation uniform",
 }
-# Functions of NumPy that take arrays of every device (portarray/_numpy_functions).
+# Functions of NumPy that accept arrays on any device (portarray/_numpy_functions).
 _NUMPY = (
     "allclose angle append apply_along_axis apply_over_axes argwhere around array2string "
     "array_equal array_equiv array_split asfortranarray atleast_1d atleast_2d atleast_3d average "
@@ -95,7 +113,7 @@ _NUMPY = (
 
 
 def _numpy(names: str, module: str = "") -> dict[str, str]:
-    return {name: f"np.{module}{name}, which takes these arrays" for name in names.split()}
+    return {name: f"np.{module}{name}, which accepts these arrays" for name in names.split()}
 
 
 FUNCTIONS: dict[str, dict[str, str]] = {
@@ -194,7 +212,7 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "savez": "pa.save",
         "scaled_dot_product_attention": "pa.kernels.attention",
         "scatter": "np.put_along_axis(y, indices, values, axis), where y = x.copy()",
-        "scipy": "scipy itself, which takes these arrays",
+        "scipy": "scipy itself, which accepts these arrays",
         "set_default_dtype": "dtype= of the function that makes an array",
         "shape": "x.shape",
         "sigmoid": "(1 + pa.tanh(x / 2)) / 2",
@@ -206,7 +224,7 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "t": "x.T",
         "topk": "pa.sort(x, descending=True)[..., :n], and pa.argsort for indices",
         "transpose": "pa.permute_dims(x, axes), or x.T of a matrix",
-        "trapz": "np.trapezoid, which takes these arrays",
+        "trapz": "np.trapezoid, which accepts these arrays",
         "tree_map": "optree.tree_map",
         "tri": "pa.tril(pa.ones((n, n)))",
         "tril_indices": "pa.nonzero(pa.tril(pa.ones((n, n))))",
@@ -267,9 +285,9 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "sigmoid": "(1 + pa.tanh(x / 2)) / 2",
     },
 }
-"""What to use for a name that portarray or one of its modules has not."""
+"""What to use instead of a function that portarray or one of its modules does not have."""
 
-# Functions that other libraries have as methods, too.
+# Functions that are methods in other libraries.
 _METHODS = (
     "abs acos acosh argmax argmin argsort asin asinh atan atanh ceil cos cosh count_nonzero diff "
     "exp expm1 floor isfinite isinf isnan log log10 log1p log2 logical_not nonzero prod "
@@ -295,7 +313,7 @@ ATTRIBUTES: dict[str, str] = {
     "clip": "pa.clip(x, lo, hi)",
     "clone": "x.copy()",
     "conjugate": "x.conj()",
-    "contiguous": "x; how it lies in memory is the library's matter",
+    "contiguous": "x; the library chooses the memory layout",
     "copy_": "x[...] = y",
     "cpu": 'x.to_device("cpu")',
     "cuda": 'x.to_device("cuda")',
@@ -388,7 +406,7 @@ ATTRIBUTES: dict[str, str] = {
     "view": "pa.reshape(x, shape) for a shape, x.astype(dtype) for a dtype",
     "zero_": "x[...] = 0",
 }
-"""What to use for an attribute or method that arrays have not."""
+"""What to use instead of an attribute or method that arrays do not have."""
 
 KEYWORDS: dict[str, str] = {
     "a_max": "max",
@@ -404,16 +422,129 @@ KEYWORDS: dict[str, str] = {
     "decimals": "np.round(x, n)",
     "initial": "NumPy's function, such as np.max(x, initial=value)",
     "kind": "stable",
-    "memory_format": "nothing: how an array lies in memory is the library's matter",
+    "memory_format": "nothing: the library chooses the memory layout",
     "ndmin": "pa.reshape or pa.expand_dims of the result",
-    "non_blocking": "nothing: work of a device is in order, and the host waits where it reads",
+    "non_blocking": "nothing: a device runs its work in order, and the host waits where it reads",
     "order": "pa.reshape of pa.permute_dims(x, axes) for another order of elements; "
-    "how an array lies in memory is the library's matter",
+    "the library chooses the memory layout",
     "out": "y[...] = with the result",
-    "overwrite_input": "nothing: arguments stay as they are",
+    "overwrite_input": "nothing: arguments are never overwritten",
     "requires_grad": "pa.grad(function)(x)",
     "subok": "nothing: results are portarray arrays",
     "steps": "num",
     "where": "pa.where(mask, x, value) before the call, with a value that changes nothing",
 }
-"""What to use for an argument: another argument's name, or what to write in its place."""
+"""What to use instead of a keyword argument: another one's name, or what to write."""
+
+
+class _Message:
+    """The message of an AttributeError, built when it is read.
+
+    Many libraries call ``hasattr`` for many names, so the nearest name is not computed before.
+    """
+
+    __slots__ = ("_available", "_hints", "_name", "_owner")
+
+    def __init__(
+        self,
+        owner: str,
+        name: str,
+        hints: Mapping[str, str],
+        available: Callable[[], Iterable[str]],
+    ) -> None:
+        self._owner = owner
+        self._name = name
+        self._hints = hints
+        self._available = available
+
+    def __str__(self) -> str:
+        name = self._name
+        fix = self._hints.get(name)
+        hint = nearest_hint(name, self._available()) if fix is None else f"\nHint: use {fix}"
+        return f"{self._owner} has no attribute {name!r}{hint}"
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)
+
+
+def nearest_hint(name: str, available: Iterable[str]) -> str:
+    """Return a hint that names the most similar available name, "" if none is similar."""
+    import difflib  # most programs do without
+
+    by_lower = {word.lower(): word for word in available}
+    matches = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.7)
+    return f"\nHint: did you mean {by_lower[matches[0]]!r}?" if matches else ""
+
+
+def attribute_error(
+    owner: str, name: str, hints: Mapping[str, str], available: Callable[[], Iterable[str]]
+) -> AttributeError:
+    """Return the error for a missing attribute of an owner, such as ``"module 'portarray'"``."""
+    # obj=None: Python would append a suggestion of its own.
+    return AttributeError(_Message(owner, name, hints, available), name=name, obj=None)
+
+
+def module_getattr(module: str) -> Callable[[str], NoReturn]:
+    """Return the ``__getattr__`` of a public module."""
+
+    def __getattr__(name: str) -> NoReturn:  # noqa: N807
+        hints = FUNCTIONS[module.partition(".")[2]]
+        raise attribute_error(
+            f"module {module!r}", name, hints, lambda: sys.modules[module].__all__
+        )
+
+    return __getattr__
+
+
+class MissingAttribute:
+    """A descriptor for an attribute of other libraries' arrays; reading it raises with a hint.
+
+    A ``__getattr__`` of the class would slow down every attribute access.
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        raise attribute_error("'Array' object", self._name, ATTRIBUTES, tuple)
+
+
+def hide_var_keywords(function: F) -> F:
+    """Hide ``**unknown`` from a function's signature.
+
+    A function takes it only to raise :func:`unexpected_keyword`. It costs 20 ns a call, so only
+    functions that take options and a microsecond have it.
+    """
+    code = function.__code__
+    del function.__annotations__["unknown"]
+    shown = FunctionType(
+        code.replace(co_flags=code.co_flags & ~inspect.CO_VARKEYWORDS),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+    )
+    shown.__kwdefaults__ = function.__kwdefaults__
+    shown.__annotations__ = function.__annotations__
+    function.__wrapped__ = shown
+    return function
+
+
+def unexpected_keyword(function: Any, unknown: Iterable[str]) -> TypeError:
+    """Return the error for keyword arguments that a function does not take."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = [name for name in code.co_varnames[code.co_posonlyargcount : count] if name != "self"]
+    wrong = next(iter(unknown))
+    fix = KEYWORDS.get(wrong, "")
+    if fix in names:
+        hint = f"\nHint: use {fix}="
+    elif fix and not fix.isidentifier():
+        hint = f"\nHint: use {fix}"
+    else:
+        hint = nearest_hint(wrong, names) or f"\nHint: use one of {', '.join(names)}"
+    return TypeError(f"{function.__name__}() got an unexpected keyword argument {wrong!r}{hint}")

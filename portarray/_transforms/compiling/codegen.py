@@ -1,0 +1,189 @@
+"""Generated Python functions: graphs, output trees and fast paths of programs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from portarray._array import base, call_cache, device_scope, dispatch
+from portarray._array.array import Array
+from portarray._array.results import reraise, wrapped
+from portarray._config import config
+from portarray._kernel_language import source
+from portarray._transforms import trees
+from portarray._transforms.compiling.buffers import Plan, last_uses
+from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
+from portarray._trees.node_types import node_type
+
+__all__ = ["OTHER", "builder", "fast_path", "replay"]
+
+Function = Callable[..., Any]
+
+
+def replay(graph: Graph, steps: Sequence[Any], plan: Plan | None = None) -> Function:
+    """Return a function of the graph's inputs that returns a tuple of its outputs.
+
+    It frees values after their last use; ``plan`` assigns freed memory to later values.
+    """
+    names: dict[str, Any] = {}
+
+    def constant(x: Any) -> str:
+        name = f"c{len(names)}"
+        names[name] = x
+        return name
+
+    def text(x: Any) -> str:
+        if x.__class__ is Ref:
+            return f"v{x.index}"
+        if x.__class__ is Constant:
+            return constant(x.native)
+        if x.__class__ in (list, tuple) and refs(x):
+            parts = ", ".join(map(text, x))
+            return f"[{parts}]" if x.__class__ is list else f"({parts},)"
+        if x.__class__ in (list, tuple):
+            return constant(_plain(x))
+        return repr(x) if x.__class__ in (int, bool) or x is None else constant(x)
+
+    ends = [text(x) for x in graph.outputs]
+    if plan is None:
+        plan = Plan(last=last_uses(steps, refs(graph.outputs)))
+    lines = []
+    for n, step in enumerate(steps):
+        outputs = ", ".join(f"v{index}" for index in step.outputs)
+        if n in plan.inplace:
+            in_place, args = plan.inplace[n]
+            lines.append(f"{outputs} = {constant(in_place)}({', '.join(map(text, args))})")
+        elif isinstance(step, Node):
+            function = constant(
+                _direct(graph, step) or device_scope.scoped(step.function, step.device)
+            )
+            options = [f"{key}={text(x)}" for key, x in step.options.items()]
+            call = f"{function}({', '.join([*map(text, step.args), *options])})"
+            lines.append(f"{outputs}{',' if step.several else ''} = {call}")
+        else:
+            run = device_scope.scoped(step, step.description.device)
+            arguments = ", ".join(f"v{index}" for index in step.inputs())
+            if n in plan.into:
+                into = [f"v{buffer}" if buffer is not None else "None" for buffer in plan.into[n]]
+                arguments += f"{', ' if arguments else ''}into=({', '.join(into)},)"
+            several = "," if len(step.outputs) == 1 else ""
+            lines.append(f"{outputs}{several} = {constant(run)}({arguments})")
+        if plan.last[n] and n + 1 < len(steps):
+            lines.append(f"del {', '.join(f'v{index}' for index in plan.last[n])}")
+    inputs = ", ".join(f"v{index}" for index in graph.inputs)
+    body = "".join(f"    {line}\n" for line in lines)
+    result = "".join(f"{end}, " for end in ends)
+    whole = f"def replay({inputs}):\n{body}    return ({result})\n"
+    return source.generated(whole, "replay", names)
+
+
+def _direct(graph: Graph, node: Node) -> Function | None:
+    """Return the library's function for a node if it accepts the operands, else None."""
+    arrays = [x for x in node.args if x.__class__ in (Ref, Constant)]
+    scalars = [x for x in node.args if x.__class__ in (int, float, bool)]
+    dtypes = {graph.values[x.index].dtype for x in arrays if x.__class__ is Ref}
+    is_scalar = len(arrays) == 1 and len(scalars) == 1
+    if node.options or len(dtypes) != 1 or len(arrays) + len(scalars) != len(node.args):
+        return None
+    if len(arrays) != sum(x.__class__ is Ref for x in arrays) or (scalars and not is_scalar):
+        return None
+    table = dispatch.table_of(node.device, dtypes.pop())
+    if is_scalar and not table.takes(scalars[0]):
+        return None
+    functions = dispatch.functions_of(node.device)
+    direct = (functions.with_scalar if is_scalar else functions.plain)(node.name, table.dtype)
+    if direct is None:
+        return None
+    return call_cache.cache_entry(table, node.name, table, scalar=is_scalar)[0]
+
+
+def _plain(x: Any) -> Any:
+    """Return a nested list or tuple with native arrays instead of constants."""
+    if x.__class__ in (list, tuple):
+        return x.__class__([_plain(item) for item in x])
+    return x.native if x.__class__ is Constant else x
+
+
+OTHER: Any = object()
+"""Result of a fast path that was called with arguments of another signature."""
+
+
+def fast_path(
+    run: Function, arrays: Sequence[Array], signature: Any, tables: Sequence[Any], build: Function,
+    name: str, devices: Sequence[Any],
+) -> Function:  # fmt: skip
+    """Return a function of arrays that runs a program, or returns :data:`OTHER`.
+
+    Generated: loops over arguments and outputs would take half the time of a small program.
+    """
+    names: dict[str, Any] = {
+        "Array": Array, "config": config, "new": base.new_uninitialized, "run": run,
+        "reraise": reraise, "wrapped": wrapped, "build": build, "OTHER": OTHER, "name": name,
+        "devices": devices, "signature": signature,
+    }  # fmt: skip
+    tests = ["(config._tuned_kernels, config._check_linalg) == signature"]
+    for n, x in enumerate(arrays):
+        names |= {f"t{n}": x._table, f"s{n}": x._native.shape}
+        tests.append(f"x{n}.__class__ is Array and x{n}._table is t{n}")
+        tests.append(f"x{n}._native.shape == s{n}")
+    wraps = ""
+    for n, table in enumerate(tables):
+        names |= {f"o{n}": table, f"c{n}": table.array_type}
+        wraps += (
+            f"    if v{n}.__class__ is c{n}:\n"
+            f"        y{n} = new()\n        y{n}._native = v{n}\n        y{n}._table = o{n}\n"
+            f"    else:\n        y{n} = wrapped(v{n}, o{n})\n"
+        )
+    count, outputs = len(arrays), range(len(tables))
+    text = (
+        f"def call({', '.join(f'x{n}' for n in range(count))}):\n"
+        f"    if not ({' and '.join(tests)}):\n        return OTHER\n"
+        f"    try:\n"
+        f"        {''.join(f'v{n}, ' for n in outputs)}= "
+        f"run({', '.join(f'x{n}._native' for n in range(count))})\n"
+        f"    except Exception as error:\n        reraise(error, name, *devices)\n"
+        f"{wraps}"
+        f"    return build(({''.join(f'y{n}, ' for n in outputs)}))\n"
+    )
+    return source.generated(text, "call", names)
+
+
+def builder(tree: Any, is_leaf: Callable[[Any], bool]) -> Function:
+    """Return a function that builds a copy of a tree with other leaves, given in order.
+
+    Generated for lists, tuples and dicts: closures take five times as long for nested ones.
+    """
+    names: dict[str, Any] = {}
+    count = itertools.count()
+
+    def text(x: Any) -> str | None:
+        if is_leaf(x):
+            return f"leaves[{next(count)}]"
+        kind = x.__class__
+        if kind is dict:
+            parts = [text(child) for child in x.values()]
+            pairs = zip(map(constant, x), parts, strict=True)
+            return None if None in parts else f"{{{', '.join(f'{k}: {v}' for k, v in pairs)}}}"
+        if kind is tuple or kind is list:
+            parts = [text(child) for child in x]
+            if None in parts:
+                return None
+            inside = "".join(f"{part}, " for part in parts)
+            return f"({inside})" if kind is tuple else f"[{inside}]"
+        return constant(x) if node_type(x) is None else None
+
+    def constant(x: Any) -> str:
+        name = f"c{len(names)}"
+        names[name] = x
+        return name
+
+    whole = text(tree)
+    if whole is not None:
+        return source.generated(f"def build(leaves):\n    return {whole}\n", "build", names)
+
+    def build(leaves: Sequence[Any]) -> Any:
+        remaining = iter(leaves)
+        return trees.mapped(lambda x: next(remaining) if is_leaf(x) else x, tree)
+
+    return build

@@ -1,0 +1,141 @@
+"""Lowering of graphs: by a library's own compiler, or to calls and fused kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from portarray._kernel_language.arguments import hashable
+from portarray._kernel_language.launch_cache import put as remember
+from portarray._transforms.compiling import buffers
+from portarray._transforms.compiling.codegen import replay
+from portarray._transforms.compiling.explanation import Explanation
+from portarray._transforms.compiling.fused import Fused, fused_steps
+from portarray._transforms.compiling.graph import Graph, pattern
+from portarray._transforms.compiling.rewriting import rewritten
+from portarray.backends.base import Backend
+
+__all__ = ["Sized", "program"]
+
+Function = Callable[..., Any]
+
+MOST_KINDS = 64
+"""Size-generic programs of a library's compiler that a compiled function caches."""
+
+
+class Sized:
+    """Programs and kernels of one function that serve several sizes."""
+
+    def __init__(self) -> None:
+        self.kernels: dict[Any, Any] = {}
+        self._programs: dict[Any, tuple[Graph, list[Function]]] = {}
+
+    def find(self, graph: Graph, natives: Sequence[Any]) -> Function | None:
+        """Return a program that was compiled for a graph of other sizes, or None."""
+        key = pattern(graph)
+        _, programs = self._programs.get(key, (graph, [])) if hashable(key) else (graph, [])
+        return next((program for program in programs if program.serves(natives)), None)  # type: ignore[attr-defined]
+
+    def keep(self, graph: Graph, run: Function) -> None:
+        """Cache a program that serves several sizes."""
+        key = pattern(graph)
+        if hashable(key) and hasattr(run, "serves"):
+            # The graph keeps the objects alive whose ids are in the key.
+            programs = self._programs.get(key, (graph, []))[1]
+            remember(self._programs, key, (graph, [*programs, run]), MOST_KINDS)
+
+
+def program(
+    graph: Graph,
+    name: str,
+    natives: Sequence[Any],
+    *,
+    optimize: str = "default",
+    sized: Sized | None = None,
+) -> tuple[Function, Explanation]:
+    """Return a function of the graph's inputs, native arrays, and its explanation."""
+    devices = graph.devices()
+    explanation = Explanation(name, devices, "portarray", graph.calls)
+    if optimize == "aggressive":
+        graph, explanation.rewritten = rewritten(graph)
+    plain = replay(graph, graph.nodes)
+    explanation.steps = [node.name for node in graph.nodes]
+    if all(device is devices[0] for device in devices):
+        backend = devices[0]._backend
+        compiler = f"{backend.info.title}'s compiler"
+        try:
+            compiled_run = _by_library(graph, plain, natives, sized, explanation)
+            if compiled_run is not None:
+                explanation.by = compiler
+                return compiled_run, explanation
+        except Exception as error:  # noqa: BLE001  (the calls run one by one instead)
+            explanation.reasons[compiler] = _first_line(error)
+            return plain, explanation
+    compiled = None if sized is None else sized.kernels
+    previous_keys = frozenset(compiled or ())
+    steps, explanation.kernels, reasons = fused_steps(graph, compiled)
+    if compiled is not None:
+        kernels = len({step.key for step in steps if isinstance(step, Fused)} - previous_keys)
+        explanation.sizes = (
+            f"kernels take sizes as arguments; {kernels} were compiled for this call"
+        )
+    explanation.reasons.update(reasons)
+    explanation.steps = [_step_text(step) for step in steps]
+    memory = buffers.plan(graph, steps)
+    explanation.buffers = memory.description
+    return replay(graph, steps, memory), explanation
+
+
+def _by_library(
+    graph: Graph,
+    plain: Function,
+    natives: Sequence[Any],
+    sized: Sized | None,
+    explanation: Explanation,
+) -> Function | None:
+    """Return a function compiled by the library, None if it has no compiler."""
+    backend = graph.devices()[0]._backend
+    run = None if sized is None else sized.find(graph, natives)
+    if run is not None:
+        explanation.sizes = "compiled before, for other sizes"
+        return run
+    if sized is not None:
+        explanation.sizes = f"{backend.info.title} compiles for each shape"
+        try:
+            dynamic_run = _compiled(backend, plain, natives, explanation, dynamic=True)
+        except Exception as error:  # noqa: BLE001  (it may compile for these sizes)
+            explanation.reasons["several sizes"] = _first_line(error)
+        else:
+            if dynamic_run is not None and hasattr(dynamic_run, "serves"):
+                explanation.sizes = "compiled for several sizes"
+                sized.keep(graph, dynamic_run)
+            return dynamic_run
+    return _compiled(backend, plain, natives, explanation)
+
+
+def _compiled(
+    backend: Backend,
+    plain: Function,
+    natives: Sequence[Any],
+    explanation: Explanation,
+    *,
+    dynamic: bool = False,
+) -> Function | None:
+    """Compile a program with the library's compiler, and call it once to finish compilation."""
+    run: Function | None = backend.compiled(plain, natives, set(explanation.steps), dynamic=dynamic)
+    if run is not None:
+        run(*natives)
+    else:
+        explanation.sizes = ""
+    return run
+
+
+def _step_text(step: Any) -> str:
+    if isinstance(step, Fused):
+        return f"kernel of {len(step.description.calls)} calls: {', '.join(step.description.calls)}"
+    return str(step.name)
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

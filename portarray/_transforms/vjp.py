@@ -1,0 +1,139 @@
+"""Vector-Jacobian products of functions of arrays: by a tape, or by the library's autodiff."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portarray._array.array import Array
+from portarray._array.results import wrapped_like
+from portarray._transforms.tape import GradientTrace
+from portarray._transforms.tracing import Tracer, current, untraced
+from portarray.backends.base import Backend
+from portarray.backends.types import NoOwnGradientError
+
+__all__ = ["VJP", "compute_vjp"]
+
+Arrays = Sequence[Array]
+Function = Callable[[Arrays], Arrays]
+
+
+class VJP(NamedTuple):
+    """The outputs of a function of arrays and a function that computes the VJP.
+
+    Attributes
+    ----------
+    outputs : sequence of Array
+        The outputs.
+    vjp_fun : callable
+        Takes the cotangents of the outputs and returns those of the inputs, None for zeros.
+    value : callable
+        Returns an array of the function's body as an array outside it.
+    """
+
+    outputs: Arrays
+    vjp_fun: Callable[[Arrays], Sequence[Array | None]]
+    value: Callable[[Array], Array]
+
+
+class _Tapes(threading.local):
+    """The number of tapes that are being recorded in this thread."""
+
+    active = 0
+
+
+_tapes = _Tapes()
+
+
+def compute_vjp(function: Function, inputs: Arrays, ended: str, *, once: bool) -> VJP:
+    """Call a function of arrays and return its outputs and VJP.
+
+    Parameters
+    ----------
+    function : callable
+        Takes and returns arrays.
+    inputs : sequence of Array
+        Its arguments.
+    ended : str
+        The error message when a traced array is used after the function has returned.
+    once : bool
+        Whether the VJP is computed at most once.
+    """
+    # A tape watches arrays of all libraries, a library's autodiff only its own arrays.
+    backend = inputs[0]._table.device._backend
+    is_traced = inputs[0]._native.__class__ is Tracer
+    if backend.__class__.pulled is not Backend.pulled and not is_traced and not _tapes.active:
+        for x in inputs:
+            if x._table.device._backend is not backend:
+                break
+        else:
+            try:
+                vjp = _vjp_by_library(function, inputs, ended, once=once)
+            except NoOwnGradientError:
+                vjp = None
+            if vjp is not None:
+                return vjp
+    return _vjp_by_tape(function, inputs, ended, once=once)
+
+
+def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) -> VJP:
+    trace = GradientTrace()
+    watched = [trace.watch(x) for x in inputs]
+    _tapes.active += 1
+    try:
+        outputs = function([x for x, _ in watched])
+    finally:
+        calls = trace.end(ended)
+        _tapes.active -= 1
+
+    def value(x: Array) -> Array:
+        native = x._native
+        if native.__class__ is Tracer and native.trace is trace:
+            return untraced(current(native).value, native.home)
+        return x
+
+    def vjp_fun(cotangents: Arrays) -> Sequence[Array | None]:
+        by_slot: dict[int, Array] = {}
+        for y, g in zip(outputs, cotangents, strict=True):
+            native = y._native
+            if native.__class__ is Tracer and native.trace is trace:
+                previous = by_slot.get(native.slot)
+                by_slot[native.slot] = g if previous is None else previous + g
+        with np.errstate(all="ignore"):  # infinite derivatives are valid, such as of sqrt at 0
+            by_slot = trace.backward(calls, by_slot, once=once)
+        return [by_slot.get(slot) for _, slot in watched]
+
+    return VJP([value(y) for y in outputs], vjp_fun, value)
+
+
+def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -> VJP | None:
+    backend = inputs[0]._table.device._backend
+    outputs: Arrays = ()
+
+    def native_function(natives: Sequence[Any]) -> Sequence[Any]:
+        nonlocal outputs
+        outputs = function(wrapped_like(natives, inputs))
+        return [y._native for y in outputs]
+
+    native_vjp = backend.pulled(native_function, [x._native for x in inputs], once=once)
+    if native_vjp is None:
+        return None
+    results, native_vjp_fun = native_vjp
+
+    def value(x: Array) -> Array:
+        if not backend.owns(x._native):
+            return x
+        stopped: Array = untraced(backend.stopped(x._native), x.device)
+        return stopped
+
+    def vjp_fun(cotangents: Arrays) -> Sequence[Array | None]:
+        try:
+            parts = native_vjp_fun([g._native for g in cotangents])
+        except NoOwnGradientError:  # only the backward pass shows it: run again with a tape
+            return _vjp_by_tape(function, inputs, ended, once=once).vjp_fun(cotangents)
+        return wrapped_like(parts, inputs)
+
+    return VJP(wrapped_like(results, outputs), vjp_fun, value)
