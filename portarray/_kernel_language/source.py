@@ -14,7 +14,6 @@ from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
-from portarray import _codegen
 from portarray.errors import KernelProblem, KernelSyntaxError
 
 _PARSING = threading.RLock()
@@ -160,10 +159,6 @@ def _end(node: ast.expr) -> tuple[int, int]:
     assert node.end_lineno is not None
     assert node.end_col_offset is not None
     return node.end_lineno, node.end_col_offset
-
-
-def generated(text: str, name: str, names: dict[str, Any]) -> FunctionType:
-    return _codegen.define(name, text, names)
 
 
 def _named(value: Any) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray import _codegen
 from portarray._launchers import c_compiler
 from portarray._launchers.launcher import ANY_GROUPS, Launch, Launcher, Program, Range, group_on_cpu
 from portarray.backends.common.machine import processor
@@ -128,7 +129,7 @@ def _submitter(
     # Written out: a loop takes a tenth of a launch.
     pointer = "pointer_to({})" if address is None else "cast('void *', address({}))"
     pointers = "".join(f", {pointer.format(f'arrays[{n}]')}" for n in range(len(program.arrays)))
-    submit: Callable[[Sequence[Any], Sequence[Any], Range, Range], int] = eval(  # noqa: S307
+    submit: Callable[[Sequence[Any], Sequence[Any], Range, Range], int] = _codegen.evaluate(
         "lambda arrays, values, size, group: run(pack(*values, *pads[len(size)], *size, "
         f"*pads[len(size)], *group, together[0]){pointers})",
         {

@@ -26,7 +26,7 @@ import importlib.abc
 import sys
 import types
 
-ALLOWED = ("clarray", "_dlpack", "_host_memory", "_opencl", "_atomic_files")
+ALLOWED = ("clarray", "_dlpack", "_host_memory", "_opencl", "_atomic_files", "_codegen")
 
 class Refusing(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):

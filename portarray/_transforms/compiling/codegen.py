@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from portarray import _codegen
 from portarray._array import base, call_cache, device_scope, dispatch
 from portarray._array.array import Array
 from portarray._array.results import reraise, wrapped
 from portarray._config import config
-from portarray._kernel_language import source
 from portarray._transforms import trees
 from portarray._transforms.compiling.buffers import Plan, last_uses
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
@@ -75,7 +75,7 @@ def replay(graph: Graph, steps: Sequence[Any], plan: Plan | None = None) -> Func
     body = "".join(f"    {line}\n" for line in lines)
     result = "".join(f"{end}, " for end in ends)
     whole = f"def replay({inputs}):\n{body}    return ({result})\n"
-    return source.generated(whole, "replay", names)
+    return _codegen.define("replay", whole, names)
 
 
 def _direct(graph: Graph, node: Node) -> Function | None:
@@ -146,7 +146,7 @@ def fast_path(
         f"{wraps}"
         f"    return build(({''.join(f'y{n}, ' for n in outputs)}))\n"
     )
-    return source.generated(text, "call", names)
+    return _codegen.define("call", text, names)
 
 
 def builder(tree: Any, is_leaf: Callable[[Any], bool]) -> Function:
@@ -180,7 +180,7 @@ def builder(tree: Any, is_leaf: Callable[[Any], bool]) -> Function:
 
     whole = text(tree)
     if whole is not None:
-        return source.generated(f"def build(leaves):\n    return {whole}\n", "build", names)
+        return _codegen.define("build", f"def build(leaves):\n    return {whole}\n", names)
 
     def build(leaves: Sequence[Any]) -> Any:
         remaining = iter(leaves)

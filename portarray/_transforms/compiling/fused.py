@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 import portarray.kernel_language as kl
+from portarray import _codegen
 from portarray._array import dispatch
 from portarray._devices.device import Device
-from portarray._kernel_language import arguments, preparing, source
+from portarray._kernel_language import arguments, preparing
 from portarray._kernel_language.definition import define
 from portarray._kernel_language.launch_cache import put as remember
 from portarray._kernel_language.preparing import Prepared
@@ -196,7 +197,7 @@ def _prepared(
         for shape, dtype in zip(shapes, dtypes, strict=True)
     ]
     definition = define(
-        source.generated(kernel.text, "fused", {"kl": kl, "math": math, "pa": pa}), ()
+        _codegen.define("fused", kernel.text, {"kl": kl, "math": math, "pa": pa}), ()
     )
     request = arguments.asked(definition, tuple(samples), {}, kernel.ndrange, kernel.group)
     key = kernel.text, request.key
