@@ -66,7 +66,7 @@ LARGEST_WHEEL = 1_500_000
 
 # Test folders that run separately, before all others: the compilers of JAX and of OpenCL drivers
 # never release memory, so one run of everything needs 20 GB in two processes.
-PARTS = (("api", "array", "backends"), ("benchmarks", "clarray", "cli", "conformance"))
+PARTS = (("api", "array", "backends"), ("benchmarks", "clarray", "cli", "conformance", "opencl"))
 
 
 def group(name: str) -> list[str]:

@@ -52,7 +52,7 @@ def checks(backend: Backend) -> Iterator[str]:
     yield "from collections.abc import Callable"
     yield f"from {array.__module__} import {array.__qualname__} as Native"
     yield "from portarray import typing as types"
-    for chapter, module in categories.chapter_files(backend.chapters).items():
+    for chapter, module in categories.category_modules(backend.chapters).items():
         part = chapter if chapter in PARTS else ""
         protocol = PARTS[part]
         tree = ast.parse(inspect.getsource(module))
@@ -81,11 +81,11 @@ def operands_of(name: str) -> int:
 
 
 def rows(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the functions in a file's table ROWS, each with its name in the standard."""
+    """Yield the functions in a file's table BY_DTYPE, each with its name in the standard."""
     for node in tree.body:
         if (
             isinstance(node, ast.AnnAssign)
-            and ast.unparse(node.target) == "ROWS"
+            and ast.unparse(node.target) == "BY_DTYPE"
             and isinstance(node.value, ast.Dict)
         ):
             for key, row in zip(node.value.keys, node.value.values, strict=True):

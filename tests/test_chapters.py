@@ -14,7 +14,7 @@ import pytest
 
 import portarray as pa
 from portarray import backends
-from portarray._dispatch.categories import CHAPTERS
+from portarray._dispatch.categories import CATEGORIES
 
 EXTENSIONS = ("linalg", "fft")
 FOLDER = Path(backends.__path__[0])
@@ -31,7 +31,7 @@ NAMES: dict[str, frozenset[str]] = {
                 f"portarray._api.{chapter}."
             )
         )
-        for chapter in CHAPTERS
+        for chapter in CATEGORIES
         if chapter not in EXTENSIONS
     },
 }
@@ -72,8 +72,8 @@ def belongs(name: str, stem: str) -> bool:
 
 def test_every_chapter_has_a_file_for_the_public_functions() -> None:
     folder = Path(import_module("portarray._api").__path__[0])
-    assert set(CHAPTERS) <= {stem for stem, _ in files(folder)}
-    assert len(CHAPTER) == sum(len(NAMES[c]) for c in CHAPTERS if c not in EXTENSIONS)
+    assert set(CATEGORIES) <= {stem for stem, _ in files(folder)}
+    assert len(CHAPTER) == sum(len(NAMES[c]) for c in CATEGORIES if c not in EXTENSIONS)
     assert set(CHAPTER) <= set(pa.__all__)
 
 
@@ -82,7 +82,7 @@ def test_functions_stand_in_their_chapters_file(folder: Path) -> None:
     wrong = []
     for stem, path in files(folder):
         tree = ast.parse(path.read_text("utf-8"))
-        if stem in CHAPTERS:
+        if stem in CATEGORIES:
             names = [*defined(tree), *listed(tree)]
         elif stem == "__init__":
             names = list(defined(tree))  # it lists every chapter; the next test reads it

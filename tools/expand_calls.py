@@ -27,7 +27,7 @@ except Exception as error:  # noqa: BLE001  (translated and raised again)
 if type(native) is result_type:
     out = base.new_uninitialized()
     out._native = native
-    out._table = result
+    out._dispatch = result
     return out
 return slow_path.finished(native, result)
 """
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 def unary(name: str, x: Any) -> Array:
     """Call a function of one array and nothing else."""
     if type(x) is base.array_type:
-        table = x._table
+        table = x._dispatch
         @fast table.call_cache[name](x._native) else slow_path.cache_call(name, table, x._native)
     return unary(name, from_scalar(x, name))
 
@@ -59,15 +59,15 @@ def unary(name: str, x: Any) -> Array:
 def binary(name: str, x1: Any, x2: Any) -> Array:
     """Call a function of two operands, of which one may be a Python scalar."""
     if type(x1) is base.array_type:
-        table = x1._table
+        table = x1._dispatch
         kind = type(x2)
         if kind is base.array_type:
-            if table is x2._table:
+            if table is x2._dispatch:
                 @fast table.call_cache[name](x1._native, x2._native) else slow_path.cache_call(name, table, x1._native, x2._native)
         elif kind in table.scalars or (kind is int and table.low <= x2 <= table.high):
             @fast table.scalar_call_cache[name](x1._native, x2) else slow_path.cache_scalar_call(name, table, x1._native, x2)
     elif type(x2) is base.array_type:
-        table = x2._table
+        table = x2._dispatch
         kind = type(x1)
         if kind in table.scalars or (kind is int and table.low <= x1 <= table.high):
             @fast table.scalar_call_cache[name](x1, x2._native) else slow_path.cache_scalar_call(name, table, x1, x2._native)
@@ -78,10 +78,10 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``x op other``."""
 
     def method(self: Array, other: Any, /) -> Any:
-        table = self._table
+        table = self._dispatch
         kind = type(other)
         if kind is base.array_type:
-            if table is other._table:
+            if table is other._dispatch:
                 @fast table.call_cache[name](self._native, other._native) else slow_path.cache_call(name, table, self._native, other._native)
         elif kind in table.scalars or (kind is int and table.low <= other <= table.high):
             @fast table.scalar_call_cache[name](self._native, other) else slow_path.cache_scalar_call(name, table, self._native, other)
@@ -96,7 +96,7 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``other op x``."""
 
     def method(self: Array, other: Any, /) -> Any:
-        table = self._table
+        table = self._dispatch
         kind = type(other)
         if kind in table.scalars or (kind is int and table.low <= other <= table.high):
             @fast table.scalar_call_cache[name](other, self._native) else slow_path.cache_scalar_call(name, table, other, self._native)
@@ -110,7 +110,7 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
 def options(name: str, x: Any, /, *args: Any, **options: Any) -> Array:
     """Call a function of one array, with options that do not decide the dtype of the result."""
     if type(x) is base.array_type:
-        table = x._table
+        table = x._dispatch
         @fast table.options_call_cache[name](x._native, *args, **options) else slow_path.cache_options_call(name, table, (x._native, *args), options)
     return slow_path.apply(name, (x,), *args, **options)
 
@@ -122,8 +122,8 @@ several = cast("Callable[..., tuple[Array, ...]]", options)
 def pair(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
     """Call a function of two arrays that keep their dtypes, with options like those above."""
     if type(x1) is base.array_type and type(x2) is base.array_type:
-        table = x1._table
-        if x2._table.device is table.device:
+        table = x1._dispatch
+        if x2._dispatch.device is table.device:
             @fast table.options_call_cache[name](x1._native, x2._native, **options) else slow_path.cache_options_call(name, table, (x1._native, x2._native), options)
     return slow_path.apply(name, (x1, x2), **options)
 
@@ -131,8 +131,8 @@ def pair(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
 def aligned(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
     """Call a function of two arrays that are promoted, with options like those above."""
     if type(x1) is base.array_type and type(x2) is base.array_type:
-        table = x1._table
-        if x2._table is table:
+        table = x1._dispatch
+        if x2._dispatch is table:
             @fast table.options_call_cache[name](x1._native, x2._native, **options) else slow_path.cache_options_call(name, table, (x1._native, x2._native), options)
     return slow_path.promoted(name, (x1, x2), **options)
 
@@ -141,8 +141,8 @@ def joined(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     """Call a function of one list of arrays, which are promoted."""
     first = arrays[0]
     if type(first) is base.array_type:
-        table = first._table
-        natives = [x._native for x in arrays if type(x) is base.array_type and x._table is table]
+        table = first._dispatch
+        natives = [x._native for x in arrays if type(x) is base.array_type and x._dispatch is table]
         if len(natives) == len(arrays):
             @fast table.options_call_cache[name](natives, **options) else slow_path.cache_options_call(name, table, (natives,), options)
     return slow_path.sequence(name, arrays, **options)
@@ -152,7 +152,7 @@ def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]``."""
     kind = type(key)
     if kind is int or kind is slice or (kind is tuple and is_basic(map(type, key)) and key.count(...) < 2):
-        table = x._table
+        table = x._dispatch
         @fast table.call_cache["getitem"](x._native, key) else indexing.cache_getitem(x, key)
     return indexing.getitem(x, key)
 '''

@@ -129,7 +129,7 @@ def overview(devices: Iterable[DeviceLike] = ()) -> Overview:
 def functions() -> Iterator[tuple[str, str]]:
     """Yield category and name of every function of the standard that runs on devices."""
     main: Any = interop.namespace(interop.VERSION)
-    for category in categories.CHAPTERS:
+    for category in categories.CATEGORIES:
         extension = getattr(main, category, None)  # linalg and fft
         if extension is not None:
             for name in extension.__all__:

@@ -193,7 +193,7 @@ class Array(base.ArrayBase):
         return complex(formatting.scalar(self, "complex"))
 
     def __index__(self) -> int:
-        if self._table.kind not in "iu":
+        if self._dispatch.kind not in "iu":
             raise TypeError(
                 f"index: the array has dtype {self.dtype}; only 0-d integer arrays are indices\n"
                 f"Hint: convert it with int(x)"

@@ -49,20 +49,20 @@ class _Uncalled(type):
 class ArrayBase(metaclass=_Uncalled):
     """A native array and its dispatch table."""
 
-    __slots__ = ("__weakref__", "_native", "_table")
+    __slots__ = ("__weakref__", "_dispatch", "_native")
 
-    _table: DispatchTable
+    _dispatch: DispatchTable
     _native: Any
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Data type, a NumPy dtype on every device."""
-        return self._table.dtype
+        return self._dispatch.dtype
 
     @property
     def device(self) -> Device:
         """The device that holds the array."""
-        return self._table.device._seen
+        return self._dispatch.device._seen
 
     @property
     def native(self) -> Any:

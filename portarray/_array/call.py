@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def unary(name: str, x: Any) -> Array:
     """Call a function of one array and nothing else."""
     if type(x) is base.array_type:
-        table = x._table
+        table = x._dispatch
         try:
             function, result, result_type = table.call_cache[name]
         except KeyError:
@@ -28,7 +28,7 @@ def unary(name: str, x: Any) -> Array:
         if type(native) is result_type:
             out = base.new_uninitialized()
             out._native = native
-            out._table = result
+            out._dispatch = result
             return out
         return slow_path.finished(native, result)
     return unary(name, from_scalar(x, name))
@@ -37,10 +37,10 @@ def unary(name: str, x: Any) -> Array:
 def binary(name: str, x1: Any, x2: Any) -> Array:
     """Call a function of two operands, of which one may be a Python scalar."""
     if type(x1) is base.array_type:
-        table = x1._table
+        table = x1._dispatch
         kind = type(x2)
         if kind is base.array_type:
-            if table is x2._table:
+            if table is x2._dispatch:
                 try:
                     function, result, result_type = table.call_cache[name]
                 except KeyError:
@@ -52,7 +52,7 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
                 if type(native) is result_type:
                     out = base.new_uninitialized()
                     out._native = native
-                    out._table = result
+                    out._dispatch = result
                     return out
                 return slow_path.finished(native, result)
         elif kind in table.scalars or (kind is int and table.low <= x2 <= table.high):
@@ -67,11 +67,11 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
             if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
-                out._table = result
+                out._dispatch = result
                 return out
             return slow_path.finished(native, result)
     elif type(x2) is base.array_type:
-        table = x2._table
+        table = x2._dispatch
         kind = type(x1)
         if kind in table.scalars or (kind is int and table.low <= x1 <= table.high):
             try:
@@ -85,7 +85,7 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
             if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
-                out._table = result
+                out._dispatch = result
                 return out
             return slow_path.finished(native, result)
     return slow_path.binary(name, x1, x2)
@@ -95,10 +95,10 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``x op other``."""
 
     def method(self: Array, other: Any, /) -> Any:
-        table = self._table
+        table = self._dispatch
         kind = type(other)
         if kind is base.array_type:
-            if table is other._table:
+            if table is other._dispatch:
                 try:
                     function, result, result_type = table.call_cache[name]
                 except KeyError:
@@ -110,7 +110,7 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
                 if type(native) is result_type:
                     out = base.new_uninitialized()
                     out._native = native
-                    out._table = result
+                    out._dispatch = result
                     return out
                 return slow_path.finished(native, result)
         elif kind in table.scalars or (kind is int and table.low <= other <= table.high):
@@ -125,7 +125,7 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
             if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
-                out._table = result
+                out._dispatch = result
                 return out
             return slow_path.finished(native, result)
         elif slow_path.is_foreign(other, name):
@@ -139,7 +139,7 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``other op x``."""
 
     def method(self: Array, other: Any, /) -> Any:
-        table = self._table
+        table = self._dispatch
         kind = type(other)
         if kind in table.scalars or (kind is int and table.low <= other <= table.high):
             try:
@@ -153,7 +153,7 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
             if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
-                out._table = result
+                out._dispatch = result
                 return out
             return slow_path.finished(native, result)
         if slow_path.is_foreign(other, name):
@@ -166,7 +166,7 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
 def options(name: str, x: Any, /, *args: Any, **options: Any) -> Array:
     """Call a function of one array, with options that do not decide the dtype of the result."""
     if type(x) is base.array_type:
-        table = x._table
+        table = x._dispatch
         try:
             function, result, result_type = table.options_call_cache[name]
         except KeyError:
@@ -178,7 +178,7 @@ def options(name: str, x: Any, /, *args: Any, **options: Any) -> Array:
         if type(native) is result_type:
             out = base.new_uninitialized()
             out._native = native
-            out._table = result
+            out._dispatch = result
             return out
         return slow_path.finished(native, result)
     return slow_path.apply(name, (x,), *args, **options)
@@ -191,8 +191,8 @@ several = cast("Callable[..., tuple[Array, ...]]", options)
 def pair(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
     """Call a function of two arrays that keep their dtypes, with options like those above."""
     if type(x1) is base.array_type and type(x2) is base.array_type:
-        table = x1._table
-        if x2._table.device is table.device:
+        table = x1._dispatch
+        if x2._dispatch.device is table.device:
             try:
                 function, result, result_type = table.options_call_cache[name]
             except KeyError:
@@ -204,7 +204,7 @@ def pair(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
             if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
-                out._table = result
+                out._dispatch = result
                 return out
             return slow_path.finished(native, result)
     return slow_path.apply(name, (x1, x2), **options)
@@ -213,8 +213,8 @@ def pair(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
 def aligned(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
     """Call a function of two arrays that are promoted, with options like those above."""
     if type(x1) is base.array_type and type(x2) is base.array_type:
-        table = x1._table
-        if x2._table is table:
+        table = x1._dispatch
+        if x2._dispatch is table:
             try:
                 function, result, result_type = table.options_call_cache[name]
             except KeyError:
@@ -226,7 +226,7 @@ def aligned(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
             if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
-                out._table = result
+                out._dispatch = result
                 return out
             return slow_path.finished(native, result)
     return slow_path.promoted(name, (x1, x2), **options)
@@ -236,8 +236,8 @@ def joined(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     """Call a function of one list of arrays, which are promoted."""
     first = arrays[0]
     if type(first) is base.array_type:
-        table = first._table
-        natives = [x._native for x in arrays if type(x) is base.array_type and x._table is table]
+        table = first._dispatch
+        natives = [x._native for x in arrays if type(x) is base.array_type and x._dispatch is table]
         if len(natives) == len(arrays):
             try:
                 function, result, result_type = table.options_call_cache[name]
@@ -250,7 +250,7 @@ def joined(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
             if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
-                out._table = result
+                out._dispatch = result
                 return out
             return slow_path.finished(native, result)
     return slow_path.sequence(name, arrays, **options)
@@ -264,7 +264,7 @@ def getitem(x: Array, key: Any) -> Array:
         or kind is slice
         or (kind is tuple and is_basic(map(type, key)) and key.count(...) < 2)
     ):
-        table = x._table
+        table = x._dispatch
         try:
             function, result, result_type = table.call_cache["getitem"]
         except KeyError:
@@ -276,7 +276,7 @@ def getitem(x: Array, key: Any) -> Array:
         if type(native) is result_type:
             out = base.new_uninitialized()
             out._native = native
-            out._table = result
+            out._dispatch = result
             return out
         return slow_path.finished(native, result)
     return indexing.getitem(x, key)

@@ -22,7 +22,7 @@ def cache_entry(
     native_function = (functions.with_scalar if scalar else functions.plain)(name, table.dtype)
     if native_function is None:
         function = table.functions[name]
-        if scalar and not table.device._backend.takes_scalars:
+        if scalar and not table.device._backend.accepts_scalars:
             function = _making_arrays(function, table)
         return function, result, table.known_type
     return _wrap_direct(native_function, table, name), result, table.array_type

@@ -105,7 +105,7 @@ def astype(
     if type(x) is not base.array_type:
         raise operands.refused(x, "astype", scalars=False)
     target_dtype = dtypes.canonical(dtype)
-    table = x._table
+    table = x._dispatch
     where = table.device if device is None else selection.resolve(device)
     if device is not None and not access_reported:
         host_access.tell_move(x.device, where)

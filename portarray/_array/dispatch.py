@@ -40,13 +40,13 @@ Function = Callable[..., Any]
 class Functions(dict[str, Function]):
     """The functions of one table by standard name; filled on first use."""
 
-    __slots__ = ("_table",)
+    __slots__ = ("_dispatch",)
 
     def __init__(self, table: DispatchTable) -> None:
-        self._table = table
+        self._dispatch = table
 
     def __missing__(self, name: str) -> Function:
-        table = self._table
+        table = self._dispatch
         function = (
             _serve(table, name) if table.known_type is not None else _serve_per_setting(table, name)
         )
@@ -131,7 +131,7 @@ class DispatchTable:
         """Return a Python scalar as the library takes it: itself or a native 0-d array."""
         value = promotion.checked(value, self.dtype)
         device = self.device
-        if device._backend.takes_scalars:
+        if device._backend.accepts_scalars:
             return value
         return self.functions["asarray"](value, dtype=self.native, device=device.native)
 
@@ -255,7 +255,7 @@ def _serve(table: DispatchTable, name: str) -> Function:
     device = table.device
     function: Function
     try:
-        function, how = functions_of(device).serve(name, table.dtype)
+        function, how = functions_of(device).resolve(name, table.dtype)
     except native_functions.MissingDTypeError as error:
         raise dtypes.missing(error.dtype, device, set(dtypes_of(device))) from None
     if how == "host" and not device._backend.on_host(device.native):

@@ -42,7 +42,7 @@ class Extent(NamedTuple):
 def place_of(x: Any) -> Device | None:
     """Return the device of an array, portarray's or a native one; None for all else."""
     if type(x) is base.array_type:
-        return x._table.device._seen
+        return x._dispatch.device._seen
     return native_arrays.device_of(x)
 
 
@@ -53,8 +53,8 @@ def extent_of(x: Any) -> Extent | None:
     assignment, so that it counts by its identity.
     """
     if type(x) is base.array_type:
-        native, backend = x._native, x._table.device._backend
-        itemsize = x._table.dtype.itemsize
+        native, backend = x._native, x._dispatch.device._backend
+        itemsize = x._dispatch.dtype.itemsize
     else:
         owner = registry.owner(x)
         assert owner is not None  # asked before
@@ -151,4 +151,4 @@ def evaluate(x: Any) -> None:
         for item in x:
             evaluate(item)
     elif type(x) is base.array_type:
-        x._table.device._backend.evaluate(x._native)
+        x._dispatch.device._backend.evaluate(x._native)

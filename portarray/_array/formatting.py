@@ -22,7 +22,7 @@ def item(x: Array, kind: str = "item") -> Any:
     """Return the one element of an array as a Python scalar; ``kind`` is what asks for it."""
     if x.size != 1:
         raise ValueError(f"item: the array has shape {x.shape}, not one element")
-    table = x._table
+    table = x._dispatch
     host_access.tell(kind, x.device)
     try:
         return table.functions["item"](x._native)
@@ -53,7 +53,7 @@ def scalar(x: Array, target: str) -> Any:
         hint = "use pa.any(x) or pa.all(x)" if target == "bool" else "index it first"
         error = ValueError if target == "bool" else TypeError
         raise error(f"{conversion} of an array of shape {x.shape} is ambiguous\nHint: {hint}")
-    if x._table.kind == "c" and target in ("int", "float"):
+    if x._dispatch.kind == "c" and target in ("int", "float"):
         raise TypeError(f"{target}: the array is complex\nHint: take pa.real(x) first")
     return item(x, target)
 
@@ -79,7 +79,7 @@ def _values(x: Array) -> np.ndarray[Any, Any]:
 def _peek(x: Array) -> np.ndarray[Any, Any]:
     host_access.tell("print", x.device)
     try:
-        return x._table.device._backend.printable(x._native, x.device.native)
+        return x._dispatch.device._backend.printable(x._native, x.device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "printing", x.device)
 

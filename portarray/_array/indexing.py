@@ -33,7 +33,7 @@ is_basic = _BASIC.issuperset
 
 def cache_getitem(x: Array, key: Any) -> Array:
     """Find the function for keys without arrays, and call it."""
-    table = x._table
+    table = x._dispatch
     native_getitem = call_cache.basic_getitem(table)
     result_type = table.array_type if native_getitem else table.known_type
     table.call_cache["getitem"] = (native_getitem or _checking(table), table, result_type)
@@ -59,16 +59,16 @@ def _checking(table: DispatchTable) -> Callable[[Any, Any], Any]:
 
 def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]`` for any key, after it was checked."""
-    return results.wrapped(_picked(x, key), x._table)
+    return results.wrapped(_picked(x, key), x._dispatch)
 
 
 def _picked(x: Array, key: Any) -> Any:
     """Return ``x[key]`` as a native array, checking the key."""
-    table, native = x._table, x._native
-    if type(key) is base.array_type and key._table.device is table.device:
+    table, native = x._dispatch, x._native
+    if type(key) is base.array_type and key._dispatch.device is table.device:
         index, shape = key._native, native.shape
-        mask = key._table.kind == "b"
-        if (index.shape == shape) if mask else (shape and key._table.kind == "i"):
+        mask = key._dispatch.kind == "b"
+        if (index.shape == shape) if mask else (shape and key._dispatch.kind == "i"):
             return _picked_native(table, native, (index,))
     return _picked_native(table, native, _native_key(x, key))
 
@@ -89,22 +89,22 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         If the value's kind is above the array's (a complex value in a real array), or it is a list
         or another library's array.
     """
-    table = x._table
+    table = x._dispatch
     native_key = _native_key(x, key)
     if type(value) is base.array_type:
-        table = dispatch.require_same_device("assignment", table, value._table)
-        if value._table.kind == "c" and table.kind != "c":
+        table = dispatch.require_same_device("assignment", table, value._dispatch)
+        if value._dispatch.kind == "c" and table.kind != "c":
             raise TypeError(
                 f"assignment: complex values do not fit a {table.dtype} array\n"
                 f"Hint: take pa.real(value) first"
             )
-        same = value._table.dtype == table.dtype
+        same = value._dispatch.dtype == table.dtype
         native = value._native if same else table.cast(value._native)
     else:
         native = _fill_value(value, x)
     try:
         x._native = table.functions["setitem"](x._native, native_key, native)
-        x._table = table
+        x._dispatch = table
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         _refused(error, "assignment", table, x._native, native_key, native)
 
@@ -131,7 +131,7 @@ def _refused(
 
 def _fill_value(value: Any, x: Array) -> Any:
     """Return a Python scalar that fits an array's dtype."""
-    table = x._table
+    table = x._dispatch
     if type(value) is np.ndarray and value.ndim == 0:  # xarray assigns 0-d arrays
         value = value[()]
     scalar = operands.scalar(value)
@@ -162,7 +162,7 @@ def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
 
 def _needs_no_check(part: Any) -> bool:
     """Return whether a part of a key takes one axis and needs no bounds check here."""
-    return type(part) is slice or (type(part) is base.array_type and part._table.kind in "iu")
+    return type(part) is slice or (type(part) is base.array_type and part._dispatch.kind in "iu")
 
 
 def _basic_key(shape: Sequence[int], key: Any) -> tuple[Any, ...]:
@@ -208,13 +208,13 @@ def _native_part(x: Array, part: Any) -> Any:
     if isinstance(part, slice):
         return _native_slice(part, x._native.shape)
     if type(part) is base.array_type:
-        dispatch.require_same_device("indexing", x._table, part._table)
-        if part._table.kind not in "biu":
+        dispatch.require_same_device("indexing", x._dispatch, part._dispatch)
+        if part._dispatch.kind not in "biu":
             raise IndexError(
                 f"indexing: index arrays must have an integer or boolean dtype, not {part.dtype}\n"
                 f"Hint: convert with pa.astype(index, pa.int64)"
             )
-        return _as_signed(part) if part._table.dtype.name == "uint64" else part._native
+        return _as_signed(part) if part._dispatch.dtype.name == "uint64" else part._native
     if isinstance(part, (bool, np.bool_)):
         return _native_index_array(x, np.asarray(part))
     if isinstance(part, (list, np.ndarray)):
@@ -241,7 +241,7 @@ def _as_signed(index: Array) -> Any:
 
     What int64 does not hold is its largest number there, which is out of bounds for any axis.
     """
-    table = index._table
+    table = index._dispatch
     largest = table.functions["asarray"](2**63 - 1, dtype=table.native, device=table.device.native)
     held = table.functions["minimum"](index._native, largest)
     return dispatch.table_of(table.device, dtypes.STANDARD["int64"]).cast(held)
@@ -255,7 +255,7 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
         raise IndexError(
             f"indexing: index arrays must have an integer or boolean dtype, not {index.dtype}"
         )
-    device = x._table.device
+    device = x._dispatch.device
     host_access.tell("indexing", device, to_host=False)
     target_dtype = dtypes.canonical(index.dtype)
     if target_dtype not in dispatch.dtypes_of(device):
@@ -268,7 +268,7 @@ def _check(parts: list[Any], key: Sequence[Any], x: Array) -> None:
 
     Integer arrays are checked only if given on the host: checking others would copy them there.
     """
-    table = x._table
+    table = x._dispatch
     shape = tuple(x._native.shape)
 
     def is_mask(part: Any) -> bool:

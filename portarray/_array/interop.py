@@ -144,7 +144,7 @@ def function(
 
 def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
     """Run a foreign ufunc on host views; the result is an array of the inputs' device."""
-    tables = [x._table for x in inputs if isinstance(x, base.array_type)]
+    tables = [x._dispatch for x in inputs if isinstance(x, base.array_type)]
     device = tables[0].device
     for table in tables:
         dispatch.require_same_device(f"ufunc {function.__name__}", tables[0], table)
@@ -227,7 +227,7 @@ def _two_integers(name: str, value: Any) -> tuple[int, int] | None:
 
 def dlpack_device(x: Array) -> tuple[int, int]:
     """Return DLPack's device type and index."""
-    return x._table.device._backend.dlpack_device(x._native)  # refuses a traced array
+    return x._dispatch.device._backend.dlpack_device(x._native)  # refuses a traced array
 
 
 # --- other libraries' transformations, see library_transforms.py ----------------------------------

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Kernel",
-    "at_once",
-    "is_followed",
+    "is_concrete",
+    "is_watched",
     "is_untraced",
     "of_arrays",
     "shape_of",
@@ -81,7 +81,7 @@ class Kernel:
     def __call__(self, *arrays: Array | None, **options: Any) -> Array:
         """Check the arguments and call the version that serves them."""
         self.check(self.name, arrays, options)
-        table: DispatchTable = arrays[self._leads]._table  # type: ignore[union-attr]  # it was checked
+        table: DispatchTable = arrays[self._leads]._dispatch  # type: ignore[union-attr]  # it was checked
         natives: Sequence[Any]
         if options or len(arrays) > 1 or table.device._seen is not table.device:
             table, natives = self.natives(table, arrays, options)
@@ -118,20 +118,20 @@ class Kernel:
             if x is None:
                 natives.append(None)
             else:
-                if x._table is not table:
-                    table = dispatch.require_same_device(self.name, table, x._table)
+                if x._dispatch is not table:
+                    table = dispatch.require_same_device(self.name, table, x._dispatch)
                 natives.append(x._native)
         for key, value in options.items():
             kind = type(value)
             if kind in _PLAIN:
                 continue
             if kind is base.array_type:
-                table = dispatch.require_same_device(self.name, table, value._table)
+                table = dispatch.require_same_device(self.name, table, value._dispatch)
                 options[key] = value._native
             elif kind is tuple:
                 for part in value:
-                    if part._table is not table:
-                        table = dispatch.require_same_device(self.name, table, part._table)
+                    if part._dispatch is not table:
+                        table = dispatch.require_same_device(self.name, table, part._dispatch)
                 options[key] = tuple([part._native for part in value])
             elif isinstance(value, np.dtype):
                 options[key] = dispatch.table_of(table.device, value).native
@@ -141,7 +141,7 @@ class Kernel:
 
     def table(self, arrays: Sequence[Any]) -> DispatchTable:
         """Return the table of the array that determines the version."""
-        table: DispatchTable = arrays[self._leads]._table
+        table: DispatchTable = arrays[self._leads]._dispatch
         return table
 
     def candidates(self, table: DispatchTable) -> tuple[TunedKernel, ...]:
@@ -187,13 +187,13 @@ class Kernel:
 
 def is_untraced(*arrays: Array) -> bool:
     """Return whether no call with these arrays is recorded, so that memory may be written."""
-    return all(x._table.device._seen is x._table.device for x in arrays)
+    return all(x._dispatch.device._seen is x._dispatch.device for x in arrays)
 
 
 def written(out: Array, result: Array) -> Array:
     """Return the array that a kernel was to write: it has done so, or gets the result now."""
     if result._native is not out._native:
-        if out._table.device._backend.immutable and is_untraced(out):
+        if out._dispatch.device._backend.immutable and is_untraced(out):
             out._native = result._native
         else:
             out[...] = result
@@ -211,16 +211,18 @@ def of_arrays(function: Callable[..., Array], device: Device) -> Function:
     return called
 
 
-def is_followed(native: Any, device: Device) -> bool:
+def is_watched(native: Any, device: Device) -> bool:
     """Return whether derivatives or a compiler follow a native array."""
     return bool(getattr(native, "requires_grad", False)) or device._backend.is_traced(native)
 
 
-def at_once(arrays: Sequence[Array | None], device: Device) -> bool:
+def is_concrete(arrays: Sequence[Array | None], device: Device) -> bool:
     """Return whether all arrays are a device's, and have values that nothing follows."""
     seen_device = device._seen
     for x in arrays:
-        if x is not None and (x._table.device is not seen_device or is_followed(x._native, device)):
+        if x is not None and (
+            x._dispatch.device is not seen_device or is_watched(x._native, device)
+        ):
             return False
     return config._tuned_kernels
 

@@ -38,16 +38,16 @@ def layout_of(x: Any) -> Layout | None:
     tell addresses.
     """
     x = _own(x)
-    memory_extent = x._table.device._backend.extent(x._native)
+    memory_extent = x._dispatch.device._backend.extent(x._native)
     if memory_extent is None or not x.size:
         return None
     _, start, strides = memory_extent
     if start < 0:
         return None
-    shape, itemsize = x.shape, x._table.dtype.itemsize
+    shape, itemsize = x.shape, x._dispatch.dtype.itemsize
     if strides is None:
         strides = tuple(itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape)))
-    return Layout(start, strides, shape, itemsize, dtypes.name_of(x._table.dtype))
+    return Layout(start, strides, shape, itemsize, dtypes.name_of(x._dispatch.dtype))
 
 
 def _own(x: Any) -> Any:

@@ -25,7 +25,7 @@ def register_transforms(backend: Backend) -> None:
     title, library = backend.info.title, backend.info.library
 
     def unwrap(x: Array) -> Any:
-        table = getattr(x, "_table", None)
+        table = getattr(x, "_dispatch", None)
         native = x._native
         if table is None or backend.owns(native):
             return native
@@ -46,7 +46,7 @@ def register_transforms(backend: Backend) -> None:
         assert where is not None
         return dispatch.tables_of(discovery.get_device(library, *where))
 
-    backend.adopt(
+    backend.register_arrays(
         Arrays(base.array_type, unwrap, _wrap, _native, _stored, _put, tables, _functions, _others)
     )
 
@@ -68,7 +68,7 @@ def _stored(native: Any, table: Any) -> Array:
     out: Array = object.__new__(base.array_type)
     out._native = native
     if table is not None:
-        out._table = table
+        out._dispatch = table
     return out
 
 

@@ -97,4 +97,4 @@ def canonical_values(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def is_traced(x: Array) -> bool:
     """Return whether an array has no values yet, because its library traces a function."""
-    return x._table.device._backend.is_traced(x._native)
+    return x._dispatch.device._backend.is_traced(x._native)

@@ -88,8 +88,8 @@ def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]
     """
     first, second = operands[0], operands[-1]
     are_arrays = type(first) is base.array_type and type(second) is base.array_type
-    if are_arrays and len(operands) == 2 and first._table.dtype is second._table.dtype:
-        table = dispatch.require_same_device(name, first._table, second._table)
+    if are_arrays and len(operands) == 2 and first._dispatch.dtype is second._dispatch.dtype:
+        table = dispatch.require_same_device(name, first._dispatch, second._dispatch)
         return table, [first._native, second._native]
     return _common(name, operands)
 
@@ -99,7 +99,7 @@ def _common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any
     values: list[Any] = []
     for x in operands:
         if type(x) is base.array_type:
-            operand_table = x._table
+            operand_table = x._dispatch
             if table is None:
                 table = operand_table
             elif table is not operand_table:
@@ -120,7 +120,7 @@ def _common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any
             table = _table_with_scalar(table, x)
     comparing = table.kind in "iu" and name in promotion.COMPARISONS
     natives = [
-        (x._native if x._table.dtype == table.dtype else table.cast(x._native))
+        (x._native if x._dispatch.dtype == table.dtype else table.cast(x._native))
         if type(x) is base.array_type
         else x
         if comparing
@@ -134,7 +134,7 @@ def promote(name: str, *operands: Any) -> tuple[Array, ...]:
     """Return operands as arrays of the one dtype they promote to, on their device."""
     first = operands[0]
     if type(first) is base.array_type and all(
-        type(x) is base.array_type and x._table is first._table for x in operands
+        type(x) is base.array_type and x._dispatch is first._dispatch for x in operands
     ):
         return operands
     table, natives = common(name, operands)

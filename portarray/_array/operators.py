@@ -24,9 +24,9 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
     """
 
     def operator(self: Array, other: Any, /) -> Array:
-        own, first = self._table, self._native
+        own, first = self._dispatch, self._native
         second = other._native if type(other) is base.array_type else other
-        if (own.takes(other)) if second is other else (other._table is own):
+        if (own.takes(other)) if second is other else (other._dispatch is own):
             direct = call_cache.inplace(own, name)
             if direct is not None and (second is other or second.shape == first.shape):
                 try:
@@ -53,8 +53,8 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
         result = slow_path.called(name, table, (first, second), {})
         if result.shape != self.shape:
             raise ValueError(_growth(name, first, second))
-        if result._table.kind != own.kind:
-            raise TypeError(_conversion(name, own, result._table))
+        if result._dispatch.kind != own.kind:
+            raise TypeError(_conversion(name, own, result._dispatch))
         self[...] = result
         return self
 
@@ -97,8 +97,8 @@ def inplace_matmul(x1: Array, x2: Any) -> Array:
     result = matmul(x1, x2)
     if result is NotImplemented:
         return NotImplemented  # type: ignore[no-any-return]
-    if result._table.kind != x1._table.kind:
-        raise TypeError(_conversion("matmul", x1._table, result._table))
+    if result._dispatch.kind != x1._dispatch.kind:
+        raise TypeError(_conversion("matmul", x1._dispatch, result._dispatch))
     if result.shape != x1.shape:
         raise ValueError(
             f"in-place matmul: the product has shape {result.shape}, and x has {x1.shape}\n"

@@ -45,10 +45,10 @@ def reduce(x: Array, protocol: SupportsIndex) -> tuple[Any, ...]:
         try:
             values = values.copy()  # only contiguous arrays are pickled out of band
         except MemoryError as error:
-            results.reraise(error, "pickling", x._table.device)
-    if x._table.dtype.kind == "V":
+            results.reraise(error, "pickling", x._dispatch.device)
+    if x._dispatch.dtype.kind == "V":
         values = values.view(np.uint16)  # bfloat16 has no buffer format
-    return restored, (values, dtypes.name_of(x._table.dtype), str(x._table.device))
+    return restored, (values, dtypes.name_of(x._dispatch.dtype), str(x._dispatch.device))
 
 
 def deep_copy(x: Array, memo: dict[int, Any]) -> Array:
@@ -56,7 +56,7 @@ def deep_copy(x: Array, memo: dict[int, Any]) -> Array:
     native = x._native
     known_copy = memo.get(id(native))
     if known_copy is not None:
-        return results.wrap(known_copy, x._table.device)
+        return results.wrap(known_copy, x._dispatch.device)
     new = x.copy()
     memo[id(native)] = new._native
     memo.setdefault(id(memo), []).append(native)  # keep alive, as the copy module does

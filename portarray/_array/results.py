@@ -35,7 +35,7 @@ def wrapped(native: Any, table: DispatchTable) -> Array:
     out = base.new_uninitialized()
     out._native = native
     try:
-        out._table = table if native.dtype is table.native else table.tables[native.dtype]
+        out._dispatch = table if native.dtype is table.native else table.tables[native.dtype]
     except KeyError:
         if native.dtype in dispatch.tables_of(table.device):  # settings have changed
             return wrapped(native, table)
@@ -56,7 +56,7 @@ def wrapped_like(natives: Sequence[Any], arrays: Sequence[Array]) -> list[Any]:
         if native is not None:
             out = new()
             out._native = native
-            out._table = x._table
+            out._dispatch = x._dispatch
         arrays_out.append(out)
     return arrays_out
 

@@ -49,14 +49,14 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
 def cache_call(name: str, table: DispatchTable, *natives: Any) -> Array:
     """Call a function of arrays for the first time and cache it with the table of its results."""
     out: Array = called(name, table, natives, {})
-    table.call_cache[name] = call_cache.cache_entry(table, name, out._table, scalar=False)
+    table.call_cache[name] = call_cache.cache_entry(table, name, out._dispatch, scalar=False)
     return out
 
 
 def cache_scalar_call(name: str, table: DispatchTable, first: Any, second: Any) -> Array:
     """Like :func:`cache_call`, for a native array and a Python scalar that its table takes."""
     out: Array = called(name, table, _operands(table, first, second), {})
-    table.scalar_call_cache[name] = call_cache.cache_entry(table, name, out._table, scalar=True)
+    table.scalar_call_cache[name] = call_cache.cache_entry(table, name, out._dispatch, scalar=True)
     return out
 
 
@@ -68,7 +68,7 @@ def cache_options_call(
     first = out[0] if type(out) is tuple and out else out
     if type(first) is base.array_type:
         result_type = None if type(out) is tuple else table.known_type
-        table.options_call_cache[name] = (table.functions[name], first._table, result_type)
+        table.options_call_cache[name] = (table.functions[name], first._dispatch, result_type)
     return out  # type: ignore[no-any-return]
 
 
@@ -123,7 +123,7 @@ def check_countable(name: str, x: Any, shape: tuple[int, ...], *, times: bool = 
     ``shape`` is that of the result; with ``times``, the factors by which x grows.
     """
     if type(x) is base.array_type:
-        countable((*x.shape, *shape) if times else shape, x._table, name)
+        countable((*x.shape, *shape) if times else shape, x._dispatch, name)
 
 
 def called(
@@ -204,13 +204,13 @@ def where(condition: Any, x1: Any, x2: Any) -> Array:
     """Call ``where``, promoting its second and third operand."""
     if type(condition) is not base.array_type:
         raise refused(condition, "where", scalars=False)
-    if type(x1) is base.array_type and x1._table.takes(x2):
-        table = x1._table
+    if type(x1) is base.array_type and x1._dispatch.takes(x2):
+        table = x1._dispatch
         natives = [x1._native, table.operand(x2)]
     else:
         table, natives = common("where", (x1, x2))
-    if condition._table.device is not table.device:
-        table = dispatch.require_same_device("where", table, condition._table)
+    if condition._dispatch.device is not table.device:
+        table = dispatch.require_same_device("where", table, condition._dispatch)
     return called("where", table, (condition._native, *natives), {})  # type: ignore[no-any-return]
 
 
@@ -230,7 +230,7 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
     """
     if len(arrays) == 1 and type(arrays[0]) is base.array_type:
         x = arrays[0]
-        table = _unwrapped(name, x._table, options)
+        table = _unwrapped(name, x._dispatch, options)
         result: Array = called(name, table, (x._native, *more), options)
         return result
     _refuse_others(name, arrays[:1])
@@ -239,7 +239,9 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
     for x in arrays:
         if type(x) is base.array_type:
             first = (
-                x._table if first is None else dispatch.require_same_device(name, first, x._table)
+                x._dispatch
+                if first is None
+                else dispatch.require_same_device(name, first, x._dispatch)
             )
             natives.append(x._native)
         elif x is None:
@@ -279,9 +281,9 @@ def call_variadic(name: str, arrays: Sequence[Any], /, **options: Any) -> tuple[
     _refuse_others(name, arrays)
     if not arrays:
         raise ValueError(f"{name}: expected at least one array")
-    table = arrays[0]._table
+    table = arrays[0]._dispatch
     for x in arrays:
-        table = dispatch.require_same_device(name, table, x._table)
+        table = dispatch.require_same_device(name, table, x._dispatch)
     natives = [x._native for x in arrays]
     table = _unwrapped(name, table, options)
     results: tuple[Array, ...] = called(name, table, natives, options)
@@ -305,7 +307,7 @@ def _unwrapped(name: str, table: DispatchTable, options: dict[str, Any]) -> Disp
         if value is None or value is False:
             continue
         if type(value) is base.array_type:
-            table = dispatch.require_same_device(name, table, value._table)
+            table = dispatch.require_same_device(name, table, value._dispatch)
             options[key] = value._native
         elif key == "dtype":
             options[key] = dispatch.table_of(table.device, dtypes.canonical(value)).native
@@ -360,7 +362,7 @@ _DEFAULTS = {"real floating": "f", "complex floating": "c", "integral": "i"}
 
 def read(x: Array) -> np.ndarray[Any, Any]:
     """Return an array's values as a temporary NumPy array, for reading only."""
-    device = x._table.device
+    device = x._dispatch.device
     try:
         return device._backend.read_host(x._native, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
@@ -369,7 +371,7 @@ def read(x: Array) -> np.ndarray[Any, Any]:
 
 def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Return an array's values as a NumPy array, a zero-copy view where possible."""
-    device = x._table.device
+    device = x._dispatch.device
     try:
         return device._backend.to_host(x._native, copy=copy)
     except Exception as error:  # noqa: BLE001  (translated and raised again)

@@ -314,7 +314,7 @@ def _count(library: str, platform: str) -> int:
         backend = registry.load_backend(library)
     with _careful(info, platform, None, "count", "listing its devices failed"):
         total = operator.index(backend.count(platform))
-        reason = backend.why_not(platform) if total == 0 else ""
+        reason = backend.reason_unsupported(platform) if total == 0 else ""
     if reason:
         raise _Refusal(reason, fault=False)
     return total

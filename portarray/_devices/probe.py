@@ -49,7 +49,7 @@ def compute(backend: Backend, platform: str, index: int) -> str:
             return "it does not have float32 or int32"
         operand = np.asarray([1, 2, 3, 4], dtype=dtype)
         functions = native_functions.NativeFunctions(backend, native)
-        add, multiply = (functions.serve(name, dtype)[0] for name in ("add", "multiply"))
+        add, multiply = (functions.resolve(name, dtype)[0] for name in ("add", "multiply"))
         with backend.eager(), backend.scope(native) or contextlib.nullcontext():
             x = backend.from_host(operand, native, copy=True)
             y = add(multiply(x, x), x)
@@ -146,7 +146,7 @@ def _probe(library: str, platform: str, index: int, step: Step, package: str | N
             return ""
         if index >= count:
             there = f"there {'is 1 device' if count == 1 else f'are {count} devices'}"
-            return backend.why_not(platform) if count == 0 else there
+            return backend.reason_unsupported(platform) if count == 0 else there
         return compute(backend, platform, index)
     except PortarrayError as error:
         return str(error)

@@ -37,7 +37,7 @@ def promoting(functions: NativeFunctions, name: str) -> Function:
 def _promoting(functions: NativeFunctions, name: str) -> Function:
     rule, operands = categories.accepted(name), OPERANDS.get(name)
     if rule is None and operands is None and not categories.has_rows(functions.backend, name):
-        return functions.serve(name)[0]  # type: ignore[no-any-return]
+        return functions.resolve(name)[0]  # type: ignore[no-any-return]
     by_dtypes: dict[Any, Function] = {}
     setting = functions.backend.configuration
     changes = setting() is not None  # dtypes depend on settings
@@ -81,7 +81,9 @@ def _promoting(functions: NativeFunctions, name: str) -> Function:
             try:
                 function = by_dtypes[key]
             except KeyError:
-                function = by_dtypes[key] = functions.serve(name, functions.numpy_dtype(x.dtype))[0]
+                function = by_dtypes[key] = functions.resolve(name, functions.numpy_dtype(x.dtype))[
+                    0
+                ]
             return function(x, *args, **options)
         except Exception as error:
             _refuse_others(functions, error, name, x)
@@ -127,7 +129,7 @@ def _aligning(functions: NativeFunctions, name: str, where: slice, *args: Any) -
     """Return a function that converts operands of these dtypes first."""
     operands = args[where]
     dtype = _common(functions, *operands)
-    function = functions.serve(name, dtype)[0]
+    function = functions.resolve(name, dtype)[0]
     if name in _JOINS:
         function = partial(_of_list, function)
     native = functions.native_dtype(dtype)
@@ -150,7 +152,7 @@ def _aligning(functions: NativeFunctions, name: str, where: slice, *args: Any) -
 
 def _scalar_converter(functions: NativeFunctions, name: str, dtype: DType) -> Function | None:
     """Return a function that converts a Python scalar to an operand; None if none is needed."""
-    if not functions.backend.takes_scalars:
+    if not functions.backend.accepts_scalars:
         operand = functions.operand(dtype)
         return lambda x: operand(promotion.checked(x, dtype))
     # Out-of-range integers are compared by value.
@@ -165,7 +167,7 @@ def _joining(functions: NativeFunctions, name: str, aligned: Function) -> Functi
     def joining(arrays: Any, /, **options: Any) -> Any:
         arrays = list(arrays)
         if not arrays:  # the library says what it makes of none
-            return functions.serve(name, np.dtype(bool))[0](arrays, **options)
+            return functions.resolve(name, np.dtype(bool))[0](arrays, **options)
         return aligned(*arrays, **options)
 
     return joining

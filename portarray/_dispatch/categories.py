@@ -24,10 +24,10 @@ from portarray.backends.base import Backend
 from portarray.backends.types import Served, served_by
 
 __all__ = [
-    "CHAPTERS",
+    "CATEGORIES",
     "EXTENSIONS",
     "accepted",
-    "chapter_files",
+    "category_modules",
     "composition",
     "has_rows",
     "own",
@@ -35,7 +35,7 @@ __all__ = [
     "served",
 ]
 
-CHAPTERS = (
+CATEGORIES = (
     "creation",
     "data_type",
     "arithmetic",
@@ -66,7 +66,7 @@ Function = Callable[..., Any]
 
 
 @cache
-def chapter_files(package: str) -> dict[str, ModuleType]:
+def category_modules(package: str) -> dict[str, ModuleType]:
     """Return the modules of a package by chapter; under "" one that has several chapters.
 
     That is the package itself, or a single file of a backend that corrects little.
@@ -75,21 +75,21 @@ def chapter_files(package: str) -> dict[str, ModuleType]:
         return {}
     modules = {"": import_module(package)}
     if hasattr(modules[""], "__path__"):
-        names = {category: f"{package}.{category}" for category in CHAPTERS}
+        names = {category: f"{package}.{category}" for category in CATEGORIES}
         modules |= {
             category: import_module(name) for category, name in names.items() if find_spec(name)
         }
     return modules
 
 
-def _in_chapters(package: str, name: str, table: str = "") -> Any:
+def _in_categories(package: str, name: str, table: str = "") -> Any:
     """Return what a package's chapter files have for a standard name, or None.
 
-    With ``table`` (such as ``"ROWS"``) it is looked up in the tables of that name.
+    With ``table`` (such as ``"BY_DTYPE"``) it is looked up in the tables of that name.
     """
     *extension, short = name.split(".")
-    modules = chapter_files(package)
-    for category in extension or ("", *CHAPTERS[: -len(EXTENSIONS)]):
+    modules = category_modules(package)
+    for category in extension or ("", *CATEGORIES[: -len(EXTENSIONS)]):
         if category in modules:
             module = modules[category]
             value = getattr(module, table, {}).get(short) if table else getattr(module, short, None)
@@ -104,7 +104,7 @@ def row(backend: Backend, table: str, name: str, dtype: DType) -> Function | Non
     Keys of a row are kind letters (``"iuf"``) or dtype names (``"uint16 uint32"``), separated by
     blanks; a name takes precedence over a kind.
     """
-    rows: Mapping[str, Function] | None = _in_chapters(backend.chapters, name, table)
+    rows: Mapping[str, Function] | None = _in_categories(backend.chapters, name, table)
     by_kind = None
     for key, function in (rows or {}).items():
         for word in key.split():
@@ -125,9 +125,9 @@ def own(backend: Backend, name: str, dtype: DType | None) -> Any:
     if name in _DTYPE_RULES:  # portarray's for every library
         return None
     for spelling in _spellings(name):
-        function = None if dtype is None else row(backend, "ROWS", spelling, dtype)
+        function = None if dtype is None else row(backend, "BY_DTYPE", spelling, dtype)
         if function is None:
-            function = _in_chapters(backend.chapters, spelling)
+            function = _in_categories(backend.chapters, spelling)
         if function is not None:
             return function
     for spelling in _spellings(name):
@@ -142,14 +142,14 @@ _DTYPE_RULES = frozenset(("can_cast", "finfo", "iinfo", "isdtype", "result_type"
 def composition(name: str) -> Function | None:
     """Return the shared composition of a name, or None."""
     candidates = (
-        _in_chapters("portarray.backends.composed", spelling) for spelling in _spellings(name)
+        _in_categories("portarray.backends.composed", spelling) for spelling in _spellings(name)
     )
     return next((function for function in candidates if function is not None), None)
 
 
 def has_rows(backend: Backend, name: str) -> bool:
     """Return whether a backend's own function of a name depends on the dtype."""
-    return _in_chapters(backend.chapters, name, "ROWS") is not None
+    return _in_categories(backend.chapters, name, "BY_DTYPE") is not None
 
 
 @cache
@@ -159,7 +159,7 @@ def accepted(name: str) -> Accepts | None:
     The row is in accepted.py, or beside the shared composition of the name.
     """
     row = ACCEPTED.get(name)
-    return row or _in_chapters("portarray.backends.composed", name, "ACCEPTED")
+    return row or _in_categories("portarray.backends.composed", name, "ACCEPTED")
 
 
 def served(backend: Backend, name: str, *, on_device: bool = True) -> Served:
@@ -167,7 +167,7 @@ def served(backend: Backend, name: str, *, on_device: bool = True) -> Served:
 
     ``on_device`` is False where the backend's own function does not serve the device in question.
     """
-    rows = _in_chapters(backend.chapters, name, "ROWS")
+    rows = _in_categories(backend.chapters, name, "BY_DTYPE")
     function = next(iter(rows.values())) if rows else own(backend, name, None)
     if function is not None and on_device:
         return served_by(function)

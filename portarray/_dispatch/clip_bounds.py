@@ -31,10 +31,10 @@ def clipping(functions: NativeFunctions, clip: Function, dtype: DType) -> Functi
             return value
         ends = _bound_array(value_dtype, dtype)
         if ends is not None:
-            make, native = functions.serve("asarray")[0], functions.native_dtype(value_dtype)
+            make, native = functions.resolve("asarray")[0], functions.native_dtype(value_dtype)
             for name, end in zip(("maximum", "minimum"), ends, strict=True):
                 held = make(end, dtype=native, device=functions.device)
-                value = functions.serve(name, value_dtype)[0](value, held)
+                value = functions.resolve(name, value_dtype)[0](value, held)
         return functions.cast(value_dtype, dtype)(value)
 
     def clipped(x: Any, /, min: Any = None, max: Any = None) -> Any:

@@ -133,7 +133,7 @@ class NativeFunctions:
         """Return the default dtype of a kind; see :func:`default_dtype`."""
         return default_dtype(self.dtypes, kind)
 
-    def serve(self, name: str, dtype: DType | None = None) -> tuple[Any, Served]:
+    def resolve(self, name: str, dtype: DType | None = None) -> tuple[Any, Served]:
         """Return the function of a name for arrays of a dtype, and how it is served.
 
         Without a dtype: a function that does not depend on it, a constant or a dtype.
@@ -167,10 +167,10 @@ class NativeFunctions:
         """Return the first implementation of a name, in the order of the module's docstring."""
         function = categories.own(self.backend, name, dtype)
         if function is not None and self.backend.serves(self.device, name):
-            return self._ruled(name, self._guarded(name, function)), served_by(function)
+            return self._with_checks(name, self._guarded(name, function)), served_by(function)
         composition = categories.composition(name)
         if composition is not None:
-            return self._ruled(name, partial(composition, self.namespace)), "composed"
+            return self._with_checks(name, partial(composition, self.namespace)), "composed"
         if self.backend is _host_functions().backend:
             raise AttributeError(f"{name!r} is not in the array API standard")
         return host_functions.function(
@@ -188,7 +188,7 @@ class NativeFunctions:
         if not name.startswith("fft.") or rule is None:
             return None
         single = np.dtype(np.float32)
-        function, how = self.serve(name, single)
+        function, how = self.resolve(name, single)
         return self._casting(dtype, function, self.cast(dtype, single)), how
 
     def _narrow_norm(self, dtype: DType) -> tuple[Any, Served]:
@@ -205,12 +205,12 @@ class NativeFunctions:
                 )
             return composition(x, **options)
 
-        return self._ruled("linalg.matrix_norm", norm), "composed"
+        return self._with_checks("linalg.matrix_norm", norm), "composed"
 
     def _guarded(self, name: str, function: Any) -> Any:
         return self.backend.guard_memory(name, function) if callable(function) else function
 
-    def _ruled(self, name: str, function: Any) -> Any:
+    def _with_checks(self, name: str, function: Any) -> Any:
         return (
             linalg_checks.checked(name, function, self)
             if name in linalg_checks.CHECKED
@@ -222,15 +222,15 @@ class NativeFunctions:
         if not rule.takes(kind_of(dtype)):
             raise TypeError(_refusal(name, rule, dtype))
         if rule.instead:
-            return self.serve(rule.instead, dtype)
+            return self.resolve(rule.instead, dtype)
         if rule.to == "truth":
-            function, how = self.serve(name, np.dtype(bool))
-            different, _ = self.serve("not_equal", dtype)
+            function, how = self.resolve(name, np.dtype(bool))
+            different, _ = self.resolve("not_equal", dtype)
             operand = self.operand(dtype)
             truth = self._casting(dtype, function, lambda x: different(x, operand(0)), bool)
             return truth, how
         wide = np.dtype("uint8") if rule.to.startswith("uint8") else self.default(rule.to[0])
-        function, how = self.serve(name, wide)
+        function, how = self.resolve(name, wide)
         through = self._casting(dtype, function, self.cast(dtype, wide))
         if rule.to == "uint8 and back":
             back = self.cast(wide, dtype)
@@ -241,7 +241,7 @@ class NativeFunctions:
         """Return a function that casts arrays of one dtype to another."""
         if dtype == target:
             return lambda x: x
-        astype, native = self.serve("astype", dtype)[0], self.native_dtype(target)
+        astype, native = self.resolve("astype", dtype)[0], self.native_dtype(target)
         return lambda x: astype(x, native)
 
     def _casting(
@@ -268,34 +268,34 @@ class NativeFunctions:
 
     def operand(self, dtype: DType) -> Function:
         """Return a function that converts a Python scalar to an operand of a dtype."""
-        if self.backend.takes_scalars:
+        if self.backend.accepts_scalars:
             return lambda value: value
-        make, native = self.serve("asarray")[0], self.native_dtype(dtype)
+        make, native = self.resolve("asarray")[0], self.native_dtype(dtype)
         return lambda value: make(value, dtype=native, device=self.device)
 
     # The library's own functions for direct calls, or None; see :mod:`portarray.backends.base`.
 
     def plain(self, name: str, dtype: DType) -> Function | None:
-        """Return the row of ``PLAIN``: arrays alone, called by position."""
-        return self._short("PLAIN", name, dtype) or self._short("ROWS", name, dtype)
+        """Return the row of ``DIRECT``: arrays alone, called by position."""
+        return self._direct("DIRECT", name, dtype) or self._direct("BY_DTYPE", name, dtype)
 
     def with_scalar(self, name: str, dtype: DType) -> Function | None:
-        """Return the row of ``WITH_SCALAR``: an array and a Python scalar that the dtype holds."""
-        function = self._short("WITH_SCALAR", name, dtype)
-        if function is None and self.backend.takes_scalars:
-            function = self._short("ROWS", name, dtype)
+        """Return the row of ``WITH_PYTHON_SCALAR``: an array and a Python scalar that the dtype holds."""
+        function = self._direct("WITH_PYTHON_SCALAR", name, dtype)
+        if function is None and self.backend.accepts_scalars:
+            function = self._direct("BY_DTYPE", name, dtype)
         return function
 
     def inplace(self, name: str, dtype: DType) -> Function | None:
-        """Return the row of ``INPLACE``: ``x1 op= x2`` in x1's memory."""
-        return self._short("INPLACE", name, dtype)
+        """Return the row of ``IN_PLACE``: ``x1 op= x2`` in x1's memory."""
+        return self._direct("IN_PLACE", name, dtype)
 
-    def _short(self, table: str, name: str, dtype: DType) -> Function | None:
+    def _direct(self, table: str, name: str, dtype: DType) -> Function | None:
         rule = categories.accepted(name)
         if rule is not None and kind_of(dtype) not in rule.kinds:  # converted first
             return None
         function = categories.row(self.backend, table, name, dtype)
-        if function is None or table == "INPLACE":
+        if function is None or table == "IN_PLACE":
             return function
         guarded: Function = self._guarded(name, function)
         return guarded

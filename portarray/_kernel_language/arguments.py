@@ -60,7 +60,9 @@ def asked(
             if device is not None and x.device is not device:
                 raise DeviceMismatchError(definition.name, str(device), str(x.device))
             device = x.device
-            if x._table.device is not device:  # that of traced arrays, and of constants among them
+            if (
+                x._dispatch.device is not device
+            ):  # that of traced arrays, and of constants among them
                 refuse = getattr(getattr(x.native, "trace", None), "refuse_kernel", None)
                 if refuse is not None:
                     refuse(definition.name)

@@ -110,7 +110,7 @@ class KernelFunction:
                 new, changed = done
                 if new is None:
                     return changed
-                table = (changed[0] if type(changed) is tuple else changed)._table
+                table = (changed[0] if type(changed) is tuple else changed)._dispatch
                 return _returned([results.wrapped(native, table) for native in new])
         spec = arguments.asked(self._definition, args, {}, ndrange, group)
         if config._kernel_debug:
@@ -149,10 +149,10 @@ class KernelFunction:
                 if position in written:
                     x = args[position]
                     if natives[n] is not x.native:
-                        x = results.wrapped(natives[n], x._table)
+                        x = results.wrapped(natives[n], x._dispatch)
                     changed.append(x)
             return _returned(changed)
-        table = args[written[0]]._table
+        table = args[written[0]]._dispatch
         return _returned([results.wrapped(result, table) for result in new])
 
     def interpret(

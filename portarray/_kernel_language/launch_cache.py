@@ -82,7 +82,7 @@ def call_key(
         text = f"other(x{n}, {static})"
         if not static:
             text = (
-                f"(x{n}._table, x{n}._table.device._backend.layout(x{n}._native)) "
+                f"(x{n}._dispatch, x{n}._dispatch.device._backend.layout(x{n}._native)) "
                 f"if type(x{n}) is Array else float if type(x{n}) is float else {text}"
             )
         parts.append(f"({text})")

@@ -24,7 +24,7 @@ def moved(
     non_blocking: bool = False,
 ) -> Array:
     """Return an array on a device; the array itself if it is there and no copy is requested."""
-    table = x._table
+    table = x._dispatch
     here = table.device
     if here is device and not copy:
         return x
@@ -53,7 +53,7 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
     """Return the plan of :func:`moved`."""
     if type(x) is not base.array_type:
         raise operands.refused(x, "transfer_plan", scalars=False)
-    table = x._table
+    table = x._dispatch
     here = table.device
     target = table_for(table.dtype, device, narrow=narrow)
     native = x._native

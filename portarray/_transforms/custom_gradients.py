@@ -45,7 +45,7 @@ def stop_gradient(x: Any, /) -> Any:
     Array([1., 3.], dtype=float64, device='numpy:cpu:0')
     """
 
-    def stopped(leaf: Any) -> Any:
+    def detached(leaf: Any) -> Any:
         if type(leaf) is not Array:
             return leaf
         native = leaf._native
@@ -53,9 +53,9 @@ def stop_gradient(x: Any, /) -> Any:
             native = native.value
         if native.__class__ is Tracer:  # a compiled program has no gradients
             return untraced(native, leaf.device)
-        return untraced(leaf.device._backend.stopped(native), leaf.device)
+        return untraced(leaf.device._backend.stop_gradient(native), leaf.device)
 
-    return trees.mapped(stopped, x)
+    return trees.mapped(detached, x)
 
 
 def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Function) -> Any:
@@ -66,7 +66,7 @@ def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Functio
     """
     leaves = trees.leaves(args)
     trace = tracing.innermost([x._native for x in leaves])
-    if trace is None and any(x.device._backend.pulls(x._native) for x in leaves):
+    if trace is None and any(x.device._backend.is_watched(x._native) for x in leaves):
         raise NoOwnGradientError(f"{name} has its own gradient rule")
     if not isinstance(trace, GradientTrace):  # other traces record the calls in it
         return run(*args)[0]

@@ -60,7 +60,7 @@ def parameters(caller: str, function: Function, n: int, tree: Any) -> list[Array
     """Return the arrays of a differentiated argument; raise unless all are floating-point."""
     leaves = trees.leaves(tree, others=True)
     for x in leaves:
-        if x.__class__ is not Array or x._table.kind not in "fc":
+        if x.__class__ is not Array or x._dispatch.kind not in "fc":
             break
     else:
         if leaves:
@@ -136,7 +136,7 @@ def normalize_argnums(caller: str, argnums: Any, args: Sequence[Any]) -> tuple[i
 
 def is_floating(x: Any) -> bool:
     """Return whether a value is an array with a floating-point dtype."""
-    return type(x) is Array and x._table.kind in "fc"
+    return type(x) is Array and x._dispatch.kind in "fc"
 
 
 def check_function(caller: str, function: Any) -> None:

@@ -143,7 +143,7 @@ def value_and_grad(
         indices = normalize_argnums("grad", argnums, args)
         vjp_call = _VJPCall("grad", function, args, named, indices, has_aux=has_aux, once=True)
         y = vjp_call.output
-        if type(y) is not Array or y._table.kind != "f" or y.shape:
+        if type(y) is not Array or y._dispatch.kind != "f" or y.shape:
             raise TypeError(
                 f"grad: {vjp_call.name} must return one real number, an array of shape () and a "
                 f"floating-point dtype; it returned {described(y)}\n"

@@ -285,9 +285,9 @@ class TracedFunctions(NativeFunctions):
         self.untraced = functions
         self.home = device  # not the traced one
 
-    def serve(self, name: str, dtype: Any = None) -> tuple[Any, Served]:
+    def resolve(self, name: str, dtype: Any = None) -> tuple[Any, Served]:
         """Return a recorded function, and how it is served."""
-        function, how = self.untraced.serve(name, dtype)
+        function, how = self.untraced.resolve(name, dtype)
         if name == "setitem":
             function = self._on_copies(function)
         return self._recording(name, function) if callable(function) else function, how
@@ -316,7 +316,7 @@ class TracedFunctions(NativeFunctions):
 
     def moved(self, x: Array, device: Device, *, copy: bool | None, narrow: bool) -> Array:
         """Return an array on a device, as ``array_moves.moved`` does, recorded."""
-        table, home = x._table, self.home
+        table, home = x._dispatch, self.home
         if device._seen is home:
             native = table.functions["asarray"](
                 x._native, dtype=table.native, device=home.native, copy=True
@@ -466,7 +466,7 @@ class TracedBackend(Backend):
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend.info, backend.chapters)
         self._untraced = backend
-        for name in ("unchecked_linalg", "linalg_ignores_nonfinite", "standard", "takes_scalars"):
+        for name in ("unchecked_linalg", "linalg_ignores_nonfinite", "standard", "accepts_scalars"):
             setattr(self, name, getattr(backend, name))
 
     def owns(self, x: object) -> bool:
@@ -533,14 +533,14 @@ def _traced_device(device: Device) -> Device:
 
 def traced(x: Array, trace: Trace, slot: int) -> Array:
     """Return a traced array; ``x`` may be traced by outer traces."""
-    table = x._table
+    table = x._dispatch
     home = table.device._seen
     try:
         table = _tables[table]
     except KeyError:
         if table.device is home:
             table = dispatch.table_of(traced_device(home), table.dtype)
-        _tables[x._table] = table
+        _tables[x._dispatch] = table
     return wrapped(Tracer(x._native, trace, slot, home), table)
 
 

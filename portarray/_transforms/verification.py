@@ -155,7 +155,7 @@ def _leaves(output: Any) -> Iterator[tuple[str, Array]]:
 
 def _not_finite(output: Any) -> str:
     for path, x in _leaves(output):
-        if x._table.kind in "fc" and not bool(pa.all(pa.isfinite(x))):
+        if x._dispatch.kind in "fc" and not bool(pa.all(pa.isfinite(x))):
             values = np.asarray(pa.to_device(x, "numpy")).reshape(-1)
             first = values[~np.isfinite(values)][0]
             return f"the result{path} is not finite: {first}"
@@ -169,7 +169,7 @@ def _difference(function: Function, args: Any, named: Any, output: Any, calls: i
         if type(x) is not Array:
             return x
         there = pa.to_device(x, "numpy")
-        kind = x._table.kind
+        kind = x._dispatch.kind
         if kind in "fc":
             return pa.astype(there, pa.float64 if kind == "f" else pa.complex128)
         return pa.asarray(there, copy=True)
@@ -182,7 +182,7 @@ def _difference(function: Function, args: Any, named: Any, output: Any, calls: i
         want = np.asarray(pa.to_device(y, "numpy"))
         if got.shape != want.shape:
             return f"the result{path} has shape {got.shape}, but {want.shape} in float64 on NumPy"
-        if x._table.kind not in "fc":
+        if x._dispatch.kind not in "fc":
             if not np.array_equal(got, want):
                 return f"the result{path} differs from that of float64 on NumPy"
             continue

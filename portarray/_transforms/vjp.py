@@ -63,11 +63,11 @@ def compute_vjp(function: Function, inputs: Arrays, ended: str, *, once: bool) -
         Whether the VJP is computed at most once.
     """
     # A tape watches arrays of all libraries, a library's autodiff only its own arrays.
-    backend = inputs[0]._table.device._backend
+    backend = inputs[0]._dispatch.device._backend
     is_traced = inputs[0]._native.__class__ is Tracer
-    if backend.__class__.pulled is not Backend.pulled and not is_traced and not _tapes.active:
+    if backend.__class__.vjp is not Backend.vjp and not is_traced and not _tapes.active:
         for x in inputs:
-            if x._table.device._backend is not backend:
+            if x._dispatch.device._backend is not backend:
                 break
         else:
             try:
@@ -110,7 +110,7 @@ def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) 
 
 
 def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -> VJP | None:
-    backend = inputs[0]._table.device._backend
+    backend = inputs[0]._dispatch.device._backend
     outputs: Arrays = ()
 
     def native_function(natives: Sequence[Any]) -> Sequence[Any]:
@@ -118,7 +118,7 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         outputs = function(wrapped_like(natives, inputs))
         return [y._native for y in outputs]
 
-    native_vjp = backend.pulled(native_function, [x._native for x in inputs], once=once)
+    native_vjp = backend.vjp(native_function, [x._native for x in inputs], once=once)
     if native_vjp is None:
         return None
     results, native_vjp_fun = native_vjp
@@ -126,8 +126,8 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
     def value(x: Array) -> Array:
         if not backend.owns(x._native):
             return x
-        stopped: Array = untraced(backend.stopped(x._native), x.device)
-        return stopped
+        result: Array = untraced(backend.stop_gradient(x._native), x.device)
+        return result
 
     def vjp_fun(cotangents: Arrays) -> Sequence[Array | None]:
         try:

@@ -20,17 +20,17 @@ of its library, never :class:`portarray.Array`.
 Besides functions, a chapter file may have these tables, ``name -> {kinds: function}``
 (:data:`~portarray.backends.types.Rows`):
 
-``ROWS``
+``BY_DTYPE``
     complete functions, for the dtypes of their key: kind letters (``"iuf"``) or NumPy dtype names
     (``"uint16 uint32"``), separated by blanks; a name takes precedence over a kind;
-``PLAIN``
+``DIRECT``
     the library's own functions for arrays alone, called by position; they must be correct for all
     values of the dtype. ``"getitem"`` here is for basic keys (integers, slices, None, Ellipsis and
     tuples of them); if it raises, the key is checked and passed to the general one;
-``WITH_SCALAR``
+``WITH_PYTHON_SCALAR``
     functions of an array and a Python scalar that its dtype holds, in either order. If one raises,
     the general function is called with a 0-d array;
-``INPLACE``
+``IN_PLACE``
     functions that compute ``x1 op= x2`` in x1's memory. Without one the result is computed and
     assigned.
 
@@ -96,9 +96,9 @@ class Backend(ABC):
     """The library's own implementation of the standard. **May**. It serves every name that no file
     of ``namespace/`` defines."""
 
-    takes_scalars: ClassVar[bool] = False
+    accepts_scalars: ClassVar[bool] = False
     """Whether every function accepts Python scalars that the dtype holds as operands. **May**; by
-    default they become 0-d arrays unless a row of ``WITH_SCALAR`` serves."""
+    default they become 0-d arrays unless a row of ``WITH_PYTHON_SCALAR`` serves."""
 
     immutable: ClassVar[bool] = False
     """Whether arrays are immutable. **May**: DLPack import from and export to libraries with
@@ -130,7 +130,7 @@ class Backend(ABC):
         """Return the number of devices of a platform that this installation sees. **Must**."""
 
     @abstractmethod
-    def why_not(self, platform: str) -> str:
+    def reason_unsupported(self, platform: str) -> str:
         """Return why :meth:`count` is 0, as a clause: ``"this build has no CUDA"``. **Must**."""
 
     @abstractmethod
@@ -166,7 +166,7 @@ class Backend(ABC):
 
         **May**; None means that nothing does. Otherwise it is queried before each call that could
         turn out differently, and ``dtypes`` whenever the answer is a new one. The dtype of what a
-        function of ``PLAIN`` or ``WITH_SCALAR`` returns may not depend on it.
+        function of ``DIRECT`` or ``WITH_PYTHON_SCALAR`` returns may not depend on it.
         """
         return None
 
@@ -277,7 +277,7 @@ class Backend(ABC):
 
     # Gradients
 
-    def pulled(
+    def vjp(
         self,
         function: Callable[[Sequence[Any]], Sequence[Any]],
         primals: Sequence[Any],
@@ -292,14 +292,14 @@ class Backend(ABC):
         """
         return None
 
-    def pulls(self, x: Any) -> bool:
-        """Return whether an array depends on what a running :meth:`pulled` takes derivatives of.
+    def is_watched(self, x: Any) -> bool:
+        """Return whether an array depends on what a running :meth:`vjp` takes derivatives of.
 
-        **Must**, with :meth:`pulled`.
+        **Must**, with :meth:`vjp`.
         """
         return False
 
-    def stopped(self, x: Any) -> Any:
+    def stop_gradient(self, x: Any) -> Any:
         """Return a native array as a constant for the library's own gradients. **May**."""
         return x
 
@@ -323,7 +323,7 @@ class Backend(ABC):
 
     # The library's own transformations
 
-    def adopt(self, arrays: Arrays) -> None:  # noqa: B027 - optional
+    def register_arrays(self, arrays: Arrays) -> None:  # noqa: B027 - optional
         """Make portarray's arrays known to the library's transformations of functions.
 
         **Should** for libraries that have any; called once, when the backend is loaded.

@@ -10,7 +10,7 @@ import numpy as np
 from portarray._api.creation.values import asarray
 from portarray._array import array as _array
 from portarray._array import dispatch, operands
-from portarray._array.kernel import Kernel, at_once, is_followed, of_arrays
+from portarray._array.kernel import Kernel, is_concrete, is_watched, of_arrays
 from portarray._array.results import reraise
 from portarray._kernel_language.decorator import reason_unsupported
 from portarray._movement import to_device
@@ -179,11 +179,15 @@ def _check(packed: Packed) -> None:
             f"Packed: scales of type {type(untyped).__name__} for {row.name}; expected an array "
             f"of shape (out, groups)"
         )
-    dispatch.require_same_device("Packed", data._table, scales._table)
+    dispatch.require_same_device("Packed", data._dispatch, scales._dispatch)
     width = packed.shape[1]
     groups = scales.shape[1] if scales.ndim == 2 else 0
     fits = groups and width % groups == 0 and (width // groups) % row.group == 0
-    if scales._table.kind != "f" or scales.shape[:1] != data.shape[:1] or not (fits or not width):
+    if (
+        scales._dispatch.kind != "f"
+        or scales.shape[:1] != data.shape[:1]
+        or not (fits or not width)
+    ):
         raise ValueError(
             f"Packed: scales of {scales.dtype} and shape {scales.shape} for {row.name} of shape "
             f"{packed.shape}; they must be floats, (out, groups), with groups of a multiple of "
@@ -299,8 +303,8 @@ def fused(
         return None
     operands = (x, weight.data, weight.scales, norm, residual)
     fits = x.ndim == 2 and x.shape[1] == weight.shape[1] and not _empty(operands)
-    program = _program("packed_few", x._table) if fits else None
-    if program is None or not at_once(operands, x._table.device):
+    program = _program("packed_few", x._dispatch) if fits else None
+    if program is None or not is_concrete(operands, x._dispatch.device):
         return None
     from portarray.kernels import packed_kernels
 
@@ -323,7 +327,7 @@ class _PackedKernel(Kernel):
         self.check(self.name, arrays, options)
         table = self.table(arrays)
         program = _program(self.name, table)
-        if program is not None and at_once(arrays, table.device) and not _empty(arrays):
+        if program is not None and is_concrete(arrays, table.device) and not _empty(arrays):
             try:
                 return program(*arrays, **options)  # type: ignore[no-any-return]
             except IndexError as error:
@@ -372,7 +376,7 @@ def _refused(device: Device, *natives: Any, layout: Layout | None = None) -> str
     """Return why a user kernel does not support a call, or an empty string."""
     if _empty(natives):
         return "there is nothing to compute"
-    if any(x is not None and is_followed(x, device) for x in natives):
+    if any(x is not None and is_watched(x, device) for x in natives):
         return "derivatives or a compiler follow the arrays, which kernels hide from them"
     return ""
 

@@ -144,7 +144,7 @@ def test_running_out_of_memory(fake: str, monkeypatch: pytest.MonkeyPatch) -> No
     from portarray.backends.types import MemoryFigures
 
     x = pa.asarray([1.0, 2.0], device=fake)
-    table = x._table
+    table = x._dispatch
 
     def fails(*args: object, **options: object) -> None:
         raise FakeMemoryError("no backend")
@@ -177,7 +177,7 @@ def test_what_was_to_be_made_is_told_where_the_library_says_no_size(
             way()
         return caught.value.asked
 
-    functions, transfer = x._table.functions, x.device._backend
+    functions, transfer = x._dispatch.functions, x.device._backend
     for name in ("ones", "empty", "eye", "arange", "linspace", "cumulative_sum"):
         monkeypatch.setitem(functions, name, fails)
     assert asked(lambda: pa.ones((3, 0, 4), device=fake)) == 0
@@ -237,7 +237,7 @@ def test_a_librarys_error_keeps_its_meaning(
     def broken(*_: object, **__: object) -> None:
         raise own
 
-    monkeypatch.setitem(x._table.functions, "sort", broken)
+    monkeypatch.setitem(x._dispatch.functions, "sort", broken)
     with pytest.raises(kind if TRANSLATED[kind] is kind else ValueError) as caught:
         pa.sort(x)
     assert type(caught.value) is TRANSLATED[kind]

@@ -31,7 +31,7 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
             del sys.modules[name]
             registry._backends.pop(name, None)
     discovery._made.pop(("plug", "cpu", 0), None)
-    categories.chapter_files.cache_clear()
+    categories.category_modules.cache_clear()
     monkeypatch.undo()
     pa.reset_gpu_device()
 
@@ -126,7 +126,7 @@ class Plug(Backend):
     array_type = json.JSONDecoder
     def version(self): return "1"
     def count(self, platform): return 1
-    def why_not(self, platform): return ""
+    def reason_unsupported(self, platform): return ""
     def native_device(self, platform, index): return "plug"
     def describe(self, platform, index): return Description("Plug", "cpu")
     def dtypes(self, platform, index): return {np.dtype("float32"): np.dtype("float32")}

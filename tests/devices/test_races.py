@@ -29,7 +29,7 @@ def switching() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def at_once(action: Callable[[], T]) -> list[T]:
+def is_concrete(action: Callable[[], T]) -> list[T]:
     """Return what an action returns in several threads that begin together."""
     barrier = threading.Barrier(THREADS)
     found: list[T] = []
@@ -57,7 +57,7 @@ def test_tables_of_a_new_device(fake: str) -> None:
         new = device_module.make(
             known._backend, "cuda", 0, name=known.name, kind=known.kind, native=known.native
         )
-        found = at_once(lambda new=new: dispatch.tables_of(new))  # type: ignore[misc]
+        found = is_concrete(lambda new=new: dispatch.tables_of(new))  # type: ignore[misc]
         assert all(tables is found[0] for tables in found)
         ids = {tuple(id(table) for table in tables.values()) for tables in found}
         assert len(ids) == 1
@@ -75,7 +75,7 @@ def test_a_device_is_probed_once(fake: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(probe, "compute", slow)
     for table in ("_made", "_functional", "_refused"):
         monkeypatch.setattr(discovery, table, {})
-    found = at_once(lambda: discovery.get_device(fake, "cuda", 0))
+    found = is_concrete(lambda: discovery.get_device(fake, "cuda", 0))
     assert len(probed) == 1
     assert all(device is found[0] for device in found)
 
@@ -86,7 +86,7 @@ def test_backends(fake: str) -> None:
     try:
         for _ in range(ROUNDS):
             registry._backends.pop(package)
-            found = at_once(lambda: registry.load_backend(fake))
+            found = is_concrete(lambda: registry.load_backend(fake))
             assert all(backend is found[0] for backend in found)
     finally:
         registry._backends[package] = before
@@ -104,4 +104,4 @@ def test_plugins_are_read_before_anyone_asks(monkeypatch: pytest.MonkeyPatch) ->
             patch.setattr(registry, "_infos", dict(registry._infos))
             patch.setattr(registry, "_plugins_read", False)
             patch.setattr(registry, "_plugins_asked", False)
-            assert all(at_once(lambda: "second" in registry.backend_infos()))
+            assert all(is_concrete(lambda: "second" in registry.backend_infos()))

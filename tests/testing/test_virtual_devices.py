@@ -394,6 +394,6 @@ def test_successive_blocks_cost_little_and_keep_nothing() -> None:
     natives = set()
     for index in range(50):
         with virtual_devices("metal", memory=100 + index) as (device,):
-            natives.add(id(pa.ones(3, device=device)._table))
+            natives.add(id(pa.ones(3, device=device)._dispatch))
     assert len(natives) == 1  # what was learned of a device and a dtype is used again
     assert set(discovery.made()) == previous

@@ -324,7 +324,7 @@ def second(x: Any) -> Any:
     return pa.grad(lambda x: pa.sum(pa.grad(lambda y: pa.sum(pa.tanh(y)))(x)))(x)
 
 
-def pulled(x: Any) -> Any:
+def vjp(x: Any) -> Any:
     y, pull = pa.vjp(lambda x: {"y": pa.tanh(x)}, x)
     return pull(y)
 
@@ -341,7 +341,7 @@ KEEPERS = {
     "checkpoint": pa.grad(lambda x: pa.sum(pa.checkpoint(pa.tanh)(x * 2))),
     "across devices": pa.grad(lambda x: pa.sum(pa.tanh(x).to_device("numpy"))),
     "second": second,
-    "vjp": pulled,
+    "vjp": vjp,
     "failed": failed,
 }
 

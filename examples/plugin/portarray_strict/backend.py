@@ -51,7 +51,7 @@ class StrictBackend(Backend):
     def count(self, platform: str) -> int:
         return len(_DEVICES) if platform == "cpu" else 0
 
-    def why_not(self, platform: str) -> str:
+    def reason_unsupported(self, platform: str) -> str:
         return f"array-api-strict computes on the CPU only, not on {platform}"
 
     def native_device(self, platform: str, index: int) -> strict.Device:

@@ -124,15 +124,15 @@ def fast_path(
     }  # fmt: skip
     tests = ["(config._tuned_kernels, config._check_linalg) == signature"]
     for n, x in enumerate(arrays):
-        names |= {f"t{n}": x._table, f"s{n}": x._native.shape}
-        tests.append(f"x{n}.__class__ is Array and x{n}._table is t{n}")
+        names |= {f"t{n}": x._dispatch, f"s{n}": x._native.shape}
+        tests.append(f"x{n}.__class__ is Array and x{n}._dispatch is t{n}")
         tests.append(f"x{n}._native.shape == s{n}")
     wraps = ""
     for n, table in enumerate(tables):
         names |= {f"o{n}": table, f"c{n}": table.array_type}
         wraps += (
             f"    if v{n}.__class__ is c{n}:\n"
-            f"        y{n} = new()\n        y{n}._native = v{n}\n        y{n}._table = o{n}\n"
+            f"        y{n} = new()\n        y{n}._native = v{n}\n        y{n}._dispatch = o{n}\n"
             f"    else:\n        y{n} = wrapped(v{n}, o{n})\n"
         )
     count, outputs = len(arrays), range(len(tables))

@@ -129,7 +129,7 @@ class Compiled:
         """Use a program's fast path for calls like this one, if all arguments are arrays."""
         plain = not named and self._device is None and not self._verify
         plain = plain and self._precision is None and precisions.now() is None
-        if plain and all(x.__class__ is Array and x._table.known_type is not None for x in args):
+        if plain and all(x.__class__ is Array and x._dispatch.known_type is not None for x in args):
             self._recent = program.fast_path(args), len(args)
 
     def explain(self, *args: Any, **named: Any) -> Explanation:
@@ -175,7 +175,7 @@ class Compiled:
             argument = capture.argument(x)
             traced.append(argument)
             natives_before.append(argument._native)
-            if narrow is not None and x._table.kind == "f" and x.dtype.itemsize > 2:
+            if narrow is not None and x._dispatch.kind == "f" and x.dtype.itemsize > 2:
                 widest.append(x.dtype)
                 return pa.astype(argument, narrow)
             return argument
@@ -220,7 +220,7 @@ def _never(*_: Any) -> Any:
 
 def _widened(x: Any, dtype: Any) -> Any:
     """Return a 16-bit floating-point array in the dtype of the arguments."""
-    if type(x) is Array and x._table.kind == "f" and x.dtype.itemsize == 2:
+    if type(x) is Array and x._dispatch.kind == "f" and x.dtype.itemsize == 2:
         return pa.astype(x, dtype)
     return x
 
@@ -231,8 +231,8 @@ _LEAF: Any = type("Leaf", (), {"__repr__": lambda _: "<array>"})()
 def table_of(x: Array) -> Any:
     """Return the dispatch table of an array, untraced."""
     if x._native.__class__ is Tracer:
-        return tracing.untraced(tracing.lowered(x._native), x._native.home)._table
-    return x._table
+        return tracing.untraced(tracing.lowered(x._native), x._native.home)._dispatch
+    return x._dispatch
 
 
 @overload

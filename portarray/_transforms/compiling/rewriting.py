@@ -119,7 +119,7 @@ class _Rewriter:
     def _function(self, name: str, like: Node) -> Any:
         if name == like.name:
             return like.function
-        return dispatch.functions_of(like.device).serve(name, self.value(like).dtype)[0]
+        return dispatch.functions_of(like.device).resolve(name, self.value(like).dtype)[0]
 
 
 Rule = Callable[[_Rewriter, Node], "tuple[Node, Rewriting | None] | None"]

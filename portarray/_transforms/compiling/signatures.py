@@ -16,7 +16,7 @@ def signature(tree: Any, leaves: list[Array], parts: list[Any]) -> None:
     """Add the arrays of a tree to ``leaves`` and their types and constants to ``parts``."""
     kind = tree.__class__
     if kind is Array:
-        table = tree._table
+        table = tree._dispatch
         parts.append(table)
         parts.append(tree._native.shape)
         if table.known_type is None:  # results depend on the library's settings

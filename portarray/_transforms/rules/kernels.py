@@ -18,7 +18,7 @@ def _in_single(part: Callable[..., Any]) -> Callable[..., Any]:
     """Return a gradient that is computed in float32 for 16-bit dtypes."""
 
     def computed(g: Any, y: Any, x: Any, **options: Any) -> Any:
-        dtype = x._table.dtype
+        dtype = x._dispatch.dtype
         if dtype.itemsize > 2:
             return part(g, y, x, **options)
         wide = [pa.astype(operand, pa.float32) for operand in (g, y, x)]

@@ -77,7 +77,7 @@ def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
 def conj(x: Any) -> Any:
     """Return the complex conjugate; real values are returned unchanged."""
     if type(x) is Array:
-        return pa.conj(x) if x._table.kind == "c" else x
+        return pa.conj(x) if x._dispatch.kind == "c" else x
     return x.conjugate() if isinstance(x, complex) else x
 
 

@@ -15,7 +15,7 @@ class CLArrayBackend(Devices, Transfer, Launching):
     """portarray's interface to clarray."""
 
     standard: ClassVar[Any] = clarray
-    takes_scalars = True
+    accepts_scalars = True
     tuned_kernels = TUNED
 
 

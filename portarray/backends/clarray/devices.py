@@ -31,7 +31,7 @@ class Devices(Backend):
     def count(self, platform: str) -> int:
         return len(clarray.devices()) if platform == "opencl" else 0
 
-    def why_not(self, platform: str) -> str:
+    def reason_unsupported(self, platform: str) -> str:
         """Return why there is no device, for each driver and device."""
         if platform != "opencl":
             return f"clarray computes on OpenCL devices only, not on {platform}"

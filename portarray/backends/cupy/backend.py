@@ -11,7 +11,7 @@ __all__ = ["BACKEND"]
 class CuPyBackend(Devices, Transfer, Launching):
     """CuPy behind portarray."""
 
-    takes_scalars = True
+    accepts_scalars = True
     tuned_kernels = TUNED
 
 

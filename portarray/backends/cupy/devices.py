@@ -51,7 +51,7 @@ class Devices(Backend):
     def count(platform: str) -> int:
         return _count_devices()[0] if platform == _built_for() else 0
 
-    def why_not(self, platform: str) -> str:
+    def reason_unsupported(self, platform: str) -> str:
         built = _built_for()
         if platform != built:
             return f"this CuPy {self.version()} was built for {built}, not for {platform}"

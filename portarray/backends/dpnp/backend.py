@@ -12,7 +12,7 @@ __all__ = ["BACKEND"]
 class DpnpBackend(Devices, Transfer, Launching):
     """dpnp behind portarray."""
 
-    takes_scalars = True
+    accepts_scalars = True
     tuned_kernels = TUNED
 
 

@@ -66,7 +66,7 @@ class Devices(Backend):
         """Return the number of SYCL devices that dpnp computes on: GPUs, others, then CPUs."""
         return len(_found()[0]) if platform == "oneapi" else 0
 
-    def why_not(self, platform: str) -> str:
+    def reason_unsupported(self, platform: str) -> str:
         """Return why there are no devices, with the rejected ones."""
         if platform != "oneapi":
             return f"dpnp supports SYCL devices only, not {platform}"

@@ -64,7 +64,7 @@ class Devices(Backend):
     def count(platform: str) -> int:
         return len(_local(platform))
 
-    def why_not(self, platform: str) -> str:
+    def reason_unsupported(self, platform: str) -> str:
         if platform not in _PLATFORMS:
             return f"JAX does not support {platform}"
         try:

@@ -16,8 +16,8 @@ __all__ = ["Trees"]
 class Trees(Backend):
     """The hook of JAX's transformations."""
 
-    def adopt(self, arrays: Arrays) -> None:
-        """See :meth:`portarray.backends.base.Backend.adopt`."""
+    def register_arrays(self, arrays: Arrays) -> None:
+        """See :meth:`portarray.backends.base.Backend.register_arrays`."""
         unwrap, wrap = arrays.unwrap, arrays.wrap
 
         def flatten(x: Any) -> tuple[tuple[Any], None]:

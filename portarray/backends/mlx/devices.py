@@ -64,7 +64,7 @@ class Devices(Backend):
             return 0
         return mx.device_count(kind)
 
-    def why_not(self, platform: str) -> str:
+    def reason_unsupported(self, platform: str) -> str:
         if platform not in ("cpu", "metal", "cuda"):
             return f"MLX does not support {platform}"
         if platform == "metal" and _host.system() != "Darwin":

@@ -16,7 +16,7 @@ class NumPyBackend(Devices, Transfer, Launching):
     """NumPy behind portarray."""
 
     standard: ClassVar[Any] = np
-    takes_scalars = True
+    accepts_scalars = True
     launch_cost = 100_000
     tuned_kernels = TUNED
 

@@ -35,7 +35,7 @@ class Devices(Backend):
     def count(self, platform: str) -> int:
         return int(platform == "cpu")
 
-    def why_not(self, platform: str) -> str:
+    def reason_unsupported(self, platform: str) -> str:
         return f"NumPy computes on the CPU only, not on {platform}"
 
     def native_device(self, platform: str, index: int) -> str:

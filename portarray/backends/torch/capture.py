@@ -30,8 +30,8 @@ Function = Callable[..., Any]
 class Capture(Backend):
     """The hooks of PyTorch's transformations."""
 
-    def adopt(self, arrays: Arrays) -> None:
-        """See :meth:`portarray.backends.base.Backend.adopt`."""
+    def register_arrays(self, arrays: Arrays) -> None:
+        """See :meth:`portarray.backends.base.Backend.register_arrays`."""
         _register_tree(arrays)
         _state.arrays = arrays
         _state.functions = arrays.functions()

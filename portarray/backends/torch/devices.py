@@ -81,7 +81,7 @@ class Devices(Backend):
             return torch.xpu.device_count() if torch.xpu.is_available() else 0
         return 0
 
-    def why_not(self, platform: str) -> str:
+    def reason_unsupported(self, platform: str) -> str:
         if platform == "cuda":
             if _IS_ROCM:
                 return "this PyTorch build is for ROCm, not CUDA"

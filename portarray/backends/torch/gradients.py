@@ -32,10 +32,10 @@ _REFUSED = ("derivative", "in-place", "inplace", "not implemented", "require gra
 class OwnGradients(Backend):
     """The hooks of gradients."""
 
-    def pulled(
+    def vjp(
         self, function: Callable[[Natives], Natives], primals: Natives, *, once: bool
     ) -> tuple[Natives, Callable[[Natives], Natives]]:
-        """See :meth:`portarray.backends.base.Backend.pulled`."""
+        """See :meth:`portarray.backends.base.Backend.vjp`."""
         nested = _depth.now > 0
         inputs = []
         for x in primals:
@@ -86,12 +86,12 @@ class OwnGradients(Backend):
             return results, vjp
         return [x.detach() if isinstance(x, Tensor) else x for x in results], vjp
 
-    def pulls(self, x: Any) -> bool:
-        """See :meth:`portarray.backends.base.Backend.pulls`."""
+    def is_watched(self, x: Any) -> bool:
+        """See :meth:`portarray.backends.base.Backend.is_watched`."""
         return _depth.now > 0 and isinstance(x, Tensor) and x.requires_grad
 
-    def stopped(self, x: Any) -> Any:
-        """See :meth:`portarray.backends.base.Backend.stopped`."""
+    def stop_gradient(self, x: Any) -> Any:
+        """See :meth:`portarray.backends.base.Backend.stop_gradient`."""
         return x.detach()
 
 

@@ -16,9 +16,9 @@ def attention(name: str, arrays: Arrays, options: Options) -> None:
     """Check queries, keys, values, the mask and the number of keys."""
     q, k, v = arrays
     common.floating(name, "q", q)
-    if type(k) is not _array.Array or k._table is not q._table:
+    if type(k) is not _array.Array or k._dispatch is not q._dispatch:
         common.same_table(name, "q", q, "k", k)
-    if type(v) is not _array.Array or v._table is not q._table:
+    if type(v) is not _array.Array or v._dispatch is not q._dispatch:
         common.same_table(name, "q", q, "v", v)
     queries, keys, values = shape_of(q), shape_of(k), shape_of(v)
     axes = len(queries)
@@ -51,8 +51,8 @@ def attention(name: str, arrays: Arrays, options: Options) -> None:
 
 def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
     common.array(name, mask)
-    dispatch.require_same_device(name, q._table, mask._table)
-    if mask._table.kind != "b" and mask.dtype != q.dtype:
+    dispatch.require_same_device(name, q._dispatch, mask._dispatch)
+    if mask._dispatch.kind != "b" and mask.dtype != q.dtype:
         raise TypeError(
             f"{name}: mask of {mask.dtype} must be bool, True where a query attends to a key, "
             f"or of q's dtype {q.dtype} and added to the scores"
@@ -65,8 +65,8 @@ def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
 def _key_length(name: str, q: Any, length: Any, k: Any, keys: int) -> Any:
     """Return the number of keys: an int, or an array as it is."""
     if type(length) is _array.Array:
-        dispatch.require_same_device(name, q._table, length._table)
-        if length.ndim or length._table.kind not in "iu":
+        dispatch.require_same_device(name, q._dispatch, length._dispatch)
+        if length.ndim or length._dispatch.kind not in "iu":
             raise TypeError(
                 f"{name}: key_length of shape {length.shape} and {length.dtype} must be an int or "
                 f"a 0-d array of integers"

@@ -36,28 +36,28 @@ def floating(name: str, role: str, x: Any) -> None:
     """Refuse anything but an array of real floating-point numbers."""
     if type(x) is not _array.Array:
         raise refused(x, name, scalars=False)
-    if x._table.kind != "f":
+    if x._dispatch.kind != "f":
         raise wrong_dtype(name, role, x, "a real floating-point array", "pa.astype(x, pa.float32)")
 
 
 def inexact(name: str, role: str, x: Any) -> None:
     """Refuse anything but an array of real or complex floating-point numbers."""
     array(name, x)
-    if x._table.kind not in "fc":
+    if x._dispatch.kind not in "fc":
         raise wrong_dtype(name, role, x, "a floating-point array", "pa.astype(x, pa.float32)")
 
 
 def numeric(name: str, role: str, x: Any) -> None:
     """Refuse anything but an array of numbers."""
     array(name, x)
-    if x._table.kind == "b":
+    if x._dispatch.kind == "b":
         raise wrong_dtype(name, role, x, "a numeric array", "pa.astype")
 
 
 def integers(name: str, role: str, x: Any) -> None:
     """Refuse anything but an array of integers."""
     array(name, x)
-    if x._table.kind not in "iu":
+    if x._dispatch.kind not in "iu":
         raise wrong_dtype(name, role, x, "an integer array", "pa.astype(x, pa.int32)")
 
 
@@ -65,8 +65,8 @@ def same_table(name: str, first: str, x: Any, second: str, y: Any) -> None:
     """Refuse an array of another device or dtype than the first: kernels do not promote."""
     if type(y) is not _array.Array:
         raise refused(y, name, scalars=False)
-    if y._table is not x._table:
-        dispatch.require_same_device(name, x._table, y._table)
+    if y._dispatch is not x._dispatch:
+        dispatch.require_same_device(name, x._dispatch, y._dispatch)
         if y.dtype != x.dtype:
             raise TypeError(
                 f"{name}: {first} of {x.dtype} and {second} of {y.dtype} must have the same dtype"

@@ -51,9 +51,9 @@ def rope(name: str, arrays: Arrays, options: Options) -> None:
 
 def _tables(name: str, x: Any, shape: tuple[int, ...], cos: Any, sin: Any) -> None:
     """Check the tables of cosines and sines."""
-    if type(cos) is not _array.Array or cos._table is not x._table:
+    if type(cos) is not _array.Array or cos._dispatch is not x._dispatch:
         common.same_table(name, "x", x, "tables[0]", cos)
-    if type(sin) is not _array.Array or sin._table is not x._table:
+    if type(sin) is not _array.Array or sin._dispatch is not x._dispatch:
         common.same_table(name, "x", x, "tables[1]", sin)
     size = shape_of(cos)
     if shape_of(sin) != size:

@@ -61,7 +61,7 @@ def gemm(name: str, arrays: Arrays, options: Options) -> None:
 
 def _factor(name: str, key: str, value: Any, a: Any) -> Any:
     if isinstance(value, complex):
-        if a._table.kind == "c":
+        if a._dispatch.kind == "c":
             return complex(value)
         raise TypeError(f"{name}: {key}={value} must be a real number, as a is {a.dtype}")
     return common.real(value, key)

@@ -87,7 +87,7 @@ class VirtualBackend(Backend):
 
     array_type = VirtualArray
     standard: ClassVar[Any] = _Lifted(_numpy())
-    takes_scalars = True
+    accepts_scalars = True
     linalg_ignores_nonfinite = frozenset()  # NumPy's functions already handle non-finite values
 
     def version(self) -> str:
@@ -96,7 +96,7 @@ class VirtualBackend(Backend):
     def count(self, platform: str) -> int:
         return machine.count_of(platform)
 
-    def why_not(self, platform: str) -> str:
+    def reason_unsupported(self, platform: str) -> str:
         return (
             f"none was created; use portarray.testing.virtual_devices({platform!r}) or "
             f"{machine.VARIABLE}={platform}"

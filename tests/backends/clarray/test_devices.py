@@ -23,7 +23,9 @@ BACKEND = registry.load_backend("clarray")
 devices = BACKEND
 COUNT = devices.count("opencl")
 
-pytestmark = pytest.mark.skipif(COUNT == 0, reason=f"no OpenCL device: {devices.why_not('opencl')}")
+pytestmark = pytest.mark.skipif(
+    COUNT == 0, reason=f"no OpenCL device: {devices.reason_unsupported('opencl')}"
+)
 
 
 def test_every_device_of_clarray_is_one_of_portarrays() -> None:
@@ -80,7 +82,7 @@ def test_native_arrays_cross_without_a_copy() -> None:
 
 def test_other_platforms_have_no_device() -> None:
     assert devices.count("cuda") == 0
-    assert "not on cuda" in devices.why_not("cuda")
+    assert "not on cuda" in devices.reason_unsupported("cuda")
 
 
 def test_memory_figures() -> None:

@@ -23,8 +23,10 @@ def test_every_platform_has_devices_or_a_reason() -> None:
                 0,
             )
         else:
-            assert "PyTorch" in devices.why_not(platform) or "no" in devices.why_not(platform)
-    assert "opencl" in devices.why_not("opencl")
+            assert "PyTorch" in devices.reason_unsupported(
+                platform
+            ) or "no" in devices.reason_unsupported(platform)
+    assert "opencl" in devices.reason_unsupported("opencl")
 
 
 def test_recognize() -> None:

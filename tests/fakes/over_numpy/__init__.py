@@ -196,7 +196,7 @@ class OverNumpy(Backend):
     """A fake backend; each has its own ``_library``."""
 
     _library: ClassVar[Library]
-    takes_scalars = True
+    accepts_scalars = True
 
     def __init_subclass__(cls) -> None:
         cls.array_type = cls._library.array_type
@@ -210,7 +210,7 @@ class OverNumpy(Backend):
     def count(self, platform: str) -> int:
         return self._library.count if platform == self._library.platform else 0
 
-    def why_not(self, platform: str) -> str:
+    def reason_unsupported(self, platform: str) -> str:
         return f"{self._library.name} has no {platform}"
 
     def native_device(self, platform: str, index: int) -> NativeDevice:

@@ -6,7 +6,7 @@ import operator
 
 from portarray.backends.types import Rows
 
-INPLACE: Rows = {
+IN_PLACE: Rows = {
     "add": {"iufc": operator.iadd},
     "bitwise_and": {"biu": operator.iand},
     "bitwise_left_shift": {"iu": operator.ilshift},

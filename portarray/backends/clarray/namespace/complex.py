@@ -6,4 +6,4 @@ from portarray.backends.types import Rows
 from portarray.clarray import zeros_like
 from portarray.clarray.complex import imag
 
-ROWS: Rows = {"imag": {"iuf": zeros_like, "c": imag}}
+BY_DTYPE: Rows = {"imag": {"iuf": zeros_like, "c": imag}}

@@ -10,7 +10,7 @@ from portarray.clarray.indexing import getitem
 from portarray.clarray.indexing import item as item
 from portarray.clarray.indexing import setitem as _setitem
 
-PLAIN: Rows = {"getitem": {"biufc": getitem}}
+DIRECT: Rows = {"getitem": {"biufc": getitem}}
 
 
 def setitem(x: Array, key: tuple[Any, ...], value: Array | complex, /) -> Array:

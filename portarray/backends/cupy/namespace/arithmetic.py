@@ -17,7 +17,7 @@ positive = ndarray.copy  # cupy.positive refuses booleans
 reciprocal = cupy.reciprocal
 signbit = cupy.signbit
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "add": {"iufc": cupy.add},
     "copysign": {"f": cupy.copysign},
     "divide": {"fc": cupy.true_divide},
@@ -28,14 +28,14 @@ PLAIN: Rows = {
     "subtract": {"iufc": cupy.subtract},
 }
 
-ROWS: Rows = {
-    **taking_scalars(PLAIN),
+BY_DTYPE: Rows = {
+    **taking_scalars(DIRECT),
     "sign": {"iu": cupy.sign, "f": kernels.sign, "c": kernels.complex_sign},
 }
 
 # CuPy's shifts, powers and floating-point floor division differ from the standard, and quotients of
 # integers are not integers. CuPy copies an operand that overlaps the array.
-INPLACE: Rows = {
+IN_PLACE: Rows = {
     "add": {"iufc": operator.iadd},
     "bitwise_and": {"biu": operator.iand},
     "bitwise_or": {"biu": operator.ior},

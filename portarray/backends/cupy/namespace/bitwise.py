@@ -10,11 +10,11 @@ from portarray.backends.types import Rows
 
 bitwise_invert = cupy.invert
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "bitwise_and": {"biu": cupy.bitwise_and},
     "bitwise_left_shift": {"iu": kernels.left_shift},
     "bitwise_or": {"biu": cupy.bitwise_or},
     "bitwise_right_shift": {"iu": kernels.right_shift},
     "bitwise_xor": {"biu": cupy.bitwise_xor},
 }
-ROWS = taking_scalars(PLAIN)
+BY_DTYPE = taking_scalars(DIRECT)

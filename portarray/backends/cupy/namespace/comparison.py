@@ -15,7 +15,7 @@ isfinite = cupy.isfinite
 isinf = cupy.isinf
 isnan = cupy.isnan
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "equal": {"biufc": cupy.equal},
     "greater": {"iuf": cupy.greater},
     "greater_equal": {"iuf": cupy.greater_equal},
@@ -25,7 +25,7 @@ PLAIN: Rows = {
     "minimum": {"iuf": cupy.minimum},
     "not_equal": {"biufc": cupy.not_equal},
 }
-ROWS = taking_scalars(PLAIN)
+BY_DTYPE = taking_scalars(DIRECT)
 
 
 def clip(

@@ -25,13 +25,13 @@ def _integer_pow(x1: Any, x2: Any) -> ndarray:
     return cupy.power(x1, x2)
 
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "logaddexp": {"f": cupy.logaddexp},
     "pow": {"i": _integer_pow, "uf": cupy.power, "c": kernels.complex_power},
 }
 
-ROWS: Rows = {
-    **taking_scalars(PLAIN),
+BY_DTYPE: Rows = {
+    **taking_scalars(DIRECT),
     "expm1": {"f": cupy.expm1, "c": kernels.expm1},
     "log": {"f": cupy.log, "c": kernels.log},
     "log10": {"f": cupy.log10, "c": kernels.log10},

@@ -9,9 +9,9 @@ from portarray.backends.types import Rows
 
 logical_not = cupy.logical_not
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "logical_and": {"b": cupy.logical_and},
     "logical_or": {"b": cupy.logical_or},
     "logical_xor": {"b": cupy.logical_xor},
 }
-ROWS = taking_scalars(PLAIN)
+BY_DTYPE = taking_scalars(DIRECT)

@@ -7,7 +7,7 @@ from cupy import ndarray
 
 from portarray.backends.types import Rows
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "ceil": {"iu": ndarray.copy, "f": cupy.ceil},
     "floor": {"iu": ndarray.copy, "f": cupy.floor},
     "round": {"iu": ndarray.copy, "fc": cupy.rint},

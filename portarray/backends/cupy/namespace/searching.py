@@ -12,7 +12,7 @@ from portarray.backends.cupy.namespace.scalars import Operand, dtype_of, fixed
 from portarray.backends.cupy.namespace.statistical import Axes, normalize_axes
 from portarray.backends.types import Rows
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "argmax": {"iuf": ndarray.argmax},
     "argmin": {"iuf": ndarray.argmin},
 }

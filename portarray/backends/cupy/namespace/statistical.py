@@ -17,7 +17,7 @@ Axes = int | tuple[int, ...]
 DType = np.dtype[Any]
 Function = Callable[..., ndarray]
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "max": {"iuf": ndarray.max},
     "mean": {"fc": ndarray.mean},
     "min": {"iuf": ndarray.min},

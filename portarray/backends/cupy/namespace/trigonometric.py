@@ -18,13 +18,13 @@ cosh = cupy.cosh
 sin = cupy.sin
 sinh = cupy.sinh
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "atan2": {"f": cupy.arctan2},
     "hypot": {"f": cupy.hypot},
 }
 
-ROWS: Rows = {
-    **taking_scalars(PLAIN),
+BY_DTYPE: Rows = {
+    **taking_scalars(DIRECT),
     "acosh": {"f": cupy.arccosh, "c": kernels.acosh},
     "tan": {"f": cupy.tan, "c": kernels.tan},
     "tanh": {"f": cupy.tanh, "c": kernels.tanh},

@@ -9,7 +9,7 @@ from portarray.backends.cupy.namespace.manipulation import together
 from portarray.backends.cupy.namespace.statistical import Axes, normalize_axes
 from portarray.backends.types import Rows
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "all": {"biufc": ndarray.all},
     "any": {"biufc": ndarray.any},
 }

@@ -45,7 +45,7 @@ def _half_nextafter(x1: ndarray, x2: ndarray) -> ndarray:
     return dpnp.where(dpnp.equal(x1, x2), x2, dpnp.nextafter(x1, x2))
 
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "add": {"iufc": dpnp.add},
     "copysign": {"f": dpnp.copysign},
     "divide": {"fc": dpnp.divide},
@@ -56,8 +56,8 @@ PLAIN: Rows = {
     "subtract": {"iufc": dpnp.subtract},
 }
 
-ROWS: Rows = {
-    **taking_scalars(PLAIN),
+BY_DTYPE: Rows = {
+    **taking_scalars(DIRECT),
     "sign": {"iuf": dpnp.sign, "c": partial(as_real_pairs, sign_parts)},
 }
 
@@ -82,7 +82,7 @@ def _signed_pow_in_place(x: ndarray, value: ndarray | Scalar) -> ndarray:
     return _pow_in_place(x, value)
 
 
-INPLACE: Rows = {
+IN_PLACE: Rows = {
     "add": {"iufc": _in_place(operator.iadd)},
     "bitwise_and": {"biu": _in_place(operator.iand)},
     "bitwise_left_shift": {"iu": _in_place(operator.ilshift)},

@@ -9,11 +9,11 @@ from portarray.backends.types import Rows
 
 bitwise_invert = dpnp.bitwise_invert
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "bitwise_and": {"biu": dpnp.bitwise_and},
     "bitwise_left_shift": {"iu": dpnp.bitwise_left_shift},
     "bitwise_or": {"biu": dpnp.bitwise_or},
     "bitwise_right_shift": {"iu": dpnp.bitwise_right_shift},
     "bitwise_xor": {"biu": dpnp.bitwise_xor},
 }
-ROWS = taking_scalars(PLAIN)
+BY_DTYPE = taking_scalars(DIRECT)

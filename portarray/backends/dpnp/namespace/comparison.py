@@ -12,7 +12,7 @@ isfinite = dpnp.isfinite
 isinf = dpnp.isinf
 isnan = dpnp.isnan
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "equal": {"biufc": dpnp.equal},
     "greater": {"iuf": dpnp.greater},
     "greater_equal": {"iuf": dpnp.greater_equal},
@@ -22,4 +22,4 @@ PLAIN: Rows = {
     "minimum": {"iuf": dpnp.minimum},
     "not_equal": {"biufc": dpnp.not_equal},
 }
-ROWS = taking_scalars(PLAIN)
+BY_DTYPE = taking_scalars(DIRECT)

@@ -48,10 +48,10 @@ def _complex_pow(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
     return dpnp.where(is_zero, constant(1, x1), power)
 
 
-PLAIN: Rows = {"logaddexp": {"f": dpnp.logaddexp}, "pow": {"uf": dpnp.pow}}
+DIRECT: Rows = {"logaddexp": {"f": dpnp.logaddexp}, "pow": {"uf": dpnp.pow}}
 
-_OF_TWO = taking_scalars(PLAIN)
-ROWS: Rows = {
+_OF_TWO = taking_scalars(DIRECT)
+BY_DTYPE: Rows = {
     **_OF_TWO,
     "pow": {**_OF_TWO["pow"], "i": _signed_pow, "c": _complex_pow},
     "exp": {"f": dpnp.exp, "c": partial(dense, dpnp.exp)},

@@ -35,7 +35,7 @@ Key = tuple[Any, ...]
 _INT64 = np.dtype(np.int64)
 
 # For keys without arrays; dpnp raises for unsupported ones.
-PLAIN: Rows = {"getitem": {"biufc": operator.getitem}}
+DIRECT: Rows = {"getitem": {"biufc": operator.getitem}}
 
 
 def getitem(x: ndarray, key: Key, /) -> ndarray:

@@ -9,9 +9,9 @@ from portarray.backends.types import Rows
 
 logical_not = dpnp.logical_not
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "logical_and": {"b": dpnp.logical_and},
     "logical_or": {"b": dpnp.logical_or},
     "logical_xor": {"b": dpnp.logical_xor},
 }
-ROWS = taking_scalars(PLAIN)
+BY_DTYPE = taking_scalars(DIRECT)

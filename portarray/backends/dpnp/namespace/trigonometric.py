@@ -48,10 +48,10 @@ def _tanh(x: ndarray) -> ndarray:
     return out
 
 
-PLAIN: Rows = {"atan2": {"f": dpnp.atan2}, "hypot": {"f": dpnp.hypot}}
+DIRECT: Rows = {"atan2": {"f": dpnp.atan2}, "hypot": {"f": dpnp.hypot}}
 
-ROWS: Rows = {
-    **taking_scalars(PLAIN),
+BY_DTYPE: Rows = {
+    **taking_scalars(DIRECT),
     "acos": {"f": dpnp.acos, "c": partial(exact, dpnp.acos, acos_parts)},
     "acosh": {"f": dpnp.acosh, "c": _acosh},
     "asin": {"f": dpnp.asin, "c": partial(exact, dpnp.asin, asin_parts)},

@@ -111,7 +111,7 @@ _OPERATORS: Rows = {
     "remainder": {"iu": _zero_by_zero(jnp.remainder), "f": _floating_remainder},
     "subtract": {"iufc": jnp.subtract},
 }
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     **_OPERATORS,
     "abs": {"iuf": jnp.abs, "c": _modulus},
     "copysign": {"f": jnp.copysign},
@@ -121,5 +121,5 @@ ROWS: Rows = {
     "sign": {"iu": jnp.sign, "f": _floating_sign, "c": as_real_pairs(sign_parts)},
     "signbit": {"f": jnp.signbit},
 }
-WITH_SCALAR = with_scalar(ROWS, *_OPERATORS, "copysign", "nextafter")
-INPLACE = with_scalar(ROWS, *_OPERATORS)
+WITH_PYTHON_SCALAR = with_scalar(BY_DTYPE, *_OPERATORS, "copysign", "nextafter")
+IN_PLACE = with_scalar(BY_DTYPE, *_OPERATORS)

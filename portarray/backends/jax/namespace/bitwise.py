@@ -14,5 +14,5 @@ _PAIRS: Rows = {
     "bitwise_right_shift": {"iu": jnp.bitwise_right_shift},
     "bitwise_xor": {"biu": jnp.bitwise_xor},
 }
-ROWS: Rows = {**_PAIRS, "bitwise_invert": {"biu": jnp.bitwise_invert}}
-WITH_SCALAR = INPLACE = with_scalar(_PAIRS, *_PAIRS)
+BY_DTYPE: Rows = {**_PAIRS, "bitwise_invert": {"biu": jnp.bitwise_invert}}
+WITH_PYTHON_SCALAR = IN_PLACE = with_scalar(_PAIRS, *_PAIRS)

@@ -20,13 +20,13 @@ _PAIRS: Rows = {
     "minimum": {"iuf": jnp.minimum},
     "not_equal": {"biufc": jnp.not_equal},
 }
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     **_PAIRS,
     "isfinite": {"iufc": jnp.isfinite},
     "isinf": {"iufc": jnp.isinf},
     "isnan": {"iufc": jnp.isnan},
 }
-WITH_SCALAR = with_scalar(_PAIRS, *_PAIRS)
+WITH_PYTHON_SCALAR = with_scalar(_PAIRS, *_PAIRS)
 
 
 def clip(

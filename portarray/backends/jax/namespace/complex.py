@@ -6,4 +6,8 @@ import jax.numpy as jnp
 
 from portarray.backends.types import Rows
 
-ROWS: Rows = {"conj": {"iufc": jnp.conj}, "imag": {"iufc": jnp.imag}, "real": {"iufc": jnp.real}}
+BY_DTYPE: Rows = {
+    "conj": {"iufc": jnp.conj},
+    "imag": {"iufc": jnp.imag},
+    "real": {"iufc": jnp.real},
+}

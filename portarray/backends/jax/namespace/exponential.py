@@ -85,7 +85,7 @@ def _squared(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     return out
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "exp": {"f": jnp.exp, "c": as_real_pairs(parts.exp_parts)},
     "expm1": {"f": jnp.expm1, "c": as_real_pairs(_expm1_parts)},
     "log": {"f": jnp.log, "c": as_real_pairs(parts.log_parts)},
@@ -97,5 +97,5 @@ ROWS: Rows = {
     "sqrt": {"f": jnp.sqrt, "c": as_real_pairs(parts.sqrt_parts)},
     "square": {"iufc": jnp.square},
 }
-WITH_SCALAR = with_scalar(ROWS, "logaddexp", "pow")
-INPLACE = with_scalar(ROWS, "pow")
+WITH_PYTHON_SCALAR = with_scalar(BY_DTYPE, "logaddexp", "pow")
+IN_PLACE = with_scalar(BY_DTYPE, "pow")

@@ -39,7 +39,7 @@ def _getitem_plain(x: jax.Array, key: Any) -> jax.Array:
     return item
 
 
-PLAIN: Rows = {"getitem": {"biufc": _getitem_plain}}
+DIRECT: Rows = {"getitem": {"biufc": _getitem_plain}}
 
 
 def getitem(x: jax.Array, key: Key, /) -> jax.Array:

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from portarray.backends.types import Rows
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "logical_and": {"b": jnp.logical_and},
     "logical_not": {"b": jnp.logical_not},
     "logical_or": {"b": jnp.logical_or},

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from portarray.backends.types import Rows
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "ceil": {"iuf": jnp.ceil},
     "floor": {"iuf": jnp.floor},
     "round": {"iufc": jnp.round},

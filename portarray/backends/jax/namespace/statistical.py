@@ -11,7 +11,7 @@ import numpy as np
 from portarray.backends.types import Rows
 
 # Sums of integers widen as jax_enable_x64 allows.
-PLAIN: Rows = {
+DIRECT: Rows = {
     "max": {"iuf": jnp.max},
     "mean": {"fc": jnp.mean},
     "min": {"iuf": jnp.min},

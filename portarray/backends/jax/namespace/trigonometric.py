@@ -50,7 +50,7 @@ def _wide_atanh(x: jax.Array, /) -> jax.Array:
     return jnp.copysign(wide_log1p(2 * size / (1 - size)) / 2, x)
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "acos": {"f": jnp.acos, "c": as_real_pairs(parts.acos_parts)},
     "acosh": {"f": jnp.acosh, "c": as_real_pairs(parts.acosh_parts)},
     "asin": {"f": jnp.asin, "c": as_real_pairs(parts.asin_parts)},
@@ -66,4 +66,4 @@ ROWS: Rows = {
     "tan": {"f": jnp.tan, "c": as_real_pairs(parts.tan_parts)},
     "tanh": {"f": jnp.tanh, "c": as_real_pairs(parts.tanh_parts)},
 }
-WITH_SCALAR = with_scalar(ROWS, "atan2", "hypot")
+WITH_PYTHON_SCALAR = with_scalar(BY_DTYPE, "atan2", "hypot")

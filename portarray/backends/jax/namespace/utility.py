@@ -9,7 +9,7 @@ from portarray.backends.types import Rows
 
 Axes = int | tuple[int, ...]
 
-PLAIN: Rows = {"all": {"biuf": jnp.all}, "any": {"biuf": jnp.any}}
+DIRECT: Rows = {"all": {"biuf": jnp.all}, "any": {"biuf": jnp.any}}
 
 
 def all(x: jax.Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> jax.Array:

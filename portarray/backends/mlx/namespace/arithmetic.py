@@ -72,7 +72,7 @@ def _modulus(x: mx.array) -> mx.array:
     return hypot_of(floating.REAL, mx.real(x), mx.imag(x))  # type: ignore[no-any-return]
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     # mx.abs of complex numbers overflows on GPUs, where it computes squares.
     "abs": {"iuf": mx.abs, "c": floating.on_gpus(_modulus, mx.abs)},
     "add": {"iufc": mx.add},
@@ -95,5 +95,9 @@ ROWS: Rows = {
 }
 # Integers beyond int64 raise here (https://github.com/ml-explore/mlx/pull/4365); the caller then
 # converts them to arrays.
-WITH_SCALAR: Rows = {name: ROWS[name] for name in ("add", "divide", "multiply", "subtract")}
-INPLACE: Rows = inplace(ROWS, "add", "divide", "floor_divide", "multiply", "remainder", "subtract")
+WITH_PYTHON_SCALAR: Rows = {
+    name: BY_DTYPE[name] for name in ("add", "divide", "multiply", "subtract")
+}
+IN_PLACE: Rows = inplace(
+    BY_DTYPE, "add", "divide", "floor_divide", "multiply", "remainder", "subtract"
+)

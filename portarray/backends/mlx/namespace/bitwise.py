@@ -26,7 +26,7 @@ def _right_shift(x1: mx.array, x2: mx.array) -> mx.array:
     return mx.where(mx.greater_equal(x2, width), zero, mx.right_shift(x1, x2))
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "bitwise_and": {"biu": mx.bitwise_and},
     "bitwise_invert": {"biu": mx.bitwise_invert},
     "bitwise_left_shift": {"iu": _left_shift},
@@ -34,4 +34,4 @@ ROWS: Rows = {
     "bitwise_right_shift": {"iu": _right_shift},
     "bitwise_xor": {"biu": mx.bitwise_xor},
 }
-INPLACE: Rows = inplace(ROWS, *(name for name in ROWS if name != "bitwise_invert"))
+IN_PLACE: Rows = inplace(BY_DTYPE, *(name for name in BY_DTYPE if name != "bitwise_invert"))

@@ -7,7 +7,7 @@ import mlx.core as mx
 from portarray.backends.mlx.namespace.scalars import array_of
 from portarray.backends.types import Rows
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "equal": {"biufc": mx.equal},
     "greater": {"iuf": mx.greater},
     "greater_equal": {"iuf": mx.greater_equal},
@@ -21,9 +21,9 @@ ROWS: Rows = {
     "not_equal": {"biufc": mx.not_equal},
 }
 # As in arithmetic, integers beyond int64 raise.
-WITH_SCALAR: Rows = {
+WITH_PYTHON_SCALAR: Rows = {
     name: {kinds.removeprefix("b"): function for kinds, function in row.items()}
-    for name, row in ROWS.items()
+    for name, row in BY_DTYPE.items()
     if not name.startswith("is")
 }
 

@@ -6,7 +6,7 @@ import mlx.core as mx
 
 from portarray.backends.types import Rows
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "conj": {"iufc": mx.conj},
     "imag": {"c": mx.imag, "iuf": mx.zeros_like},
     "real": {"iufc": mx.real},

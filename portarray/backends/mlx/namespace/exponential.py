@@ -26,7 +26,7 @@ def _complex_pow(x1: mx.array, x2: mx.array) -> mx.array:
     return power
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "exp": {
         **floating.on_processors(floating.exp, mx.exp),
         "c": on_gpus(as_real_pairs(shared.exp_parts), mx.exp),
@@ -48,4 +48,4 @@ ROWS: Rows = {
     "sqrt": {"f": mx.sqrt, "c": on_gpus(as_real_pairs(shared.sqrt_parts), mx.sqrt)},
     "square": {"iufc": mx.square},
 }
-INPLACE: Rows = inplace(ROWS, "pow")
+IN_PLACE: Rows = inplace(BY_DTYPE, "pow")

@@ -284,7 +284,7 @@ def _getitem(x: mx.array, key: Any) -> mx.array:
     raise IndexError(f"{key!r} is out of bounds, or not a key of integers and slices")
 
 
-PLAIN: Rows = {"getitem": {"biufc": _getitem}}
+DIRECT: Rows = {"getitem": {"biufc": _getitem}}
 
 
 def add_at(x: mx.array, indices: mx.array, values: mx.array, /) -> mx.array:

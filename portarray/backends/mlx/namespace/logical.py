@@ -6,7 +6,7 @@ import mlx.core as mx
 
 from portarray.backends.types import Rows
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "logical_and": {"b": mx.logical_and},
     "logical_not": {"b": mx.logical_not},
     "logical_or": {"b": mx.logical_or},

@@ -6,7 +6,7 @@ import mlx.core as mx
 
 from portarray.backends.types import Rows
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "ceil": {"iuf": mx.ceil},
     "floor": {"iuf": mx.floor},
     "round": {"iufc": mx.round},

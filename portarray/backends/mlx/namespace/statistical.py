@@ -127,7 +127,7 @@ def _variance(x: mx.array, axis: Axes | None, correction: float, keepdims: bool)
     return total / freedom if freedom > 0 else total * math.nan
 
 
-PLAIN: Rows = {
+DIRECT: Rows = {
     "max": {"iuf": filled(mx.max, max)},
     "mean": {"float32 float64": filled(mx.mean, mean)},
     "min": {"iuf": filled(mx.min, min)},

@@ -21,7 +21,7 @@ def _tanh(x: mx.array) -> mx.array:
     return floating.joined(real, mx.where(end, zero, mx.imag(result)))
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "acos": {"f": mx.arccos, "c": on_gpus(as_real_pairs(shared.acos_parts), mx.arccos)},
     "acosh": {"f": mx.arccosh, "c": on_gpus(as_real_pairs(shared.acosh_parts), mx.arccosh)},
     "asin": {"f": mx.arcsin, "c": on_gpus(as_real_pairs(shared.asin_parts), mx.arcsin)},

@@ -41,7 +41,7 @@ def _half_nextafter(x1: Any, x2: Any, /) -> Array:
     return out
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     # For small arrays operators are faster than calls of the ufuncs.
     "add": {"iufc": operator.add},
     "divide": {"fc": operator.truediv},
@@ -77,7 +77,7 @@ def _into_first(x1: Array, x2: Any) -> Array:
     return x1
 
 
-INPLACE: Rows = {
+IN_PLACE: Rows = {
     "add": {"iufc": inplace(operator.iadd)},
     "divide": {"fc": inplace(operator.itruediv)},
     "floor_divide": {"iu": inplace(operator.ifloordiv), "f": inplace(_into_first)},

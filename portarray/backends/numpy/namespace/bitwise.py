@@ -7,7 +7,7 @@ import operator
 from portarray.backends.numpy.namespace.arithmetic import inplace
 from portarray.backends.types import Rows
 
-INPLACE: Rows = {
+IN_PLACE: Rows = {
     "bitwise_and": {"biu": inplace(operator.iand)},
     "bitwise_left_shift": {"iu": inplace(operator.ilshift)},
     "bitwise_or": {"biu": inplace(operator.ior)},

@@ -11,7 +11,7 @@ from portarray.backends.types import Rows
 
 Array = np.ndarray[Any, Any]
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "equal": {"biufc": operator.eq},
     "greater": {"iuf": operator.gt},
     "greater_equal": {"iuf": operator.ge},

@@ -6,7 +6,7 @@ import operator
 
 from portarray.backends.types import Rows
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "imag": {"iufc": operator.attrgetter("imag")},
     "real": {"iufc": operator.attrgetter("real")},
 }

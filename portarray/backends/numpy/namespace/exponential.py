@@ -41,7 +41,7 @@ def _ipow(x1: Array, x2: Any) -> Array:
     return x1
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "pow": {"f": _pow, "iuc": np.power},
     # np.expm1 is wrong at complex infinities and NaN.
     "expm1": {"f": np.expm1, "c": as_real_pairs(expm1_parts)},
@@ -56,6 +56,6 @@ def _signed_ipow(x1: Array, x2: Any) -> Array:
     return x1
 
 
-INPLACE: Rows = {
+IN_PLACE: Rows = {
     "pow": {"i": inplace(_signed_ipow), "uc": inplace(operator.ipow), "f": inplace(_ipow)}
 }

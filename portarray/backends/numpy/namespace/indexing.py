@@ -23,7 +23,7 @@ def _basic(x: Array, key: Any) -> Any:
     return x[key, ...]
 
 
-PLAIN: Rows = {"getitem": {"biufc": _basic}}
+DIRECT: Rows = {"getitem": {"biufc": _basic}}
 
 
 def getitem(x: Array, key: tuple[Any, ...]) -> Array:

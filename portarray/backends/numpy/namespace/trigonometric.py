@@ -20,4 +20,4 @@ def _complex_tanh(x: Array, /) -> Array:
     return out
 
 
-ROWS: Rows = {"tanh": {"f": np.tanh, "c": _complex_tanh}}
+BY_DTYPE: Rows = {"tanh": {"f": np.tanh, "c": _complex_tanh}}

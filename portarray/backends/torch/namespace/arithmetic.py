@@ -204,7 +204,7 @@ def _complex_sign(z: Tensor) -> Tensor:
     return torch.complex(*sign_parts(torch, z.real, z.imag))
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "abs": {"ifc": torch.abs, "u": torch.clone},
     "add": {"iuf": torch.add, "c": _as_real_pairs(torch.add), unsigned.NAMES: modular(torch.add)},
     "floor_divide": {
@@ -226,7 +226,7 @@ ROWS: Rows = {
         unsigned.NAMES: modular(torch.subtract),
     },
 }
-WITH_SCALAR: Rows = {
+WITH_PYTHON_SCALAR: Rows = {
     "add": {"if uint8": torch.add, _HALF: _rounding(torch.add)},
     "divide": {"float32 float64": _divide_scalar},
     "floor_divide": {"iu": _divide_integer_scalar, "float32 float64": _divide_float_scalar},
@@ -234,7 +234,7 @@ WITH_SCALAR: Rows = {
     "remainder": {"iu float32 float64": _remainder_scalar},
     "subtract": {"if uint8": torch.subtract, _HALF: _rounding(torch.subtract)},
 }
-INPLACE: Rows = {
+IN_PLACE: Rows = {
     "add": {"if uint8": overlapping("iadd"), _HALF: _rounding(overlapping("iadd"))},
     "divide": {"fc": overlapping("itruediv"), _HALF: _rounding(overlapping("itruediv"))},
     "floor_divide": {

@@ -11,7 +11,7 @@ from portarray.backends.torch.namespace.overlap import overlapping
 from portarray.backends.torch.namespace.unsigned import modular
 from portarray.backends.types import Rows
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "bitwise_and": {"biu": torch.bitwise_and, unsigned.NAMES: modular(torch.bitwise_and)},
     "bitwise_invert": {"biu": torch.bitwise_not, unsigned.NAMES: modular(torch.bitwise_not)},
     "bitwise_left_shift": {
@@ -23,14 +23,14 @@ ROWS: Rows = {
     "bitwise_xor": {"biu": torch.bitwise_xor, unsigned.NAMES: modular(torch.bitwise_xor)},
 }
 # Operators also accept the scalar first.
-WITH_SCALAR: Rows = {
+WITH_PYTHON_SCALAR: Rows = {
     "bitwise_and": {"bi uint8": operator.and_},
     "bitwise_left_shift": {"i uint8": operator.lshift},
     "bitwise_or": {"bi uint8": operator.or_},
     "bitwise_right_shift": {"i uint8": operator.rshift},
     "bitwise_xor": {"bi uint8": operator.xor},
 }
-INPLACE: Rows = {
+IN_PLACE: Rows = {
     "bitwise_and": {"bi uint8": overlapping("iand")},
     "bitwise_left_shift": {"i uint8": overlapping("ilshift")},
     "bitwise_or": {"bi uint8": overlapping("ior")},

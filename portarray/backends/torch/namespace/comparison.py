@@ -58,7 +58,7 @@ def _as_tensor(x: Tensor, bound: Bound) -> Tensor | None:
     return asarray(bound, dtype=x.dtype, device=x.device)
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "clip": {unsigned.NAMES: _clip_unsigned},
     "equal": {"biufc": torch.eq, unsigned.NAMES: zero_or_not(torch.eq)},
     "greater": {"iuf": torch.gt, unsigned.NAMES: comparing(torch.gt)},
@@ -70,7 +70,7 @@ ROWS: Rows = {
     "not_equal": {"biufc": torch.ne, unsigned.NAMES: zero_or_not(torch.ne)},
 }
 # Operators also accept the scalar first.
-WITH_SCALAR: Rows = {
+WITH_PYTHON_SCALAR: Rows = {
     "equal": {"bifc uint8": operator.eq},
     "greater": {"if uint8": operator.gt},
     "greater_equal": {"if uint8": operator.ge},

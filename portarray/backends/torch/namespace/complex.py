@@ -20,7 +20,7 @@ def _itself(x: Tensor) -> Tensor:
 
 
 # Parts of complex tensors are views.
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "imag": {"c": _imag, "iuf": torch.zeros_like},
     "real": {"c": torch.real, "iuf": _itself},
 }

@@ -95,4 +95,4 @@ _CREATION = Creation(
 asarray: Callable[..., Tensor] = _CREATION.asarray
 globals().update(_CREATION.functions())
 
-ROWS: Rows = {name: {NAMES: moving(getattr(_CREATION, name))} for name in ("tril", "triu")}
+BY_DTYPE: Rows = {name: {NAMES: moving(getattr(_CREATION, name))} for name in ("tril", "triu")}

@@ -64,14 +64,14 @@ def _square(x: Tensor) -> Tensor:
     return torch.multiply(x, x)
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "expm1": {"f": torch.expm1, "c": _complex_expm1},
     "log1p": {"f": torch.log1p, "c": _complex_log1p},
     "pow": {"uf": torch.pow, "i": _signed_pow, "c": _complex_pow, unsigned.NAMES: unsigned.power},
     "square": {"iufc": _square, unsigned.NAMES: unsigned.modular(_square)},
 }
-WITH_SCALAR: Rows = {"pow": {"f": _pow_scalar, "i": _signed_pow_scalar}}
-INPLACE: Rows = {
+WITH_PYTHON_SCALAR: Rows = {"pow": {"f": _pow_scalar, "i": _signed_pow_scalar}}
+IN_PLACE: Rows = {
     "pow": {
         "f": written(torch.pow, _pow_scalar),
         "i": written(_signed_pow, _signed_pow_scalar),

@@ -258,11 +258,11 @@ def _flip(x: Tensor, axes: list[int]) -> Tensor:
     return torch.flip(x, axes)
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "take": {unsigned.NAMES: moving(take)},
     "take_along_axis": {unsigned.NAMES: moving(take_along_axis)},
 }
-PLAIN: Rows = {"getitem": {"biufc": operator.getitem}}  # raises for unsupported keys
+DIRECT: Rows = {"getitem": {"biufc": operator.getitem}}  # raises for unsupported keys
 
 
 def add_at(x: Tensor, indices: Tensor, values: Tensor, /) -> Tensor:

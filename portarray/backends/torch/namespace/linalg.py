@@ -154,7 +154,7 @@ def vector_norm(
     return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "cross": {NAMES: modular(cross)},
     "matrix_power": {"iufc": _matrix_power, NAMES: moving(_matrix_power)},
     "outer": {"iufc": torch.outer, NAMES: modular(torch.outer)},

@@ -63,7 +63,7 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     return multiply(x1[..., None, :], x2[..., :, None])[..., 0, 0]
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "matmul": {"iu": _integer_matmul, NAMES: modular(_integer_matmul)},
     "vecdot": {NAMES: modular(vecdot)},
 }

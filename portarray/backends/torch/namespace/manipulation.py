@@ -124,7 +124,7 @@ def _joining(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return on_bits
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "concat": {NAMES: _joining(concat)},
     "flip": {NAMES: moving(flip)},
     "repeat": {NAMES: moving(repeat)},

@@ -12,7 +12,7 @@ def _round_parts(x: Tensor) -> Tensor:
     return torch.complex(torch.round(x.real), torch.round(x.imag))
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "ceil": {"iu": torch.clone, "f": torch.ceil},
     "floor": {"iu": torch.clone, "f": torch.floor},
     "round": {"iu": torch.clone, "f": torch.round, "c": _round_parts},

@@ -89,7 +89,7 @@ def _unsigned_where(condition: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
     return torch.where(condition, unsigned.bits(x1), unsigned.bits(x2)).view(x1.dtype)
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "argmax": {unsigned.NAMES: comparing(argmax)},
     "argmin": {unsigned.NAMES: comparing(argmin)},
     "count_nonzero": {unsigned.NAMES: zero_or_not(count_nonzero)},
@@ -97,4 +97,4 @@ ROWS: Rows = {
     "searchsorted": {unsigned.NAMES: comparing(searchsorted)},
     "where": {"biufc": torch.where, unsigned.NAMES: _unsigned_where},
 }
-WITH_SCALAR: Rows = {"where": {"bifc uint8": torch.where}}
+WITH_PYTHON_SCALAR: Rows = {"where": {"bifc uint8": torch.where}}

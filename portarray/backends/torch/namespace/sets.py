@@ -62,7 +62,7 @@ def _unsigned_inverse(x: Tensor, /) -> UniqueInverseResult[Tensor]:
     return UniqueInverseResult(unordered(values, x.dtype), inverse)
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "isin": {"iuf": _isin, NAMES: zero_or_not(_isin)},
     "unique_counts": {"biuf": _counts, NAMES: _unsigned_counts},
     "unique_inverse": {"biuf": _inverse, NAMES: _unsigned_inverse},

@@ -21,4 +21,4 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
     return torch.sort(x, dim=axis, descending=descending, stable=stable)[0]
 
 
-ROWS: Rows = {"argsort": {NAMES: comparing(argsort)}, "sort": {NAMES: choosing(sort)}}
+BY_DTYPE: Rows = {"argsort": {NAMES: comparing(argsort)}, "sort": {NAMES: choosing(sort)}}

@@ -173,5 +173,5 @@ def var(
     return variance * (count / degrees if degrees > 0 else math.nan)
 
 
-ROWS: Rows = {"max": {NAMES: choosing(max)}, "min": {NAMES: choosing(min)}}
-PLAIN: Rows = {"mean": {"fc": torch.mean}, "sum": {"ifc": torch.sum}}
+BY_DTYPE: Rows = {"max": {NAMES: choosing(max)}, "min": {NAMES: choosing(min)}}
+DIRECT: Rows = {"mean": {"fc": torch.mean}, "sum": {"ifc": torch.sum}}

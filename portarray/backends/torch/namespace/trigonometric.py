@@ -45,7 +45,7 @@ def _complex_tanh(x: Tensor) -> Tensor:
     return torch.where(end, limit, torch.tanh(x))
 
 
-ROWS: Rows = {
+BY_DTYPE: Rows = {
     "acos": {"fc": torch.acos, "complex128": _wide_complex_acos},
     "tanh": {"f": torch.tanh, "c": _complex_tanh},
 }

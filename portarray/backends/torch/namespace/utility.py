@@ -44,5 +44,5 @@ def diff(
     return torch.diff(x, n=n, dim=axis)
 
 
-ROWS: Rows = {"all": {NAMES: zero_or_not(all)}, "any": {NAMES: zero_or_not(any)}}
-PLAIN: Rows = {"all": {"b": torch.all}, "any": {"b": torch.any}}
+BY_DTYPE: Rows = {"all": {NAMES: zero_or_not(all)}, "any": {NAMES: zero_or_not(any)}}
+DIRECT: Rows = {"all": {"b": torch.all}, "any": {"b": torch.any}}
