@@ -244,7 +244,7 @@ def _add_virtual_backend() -> None:
 
 _namespace_module.register(_sys.modules[__name__])
 _base.NAMESPACE.append(_sys.modules[__name__])
-_interop.begin(_load_numpy_functions)
+_interop.install_hooks(_load_numpy_functions)
 _registry.defer(_add_virtual_backend)
 
 __all__ = [

@@ -52,7 +52,7 @@ def checks(backend: Backend) -> Iterator[str]:
     yield "from collections.abc import Callable"
     yield f"from {array.__module__} import {array.__qualname__} as Native"
     yield "from portarray import typing as types"
-    for chapter, module in categories.category_modules(backend.chapters).items():
+    for chapter, module in categories.category_modules(backend.category_package).items():
         part = chapter if chapter in PARTS else ""
         protocol = PARTS[part]
         tree = ast.parse(inspect.getsource(module))

@@ -114,7 +114,7 @@ class ModelFile:
         return tuple(sorted(sizes, key=lambda name: -sizes[name]))
 
     def __contains__(self, name: str) -> bool:
-        """Tell whether the file has a tensor."""
+        """Return whether the file has a tensor."""
         return name in self._tensors
 
     def size_of(self, name: str) -> int:

@@ -36,7 +36,7 @@ def turn_and_store(
 
 
 def stores_in_place(config: Config, keys: pa.Array, cos: pa.Array) -> bool:
-    """Tell whether the kernel is of use: runs on the device, and changes a cache, not a copy."""
+    """Return whether the kernel is of use: runs on the device, and changes a cache, not a copy."""
     # Libraries on CPUs do with less: a launch on their memory waits for the threads of a runtime.
     if cos.dtype != pa.float32 or keys.device.platform == "cpu":
         return False

@@ -91,7 +91,7 @@ def shares_of(batch: int, weights: Sequence[int]) -> list[slice]:
 
 
 def fits(state: State, loaded: Any) -> bool:
-    """Tell whether a tree has the arrays of a state, in shapes and dtypes."""
+    """Return whether a tree has the arrays of a state, in shapes and dtypes."""
 
     def kinds(tree: Any) -> Any:
         return optree.tree_map(lambda x: (x.shape, str(x.dtype)), tree)

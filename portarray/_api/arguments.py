@@ -138,10 +138,10 @@ def number(value: Any, name: str) -> int | float | complex:
     """Return a Python, NumPy or 0-d array scalar as a Python scalar."""
     if type(value) in (int, float, complex, bool):
         return value  # type: ignore[no-any-return]
-    scalar = operands.scalar(value.item() if getattr(value, "ndim", None) == 0 else value)
-    if scalar is NotImplemented:
+    result = operands.scalar(value.item() if getattr(value, "ndim", None) == 0 else value)
+    if result is NotImplemented:
         raise TypeError(f"{name} must be a number, not {value!r}")
-    return scalar  # type: ignore[no-any-return]
+    return result  # type: ignore[no-any-return]
 
 
 def real_number(value: Any, name: str) -> int | float:

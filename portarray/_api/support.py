@@ -171,5 +171,5 @@ def _taken(device: Device, name: str) -> tuple[str, ...]:
     return tuple(
         dtype.name
         for dtype in dispatch.dtypes_of(device)
-        if rule is None or rule.takes(dtypes.kind_of(dtype))
+        if rule is None or rule.accepts(dtypes.kind_of(dtype))
     )

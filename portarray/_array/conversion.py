@@ -135,10 +135,10 @@ def astype(
         # Neither device has both, for example float64 on NumPy to bfloat16 where float64 is
         # missing.
         with np.errstate(all="ignore"):
-            given = table.device._backend.read_host(x._native, table.device.native).astype(
+            host_values = table.device._backend.read_host(x._native, table.device.native).astype(
                 target_dtype
             )
-        return from_host(given, where, take_ownership=True)
+        return from_host(host_values, where, take_ownership=True)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "astype", where, table.device, nbytes=x.size * target_dtype.itemsize)
 

@@ -135,7 +135,7 @@ class DispatchTable:
             return value
         return self.functions["asarray"](value, dtype=self.native, device=device.native)
 
-    def takes(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         """Return whether a value is a Python scalar that the library accepts as it is."""
         kind = type(value)
         return kind in self.scalars or (kind is int and self.low <= value <= self.high)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "VERSION",
-    "begin",
+    "install_hooks",
     "dlpack",
     "dlpack_device",
     "function",
@@ -237,7 +237,7 @@ numpy_functions: Callable[[], Any]
 """Import the implementation of NumPy's functions and ufuncs, a higher layer."""
 
 
-def begin(answers: Callable[[], Any]) -> None:
+def install_hooks(answers: Callable[[], Any]) -> None:
     """Have the library of each backend told of arrays and functions, once it is loaded."""
     global numpy_functions
     numpy_functions = cache(answers)

@@ -24,24 +24,24 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
     """
 
     def operator(self: Array, other: Any, /) -> Array:
-        own, first = self._dispatch, self._native
+        own_table, first = self._dispatch, self._native
         second = other._native if type(other) is base.array_type else other
-        if (own.takes(other)) if second is other else (other._dispatch is own):
-            direct = call_cache.inplace(own, name)
+        if (own_table.accepts(other)) if second is other else (other._dispatch is own_table):
+            direct = call_cache.inplace(own_table, name)
             if direct is not None and (second is other or second.shape == first.shape):
                 try:
                     self._native = direct(first, second)
                     return self
                 except Exception as error:  # noqa: BLE001  (translated and raised again)
                     if second is not other:
-                        reraise(error, name, own.device, call=((first, second), {}))
+                        reraise(error, name, own_table.device, call=((first, second), {}))
                 # Below a scalar is converted, as one beyond 64 bits has to be.
         elif slow_path.is_foreign(other, name):
             return NotImplemented  # type: ignore[no-any-return]
         table, (first, second) = common(name, (self, other))
-        if table.kind != own.kind:
-            raise TypeError(_conversion(name, own, table))
-        direct = call_cache.inplace(table, name) if table is own else None
+        if table.kind != own_table.kind:
+            raise TypeError(_conversion(name, own_table, table))
+        direct = call_cache.inplace(table, name) if table is own_table else None
         if direct is not None:
             if getattr(second, "ndim", 0) > first.ndim or _grows(first, second):
                 raise ValueError(_growth(name, first, second))
@@ -53,8 +53,8 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
         result = slow_path.called(name, table, (first, second), {})
         if result.shape != self.shape:
             raise ValueError(_growth(name, first, second))
-        if result._dispatch.kind != own.kind:
-            raise TypeError(_conversion(name, own, result._dispatch))
+        if result._dispatch.kind != own_table.kind:
+            raise TypeError(_conversion(name, own_table, result._dispatch))
         self[...] = result
         return self
 

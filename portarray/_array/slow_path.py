@@ -204,7 +204,7 @@ def where(condition: Any, x1: Any, x2: Any) -> Array:
     """Call ``where``, promoting its second and third operand."""
     if type(condition) is not base.array_type:
         raise refused(condition, "where", scalars=False)
-    if type(x1) is base.array_type and x1._dispatch.takes(x2):
+    if type(x1) is base.array_type and x1._dispatch.accepts(x2):
         table = x1._dispatch
         natives = [x1._native, table.operand(x2)]
     else:

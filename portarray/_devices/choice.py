@@ -28,7 +28,7 @@ class Choice:
     def walk(self, pairs: Iterable[tuple[str, str]], index: int | None) -> Iterator[Device]:
         """Yield functional devices of libraries and platforms; record why the others are not."""
         for library, platform in pairs:
-            sign = self._absent(library, platform)
+            sign = self._reason_absent(library, platform)
             if sign:
                 self.reasons[f"{library}:{platform}"] = sign
                 continue
@@ -43,7 +43,7 @@ class Choice:
                 except DeviceNotFunctionalError as error:
                     self._note(error, fault=discovery.is_fault(library, platform, device_index))
 
-    def _absent(self, library: str, platform: str) -> str:
+    def _reason_absent(self, library: str, platform: str) -> str:
         """Return why ``"auto"`` skips a platform without importing the library."""
         info = registry.find_info(library)
         if self.asked != "auto" or info is None or info.module in sys.modules:
@@ -58,7 +58,7 @@ class Choice:
             rounds += [("accelerator", _HARDWARE), ("cpu", ("cpu", *_HARDWARE))]
         for kind, platforms in rounds:
             pairs = ((library, p) for p in platforms for library in discovery.by_rank(p))
-            device = next((d for d in self.walk(pairs, None) if self.takes(d, kind)), None)
+            device = next((d for d in self.walk(pairs, None) if self.accepts(d, kind)), None)
             if device is not None:
                 return device
         raise self.error()
@@ -71,7 +71,7 @@ class Choice:
                 return candidate
         raise self.error()
 
-    def takes(self, candidate: Device, kind: Kind) -> bool:
+    def accepts(self, candidate: Device, kind: Kind) -> bool:
         """Return whether a device is of a kind and has enough memory."""
         if candidate.kind != kind:
             if self.asked == "gpu":

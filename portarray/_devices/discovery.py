@@ -33,12 +33,12 @@ __all__ = [
     "change",
     "count",
     "devices",
+    "existing",
     "forget",
     "get_device",
     "install_command",
     "is_fault",
     "is_installed",
-    "made",
     "order",
     "refuse",
     "sees",
@@ -160,7 +160,7 @@ def devices() -> list[Device]:
     return sorted(functional, key=order)
 
 
-def made() -> list[Device]:
+def existing() -> list[Device]:
     """Return every device that this process has used."""
     return list(_made.values())
 

@@ -216,7 +216,7 @@ def _on_host(device: Device) -> bool:
 
 
 def _meant(device: DeviceLike | None) -> list[Device]:
-    return discovery.made() if device is None else [selection.resolve(device)]
+    return discovery.existing() if device is None else [selection.resolve(device)]
 
 
 def _current(device: Device) -> AbstractContextManager[object]:

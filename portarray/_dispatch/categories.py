@@ -30,7 +30,7 @@ __all__ = [
     "category_modules",
     "composition",
     "has_rows",
-    "own",
+    "own_function",
     "row",
     "served",
 ]
@@ -104,7 +104,7 @@ def row(backend: Backend, table: str, name: str, dtype: DType) -> Function | Non
     Keys of a row are kind letters (``"iuf"``) or dtype names (``"uint16 uint32"``), separated by
     blanks; a name takes precedence over a kind.
     """
-    rows: Mapping[str, Function] | None = _in_categories(backend.chapters, name, table)
+    rows: Mapping[str, Function] | None = _in_categories(backend.category_package, name, table)
     by_kind = None
     for key, function in (rows or {}).items():
         for word in key.split():
@@ -120,14 +120,14 @@ def _spellings(name: str) -> tuple[str, ...]:
     return (name, name.removeprefix("linalg.")) if name.startswith("linalg.") else (name,)
 
 
-def own(backend: Backend, name: str, dtype: DType | None) -> Any:
+def own_function(backend: Backend, name: str, dtype: DType | None) -> Any:
     """Return a backend's own function of a name, or None."""
     if name in _DTYPE_RULES:  # portarray's for every library
         return None
     for spelling in _spellings(name):
         function = None if dtype is None else row(backend, "BY_DTYPE", spelling, dtype)
         if function is None:
-            function = _in_categories(backend.chapters, spelling)
+            function = _in_categories(backend.category_package, spelling)
         if function is not None:
             return function
     for spelling in _spellings(name):
@@ -149,7 +149,7 @@ def composition(name: str) -> Function | None:
 
 def has_rows(backend: Backend, name: str) -> bool:
     """Return whether a backend's own function of a name depends on the dtype."""
-    return _in_categories(backend.chapters, name, "BY_DTYPE") is not None
+    return _in_categories(backend.category_package, name, "BY_DTYPE") is not None
 
 
 @cache
@@ -167,8 +167,8 @@ def served(backend: Backend, name: str, *, on_device: bool = True) -> Served:
 
     ``on_device`` is False where the backend's own function does not serve the device in question.
     """
-    rows = _in_categories(backend.chapters, name, "BY_DTYPE")
-    function = next(iter(rows.values())) if rows else own(backend, name, None)
+    rows = _in_categories(backend.category_package, name, "BY_DTYPE")
+    function = next(iter(rows.values())) if rows else own_function(backend, name, None)
     if function is not None and on_device:
         return served_by(function)
     return "host" if composition(name) is None else "composed"

@@ -165,7 +165,7 @@ class NativeFunctions:
 
     def _found(self, name: str, dtype: DType | None) -> tuple[Any, Served]:
         """Return the first implementation of a name, in the order of the module's docstring."""
-        function = categories.own(self.backend, name, dtype)
+        function = categories.own_function(self.backend, name, dtype)
         if function is not None and self.backend.serves(self.device, name):
             return self._with_checks(name, self._guarded(name, function)), served_by(function)
         composition = categories.composition(name)
@@ -219,7 +219,7 @@ class NativeFunctions:
 
     def _converted(self, name: str, rule: Accepts, dtype: DType) -> tuple[Function, Served]:
         """Return a function for a dtype that is converted first, or refuse it."""
-        if not rule.takes(kind_of(dtype)):
+        if not rule.accepts(kind_of(dtype)):
             raise TypeError(_refusal(name, rule, dtype))
         if rule.instead:
             return self.resolve(rule.instead, dtype)
@@ -280,7 +280,7 @@ class NativeFunctions:
         return self._direct("DIRECT", name, dtype) or self._direct("BY_DTYPE", name, dtype)
 
     def with_scalar(self, name: str, dtype: DType) -> Function | None:
-        """Return the row of ``WITH_PYTHON_SCALAR``: an array and a Python scalar that the dtype holds."""
+        """Return the function for an array and a Python scalar that the dtype can represent."""
         function = self._direct("WITH_PYTHON_SCALAR", name, dtype)
         if function is None and self.backend.accepts_scalars:
             function = self._direct("BY_DTYPE", name, dtype)
@@ -311,7 +311,7 @@ _KIND_NAMES: dict[Kind, str] = {
 
 
 def _refusal(name: str, rule: Accepts, dtype: DType) -> str:
-    kinds = [title for kind, title in _KIND_NAMES.items() if rule.takes(kind)]
+    kinds = [title for kind, title in _KIND_NAMES.items() if rule.accepts(kind)]
     hint = (
         "use logical_xor, logical_and or logical_not for boolean arrays"
         if kind_of(dtype) == "b" and name in ("subtract", "negative")

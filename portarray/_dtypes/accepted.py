@@ -38,7 +38,7 @@ class Accepts(NamedTuple):
     to: Conversion = "refused"
     instead: str = ""
 
-    def takes(self, kind: Kind) -> bool:
+    def accepts(self, kind: Kind) -> bool:
         """Return whether arrays of a kind are accepted, converted or not."""
         return kind in self.kinds or kind in self.converted
 

@@ -41,7 +41,7 @@ class CallSpec:
         return tuple(self.args[written[0]].shape) if self.ndrange is None else self.ndrange
 
 
-def asked(
+def call_spec(
     definition: Definition,
     args: tuple[Any, ...],
     named: Mapping[str, Any],

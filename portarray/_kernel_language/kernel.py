@@ -112,7 +112,7 @@ class KernelFunction:
                     return changed
                 table = (changed[0] if type(changed) is tuple else changed)._dispatch
                 return _returned([results.wrapped(native, table) for native in new])
-        spec = arguments.asked(self._definition, args, {}, ndrange, group)
+        spec = arguments.call_spec(self._definition, args, {}, ndrange, group)
         if config._kernel_debug:
             return _returned(self._oracle.run(spec, in_place=True))
         prepared = self._prepared.get(spec.key)
@@ -192,7 +192,7 @@ class KernelFunction:
         KernelDebugError
             If the kernel makes an error that is an error on every device.
         """
-        spec = arguments.asked(self._definition, args, named, ndrange, group)
+        spec = arguments.call_spec(self._definition, args, named, ndrange, group)
         return _returned(self._oracle.run(spec, seed, in_place=False))
 
     def verify(
@@ -227,7 +227,7 @@ class KernelFunction:
         KernelVerificationError
             If a difference is larger.
         """
-        spec = arguments.asked(self._definition, args, named, ndrange, group)
+        spec = arguments.call_spec(self._definition, args, named, ndrange, group)
         want = self._oracle.run(spec, in_place=False)
         passed = list(spec.args)
         for positions in self._oracle.same_arrays(spec):
@@ -286,7 +286,7 @@ class KernelFunction:
         >>> plan.ndrange
         (3,)
         """
-        spec = arguments.asked(self._definition, args, named, ndrange, group)
+        spec = arguments.call_spec(self._definition, args, named, ndrange, group)
         prepared = self._prepared.get(spec.key)
         ready = prepared is not None and current(prepared.draft.constants)
         program = (
@@ -326,7 +326,7 @@ class KernelFunction:
                 f"source: unsupported dialect {dialect!r}; supported: {', '.join(DIALECTS)}"
             )
         if args or named:
-            spec = arguments.asked(self._definition, args, named, ndrange, group)
+            spec = arguments.call_spec(self._definition, args, named, ndrange, group)
             _check_double(self._names, spec, dialect)
             function, setting, _ = read(self._definition, spec, None, DIALECTS[dialect])
         elif not DIALECTS[dialect].double:

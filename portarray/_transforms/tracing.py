@@ -464,7 +464,7 @@ class TracedBackend(Backend):
     immutable = True
 
     def __init__(self, backend: Backend) -> None:
-        super().__init__(backend.info, backend.chapters)
+        super().__init__(backend.info, backend.category_package)
         self._untraced = backend
         for name in ("unchecked_linalg", "linalg_ignores_nonfinite", "standard", "accepts_scalars"):
             setattr(self, name, getattr(backend, name))

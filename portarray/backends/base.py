@@ -115,9 +115,9 @@ class Backend(ABC):
     """The library's tuned versions of core kernels, by kernel name, in the order in which they are
     tried. **May**."""
 
-    def __init__(self, info: BackendInfo, chapters: str = "") -> None:
+    def __init__(self, info: BackendInfo, category_package: str = "") -> None:
         self.info = info
-        self.chapters = chapters
+        self.category_package = category_package
 
     # Devices and dtypes
 
@@ -233,10 +233,10 @@ class Backend(ABC):
 
         **May**; the default reads the error's attribute ``asked``, or NumPy's errors.
         """
-        found: int | None = getattr(error, "asked", None)
-        if found is None and isinstance(error, MemoryError) and hasattr(error, "shape"):
-            found = math.prod(error.shape) * np.dtype(getattr(error, "dtype", "u1")).itemsize
-        return found
+        nbytes: int | None = getattr(error, "asked", None)
+        if nbytes is None and isinstance(error, MemoryError) and hasattr(error, "shape"):
+            nbytes = math.prod(error.shape) * np.dtype(getattr(error, "dtype", "u1")).itemsize
+        return nbytes
 
     def guard_memory(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a function of the namespace so that it raises MemoryError if memory runs out.
@@ -362,10 +362,10 @@ class Backend(ABC):
         if self.immutable:
             return None
         for name in ("__array_interface__", "__cuda_array_interface__"):
-            found = getattr(x, name, None)
-            if found is not None:
-                strides = found.get("strides")
-                return None, found["data"][0], None if strides is None else tuple(strides)
+            value = getattr(x, name, None)
+            if value is not None:
+                strides = value.get("strides")
+                return None, value["data"][0], None if strides is None else tuple(strides)
         return self.device_of_array(x), -1, None
 
     def evaluate(self, x: Any) -> None:  # noqa: B027 - optional

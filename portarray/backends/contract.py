@@ -77,8 +77,8 @@ def _fault(name: str, value: Any) -> str:
     skipped = int(not isinstance(value, staticmethod))  # self
     if _shape(function, skipped) == _shape(contract, 1):  # nearly always
         return ""
-    found, wanted = _signature(function, skipped), _signature(contract, 1)
-    return "" if _fits(found, wanted) else f"{name}{found} must be {name}{wanted}"
+    actual, required = _signature(function, skipped), _signature(contract, 1)
+    return "" if _fits(actual, required) else f"{name}{actual} must be {name}{required}"
 
 
 def _shape(function: Any, skipped: int) -> object:
@@ -86,9 +86,9 @@ def _shape(function: Any, skipped: int) -> object:
     if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
         return None
     code = function.__code__
-    number = code.co_argcount + code.co_kwonlyargcount
+    count = code.co_argcount + code.co_kwonlyargcount
     return (
-        code.co_varnames[skipped:number],
+        code.co_varnames[skipped:count],
         code.co_argcount - skipped,
         code.co_posonlyargcount,
         code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
@@ -103,20 +103,20 @@ def _signature(function: Callable[..., Any], skipped: int) -> inspect.Signature:
     return inspect.Signature([part.replace(annotation=part.empty) for part in parts])
 
 
-def _fits(found: inspect.Signature, wanted: inspect.Signature) -> bool:
+def _fits(actual: inspect.Signature, required: inspect.Signature) -> bool:
     """Return whether a hook accepts every call that the contract allows."""
-    every = wanted.parameters
+    every = required.parameters
     ordered = [name for name, part in every.items() if part.kind is part.POSITIONAL_OR_KEYWORD]
     named = {name: name for name in every if name not in ordered}
     needed = {name for name, part in every.items() if part.default is part.empty}
     try:
-        given = found.bind(*ordered, **named)
-        found.bind(**{name: name for name in every})
-        found.bind(
+        bound = actual.bind(*ordered, **named)
+        actual.bind(**{name: name for name in every})
+        actual.bind(
             *(name for name in ordered if name in needed),
             **{name: name for name in named if name in needed},
         )
     except TypeError:
         return False
-    order = [name for name in given.arguments if name in every]
+    order = [name for name in bound.arguments if name in every]
     return order[: len(ordered)] == ordered[: len(order)]

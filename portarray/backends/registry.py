@@ -99,8 +99,11 @@ def load_backend(library: str) -> Backend:
 
             where = f"{package}.backend"
             kind = contract.check(getattr(importlib.import_module(where), "BACKEND", None), where)
-            chapters = f"{package}.namespace"
-            new = kind(_infos[library], chapters if importlib.util.find_spec(chapters) else "")
+            category_package = f"{package}.namespace"
+            new = kind(
+                _infos[library],
+                category_package if importlib.util.find_spec(category_package) else "",
+            )
         backend = _backends.setdefault(package, new)  # another thread may have loaded it
         if backend is new:
             for listener in _listeners:
@@ -152,9 +155,9 @@ def imported_backends() -> Iterator[Backend]:
 
 def owner(x: object) -> Backend | None:
     """Return the backend that owns a native array; None for other objects."""
-    known = _owners.get(type(x))
-    if known is not None:
-        return known
+    cached = _owners.get(type(x))
+    if cached is not None:
+        return cached
     for backend in imported_backends():
         if backend.owns(x):
             if type(x) is backend.array_type:
@@ -195,9 +198,9 @@ def add_backend(package: str) -> BackendInfo:
         If the package cannot be imported.
     """
     info = _declaration(package)
-    known = package_of(info.library) if find_info(info.library) is not None else package
-    if known != package:
-        raise ValueError(f"library {info.library!r} already has a backend: {known}")
+    existing = package_of(info.library) if find_info(info.library) is not None else package
+    if existing != package:
+        raise ValueError(f"library {info.library!r} already has a backend: {existing}")
     _packages[info.library], _infos[info.library] = package, info
     _owners.clear()
     return info
@@ -243,9 +246,9 @@ def _declaration(package: str) -> BackendInfo:
             f"{package}: invalid library name {info.library!r}; use lower-case letters, digits and "
             f"underscores, and none of {', '.join(RESERVED)}"
         )
-    texts = (info.title, info.module, info.oldest, info.pending, *info.distributions)
+    text_fields = (info.title, info.module, info.oldest, info.pending, *info.distributions)
     if not (
-        all(isinstance(text, str) for text in (*texts, *info.install, *info.install.values()))
+        all(isinstance(text, str) for text in (*text_fields, *info.install, *info.install.values()))
         and all(isinstance(rank, int) for rank in info.ranks.values())
     ):
         raise TypeError(

@@ -134,7 +134,7 @@ def _named(word: str) -> list[Device]:
 def others() -> Iterator[Device]:
     """Yield functional devices other than NumPy's, without importing libraries."""
     cpu = selection.cpu_device()
-    yield from (device for device in discovery.made() if device is not cpu)
+    yield from (device for device in discovery.existing() if device is not cpu)
 
 
 def short(device: Device) -> str:

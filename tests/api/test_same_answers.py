@@ -39,7 +39,7 @@ def _alike(first: Any, second: Any) -> bool:
 
 
 def _same(got: complex, want: complex) -> bool:
-    """Tell whether two numbers are the same, NaNs and signs of zeros too."""
+    """Return whether two numbers are the same, NaNs and signs of zeros too."""
     if isinstance(got, complex):
         return _same(got.real, want.real) and _same(got.imag, want.imag)
     if math.isnan(want):

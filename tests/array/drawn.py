@@ -47,7 +47,7 @@ def library_of(device: str) -> str:
 
 
 def shares_with_numpy(device: str) -> bool:
-    """Tell whether a device's arrays and NumPy's can be the same memory, seen from both."""
+    """Return whether a device's arrays and NumPy's can be the same memory, seen from both."""
     found = pa.device(device)
     return found._backend.on_host(found.native) and found.library not in APART
 

@@ -90,7 +90,7 @@ def test_setitem_of_arrays(anywhere: str, data: st.DataObject, numpy_key: bool) 
 
 
 def _no_place_twice(key: Key, shape: tuple[int, ...]) -> bool:
-    """Tell whether a key names every element at most once: else the last writer is undefined."""
+    """Return whether a key names every element at most once: else the last writer is undefined."""
     places = np.arange(int(np.prod(shape))).reshape(shape)[key]
     return len(np.unique(places)) == places.size
 

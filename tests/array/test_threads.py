@@ -164,7 +164,7 @@ def values(result: Any) -> list[np.ndarray[Any, Any]]:
 
 
 def differ(found: list[np.ndarray[Any, Any]], wanted: list[np.ndarray[Any, Any]]) -> bool:
-    """Tell whether two results differ by more than another order of summation makes."""
+    """Return whether two results differ by more than another order of summation makes."""
     for one, other in zip(found, wanted, strict=True):
         if one.dtype != other.dtype or one.shape != other.shape:
             return True

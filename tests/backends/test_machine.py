@@ -71,7 +71,7 @@ def _resident(address: int, nbytes: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def _asked_for(address: int) -> bool:
-    """Tell whether large pages were asked for where an address lies."""
+    """Return whether large pages were asked for where an address lies."""
     text = Path("/proc/self/smaps").read_text("utf-8")
     within = False
     for line in text.splitlines():

@@ -107,7 +107,7 @@ def test_the_ways_that_are_compared_with_keep_arrays_apart(transfer: ModuleType)
 
 
 def _never_changes(device: pa.Device) -> bool:
-    """Tell whether NumPy may only read what the device holds."""
+    """Return whether NumPy may only read what the device holds."""
     host = device._backend.to_host(pa.zeros(3, device=device).native, copy=None)
     return not host.flags.writeable
 

@@ -20,14 +20,14 @@ BY_NAME = {row.name: row for row in ROWS}
 
 
 def is_immutable(device: str) -> bool:
-    """Tell whether a part of an array is a copy, so that nothing is written through it."""
+    """Return whether a part of an array is a copy, so that nothing is written through it."""
     x = pa.zeros(2, device=device)
     x[:1][0] = 1
     return float(x[0]) == 0
 
 
 def in_single(row: Row, device: str) -> bool:
-    """Tell whether a row computes in single precision on a device."""
+    """Return whether a row computes in single precision on a device."""
     absent = lacking(device)
     return "float64" in absent or ("complex128" in absent and row.name in limits.COMPLEX)
 
@@ -54,7 +54,7 @@ def run(row: Row, device: str, fake: str) -> None:
 
 
 def is_readable(device: str) -> bool:
-    """Tell whether NumPy can read the device's memory."""
+    """Return whether NumPy can read the device's memory."""
     try:
         np.asarray(pa.zeros(1, device=device))
     except TypeError:

@@ -50,7 +50,7 @@ def texts_of(cases: list[Case], dialect: str) -> dict[str, str]:
 
 
 def on_metal(case: Case) -> bool:
-    """Tell whether Metal has what a kernel needs: no double precision, no 64-bit atomics."""
+    """Return whether Metal has what a kernel needs: no double precision, no 64-bit atomics."""
     return FLOAT64 not in case.dtypes() and not case.atomics64
 
 

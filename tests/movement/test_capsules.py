@@ -114,7 +114,7 @@ def numbers(count: int = 6) -> np.ndarray[Any, Any]:
 
 
 def on_host(device: str) -> bool:
-    """Tell whether a device's capsules are of host memory."""
+    """Return whether a device's capsules are of host memory."""
     found = pa.device(device)
     return found._backend.on_host(found.native)
 

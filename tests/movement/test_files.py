@@ -285,7 +285,7 @@ def test_complex128_is_pairs_for_others(path: Path) -> None:
 
 
 def in_mapping(values: np.ndarray[Any, Any], path: Path) -> bool:
-    """Tell whether an array lies in a mapping of the file, as the kernel has it."""
+    """Return whether an array lies in a mapping of the file, as the kernel has it."""
     address = values.__array_interface__["data"][0]
     for line in Path("/proc/self/maps").read_text().splitlines():
         start, end = (int(part, 16) for part in line.split()[0].split("-"))

@@ -42,7 +42,7 @@ def zeros(device: str) -> pa.Array:
 
 
 def holds(x: pa.Array, value: float) -> bool:
-    """Tell whether every element has a value, once the array is computed."""
+    """Return whether every element has a value, once the array is computed."""
     found = x.device._backend.to_host(x.native, copy=True)
     return bool((found == value).all())
 

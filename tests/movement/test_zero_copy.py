@@ -24,7 +24,7 @@ LIBRARY = {text: text.partition(":")[0] for text in DEVICES}
 
 
 def on_host(device: str) -> bool:
-    """Tell whether a device's memory is host memory, which can be looked at where it lies."""
+    """Return whether a device's memory is host memory, which can be looked at where it lies."""
     found = pa.device(device)
     return found._backend.on_host(found.native)
 
@@ -53,7 +53,7 @@ def address(x: pa.Array) -> int:
 
 
 def shared(x: pa.Array, y: pa.Array) -> bool:
-    """Tell whether two arrays are the same memory."""
+    """Return whether two arrays are the same memory."""
     if not (on_host(str(x.device)) and on_host(str(y.device))):
         return False
     return np.shares_memory(memory(x), memory(y))

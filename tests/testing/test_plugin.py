@@ -124,7 +124,7 @@ def test_where_nothing_is_ours_no_device_is_looked_for(run_pytest: Pytest) -> No
 
         def test_b(device): pass
         def test_a(device):
-            assert not any(one.library == "virtual" for one in discovery.made())
+            assert not any(one.library == "virtual" for one in discovery.existing())
         """,
         "--devices=numpy,virtual:cuda",
         conftest="""

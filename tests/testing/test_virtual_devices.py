@@ -390,10 +390,10 @@ def test_what_runs_on_the_host_is_said_in_each_block() -> None:
 
 
 def test_successive_blocks_cost_little_and_keep_nothing() -> None:
-    previous = set(discovery.made())
+    previous = set(discovery.existing())
     natives = set()
     for index in range(50):
         with virtual_devices("metal", memory=100 + index) as (device,):
             natives.add(id(pa.ones(3, device=device)._dispatch))
     assert len(natives) == 1  # what was learned of a device and a dtype is used again
-    assert set(discovery.made()) == previous
+    assert set(discovery.existing()) == previous

@@ -237,7 +237,7 @@ class _Planner:
     def _is_alike(self, x: Any, table: dispatch.DispatchTable) -> bool:
         if isinstance(x, Ref):
             return self.graph.values[x.index].dtype == table.dtype
-        return not isinstance(x, Constant) and table.takes(x)
+        return not isinstance(x, Constant) and table.accepts(x)
 
     def _take(self, donor: int, output: int, n: int) -> None:
         self.free[self._kind(output)].remove(donor)

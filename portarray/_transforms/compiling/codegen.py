@@ -89,7 +89,7 @@ def _direct(graph: Graph, node: Node) -> Function | None:
     if len(arrays) != sum(x.__class__ is Ref for x in arrays) or (scalars and not is_scalar):
         return None
     table = dispatch.table_of(node.device, dtypes.pop())
-    if is_scalar and not table.takes(scalars[0]):
+    if is_scalar and not table.accepts(scalars[0]):
         return None
     functions = dispatch.functions_of(node.device)
     direct = (functions.with_scalar if is_scalar else functions.plain)(node.name, table.dtype)

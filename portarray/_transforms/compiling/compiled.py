@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._kernel_language.arguments import hashable
-from portarray._kernel_language.launch_cache import put as remember
+from portarray._kernel_language.launch_cache import put
 from portarray._namespace import pa
 from portarray._transforms import precision as precisions
 from portarray._transforms import tracing, trees
@@ -122,7 +122,7 @@ class Compiled:
             program = self._programs.get(key)
             if program is None:
                 program = self._make(args, named, arrays, self._precision or precisions.now())
-                remember(self._programs, key, program, MOST_PROGRAMS)
+                put(self._programs, key, program, MOST_PROGRAMS)
         return program
 
     def _set_fast_path(self, args: Sequence[Any], named: Any, program: Program) -> None:

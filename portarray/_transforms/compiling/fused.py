@@ -14,7 +14,7 @@ from portarray._array import dispatch
 from portarray._devices.device import Device
 from portarray._kernel_language import arguments, preparing
 from portarray._kernel_language.definition import define
-from portarray._kernel_language.launch_cache import put as remember
+from portarray._kernel_language.launch_cache import put
 from portarray._kernel_language.preparing import Prepared
 from portarray._kernel_language.ranges import launch_ranges
 from portarray._launchers.launcher import strides_of
@@ -199,13 +199,13 @@ def _prepared(
     definition = define(
         _codegen.define("fused", kernel.text, {"kl": kl, "math": math, "pa": pa}), ()
     )
-    request = arguments.asked(definition, tuple(samples), {}, kernel.ndrange, kernel.group)
+    request = arguments.call_spec(definition, tuple(samples), {}, kernel.ndrange, kernel.group)
     key = kernel.text, request.key
     ready = None if compiled is None else compiled.get(key)
     if ready is None:
         ready = preparing.prepare(definition, request)
         if compiled is not None:
-            remember(compiled, key, ready, MOST_KERNELS)
+            put(compiled, key, ready, MOST_KERNELS)
     return key, ready, request.group
 
 

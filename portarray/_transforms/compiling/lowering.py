@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from portarray._kernel_language.arguments import hashable
-from portarray._kernel_language.launch_cache import put as remember
+from portarray._kernel_language.launch_cache import put
 from portarray._transforms.compiling import buffers
 from portarray._transforms.compiling.codegen import replay
 from portarray._transforms.compiling.explanation import Explanation
@@ -42,7 +42,7 @@ class Sized:
         if hashable(key) and hasattr(run, "serves"):
             # The graph keeps the objects alive whose ids are in the key.
             programs = self._programs.get(key, (graph, []))[1]
-            remember(self._programs, key, (graph, [*programs, run]), MOST_KINDS)
+            put(self._programs, key, (graph, [*programs, run]), MOST_KINDS)
 
 
 def program(

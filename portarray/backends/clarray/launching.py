@@ -51,9 +51,9 @@ class Launching(Backend):
     def extent(self, x: Array) -> tuple[Hashable, int, tuple[int, ...]]:
         itemsize = x.dtype.itemsize
         host = x.storage.host
-        memory, begin = (id(x.storage), 0) if host is None else (None, host.ctypes.data)
+        memory, start = (id(x.storage), 0) if host is None else (None, host.ctypes.data)
         strides = tuple([stride * itemsize for stride in x.strides])
-        return memory, begin + x.offset * itemsize, strides
+        return memory, start + x.offset * itemsize, strides
 
 
 @cache

@@ -153,7 +153,7 @@ def preset(platform: str, **changes: Any) -> Traits:
 def _function(name: str) -> str:
     """Return a name of a function of the standard; raise for other names."""
     served = registry.load_backend("numpy")
-    if categories.own(served, name, None) is None:
+    if categories.own_function(served, name, None) is None:
         raise ValueError(
             f"host_functions: {name!r} is not a function of the standard such as 'sort'"
         )
