@@ -140,6 +140,8 @@ from portarray._kernel_language.decorator import kernel
 from portarray._movement.routes import TransferPlan
 from portarray._movement.to_device import to_device, transfer_plan
 from portarray._name_hints import module_getattr as _module_getattr
+from portarray._saving import CLASSES as _CLASSES
+from portarray._saving import SavedClass as _SavedClass
 from portarray._saving.save_load import load, save
 from portarray._version import __version__
 from portarray.backends import registry as _registry
@@ -235,6 +237,12 @@ def _load_numpy_functions() -> _typing.Any:
     return module
 
 
+def _load_packed() -> _typing.Any:
+    from portarray.kernels import packed as module
+
+    return module
+
+
 def _add_virtual_backend() -> None:
     if _os.environ.get("PORTARRAY_VIRTUAL"):
         from portarray.testing.virtual import INFO
@@ -246,6 +254,7 @@ _namespace_module.register(_sys.modules[__name__])
 _base.NAMESPACE.append(_sys.modules[__name__])
 _interop.install_hooks(_load_numpy_functions)
 _registry.defer(_add_virtual_backend)
+_CLASSES["packed"] = _SavedClass("portarray.kernels.packed", _load_packed)
 
 __all__ = [
     # Constants

@@ -66,7 +66,7 @@ def listed(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def belongs(name: str, stem: str) -> bool:
-    """Return whether a name may stand in a file: a function of the standard in its chapter's only."""
+    """Return whether a name may be in a file: a standard function only in that of its category."""
     return name not in CHAPTER or name in NAMES.get(stem, ())
 
 

@@ -2,14 +2,15 @@
 
 An array is named by the path to it, ``"layers.0.weight"``. In a structure ``{key: tree}`` is a
 mapping, ``["list", tree, ...]`` a list, ``["tuple", tree, ...]`` a tuple and ``null`` an array.
-``["packed", {key: tree}, text]`` is an object of a class of :data:`CLASSES`.
+``["packed", {key: tree}, text]`` is an object of a class in :data:`portarray._saving.CLASSES`.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+
+from portarray._saving import CLASSES
 
 ALONE = "array"
 """The name of an array that is the whole tree."""
@@ -17,16 +18,6 @@ ALONE = "array"
 
 DEEPEST = 200
 """How many levels a tree may have: well within Python's limit of recursion."""
-
-
-CLASSES: Mapping[str, str] = {"packed": "portarray.kernels.packed"}
-"""Modules of classes that are saved, by the word for them, imported when one is met. ``flattened``
-returns an object's arrays by name and a text, ``unflattened`` makes one of these."""
-
-
-def module_of(word: str) -> Any:
-    """Return the module of a class that is saved."""
-    return importlib.import_module(CLASSES[word])
 
 
 class Leaf(NamedTuple):
@@ -56,10 +47,10 @@ def _flatten(
 ) -> Any:
     """Add the arrays of a subtree to the leaves, and return its structure."""
     pairs: Iterable[tuple[Any, Any]]
-    for word, module in CLASSES.items():
-        if type(node).__module__ == module:
-            arrays, text = module_of(word).flattened(node)
-            return [word, _flatten(arrays, path, location, ancestors, leaves, check), text]
+    for name_in_file, saved in CLASSES.items():
+        if type(node).__module__ == saved.module:
+            arrays, text = saved.load().flattened(node)
+            return [name_in_file, _flatten(arrays, path, location, ancestors, leaves, check), text]
     if isinstance(node, Mapping):
         pairs = node.items()
     elif type(node) in (list, tuple):
@@ -152,6 +143,6 @@ def _unflatten(node: Any, arrays: Iterator[Any]) -> Any:
     if isinstance(node, dict):
         return {key: _unflatten(inner, arrays) for key, inner in node.items()}
     if node[0] in CLASSES:
-        return module_of(node[0]).unflattened(_unflatten(node[1], arrays), node[2])
+        return CLASSES[node[0]].load().unflattened(_unflatten(node[1], arrays), node[2])
     inner = [_unflatten(part, arrays) for part in node[1:]]
     return inner if node[0] == "list" else tuple(inner)

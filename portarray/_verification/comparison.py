@@ -14,7 +14,7 @@ from portarray._api.manipulation.order import permute_dims
 from portarray._array import dispatch, dtypes, slow_path
 from portarray._array.array import Array
 from portarray._devices import selection
-from portarray._saving import structure
+from portarray._saving import CLASSES
 from portarray._verification import bounds, reference
 from portarray._verification.bounds import Precision
 from portarray._verification.cases import Drawn, PackedPart, Part, draw
@@ -213,7 +213,7 @@ def _placed(drawn: Drawn, device: Device) -> tuple[tuple[Any, ...], dict[str, An
             parts = {"data": put(value.data)}
             if value.scales is not None:
                 parts["scales"] = put(value.scales)
-            return structure.module_of("packed").unflattened(parts, value.layout)
+            return CLASSES["packed"].load().unflattened(parts, value.layout)
         return _on(value, device) if isinstance(value, Part) else value
 
     return tuple(map(put, drawn.arrays)), {k: put(v) for k, v in drawn.options.items()}

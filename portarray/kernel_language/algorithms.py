@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import portarray as pa
 from portarray._array import dtypes
 from portarray._kernel_language import user_functions
 from portarray._kernel_language.intrinsics import Helper
+from portarray._namespace import pa
 from portarray.errors import DeviceMismatchError
 from portarray.kernel_language import _kernels
 from portarray.typing import DType, DTypeLike
@@ -267,7 +267,7 @@ def accumulate(
         x = pa.concat([first, pa.astype(x, out_dtype, copy=False)], axis=along)
     builtin = _own(operator, out_dtype)
     if builtin is not None and builtin.scan is not None:
-        return builtin.scan(x, axis=along, dtype=out_dtype)  # type: ignore[no-any-return]
+        return builtin.scan(x, axis=along, dtype=out_dtype)
     helper = user_functions.helper_of("accumulate", operator, 2)
     user_functions.require_same_dtype("accumulate", helper, out_dtype, device)
     if not x.size:
@@ -403,7 +403,7 @@ def _reduced_by(builtin: _Own, x: pa.Array, dtype: DType, **options: Any) -> pa.
             x = pa.astype(x, dtype)
     elif dtype != x.dtype or x.dtype.kind not in "fc":  # which are those of sums by themselves
         options["dtype"] = dtype
-    return builtin.reduce(x, **options)  # type: ignore[no-any-return]
+    return builtin.reduce(x, **options)
 
 
 # --- how kernels are run ----------------------------------------------------------------------
@@ -487,10 +487,10 @@ def _totals(helper: Helper, x: pa.Array, dtype: DType, plan: _Plan) -> pa.Array:
     out = pa.empty((x.shape[0], parts, x.shape[2]), dtype=dtype, device=x.device)
     size, group = _sizes(x, plan)
     if plan.by_groups:
-        return _kernels.totals_by_groups(  # type: ignore[no-any-return]
+        return _kernels.totals_by_groups(
             out, x, helper, dtype, _GROUP, _ITEMS, ndrange=size, group=group
         )
-    return _kernels.totals(  # type: ignore[no-any-return]
+    return _kernels.totals(
         out, x, plan.size, helper, dtype, plan.lanes, plan.axis, ndrange=size, group=group
     )
 
@@ -516,10 +516,10 @@ def _scanned(helper: Helper, x: pa.Array, dtype: DType) -> pa.Array:
     out = pa.empty(x.shape, dtype=dtype, device=x.device)
     size, group = _sizes(x, plan)
     if plan.by_groups:
-        return _kernels.scanned_by_groups(  # type: ignore[no-any-return]
+        return _kernels.scanned_by_groups(
             out, x, ends, helper, dtype, _GROUP, _ITEMS, ndrange=size, group=group
         )
-    return _kernels.scanned(  # type: ignore[no-any-return]
+    return _kernels.scanned(
         out, x, ends, plan.size, helper, dtype, plan.lanes, plan.axis, ndrange=size, group=group
     )
 
