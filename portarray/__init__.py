@@ -178,7 +178,7 @@ if _typing.TYPE_CHECKING:
     from portarray._transforms.custom_gradients import checkpoint, custom_vjp, stop_gradient
     from portarray._transforms.gradients import grad, hvp, jacobian, jvp, value_and_grad, vjp
     from portarray._transforms.precision import precision
-    from portarray._transforms.verification import verify
+    from portarray._verification.functions import verify
 
     bfloat16: type[_typing.Any]
 
@@ -225,7 +225,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
         elif name == "precision":
             from portarray._transforms import precision as module
         elif name == "verify":
-            from portarray._transforms import verification as module
+            from portarray._verification import functions as module
         else:
             return _missing(name)
         return globals().setdefault(name, getattr(module, name))

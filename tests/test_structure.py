@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "backends.clarray": {"_opencl", "clarray"},
     "backends.dpnp": {"_opencl"},
-    "clarray": {"_codegen", "_dlpack", "_opencl"},
+    "clarray": {"_dlpack", "_opencl"},
     # From native functions to those of portarray's arrays.
     "_dispatch": {
         *("_config", "_dtypes", "errors", "backends.base", "backends.registry", "backends.types"),
@@ -63,36 +63,55 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("errors", "_version", "_host_memory", "_atomic_files", "_html"),
         *("_dispatch", "backends.base", "backends.common", "backends.registry", "backends.types"),
     },
-    "_trees": {"_devices"},
+    "_trees": set(),
+    "_trees.node_types": set(),
+    "_trees.tree_map": {"_devices", "_trees.node_types"},
+    "_trees.array_trees": {"_array", "_trees.node_types"},
     "_movement": set(),
     "_movement.progress": set(),
-    "_movement.routes": {"_devices", "_html", "backends.base", "backends.registry"},
+    "_movement.routes": {"_devices", "_html"},
     "_movement.matrix": {"_devices", "_movement.routes"},
     "_array": {
-        *("_name_hints", "_config", "_devices", "_dispatch", "_dlpack", "_dtypes"),
-        *("_html", "_movement.array_moves", "_movement.routes", "_trees", "errors"),
-        *("backends.common", "backends.registry", "backends.types"),
+        *("_config", "_devices", "_dispatch", "_dlpack", "_dtypes", "_html"),
+        *("_movement.array_moves", "_movement.routes", "_name_hints"),
+        *("_trees.node_types", "backends.common", "backends.registry", "backends.types"),
+        "errors",
     },
     "_api": {
-        *("_name_hints", "_array", "_config", "_devices", "_dispatch", "_dtypes", "errors"),
-        *("backends.registry", "backends.types"),
+        *("_array", "_devices", "_dispatch", "_name_hints", "backends.registry"),
+        *("backends.types", "errors"),
     },
     "_movement.array_moves": {"_array", "_movement.routes"},
     "_movement.to_device": {
         *("_array", "_config", "_devices", "_movement.array_moves", "_movement.progress"),
-        *("_movement.routes", "_trees", "backends.registry"),
+        *("_movement.routes", "_trees.node_types", "_trees.tree_map"),
+        "backends.registry",
     },
     "_saving": {"_array", "_atomic_files", "_devices"},
-    "linalg": {"_name_hints", "_api", "_array", "errors"},
-    "fft": {"_name_hints", "_api", "_array"},
-    "_verification": {"_api", "_array", "_devices", "_saving"},
+    "linalg": {"_api", "_name_hints", "errors"},
+    "fft": {"_api", "_name_hints"},
+    "_verification": set(),
+    "_verification.bounds": {"_verification.reference"},
+    "_verification.cases": {"_array", "_verification.packed_reference"},
+    "_verification.packed_reference": set(),
+    "_verification.reference": set(),
+    "_verification.comparison": {
+        *("_api", "_array", "_devices", "_saving"),
+        *("_verification.bounds", "_verification.cases", "_verification.reference"),
+    },
+    "_verification.kernels": {
+        *("_array", "_config", "_devices", "_verification.cases", "_verification.comparison"),
+        "kernels",
+    },
+    "_verification.functions": {"_array", "_namespace", "_trees.array_trees", "errors"},
     "kernels": {
-        *("_name_hints", "_api", "_array", "_config", "_devices", "_movement.to_device", "_trees"),
-        *("_kernel_language", "_verification", "backends.types", "errors", "kernel_language"),
+        *("_api", "_array", "_config", "_kernel_language", "_movement.to_device"),
+        *("_name_hints", "_trees.node_types", "_verification.kernels", "backends.types"),
+        "kernel_language",
     },
     "random": {
-        *("_name_hints", "errors", "_config", "_devices", "_array", "_api"),
-        *("_kernel_language", "kernel_language"),
+        *("_api", "_array", "_config", "_kernel_language", "_name_hints", "errors"),
+        "kernel_language",
     },
     "tasks": {"_name_hints", "errors", "_devices", "_array", "_api", "backends.registry"},
     "cubed": {""},
@@ -101,15 +120,17 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("_array", "_codegen", "_config", "_devices", "_dtypes", "_launchers", "errors"),
     },
     "_transforms": {
-        *("_array", "_codegen", "_config", "_devices", "_dispatch", "_dtypes", "_launchers"),
-        *("_movement.array_moves", "_namespace", "_trees", "backends.base", "backends.types"),
-        *("errors", "_kernel_language", "kernel_language"),
+        *("_array", "_codegen", "_config", "_devices", "_dispatch", "_kernel_language"),
+        *("_launchers", "_movement.array_moves", "_namespace", "_trees.array_trees"),
+        *("_trees.node_types", "_verification.functions", "backends.base"),
+        *("backends.types", "errors", "kernel_language"),
     },
     "": {
-        *("_name_hints", "_api", "_array", "_config", "_devices", "_kernel_language", "_saving"),
-        *("_movement.routes", "_movement.to_device", "_transforms", "_version", "errors", "fft"),
-        *("_namespace", "_numpy_functions", "backends.registry", "kernels", "linalg", "random"),
-        *("tasks", "testing"),
+        *("_api", "_array", "_config", "_devices", "_kernel_language"),
+        *("_movement.routes", "_movement.to_device", "_name_hints", "_namespace"),
+        *("_numpy_functions", "_saving", "_transforms", "_verification.functions"),
+        *("_version", "backends.registry", "errors", "fft", "kernels", "linalg"),
+        *("random", "tasks", "testing"),
     },
     "testing": {
         *("", "_api", "_array", "_config", "_devices", "_dispatch", "_dlpack", "_launchers"),
@@ -119,10 +140,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dask": {"", "_array", "_devices", "_html", "errors", "random", "tasks"},
     "_numpy_functions": {"_array", "_name_hints", "_namespace", "errors"},
     "_cli": {
-        *("", "errors", "_version", "_config", "_devices", "_array", "_api"),
-        *("_movement.matrix", "_movement.progress", "_movement.routes"),
-        *("_verification", "kernels", "_kernel_language", "testing", "_opencl"),
-        "backends.registry",
+        *("", "_api", "_config", "_devices", "_kernel_language", "_movement.matrix"),
+        *("_movement.progress", "_movement.routes", "_opencl"),
+        *("_verification.comparison", "_verification.kernels", "_version"),
+        *("backends.registry", "errors", "testing"),
     },
     "__main__": {"_cli"},
 }
@@ -146,7 +167,7 @@ HOMES_OF = {
     "click": {"_cli"},
     "matplotlib": {"_cli"},
     "rich": {"_cli", "_movement.progress"},
-    "optree": {"_trees"},
+    "optree": {"_trees.node_types"},
     "safetensors": {"_saving"},
 }
 # Imported where they are used, never with the module: most programs do without.
@@ -176,10 +197,14 @@ class Import:
     when: str  # "module", "function" or "types"
 
 
+# Folders whose modules are layers of their own.
+FINE_LAYERS = {"_movement", "_trees", "_verification", "backends"}
+
+
 def part_of(module: str) -> str:
     """Return the layer of a module: ``portarray.backends.torch.devices`` to ``backends.torch``."""
     parts = module.split(".")[1:]
-    return ".".join(parts[: 2 if parts[:1] in (["backends"], ["_movement"]) else 1])
+    return ".".join(parts[: 2 if parts[:1] and parts[0] in FINE_LAYERS else 1])
 
 
 def module_of(path: Path) -> str:

@@ -15,8 +15,8 @@ from portarray._cli import user_kernels
 from portarray._cli.output import Form, devices_option, forms, selected_devices, show
 from portarray._movement.progress import Bar
 from portarray._verification.comparison import DTYPES, VerificationRow
-from portarray.kernels.verify import Verification
-from portarray.kernels.verify import verify as verify_kernels
+from portarray._verification.kernels import Verification
+from portarray._verification.kernels import verify as verify_kernels
 
 COLUMNS = (
     "device",

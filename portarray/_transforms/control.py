@@ -8,11 +8,12 @@ from typing import Any
 
 from portarray._array.array import Array
 from portarray._namespace import pa
-from portarray._transforms import tracing, trees
+from portarray._transforms import tracing
 from portarray._transforms.compiling.codegen import replay
 from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.gradient_arguments import described
 from portarray._transforms.tracing import Tracer
+from portarray._trees import array_trees
 from portarray.errors import TracedArrayError
 
 __all__ = ["cond", "scan", "while_loop"]
@@ -71,13 +72,13 @@ def cond(predicate: Any, true: Function, false: Function, /, *operands: Any) -> 
         return (true if bool(predicate) else false)(*operands)
     yes, no = true(*operands), false(*operands)
     _check_alike("cond", yes, no, "true", "false")
-    alternatives = iter([x for _, x in trees.arrays(no)])
+    alternatives = iter([x for _, x in array_trees.arrays(no)])
 
     def chosen(x: Any) -> Any:
         alternative = next(alternatives)
         return pa.where(predicate, x, alternative) if type(x) is Array else x
 
-    return trees.mapped(chosen, yes)
+    return array_trees.mapped(chosen, yes)
 
 
 def while_loop(condition: Function, body: Function, initial: Any, /) -> Any:
@@ -114,7 +115,7 @@ def while_loop(condition: Function, body: Function, initial: Any, /) -> Any:
     >>> double(pa.asarray(3.0))
     Array(192., dtype=float64, device='numpy:cpu:0')
     """
-    leaves = trees.leaves(initial)
+    leaves = array_trees.leaves(initial)
     outer = _capture_of(leaves)
     if outer is None:
         state = initial
@@ -153,7 +154,7 @@ def _looped(condition: Function, body: Function, initial: Any, leaves: Sequence[
     recorded = tracing.recording("while_loop", loop, home)
     outputs = recorded([x._native for x in leaves], [*outer_of_test, *outer_of_step])
     natives = iter(outputs)
-    return trees.mapped(
+    return array_trees.mapped(
         lambda x: tracing.untraced(next(natives), home) if type(x) is Array else x, initial
     )
 
@@ -164,7 +165,7 @@ def _subprogram(role: str, function: Function, state: Any, *, is_state: bool) ->
 
     try:
         output = function(
-            trees.mapped(lambda x: capture.argument(x) if type(x) is Array else x, state)
+            array_trees.mapped(lambda x: capture.argument(x) if type(x) is Array else x, state)
         )
     finally:
         capture.ended = f"while_loop: an array of the {role} is used outside it"
@@ -175,7 +176,7 @@ def _subprogram(role: str, function: Function, state: Any, *, is_state: bool) ->
             f"while_loop: the condition returned {described(output)}, not an array of shape () "
             f"and dtype bool"
         )
-    leaves = [x._native for x in trees.leaves(output)]
+    leaves = [x._native for x in array_trees.leaves(output)]
     graph = capture.graph(leaves)
     return replay(graph, graph.nodes), capture.borrowed
 
@@ -214,7 +215,7 @@ def scan(function: Function, initial: Any, xs: Any, /) -> tuple[Any, Any]:
     >>> sums
     Array([1., 3., 6.], dtype=float64, device='numpy:cpu:0')
     """
-    leaves = trees.leaves(xs)
+    leaves = array_trees.leaves(xs)
     lengths = {x.shape[0] if x.ndim else 0 for x in leaves}
     if len(lengths) != 1 or 0 in lengths:
         raise ValueError(
@@ -224,11 +225,13 @@ def scan(function: Function, initial: Any, xs: Any, /) -> tuple[Any, Any]:
     state = initial
     values = []
     for n in range(lengths.pop()):
-        state, value = function(state, trees.mapped(partial(_element, n), xs))
+        state, value = function(state, array_trees.mapped(partial(_element, n), xs))
         values.append(value)
-    columns = zip(*([x for _, x in trees.arrays(step_value)] for step_value in values), strict=True)
+    columns = zip(
+        *([x for _, x in array_trees.arrays(step_value)] for step_value in values), strict=True
+    )
     stacked = iter([pa.stack(list(column)) for column in columns])
-    return state, trees.mapped(lambda _: next(stacked), values[0])
+    return state, array_trees.mapped(lambda _: next(stacked), values[0])
 
 
 def _element(n: int, x: Any) -> Any:
@@ -249,8 +252,8 @@ def _capture_of(arrays: Sequence[Any]) -> Capture | None:
 def _check_alike(
     caller: str, first_tree: Any, second_tree: Any, first_name: str, second_name: str
 ) -> None:
-    first = [(path, x) for path, x in trees.arrays(first_tree) if type(x) is Array]
-    second = [(path, x) for path, x in trees.arrays(second_tree) if type(x) is Array]
+    first = [(path, x) for path, x in array_trees.arrays(first_tree) if type(x) is Array]
+    second = [(path, x) for path, x in array_trees.arrays(second_tree) if type(x) is Array]
     if [path for path, _ in first] != [path for path, _ in second]:
         raise ValueError(
             f"{caller}: {first_name} and {second_name} have different structures, with arrays at "

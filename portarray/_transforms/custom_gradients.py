@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from portarray._array.array import Array
-from portarray._transforms import tracing, trees
+from portarray._transforms import tracing
 from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.gradient_arguments import (
     check_cotangent,
@@ -18,6 +18,7 @@ from portarray._transforms.gradient_arguments import (
 from portarray._transforms.tape import GradientTrace, ValueTrace
 from portarray._transforms.tracing import Tracer, untraced
 from portarray._transforms.vjp import compute_vjp
+from portarray._trees import array_trees
 from portarray.backends.types import NoOwnGradientError
 
 __all__ = ["checkpoint", "custom_vjp", "stop_gradient"]
@@ -55,7 +56,7 @@ def stop_gradient(x: Any, /) -> Any:
             return untraced(native, leaf.device)
         return untraced(leaf.device._backend.stop_gradient(native), leaf.device)
 
-    return trees.mapped(detached, x)
+    return array_trees.mapped(detached, x)
 
 
 def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Function) -> Any:
@@ -64,7 +65,7 @@ def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Functio
     ``run`` returns the output and the residuals that ``backward`` takes; ``backward`` returns a
     cotangent for each array of the arguments.
     """
-    leaves = trees.leaves(args)
+    leaves = array_trees.leaves(args)
     trace = tracing.innermost([x._native for x in leaves])
     if trace is None and any(x.device._backend.is_watched(x._native) for x in leaves):
         raise NoOwnGradientError(f"{name} has its own gradient rule")
@@ -77,23 +78,23 @@ def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Functio
             return untraced(native.value, native.home)
         return x
 
-    inner = tuple(trees.mapped(lower, tree) for tree in args)
+    inner = tuple(array_trees.mapped(lower, tree) for tree in args)
     output, residuals = run(*inner)
     return trace.record_composite(name, leaves, output, lambda g: backward(residuals, g, inner))
 
 
 def _is_watched(args: Sequence[Any]) -> bool:
     """Return whether a gradient trace watches one of the arguments."""
-    natives = [x._native for x in trees.leaves(tuple(args))]
+    natives = [x._native for x in array_trees.leaves(tuple(args))]
     return isinstance(tracing.innermost(natives), GradientTrace)
 
 
 def _unchanged(function: Function, args: tuple[Any, ...]) -> Any:
     """Call a function of trees so that its assignments do not change its arguments."""
     trace = ValueTrace()
-    output = function(*trees.mapped(lambda x: trace.watch(x) if is_floating(x) else x, args))
+    output = function(*array_trees.mapped(lambda x: trace.watch(x) if is_floating(x) else x, args))
     trace.ended = _ENDED
-    return trees.mapped(lambda x: trace.value(x) if type(x) is Array else x, output)
+    return array_trees.mapped(lambda x: trace.value(x) if type(x) is Array else x, output)
 
 
 def checkpoint(function: Function, /) -> Function:
@@ -132,13 +133,15 @@ def checkpoint(function: Function, /) -> Function:
         def backward(_: Any, g: Any, inner: tuple[Any, ...]) -> Sequence[Any]:
             def of_arrays(arrays: Sequence[Array]) -> list[Array]:
                 next_arrays = iter(arrays)
-                again = trees.mapped(lambda x: next(next_arrays) if is_floating(x) else x, inner)
-                return trees.leaves(function(*again))
+                again = array_trees.mapped(
+                    lambda x: next(next_arrays) if is_floating(x) else x, inner
+                )
+                return array_trees.leaves(function(*again))
 
-            leaves = trees.leaves(inner)
+            leaves = array_trees.leaves(inner)
             floating = [x for x in leaves if is_floating(x)]
             forward = compute_vjp(of_arrays, floating, _ENDED, once=True)
-            parts = iter(forward.vjp_fun(trees.leaves(g)))
+            parts = iter(forward.vjp_fun(array_trees.leaves(g)))
             return [next(parts) if is_floating(x) else None for x in leaves]
 
         return _recorded("checkpoint", run, args, backward)
@@ -234,10 +237,10 @@ class custom_vjp:  # noqa: N801  (used as a decorator, as in JAX)
             ]
 
         def leaves(tree: Any, part: Any) -> list[Any]:
-            arrays = trees.leaves(tree)
+            arrays = array_trees.leaves(tree)
             if part is None:
                 return [None] * len(arrays)
-            cotangents = [g for _, g in trees.arrays(part)]
+            cotangents = [g for _, g in array_trees.arrays(part)]
             if len(cotangents) != len(arrays):
                 raise ValueError(
                     f"{name}: the derivative returned {len(cotangents)} cotangents for an argument "

@@ -8,7 +8,7 @@ from typing import Any
 
 from portarray._array.array import Array
 from portarray._array.operands import refused
-from portarray._transforms import trees
+from portarray._trees import array_trees
 
 __all__ = [
     "check_cotangent",
@@ -58,7 +58,7 @@ def _parameter(function: Function, n: int) -> str:
 
 def parameters(caller: str, function: Function, n: int, tree: Any) -> list[Array]:
     """Return the arrays of a differentiated argument; raise unless all are floating-point."""
-    leaves = trees.leaves(tree, others=True)
+    leaves = array_trees.leaves(tree, others=True)
     for x in leaves:
         if x.__class__ is not Array or x._dispatch.kind not in "fc":
             break
@@ -66,7 +66,7 @@ def parameters(caller: str, function: Function, n: int, tree: Any) -> list[Array
         if leaves:
             return leaves
         raise TypeError(f"{caller}: {_parameter(function, n)} contains no arrays")
-    for path, x in trees.arrays(tree):
+    for path, x in array_trees.arrays(tree):
         if is_floating(x):
             continue
         where = f"{_parameter(function, n)}{path}"
@@ -101,7 +101,7 @@ def check_directions(caller: str, primals: Any, tangents: Any) -> tuple[Any, Any
                 f"{caller}: {name} is {described(argument)}, not a tuple with one entry for each "
                 f"argument\nHint: write (x,) for one argument"
             )
-    ours, theirs = ([*trees.arrays(tuple(tree))] for tree in (primals, tangents))
+    ours, theirs = ([*array_trees.arrays(tuple(tree))] for tree in (primals, tangents))
     if [path for path, _ in ours] != [path for path, _ in theirs]:
         raise ValueError(
             f"{caller}: primals and tangents have different structures, with {len(ours)} and "

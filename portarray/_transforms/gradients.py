@@ -8,7 +8,6 @@ from typing import Any
 
 from portarray._array.array import Array
 from portarray._namespace import pa
-from portarray._transforms import trees
 from portarray._transforms.gradient_arguments import (
     check_cotangent,
     check_directions,
@@ -20,6 +19,7 @@ from portarray._transforms.gradient_arguments import (
     parameters,
 )
 from portarray._transforms.vjp import compute_vjp
+from portarray._trees import array_trees
 
 __all__ = ["grad", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"]
 
@@ -47,12 +47,12 @@ class _VJPCall:
             remaining = iter(arrays)
             traced_args = list(args)
             for n in argnums:
-                traced_args[n] = trees.refilled(args[n], remaining)
+                traced_args[n] = array_trees.refilled(args[n], remaining)
             output = function(*traced_args, **named)
             if has_aux:
                 output, returned["aux"] = pair(caller, name, output)
             returned["output"] = output
-            return trees.leaves(output)
+            return array_trees.leaves(output)
 
         self._vjp = computed = compute_vjp(
             of_arrays,
@@ -65,15 +65,17 @@ class _VJPCall:
             raise TypeError(
                 f"{caller}: {name} must return arrays; it returned {described(returned['output'])}"
             )
-        self.output = trees.refilled(returned["output"], iter(computed.outputs))
+        self.output = array_trees.refilled(returned["output"], iter(computed.outputs))
         self.aux: Any = None
         if has_aux:
             value = computed.value
-            self.aux = trees.mapped(lambda x: value(x) if type(x) is Array else x, returned["aux"])
+            self.aux = array_trees.mapped(
+                lambda x: value(x) if type(x) is Array else x, returned["aux"]
+            )
 
     def vjp_fun(self, cotangents: Any) -> tuple[Any, ...]:
         """Return the cotangents of the differentiated arguments."""
-        leaves = trees.leaves(cotangents)
+        leaves = array_trees.leaves(cotangents)
         if len(self._vjp.outputs) != len(leaves):
             raise ValueError(
                 f"vjp: {self.name} returned {len(self._vjp.outputs)} arrays, but there are "
@@ -90,7 +92,7 @@ class _VJPCall:
             if part is None:
                 parts[n] = pa.zeros_like(self._leaves[n])
         remaining = iter(parts)
-        return tuple([trees.refilled(tree, remaining) for tree in self.inputs])
+        return tuple([array_trees.refilled(tree, remaining) for tree in self.inputs])
 
 
 def value_and_grad(
@@ -270,7 +272,7 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     check_function("jvp", function)
     primals, tangents = check_directions("jvp", primals, tangents)
     vjp_call = _VJPCall("jvp", function, primals, {}, range(len(primals)))
-    zeros = trees.mapped(pa.zeros_like, vjp_call.output)
+    zeros = array_trees.mapped(pa.zeros_like, vjp_call.output)
     _, push = vjp(vjp_call.vjp_fun, zeros)
     return vjp_call.output, push(tangents)[0]
 
@@ -312,7 +314,7 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
                 f"it returned {described(y)}"
             )
         for tree in vjp_call.inputs:
-            for path, x in trees.arrays(tree):
+            for path, x in array_trees.arrays(tree):
                 if not pa.isdtype(x.dtype, "real floating"):
                     raise TypeError(
                         f"jacobian: the argument{path} of {vjp_call.name} is {described(x)}, not "
@@ -322,7 +324,9 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
         products = [vjp_call.vjp_fun(basis[n, ...]) for n in range(y.size)]
         out = []
         for n, tree in enumerate(vjp_call.inputs):
-            columns = zip(*([x for _, x in trees.arrays(row[n])] for row in products), strict=True)
+            columns = zip(
+                *([x for _, x in array_trees.arrays(row[n])] for row in products), strict=True
+            )
 
             def stacked(x: Array, columns: Any = columns) -> Any:
                 parts = list(next(columns, ()))
@@ -331,7 +335,7 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
                     return pa.zeros(shape, dtype=x.dtype, device=x.device)
                 return pa.reshape(pa.stack(parts), shape)
 
-            out.append(trees.mapped(stacked, tree))
+            out.append(array_trees.mapped(stacked, tree))
         return out[0] if isinstance(argnums, int) else tuple(out)
 
     return rows
@@ -368,7 +372,7 @@ def hvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
 
     def slope(*args: Any) -> Any:
         products = []
-        pairs = zip(trees.arrays(gradient(*args)), trees.arrays(tangents), strict=True)
+        pairs = zip(array_trees.arrays(gradient(*args)), array_trees.arrays(tangents), strict=True)
         for (_, g), (_, v) in pairs:
             is_complex = pa.isdtype(g.dtype, "complex floating")
             products.append(pa.sum(pa.real(g * pa.conj(v)) if is_complex else g * v))

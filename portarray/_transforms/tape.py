@@ -13,9 +13,10 @@ from portarray._array.array import Array
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray._namespace import pa
-from portarray._transforms import tracing, trees
+from portarray._transforms import tracing
 from portarray._transforms.rules import RULES
 from portarray._transforms.tracing import Trace, Tracer
+from portarray._trees import array_trees
 from portarray.errors import NoGradientError
 
 __all__ = ["GradientTrace", "ValueTrace", "wrap"]
@@ -120,7 +121,7 @@ class GradientTrace(Trace):
         ``rule`` takes the cotangents of the output, a tree like it, and returns those of the
         inputs.
         """
-        leaves = [x for _, x in trees.arrays(output)]
+        leaves = [x for _, x in array_trees.arrays(output)]
         natives = [x._native if type(x) is Array else None for x in leaves]
         if any(map(self._is_watched, natives)):
             raise ValueError(
@@ -136,7 +137,7 @@ class GradientTrace(Trace):
                 g = next(remaining)
                 return pa.zeros_like(x) if g is None and type(x) is Array else g
 
-            return rule(trees.mapped(filled, output))  # type: ignore[no-any-return]
+            return rule(array_trees.mapped(filled, output))  # type: ignore[no-any-return]
 
         args = tuple([x._native for x in inputs])
         device = inputs[0].device
@@ -147,7 +148,7 @@ class GradientTrace(Trace):
             native, slot = next(outputs)
             return wrap(Tracer(native, self, slot, x.device), x.device) if slot else x
 
-        return trees.mapped(traced, output)
+        return array_trees.mapped(traced, output)
 
     def _new_slot(self, x: Any) -> int:
         if not _is_floating(x):

@@ -7,6 +7,7 @@ call and why.
 from typing import TYPE_CHECKING, Any
 
 from portarray import _name_hints
+from portarray._verification.kernels import Verification, verify
 from portarray.kernels.activations import gelu, log_softmax, relu, silu, softmax
 from portarray.kernels.attention import attention
 from portarray.kernels.explain import Explanation, explain
@@ -22,7 +23,6 @@ from portarray.kernels.products import (
     matmul,
     solve_triangular,
 )
-from portarray.kernels.verify import Verification, verify
 
 __all__ = [
     "Explanation",

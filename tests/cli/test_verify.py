@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from portarray._cli.group import portarray
 from portarray._devices.device import Device
-from portarray.kernels.verify import Verification
+from portarray._verification.kernels import Verification
 
 
 def run(*arguments: str, columns: int = 200) -> Result:
@@ -99,5 +99,5 @@ def test_wrong_input() -> None:
     assert "unknown kernel 'softmaxx'; known: matmul" in result.stderr
     result = run("-d", "numpy", "--tolerance", "0")
     assert result.exit_code == 2
-    assert "tolerance=0.0 is out of range" in result.stderr
+    assert "tolerance=0.0 must be positive" in result.stderr
     assert run("--examples", "0").exit_code == 2

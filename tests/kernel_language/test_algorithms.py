@@ -384,8 +384,8 @@ ERRORS: list[tuple[Callable[[pa.Array], Any], type[Exception], str]] = [
     (lambda x: reduce(3, x), TypeError, r"reduce: 3 is not a function that kernels can call"),  # type: ignore[arg-type]
     (lambda x: reduce(Adder(), x), TypeError, r"(?s)reduce: .*Adder.*write it with def"),
     (lambda x: reduce(lambda a: a, x), TypeError, r"<lambda>\(a\) must have 2 plain"),
-    (lambda x: reduce(lambda a, b=1: a, x), TypeError, r"has 2 plain parameters"),
-    (lambda x: reduce(lambda *a: a, x), TypeError, r"has 2 plain parameters"),
+    (lambda x: reduce(lambda a, b=1: a, x), TypeError, r"must have 2 plain parameters"),
+    (lambda x: reduce(lambda *a: a, x), TypeError, r"must have 2 plain parameters"),
     (lambda x: reduce(no_text(), x), TypeError, r"reduce: .*source of f is not available"),
     (lambda x: reduce(eval("lambda a, b: a"), x), TypeError, r"source of the lambda is not avail"),
     (lambda x: reduce(lambda a, b: a < b, x), TypeError, r"returns bool for two numbers of float"),

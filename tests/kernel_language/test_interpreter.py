@@ -72,7 +72,7 @@ def test_cases_pass_all_checks(case: Case, capsys: pytest.CaptureFixture[str]) -
 
 
 @pa.kernel.function
-def taken(x, target):
+def place(x, target):
     return x[target + 1]
 
 
@@ -80,7 +80,7 @@ def taken(x, target):
 def shifted(y, x):
     i = kl.index()
     scale = 2.0
-    y[i] = taken(x, i) * scale
+    y[i] = place(x, i) * scale
 
 
 @pa.kernel
@@ -230,7 +230,7 @@ def test_errors_show_the_helper_and_its_caller_with_their_values() -> None:
         shifted.interpret(floats(3), floats(3))
     frames = traceback.extract_tb(caught.value.__traceback__)[-2:]
     assert [(one.name, one.line) for one in frames] == [
-        ("shifted", "y[i] = taken(x, i) * scale"),
+        ("shifted", "y[i] = place(x, i) * scale"),
         ("taken", "return x[place + 1]"),
     ]
     assert caught.value.work_item == (2,)

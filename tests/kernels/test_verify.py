@@ -15,10 +15,10 @@ import portarray as pa
 from portarray._verification import bounds, comparison, reference
 from portarray._verification.cases import DRAWN, draw
 from portarray._verification.comparison import Case, _judged
+from portarray._verification.kernels import Verification
 from portarray.backends import registry
 from portarray.backends.types import TunedKernel
 from portarray.kernels.explain import KERNELS
-from portarray.kernels.verify import Verification
 
 DEVICE = "fake:cuda:1"
 

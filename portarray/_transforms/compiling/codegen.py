@@ -11,9 +11,9 @@ from portarray._array import base, call_cache, device_scope, dispatch
 from portarray._array.array import Array
 from portarray._array.results import reraise, wrapped
 from portarray._config import config
-from portarray._transforms import trees
 from portarray._transforms.compiling.buffers import Plan, last_uses
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
+from portarray._trees import array_trees
 from portarray._trees.node_types import node_type
 
 __all__ = ["OTHER", "builder", "fast_path", "replay"]
@@ -184,6 +184,6 @@ def builder(tree: Any, is_leaf: Callable[[Any], bool]) -> Function:
 
     def build(leaves: Sequence[Any]) -> Any:
         remaining = iter(leaves)
-        return trees.mapped(lambda x: next(remaining) if is_leaf(x) else x, tree)
+        return array_trees.mapped(lambda x: next(remaining) if is_leaf(x) else x, tree)
 
     return build

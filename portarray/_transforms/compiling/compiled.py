@@ -14,7 +14,7 @@ from portarray._kernel_language.arguments import hashable
 from portarray._kernel_language.launch_cache import put
 from portarray._namespace import pa
 from portarray._transforms import precision as precisions
-from portarray._transforms import tracing, trees
+from portarray._transforms import tracing
 from portarray._transforms.compiling import lowering
 from portarray._transforms.compiling.codegen import OTHER, builder
 from portarray._transforms.compiling.explanation import Explanation
@@ -24,7 +24,8 @@ from portarray._transforms.compiling.program import Program
 from portarray._transforms.compiling.signatures import setting, signature
 from portarray._transforms.precision import Precision
 from portarray._transforms.tracing import Tracer
-from portarray._transforms.verification import check_close, check_finite
+from portarray._trees import array_trees
+from portarray._verification.functions import check_close, check_finite
 from portarray.errors import TracedArrayError
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Compiled:
         """Return the arguments of a call, their arrays and the key of the program."""
         if self._device is not None:
             device: Any = self._device
-            args, named = trees.mapped(
+            args, named = array_trees.mapped(
                 lambda x: x.to_device(device) if type(x) is Array else x, (args, named)
             )
         arrays: list[Array] = []
@@ -180,12 +181,12 @@ class Compiled:
                 return pa.astype(argument, narrow)
             return argument
 
-        traced_args, options = trees.mapped(trace, (tuple(args), named))
+        traced_args, options = array_trees.mapped(trace, (tuple(args), named))
         try:
             output = self._function(*traced_args, **options)
             if widest:
                 wide = max(widest, key=lambda dtype: dtype.itemsize)
-                output = trees.mapped(lambda x: _widened(x, wide), output)
+                output = array_trees.mapped(lambda x: _widened(x, wide), output)
         finally:
             capture.ended = (
                 f"{self.__name__}: an array traced by pa.compile is used after the function has "
@@ -197,7 +198,7 @@ class Compiled:
                     f"{self.__name__}: a compiled function cannot change an argument in place\n"
                     f"Hint: change a copy, x.copy(), and return it"
                 )
-        leaves = trees.leaves(output)
+        leaves = array_trees.leaves(output)
         if not leaves:
             raise TypeError(
                 f"{self.__name__}: a compiled function must return arrays; it returned "
@@ -210,7 +211,7 @@ class Compiled:
             graph, self.__name__, natives, optimize=self._optimize, sized=self._sized
         )
         explanation.seconds = time.perf_counter() - started
-        template = trees.mapped(lambda x: _LEAF if type(x) is Array else x, output)
+        template = array_trees.mapped(lambda x: _LEAF if type(x) is Array else x, output)
         return Program(run, tables, builder(template, lambda x: x is _LEAF), explanation)
 
 

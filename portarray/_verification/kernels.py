@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from portarray._verification.comparison import VerificationRow
     from portarray.typing import DeviceLike
 
-# portarray._verification is imported where it is used: programs that only compute do without.
+# The comparison is imported where it is used: programs that only compute do without.
 
 Version = Literal["table", "generic"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from portarray._array.array import Array
 from portarray._namespace import pa
-from portarray._transforms import trees
+from portarray._trees import array_trees
 from portarray.errors import VerificationError
 
 __all__ = ["check_close", "check_finite", "verify"]
@@ -150,7 +150,7 @@ def _simplified(
 
 
 def _leaves(output: Any) -> Iterator[tuple[str, Array]]:
-    return ((path, x) for path, x in trees.arrays(output) if type(x) is Array)
+    return ((path, x) for path, x in array_trees.arrays(output) if type(x) is Array)
 
 
 def _not_finite(output: Any) -> str:
@@ -175,7 +175,9 @@ def _difference(function: Function, args: Any, named: Any, output: Any, calls: i
         return pa.asarray(there, copy=True)
 
     with np.errstate(all="ignore"):
-        reference = function(*trees.mapped(wide, tuple(args)), **trees.mapped(wide, named))
+        reference = function(
+            *array_trees.mapped(wide, tuple(args)), **array_trees.mapped(wide, named)
+        )
     pairs = zip(_leaves(output), _leaves(reference), strict=True)
     for (path, x), (_, y) in pairs:
         got = np.asarray(pa.to_device(x, "numpy"))
