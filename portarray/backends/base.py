@@ -356,7 +356,7 @@ class Backend(ABC):
         **Should** if the default is wrong, which reads NumPy's or CUDA's array interface and else
         says that the array may be anywhere in its device's memory, by the address -1. Addresses
         compare where memories are equal, which are None for pointers. Without strides the array is
-        C-contiguous. None is for arrays that share no memory that changes, as in immutable
+        C-contiguous. None is for arrays that do not share memory that changes, as in immutable
         libraries.
         """
         if self.immutable:

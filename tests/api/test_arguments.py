@@ -83,7 +83,7 @@ def test_reduction_axes(device: str, name: str) -> None:
         reduce(x, axis=2)
     with pytest.raises(AxisError, match="axis 5 is out of bounds"):
         reduce(x, axis=(0, 5))
-    with pytest.raises(ValueError, match="names an axis twice"):
+    with pytest.raises(ValueError, match="repeats an axis"):
         reduce(x, axis=(1, -1))
     with pytest.raises(AxisError, match="a 0-d array has no axes"):
         reduce(pa.asarray(1.0, device=device), axis=0)
@@ -107,9 +107,9 @@ def test_axes_of_new_arrays(device: str) -> None:
     assert pa.expand_dims(x, [0, -1]).shape == (1, 2, 3, 1)
     with pytest.raises(AxisError, match="axis 3 is out of bounds for 3 axes"):
         pa.stack([x, x], axis=3)
-    with pytest.raises(AxisError, match="axis 4 is out of range for 4 axes"):
+    with pytest.raises(AxisError, match="axis 4 is out of bounds for 4 axes"):
         pa.expand_dims(x, (0, 4))
-    with pytest.raises(ValueError, match="names an axis twice"):
+    with pytest.raises(ValueError, match="repeats an axis"):
         pa.expand_dims(x, (0, -4))
 
 
@@ -118,7 +118,7 @@ def test_permutations(device: str) -> None:
     assert pa.permute_dims(x, [2, 0, -2]).shape == (4, 2, 3)
     with pytest.raises(ValueError, match="must list each of"):
         pa.permute_dims(x, (0, 1))
-    with pytest.raises(ValueError, match="names an axis twice"):
+    with pytest.raises(ValueError, match="repeats an axis"):
         pa.permute_dims(x, (0, 1, 1))
     with pytest.raises(ValueError, match="equally many axes"):
         pa.moveaxis(x, (0, 1), 0)
@@ -210,7 +210,7 @@ def test_vectors_are_due(device: str) -> None:
     x = pa.ones((2, 3), device=device)
     with pytest.raises(ValueError, match="outer: expected 1-d arrays, got shape"):
         pa.linalg.outer(x, x[0, :])
-    with pytest.raises(ValueError, match="x1 of shape"):
+    with pytest.raises(ValueError, match="x1 must have one axis"):
         pa.searchsorted(x, x)
     for size in (1, 4):
         with pytest.raises(ValueError, match=r"must have the shape of x1, \(3,\)"):
@@ -228,7 +228,7 @@ def test_vectors_are_due(device: str) -> None:
 def test_running_needs_an_axis(device: str, function: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match="axis is required for an array of 2 axes"):
         function(pa.ones((2, 2), device=device))
-    with pytest.raises(ValueError, match="has none to run along"):
+    with pytest.raises(ValueError, match="a 0-d array has none"):
         function(pa.asarray(1.0, device=device))
 
 
@@ -293,7 +293,7 @@ def test_dtypes_of_frequencies(device: str) -> None:
 def test_limits_of_the_wrong_kind() -> None:
     with pytest.raises(TypeError, match="use iinfo for integers"):
         pa.finfo(pa.int8)
-    with pytest.raises(TypeError, match="finfo takes floating-point"):
+    with pytest.raises(TypeError, match="use finfo for floating-point"):
         pa.iinfo(pa.float32)
     with pytest.raises(ValueError, match="at least one array, dtype or scalar"):
         pa.result_type()
@@ -333,14 +333,14 @@ def test_sums_are_numbers(device: str) -> None:
     for function in (pa.sum, pa.prod, pa.cumulative_sum, pa.cumulative_prod):
         with pytest.raises(TypeError, match="unsupported dtype bool"):
             function(x, dtype=pa.bool)
-    with pytest.raises(TypeError, match="got dtype bool"):
+    with pytest.raises(TypeError, match="unsupported dtype bool"):
         pa.linalg.trace(pa.eye(2, device=device), dtype=pa.bool)
 
 
 def test_ranges_are_of_finite_real_numbers(device: str) -> None:
     with pytest.raises(ValueError, match="must be finite"):
         pa.arange(0, float("inf"), device=device)
-    with pytest.raises(TypeError, match="makes numbers"):
+    with pytest.raises(TypeError, match="unsupported dtype bool"):
         pa.arange(3, dtype=pa.bool, device=device)
     with pytest.raises(TypeError, match="must be a real number"):
         pa.arange(1j, device=device)  # type: ignore[arg-type]

@@ -20,8 +20,8 @@ RANGES: list[tuple[tuple[float, ...], str, type[Exception], str]] = [
     ((0, 2, 0.5), "int32", ValueError, "step 0.5 and dtype int32"),
     ((10, 3.5, -0.25), "int64", ValueError, "step -0.25 and dtype int64"),
     ((0.5, 4), "uint8", ValueError, "start 0.5 and dtype uint8"),
-    ((0, 300), "uint8", OverflowError, "299, which uint8 does not hold"),
-    ((-1, 3), "uint8", OverflowError, "-1, which uint8 does not hold"),
+    ((0, 300), "uint8", OverflowError, "299, 256 does not fit uint8"),
+    ((-1, 3), "uint8", OverflowError, "-1, 256 does not fit uint8"),
     ((0, -200, -1), "int8", OverflowError, "-199, which int8 does not hold"),
     ((2**63 - 1, 2**63 + 1), "int64", OverflowError, f"{2**63}, which int64 does not hold"),
 ]
@@ -68,7 +68,7 @@ def test_spaced_integers_are_rounded_down(device: str) -> None:
         found = pa.linspace(start, stop, num, endpoint=endpoint, dtype=pa.int32, device=device)
         assert (found.tolist(), found.dtype) == (wanted.tolist(), wanted.dtype)
     for stop in (256, -1):
-        with pytest.raises(OverflowError, match=f"{stop}, which uint8 does not hold"):
+        with pytest.raises(OverflowError, match=f"{stop} does not fit uint8"):
             pa.linspace(0, stop, 3, dtype=pa.uint8, device=device)
     assert pa.linspace(0, 256, 2, dtype=pa.uint8, device=device, endpoint=False).tolist() == [
         0,
@@ -90,8 +90,8 @@ def test_sums_of_complex_numbers_keep_both_parts(device: str, name: str) -> None
     xp = pa.namespace(device)
     short = name.removeprefix("linalg.")
     for dtype in ("float32", "int64", "uint8"):
-        start = f"^{short} of complex64 elements in {dtype} loses the imaginary part"
-        with pytest.raises(TypeError, match=rf"{start}.*pa\.real\(x\)"):
+        start = f"^{short}: accumulating complex64 elements in {dtype} loses the imaginary part"
+        with pytest.raises(TypeError, match=rf"(?s){start}.*pa\.real\(x\)"):
             of(pa)(x, dtype=dtype)
         with pytest.raises(TypeError, match=start):
             of(xp)(x.native, dtype=getattr(xp, dtype))
@@ -341,7 +341,7 @@ def test_namespaces_of_native_arrays_say_what_they_take(device: str) -> None:
             call([1.0, "2"])
     if device.partition(":")[0] not in ("numpy", "jax"):  # JAX takes NumPy's arrays
         for call in calls:
-            with pytest.raises(TypeError, match=r"not numpy\.ndarray; make one of it"):
+            with pytest.raises(TypeError, match=r"got numpy\.ndarray\nHint: make one"):
                 call(np.ones(2))
     for wrong in (xp.sum, xp.exp):
         with pytest.raises(TypeError, match="at least one array, got float"):

@@ -34,7 +34,7 @@ VALUES = {"jax", "mlx"}
 """Libraries whose arrays are values: an assignment makes a new one, and no other array sees it."""
 
 APART = VALUES | {"dpnp"}
-"""Libraries whose arrays share no memory with NumPy's arrays that one of the two then changes.
+"""Libraries whose arrays do not share memory with NumPy's arrays that one of the two then changes.
 
 dpnp's lie in memory that SYCL allocates.
 """

@@ -123,7 +123,7 @@ def test_rows_bring_their_dtype(device: str) -> None:
 
 def test_integers_beyond_64_bits_are_not_rounded_in_silence(device: str) -> None:
     for values in (2**64, [2**63, -1], [[2**70], [1]], (-(2**63) - 1,)):
-        with pytest.raises(OverflowError, match=r"any integer dtype: .*dtype=pa\.float64"):
+        with pytest.raises(OverflowError, match=r"(?s)any integer dtype: .*dtype=pa\.float64"):
             pa.asarray(values, device=device)
         x = pa.asarray(values, dtype=pa.float32, device=device)
         np.testing.assert_array_equal(seen(x), np.asarray(values, dtype=np.float32))
@@ -132,21 +132,27 @@ def test_integers_beyond_64_bits_are_not_rounded_in_silence(device: str) -> None
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "str": ("text", "arrays of strings cannot be made"),
-    "list of str": (["a", "b"], "arrays of strings cannot be made"),
-    "array of str": (np.asarray(["a"]), "arrays of strings cannot be made"),
-    "bytes": ([b"a"], "arrays of bytes cannot be made"),
-    "None": (None, "arrays of Python objects cannot be made"),
-    "objects": (np.asarray([1, None]), "arrays of Python objects cannot be made"),
-    "fractions": ([Fraction(1, 2)], "arrays of Python objects cannot be made"),
-    "dict": ({"a": 1}, r"arrays of Python objects cannot be made .* a nested list of numbers"),
+    "str": ("text", "arrays of strings are not supported"),
+    "list of str": (["a", "b"], "arrays of strings are not supported"),
+    "array of str": (np.asarray(["a"]), "arrays of strings are not supported"),
+    "bytes": ([b"a"], "arrays of bytes are not supported"),
+    "None": (None, "arrays of Python objects are not supported"),
+    "objects": (np.asarray([1, None]), "arrays of Python objects are not supported"),
+    "fractions": ([Fraction(1, 2)], "arrays of Python objects are not supported"),
+    "dict": (
+        {"a": 1},
+        r"(?s)arrays of Python objects are not supported.* a nested list of numbers",
+    ),
     "iterator": (iter([1.0]), r"list\(x\) of an iterator"),
-    "dates": ([datetime(2020, 1, 1)], "arrays of Python objects cannot be made"),
-    "datetime64": (np.asarray(["2020"], dtype="M8[Y]"), "arrays of dates cannot be made"),
-    "timedelta64": (np.asarray([1], dtype="m8[s]"), "arrays of time spans cannot be made"),
-    "StringDType": (np.asarray(["a"], np.dtypes.StringDType()), "arrays of strings cannot be made"),
-    "records": (np.zeros(1, dtype="i4,f4"), "arrays of records cannot be made"),
-    "float8": (np.zeros(1, ml_dtypes.float8_e4m3fn), "arrays of float8_e4m3fn cannot be made"),
+    "dates": ([datetime(2020, 1, 1)], "arrays of Python objects are not supported"),
+    "datetime64": (np.asarray(["2020"], dtype="M8[Y]"), "arrays of dates are not supported"),
+    "timedelta64": (np.asarray([1], dtype="m8[s]"), "arrays of time spans are not supported"),
+    "StringDType": (
+        np.asarray(["a"], np.dtypes.StringDType()),
+        "arrays of strings are not supported",
+    ),
+    "records": (np.zeros(1, dtype="i4,f4"), "arrays of records are not supported"),
+    "float8": (np.zeros(1, ml_dtypes.float8_e4m3fn), "arrays of float8_e4m3fn are not supported"),
 }
 
 
@@ -162,7 +168,7 @@ def test_what_is_no_number(anywhere: str, kind: str, dtype: str | None) -> None:
 @pytest.mark.one_device
 @pytest.mark.parametrize("rows", [[[1, 2], [3]], [[1], 2], [[[1]], [[1, 2]]]], ids=repr)
 def test_ragged_lists(anywhere: str, rows: Any) -> None:
-    with pytest.raises(ValueError, match=r"ragged: .*Every row must have the same length; pad"):
+    with pytest.raises(ValueError, match=r"(?s)ragged: .*Hint: pad the rows"):
         pa.asarray(rows, device=anywhere)
 
 
@@ -266,7 +272,7 @@ def test_copy_of_other_memory(sharing: str, kind: str) -> None:
 
 def test_copy_false_of_bytes_says_why(device: str) -> None:
     for values in (b"ab", Interface(np.ones(2, ">f4"), "__array_interface__")):
-        with pytest.raises(ValueError, match=r"^copy=False, but making.*pass copy=None$"):
+        with pytest.raises(ValueError, match=r"(?s)copy=False, but making.*pass copy=None$"):
             pa.asarray(values, device=device, copy=False)
 
 
@@ -299,11 +305,11 @@ def test_copy_of_our_arrays(anywhere: str) -> None:
 
 def test_copy_false_that_needs_a_copy(anywhere: str) -> None:
     for values in ([1.0], 1.0, (1, 2), range(3)):
-        with pytest.raises(ValueError, match=r"copy=False.*needs a copy; pass copy=None"):
+        with pytest.raises(ValueError, match=r"copy=False.*needs a copy\nHint: pass copy=None"):
             pa.asarray(values, device=anywhere, copy=False)
     a = np.asarray([1, 2], dtype=np.int16)
     for values in (a, pa.asarray(a, device=anywhere)):
-        with pytest.raises(ValueError, match="int16 to float32 needs a copy; pass copy=None"):
+        with pytest.raises(ValueError, match="int16 to float32 needs a copy\nHint: pass copy=None"):
             pa.asarray(values, dtype=pa.float32, device=anywhere, copy=False)
 
 
@@ -331,9 +337,9 @@ def test_native_arrays_stay_where_they_are(anywhere: str) -> None:
 def test_complex_values_lose_nothing_unasked(anywhere: str) -> None:
     z = pa.asarray([1j], device=anywhere)
     for dtype in (pa.float32, pa.int32):
-        with pytest.raises(TypeError, match=r"loses the imaginary part; take pa\.real\(x\)"):
+        with pytest.raises(TypeError, match=r"loses the imaginary part\nHint: take pa\.real\(x\)"):
             pa.asarray(z, dtype=dtype)
-        with pytest.raises(TypeError, match=r"loses the imaginary part; take pa\.real\(x\)"):
+        with pytest.raises(TypeError, match=r"loses the imaginary part\nHint: take pa\.real\(x\)"):
             z.astype(dtype)
     assert z.astype(pa.bool).tolist() == [True]
 
@@ -344,7 +350,7 @@ def test_what_is_no_dtype(anywhere: str, dtype: Any) -> None:
     if dtype == "float":  # NumPy's and Python's name of float64
         assert pa.asarray([1], dtype=dtype, device="numpy").dtype == pa.float64
         return
-    with pytest.raises(TypeError, match="is no dtype of portarray; use one of bool, int8"):
+    with pytest.raises(TypeError, match="unsupported dtype .*; supported: bool, int8"):
         pa.asarray([1], dtype=dtype, device=anywhere)
 
 
@@ -435,7 +441,7 @@ def test_native_arrays_of_a_second_card(fake: str) -> None:
 def test_masked_arrays_are_refused(anywhere: str) -> None:
     masked = np.ma.masked_array([1.0, 2.0], mask=[False, True])
     for dtype in (None, "float32"):
-        with pytest.raises(TypeError, match=r"masked array .* pass x\.filled\(value\)"):
+        with pytest.raises(TypeError, match=r"(?s)masked array .* pass x\.filled\(value\)"):
             pa.asarray(masked, dtype=dtype, device=anywhere)
     same(pa.asarray(masked.filled(0.0), dtype="float32", device=anywhere), np.float32([1, 0]))
 

@@ -103,6 +103,8 @@ def test_the_support_table_says_so(partial: str) -> None:
 
 
 def test_wrong_settings() -> None:
-    with pytest.raises(ValueError, match="host_fallback='never': use one of error, warn, allow"):
+    with pytest.raises(
+        ValueError, match="host_fallback must be one of error, warn, allow, not 'never'"
+    ):
         pa.config(host_fallback="never")  # type: ignore[arg-type]
     assert pa.config.host_fallback == "warn"

@@ -151,8 +151,8 @@ WRONG: list[tuple[Key, type[Exception], str]] = [
     ((..., -5), IndexError, "index -5 is out of bounds for axis 1 with length 4"),
     ((0, 0, 0), IndexError, "too many indices: the array has 2 axes, and 3 were indexed"),
     ((..., ...), IndexError, "only one ellipsis"),
-    (1.0, IndexError, "float is no index; use integers, slices"),
-    ("row", IndexError, "str is no index; use integers, slices"),
+    (1.0, IndexError, "float is not an index; use integers, slices"),
+    ("row", IndexError, "str is not an index; use integers, slices"),
     (slice(None, None, 0), ValueError, "slice step cannot be zero"),
     (slice(0, 1.5), TypeError, "float"),
     (np.asarray([0.5]), IndexError, "integer or boolean dtype, not float64"),
@@ -220,7 +220,7 @@ def test_no_index_of_an_array_without_axes(anywhere: str) -> None:
 @pytest.mark.one_device
 def test_float_arrays_are_no_indices(anywhere: str) -> None:
     x = pa.asarray([1, 2], device=anywhere)
-    with pytest.raises(IndexError, match=r"not float32; convert with pa\.astype"):
+    with pytest.raises(IndexError, match=r"not float32\nHint: convert with pa\.astype"):
         x[pa.asarray([0.0], dtype=pa.float32, device=anywhere)]
 
 
@@ -254,7 +254,7 @@ def test_refused_assignments(
 def test_refused_arrays(anywhere: str) -> None:
     a = np.asarray([[1, 2], [3, 4]], dtype=np.float32)
     x = pa.asarray(a, device=anywhere, copy=True)
-    with pytest.raises(TypeError, match=r"complex values cannot .* float32 .*pa\.real"):
+    with pytest.raises(TypeError, match=r"(?s)complex values do not fit a float32 .*pa\.real"):
         x[0] = pa.asarray([1j, 2], dtype=pa.complex64, device=anywhere)
     with pytest.raises(ValueError):
         x[0] = pa.asarray([1.0, 2.0, 3.0], device=anywhere)
@@ -289,7 +289,7 @@ def test_arrays_are_integers_and_conditions(anywhere: str) -> None:
     assert list(range(10))[five] == 5
     assert bool(five)
     assert not bool(pa.asarray(0.0, device=anywhere))
-    with pytest.raises(TypeError, match=r"float32; convert with int\(x\)"):
+    with pytest.raises(TypeError, match=r"(?s)float32.*convert it with int\(x\)"):
         operator.index(pa.asarray(5.0, dtype=pa.float32, device=anywhere))
     with pytest.raises(TypeError, match=r"pa\.real\(x\)"):
         float(pa.asarray(1j, device=anywhere))
@@ -354,9 +354,9 @@ def test_other_libraries_arrays_of_one_element_are_no_indices(anywhere: str) -> 
     x = pa.reshape(pa.arange(12, device=anywhere), (3, 4))
     for key in ([0], [True], True, [[1]]):
         for wrong in (torch.tensor(key), (0, torch.tensor(key))):
-            with pytest.raises(IndexError, match="Tensor is no index"):
+            with pytest.raises(IndexError, match="Tensor is not an index"):
                 x[wrong]
-            with pytest.raises(IndexError, match="Tensor is no index"):
+            with pytest.raises(IndexError, match="Tensor is not an index"):
                 x[wrong] = 0
     assert x[torch.tensor(1)].tolist() == [4, 5, 6, 7]
 

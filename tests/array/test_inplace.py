@@ -80,7 +80,7 @@ def test_a_higher_kind_is_refused(anywhere: str, data: st.DataObject) -> None:
     x = pa.asarray(a, device=anywhere, copy=True)
     # MLX has float64 and no complex128, to which it promotes beside a complex number.
     lacking = "does not support complex128"
-    refusal = rf"which the {dtype} array cannot take.*write x = x op y|{lacking}"
+    refusal = rf"which the {dtype} array.*(\n.*)?write x = x op y|{lacking}"
     with pytest.raises(TypeError, match=refusal):
         x += pa.ones(2, dtype=other, device=anywhere)
     with pytest.raises(TypeError, match=rf"which the {dtype} array cannot take|{lacking}"):
@@ -91,7 +91,7 @@ def test_a_higher_kind_is_refused(anywhere: str, data: st.DataObject) -> None:
 def test_division_of_integers_is_refused(anywhere: str) -> None:
     x = pa.asarray([4, 6], dtype=pa.int32, device=anywhere)
     for divisor in (2, pa.asarray([2, 2], dtype=pa.int32, device=anywhere)):
-        with pytest.raises(TypeError, match="which the int32 array cannot take"):
+        with pytest.raises(TypeError, match="do not fit the int32 array"):
             x /= divisor
     same(x, np.asarray([4, 6], dtype=np.int32))
     x //= 4
@@ -103,7 +103,9 @@ def test_broadcasting_must_not_enlarge(anywhere: str) -> None:
         a = np.ones(shape, dtype=np.float32)
         x = pa.asarray(a, device=anywhere, copy=True)
         for function in (operator.iadd, operator.itruediv, operator.imod, operator.ipow):
-            with pytest.raises(ValueError, match=r"x keeps its shape; write x = x op y"):
+            with pytest.raises(
+                ValueError, match=r"does not broadcast to x's shape .*\nHint: write x = x op y"
+            ):
                 function(x, pa.ones(other, dtype=pa.float32, device=anywhere))
         same(x, a)
 
@@ -125,7 +127,7 @@ def test_matmul(anywhere: str) -> None:
     x @= x
     assert x is whole
     same(x, a @ a)
-    with pytest.raises(ValueError, match=r"keeps shape \(2, 2\).*write x = x @ y"):
+    with pytest.raises(ValueError, match=r"(?s)product has shape.*write x = x @ y"):
         x @= pa.ones((2, 3), dtype=pa.float32, device=anywhere)
     with pytest.raises(TypeError, match="which the float32 array cannot take"):
         x @= pa.ones((2, 2), dtype=pa.complex64, device=anywhere)

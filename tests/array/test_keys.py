@@ -148,8 +148,9 @@ def test_shapes_of_values(
             x = pa.asarray(a, device=anywhere, copy=True)
             with pytest.raises(ValueError, match="assignment on") as caught:
                 x[own] = pa.ones(shape, dtype=pa.float32, device=anywhere)
-            assert f"values of shape {shape} do not broadcast to the shape {selected}" in str(
-                caught.value
+            assert (
+                f"values of shape {shape} do not broadcast to the selected shape {selected}"
+                in str(caught.value)
             )
             same(x, a)
 

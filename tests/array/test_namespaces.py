@@ -20,7 +20,9 @@ def test_every_array_names_portarray(anywhere: str) -> None:
     assert pa.__array_api_version__ == "2025.12"
     for version in ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12", None):
         assert x.__array_namespace__(api_version=version) is pa
-    with pytest.raises(ValueError, match=r"'2019\.12' is not supported; use one of 2021\.12"):
+    with pytest.raises(
+        ValueError, match=r"unsupported api_version '2019\.12'; use one of 2021\.12"
+    ):
         x.__array_namespace__(api_version="2019.12")
     assert array_api_compat.array_namespace(x, 1.0, None) is pa
     assert array_api_compat.is_array_api_obj(x)
@@ -53,7 +55,7 @@ def test_mixtures_are_refused(device: str, fake: str) -> None:
         (ours, stranger, None),
     ]
     for mixture in mixtures:
-        with pytest.raises(TypeError, match=r"are mixed; .*pa\.asarray\(x, device=\.\.\.\)"):
+        with pytest.raises(TypeError, match=r"(?s)are mixed.*pa\.asarray\(x, device=\.\.\.\)"):
             pa.array_namespace(*mixture)
     with pytest.raises(TypeError):
         array_api_compat.array_namespace(ours, np.asarray([1.0]))
@@ -90,7 +92,9 @@ def test_inspection(anywhere: str) -> None:
     }
     for name, dtype in info.dtypes(device=anywhere).items():
         assert pa.zeros(1, dtype=dtype, device=anywhere).dtype == np.dtype(name)
-    with pytest.raises(ValueError, match="kind='floating' is none of 'bool', 'signed integer'"):
+    with pytest.raises(
+        ValueError, match="unknown kind 'floating'; use one of 'bool', 'signed integer'"
+    ):
         info.dtypes(device=anywhere, kind="floating")
     assert info.capabilities()["boolean indexing"]
 

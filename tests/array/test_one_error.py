@@ -182,5 +182,5 @@ def test_matrices_that_are_not_finite(device: str, wrong: float) -> None:
 def test_axes_are_asked_for_once(device: str) -> None:
     x = pa.zeros((2, 3), device=device)
     for call in (pa.sum, pa.flip, pa.sort, pa.argmax, pa.cumulative_sum):
-        with pytest.raises(AxisError, match="axis 2 is out of range for 2 axes"):
+        with pytest.raises(AxisError, match="axis 2 is out of bounds for 2 axes"):
             call(x, axis=2)

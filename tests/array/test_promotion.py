@@ -49,10 +49,12 @@ def test_pairs_of_arrays(anywhere: str, data: st.DataObject) -> None:
     wanted = _promoted(first, second)
     if wanted is None:
         for mixed in (operator.add, pa.multiply, pa.result_type, pa.maximum):
-            with pytest.raises(TypeError, match=r"uint64 and int\d+ do not promote.*pa\.astype"):
+            with pytest.raises(
+                TypeError, match=r"uint64 and int\d+ do not promote.*\n.*pa\.astype"
+            ):
                 mixed(x, y)
     elif wanted not in mine:
-        with pytest.raises(DTypeNotSupportedError, match=f"no {wanted}; the nearest"):
+        with pytest.raises(DTypeNotSupportedError, match=f"does not support {wanted}\nHint: use"):
             x + y
     else:
         same(x + y, np.add(a.astype(wanted), b.astype(wanted)))
@@ -169,7 +171,9 @@ def test_scalars(anywhere: str, data: st.DataObject, scalar: Any) -> None:
     wanted = _beside(dtype, scalar, anywhere)
     if wanted not in dtypes_of(anywhere):
         for multiply in (operator.mul, pa.multiply, lambda x, y: y * x):
-            with pytest.raises(DTypeNotSupportedError, match=f"no {wanted}; the nearest"):
+            with pytest.raises(
+                DTypeNotSupportedError, match=f"does not support {wanted}\nHint: use"
+            ):
                 multiply(x, scalar)
         return
     right = np.multiply(a.astype(wanted), wanted.type(scalar))
@@ -267,7 +271,7 @@ def test_bool_operators_follow_logic(anywhere: str) -> None:
     same(x + y, a | b)
     same(x * y, a & b)
     for refused in (operator.sub, operator.floordiv, operator.lshift):
-        with pytest.raises(TypeError, match="not bool"):
+        with pytest.raises(TypeError, match="(?s)dtype bool|not bool"):
             refused(x, y)
     with pytest.raises(TypeError, match=r"logical_not"):
         operator.neg(x)

@@ -65,7 +65,7 @@ def test_numpy_asarray_shares_memory(sharing: str) -> None:
     assert float(x[0, 0]) == 7.0
     same(x.T, np.asarray(x.T))
     assert np.asarray(x, dtype=np.float32).dtype == np.float32
-    with pytest.raises(ValueError, match="float64 to int16 needs a copy; pass copy=None"):
+    with pytest.raises(ValueError, match="float64 to int16 needs a copy\nHint: pass copy=None"):
         np.asarray(x, dtype=np.int16, copy=False)
 
 
@@ -73,7 +73,7 @@ def test_numpy_cannot_read_other_memory(fake: str) -> None:
     x = pa.asarray([1.0], device=fake)
     for read in (np.asarray, np.array, np.ma.asarray):
         with pytest.raises(
-            TypeError, match=r"fake:cuda:0; .*numpy\.asarray\(x\.to_device\('numpy'\)"
+            TypeError, match=r"(?s)fake:cuda:0.*numpy\.asarray\(x\.to_device\('numpy'\)"
         ):
             read(x)
     assert seen(x).tolist() == [1.0]
@@ -101,7 +101,7 @@ def test_dlpack_in_shares_memory(sharing: str) -> None:
     a[0] = 1.0
     assert float(apart[0]) == 9.0
     assert pa.from_dlpack(x) is x
-    with pytest.raises(TypeError, match=r"from_dlpack needs .*__dlpack__.*pa\.asarray"):
+    with pytest.raises(TypeError, match=r"(?s)from_dlpack: expected .*__dlpack__.*pa\.asarray"):
         pa.from_dlpack([1.0])
 
 
@@ -179,7 +179,9 @@ def test_dlpack_to_host_memory(fake: str) -> None:
     a = np.from_dlpack(x, device="cpu")
     assert a.tolist() == [1.0, 2.0]
     assert np.from_dlpack(x, device="cpu", copy=True).tolist() == [1.0, 2.0]
-    with pytest.raises(BufferError, match="fake:cuda:0 is not host memory; pass copy=None"):
+    with pytest.raises(
+        BufferError, match="fake:cuda:0 does not have host memory\nHint: pass copy=None"
+    ):
         np.from_dlpack(x, device="cpu", copy=False)
 
 
@@ -226,7 +228,7 @@ def test_ufuncs_that_are_refused(anywhere: str) -> None:
     x = pa.asarray([1.0, 4.0], dtype=pa.float32, device=anywhere)
     a = np.asarray([1.0, 4.0], dtype=np.float32)
     for call in (lambda: np.add(x, a), lambda: a + x, lambda: np.add(a, x), lambda: a == x):
-        with pytest.raises(TypeError, match=r"not numpy\.ndarray; make an array of it first"):
+        with pytest.raises(TypeError, match=r"got numpy\.ndarray\nHint: make an array of it first"):
             call()
     with pytest.raises(TypeError, match=r"(?s)numpy\.subtract\.reduce: not supported.*pa\.sum"):
         np.subtract.reduce(x)
@@ -296,7 +298,9 @@ def test_functions_of_numpy_that_call_methods(anywhere: str) -> None:
         ValueError, match=r"numpy.sum: out= has shape \(2, 2\), but the result has \(\)"
     ):
         np.sum(x, out=x)
-    with pytest.raises(TypeError, match=r"x\.sum takes no out=; write y\[\.\.\.\] = x\.sum"):
+    with pytest.raises(
+        TypeError, match=r"sum: out= is not supported\nHint: write y\[\.\.\.\] = x\.sum"
+    ):
         x.sum(out=x)
     same(x, a)
 
@@ -326,7 +330,7 @@ def test_operands_whose_class_has_its_own_say(anywhere: str) -> None:
     assert not x == three  # noqa: SIM201  (the operator itself)
     with pytest.raises(TypeError, match="unsupported operand"):
         x * three
-    with pytest.raises(TypeError, match=r"Length; make an array of it first"):
+    with pytest.raises(TypeError, match=r"Length\nHint: make an array of it first"):
         pa.add(x, three)
 
 
@@ -346,7 +350,7 @@ def test_arrays_of_unknown_libraries_have_their_own_say(anywhere: str) -> None:
     assert x + mine == "(2,) and mine"
     with pytest.raises(TypeError, match=r"unsupported operand .* 'Array' and 'Unknown'"):
         x * mine
-    with pytest.raises(TypeError, match=r"Unknown; make an array of it first"):
+    with pytest.raises(TypeError, match=r"Unknown\nHint: make an array of it first"):
         operator.eq(x, mine)  # Python's own answer would be False
 
 
@@ -363,14 +367,14 @@ def test_dlpack_for_another_device(anywhere: str) -> None:
     x = pa.ones(3, device=anywhere)
     kind, index = x.__dlpack_device__()
     for place in ((2, index + 5), (kind, index + 1), (10, 0)):
-        with pytest.raises(BufferError, match="can be exported to its own DLPack device"):
+        with pytest.raises(BufferError, match="can be exported only to its own DLPack device"):
             x.__dlpack__(dl_device=place)
 
 
 @pytest.mark.parametrize("stream", [0, 1, "default"])
 def test_to_device_takes_no_stream(device: str, stream: object) -> None:
     x = pa.ones(3, device=device)
-    with pytest.raises(ValueError, match=f"stream={stream!r}: portarray orders"):
+    with pytest.raises(ValueError, match=f"stream={stream!r}is not accepted; portarray orders"):
         x.to_device("numpy", stream=stream)
 
 

@@ -47,7 +47,9 @@ def test_format_of_one_element(anywhere: str) -> None:
     assert f"{x:.3f}" == "3.142"
     assert f"{pa.asarray(7, device=anywhere):03d}" == "007"
     assert f"{pa.asarray(True, device=anywhere)}" == "True"
-    with pytest.raises(TypeError, match=r"'\.3f' is for 0-d arrays, and this one has shape \(1,\)"):
+    with pytest.raises(
+        TypeError, match=r"'\.3f' formats 0-d arrays, and the array has shape \(1,\)"
+    ):
         f"{pa.asarray([1.0], device=anywhere):.3f}"
     with pytest.raises(ValueError):
         f"{x:q}"
@@ -68,14 +70,14 @@ def test_python_values(anywhere: str, data: st.DataObject) -> None:
         assert x.item() == a.item()
         assert type(x.item()) is type(a.item())
     else:
-        with pytest.raises(ValueError, match=r"item\(\) is for arrays of one element"):
+        with pytest.raises(ValueError, match=r"not one element"):
             x.item()
 
 
 def test_no_axes_to_walk_along(anywhere: str) -> None:
     x = pa.asarray(1.0, device=anywhere)
     for call in (len, iter):
-        with pytest.raises(TypeError, match=r"0-d array .*x\.item\(\)"):
+        with pytest.raises(TypeError, match=r"(?s)0-d array .*x\.item\(\)"):
             call(x)
     with pytest.raises(ValueError, match=r"x\.T is for arrays of two axes, and this one has 0"):
         x.T  # noqa: B018

@@ -448,7 +448,7 @@ def test_what_is_broadcast_is_copied(where: str) -> None:
 
 def test_fields_of_structured_arrays_are_refused() -> None:
     rows = np.zeros(3, [("a", "f4"), ("b", "f8")])
-    with pytest.raises(ValueError, match=r"strides \(12,\) in bytes"):
+    with pytest.raises(ValueError, match=r"strides of \(12,\) bytes"):
         launcher.layout_of(rows["b"])
 
 

@@ -97,7 +97,7 @@ def test_guesses_chunks_and_narrow_caches_are_options(file: Path, tmp_path: Path
         (("--draft", "2"), "a draft of 2 layers: the model has 2"),
         (("--chunk", "0"), "chunks of 0 tokens"),
         (("--top-k", "-1"), "a top_k of -1"),
-        (("--cache-dtype", "bfloat16"), "has no bfloat16"),
+        (("--cache-dtype", "bfloat16"), "does not support bfloat16"),
     ):
         result = run(file, *options)
         assert result.exit_code == 1
@@ -141,7 +141,7 @@ def test_what_cannot_be_used_is_one_line(file: Path, tmp_path: Path) -> None:
     for options, said in (
         (("--device", "nothing"), "unknown device 'nothing'"),
         (("--file", str(tmp_path / "none.gguf")), "there is no file"),
-        (("--dtype", "bfloat16"), "has no bfloat16"),
+        (("--dtype", "bfloat16"), "does not support bfloat16"),
         (("--temperature", "-1"), "a temperature of -1.0"),
     ):
         result = run(file, *options)

@@ -36,7 +36,7 @@ def read(model: llama.Model, cuts: list[int]) -> np.ndarray:
 
 
 def on_host(x: pa.Array) -> np.ndarray:
-    """Return values as NumPy has them, which has no bfloat16 here."""
+    """Return values as NumPy has them, which does not support bfloat16 here."""
     return np.asarray(pa.astype(x, "float32").to_device("numpy"))
 
 

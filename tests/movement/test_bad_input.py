@@ -117,7 +117,7 @@ def test_narrowed_values_are_rounded_as_numpy_rounds_them(device: str, nofloat64
 def test_conversions_that_neither_device_knows_are_done_on_the_host(device: str) -> None:
     """JAX, for one, has bfloat16 and no 64-bit numbers; NumPy's device has these and not that."""
     if "bfloat16" not in dtypes(device):
-        pytest.skip(f"{device} has no bfloat16")
+        pytest.skip(f"{device} does not support bfloat16")
     for name in ("float64", "int64", "uint64", "bool", "float32"):
         values = np.asarray([0, 1, 3, 300]).astype(name)
         for copy in (None, True):

@@ -363,7 +363,7 @@ def test_two_gpus_of_two_libraries_go_by_page_locked_memory(gpus: Gpus) -> None:
     # To and from the host there is nothing to stage.
     assert gpus.agree(ones(FIRST), HOST).route == "host"
     assert "fake.staged" not in gpus.copies
-    with pytest.raises(ValueError, match="share no memory"):
+    with pytest.raises(ValueError, match="do not share memory"):
         gpus.move(ones(FIRST), OTHER, copy=False)
 
 

@@ -209,7 +209,7 @@ def test_layouts_of_a_gpus_memory_that_tensors_lack_are_copied(copy: bool | None
         with pytest.raises(ValueError, match="copy=False, but tensors have no negative strides"):
             transfer.from_dlpack(Once(view, kind=14), None, copy=False)
         assert "negative strides" in transfer.why_copied_over(Once(view, kind=14))
-        with pytest.raises(BufferError, match="copies nothing for others"):
+        with pytest.raises(BufferError, match="cannot be exported without a copy"):
             transfer.from_dlpack(Exporter(view, kind=14, old=True), None, copy=None)
     for view in (array, array.T, array[:, 1]):
         assert transfer.why_copied_over(Once(view, kind=14)) == ""
@@ -268,7 +268,7 @@ def test_a_capsule_is_asked_for_once(version: tuple[int, int] | None, copy: bool
     assert producer.call_count == 1
     tensor[0] = 5
     assert (array[0] == 5) == (copy is not True)
-    with pytest.raises(BufferError, match="used before"):
+    with pytest.raises(BufferError, match="already consumed"):
         transfer.from_dlpack(producer, CPU, copy=copy)
 
 

@@ -276,7 +276,7 @@ class OverNumpy(Backend):
         if device == x.device and not copy:
             return x
         if copy is False:
-            raise ValueError(f"{x.device} and {device} share no memory")
+            raise ValueError(f"{x.device} and {device} do not share memory")
         moved: FakeArray = self.array_type(x.data.copy(), device)
         return moved
 

@@ -12,7 +12,12 @@ from portarray.backends.types import Rows
 
 Array = np.ndarray[Any, Any]
 
-item = np.ndarray.item
+
+def item(x: Array | np.generic) -> Any:
+    """Return the single element as a Python scalar; x may be a NumPy scalar."""
+    return x.item()
+
+
 _UINT64 = np.dtype(np.uint64)
 
 
