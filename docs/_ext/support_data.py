@@ -51,7 +51,7 @@ def of_this_environment() -> Data:
     functions: Data = {}
     for row in report["rows"]:
         library = row["device"].partition(":")[0]
-        entry = functions.setdefault(row["function"], {"chapter": row["chapter"], "served": {}})
+        entry = functions.setdefault(row["function"], {"category": row["category"], "served": {}})
         entry["served"][library] = row["served"]
     served = {library for entry in functions.values() for library in entry["served"]}
     libraries = {name: entry for name, entry in libraries.items() if name in served}
@@ -87,7 +87,7 @@ def merged(old: Data, new: Data) -> Data:
     functions = {}
     for name, entry in new["functions"].items():
         previous = old["functions"].get(name, {"served": {}})["served"]
-        functions[name] = {"chapter": entry["chapter"], "served": {**previous, **entry["served"]}}
+        functions[name] = {"category": entry["category"], "served": {**previous, **entry["served"]}}
     return {
         "libraries": {**old["libraries"], **new["libraries"]},
         "functions": functions,

@@ -1,1 +1,1 @@
-"""The public functions, one file or folder for each chapter of the standard."""
+"""The public functions, one file or folder for each category of the standard."""

@@ -57,7 +57,7 @@ CATEGORIES = (
     "linalg",
     "fft",
 )
-"""The standard's chapters, which are the names of chapter files."""
+"""The standard's categories, which are the names of category files."""
 
 EXTENSIONS = ("linalg", "fft")
 
@@ -67,7 +67,7 @@ Function = Callable[..., Any]
 
 @cache
 def category_modules(package: str) -> dict[str, ModuleType]:
-    """Return the modules of a package by chapter; under "" one that has several chapters.
+    """Return the modules of a package by category; under "" one that has several categories.
 
     That is the package itself, or a single file of a backend that corrects little.
     """
@@ -83,7 +83,7 @@ def category_modules(package: str) -> dict[str, ModuleType]:
 
 
 def _in_categories(package: str, name: str, table: str = "") -> Any:
-    """Return what a package's chapter files have for a standard name, or None.
+    """Return what a package's category files have for a standard name, or None.
 
     With ``table`` (such as ``"BY_DTYPE"``) it is looked up in the tables of that name.
     """
@@ -99,7 +99,7 @@ def _in_categories(package: str, name: str, table: str = "") -> Any:
 
 
 def row(backend: Backend, table: str, name: str, dtype: DType) -> Function | None:
-    """Return a function from a table of a backend's chapter files, by dtype, or None.
+    """Return a function from a table of a backend's category files, by dtype, or None.
 
     Keys of a row are kind letters (``"iuf"``) or dtype names (``"uint16 uint32"``), separated by
     blanks; a name takes precedence over a kind.

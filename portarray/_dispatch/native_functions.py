@@ -1,6 +1,6 @@
 """The functions of one native device: resolution, promotion and dtype conversion for all backends.
 
-A function of the standard is looked for in the backend's chapter files, then in its library's own
+A function of the standard is looked for in the backend's category files, then in its library's own
 standard namespace where it names one, then among the shared compositions, then on the host. What it
 is handed are *aligned* operands: arrays of one dtype, of a kind that the function computes on.
 Calls of portarray's functions, the support table and ``pa.namespace`` all ask here.

@@ -11,13 +11,13 @@ of its library, never :class:`portarray.Array`.
     classes from ``devices.py`` and ``transfer.py``.
 ``namespace/``
     **may** implement functions of the standard on native arrays, under their standard names and
-    with the standard's signatures, in a file named for the chapter; ``linalg`` and ``fft`` are
+    with the standard's signatures, in a file named for the category; ``linalg`` and ``fft`` are
     submodules. Only native or corrected functions belong here. Missing ones are taken from the
     library's own standard namespace (:attr:`Backend.standard`), then from ``backends/composed``
     (built from other standard functions, on the device) and then from ``backends/host``. Mark
     functions made of several native calls with :func:`~portarray.backends.types.composed`.
 
-Besides functions, a chapter file may have these tables, ``name -> {kinds: function}``
+Besides functions, a category file may have these tables, ``name -> {kinds: function}``
 (:data:`~portarray.backends.types.Rows`):
 
 ``BY_DTYPE``
@@ -74,8 +74,8 @@ class Backend(ABC):
     ----------
     info : BackendInfo
         The backend's declaration.
-    chapters : str
-        The package of its chapter files; empty if there are none.
+    category_package : str
+        The package of its category files; empty if there are none.
     """
 
     array_type: ClassVar[type]

@@ -33,7 +33,7 @@ Kind = Literal["cpu", "gpu", "accelerator"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 Rows = Mapping[str, Mapping[str, Callable[..., Any]]]
-"""Functions by name and by kinds or dtype names; see chapters.row."""
+"""Functions by name and by kinds or dtype names; see portarray._dispatch.categories.row."""
 
 
 class NoOwnGradientError(Exception):

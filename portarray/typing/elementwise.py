@@ -1,4 +1,4 @@
-"""The elementwise chapters of a namespace of native arrays."""
+"""The elementwise categories of a namespace of native arrays."""
 
 from __future__ import annotations
 

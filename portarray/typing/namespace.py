@@ -1,4 +1,4 @@
-"""The standard's namespace of native arrays, composed of its chapters."""
+"""The standard's namespace of native arrays, composed of its categories."""
 
 from __future__ import annotations
 

@@ -350,7 +350,7 @@ def test_what_is_no_dtype(anywhere: str, dtype: Any) -> None:
     if dtype == "float":  # NumPy's and Python's name of float64
         assert pa.asarray([1], dtype=dtype, device="numpy").dtype == pa.float64
         return
-    with pytest.raises(TypeError, match="unsupported dtype .*; supported: bool, int8"):
+    with pytest.raises(TypeError, match=r"unsupported dtype .*; supported: bool, int8"):
         pa.asarray([1], dtype=dtype, device=anywhere)
 
 

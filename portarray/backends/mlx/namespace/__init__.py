@@ -1,1 +1,1 @@
-"""The array API standard on MLX's arrays, a file a chapter."""
+"""The array API standard on MLX's arrays, a file a category."""
