@@ -81,7 +81,7 @@ _CHAPTERS = (
     *("fft", "indexing", "linalg", "linear_algebra", "logical", "manipulation", "rounding"),
     *("searching", "sets", "sorting", "statistical", "trigonometric", "utility"),
 )
-"""The categories of the standard in ``portarray/_api``; the others move arrays, or say something."""
+"""The categories of the standard in ``portarray/_api``; other modules move arrays or report."""
 
 
 def _functions() -> dict[str, Callable[..., Any]]:

@@ -1,7 +1,7 @@
 """What is wrong with a call that a library refused: one message for each condition.
 
 Asked when a library has raised, so that good calls pay nothing. The functions below return why a
-call is wrong as a clause (or an error, where it is no ValueError), or None if they find no fault;
+call is wrong as a clause (or an error, if it is not a ValueError), or None if they find no fault;
 then the library's own error is raised.
 """
 

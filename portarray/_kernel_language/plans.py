@@ -66,7 +66,7 @@ class LaunchPlan:
     ndrange, group, rounded : tuple of int
         Work-items by axis: all of them, those of a group, and those that are launched. Of an
         ndrange of more than three axes a launch has one. `group` and `rounded` are empty if there
-        are no elements, so that nothing is launched.
+        are no elements and nothing is launched.
     index_bits : int
         Whether indices are computed in 32 or 64 bits.
     local_memory : int

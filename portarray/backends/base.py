@@ -173,7 +173,7 @@ class Backend(ABC):
     def setting_for(self, dtype: np.dtype[Any]) -> str:
         """Return the setting that enables a missing dtype, as a clause for errors.
 
-        **May**, with :meth:`configuration`; the default is no setting.
+        **May**, with :meth:`configuration`; by default there is no setting.
         """
         return ""
 
