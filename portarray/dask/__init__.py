@@ -12,8 +12,7 @@ from portarray.dask import linalg, random
 from portarray.dask import registration as _registration
 from portarray.dask import scopes as _scopes
 from portarray.dask import serialization as _serialization
-from portarray.dask.creation import arange, empty, eye, from_array, full, linspace, ones, zeros
-from portarray.dask.places import (
+from portarray.dask.block_placement import (
     Block,
     Placement,
     collect,
@@ -22,7 +21,9 @@ from portarray.dask.places import (
     to_device,
     to_numpy,
 )
+from portarray.dask.creation import arange, empty, eye, from_array, full, linspace, ones, zeros
 from portarray.dask.scopes import Scope, ScopeError, scope
+from portarray.tasks import engines as _engines
 
 if _typing.TYPE_CHECKING:
     from portarray.dask.cluster import LocalCluster
@@ -62,8 +63,8 @@ __all__ = [
 ]
 
 
-def _tell_scheduler() -> None:
-    """Have the scheduler of the current client know scopes, if there is a client."""
+def _register_scopes() -> None:
+    """Register scopes with the scheduler of the current client, if there is one."""
     distributed = _sys.modules.get("distributed")
     if distributed is None:
         return
@@ -74,10 +75,15 @@ def _tell_scheduler() -> None:
     _importlib.import_module("portarray.dask.scheduling").register(client)
 
 
-_scopes.LISTENERS.append(_tell_scheduler)
-_registration.begin()
-_serialization.begin()
-_guarding.begin()
+def _new_engine(lock: _typing.Any, client: _typing.Any) -> _typing.Any:
+    return _importlib.import_module("portarray.dask.regions").Cluster(lock, client)
+
+
+_scopes.LISTENERS.append(_register_scopes)
+_registration.register_types()
+_serialization.register_pickling()
+_guarding.install_hooks()
+_engines.register_engine("distributed", _new_engine)
 
 if not _typing.TYPE_CHECKING:  # a type checker would take every name to be there
 
@@ -85,8 +91,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
         """Import a name's module when it is asked for."""
         for module, names in _HOMES.items():
             if name in names:
-                found = _importlib.import_module(f"portarray.dask.{module}")
-                return globals().setdefault(name, getattr(found, name))
+                imported = _importlib.import_module(f"portarray.dask.{module}")
+                return globals().setdefault(name, getattr(imported, name))
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -98,4 +104,4 @@ async def dask_setup(server: _typing.Any) -> None:
     server : distributed.Worker or other server
         Declares the devices of this machine, if it is a worker.
     """
-    await _importlib.import_module("portarray.dask.workers").begin(server)
+    await _importlib.import_module("portarray.dask.workers").start(server)

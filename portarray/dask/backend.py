@@ -1,4 +1,4 @@
-"""``dask.config.set({"array.backend": "portarray"})``: what da.ones and its like then make."""
+"""Creation functions for ``dask.config.set({"array.backend": "portarray"})``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import dask.array as da
 from dask.array.backends import ArrayBackendEntrypoint
 
-from portarray.dask import creation, places
+from portarray.dask import block_placement, creation
 
 __all__ = ["PortarrayBackend"]
 
@@ -43,4 +43,4 @@ class PortarrayBackend(ArrayBackendEntrypoint):  # type: ignore[misc]
     @staticmethod
     def to_backend(data: da.Array, **_: Any) -> da.Array:
         """Return an array with portarray chunks."""
-        return places.to_device(data, None)
+        return block_placement.to_device(data, None)

@@ -1,8 +1,7 @@
-"""Load is balanced by measured speed: a slow worker gets fewer tasks.
+"""Load balancing by measured speed: a slow worker gets fewer tasks.
 
-The scheduler of ``distributed`` keeps one duration for each kind of task, whichever worker ran it,
-and has no hook for another rule; so the plugin puts its own in the place of methods of the
-scheduler that it is added to.
+The scheduler of ``distributed`` keeps one duration for each kind of task, regardless of the worker,
+and has no hook for another rule. The plugin therefore replaces methods of its scheduler.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ __all__ = ["BalancePlugin"]
 
 
 class BalancePlugin(SchedulerPlugin):  # type: ignore[misc]
-    """Gives tasks that may run on several workers to the one that ends them first.
+    """Sends a task to the worker that is expected to finish it first.
 
-    Durations are measured for each kind of task on each worker, recent ones counting more. Where a
-    worker has not run a kind yet, its ratio to the others in other kinds is taken.
+    The plugin measures durations for each kind of task on each worker; recent ones count more. For
+    a kind that a worker has not run, it uses the worker's speed ratio in other kinds.
     """
 
     name = "portarray-balance"
@@ -30,7 +29,7 @@ class BalancePlugin(SchedulerPlugin):  # type: ignore[misc]
         self.last: Any = None  # kind of the task that was done last
 
     async def start(self, scheduler: Any) -> None:
-        """Begin on a scheduler."""
+        """Replace the methods of a scheduler."""
         self.scheduler = scheduler
         scheduler.worker_objective = self.objective
         self.choose = scheduler.decide_worker_non_rootish
@@ -48,36 +47,36 @@ class BalancePlugin(SchedulerPlugin):  # type: ignore[misc]
         if (start, finish) != ("processing", "memory"):
             return
         spent = sum(
-            one["stop"] - one["start"]
-            for one in options.get("startstops") or ()
-            if one["action"] == "compute"
+            span["stop"] - span["start"]
+            for span in options.get("startstops") or ()
+            if span["action"] == "compute"
         )
         self.last = prefix = self.scheduler.tasks[key].prefix
-        before = self.seconds.get((prefix.name, worker), spent)
-        self.seconds[prefix.name, worker] = mean = (before + spent) / 2
+        previous = self.seconds.get((prefix.name, worker), spent)
+        self.seconds[prefix.name, worker] = mean = (previous + spent) / 2
         others = [
-            self.seconds[prefix.name, one]
-            for one in self.scheduler.workers
-            if (prefix.name, one) in self.seconds
+            self.seconds[prefix.name, address]
+            for address in self.scheduler.workers
+            if (prefix.name, address) in self.seconds
         ]
         if len(others) > 1 and min(others) > 0:
             self.ratio[worker] = mean * len(others) / sum(others)
 
     def remove_worker(self, scheduler: Any, worker: str, **_: Any) -> None:
         """Forget a worker that has gone."""
-        self.seconds = {key: one for key, one in self.seconds.items() if key[1] != worker}
+        self.seconds = {key: seconds for key, seconds in self.seconds.items() if key[1] != worker}
         self.ratio.pop(worker, None)
 
     def duration(self, prefix: Any, ws: Any) -> float:
-        """Return the seconds that a kind of task takes on a worker, as far as is known."""
-        found = self.seconds.get((prefix.name, ws.address))
-        if found is not None:
-            return found
-        known = float(self.scheduler._get_prefix_duration(prefix))
-        return known * self.ratio.get(ws.address, 1.0)
+        """Return the expected seconds of a kind of task on a worker."""
+        measured = self.seconds.get((prefix.name, ws.address))
+        if measured is not None:
+            return measured
+        average = float(self.scheduler._get_prefix_duration(prefix))
+        return average * self.ratio.get(ws.address, 1.0)
 
     def busy(self, ws: Any) -> float:
-        """Return the seconds until a worker has done what it was given."""
+        """Return the seconds until a worker has finished its tasks."""
         prefixes = self.scheduler.task_prefixes
         seconds = sum(
             count * self.duration(prefixes[name], ws)
@@ -86,17 +85,17 @@ class BalancePlugin(SchedulerPlugin):  # type: ignore[misc]
         return float(seconds / ws.nthreads)
 
     def end(self, ts: Any, ws: Any) -> float:
-        """Return in how many seconds a task would be done on a worker."""
+        """Return the seconds until a worker would finish a task."""
         cost = float(self.scheduler.get_comm_cost(ts, ws))
         return self.busy(ws) + cost + self.duration(ts.prefix, ws)
 
     def objective(self, ts: Any, ws: Any) -> tuple[float, ...]:
-        """Choose among workers for a task: in the place of ``Scheduler.worker_objective``."""
+        """Rank workers for a task; replaces ``Scheduler.worker_objective``."""
         actors = (float(len(ws.actors)),) if ts.actor else ()
         return (*actors, self.end(ts, ws), float(ws.nbytes))
 
     def first_to_end(self, ts: Any) -> Any:
-        """Choose the worker of a task, also of one that needs nothing and may run anywhere."""
+        """Choose the worker of a task, including tasks without inputs or restrictions."""
         running = self.scheduler.running
         free = not ts.dependencies and self.scheduler.valid_workers(ts) is None
         if free and 0 < len(running) < 20:
@@ -106,7 +105,7 @@ class BalancePlugin(SchedulerPlugin):  # type: ignore[misc]
     def thief(
         self, scheduler: Any, ts: Any, potential_thieves: set[Any], *, occupancies: Any
     ) -> Any:
-        """Choose who takes a task off its worker; None where nobody ends it sooner."""
+        """Choose the worker that steals a task; None if no worker finishes it sooner."""
         valid = scheduler.valid_workers(ts)
         if valid is not None and not (ts.loose_restrictions and not potential_thieves & valid):
             potential_thieves = potential_thieves & valid
@@ -118,7 +117,7 @@ class BalancePlugin(SchedulerPlugin):  # type: ignore[misc]
     def next_for_queue(self) -> Any:
         """Choose the worker for the next task of the queue; None leaves it there.
 
-        A free worker takes none that the others, busy now, will have done before it would.
+        A free worker takes no task that a busy worker would finish sooner.
         """
         scheduler = self.scheduler
         prefix = scheduler.queued.peek().prefix if scheduler.queued else self.last

@@ -16,22 +16,22 @@ from portarray._devices.device import Device
 from portarray.dask import faults
 from portarray.tasks import arguments
 
-__all__ = ["Piece", "Plan", "Slot", "View", "given", "one_of", "run"]
+__all__ = ["Piece", "Plan", "Slot", "View", "initial_version", "run", "select_output"]
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Stands in a call's arguments for a ``"view"``, a ``"result"`` or a ``"value"``."""
+    """Placeholder in a call's arguments for a ``"view"``, a ``"result"`` or a ``"value"``."""
 
     kind: str
-    number: int
+    index: int
 
 
 class Piece(NamedTuple):
-    """Elements of a view: which input has them, at which place of it, and where they lie."""
+    """Elements of a view: the input that has them, the slot in that input, and their layout."""
 
     source: int
-    place: int
+    slot: int
     layout: Layout | None
 
 
@@ -51,7 +51,7 @@ class View(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a call is, but for the values of its inputs."""
+    """A call without the values of its inputs."""
 
     function: bytes
     args: Sequence[Any]
@@ -59,14 +59,14 @@ class Plan(NamedTuple):
     views: Sequence[View]
 
 
-def given(values: Values) -> tuple[None, Values]:
-    """Return the first version of an array, in the form of a call's result."""
+def initial_version(values: Values) -> tuple[None, Values]:
+    """Return the first version of an array in the format of a call's result."""
     return None, values
 
 
-def one_of(outcome: tuple[Any, ...], place: int) -> tuple[Any, ...]:
-    """Return a call's result or one version alone: others are not kept or sent with it."""
-    return (outcome[0],) if place == 0 else (None, outcome[place])
+def select_output(outcome: tuple[Any, ...], slot: int) -> tuple[Any, ...]:
+    """Return only a call's result or one version, so that the others are not kept or sent."""
+    return (outcome[0],) if slot == 0 else (None, outcome[slot])
 
 
 def run(packed: bytes, device: str, *inputs: Any) -> tuple[Any, ...]:
@@ -83,16 +83,16 @@ def _ran(packed: bytes, device: str, inputs: Sequence[Any]) -> tuple[Any, ...]:
     where = pa.device(device)
     arrays = _arrays(plan.views, inputs, where)
 
-    def value(one: Any) -> Any:
-        if not isinstance(one, Slot):
-            return one
-        if one.kind == "view":
-            x = arrays[one.number]
-            return native_arrays.native_of(x) if plan.views[one.number].bare else x
-        return inputs[one.number][0] if one.kind == "result" else inputs[one.number]
+    def value(argument: Any) -> Any:
+        if not isinstance(argument, Slot):
+            return argument
+        if argument.kind == "view":
+            x = arrays[argument.index]
+            return native_arrays.native_of(x) if plan.views[argument.index].bare else x
+        return inputs[argument.index][0] if argument.kind == "result" else inputs[argument.index]
 
-    args = [arguments.mapped(one, value) for one in plan.args]
-    kwargs = {key: arguments.mapped(one, value) for key, one in plan.kwargs.items()}
+    args = [arguments.mapped(arg, value) for arg in plan.args]
+    kwargs = {key: arguments.mapped(arg, value) for key, arg in plan.kwargs.items()}
     function = _function(plan.function)
     with where:
         result = function(*args, **kwargs)
@@ -105,14 +105,14 @@ _function = lru_cache(256)(pickle.loads)
 
 
 def _arrays(views: Sequence[View], inputs: Sequence[Any], device: Device) -> list[Any]:
-    """Return the arrays of a call; those that it writes are its own."""
+    """Return the arrays of a call; it owns those that it writes."""
     images: dict[int, Image] = {}
-    for number in {view.image for view in views if view.image is not None}:
-        shared = [view for view in views if view.image == number]
-        images[number] = image = Image([view.layout for view in shared if view.layout])
+    for image_index in {view.image for view in views if view.image is not None}:
+        shared = [view for view in views if view.image == image_index]
+        images[image_index] = image = Image([view.layout for view in shared if view.layout])
         for view in shared:
             _fill(image, view, inputs)
-    found = []
+    arrays = []
     for view in views:
         if view.image is not None:
             assert view.layout is not None
@@ -120,18 +120,18 @@ def _arrays(views: Sequence[View], inputs: Sequence[Any], device: Device) -> lis
         elif not view.pieces:
             x = pa.empty(view.shape, dtype=view.dtype, device=device)
         elif len(view.pieces) == 1 and view.pieces[0].layout == view.layout:
-            source, place, _ = view.pieces[0]
-            x = inputs[source][place].on(device, copy=view.writes)
+            source, slot, _ = view.pieces[0]
+            x = inputs[source][slot].on(device, copy=view.writes)
         else:
             assert view.layout is not None
             image = Image([view.layout])
             _fill(image, view, inputs)
             x = image.get(view.layout, device, share=False)
-        found.append(x)
-    return found
+        arrays.append(x)
+    return arrays
 
 
 def _fill(image: Image, view: View, inputs: Sequence[Any]) -> None:
-    for source, place, layout in view.pieces:
+    for source, slot, layout in view.pieces:
         assert layout is not None
-        image.put(layout, inputs[source][place])
+        image.put(layout, inputs[source][slot])

@@ -78,13 +78,14 @@ class LocalCluster(distributed.SpecCluster):  # type: ignore[misc]
     ) -> None:
         if isinstance(security, bool):
             security = distributed.Security.temporary() if security else None
-        for other in {"n_workers", "processes"} & worker_kwargs.keys():
+        for option in {"n_workers", "processes"} & worker_kwargs.keys():
             raise TypeError(
-                f"portarray.dask.LocalCluster has no {other}=: there is a process for each of "
-                f"devices=, and a device may be listed several times"
+                f"LocalCluster: {option} is not an option; each entry of devices has a separate "
+                f"process\n"
+                f"Hint: list a device several times in devices to start several workers for it"
             )
-        found = _listed(devices)
-        threads = _threads(found, threads_per_worker)
+        listed = _listed(devices)
+        threads = _threads(listed, threads_per_worker)
         inner = str(max(1, CPU_COUNT // sum(threads)))
         environment = dict.fromkeys(_THREADS, inner) | worker_kwargs.pop("env", {})
         preload = worker_kwargs.pop("preload", ())
@@ -92,21 +93,21 @@ class LocalCluster(distributed.SpecCluster):  # type: ignore[misc]
             "host": host,
             "security": security,
             "silence_logs": silence_logs,
-            "memory_limit": parse_memory_limit(memory_limit, 1, len(found), logger=_logger),
+            "memory_limit": parse_memory_limit(memory_limit, 1, len(listed), logger=_logger),
             "env": environment,
             "preload": [*([preload] if isinstance(preload, str) else preload), "portarray.dask"],
             "dashboard": False,
             **worker_kwargs,
         }
         workers: dict[str, Any] = {}
-        for device, count in zip(found, threads, strict=True):
+        for device, count in zip(listed, threads, strict=True):
             text = str(device)
             options = {
                 **common,
                 "nthreads": count,
                 "config": {**worker_kwargs.get("config", {}), "portarray.devices": [text]},
             }
-            others = sum(one.startswith(text) for one in workers)
+            others = sum(worker.startswith(text) for worker in workers)
             workers[f"{text}-{others + 1}" if others else text] = {
                 "cls": _Nanny,
                 "options": options,
@@ -145,14 +146,14 @@ def _listed(devices: Any) -> list[pa.Device]:
         return list(pa.devices())
     listed = devices if isinstance(devices, (list, tuple)) else [devices]
     if not listed:
-        raise ValueError('devices=[] does not name a device; pass one at least, or "all"')
-    return [pa.empty(0).device if one is None else pa.device(one) for one in listed]
+        raise ValueError("LocalCluster: devices is empty\nHint: pass at least one device, or 'all'")
+    return [pa.empty(0).device if device is None else pa.device(device) for device in listed]
 
 
-def _threads(devices: list[pa.Device], asked: int | None) -> list[int]:
+def _threads(devices: list[pa.Device], threads_per_worker: int | None) -> list[int]:
     """Return how many tasks the worker of each device runs at once."""
-    if asked is not None:
-        return [asked] * len(devices)
+    if threads_per_worker is not None:
+        return [threads_per_worker] * len(devices)
     others = sum(device.kind != "cpu" for device in devices)
     shared = max(1, (CPU_COUNT - others) // max(1, len(devices) - others))
     return [shared if device.kind == "cpu" else 1 for device in devices]

@@ -1,9 +1,8 @@
-"""One version of portarray in a cluster: workers of another one are refused.
+"""Check that a cluster has one version of portarray.
 
-The first time that a client computes a graph that Dask has not optimized before, it registers a
-plugin of workers. Where that is unpickled, on each worker that is there and each that joins later,
-versions are compared: a worker of another version does not start, and with one that runs already
-the computation is refused.
+When a client first computes a graph, it registers a worker plugin. Each worker compares versions
+when it unpickles the plugin. A new worker with another version does not start; if such a worker
+already runs, the computation raises an error.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ def check(client: Any) -> None:
     Parameters
     ----------
     client : distributed.Client
-        Asked once. One that is asynchronous is not waited for: the cluster's logs have the error.
+        Checked once. The check does not wait for an asynchronous client; the cluster logs errors.
 
     Raises
     ------
     RuntimeError
-        Which names both versions, and where the other one is.
+        Names both versions and the process that has the other one.
     """
     if client in _checked:
         return
@@ -60,18 +59,20 @@ def _ask(client: Any, plugin: Any) -> None:
         client.run_on_scheduler(_compare, pa.__version__, "the scheduler")
         client.register_plugin(plugin)
     except Exception as error:
-        # Or else it would refuse workers that are as all others of the cluster.
-        with suppress(KeyError, ValueError):  # where it was refused, it is not registered
+        # Otherwise the plugin would reject workers that match the rest of the cluster.
+        with suppress(KeyError, ValueError):  # not registered if it was rejected
             client.unregister_worker_plugin(plugin.name)
-        raise RuntimeError(f"{client.scheduler.address} is not for portarray: {error}") from error
+        raise RuntimeError(
+            f"compute: the cluster {client.scheduler.address} cannot be used: {error}"
+        ) from error
 
 
 def _plugin(version: str) -> Any:
-    """Return the plugin; on a worker, where it is unpickled, refuse another version."""
-    from distributed import Worker, WorkerPlugin  # the extra; whoever has a client has it
+    """Return the plugin; on a worker, raise if its version differs."""
+    from distributed import Worker, WorkerPlugin  # installed with any client
 
     class SameVersion(WorkerPlugin):  # type: ignore[misc]
-        """Holds nothing: that it could be unpickled is all."""
+        """Empty plugin; unpickling it compares versions."""
 
         name = f"portarray {version}"
         idempotent = True
@@ -87,6 +88,6 @@ def _plugin(version: str) -> Any:
 def _compare(version: str, where: str) -> None:
     if version != pa.__version__:
         raise RuntimeError(
-            f"the client has portarray {version}, and {where} has {pa.__version__}: tasks and "
-            f"chunks of two versions do not mix; install one in the whole cluster"
+            f"the client has portarray {version}, and {where} has {pa.__version__}\n"
+            f"Hint: install one version of portarray in the whole cluster"
         )

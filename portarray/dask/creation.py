@@ -15,10 +15,10 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 import portarray as pa
-from portarray.dask import places, registration, scopes
+from portarray.dask import block_placement, registration, scopes
 
 if TYPE_CHECKING:
-    from portarray.dask.places import Devices
+    from portarray.dask.block_placement import Devices
     from portarray.typing import DTypeLike
 
 __all__ = ["Layout", "arange", "empty", "eye", "from_array", "full", "linspace", "ones", "zeros"]
@@ -51,7 +51,7 @@ def from_array(x: Any, chunks: Any = "auto", devices: Devices = None) -> da.Arra
     >>> type(x.blocks[0].compute()).__name__, pd.collect(x.sum()).tolist()
     ('Array', 15.0)
     """
-    return places.to_device(da.from_array(x, chunks=chunks, asarray=False), devices)
+    return block_placement.to_device(da.from_array(x, chunks=chunks, asarray=False), devices)
 
 
 def ones(
@@ -184,7 +184,7 @@ def _filled(
     devices: Devices,
 ) -> da.Array:
     layout = Layout.of(shape, chunks, dtype or np.float64, devices, exact=dtype is not None)
-    return layout.made(name, lambda start, size: (make, size, *values), make, values)
+    return layout.build(name, lambda start, size: (make, size, *values), make, values)
 
 
 class Layout(NamedTuple):
@@ -203,12 +203,12 @@ class Layout(NamedTuple):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         kind = np.dtype(dtype)
         sizes = normalize_chunks(chunks, shape, dtype=kind)
-        belongs = places.assign(tuple(map(len, sizes)), devices)
+        belongs = block_placement.assign(tuple(map(len, sizes)), devices)
         if not exact:
             kind = registration.near(kind, next(iter(belongs.values()), None))
         return cls(sizes, kind, belongs)
 
-    def made(
+    def build(
         self,
         name: str,
         call: Callable[[tuple[int, ...], tuple[int, ...]], tuple[Any, ...]],
@@ -223,14 +223,14 @@ class Layout(NamedTuple):
         )
         starts = [tuple(accumulate(sizes, initial=0)) for sizes in self.sizes]
         tasks = {}
-        for place, device in self.devices.items():
-            start = tuple(starts[axis][i] for axis, i in enumerate(place))
-            size = tuple(self.sizes[axis][i] for axis, i in enumerate(place))
-            key = (name, *place)
+        for position, device in self.devices.items():
+            start = tuple(starts[axis][i] for axis, i in enumerate(position))
+            size = tuple(self.sizes[axis][i] for axis, i in enumerate(position))
+            key = (name, *position)
             tasks[key] = Task(key, _block, str(self.dtype), device, *call(start, size))
         layer = MaterializedLayer(tasks, annotations=scopes.placed(self.devices))
         graph = HighLevelGraph.from_collections(name, layer, dependencies=())
-        return places.placed(graph, name, self.sizes, self.dtype, self.devices)
+        return block_placement.new_collection(graph, name, self.sizes, self.dtype, self.devices)
 
 
 def _block(dtype: str, device: str | None, make: Any, *values: Any) -> pa.Array:
@@ -273,9 +273,9 @@ def arange(
     count = max(0, math.ceil((last - first) / step))
     kind = np.arange(first, first + step, step).dtype if dtype is None else dtype
     layout = Layout.of(count, chunks, kind, devices, exact=dtype is not None)
-    return layout.made(
+    return layout.build(
         "arange",
-        lambda begin, size: (_spaced, first + begin[0] * step, step, *size),
+        lambda offsets, size: (_spaced, first + offsets[0] * step, step, *size),
         first,
         step,
     )
@@ -285,8 +285,8 @@ def _spaced(start: Any, step: Any, count: int, *, dtype: Any, device: Any) -> pa
     """Return values from a start on; ranges of floating-point numbers may have one too many."""
     if np.dtype(dtype).kind in "iu" and isinstance(start, int) and isinstance(step, int):
         return pa.arange(start, start + count * step, step, dtype=dtype, device=device)
-    found: pa.Array = pa.arange(count, dtype=dtype, device=device) * step + start
-    return found
+    spaced: pa.Array = pa.arange(count, dtype=dtype, device=device) * step + start
+    return spaced
 
 
 def linspace(
@@ -324,13 +324,13 @@ def linspace(
     step = (stop - start) / max(num - 1, 1)
     layout = Layout.of(num, chunks, dtype or np.float64, devices, exact=dtype is not None)
 
-    def call(begin: tuple[int, ...], size: tuple[int, ...]) -> tuple[Any, ...]:
-        first, count = begin[0], size[0]
+    def call(offsets: tuple[int, ...], size: tuple[int, ...]) -> tuple[Any, ...]:
+        first, count = offsets[0], size[0]
         last = first + count - 1
         end = stop if last == num - 1 and num > 1 else start + last * step
         return pa.linspace, start + first * step, end, count
 
-    return layout.made("linspace", call, start, stop)
+    return layout.build("linspace", call, start, stop)
 
 
 def eye(
@@ -364,7 +364,7 @@ def eye(
     [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     """
     layout = Layout.of((n, n), chunks, dtype or np.float64, devices, exact=dtype is not None)
-    return layout.made("eye", lambda begin, size: (_diagonal, *size, begin[0] - begin[1]))
+    return layout.build("eye", lambda offsets, size: (_diagonal, *size, offsets[0] - offsets[1]))
 
 
 def _diagonal(rows: int, columns: int, k: int, *, dtype: Any, device: Any) -> pa.Array:

@@ -1,4 +1,4 @@
-"""What an error of a task says: which worker it was on, and with which devices."""
+"""Notes on task errors: the worker, and the devices of the chunks."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from typing import Any
 import portarray as pa
 from portarray.dask import scopes
 
-__all__ = ["MOVES", "STRAYED", "note", "refuse_strayed", "strayed"]
+__all__ = ["MOVE_FUNCTIONS", "MISPLACED", "note", "refuse_misplaced", "note_misplaced"]
 
-STRAYED: dict[int, tuple[weakref.ref[pa.Array], str]] = {}
-"""Arrays by their ids that came from a device that is not here, and its text."""
+MISPLACED: dict[int, tuple[weakref.ref[pa.Array], str]] = {}
+"""Arrays, by id, that were pickled on a device that this process lacks, and its name."""
 
-MOVES: set[Callable[..., Any]] = set()
-"""Functions that may get them: they say on which device the result is."""
+MOVE_FUNCTIONS: set[Callable[..., Any]] = set()
+"""Functions that accept misplaced arrays, because they choose the device of the result."""
 
 
-def strayed(x: pa.Array, text: str) -> None:
-    """Note an array that another device has than it was pickled on.
+def note_misplaced(x: pa.Array, text: str) -> None:
+    """Record an array that is on another device than it was pickled on.
 
-    An error would end the connection to the other worker, and Dask would try for ever: tasks that
-    get the array raise it.
+    An error here would end the connection to the other worker, and Dask would retry forever.
+    Tasks that get the array raise the error instead.
     """
     if not _in_a_worker():
-        return  # of the client, which may lack the devices of workers
-    place = id(x)
-    STRAYED[place] = weakref.ref(x, lambda _: STRAYED.pop(place, None)), text
+        return  # a client may lack the devices of workers
+    identity = id(x)
+    MISPLACED[identity] = weakref.ref(x, lambda _: MISPLACED.pop(identity, None)), text
 
 
-def refuse_strayed(chunks: Iterable[pa.Array]) -> None:
+def refuse_misplaced(chunks: Iterable[pa.Array]) -> None:
     """Raise the error of the device that a chunk should be on."""
     for chunk in chunks:
-        known = STRAYED.get(id(chunk))
-        if known is not None and known[0]() is chunk:
-            pa.device(known[1])
+        entry = MISPLACED.get(id(chunk))
+        if entry is not None and entry[0]() is chunk:
+            pa.device(entry[1])
 
 
 def note(error: Exception, name: str, devices: Iterable[str]) -> None:
-    """Add to an error in which task it was raised, on which worker and devices."""
-    if any(one.startswith("in Dask's") for one in getattr(error, "__notes__", ())):
-        return  # of a task within
+    """Add the task, the worker and the devices to an error."""
+    if any(text.startswith("in Dask's") for text in getattr(error, "__notes__", ())):
+        return  # an inner task added the note
     there = list(dict.fromkeys(devices))
     on = f", with chunks on {', '.join(there)}" if there else ""
     worker = scopes.worker()
@@ -56,4 +56,4 @@ def _in_a_worker() -> bool:
         from distributed import Worker
     except ImportError:
         return False
-    return any(one.status.name == "running" for one in Worker._instances)
+    return any(worker.status.name == "running" for worker in Worker._instances)

@@ -1,6 +1,6 @@
-"""Fusing tasks of one scope only.
+"""Fuse only tasks of the same scope.
 
-Dask forgets the annotations of layers when it fuses the tasks of arrays; here they stay.
+Dask drops the annotations of layers when it fuses the tasks of arrays; this module keeps them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Notes = dict[Any, dict[str, Any]]
 
 
 def is_annotated(dsk: Any) -> bool:
-    """Tell whether layers of a graph have annotations, or tasks are in a scope."""
+    """Return whether layers of a graph have annotations, or tasks are in a scope."""
     if isinstance(dsk, HighLevelGraph):
         return any(layer.annotations for layer in dsk.layers.values())
     return any(isinstance(node, Scoped) for node in dsk.values())
@@ -37,45 +37,47 @@ def is_annotated(dsk: Any) -> bool:
 
 def optimize(dsk: Any, keys: Any) -> tuple[dict[Any, Any], Notes]:
     """Optimize a graph as Dask does and fuse tasks of equal annotations only; return those, too."""
-    wanted = set(flatten(list(keys) if isinstance(keys, (list, set)) else [keys]))
+    outputs = set(flatten(list(keys) if isinstance(keys, (list, set)) else [keys]))
     if not isinstance(dsk, HighLevelGraph):
         graph = convert_legacy_graph(ensure_dict(dsk))
         return graph, {
             key: {ANNOTATION: node.func} for key, node in graph.items() if isinstance(node, Scoped)
         }
-    dsk = optimize_blockwise(dsk, keys=list(wanted)).cull(wanted)
+    dsk = optimize_blockwise(dsk, keys=list(outputs)).cull(outputs)
     notes: Notes = {}
     for layer in dsk.layers.values():
         if layer.annotations and any(map(callable, layer.annotations.values())):
-            notes.update((key, found) for key in layer if (found := _of_key(layer, key)))
+            notes.update(
+                (key, annotations) for key in layer if (annotations := _of_key(layer, key))
+            )
         elif layer.annotations:
             notes.update(dict.fromkeys(layer, layer.annotations))
     graph = convert_legacy_graph(ensure_dict(dsk))
     if dask.config.get("optimization.fuse.active") is not False:
         if _is_one_device(notes):
-            graph = fuse_linear_task_spec(graph, wanted)
+            graph = fuse_linear_task_spec(graph, outputs)
         else:
-            kept = wanted | _borders(graph, notes)
-            parts = [fuse_linear_task_spec(tasks, kept) for _, tasks in _apart(graph, notes)]
+            unfused = outputs | _borders(graph, notes)
+            parts = [fuse_linear_task_spec(tasks, unfused) for _, tasks in _apart(graph, notes)]
             graph = {key: node for part in parts for key, node in part.items()}
         graph = _optimize_slices(graph)
     for key, node in graph.items():
         if key not in notes and isinstance(node, Task) and node.func is _execute_subgraph:
-            inner = [notes[one] for one in node.args[0] if one in notes]
+            inner = [notes[name] for name in node.args[0] if name in notes]
             if inner:
                 notes[key] = inner[0]
     return graph, notes
 
 
 def _of_key(layer: Any, key: Any) -> dict[str, Any]:
-    found = {
+    annotations = {
         name: value(key) if callable(value) else value for name, value in layer.annotations.items()
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in annotations.items() if value is not None}
 
 
 def _is_one_device(notes: Notes) -> bool:
-    """Tell whether all annotations put blocks on one device, which then has all that is fused."""
+    """Return whether all annotations put blocks on the same device."""
     kinds = list({id(note): note for note in notes.values()}.values())
     return all(
         note.keys() == {ANNOTATION} and note[ANNOTATION].placed and note == kinds[0]
@@ -86,22 +88,28 @@ def _is_one_device(notes: Notes) -> bool:
 def _borders(graph: dict[Any, Any], notes: Notes) -> set[Any]:
     """Return the tasks that must not be fused with what needs them.
 
-    Tasks without annotations beside a block that was put on a device are taken into its scope.
+    Unannotated tasks next to a block with a chosen device join its scope.
     """
     needs = DependenciesMapping(graph)
     needed = reverse_dict(needs)
     for key, note in list(notes.items()):
         if key in graph and ANNOTATION in note and note[ANNOTATION].placed:
-            rest = {name: value for name, value in note.items() if name != ANNOTATION}
-            for one, other in ((needed, needs), (needs, needed)):
+            others = {name: value for name, value in note.items() if name != ANNOTATION}
+            for forward, backward in ((needed, needs), (needs, needed)):
                 step = key
-                while len(one[step]) == 1:
-                    (step,) = one[step]
-                    if step not in graph or len(other[step]) != 1 or notes.get(step, {}) != rest:
+                while len(forward[step]) == 1:
+                    (step,) = forward[step]
+                    if (
+                        step not in graph
+                        or len(backward[step]) != 1
+                        or notes.get(step, {}) != others
+                    ):
                         break
                     notes[step] = note
     return {
-        key for key in graph if any(notes.get(key) != notes.get(one) for one in needed.get(key, ()))
+        key
+        for key in graph
+        if any(notes.get(key) != notes.get(dependent) for dependent in needed.get(key, ()))
     }
 
 
@@ -109,19 +117,19 @@ def _apart(
     graph: dict[Any, Any], notes: Notes
 ) -> list[tuple[dict[str, Any] | None, dict[Any, Any]]]:
     """Return the tasks of each set of annotations."""
-    found: list[tuple[dict[str, Any] | None, dict[Any, Any]]] = []
+    groups: list[tuple[dict[str, Any] | None, dict[Any, Any]]] = []
     by_identity: dict[int, dict[Any, Any]] = {}
     for key, node in graph.items():
         note = notes.get(key)
         tasks = by_identity.get(id(note))
         if tasks is None:
-            same = [tasks for other, tasks in found if other == note]
+            same = [tasks for group_note, tasks in groups if group_note == note]
             tasks = same[0] if same else {}
             if not same:
-                found.append((note, tasks))
+                groups.append((note, tasks))
             by_identity[id(note)] = tasks
         tasks[key] = node
-    return found
+    return groups
 
 
 def layered(graph: dict[Any, Any], notes: Notes) -> HighLevelGraph:
@@ -129,6 +137,6 @@ def layered(graph: dict[Any, Any], notes: Notes) -> HighLevelGraph:
     layers = {}
     for i, (note, tasks) in enumerate(_apart(graph, notes)):
         within = (note or {}).get(ANNOTATION)
-        made = {key: scoped(node, within) for key, node in tasks.items()}
-        layers[f"portarray-{i}"] = MaterializedLayer(made, annotations=note)
+        scoped_tasks = {key: scoped(node, within) for key, node in tasks.items()}
+        layers[f"portarray-{i}"] = MaterializedLayer(scoped_tasks, annotations=note)
     return HighLevelGraph(layers, {name: set() for name in layers})

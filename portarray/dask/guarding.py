@@ -1,9 +1,9 @@
 """Tasks that keep chunks on their devices.
 
-Dask tells a *plugin* of each array that it makes. Arrays whose chunks are portarray's, and arrays
-made of those, get an optimization that makes each task a :class:`Guarded` one: NumPy operands that
-Dask put into the graph go to the device of the chunk beside them, and what would read a chunk into
-NumPy unasked is an error that names the operation.
+Dask calls a *plugin* for each array that it creates. For arrays with portarray chunks, and arrays
+derived from them, the plugin sets an optimization that makes each task a :class:`Guarded` one. It
+moves NumPy operands that Dask put into the graph to the device of the chunks, and raises an error
+for an implicit copy of a chunk to NumPy.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from portarray.dask.registration import finished
 from portarray.dask.replaced import by_scipy, instead_of
 from portarray.errors import HostAccessError, OutOfMemoryError
 
-__all__ = ["Checked", "Guarded", "begin", "computed", "kind_of", "mark", "optimize"]
+__all__ = ["Checked", "Guarded", "computed", "install_hooks", "kind_of", "mark", "optimize"]
 
 _state = threading.local()
 
@@ -54,12 +54,12 @@ _RULE = (
 
 
 class Guarded(Task):  # type: ignore[misc]
-    """A task in which no chunk becomes a NumPy array unasked."""
+    """A task that raises an error if a chunk is implicitly converted to NumPy."""
 
     __slots__ = ()
 
     def __call__(self, values: Any = ()) -> Any:
-        """Compute the task, again if its device ran out of memory and room could be made."""
+        """Compute the task; retry after freeing device memory."""
         while True:
             try:
                 return self._computed(values)
@@ -68,66 +68,68 @@ class Guarded(Task):  # type: ignore[misc]
                     raise
 
     def _computed(self, values: Any) -> Any:
-        arguments = [_evaluated(one, values) for one in self.args]
-        options = {name: _evaluated(one, values) for name, one in self.kwargs.items()}
+        arguments = [_evaluated(node, values) for node in self.args]
+        options = {name: _evaluated(node, values) for name, node in self.kwargs.items()}
         function = self.func
-        before = getattr(_state, "task", None)
+        previous = getattr(_state, "task", None)
         _state.task = self
         try:
             if function is _execute_subgraph:
                 return function(*arguments, **options)
-            if faults.STRAYED and function not in faults.MOVES:
-                faults.refuse_strayed(_chunks((arguments, options)))
+            if faults.MISPLACED and function not in faults.MOVE_FUNCTIONS:
+                faults.refuse_misplaced(_chunks((arguments, options)))
             return computed(function, arguments, options)
         except Exception as error:
-            on = [str(one.device) for one in _chunks((arguments, options))]
+            on = [str(node.device) for node in _chunks((arguments, options))]
             faults.note(error, name_of(self), on)
             raise
         finally:
-            _state.task = before
+            _state.task = previous
 
 
 class Checked(Guarded):
-    """The task of a block of a collection whose meta says that its chunks are portarray's."""
+    """The task of a block of a collection with a portarray meta."""
 
     __slots__ = ()
 
     def __call__(self, values: Any = ()) -> Any:
-        """Compute the task, and refuse chunks of another type."""
+        """Compute the task, and raise if the chunk has another type."""
         result = super().__call__(values)
         if not isinstance(result, Array):
             raise TypeError(
-                f"{name_of(self)} made a chunk of {type(result).__name__}, and the collection's "
-                f"meta says portarray.Array. Move NumPy blocks that meet portarray's by "
-                f"portarray.dask.to_device first; to map_blocks, pass the meta of what the "
-                f"function makes, such as meta=numpy.empty(0)"
+                f"{name_of(self)}: a block is a {type(result).__name__}, but the collection's meta "
+                f"is a portarray.Array\nHint: move NumPy blocks with portarray.dask.to_device "
+                f"before you "
+                f"combine them with portarray blocks; in map_blocks, pass the meta of the "
+                f"function's "
+                f"result, for example meta=numpy.empty(0)"
             )
         return result
 
 
 def computed(function: Any, arguments: Any, options: dict[str, Any]) -> Any:
-    """Call a function of a graph; beside chunks, NumPy operands go to their device."""
-    other, replaced = instead_of(function)
-    found = _Operands()
-    found.visit(arguments)
-    found.visit(options)
-    if found.chunk is None and isinstance(other, partial):
-        found.visit(other.args)
-        found.visit(other.keywords)
-    chunk = found.chunk
+    """Call a function of a graph; move NumPy operands to the device of the chunks."""
+    implementation, replaced = instead_of(function)
+    operands = _Operands()
+    operands.visit(arguments)
+    operands.visit(options)
+    if operands.chunk is None and isinstance(implementation, partial):
+        operands.visit(implementation.args)
+        operands.visit(implementation.keywords)
+    chunk = operands.chunk
     if chunk is None:
-        other = function
+        implementation = function
     else:
-        if found.ndarrays and not replaced:
-            arguments, options = _beside((arguments, options), chunk)
+        if operands.ndarrays and not replaced:
+            arguments, options = _to_device_of((arguments, options), chunk)
         if lacks(chunk.device):
-            other, options = narrowed(other, options, chunk.device)
-    result = other(*arguments, **options)
+            implementation, options = narrowed(implementation, options, chunk.device)
+    result = implementation(*arguments, **options)
     if isinstance(result, Array):
         finished(result)
     elif isinstance(result, (list, tuple, dict)):
-        for one in _chunks(result):
-            finished(one)
+        for part in _chunks(result):
+            finished(part)
     return result
 
 
@@ -160,11 +162,11 @@ class _Operands:
             if self.chunk is None:
                 self.chunk = value
         elif kind is list or kind is tuple:
-            for one in value:
-                self.visit(one)
+            for item in value:
+                self.visit(item)
         elif kind is dict:
-            for one in value.values():
-                self.visit(one)
+            for item in value.values():
+                self.visit(item)
         elif isinstance(value, np.ndarray):
             self.ndarrays = True
 
@@ -174,14 +176,14 @@ def _chunks(value: Any) -> Iterator[Array]:
     if isinstance(value, Array):
         yield value
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _chunks(one)
+        for item in value:
+            yield from _chunks(item)
     elif type(value) is dict:
-        for one in value.values():
-            yield from _chunks(one)
+        for item in value.values():
+            yield from _chunks(item)
 
 
-def _beside(value: Any, chunk: Array) -> Any:
+def _to_device_of(value: Any, chunk: Array) -> Any:
     """Return arguments with NumPy's arrays of numbers on the chunk's device."""
     if isinstance(value, np.ndarray):
         # A masked array would lose its mask; the operation refuses it.
@@ -190,24 +192,25 @@ def _beside(value: Any, chunk: Array) -> Any:
         there = pa.asarray(value, device=chunk.device, narrow=True)
         if there.dtype != value.dtype:
             warnings.warn(
-                f"a NumPy operand of {value.dtype} is {there.dtype} on {chunk.device}, which has "
-                f"no {value.dtype}; pass it in a dtype that the device has",
+                f"to_device: {chunk.device} does not support {value.dtype}; a NumPy operand was "
+                f"converted to {there.dtype}\nHint: pass the operand in a dtype that the device "
+                f"supports",
                 RuntimeWarning,
                 stacklevel=2,
             )
         return there
     if type(value) in (list, tuple):
-        return type(value)(_beside(one, chunk) for one in value)
+        return type(value)(_to_device_of(item, chunk) for item in value)
     if type(value) is dict:
-        return {name: _beside(one, chunk) for name, one in value.items()}
+        return {name: _to_device_of(item, chunk) for name, item in value.items()}
     return value
 
 
 def _listen(transfer: host_access.Transfer) -> None:
     task = getattr(_state, "task", None)
     if task is not None and transfer.kind in host_access.REFUSED:
-        what = f"{transfer.kind} in Dask's {name_of(task)}"
-        raise HostAccessError(what, str(transfer.device), "", _RULE)
+        operation = f"{transfer.kind} in Dask's {name_of(task)}"
+        raise HostAccessError(operation, str(transfer.device), "", _RULE)
 
 
 def _guarded(node: Any, layers: Any) -> Any:
@@ -216,29 +219,32 @@ def _guarded(node: Any, layers: Any) -> Any:
     if kind is Task:
         args = node.args
         if node.func is _execute_subgraph:
-            inner, *rest = args
-            args = ({key: _guarded(one, layers) for key, one in dict(inner).items()}, *rest)
-        made = Guarded(
+            inner, *remaining = args
+            args = (
+                {key: _guarded(child, layers) for key, child in dict(inner).items()},
+                *remaining,
+            )
+        guarded = Guarded(
             node.key,
             _there(node, layers),
-            *[_guarded(one, layers) if isinstance(one, GraphNode) else one for one in args],
+            *[_guarded(child, layers) if isinstance(child, GraphNode) else child for child in args],
             _data_producer=node.data_producer,
-            **{name: _guarded(one, layers) for name, one in node.kwargs.items()},
+            **{name: _guarded(child, layers) for name, child in node.kwargs.items()},
         )
-        made._dependencies = node._dependencies
-        return made
+        guarded._dependencies = node._dependencies
+        return guarded
     if kind in (List, Tuple):
-        return kind(*(_guarded(one, layers) for one in node.args))
+        return kind(*(_guarded(child, layers) for child in node.args))
     if kind is Dict:
-        made = object.__new__(kind)
-        made.__setstate__(node.__getstate__())
-        made.args = tuple(_guarded(one, layers) for one in node.args)
-        return made
+        guarded = object.__new__(kind)
+        guarded.__setstate__(node.__getstate__())
+        guarded.args = tuple(_guarded(child, layers) for child in node.args)
+        return guarded
     return node
 
 
 def _there(task: Task, layers: Any) -> Any:
-    """Return a task's function; empty halves of triangles are made on the device of the meta."""
+    """Return a task's function; zeros of triangular results use the device of the meta."""
     if task.func is not np.zeros or len(task.args) != 1 or task.kwargs:
         return task.func
     layer: Any = layers.get(task.key[0]) if isinstance(task.key, tuple) else None
@@ -256,29 +262,31 @@ def optimize(dsk: Any, keys: Any, **options: Any) -> Any:
         graph, notes = fusing.optimize(dsk, keys)
     else:
         graph = convert_legacy_graph(ensure_dict(plain_optimize(dsk, keys, **options)))
-    found = {}
+    guarded = {}
     for key, node in graph.items():
-        made = _guarded(node, getattr(dsk, "layers", {}))
-        if isinstance(made, Guarded) and any(name in checked for name in _names(made, key)):
-            made = _as_checked(made)
-        found[key] = made
-    return fusing.layered(found, notes) if notes else found
+        guarded_node = _guarded(node, getattr(dsk, "layers", {}))
+        if isinstance(guarded_node, Guarded) and any(
+            name in checked for name in _names(guarded_node, key)
+        ):
+            guarded_node = _as_checked(guarded_node)
+        guarded[key] = guarded_node
+    return fusing.layered(guarded, notes) if notes else guarded
 
 
 def _names(task: Guarded, key: Any) -> list[Any]:
     """Return the names of the collections that a task makes a block of: fusing renames tasks."""
     keys = [key, task.args[1]] if task.func is _execute_subgraph else [key]
-    return [one[0] for one in keys if isinstance(one, tuple)]
+    return [name[0] for name in keys if isinstance(name, tuple)]
 
 
 def _as_checked(task: Guarded) -> Checked:
-    made = Checked.__new__(Checked)
-    made.__setstate__(task.__getstate__())
-    return made
+    checked = Checked.__new__(Checked)
+    checked.__setstate__(task.__getstate__())
+    return checked
 
 
 def _checked_names(dsk: Any, keys: Any) -> set[Any]:
-    """Return the names of the collections that are asked for, if they say that they are ours."""
+    """Return the names of the requested collections that have portarray chunks."""
     layers = getattr(dsk, "layers", {})
     names = {key[0] if isinstance(key, tuple) else key for key in flatten(_listed(keys))}
     for name in tuple(names):
@@ -300,21 +308,21 @@ def _listed(keys: Any) -> list[Any]:
 
 
 def kind_of(layer: Any) -> str:
-    """Return what a layer's collection is.
+    """Return the kind of a layer's collection.
 
-    The text of the meta's device where that is portarray's, "other" where the collection only
-    reads such ones, and "" else.
+    The kind is the device of a portarray meta, "other" if the collection only reads portarray
+    chunks, and "" otherwise.
     """
     return str(getattr(layer, "_portarray", ""))
 
 
 def mark(layer: Any, kind: str, dtype: str) -> None:
-    """Note the kind of a layer's collection, and the dtype of its meta."""
+    """Set the kind of a layer's collection and the dtype of its meta."""
     layer._portarray, layer._portarray_dtype = kind, dtype
 
 
 def _plugin(x: dask.array.Array) -> None:
-    """Guard a new collection that has chunks of portarray, or is made of one that has."""
+    """Guard a new collection that has portarray chunks or reads them."""
     graph = x.dask
     layer = graph.layers.get(x.name)
     kind = str(x._meta.device) if isinstance(x._meta, Array) else ""
@@ -323,10 +331,10 @@ def _plugin(x: dask.array.Array) -> None:
         kinds = [kind_of(graph.layers.get(name)) for name in read]
         if any(kinds):
             kind = "other"
-            # A graph of Dask's own, such as those of masks and histograms, whose meta it takes to
-            # be NumPy's whatever the chunks are; of blockwise graphs it finds out.
-            own = type(layer) is MaterializedLayer and not {"", "other"} & set(kinds)
-            if own and x._meta.dtype.kind in "biufc":
+            # Dask assumes a NumPy meta for its own graphs, such as masks and histograms; for
+            # blockwise graphs it computes the meta.
+            is_materialized = type(layer) is MaterializedLayer and not {"", "other"} & set(kinds)
+            if is_materialized and x._meta.dtype.kind in "biufc":
                 x._meta = metas.like(x._meta, kinds[0])
     if not kind and layer is not None and scopes.ANNOTATION in (layer.annotations or ()):
         kind = "other"
@@ -337,11 +345,11 @@ def _plugin(x: dask.array.Array) -> None:
     x.__dict__["__dask_optimize__"] = optimize
 
 
-def begin() -> None:
-    """Have Dask tell of each array that it makes, and portarray of each copy to the host."""
+def install_hooks() -> None:
+    """Install the array plugin of Dask and the listener for copies to the host."""
     host_access.LISTENERS.append(_listen)
-    pickling.ELSEWHERE.append(faults.strayed)
+    pickling.ELSEWHERE.append(faults.note_misplaced)
     plugins = tuple(dask.config.get("array_plugins", ()))
     dask.config.set(array_plugins=(*plugins, _plugin))
-    metas.begin(computed)
+    metas.install_hooks(computed)
     metas.stand_in(scipy_linalg_safe, by_scipy)

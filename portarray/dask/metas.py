@@ -1,8 +1,7 @@
-"""The meta of a result: an empty array that tells its type, dtype and device before it is computed.
+"""Metas of results: empty arrays with the type, dtype and device of a result.
 
-Dask finds it by calling a block's function on empty arrays. Tasks on portarray's chunks compute
-what stands for that function beside them (:func:`portarray.dask.guarding.computed`), and so does
-what finds the meta here.
+Dask computes a meta by calling a block's function on empty arrays. Here it calls the replacement
+that tasks on portarray chunks use (:func:`portarray.dask.guarding.computed`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import portarray as pa
 from portarray.dask.narrowing import LIBRARIES
 from portarray.dask.registration import near
 
-__all__ = ["begin", "like", "stand_in"]
+__all__ = ["install_hooks", "like", "stand_in"]
 
 
 def like(meta: Any, device: str) -> Any:
@@ -30,7 +29,7 @@ def like(meta: Any, device: str) -> Any:
 
 
 def _tried(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that computes what a task of a function would."""
+    """Return a function that computes the meta as a task would."""
 
     @wraps(function)
     def tried(*args: Any, **kwargs: Any) -> Any:
@@ -40,11 +39,11 @@ def _tried(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[.
             package = (getattr(function, "__module__", None) or "").partition(".")[0]
             if package not in LIBRARIES:
                 raise
-            # Such as Fourier transforms, which no empty array has. To call them changes nothing.
-            samples = [_sample(one) for one in args]
-            options = {name: _sample(one) for name, one in kwargs.items()}
-            found = call(function, samples, options)
-            return found[(slice(0, 0),) * found.ndim]
+            # For example Fourier transforms, which reject empty arrays; they have no side effects.
+            samples = [_sample(argument) for argument in args]
+            options = {name: _sample(argument) for name, argument in kwargs.items()}
+            result = call(function, samples, options)
+            return result[(slice(0, 0),) * result.ndim]
 
     return tried
 
@@ -59,17 +58,17 @@ def _sample(x: Any) -> Any:
     return x
 
 
-def begin(call: Callable[..., Any]) -> None:
-    """Have Dask find metas so where an operand is portarray's; `call` computes as tasks do."""
+def install_hooks(call: Callable[..., Any]) -> None:
+    """Make Dask compute metas with `call` if an operand is a portarray array."""
 
     @wraps(compute_meta)
-    def found(func: Any, _dtype: Any, *args: Any, **kwargs: Any) -> Any:
+    def meta_of(func: Any, _dtype: Any, *args: Any, **kwargs: Any) -> Any:
         operands = (meta_from_array(x) for x in (*args, *kwargs.values()) if is_arraylike(x))
         first = next((x for x in operands if isinstance(x, pa.Array)), None)
         if first is not None and not isinstance(func, np.vectorize):
-            asked = getattr(func, "keywords", {}).get("dtype")
-            if asked is not None and near(asked, first.device) != asked:
-                return None  # Dask goes on with this meta and that dtype, which would be refused
+            dtype = getattr(func, "keywords", {}).get("dtype")
+            if dtype is not None and near(dtype, first.device) != dtype:
+                return None  # Dask would combine this meta with a dtype that the device rejects
             func = _tried(call, func)
             _dtype = _dtype and near(_dtype, first.device)
         return compute_meta(func, _dtype, *args, **kwargs)
@@ -82,14 +81,14 @@ def begin(call: Callable[..., Any]) -> None:
             meta = meta_from_array(x, ndim)
             return meta.astype(near(dtype, meta.device))
 
-    stand_in(compute_meta, found)
+    stand_in(compute_meta, meta_of)
     stand_in(meta_from_array, emptied)
 
 
-def stand_in(function: Any, other: Any) -> None:
-    """Have Dask's modules call another function for one that nothing else can change."""
+def stand_in(function: Any, replacement: Any) -> None:
+    """Replace a function in all of Dask's modules that import it."""
     for name, module in tuple(sys.modules.items()):
         if name.startswith("dask.array"):
-            for own, value in tuple(vars(module).items()):
+            for attribute, value in tuple(vars(module).items()):
                 if value is function:
-                    setattr(module, own, other)
+                    setattr(module, attribute, replacement)

@@ -1,4 +1,4 @@
-"""Versions of arrays: what a call reads and writes of them, packed for a worker."""
+"""Versions of arrays that a call reads and writes, packed for a worker."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ __all__ = ["Version", "Versions", "Work"]
 
 
 class Version:
-    """Values that an array has, or will have, on the cluster."""
+    """Current or future values of an array on the cluster."""
 
-    __slots__ = ("future", "key", "place")
+    __slots__ = ("future", "key", "slot")
 
-    def __init__(self, key: str, place: int) -> None:
+    def __init__(self, key: str, slot: int) -> None:
         self.key = key
-        self.place = place
+        self.slot = slot
         self.future: Future | None = None
 
 
 class Work:
-    """What the engine knows of a call."""
+    """The engine's data of a call."""
 
     __slots__ = (
         *("annotations", "deps", "future", "handle", "key", "node", "packed", "replaces", "result"),
@@ -59,55 +59,57 @@ class Work:
 class Versions:
     """The versions of the arrays of a region.
 
-    ``given`` are first ones, and their arrays, which the cluster does not have yet.
+    ``unsent`` are first ones, and their arrays, which the cluster does not have yet.
     """
 
     def __init__(self, name: str) -> None:
-        self.given: list[tuple[Version, Any]] = []
+        self.unsent: list[tuple[Version, Any]] = []
         self._name = name
         self._count = 0
         self._initial: dict[Any, dict[Layout | None, Version]] = {}
         self._functions: dict[int, tuple[Any, bytes]] = {}
 
     def packed(self, work: Work) -> bytes:
-        """Return a call without the values of arrays, and note where those are from."""
+        """Return a call without the values of arrays, and record the sources of the values."""
         node = work.node
         views, numbers = self._views(work)
 
-        def slot(one: Any) -> Any:
-            if isinstance(one, Access):
-                return Slot("view", numbers[id(one)])
-            if isinstance(one, Task):
-                if not isinstance(one._node.work, Work):
-                    raise TypeError(f"{one!r} is of another region; pass its result()")
-                return Slot("result", self._source(work, one._node.work))
-            if isinstance(one, Future):
-                return Slot("value", self._source(work, one))
-            return one
+        def slot(argument: Any) -> Any:
+            if isinstance(argument, Access):
+                return Slot("view", numbers[id(argument)])
+            if isinstance(argument, Task):
+                if not isinstance(argument._node.work, Work):
+                    raise TypeError(
+                        f"spawn: {argument!r} is a task of another region\nHint: pass its result()"
+                    )
+                return Slot("result", self._source(work, argument._node.work))
+            if isinstance(argument, Future):
+                return Slot("value", self._source(work, argument))
+            return argument
 
-        def replaced(one: Any) -> Any:
-            if isinstance(one, arguments.Tree):
-                one = one.value
-            return arguments.mapped(one, slot)
+        def replaced(argument: Any) -> Any:
+            if isinstance(argument, arguments.Tree):
+                argument = argument.value
+            return arguments.mapped(argument, slot)
 
         function = node.function
-        known = self._functions.get(id(function))
-        if known is None:
-            known = self._functions[id(function)] = function, _pickled(function, "the function")
+        entry = self._functions.get(id(function))
+        if entry is None:
+            entry = self._functions[id(function)] = function, _pickled(function, "the function")
         plan = Plan(
-            known[1],
-            [replaced(one) for one in node.args],
-            {key: replaced(one) for key, one in node.kwargs.items()},
+            entry[1],
+            [replaced(arg) for arg in node.args],
+            {key: replaced(arg) for key, arg in node.kwargs.items()},
             views,
         )
         return _pickled(plan, f"an argument of {node.name}")
 
-    def _source(self, work: Work, what: Any) -> int:
+    def _source(self, work: Work, source: Any) -> int:
         """Return the number of an input of a call."""
-        for number, known in enumerate(work.deps):
-            if known is what:
-                return number
-        work.deps.append(what)
+        for index, dep in enumerate(work.deps):
+            if dep is source:
+                return index
+        work.deps.append(source)
         return len(work.deps) - 1
 
     def _views(self, work: Work) -> tuple[list[View], dict[int, int]]:
@@ -115,28 +117,28 @@ class Versions:
         views: list[View] = []
         numbers: dict[int, int] = {}
         images: dict[int, tuple[int, dict[tuple[int, Piece], None]]] = {}
-        for seen in sharing.seen(work.node.uses):
-            x, cell, layout, image = seen.array, seen.cell, seen.layout, seen.image
+        for use in sharing.shared_uses(work.node.uses):
+            x, cell, layout, image = use.array, use.cell, use.layout, use.image
             shared = image is not None
-            found = self._pieces(work, x, cell, layout) if seen.reads or shared else []
+            pieces = self._pieces(work, x, cell, layout) if use.reads or shared else []
             if image is not None:  # its first view gets the pieces of all
-                images.setdefault(image, (len(views), {}))[1].update(dict.fromkeys(found))
-                found = []
-            for one in seen.accesses:
-                numbers[id(one)] = len(views)
-            what = tuple(x.shape), sharing.dtype_name(x), extents.is_native(x)
-            views.append(View(tuple(p for _, p in found), layout, *what, seen.writes, image))
-            if seen.writes:
+                images.setdefault(image, (len(views), {}))[1].update(dict.fromkeys(pieces))
+                pieces = []
+            for access in use.accesses:
+                numbers[id(access)] = len(views)
+            attributes = tuple(x.shape), sharing.dtype_name(x), extents.is_native(x)
+            views.append(View(tuple(p for _, p in pieces), layout, *attributes, use.writes, image))
+            if use.writes:
                 work.versions.append(Version(work.key, len(work.versions) + 1))
                 work.written.append((x, cell))
                 if cell is not None:
                     work.replaces += self._replaced(cell)
-        for number, every in images.values():
-            ordered = sorted(every, key=lambda one: one[0])
-            views[number] = views[number]._replace(pieces=tuple(piece for _, piece in ordered))
+        for index, sourced in images.values():
+            ordered = sorted(sourced, key=lambda piece: piece[0])
+            views[index] = views[index]._replace(pieces=tuple(piece for _, piece in ordered))
         if len(work.versions) > 1:
-            for place, version in enumerate(work.versions, 1):
-                version.key, version.place = f"{work.key}-{place}", 1
+            for slot, version in enumerate(work.versions, 1):
+                version.key, version.slot = f"{work.key}-{slot}", 1
         return views, numbers
 
     def _pieces(
@@ -146,57 +148,60 @@ class Versions:
         if cell is None:
             return [(-1, Piece(self._source(work, self._first_version(x, None, None)), 1, layout))]
         sources, whole = cell.sources()
-        found = []
+        pieces = []
         if not whole:
             first = self._first_version(x, cell, layout)
-            found.append((-1, Piece(self._source(work, first), first.place, layout)))
+            pieces.append((-1, Piece(self._source(work, first), first.slot, layout)))
         for near, writer in sources:
-            other: Work = writer.work
-            for version, (y, there) in zip(other.versions, other.written, strict=True):
+            producer: Work = writer.work
+            for version, (y, there) in zip(producer.versions, producer.written, strict=True):
                 if there is not near:
                     continue
                 lies = layout if y is x else layout_of(y)
                 if (lies is None or layout is None) and y is not x:
                     raise ValueError(
-                        "two arrays may share memory, and their library does not tell where they "
-                        "lie; pass one array to the tasks of a region on Dask"
+                        "spawn: two arrays may share memory, and their library does not expose "
+                        "their "
+                        "memory layout\nHint: pass one array to the tasks of a region on Dask"
                     )
-                number = self._source(work, version)
-                found.append((writer.number, Piece(number, version.place, lies)))
-        return found
+                index = self._source(work, version)
+                pieces.append((writer.index, Piece(index, version.slot, lies)))
+        return pieces
 
     def _first_version(self, x: Any, cell: Cell | None, layout: Layout | None) -> Version:
-        """Return the version of an array that it had when the region began."""
+        """Return the version of an array at the start of the region."""
         where = self._initial.setdefault(cell.extent if cell is not None else id(x), {})
-        known = where.get(layout)
-        if known is None:
+        version = where.get(layout)
+        if version is None:
             self._count += 1
-            known = where[layout] = Version(f"array-{self._name}-{self._count}", 1)
-            self.given.append((known, x))
-        return known
+            version = where[layout] = Version(f"array-{self._name}-{self._count}", 1)
+            self.unsent.append((version, x))
+        return version
 
     def _replaced(self, cell: Cell) -> Iterator[Version]:
-        """Yield the versions that nobody needs once a cell is written."""
+        """Yield the versions that no call needs after a cell is written."""
         for near in cell.near:
             if cell.covers(near):
                 yield from self._initial.get(near.extent, {}).values()
                 if near.writer is not None:
-                    other: Work = near.writer.work
-                    for version, (_, there) in zip(other.versions, other.written, strict=True):
+                    producer: Work = near.writer.work
+                    for version, (_, there) in zip(
+                        producer.versions, producer.written, strict=True
+                    ):
                         if there is near:
                             yield version
 
     def clear(self) -> None:
-        """Let go of first versions and functions."""
+        """Release first versions and functions."""
         self._initial.clear()
         self._functions.clear()
 
 
-def _pickled(what: Any, told: str) -> bytes:
+def _pickled(value: Any, description: str) -> bytes:
     try:
-        found: bytes = pickle.dumps(what)
+        pickled: bytes = pickle.dumps(value)
     except Exception as error:
         raise TypeError(
-            f"{told} cannot be pickled, as it must be for a region with an engine: {error}"
+            f"spawn: {description} must be picklable when the region has an engine: {error}"
         ) from error
-    return found
+    return pickled

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 import dask.array as da
 
 import portarray as pa
-from portarray.dask import places
+from portarray.dask import block_placement
 from portarray.dask.creation import Layout
 from portarray.random import numbers, sampling
 from portarray.random.drawing import Block
 from portarray.random.keys import one_key
 
 if TYPE_CHECKING:
-    from portarray.dask.places import Devices
+    from portarray.dask.block_placement import Devices
     from portarray.typing import DTypeLike
 
 __all__ = ["bits", "choice", "exponential", "integers", "normal", "permutation", "uniform"]
@@ -324,48 +324,48 @@ def _drawn(
     chunks: Any,
     devices: Devices,
 ) -> da.Array:
-    words = tuple(one_key(key, function.__name__.strip("_")).tolist())
+    key_words = tuple(one_key(key, function.__name__.strip("_")).tolist())
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    layout = _layout(function, words, shape, options, chunks, devices)
+    layout = _layout(function, key_words, shape, options, chunks, devices)
     options = {name: value for name, value in options.items() if name != "dtype"}
-    return layout.made(
+    return layout.build(
         f"random-{function.__name__.strip('_')}",
-        lambda start, size: (_part, function, words, Block(shape, start, size), options),
+        lambda start, size: (_part, function, key_words, Block(shape, start, size), options),
         function,
-        words,
+        key_words,
         sorted(options.items()),
     )
 
 
 def _layout(
     function: Callable[..., pa.Array],
-    words: tuple[int, ...],
+    key_words: tuple[int, ...],
     shape: tuple[int, ...],
     options: dict[str, Any],
     chunks: Any,
     devices: Devices,
 ) -> Layout:
-    """Return the layout; what is wrong with arguments is told here and not by a worker."""
+    """Return the layout; raise errors about arguments here and not on a worker."""
     layout = Layout.of(shape, chunks, options.get("dtype") or "float64", devices, exact=True)
     first = next(iter(layout.devices.values()), None)
-    none = function(_key(words, first), (0,), **options)
-    return layout._replace(dtype=none.dtype)
+    sample = function(_key(key_words, first), (0,), **options)
+    return layout._replace(dtype=sample.dtype)
 
 
-def _key(words: tuple[int, ...], device: Any) -> pa.Array:
-    return pa.asarray(words, dtype="uint32", device=device)
+def _key(key_words: tuple[int, ...], device: Any) -> pa.Array:
+    return pa.asarray(key_words, dtype="uint32", device=device)
 
 
 def _part(
     function: Callable[..., pa.Array],
-    words: tuple[int, ...],
+    key_words: tuple[int, ...],
     part: Any,
     options: dict[str, Any],
     *,
     dtype: str,
     device: str | None,
 ) -> pa.Array:
-    return function(_key(words, device), part, **options, dtype=dtype)
+    return function(_key(key_words, device), part, **options, dtype=dtype)
 
 
 def _at_once(
@@ -377,16 +377,16 @@ def _at_once(
     devices: Devices,
 ) -> da.Array:
     """Return numbers that depend on each other: one task makes all, and blocks are cut of them."""
-    words = tuple(one_key(key, function.__name__.strip("_")).tolist())
+    key_words = tuple(one_key(key, function.__name__.strip("_")).tolist())
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    wanted = _layout(function, words, shape, options, chunks, devices)
-    first = next(iter(wanted.devices.values()), None)
-    whole = Layout(tuple((n,) for n in shape), wanted.dtype, {(0,) * len(shape): first})
-    made = whole.made(
+    layout = _layout(function, key_words, shape, options, chunks, devices)
+    first = next(iter(layout.devices.values()), None)
+    whole = Layout(tuple((n,) for n in shape), layout.dtype, {(0,) * len(shape): first})
+    joint = whole.build(
         f"random{function.__name__}",
-        lambda start, size: (_part, function, words, size, options),
+        lambda start, size: (_part, function, key_words, size, options),
         function,
-        words,
+        key_words,
         sorted(options.items()),
     )
-    return places.to_device(made.rechunk(wanted.sizes), devices)
+    return block_placement.to_device(joint.rechunk(layout.sizes), devices)

@@ -1,4 +1,4 @@
-"""Regions on a cluster: each write makes a new version of an array, which is a key of Dask's."""
+"""Regions on a cluster: each write creates a new version of an array, with a Dask key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from portarray._array.layouts import Values
 from portarray._devices.device import Device
 from portarray.dask import calls, compatibility, sharing, workers
 from portarray.dask.packing import Version, Versions, Work
-from portarray.tasks.scheduling import Uses, cancelled, link, spoil
+from portarray.tasks.scheduling import Uses, cancel_dependents, cancelled, link
 from portarray.tasks.task import CANCELLED, DONE, FAILED, Node
 
 __all__ = ["Cluster"]
@@ -62,10 +62,14 @@ class Cluster:
     def __init__(self, lock: threading.Lock, client: Any) -> None:
         if not isinstance(client, Client):
             raise TypeError(
-                f"engine={client!r}: pass a distributed.Client, or None for threads of this process"
+                f"Region: engine must be a distributed.Client, got {client!r}\n"
+                f"Hint: pass None to use threads of this process"
             )
         if client.asynchronous:
-            raise TypeError("engine= takes a client that is not asynchronous")
+            raise TypeError(
+                "Region: engine is an asynchronous client\nHint: pass Client(..., "
+                "asynchronous=False)"
+            )
         compatibility.check(client)
         self._lock = lock
         self._client = client
@@ -90,12 +94,12 @@ class Cluster:
         sharing.check(uses, device)
         self._resource(device)
 
-    def add(self, node: Node, before: Iterable[tuple[Node, str, bool]]) -> None:
+    def add(self, node: Node, dependencies: Iterable[tuple[Node, str, bool]]) -> None:
         """Take a call and what it waits for: what it needs, as old versions are not written."""
-        key = f"{re.sub('[^A-Za-z0-9_.]', '_', node.name)}-{self._name}-{node.number}"
+        key = f"{re.sub('[^A-Za-z0-9_.]', '_', node.name)}-{self._name}-{node.index}"
         work = Work(node, key)
         packed = self._versions.packed(work)
-        link(node, [one for one in before if one[2]])
+        link(node, [dependency for dependency in dependencies if dependency[2]])
         work.packed = packed
         node.work = work
         self.pending += 1
@@ -111,7 +115,7 @@ class Cluster:
             self._watcher.start()
         if len(self._unsent) >= _MANY:
             self.rank()
-        node.task = None  # the handle tells whether anybody asks for the result
+        node.task = None  # the handle is None if the result is unused
 
     def load(self, device: Device) -> int:
         """Return how many calls a device has before it."""
@@ -126,10 +130,10 @@ class Cluster:
             return
         for work in reversed(works):
             after = work.node.after
-            work.node.height = max((other.height + 1 for other, _ in after), default=0)
+            work.node.height = max((dependent.height + 1 for dependent, _ in after), default=0)
         try:
             self._submit(works)
-        except Exception as error:  # noqa: BLE001  (for whoever asks for the results)
+        except Exception as error:  # noqa: BLE001  (the results raise it)
             for work in works:
                 lost = cancelled(work.node) if work.node.without else None
                 self._over(work, CANCELLED if lost else FAILED, lost or error)
@@ -147,34 +151,36 @@ class Cluster:
         scopes: dict[str, dict[str, Any]] = {"": {}}
         priorities: dict[str, int] = {}
         futures: dict[str, list[Any]] = {}
-        given = {version.key: x for version, x in self._versions.given}
-        uses = Counter(one.key for work in works for one in work.deps if isinstance(one, Version))
+        arrays = {version.key: x for version, x in self._versions.unsent}
+        uses = Counter(dep.key for work in works for dep in work.deps if isinstance(dep, Version))
         inside: dict[str, Any] = {}  # those that one call alone reads, and replaces
         for work in works:
             for version in work.replaces:
-                if version.key in given and uses[version.key] == 1:
-                    inside[version.key] = calls.given(Values.of(given.pop(version.key)))
-        for version, x in self._versions.given:
+                if version.key in arrays and uses[version.key] == 1:
+                    inside[version.key] = calls.initial_version(Values.of(arrays.pop(version.key)))
+        for version, x in self._versions.unsent:
             key = version.key
-            if key not in given:
+            if key not in arrays:
                 continue
-            layers.setdefault((None, ""), {})[key] = DaskTask(key, calls.given, Values.of(x))
+            layers.setdefault((None, ""), {})[key] = DaskTask(
+                key, calls.initial_version, Values.of(x)
+            )
             futures[key] = [version]
-        self._versions.given = []
+        self._versions.unsent = []
         for work in works:
             within = repr(work.annotations) if work.annotations else ""
             scopes[within] = work.annotations
             layer = layers.setdefault((work.node.device, within), {})
             self._enter(work, layer, futures, priorities, inside)
         graphs = [(layer, device, scopes[within]) for (device, within), layer in layers.items()]
-        made = self._send(graphs, priorities)
-        for key, future in made.items():
+        sent = self._send(graphs, priorities)
+        for key, future in sent.items():
             for holder in futures[key]:
                 holder.future = future
         for work in works:
             handle = work.handle() if work.handle is not None else None
             if handle is not None:
-                handle._later = _Fetched(made[work.result])
+                handle._later = _Fetched(sent[work.result])
 
     def _enter(
         self,
@@ -187,11 +193,11 @@ class Cluster:
         """Add a call to a graph."""
         key, height = work.key, work.node.height
         inputs: list[Any] = []
-        for one in work.deps:
-            if isinstance(one, Version) and one.key in inside:
-                inputs.append(inside[one.key])
+        for dep in work.deps:
+            if isinstance(dep, Version) and dep.key in inside:
+                inputs.append(inside[dep.key])
                 continue
-            name = one.result if isinstance(one, Work) else one.key
+            name = dep.result if isinstance(dep, Work) else dep.key
             inputs.append(TaskRef(name))
             priorities[name] = max(priorities.get(name, 0), height)
         graph[key] = DaskTask(key, calls.run, work.packed, str(work.node.device), *inputs)
@@ -201,13 +207,13 @@ class Cluster:
         if len(work.versions) == 1:
             holders[key].append(work.versions[0])
         else:
-            for place, version in enumerate(work.versions, 1):
-                graph[version.key] = DaskTask(version.key, calls.one_of, TaskRef(key), place)
+            for slot, version in enumerate(work.versions, 1):
+                graph[version.key] = DaskTask(version.key, calls.select_output, TaskRef(key), slot)
                 holders[version.key] = [version]
                 keys.append(version.key)
         if work.versions and work.handle is not None and work.handle() is not None:
             work.result = f"{key}-result"
-            graph[work.result] = DaskTask(work.result, calls.one_of, TaskRef(key), 0)
+            graph[work.result] = DaskTask(work.result, calls.select_output, TaskRef(key), 0)
             holders[work.result] = []
             keys.append(work.result)
         for name in keys:
@@ -219,18 +225,18 @@ class Cluster:
         priorities: dict[str, int],
     ) -> dict[str, Future]:
         layers: dict[str, Any] = {}
-        for number, (graph, device, within) in enumerate(graphs):
+        for index, (graph, device, within) in enumerate(graphs):
             annotations: dict[str, Any] = {"priority": priorities.__getitem__}
-            wanted = None if device is None else self._resource(device)
-            if wanted:
-                annotations["resources"] = {wanted: 1}
-            name = f"{self._name}-{number}"
+            resource = None if device is None else self._resource(device)
+            if resource:
+                annotations["resources"] = {resource: 1}
+            name = f"{self._name}-{index}"
             layers[name] = MaterializedLayer(graph, annotations=annotations | within)
         keys = [key for graph, _, _ in graphs for key in graph]
         whole = HighLevelGraph(layers, {name: set() for name in layers})
         # The first versions of arrays are in the graph: a worker that is lost takes none of them.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1PB"}):
-            # Without the annotations of the code that runs at this moment, as calls have their own.
+            # An empty context drops the annotations of the caller; calls have their own.
             send = partial(self._client.get, whole, keys, sync=False)
             futures = contextvars.Context().run(send)
         return dict(zip(keys, futures, strict=True))
@@ -238,15 +244,16 @@ class Cluster:
     def _resource(self, device: Device) -> str | None:
         """Return the resource of workers that have a device, where workers declare devices."""
         if self._resources is None:
-            found = workers.workers_of(self._client).values()
-            self._resources = {device for worker in found for device in worker["devices"]}
+            declared = workers.workers_of(self._client).values()
+            self._resources = {device for worker in declared for device in worker["devices"]}
         if not self._resources:
             return None
         if str(device) not in self._resources:
             names = ", ".join(sorted(self._resources))
             raise ValueError(
-                f"a task is for {device}, and the workers declare {names}; use one of these, or "
-                f"start a worker with --resources '{device}=1'"
+                f"spawn: a task runs on {device}, but the workers declare {names}\nHint: use one "
+                f"of "
+                f"these devices, or start a worker with --resources '{device}=1'"
             )
         return str(device)
 
@@ -260,10 +267,10 @@ class Cluster:
                 try:
                     if self._unsent and time.monotonic() - self._first > _SOON:
                         self.rank()
-                    begin = time.perf_counter()
+                    started = time.perf_counter()
                     self._look()
-                    pause = min(max(0.002, 10 * (time.perf_counter() - begin)), 0.1)
-                except Exception as error:  # noqa: BLE001  (nobody would end the region else)
+                    pause = min(max(0.002, 10 * (time.perf_counter() - started)), 0.1)
+                except Exception as error:  # noqa: BLE001  (otherwise the region never ends)
                     for work in self._all:
                         if work.node.state < DONE:
                             self._over(work, FAILED, error)
@@ -294,11 +301,11 @@ class Cluster:
         node = work.node
         node.error, node.state = error, state
         free = []
-        for other, _ in node.after:
-            spoil(other, node)
-            other.waiting_for -= 1
-            if not other.waiting_for and other.work.sent:
-                free.append(other.work)
+        for dependent, _ in node.after:
+            cancel_dependents(dependent, node)
+            dependent.waiting_for -= 1
+            if not dependent.waiting_for and dependent.work.sent:
+                free.append(dependent.work)
         self.pending -= 1
         self._loads[node.device] -= 1
         if state == DONE:
@@ -314,7 +321,7 @@ class Cluster:
         return free
 
     def cancel(self, reason: str) -> None:
-        """Run no call that has not ended."""
+        """Cancel all calls that have not ended."""
         self._look()
         futures = []
         for work in self._all:
@@ -342,7 +349,7 @@ class Cluster:
                 continue
             for version, (x, _) in zip(work.versions, work.written, strict=True):
                 if version.future is not None:
-                    ready.append((version.future, version.place, x))
+                    ready.append((version.future, version.slot, x))
                     size += x.size * 8
                     if size > _CHUNK:
                         failed += self._fetch(ready)
@@ -353,15 +360,17 @@ class Cluster:
     def _fetch(self, ready: list[tuple[Future, int, Any]]) -> list[BaseException]:
         try:
             outcomes = self._client.gather([future for future, _, _ in ready])
-            for outcome, (_, place, x) in zip(outcomes, ready, strict=True):
-                extents.assign(x, outcome[place].on(extents.place_of(x), copy=False))
+            for outcome, (_, slot, x) in zip(outcomes, ready, strict=True):
+                extents.assign(x, outcome[slot].on(extents.place_of(x), copy=False))
         except Exception as error:  # noqa: BLE001  (the region raises it)
-            error.add_note("while what tasks wrote was copied into the arrays of the region")
+            error.add_note(
+                "raised while results of tasks were copied into the arrays of the region"
+            )
             return [error]
         return []
 
     def close(self) -> None:
-        """End the watcher, and let go of versions."""
+        """Stop the watcher and release versions."""
         with self._lock:
             self._closing = True
         if self._watcher is not None:
@@ -371,16 +380,16 @@ class Cluster:
             work.node.uses = ()
         self._versions.clear()
 
-    def record(self, nodes: Sequence[Node]) -> None:
-        """Take times from the scheduler's record of tasks."""
-        begin = self._begin - _SKEW
-        found = {one["key"]: one for one in self._client.get_task_stream(start=begin)}
+    def record_times(self, nodes: Sequence[Node]) -> None:
+        """Set the times of calls from the scheduler's task stream."""
+        start = self._begin - _SKEW
+        events = {event["key"]: event for event in self._client.get_task_stream(start=start)}
         for node in nodes:
-            one = found.get(node.work.key)
-            for span in one["startstops"] if one else ():
+            event = events.get(node.work.key)
+            for span in event["startstops"] if event else ():
                 if span["action"] == "compute":
-                    node.begin, node.end = (int(1e9 * span[key]) for key in ("start", "stop"))
-                    node.worker = f"{one['worker']} {one['thread']}" if one else ""
+                    node.start, node.end = (int(1e9 * span[key]) for key in ("start", "stop"))
+                    node.worker = f"{event['worker']} {event['thread']}" if event else ""
 
 
 _RECORDED: weakref.WeakSet[Client] = weakref.WeakSet()
@@ -388,13 +397,13 @@ _RECORDED: weakref.WeakSet[Client] = weakref.WeakSet()
 
 
 def _error_of(future: Future, node: Node) -> BaseException:
-    """Return the error of a call; that the cluster has lost it, if that is so."""
+    """Return the error of a call, or the error that the cluster lost it."""
     try:
         error = future.exception()
         if error is None:
             future.result()
-    except Exception as other:  # noqa: BLE001  (for whoever asks for the result)
-        error = other
+    except Exception as raised:  # noqa: BLE001  (the result raises it)
+        error = raised
     assert isinstance(error, BaseException)
     error.add_note(f"in {node.line()}")
     return error

@@ -14,7 +14,7 @@ from dask.sizeof import sizeof
 import portarray as pa
 from portarray._array import dispatch, extents, slow_path
 
-__all__ = ["as_numpy", "begin", "finished", "near", "size_of"]
+__all__ = ["as_numpy", "register_types", "finished", "near", "size_of"]
 
 
 def finished(x: pa.Array) -> pa.Array:
@@ -62,12 +62,12 @@ def _numel(
         if isinstance(axis, (tuple, list))
         else (axis,)
     )
-    axes = tuple(one % x.ndim for one in axes) if x.ndim else ()
-    count = math.prod(x.shape[one] for one in axes)
+    axes = tuple(axis_ % x.ndim for axis_ in axes) if x.ndim else ()
+    count = math.prod(x.shape[axis_] for axis_ in axes)
     shape = tuple(
-        1 if one in axes else size
-        for one, size in enumerate(x.shape)
-        if keepdims or one not in axes
+        1 if axis_ in axes else size
+        for axis_, size in enumerate(x.shape)
+        if keepdims or axis_ not in axes
     )
     return pa.full(shape, count, dtype=near(dtype or np.float64, x.device), device=x.device)
 
@@ -78,11 +78,11 @@ def _nannumel(x: pa.Array, **options: Any) -> Any:
 
 def near(dtype: Any, device: Any) -> np.dtype[Any]:
     """Return a dtype, or the device's default one of its kind where the device lacks it."""
-    wanted: np.dtype[Any] = np.dtype(dtype)
+    requested: np.dtype[Any] = np.dtype(dtype)
     where = pa.empty(0).device if device is None else pa.device(device)
-    if wanted in dispatch.dtypes_of(where):
-        return wanted
-    kind = wanted.kind if wanted.kind in "fc" else "i"
+    if requested in dispatch.dtypes_of(where):
+        return requested
+    kind = requested.kind if requested.kind in "fc" else "i"
     return dispatch.default_dtype(where, kind)
 
 
@@ -92,8 +92,8 @@ class _Anywhere(np.ndarray[Any, Any]):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func is not np.concatenate:
             return super().__array_function__(func, types, args, kwargs)
-        arrays, *rest = args
-        return func(_on_one_device(arrays), *rest, **kwargs)
+        arrays, *options = args
+        return func(_on_one_device(arrays), *options, **kwargs)
 
 
 def _empty(shape: Any, dtype: Any = None, **_: Any) -> Any:
@@ -112,7 +112,7 @@ def as_numpy(x: pa.Array, **_: Any) -> Any:
     return slow_path.read(x)
 
 
-def begin() -> None:
+def register_types() -> None:
     """Enter portarray's arrays into Dask's look-ups."""
     kind = pa.Array
     sizeof.register(kind, size_of)

@@ -1,6 +1,6 @@
-"""Functions of Dask's graphs that know NumPy's arrays only, for portarray chunks.
+"""Replacements for functions in Dask's graphs that accept only NumPy arrays.
 
-Guarded tasks look here; each function takes the arguments of the one that it stands for.
+Each function takes the arguments of the function that it replaces.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ __all__ = ["by_scipy", "instead_of"]
 
 def _arg_chunk(func: Any, argfunc: Any, x: Any, axis: Any, offset_info: Any) -> dict[str, Any]:
     """Return extremes of a block and where in the whole array they are."""
-    one = None if len(axis) == x.ndim or x.ndim == 1 else axis[0]
-    values = func(x, axis=one, keepdims=True)
-    found = argfunc(x, axis=one, keepdims=True)
-    if one is not None:
-        found = found + _beside(offset_info, found)
+    reduced_axis = None if len(axis) == x.ndim or x.ndim == 1 else axis[0]
+    values = func(x, axis=reduced_axis, keepdims=True)
+    indices = argfunc(x, axis=reduced_axis, keepdims=True)
+    if reduced_axis is not None:
+        indices = indices + _beside(offset_info, indices)
     elif x.ndim:
         offsets, whole = offset_info
-        rest, total, stride = found, 0, 1
+        remaining, total, stride = indices, 0, 1
         for offset, size, length in reversed(list(zip(offsets, x.shape, whole, strict=True))):
-            total = total + (rest % size + int(offset)) * stride
-            rest = rest // size
+            total = total + (remaining % size + int(offset)) * stride
+            remaining = remaining // size
             stride *= length
-        found = total
-    return {"vals": values, "arg": found}
+        indices = total
+    return {"vals": values, "arg": indices}
 
 
 def _arg_combine(data: Any, axis: Any, argfunc: Any, keepdims: bool = False) -> Any:
     """Merge extremes of blocks; returns the indices and the values."""
-    values, found = data["vals"], data["arg"]
+    values, indices = data["vals"], data["arg"]
     if values.ndim != 1 and len(axis) != values.ndim:
-        one = axis[0]
-        place = pa.expand_dims(argfunc(values, axis=one), axis=one)
-        pair = [pa.take_along_axis(part, place, axis=one) for part in (found, values)]
-        return tuple(part if keepdims else pa.squeeze(part, one) for part in pair)
-    place = argfunc(pa.reshape(values, (-1,)), axis=None)
+        reduced_axis = axis[0]
+        extreme = pa.expand_dims(argfunc(values, axis=reduced_axis), axis=reduced_axis)
+        pair = [pa.take_along_axis(part, extreme, axis=reduced_axis) for part in (indices, values)]
+        return tuple(part if keepdims else pa.squeeze(part, reduced_axis) for part in pair)
+    extreme = argfunc(pa.reshape(values, (-1,)), axis=None)
     shape = (1,) * values.ndim if keepdims else ()
-    pair = [pa.take(pa.reshape(part, (-1,)), place[None], axis=0) for part in (found, values)]
+    pair = [pa.take(pa.reshape(part, (-1,)), extreme[None], axis=0) for part in (indices, values)]
     return tuple(pa.reshape(part, shape) for part in pair)
 
 
 def _combined(argfunc: Any, data: Any, axis: Any = None, **_: Any) -> dict[str, Any]:
-    found, values = _arg_combine(data, axis, argfunc, keepdims=True)
-    return {"vals": values, "arg": found}
+    indices, values = _arg_combine(data, axis, argfunc, keepdims=True)
+    return {"vals": values, "arg": indices}
 
 
 def _aggregated(argfunc: Any, data: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
@@ -73,10 +73,10 @@ def _aggregated(argfunc: Any, data: Any, axis: Any = None, keepdims: bool = Fals
 def _nan_aggregated(
     argfunc: Any, data: Any, axis: Any = None, keepdims: bool = False, **_: Any
 ) -> Any:
-    found, values = _arg_combine(data, axis, argfunc, keepdims)
+    indices, values = _arg_combine(data, axis, argfunc, keepdims)
     if bool(pa.any(pa.isnan(values))):
         raise ValueError("All NaN slice encountered")
-    return found
+    return indices
 
 
 def _beside(value: Any, x: pa.Array) -> Any:
@@ -99,8 +99,8 @@ def _moment_chunk(
     if computing_meta:
         return A
     count = numel(A, **options)
-    asked = {} if implicit_complex_dtype else {"dtype": dtype}
-    total = sum(A, **asked, **options)
+    dtype_option = {} if implicit_complex_dtype else {"dtype": dtype}
+    total = sum(A, **dtype_option, **options)
     far = A - total / count
     if A.dtype.kind == "c":
         far = pa.abs(far)
@@ -114,13 +114,13 @@ def _isin(element: Any, test_elements: Any, assume_unique: bool = False) -> pa.A
         x if isinstance(x, pa.Array) else pa.asarray(x, device=first.device, narrow=True)
         for x in (element, test_elements)
     )
-    found = pa.isin(element, among)
-    return pa.reshape(found, element.shape + (1,) * among.ndim)
+    result = pa.isin(element, among)
+    return pa.reshape(result, element.shape + (1,) * among.ndim)
 
 
 def _pointwise(block: Any, points: Any, axis: int) -> pa.Array:
-    found = block[tuple(p if isinstance(p, slice) else np.asarray(p) for p in points)]
-    return pa.moveaxis(found, axis, 0)
+    selected = block[tuple(p if isinstance(p, slice) else np.asarray(p) for p in points)]
+    return pa.moveaxis(selected, axis, 0)
 
 
 def _permuted(x: Any, axes: Any = None) -> pa.Array:
@@ -130,7 +130,7 @@ def _permuted(x: Any, axes: Any = None) -> pa.Array:
 def _getitem(x: Any, *index: Any) -> Any:
     """Index a block; NumPy's goes to the device of a mask."""
     if isinstance(x, np.ndarray):
-        mask = next(one for one in index if isinstance(one, pa.Array))
+        mask = next(key for key in index if isinstance(key, pa.Array))
         x = pa.asarray(x, device=mask.device, narrow=True)
     return x[index]
 
@@ -145,12 +145,12 @@ def _choose(a: Any, *choices: Any) -> Any:
 def _arange(
     start: Any, stop: Any, step: Any, length: Any, dtype: Any, like: Any = None
 ) -> pa.Array:
-    found = dask.array.chunk.arange(start, stop, step, length, dtype)
-    return pa.asarray(found, device=like.device, narrow=True)
+    values = dask.array.chunk.arange(start, stop, step, length, dtype)
+    return pa.asarray(values, device=like.device, narrow=True)
 
 
 def by_scipy(name: str, *args: Any, **options: Any) -> Any:
-    """Return what a function of scipy.linalg does: Dask calls it by its name."""
+    """Call the function of scipy.linalg with this name, or its replacement."""
     first = next((x for x in args if isinstance(x, pa.Array)), None)
     if name != "solve_triangular" or first is None:
         return scipy_linalg_safe(name, *args, **options)
@@ -172,8 +172,8 @@ def _solve_triangular(a: Any, b: Any, lower: bool = False) -> pa.Array:
 def _lu(a: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
     """Return the factors of a block as scipy.linalg.lu does: a permutation, and two halves."""
     order, factors = tiles.panel(None, a, owned=False)
-    one = pa.eye(a.shape[0], dtype=a.dtype, device=a.device)
-    return pa.take(one, order, axis=0).mT, pa.tril(factors, k=-1) + one, pa.triu(factors)
+    identity = pa.eye(a.shape[0], dtype=a.dtype, device=a.device)
+    return pa.take(identity, order, axis=0).mT, pa.tril(factors, k=-1) + identity, pa.triu(factors)
 
 
 def _merged_percentiles(
@@ -184,7 +184,7 @@ def _merged_percentiles(
     Ns: Any = None,  # noqa: N803  (Dask's name)
     raise_on_nan: bool = True,
 ) -> Any:
-    """Combine percentiles of blocks, each of which stands for the values up to it."""
+    """Combine percentiles of blocks."""
     if Ns is None:
         vals, Ns = zip(*vals, strict=True)
     parts = [(q, x, n) for q, x, n in zip(qs, vals, Ns, strict=True) if n]
@@ -193,36 +193,36 @@ def _merged_percentiles(
             raise ValueError("No non-trivial arrays found")
         return pa.full(len(qs[0]) - 2, float("nan"), device=finalq.device)
     counts = pa.concat([pa.diff(q, prepend=pa.zeros_like(q[:1])) * n for q, _, n in parts])
-    found = pa.concat([x for _, x, _ in parts])
-    order = pa.argsort(found)
-    found = pa.take(found, order)
+    values = pa.concat([x for _, x, _ in parts])
+    order = pa.argsort(values)
+    values = pa.take(values, order)
     reached = pa.cumulative_sum(pa.take(counts, order))
-    asked = finalq * sum(n for _, _, n in parts)
+    targets = finalq * sum(n for _, _, n in parts)
     if method == "linear":
-        return np.interp(asked, reached, found)
-    left = pa.clip(pa.searchsorted(reached, asked, side="left"), None, found.shape[0] - 1)
-    right = pa.searchsorted(reached, asked, side="right") - 1
-    lower, upper = pa.minimum(left, right), pa.maximum(left, right)
+        return np.interp(targets, reached, values)
+    first = pa.clip(pa.searchsorted(reached, targets, side="left"), None, values.shape[0] - 1)
+    last = pa.searchsorted(reached, targets, side="right") - 1
+    lower, upper = pa.minimum(first, last), pa.maximum(first, last)
     if method == "nearest":
-        far = pa.abs(pa.take(reached, lower) - asked) > pa.abs(pa.take(reached, upper) - asked)
-        return pa.take(found, pa.where(far, upper, lower))
-    below, above = pa.take(found, lower), pa.take(found, upper)
+        far = pa.abs(pa.take(reached, lower) - targets) > pa.abs(pa.take(reached, upper) - targets)
+        return pa.take(values, pa.where(far, upper, lower))
+    below, above = pa.take(values, lower), pa.take(values, upper)
     between = {"lower": below, "higher": above, "midpoint": 0.5 * (below + above)}
     if method not in between:
-        known = ", ".join(map(repr, ("linear", "nearest", *between)))
-        raise ValueError(f"method is {method!r}; it must be one of {known}")
+        methods = ", ".join(map(repr, ("linear", "nearest", *between)))
+        raise ValueError(f"percentile: method must be one of {methods}, got {method!r}")
     return between[method]
 
 
 def _stored(
     x: Any, out: Any, index: Any, region: Any, lock: Any, return_stored: bool, load_stored: bool
 ) -> Any:
-    """Write a block into a target, which is told by its name: no copy to the host in silence."""
+    """Write a block into a target; the target makes a copy to the host explicit."""
     values = x if isinstance(out, pa.Array) else as_numpy(x)
-    found = dask.array.core.load_store_chunk(
+    stored = dask.array.core.load_store_chunk(
         values, out, index, region, lock, return_stored, load_stored
     )
-    return x if return_stored and load_stored else found
+    return x if return_stored and load_stored else stored
 
 
 _REPLACED: dict[Any, Callable[..., Any]] = {
@@ -233,7 +233,7 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
     dask.array.core.getter_nofancy: dask.array.core.getter_nofancy,
     dask.array.core._vindex_merge: dask.array.core._vindex_merge,
     dask.array._shuffle.concatenate_arrays: dask.array._shuffle.concatenate_arrays,
-    # These know NumPy's arrays alone.
+    # These accept only NumPy arrays.
     dask.array.reductions.arg_chunk: _arg_chunk,
     dask.array.reductions.arg_combine: _combined,
     dask.array.reductions.arg_agg: _aggregated,
@@ -253,21 +253,23 @@ _SCIPY = {"lu": _lu}
 
 
 def instead_of(function: Any) -> tuple[Callable[..., Any], bool]:
-    """Return what computes on portarray chunks, and whether it takes NumPy operands as they are."""
+    """Return the replacement of a function, and whether it takes NumPy operands unchanged."""
     if isinstance(function, partial):
-        found = _REPLACED.get(function.func)
-        if found is not None:
-            return partial(found, *function.args, **function.keywords), True
+        replacement = _REPLACED.get(function.func)
+        if replacement is not None:
+            return partial(replacement, *function.args, **function.keywords), True
         return function, False
     if isinstance(function, COMPOSE):
-        parts = [instead_of(one) for one in (function.first, *function.funcs)]
+        parts = [instead_of(part) for part in (function.first, *function.funcs)]
         if any(replaced for _, replaced in parts):
-            return compose(*(one for one, _ in reversed(parts))), True
+            return compose(*(part for part, _ in reversed(parts))), True
         return function, False
     try:
-        found = _REPLACED.get(function)
+        replacement = _REPLACED.get(function)
     except TypeError:  # not hashable
         return function, False
-    if found is None and (getattr(function, "__module__", None) or "").startswith("scipy.linalg."):
-        found = _SCIPY.get(function.__name__)
-    return (function, False) if found is None else (found, True)
+    if replacement is None and (getattr(function, "__module__", None) or "").startswith(
+        "scipy.linalg."
+    ):
+        replacement = _SCIPY.get(function.__name__)
+    return (function, False) if replacement is None else (replacement, True)

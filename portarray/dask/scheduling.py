@@ -1,4 +1,4 @@
-"""What the scheduler does for scopes: finds the workers that meet them."""
+"""Scheduler plugin that finds the workers that meet scopes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from portarray.dask.scopes import (
 
 __all__ = ["ScopesPlugin", "register", "register_by"]
 
-_NOBODY = "portarray://nobody"  # an empty set of workers would allow all
+_NOBODY = "portarray://nobody"  # an empty set would allow all workers
 _KNOWN = "_portarray_scopes"
 
 
 def register(client: Any) -> None:
-    """Have the scheduler of a client know scopes."""
+    """Register the plugin with the scheduler of a client."""
     if not getattr(client, _KNOWN, False):
         setattr(client, _KNOWN, True)
         result = client.register_plugin(ScopesPlugin())
@@ -39,13 +39,13 @@ def register(client: Any) -> None:
 
 
 async def register_by(worker: Any) -> None:
-    """Have the scheduler of a worker know scopes, and balance load by measured speed."""
+    """Register the plugins for scopes and load balancing with the scheduler of a worker."""
     plugins: list[Any] = [ScopesPlugin()]
     if dask.config.get("portarray.balance", True):
         plugins.append(BalancePlugin())
-    for one in plugins:
+    for plugin in plugins:
         await worker.scheduler.register_scheduler_plugin(
-            plugin=pickle.dumps(one), name=one.name, idempotent=True
+            plugin=pickle.dumps(plugin), name=plugin.name, idempotent=True
         )
 
 
@@ -66,10 +66,10 @@ class _Worker(NamedTuple):
 
 
 class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
-    """Limits each task to the workers that meet its scope, whenever workers come and go.
+    """Limits each task to the workers that meet its scope; updates when workers join or leave.
 
-    A task without a scope whose operands are all on such and such devices follows them: a chunk
-    cannot be read where its device is not.
+    A task without a scope inherits the devices of its operands, because a chunk can only be read
+    where its device is.
     """
 
     name = "portarray-scopes"
@@ -77,9 +77,9 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self.tasks: dict[Any, _Task] = {}
-        self.known: dict[str, _Worker] = {}
+        self.workers: dict[str, _Worker] = {}
         self.gone: dict[str, _Worker] = {}
-        self.found: dict[Scope, set[str] | None] = {}
+        self.matches: dict[Scope, set[str] | None] = {}
         self.timer: tuple[float, Any] | None = None  # when it ends, and its handle
 
     def update_graph(self, scheduler: Any, *, tasks: Any, annotations: Any, **_: Any) -> None:
@@ -97,21 +97,21 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
             self._limit(scheduler, key)
 
     def _look(self, scheduler: Any) -> None:
-        """Note which workers there are and what they have."""
+        """Update the list of workers and their devices."""
         now = {
             address: _Worker(
                 str(ws.name), names_of(ws.name, address), devices_of(ws.resources), monotonic()
             )
             for address, ws in scheduler.workers.items()
         }
-        for address in self.known.keys() - now.keys():
-            self.gone[address] = self.known[address]._replace(since=monotonic())
-        self.known = now
-        self.found.clear()
+        for address in self.workers.keys() - now.keys():
+            self.gone[address] = self.workers[address]._replace(since=monotonic())
+        self.workers = now
+        self.matches.clear()
 
     def _follow(self, scheduler: Any, keys: Any) -> list[Any]:
-        """Give tasks without a scope that of all their operands; return the keys with a scope."""
-        touched, done, found = set(keys), set(), []
+        """Give tasks without a scope the scope of their operands; return the keys with a scope."""
+        touched, done, scoped_keys = set(keys), set(), []
         stack = list(keys)
         while stack:
             key = stack[-1]
@@ -119,19 +119,19 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
                 stack.pop()
                 continue
             ts = scheduler.tasks[key]
-            before = [d.key for d in ts.dependencies if d.key in touched and d.key not in done]
-            if before:
-                stack.extend(before)
+            pending = [d.key for d in ts.dependencies if d.key in touched and d.key not in done]
+            if pending:
+                stack.extend(pending)
                 continue
             done.add(key)
             if key not in self.tasks and ts.run_spec is not None:
                 scopes = {self.tasks[d.key].scope for d in ts.dependencies if d.key in self.tasks}
-                where = {one for each in scopes if (one := each.followed())}
+                where = {inherited for within in scopes if (inherited := within.followed())}
                 if len(where) == 1:
                     self.tasks[key] = _Task(where.pop(), ts.worker_restrictions)
             if key in self.tasks:
-                found.append(key)
-        return found
+                scoped_keys.append(key)
+        return scoped_keys
 
     def _limit(self, scheduler: Any, key: Any) -> None:
         """Limit a task to the workers that meet its scope; make it an error if there is none."""
@@ -150,27 +150,31 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
             self._refuse(ts, within, allowed)
 
     def _workers(self, within: Scope) -> set[str] | None:
-        """Return the workers that meet a scope; None if that are all."""
-        if within in self.found:
-            return self.found[within]
-        found = {address for address, one in self.known.items() if one.meets(within)}
-        result: set[str] | None = found
-        if len(found) == len(self.known) and found:
+        """Return the workers that meet a scope; None if all do."""
+        if within in self.matches:
+            return self.matches[within]
+        matching = {address for address, worker in self.workers.items() if worker.meets(within)}
+        result: set[str] | None = matching
+        if len(matching) == len(self.workers) and matching:
             result = None
-        elif within.placed and not found:
-            silent = not any(one.devices for one in self.known.values())
-            if silent or all(way.platform == frozenset(["cpu"]) for way in within.ways):
+        elif within.placed and not matching:
+            silent = not any(worker.devices for worker in self.workers.values())
+            if silent or all(
+                alternative.platform == frozenset(["cpu"]) for alternative in within.ways
+            ):
                 result = None
-        self.found[within] = result
+        self.matches[within] = result
         return result
 
     def _is_expected(self, scheduler: Any, within: Scope) -> bool:
-        """Tell whether a worker that meets a scope may still come, and look again later."""
+        """Return whether a worker that meets a scope may still join, and check again later."""
         wait = float(parse_timedelta(dask.config.get("portarray.return-timeout", "60s")))
         now = monotonic()
-        self.gone = {one: gone for one, gone in self.gone.items() if now - gone.since < wait}
-        awaited = [one.since for one in self.gone.values() if one.meets(within)]
-        if self.known and not awaited:
+        self.gone = {
+            address: gone for address, gone in self.gone.items() if now - gone.since < wait
+        }
+        awaited = [worker.since for worker in self.gone.values() if worker.meets(within)]
+        if self.workers and not awaited:
             return False
         end = max(awaited, default=now) + wait
         if self.timer is None or end < self.timer[0]:
@@ -186,38 +190,41 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
 
     def _refuse(self, ts: Any, within: Scope, allowed: set[str] | None) -> None:
         lines = [
-            f"{one.name} ({address}) has {', '.join(one.devices) or 'none declared'}"
-            for address, one in self.known.items()
+            f"{worker.name} ({address}) has {', '.join(worker.devices) or 'none declared'}"
+            for address, worker in self.workers.items()
         ]
         among = f" of workers={sorted(allowed)}" if allowed else ""
         text = (
-            f"no worker{among} meets {within!r}; devices of the workers: "
-            f"{'; '.join(lines) or 'no worker'}. Change the scope, or start a worker that meets "
-            f"it: those of portarray.dask.LocalCluster and of dask worker --preload portarray.dask "
-            f"declare their devices"
+            f"compute: no worker{among} meets {within!r}; devices of the workers: "
+            f"{'; '.join(lines) or 'no worker'}\nHint: change the scope, or start a worker that "
+            f"meets "
+            f"it; workers of portarray.dask.LocalCluster and of "
+            f"dask worker --preload portarray.dask declare their devices"
         )
         ts.run_spec = Task(ts.key, _raise, text)
         ts.worker_restrictions = None
 
     def _again(self, scheduler: Any) -> None:
-        """Find the workers of all tasks again; those that wait in vain become errors."""
+        """Find the workers of all tasks again; tasks without a worker become errors."""
         self._stop_timer(scheduler)
         self._look(scheduler)
         for key in self.tasks:
             self._limit(scheduler, key)
         waiting = [ts for ts in scheduler.unrunnable if ts.key in self.tasks]
-        found = {ts.key: "processing" for ts in waiting if scheduler.valid_workers(ts) != set()}
-        if found and scheduler.running:
-            scheduler.transitions(found, f"portarray-scopes-{time()}")
+        transitions = {
+            ts.key: "processing" for ts in waiting if scheduler.valid_workers(ts) != set()
+        }
+        if transitions and scheduler.running:
+            scheduler.transitions(transitions, f"portarray-scopes-{time()}")
 
     def add_worker(self, scheduler: Any, worker: str) -> None:
-        """Let tasks run on a worker that has come."""
+        """Allow tasks on a worker that has joined."""
         name = str(scheduler.workers[worker].name)
-        self.gone = {one: gone for one, gone in self.gone.items() if name not in gone.names}
+        self.gone = {address: gone for address, gone in self.gone.items() if name not in gone.names}
         self._again(scheduler)
 
     def remove_worker(self, scheduler: Any, worker: str, **_: Any) -> None:
-        """Wait a while for a worker that has gone."""
+        """Wait a while for a worker that has left."""
         self._again(scheduler)
 
     def transition(self, key: Any, start: str, finish: str, *_: Any, **__: Any) -> None:
@@ -226,7 +233,7 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
             self.tasks.pop(key, None)
 
     def restart(self, scheduler: Any) -> None:
-        """Begin anew."""
+        """Forget all tasks."""
         self.tasks.clear()
 
 

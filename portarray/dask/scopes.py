@@ -1,4 +1,4 @@
-"""Which workers and devices tasks may run on: ``with portarray.dask.scope(platform="cuda"):``.
+"""Scopes limit tasks to workers and devices: ``with portarray.dask.scope(platform="cuda"):``.
 
 A scope is an annotation of the layers that are made in its block, under the name ``portarray``.
 Dask fuses no layers that differ in it, nor does :mod:`portarray.dask.fusing` fuse their tasks. The
@@ -54,14 +54,13 @@ class ScopeError(RuntimeError):
     >>> pd.scope(platform="cuda") & pd.scope(platform="metal")
     Traceback (most recent call last):
         ...
-    portarray.dask.scopes.ScopeError: nothing meets both scope(platform='cuda') and ...
+    portarray.dask.scopes.ScopeError: scope: no device or worker meets both ...
     >>> with pd.scope(device="numpy:cpu:7"):
     ...     x = pd.ones(4, chunks=2)
     >>> x.compute()
     Traceback (most recent call last):
         ...
-    portarray.dask.scopes.ScopeError: no device of this process meets scope(platform='cpu',
-    library='numpy', index=7); there are ...
+    portarray.dask.scopes.ScopeError: compute: no device of this process meets ...
     """
 
 
@@ -75,32 +74,32 @@ class Way:
     worker: frozenset[str] | None = None
 
     def limits_devices(self) -> bool:
-        """Tell whether some devices are not allowed."""
+        """Return whether some devices are not allowed."""
         return self.values()[:3] != (None, None, None)
 
-    def takes(self, device: str) -> bool:
-        """Tell whether a device, as its full text, is allowed."""
+    def accepts(self, device: str) -> bool:
+        """Return whether a device, given by its full name, is allowed."""
         library, platform, index = device.split(":")
         return all(
-            each is None or value in each
-            for each, value in zip(self.values(), (platform, library, int(index)), strict=False)
+            options is None or value in options
+            for options, value in zip(self.values(), (platform, library, int(index)), strict=False)
         )
 
     def values(self) -> tuple[frozenset[Any] | None, ...]:
-        """Return what is allowed, in the order of the arguments of :func:`scope`."""
+        """Return the allowed values in the order of the arguments of :func:`scope`."""
         return self.platform, self.library, self.index, self.worker
 
     def __str__(self) -> str:
         parts = []
-        for name, values in zip(_NAMES, self.values(), strict=True):
-            if values is not None:
-                one = sorted(values, key=str)
-                parts.append(f"{name}={one[0]!r}" if len(one) == 1 else f"{name}={one}")
+        for name, options in zip(_NAMES, self.values(), strict=True):
+            if options is not None:
+                ordered = sorted(options, key=str)
+                parts.append(f"{name}={ordered[0]!r}" if len(ordered) == 1 else f"{name}={ordered}")
         return f"scope({', '.join(parts)})"
 
 
 class Scope:
-    """Which workers and devices tasks may run on, as :func:`scope` makes it; a context manager.
+    """Workers and devices that tasks may run on, as :func:`scope` returns it; a context manager.
 
     ``a | b`` is met where `a` or `b` is, and ``a & b``, or one in the block of the other, where
     both are.
@@ -149,7 +148,10 @@ class Scope:
     def __and__(self, other: Scope) -> Scope:
         ways = [both for a in self.ways for b in other.ways if (both := _both(a, b))]
         if not ways:
-            raise ScopeError(f"nothing meets both {self!r} and {other!r}; unite them by |")
+            raise ScopeError(
+                f"scope: no device or worker meets both {self!r} and {other!r}\n"
+                f"Hint: combine them with | to allow either"
+            )
         return Scope(ways, self.placed and other.placed)
 
     def __enter__(self) -> Scope:
@@ -178,17 +180,30 @@ class Scope:
             The devices that it has.
         """
         names, devices = set(names), tuple(devices)
-        ways = [way for way in self.ways if way.worker is None or way.worker & names]
-        if any(not way.limits_devices() for way in ways):
+        ways = [
+            alternative
+            for alternative in self.ways
+            if alternative.worker is None or alternative.worker & names
+        ]
+        if any(not alternative.limits_devices() for alternative in ways):
             return devices
-        return tuple(one for one in devices if any(way.takes(one) for way in ways)) or None
+        return (
+            tuple(
+                device
+                for device in devices
+                if any(alternative.accepts(device) for alternative in ways)
+            )
+            or None
+        )
 
     def followed(self) -> Scope | None:
-        """Return where what is made of such blocks belongs: on such devices, of any worker."""
-        if self.placed and all(way.worker is None for way in self.ways):
+        """Return the scope of results of these blocks: the same devices on any worker."""
+        if self.placed and all(alternative.worker is None for alternative in self.ways):
             return self
-        ways = [replace(way, worker=None) for way in self.ways]
-        return Scope(ways, True) if all(way.limits_devices() for way in ways) else None
+        ways = [replace(alternative, worker=None) for alternative in self.ways]
+        return (
+            Scope(ways, True) if all(alternative.limits_devices() for alternative in ways) else None
+        )
 
 
 _blocks: ContextVar[tuple[Any, ...]] = ContextVar("portarray_scopes", default=())
@@ -230,7 +245,7 @@ def scope(
     Raises
     ------
     ValueError
-        If there is no argument.
+        If no argument is passed.
     ScopeError
         If nothing can meet both a scope and the one around it; when computed, if no worker meets
         it.
@@ -243,16 +258,16 @@ def scope(
     >>> pd.scope(device="cuda:1") | pd.scope(library={"clarray"}, worker="node1")
     scope(platform='cuda', index=1) | scope(library='clarray', worker='node1')
     """
-    given = Way(*map(_values, (platform, library, index, worker)))
+    alternative = Way(*map(_values, (platform, library, index, worker)))
     if device is None:
-        if given == Way():
+        if alternative == Way():
             raise ValueError(
-                "scope() limits nothing; pass platform=, library=, index=, device= or worker="
+                "scope: no limit was passed\nHint: pass platform, library, index, device or worker"
             )
-        return Scope([given])
+        return Scope([alternative])
     several = device if isinstance(device, (set, frozenset, list, tuple)) else [device]
-    found = Scope(_way_of(str(one)) for one in several)
-    return found & Scope([given])
+    combined = Scope(_way_of(str(text)) for text in several)
+    return combined & Scope([alternative])
 
 
 def _values(value: Any) -> frozenset[Any] | None:
@@ -262,7 +277,7 @@ def _values(value: Any) -> frozenset[Any] | None:
 
 
 def _way_of(text: str) -> Way:
-    """Return what the parts of a device's text say."""
+    """Return the limits that a device's name describes."""
     parts: dict[str, frozenset[Any]] = {}
     for part in text.split(":"):
         if part.isdecimal():
@@ -274,8 +289,8 @@ def _way_of(text: str) -> Way:
 
 def _both(a: Way, b: Way) -> Way | None:
     values: list[Any] = []
-    for one, other in zip(a.values(), b.values(), strict=True):
-        both = one & other if one is not None and other is not None else one or other
+    for first, second in zip(a.values(), b.values(), strict=True):
+        both = first & second if first is not None and second is not None else first or second
         if both is not None and not both:
             return None
         values.append(both)
@@ -297,16 +312,17 @@ def placed(belongs: dict[tuple[int, ...], str | None]) -> dict[str, Any]:
     """Return the annotations of a layer, from the devices of its blocks and the scope around it."""
     annotations = dict(dask.get_annotations())
     outer = annotations.get(ANNOTATION)
-    found = {}
+    scopes = {}
     for text in dict.fromkeys(belongs.values()):
         if text is not None:
-            one = Scope([_way_of(text)], placed=True)
-            found[text] = one if outer is None else outer & one
-    if len(found) == 1 and None not in belongs.values():
-        annotations[ANNOTATION] = next(iter(found.values()))
-    elif found:
+            block_scope = Scope([_way_of(text)], placed=True)
+            scopes[text] = block_scope if outer is None else outer & block_scope
+    if len(scopes) == 1 and None not in belongs.values():
+        annotations[ANNOTATION] = next(iter(scopes.values()))
+    elif scopes:
         annotations[ANNOTATION] = Placed(
-            (place, outer if text is None else found[text]) for place, text in belongs.items()
+            (position, outer if text is None else scopes[text])
+            for position, text in belongs.items()
         )
     return annotations
 
@@ -321,7 +337,7 @@ class Scoped(Task):  # type: ignore[misc]
 
     def __call__(self, values: Any = ()) -> Any:
         """Compute the task where the default device is one that the scope allows."""
-        if self.func.placed:  # its device stands in the task
+        if self.func.placed:  # the task has its device as an argument
             return self.args[0](values)
         with _entered(self.func):
             return self.args[0](values)
@@ -364,7 +380,7 @@ def _here() -> tuple[set[str], list[str]]:
     """Return the names of the worker that runs this, none outside of one, and its devices."""
     here = worker()
     if here is None:
-        return set(), [str(one) for one in pa.devices()]
+        return set(), [str(device) for device in pa.devices()]
     return names_of(here.name, here.contact_address), devices_of(here.state.total_resources)
 
 
@@ -393,12 +409,13 @@ def _unmet_here(within: Scope, names: set[str], devices: list[str]) -> str:
     has = ", ".join(devices) or "no declared devices"
     if names:
         return (
-            f"a task in {within!r} ran on worker {', '.join(sorted(names))} with {has}; enter "
-            f"scopes when the client is there, or start workers by --preload portarray.dask"
+            f"compute: a task in {within!r} ran on worker {', '.join(sorted(names))} with {has}\n"
+            f"Hint: create the client before you enter a scope, or start workers with "
+            f"--preload portarray.dask"
         )
-    if any(way.worker is not None for way in within.ways):
+    if any(alternative.worker is not None for alternative in within.ways):
         return (
-            f"{within!r} names workers, and this is computed by threads or processes without "
-            f"workers; make a distributed.Client, or leave worker= out"
+            f"compute: {within!r} names workers, but threads or processes without workers compute "
+            f"this graph\nHint: create a distributed.Client, or omit worker"
         )
-    return f"no device of this process meets {within!r}; there are {has}"
+    return f"compute: no device of this process meets {within!r}; there are {has}"

@@ -1,4 +1,4 @@
-"""How arrays travel between processes: by pickle's out-of-band buffers, which no one copies.
+"""Send arrays between processes with pickle's out-of-band buffers, without copies.
 
 ``distributed`` reads the first buffer of a message into the memory that the message's header is in,
 at any address, and each further one into memory of its own. Libraries want their memory aligned, so
@@ -15,7 +15,7 @@ import numpy as np
 import portarray as pa
 from portarray._array import pickling
 
-__all__ = ["begin"]
+__all__ = ["register_pickling"]
 
 _LARGE = 2**17
 """Bytes from which ``distributed`` sends buffers apart."""
@@ -28,6 +28,6 @@ def _reduced(x: pa.Array) -> tuple[Any, ...]:
     return pickling.restored_behind, (np.zeros(1, np.uint8), *values)
 
 
-def begin() -> None:
-    """Have arrays pickled so from now on, in this process."""
+def register_pickling() -> None:
+    """Register the pickling of arrays in this process."""
     copyreg.pickle(pa.Array, _reduced)

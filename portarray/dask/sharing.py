@@ -16,13 +16,13 @@ from portarray.tasks.arguments import Access
 from portarray.tasks.memory import Cell
 from portarray.tasks.scheduling import Uses
 
-__all__ = ["Seen", "check", "dtype_name", "seen"]
+__all__ = ["ArrayUse", "check", "dtype_name", "shared_uses"]
 
 
-class Seen:
+class ArrayUse:
     """An array that a call reads or writes, by one argument or several.
 
-    ``image`` is a number that arrays have in common that overlap where one of them is written.
+    Arrays that overlap, one of which is written, have the same number ``image``.
     """
 
     def __init__(self, array: Any, cell: Cell | None, layout: Layout | None) -> None:
@@ -34,52 +34,52 @@ class Seen:
         self.image: int | None = None
 
 
-def seen(uses: Uses) -> list[Seen]:
+def shared_uses(uses: Uses) -> list[ArrayUse]:
     """Return the arrays of a call."""
-    found: dict[Any, Seen] = {}
+    merged: dict[Any, ArrayUse] = {}
     for access, cell in uses:
         x = access.array
         layout = layout_of(x)
-        what = id(x) if layout is None else (cell and cell.extent, layout, extents.is_native(x))
-        one = found.setdefault(what, Seen(x, cell, layout))
-        one.accesses.append(access)
-        one.reads |= access.reads
-        one.writes |= access.writes
-    every = list(found.values())
-    for number, one in enumerate(every):
-        for other in every[:number]:
+        key = id(x) if layout is None else (cell and cell.extent, layout, extents.is_native(x))
+        use = merged.setdefault(key, ArrayUse(x, cell, layout))
+        use.accesses.append(access)
+        use.reads |= access.reads
+        use.writes |= access.writes
+    all_uses = list(merged.values())
+    for index, use in enumerate(all_uses):
+        for earlier in all_uses[:index]:
             if (
-                (one.writes or other.writes)
-                and one.cell is not None
-                and other.cell in one.cell.near
+                (use.writes or earlier.writes)
+                and use.cell is not None
+                and earlier.cell in use.cell.near
             ):
-                joined = {one.image, other.image} - {None}
-                first = min(joined, default=number)  # type: ignore[type-var]
-                one.image = other.image = first
-                for third in every:
+                joined = {use.image, earlier.image} - {None}
+                first = min(joined, default=index)  # type: ignore[type-var]
+                use.image = earlier.image = first
+                for third in all_uses:
                     if third.image in joined:
                         third.image = first
-    return every
+    return all_uses
 
 
 def check(uses: Uses, device: Device) -> None:
-    """Raise where arrays of a call overlap, one is written, and a device has memory of its own."""
+    """Raise if a written array overlaps another one and the device does not use host memory."""
     if len(uses) < 2 or not any(access.writes for access, _ in uses):
         return
-    together = [one for one in seen(uses) if one.image is not None]
+    together = [use for use in shared_uses(uses) if use.image is not None]
     if not together:
         return
-    if not _in_host_memory(device) or any(one.layout is None for one in together):
-        names = " and ".join(str(one.accesses[0]) for one in together[:2])
+    if not _in_host_memory(device) or any(use.layout is None for use in together):
+        names = " and ".join(str(use.accesses[0]) for use in together[:2])
         raise ValueError(
-            f"{names} overlap, and one is written: copies on {device} would not. Run the task on "
-            f"a device whose arrays are in host memory, or pass one array"
+            f"spawn: {names} overlap, and one of them is written; copies on {device} would not "
+            f"overlap\nHint: run the task on a device that uses host memory, or pass one array"
         )
 
 
 @cache
 def _in_host_memory(device: Device) -> bool:
-    """Tell whether a device's arrays can be views of NumPy's."""
+    """Return whether a device's arrays can be views of NumPy's."""
     values = np.zeros(4)
     try:
         x = pa.asarray(values[1:], device=device, copy=False)

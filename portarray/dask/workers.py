@@ -1,4 +1,4 @@
-"""What devices the workers of a cluster have: declared as resources, told by the dashboard.
+"""Devices of the workers of a cluster, declared as resources and shown in the dashboard.
 
 The resource's name is the device's text, such as ``torch:cuda:0``, and a worker has as many units
 of it as threads, so that a device never limits how many of a worker's tasks run at once.
@@ -18,11 +18,11 @@ from portarray.dask.scopes import devices_of
 if TYPE_CHECKING:
     from portarray.typing import DeviceLike
 
-__all__ = ["DevicesPlugin", "begin", "declared", "resource", "workers_of"]
+__all__ = ["DevicesPlugin", "declared", "resource", "start", "workers_of"]
 
 
 def resource(device: DeviceLike) -> dict[str, float]:
-    """Return what a task asks of a worker to run where a device is.
+    """Return the resources that make a task run on a worker with a device.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def workers_of(client: Any) -> dict[str, dict[str, Any]]:
     """
     workers = client.scheduler_info(n_workers=-1)["workers"]
     return {
-        address: {"name": one["name"], "devices": devices_of(one["resources"])}
-        for address, one in workers.items()
+        address: {"name": worker["name"], "devices": devices_of(worker["resources"])}
+        for address, worker in workers.items()
     }
 
 
@@ -81,14 +81,14 @@ def declared(worker: Any) -> list[str]:
 
 
 class DevicesPlugin(WorkerPlugin):  # type: ignore[misc]
-    """Declares devices of a worker as its resources, and tells the dashboard of their memory.
+    """Declares devices of a worker as resources, and shows their memory in the dashboard.
 
     Parameters
     ----------
     devices : sequence of device-like, "all" or None
-        Those that the worker is for. None is what Dask's configuration says under
-        ``portarray.devices``, where there is nothing all that function where the worker runs. A
-        worker of one device makes it the default device of its process.
+        Devices of the worker. None uses ``portarray.devices`` of Dask's configuration, by default
+        all devices that work where the worker runs. A worker with one device makes it the default
+        device of its process.
 
     Notes
     -----
@@ -116,27 +116,27 @@ class DevicesPlugin(WorkerPlugin):  # type: ignore[misc]
 
     async def setup(self, worker: Any) -> None:
         """Declare the devices."""
-        texts = _texts(self.devices)
-        units = dict.fromkeys(texts, float(worker.state.nthreads))
+        names = _device_names(self.devices)
+        units = dict.fromkeys(names, float(worker.state.nthreads))
         if worker.status.name == "running":
             await worker.set_resources(**units)
-        else:  # what it has is told when it registers with the scheduler
+        else:  # the worker sends its resources when it registers
             worker.state.total_resources.update(units)
             worker.state.available_resources.update(units)
-        if len(texts) == 1:
-            pa.set_default_device(texts[0])
+        if len(names) == 1:
+            pa.set_default_device(names[0])
         worker.metrics["portarray"] = _figures
-        spilling.begin(worker)
+        spilling.start(worker)
         await scheduling.register_by(worker)
 
 
-def _texts(devices: Any) -> list[str]:
+def _device_names(devices: Any) -> list[str]:
     if devices is None:
         devices = dask.config.get("portarray.devices", "all")
     if isinstance(devices, str) and devices == "all":
-        return [str(one) for one in pa.devices()]
+        return [str(device) for device in pa.devices()]
     listed = devices if isinstance(devices, (list, tuple)) else [devices]
-    return [str(pa.device(one)) for one in listed]
+    return [str(pa.device(device)) for device in listed]
 
 
 def _figures(worker: Any) -> str:
@@ -152,7 +152,7 @@ def _figure(text: str) -> str:
     return "" if figures.free is None else f"{figures.free / gib:.1f} GiB free"
 
 
-async def begin(server: Any) -> None:
+async def start(server: Any) -> None:
     """Set a server of distributed up that preloads this package."""
     if isinstance(server, Worker):
         await server.plugin_add(plugin=DevicesPlugin(), name=DevicesPlugin.name)

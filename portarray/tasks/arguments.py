@@ -30,21 +30,21 @@ class Access:
         name = type(self).__name__
         if isinstance(array, Task):
             raise TypeError(
-                f"{name}({array!r}): the result of a task is passed as it is, without {name}"
+                f"{name}: {array!r} is the result of a task\nHint: pass it without {name}"
             )
         device = None if isinstance(array, _PLAIN) else extents.place_of(array)
         if device is None:
             if not isinstance(array, CONTAINERS):
                 raise TypeError(
-                    f"{name} takes an array, or a list, tuple or dict of arrays, and got "
+                    f"{name}: expected an array, or a list, tuple or dict of arrays, got "
                     f"{type(array).__name__}"
                 )
             self.array, self.device = array, None
             return
         if self.writes and extents.is_native(array) and extents.is_immutable(device):
             raise TypeError(
-                f"{name} takes an array that can be written, and native arrays of {device} "
-                f"never change; use {name}(pa.asarray(x))"
+                f"{name}: the array must be writable, but native arrays of {device} never change\n"
+                f"Hint: use {name}(pa.asarray(x))"
             )
         self.array = array
         self.device = device
@@ -136,11 +136,11 @@ class InOut(Access):
 class Tree:
     """A list, tuple or dict with arrays or tasks in it, which are marked."""
 
-    __slots__ = ("found", "value")
+    __slots__ = ("leaves", "value")
 
-    def __init__(self, value: Any, found: Sequence[Any]) -> None:
+    def __init__(self, value: Any, leaves: Sequence[Any]) -> None:
         self.value = value
-        self.found = found
+        self.leaves = leaves
 
 
 def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
@@ -148,7 +148,7 @@ def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
     if not isinstance(value, CONTAINERS):
         return function(value)
     old = list(value.values() if isinstance(value, dict) else value)
-    new = [mapped(one, function) for one in old]
+    new = [mapped(item, function) for item in old]
     if all(map(operator.is_, old, new)):
         return value
     if isinstance(value, dict):
@@ -163,8 +163,8 @@ def leaves(value: Any) -> Iterator[Any]:
     if not isinstance(value, CONTAINERS):
         yield value
         return
-    for one in value.values() if isinstance(value, dict) else value:
-        yield from leaves(one)
+    for item in value.values() if isinstance(value, dict) else value:
+        yield from leaves(item)
 
 
 def marked(value: Any) -> Any:
@@ -177,8 +177,8 @@ def marked(value: Any) -> Any:
             return value
         return In(value)
     whole = _inside(value, In)
-    found = [one for one in leaves(whole) if isinstance(one, (Access, Task))]
-    return Tree(whole, found) if found else value
+    arrays = [leaf for leaf in leaves(whole) if isinstance(leaf, (Access, Task))]
+    return Tree(whole, arrays) if arrays else value
 
 
 def _inside(value: Any, mark: type[Access]) -> Any:
@@ -196,4 +196,4 @@ def flat(values: list[Any]) -> list[Any]:
     """Return arguments, and of lists, tuples and dicts the arrays and tasks in them."""
     if Tree not in map(type, values):
         return values
-    return [x for one in values for x in (one.found if isinstance(one, Tree) else [one])]
+    return [x for value in values for x in (value.leaves if isinstance(value, Tree) else [value])]

@@ -81,9 +81,9 @@ class Graph:
         """
         lines = ["flowchart TD"]
         for node in self.nodes:
-            left, right = ("[", "]") if node.kind == "task" else ("([", "])")
+            opening, closing = ("[", "]") if node.kind == "task" else ("([", "])")
             name = node.name.replace('"', "#quot;")
-            lines.append(f'    n{node.number}{left}"{name}<br>{node.device}"{right}')
+            lines.append(f'    n{node.number}{opening}"{name}<br>{node.device}"{closing}')
         for edge in self.edges:
             arrow = "-->" if edge.why in NEEDED else "-.->"
             lines.append(f"    n{edge.first} {arrow} n{edge.second}")
@@ -117,11 +117,11 @@ def graph_of(nodes: Sequence[Node]) -> Graph:
     """Return the graph of a region's calls."""
     return Graph(
         tuple(
-            GraphNode(node.number, node.kind, node.name, str(node.device), STATES[node.state])
+            GraphNode(node.index, node.kind, node.name, str(node.device), STATES[node.state])
             for node in nodes
         ),
         tuple(
-            Edge(first, node.number, why)
+            Edge(first, node.index, why)
             for node in nodes
             for first, why in sorted(node.edges.items())
         ),

@@ -1,4 +1,4 @@
-"""Order by memory: which earlier calls one has to wait for, of what it reads and writes."""
+"""Dependencies of a call on earlier calls, from the memory that they read and write."""
 
 from __future__ import annotations
 
@@ -15,65 +15,67 @@ _FEW = 256
 
 
 class Cell:
-    """What calls do with the elements of one extent: the last that wrote, and readers since then.
+    """The last writer of the elements of one extent, and the readers since then.
 
-    ``near`` are the cells that it shares elements with, itself included.
+    ``near`` are the cells that share elements with it, including itself.
     """
 
-    __slots__ = ("extent", "moves", "near", "readers", "writer")
+    __slots__ = ("copies", "extent", "near", "readers", "writer")
 
     def __init__(self, extent: Extent) -> None:
         self.extent = extent
         self.writer: Node | None = None
         self.readers: list[Node] = []
         self.near: list[Cell] = [self]
-        self.moves: dict[Hashable, Task] = {}  # copies on other devices, until a write
+        self.copies: dict[Hashable, Task] = {}  # copies on other devices, until a write
 
-    def covers(self, other: Cell) -> bool:
-        """Tell whether all elements of another cell are in this one."""
-        one, two = self.extent, other.extent
-        return self is other or (one.dense and one.start <= two.start and two.end <= one.end)
+    def covers(self, cell: Cell) -> bool:
+        """Return whether all elements of another cell are in this one."""
+        outer, inner = self.extent, cell.extent
+        return self is cell or (
+            outer.dense and outer.start <= inner.start and inner.end <= outer.end
+        )
 
     def newest(self) -> int:
         """Return the number of the last call that wrote every element; -1 if there is none."""
         newest = -1
         for near in self.near:
             writer = near.writer
-            if writer is not None and writer.number > newest and near.covers(self):
-                newest = writer.number
+            if writer is not None and writer.index > newest and near.covers(self):
+                newest = writer.index
         return newest
 
     def sources(self) -> tuple[list[tuple[Cell, Node]], bool]:
-        """Return what elements are from, in the order it was written, and whether that is all."""
+        """Return the writers of elements in order, and whether they wrote all elements."""
         newest = self.newest()
-        found = [
+        writers = [
             (near, near.writer)
             for near in self.near
-            if near.writer is not None and near.writer.number >= newest
+            if near.writer is not None and near.writer.index >= newest
         ]
-        return sorted(found, key=lambda one: one[1].number), newest >= 0
+        return sorted(writers, key=lambda writer: writer[1].index), newest >= 0
 
     def is_quiet(self) -> bool:
-        """Tell whether no call of the future has to know of it."""
+        """Return whether no future call depends on this cell."""
         writer = self.writer
         return (writer is None or writer.state == DONE) and all(
             reader.state >= DONE for reader in self.readers
         )
 
 
-def meet(one: Extent, two: Extent) -> bool:
-    """Tell whether two extents of one memory share elements; True where that takes a search.
+def meet(first: Extent, second: Extent) -> bool:
+    """Return whether two extents of one memory may share elements.
 
-    Where all elements of both lie in two ranges of the addresses modulo some stride, and those are
-    apart, they do not: so columns, tiles of matrices and odd and even elements are told apart.
+    They do not if their addresses modulo some stride are in two disjoint ranges. This separates
+    columns, tiles of matrices, and odd from even elements.
     """
-    if one.end <= two.start or two.end <= one.start:
+    if first.end <= second.start or second.end <= first.start:
         return False
-    if one.dense and two.dense:
+    if first.dense and second.dense:
         return True
-    for modulus in {stride for stride, _ in (*one.steps, *two.steps)}:
-        apart = (two.start - one.start) % modulus
-        if _width(one, modulus) <= apart <= modulus - _width(two, modulus):
+    for modulus in {stride for stride, _ in (*first.steps, *second.steps)}:
+        apart = (second.start - first.start) % modulus
+        if _width(first, modulus) <= apart <= modulus - _width(second, modulus):
             return False
     return True
 
@@ -88,7 +90,7 @@ def _width(extent: Extent, modulus: int) -> int:
 
 
 class Memory:
-    """The cells of all memories that calls read and write; it may forget those that are done."""
+    """The cells of all memories that calls read and write; may forget finished ones."""
 
     def __init__(self, *, forgets: bool) -> None:
         self._forgets = forgets
@@ -100,15 +102,15 @@ class Memory:
 
     def cell(self, extent: Extent) -> Cell:
         """Return the cell of an extent."""
-        found = self._cells.get(extent)
-        if found is not None:
-            return found
+        cached = self._cells.get(extent)
+        if cached is not None:
+            return cached
         if self._forgets and len(self._cells) >= self._limit:
             self._prune()
         cell = Cell(extent)
-        for other in self._overlapping(extent):
-            cell.near.append(other)
-            other.near.append(cell)
+        for neighbor in self._overlapping(extent):
+            cell.near.append(neighbor)
+            neighbor.near.append(cell)
         self._insert(cell)
         return cell
 
@@ -123,8 +125,8 @@ class Memory:
     def _overlapping(self, extent: Extent) -> Iterator[Cell]:
         for size, cells in self._sorted.get(extent.memory, {}).items():
             first = bisect_left(cells, (extent.start - (1 << size),))
-            for place in range(first, len(cells)):
-                cell = cells[place][2]
+            for index in range(first, len(cells)):
+                cell = cells[index][2]
                 if cell.extent.start >= extent.end:
                     break
                 if meet(cell.extent, extent):
@@ -132,24 +134,26 @@ class Memory:
 
     def _prune(self) -> None:
         """Forget cells whose calls are done."""
-        kept = [cell for cell in self._cells.values() if not cell.is_quiet()]
-        alive = set(map(id, kept))
+        remaining = [cell for cell in self._cells.values() if not cell.is_quiet()]
+        alive = set(map(id, remaining))
         self._cells, self._sorted = {}, {}
-        for cell in kept:
-            cell.near = [other for other in cell.near if id(other) in alive]
+        for cell in remaining:
+            cell.near = [neighbor for neighbor in cell.near if id(neighbor) in alive]
             self._insert(cell)
-        self._limit = max(_FEW, 2 * len(kept))
+        self._limit = max(_FEW, 2 * len(remaining))
 
-    def before(self, cell: Cell, *, reads: bool, writes: bool) -> Iterator[tuple[Node, str, bool]]:
-        """Yield the calls to wait for, why, and whether what they compute is needed."""
+    def dependencies(
+        self, cell: Cell, *, reads: bool, writes: bool
+    ) -> Iterator[tuple[Node, str, bool]]:
+        """Yield the calls to wait for, the reason, and whether their results are needed."""
         newest = cell.newest()  # all that came before waits for that
-        for other in cell.near:
-            writer = other.writer
-            if writer is not None and writer.number >= newest:
+        for neighbor in cell.near:
+            writer = neighbor.writer
+            if writer is not None and writer.index >= newest:
                 yield writer, READ if reads else OVERWRITE, reads
             if writes:
-                for reader in other.readers:
-                    if reader.number > newest:
+                for reader in neighbor.readers:
+                    if reader.index > newest:
                         yield reader, WRITE, False
 
     def enter(self, node: Node, cell: Cell, *, writes: bool) -> None:
@@ -160,13 +164,13 @@ class Memory:
                 readers[:] = [reader for reader in readers if reader.state < DONE]
             readers.append(node)
             return
-        for other in cell.near:
-            other.moves.clear()
-            if cell.covers(other):
-                other.writer = None
-                other.readers.clear()
+        for neighbor in cell.near:
+            neighbor.copies.clear()
+            if cell.covers(neighbor):
+                neighbor.writer = None
+                neighbor.readers.clear()
         cell.writer = node
 
     def copy_key(self, x: Any, device: Hashable) -> Hashable:
-        """Return what tells copies of a cell's array apart: other dtypes and shapes."""
+        """Return the key of a copy of a cell's array; dtypes and shapes may differ."""
         return device, type(x), tuple(x.shape), x.dtype

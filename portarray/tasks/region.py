@@ -1,4 +1,4 @@
-"""``Region``: makes the graph of calls, which an engine runs."""
+"""Regions build a graph of calls, which an engine runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from importlib import import_module
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -17,6 +16,7 @@ from portarray._devices import selection
 from portarray._devices.device import Device
 from portarray.tasks import trace
 from portarray.tasks.arguments import Access, In, Tree, flat, leaves, mapped, marked
+from portarray.tasks.engines import new_engine
 from portarray.tasks.graph import Graph, graph_of
 from portarray.tasks.memory import Cell, Memory
 from portarray.tasks.scheduling import Engine, Threads
@@ -29,7 +29,7 @@ __all__ = ["Region"]
 
 
 class Region:
-    """A ``with`` block whose functions run at once on several devices, as if one after the other.
+    """A ``with`` block whose functions run concurrently, with the results of a serial run.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class Region:
     Raises
     ------
     ValueError, TypeError
-        If a number or a device makes no sense.
+        If an argument is invalid.
     RuntimeError
-        When a block begins within the block of another region, which does not know its tasks.
+        If a block begins within the block of another region.
 
     See Also
     --------
@@ -53,9 +53,9 @@ class Region:
 
     Notes
     -----
-    The block ends when all tasks are done and their devices have been waited for. If tasks failed
-    and nobody asked for their errors, it raises an ExceptionGroup of them. An error in the block
-    itself cancels the tasks that do not run yet.
+    The block ends when all tasks and their devices are done. It raises an ExceptionGroup of the
+    errors that no caller has retrieved. An error in the block cancels the tasks that have not
+    started.
 
     Examples
     --------
@@ -79,19 +79,26 @@ class Region:
         engine: Any = None,
     ) -> None:
         if type(workers) is not int or workers < 1:
-            raise ValueError(f"workers={workers!r}: use a number of threads, 1 or more")
+            raise ValueError(
+                f"Region: workers must be a number of threads, 1 or more, got {workers!r}"
+            )
         if isinstance(devices, (str, Device)):
-            raise TypeError(f"devices={devices!r}: pass a list of devices")
-        self._devices = None if devices is None else [selection.resolve(one) for one in devices]
+            raise TypeError(f"Region: devices must be a list of devices, got {devices!r}")
+        self._devices = (
+            None if devices is None else [selection.resolve(device) for device in devices]
+        )
         if self._devices == []:
-            raise ValueError("devices=[]: name one device or more, or pass None")
+            raise ValueError("Region: devices is empty\nHint: pass at least one device, or None")
         self._lock = threading.Lock()
         if engine is None:
             self._engine: Engine = Threads(self._lock, workers)
         elif workers != 1:
-            raise ValueError(f"workers={workers}: with an engine, its cluster has the workers")
+            raise ValueError(
+                f"Region: workers must be 1 with an engine, got {workers}; the cluster determines "
+                f"its workers"
+            )
         else:
-            self._engine = import_module("portarray.dask.regions").Cluster(self._lock, engine)
+            self._engine = new_engine(self._lock, engine)
         self._memory = Memory(forgets=self._engine.shares)
         self._nodes: list[Node] = []
         self._open = False
@@ -99,12 +106,12 @@ class Region:
 
     def __enter__(self) -> Self:
         if self._token is not None:
-            raise RuntimeError("a region is used once; make another Region")
+            raise RuntimeError("Region: this region was used before\nHint: make another Region")
         around = running.get()
         if around is not None and not around[1]:
             raise RuntimeError(
-                "a region begins in the block of another, and each orders its own tasks only; "
-                "spawn into the outer region, or end it first"
+                "Region: a region cannot begin in the block of another region, because each orders "
+                "only its own tasks\nHint: spawn into the outer region, or end it first"
             )
         self._token = running.set((self, False))
         self._open = True
@@ -133,16 +140,18 @@ class Region:
         finally:
             self._open = False
             self._engine.close()
-        failed = self._untold() + late
+        failed = self._undelivered() + late
         if error is not None:
-            for one in failed:
-                error.add_note(f"a task failed, too: {type(one).__name__}: {one}")
+            for failure in failed:
+                error.add_note(f"a task also failed: {type(failure).__name__}: {failure}")
             return
         if failed:
             count = sum(node.kind == "task" for node in self._nodes)
             lost = sum(node.kind == "task" and node.state == CANCELLED for node in self._nodes)
-            told = f", {lost} were not run for want of what they compute" if lost else ""
-            raise BaseExceptionGroup(f"{len(failed)} of {count} tasks failed{told}", failed)
+            cancelled = (
+                f", {lost} were cancelled because a task that they need failed" if lost else ""
+            )
+            raise BaseExceptionGroup(f"{len(failed)} of {count} tasks failed{cancelled}", failed)
 
     def spawn(
         self,
@@ -186,25 +195,30 @@ class Region:
         """
         inside = running.get()
         if inside is not None and inside[1] and inside[0] is self:
-            raise RuntimeError("a task spawns into its own region, where it has no place in order")
+            raise RuntimeError("spawn: a task cannot spawn into its own region")
         if not callable(function):
-            raise TypeError(f"spawn takes a function first, and {function!r} cannot be called")
-        given = [marked(one) for one in args]
+            raise TypeError(f"spawn: the first argument must be callable, got {function!r}")
+        marked_args = [marked(argument) for argument in args]
         named = {key: marked(value) for key, value in kwargs.items()} if kwargs else {}
-        every = flat([*given, *named.values()])
-        accesses = [one for one in every if isinstance(one, Access)]
-        found = [extents.extent_of(one.array) for one in accesses]
-        told = getattr(function, "__name__", None) or type(function).__name__
+        every = flat([*marked_args, *named.values()])
+        accesses = [argument for argument in every if isinstance(argument, Access)]
+        extents_ = [extents.extent_of(argument.array) for argument in accesses]
+        default_name = getattr(function, "__name__", None) or type(function).__name__
         frame = sys._getframe(1)
         where = frame.f_code.co_filename, frame.f_lineno
-        wanted = None if device is None else selection.resolve(device)
+        requested = None if device is None else selection.resolve(device)
         context = contextvars.copy_context()
         context.run(running.set, (self, True))
         with self._lock:
             if not self._open:
-                raise RuntimeError("tasks are spawned in the block of their region: with Region()")
-            there = self._place(accesses, wanted)
-            cells = [None if one is None else self._memory.cell(one) for one in found]
+                raise RuntimeError(
+                    "spawn: the block of the region is not open\nHint: spawn tasks inside `with "
+                    "Region() as region:`"
+                )
+            there = self._choose_device(accesses, requested)
+            cells = [
+                None if argument is None else self._memory.cell(argument) for argument in extents_
+            ]
             uses = list(zip(accesses, cells, strict=True))
             self._engine.check(uses, there)
             for access, cell in uses:
@@ -214,11 +228,11 @@ class Region:
             away = [use for use in uses if use[0].device is not there] if shares else []
             copies = self._copies(uses, away, there) if away else {}
             if copies:
-                given = [_replaced(one, copies) for one in given]
-                named = {key: _replaced(one, copies) for key, one in named.items()}
-            call = function, given, named
-            results = [one for one in every if isinstance(one, Task)]
-            node = Node(len(self._nodes), "task", name or told, there, call, where)
+                marked_args = [_replaced(argument, copies) for argument in marked_args]
+                named = {key: _replaced(argument, copies) for key, argument in named.items()}
+            call = function, marked_args, named
+            results = [argument for argument in every if isinstance(argument, Task)]
+            node = Node(len(self._nodes), "task", name or default_name, there, call, where)
             node.context = context
             task = self._add(node, uses, [*results, *copies.values()])
             written: set[int] = set()
@@ -247,31 +261,32 @@ class Region:
         path : path-like
             A JSON file. Each worker has a row; arrows lead from tasks to those that waited.
         """
-        self._engine.record(self._nodes)
+        self._engine.record_times(self._nodes)
         with self._lock:
             events = trace.events(self._nodes)
         trace.write(events, path)
 
-    def _place(self, accesses: Sequence[Access], wanted: Device | None) -> Device:
+    def _choose_device(self, accesses: Sequence[Access], requested: Device | None) -> Device:
         """Return the device of a task."""
         devices = self._devices
-        if wanted is None:
-            first = next((one for one in accesses if one.writes), None)
+        if requested is None:
+            first = next((access for access in accesses if access.writes), None)
             if first is None and accesses:
                 first = accesses[0]
             if first is not None:
-                wanted = first.device
+                requested = first.device
             elif devices is None:
                 return selection.current()
             else:
                 return min(devices, key=self._engine.load)
-        if devices is not None and wanted not in devices:
+        if devices is not None and requested not in devices:
             names = ", ".join(map(str, devices))
             raise ValueError(
-                f"a task is for {wanted}, and the region has {names}; add it to devices, or say "
-                f"where the task runs: spawn(..., device=)"
+                f"spawn: a task runs on {requested}, but the region has {names}\nHint: add the "
+                f"device to "
+                f"devices, or choose where the task runs with spawn(..., device=...)"
             )
-        return wanted
+        return requested
 
     def _add(
         self, node: Node, uses: Sequence[tuple[Access, Cell | None]], needs: Iterable[Task]
@@ -279,21 +294,21 @@ class Region:
         """Add a call to the graph: after what it needs, and what reads and writes its memory."""
         node.uses = uses
         task = node.task = Task(node, self, self._lock, self._engine.start)
-        self._engine.add(node, self._before(uses, needs))
+        self._engine.add(node, self._dependencies(uses, needs))
         self._nodes.append(node)
         for access, cell in uses:
             if cell is not None:
                 self._memory.enter(node, cell, writes=access.writes)
         return task
 
-    def _before(
+    def _dependencies(
         self, uses: Sequence[tuple[Access, Cell | None]], needs: Iterable[Task]
     ) -> Iterator[tuple[Node, str, bool]]:
-        for one in needs:
-            yield one._node, RESULT, True
+        for task in needs:
+            yield task._node, RESULT, True
         for access, cell in uses:
             if cell is not None:
-                yield from self._memory.before(cell, reads=access.reads, writes=access.writes)
+                yield from self._memory.dependencies(cell, reads=access.reads, writes=access.writes)
 
     def _copies(
         self,
@@ -305,35 +320,37 @@ class Region:
         for access, cell in away:
             if access.writes and extents.is_native(access.array) and extents.is_immutable(device):
                 raise TypeError(
-                    f"{access} is written by a task on {device}, whose native arrays never "
-                    f"change; mark pa.asarray(x) instead"
+                    f"spawn: {access} is written by a task on {device}, whose native arrays never "
+                    f"change\nHint: mark pa.asarray(x) instead"
                 )
-            for other, near in uses:
-                apart = other.array is not access.array and (access.writes or other.writes)
-                if apart and cell is not None and near in cell.near:
+            for second, second_cell in uses:
+                apart = second.array is not access.array and (access.writes or second.writes)
+                if apart and cell is not None and second_cell in cell.near:
                     raise ValueError(
-                        f"{access} and {other} overlap, and one is written: copies on {device} "
-                        f"would not. Run the task on {access.device}, or pass one array"
+                        f"spawn: {access} and {second} overlap, and one of them is written; copies "
+                        f"on {device} "
+                        f"would not overlap\nHint: run the task on {access.device}, or pass one "
+                        f"array"
                     )
-        found: dict[int, Task] = {}
+        copies: dict[int, Task] = {}
         mine: dict[int, Task] = {}
         for access, cell in away:
-            known = mine.get(id(access.array))
-            if known is None:
-                same = [one for one, _ in away if one.array is access.array]
-                writes = any(one.writes for one in same)
-                reads = any(one.reads for one in same)
-                known = self._copy(access.array, cell, device, reads=reads, writes=writes)
-                mine[id(access.array)] = known
-            found[id(access)] = known
-        return found
+            copy = mine.get(id(access.array))
+            if copy is None:
+                same = [use for use, _ in away if use.array is access.array]
+                writes = any(use.writes for use in same)
+                reads = any(use.reads for use in same)
+                copy = self._copy(access.array, cell, device, reads=reads, writes=writes)
+                mine[id(access.array)] = copy
+            copies[id(access)] = copy
+        return copies
 
     def _copy(
         self, x: Any, cell: Cell | None, device: Device, *, reads: bool, writes: bool
     ) -> Task:
         key = self._memory.copy_key(x, device)
-        if cell is not None and not writes and key in cell.moves:
-            return cell.moves[key]
+        if cell is not None and not writes and key in cell.copies:
+            return cell.copies[key]
         if not reads:
             call: Any = (partial(extents.blank, x, device), (), {})
             node = Node(len(self._nodes), "allocate", "allocate", device, call, None)
@@ -342,7 +359,7 @@ class Region:
         node = Node(len(self._nodes), "move", f"move to {device}", device, call, None)
         task = self._add(node, [(In(x), cell)], ())
         if cell is not None and not writes:
-            cell.moves[key] = task
+            cell.copies[key] = task
         return task
 
     def _write_back(self, access: Access, cell: Cell | None, copy: Task, after: Node) -> None:
@@ -352,19 +369,19 @@ class Region:
         assert after.task is not None
         self._add(node, [(access, cell)], (copy, after.task))
 
-    def _untold(self) -> list[BaseException]:
-        """Return the errors that nobody has asked for."""
+    def _undelivered(self) -> list[BaseException]:
+        """Return the errors that no caller has retrieved."""
         return [
             node.error
             for node in self._nodes
             if node.state == FAILED and node.error is not None
-            if not node.told
+            if not node.delivered
         ]
 
 
 def _replaced(argument: Any, copies: dict[int, Task]) -> Any:
     """Return an argument with the copies of its arrays on the device of the task."""
     if isinstance(argument, Tree):
-        whole = mapped(argument.value, lambda one: copies.get(id(one), one))
+        whole = mapped(argument.value, lambda leaf: copies.get(id(leaf), leaf))
         return Tree(whole, list(leaves(whole)))
     return copies.get(id(argument), argument)

@@ -1,4 +1,4 @@
-"""Running a graph in threads: each device has workers, which take the longest chain first."""
+"""Run a graph in threads; the workers of each device take the longest chain first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from portarray.tasks.task import (
     Task,
 )
 
-__all__ = ["Engine", "Threads", "Uses", "cancelled", "link", "spoil"]
+__all__ = ["Engine", "Threads", "Uses", "cancel_dependents", "cancelled", "link"]
 
 Uses = Sequence[tuple[Access, Cell | None]]
 """The arrays that a call reads and writes."""
@@ -37,10 +37,10 @@ _FEW = 64
 
 
 class Engine(Protocol):
-    """What runs the calls of a region; its lock is held but in ``finish``, ``close``, ``record``.
+    """Runs the calls of a region; the lock is not held in ``finish``, ``close``, ``record_times``.
 
-    ``shares`` tells whether calls get the arrays of the region themselves, so that copies on other
-    devices are calls of their own, and so is the order of a write after what was read before.
+    ``shares`` is whether calls get the region's arrays and not copies. Copies to other devices are
+    then separate calls, and a write waits for earlier reads.
     """
 
     shares: bool
@@ -50,22 +50,22 @@ class Engine(Protocol):
         """The number of calls that are not done."""
 
     def check(self, uses: Uses, device: Device) -> None:
-        """Raise where a device cannot have arrays as a call uses them."""
+        """Raise if a device cannot hold the arrays of a call."""
 
-    def add(self, node: Node, before: Iterable[tuple[Node, str, bool]]) -> None:
+    def add(self, node: Node, dependencies: Iterable[tuple[Node, str, bool]]) -> None:
         """Take a call and what it waits for, before its writes are noted in the memory."""
 
     def start(self) -> None:
-        """Start what was added: somebody waits."""
+        """Start the added calls, because a thread waits for a result."""
 
     def load(self, device: Device) -> int:
-        """Return how many calls a device has before it."""
+        """Return how many calls wait for a device."""
 
     def rank(self) -> None:
         """Give calls their priorities; the graph is complete."""
 
     def cancel(self, reason: str) -> None:
-        """Run no call that is not running."""
+        """Cancel all calls that have not started."""
 
     def wait(self) -> None:
         """Wait until all calls are done."""
@@ -76,7 +76,7 @@ class Engine(Protocol):
     def close(self) -> None:
         """End the workers."""
 
-    def record(self, nodes: Sequence[Node]) -> None:
+    def record_times(self, nodes: Sequence[Node]) -> None:
         """Note when and where calls ran."""
 
 
@@ -116,14 +116,14 @@ class Threads:
         self.pending = 0
 
     def check(self, uses: Uses, device: Device) -> None:
-        """Raise nothing: calls get the arrays themselves."""
+        """Do nothing: calls share the arrays of the region."""
 
     def start(self) -> None:
         """Do nothing: calls start when they can."""
 
-    def add(self, node: Node, before: Iterable[tuple[Node, str, bool]]) -> None:
+    def add(self, node: Node, dependencies: Iterable[tuple[Node, str, bool]]) -> None:
         """Take a call and what it waits for."""
-        link(node, before)
+        link(node, dependencies)
         self.pending += 1
         self._unfinished.append(node)
         self._lane(node).load += 1
@@ -133,7 +133,7 @@ class Threads:
             self._start([node])
 
     def load(self, device: Device) -> int:
-        """Return how many calls a device has before it."""
+        """Return how many calls wait for a device."""
         lane = self._lanes.get((device, True))
         return lane.load if lane else 0
 
@@ -141,14 +141,14 @@ class Threads:
         """Set heights: calls are in an order in which each comes after those it waits for."""
         live = self._unfinished = [node for node in self._unfinished if node.state < DONE]
         for node in reversed(live):
-            node.height = max((other.height + 1 for other, _ in node.after), default=0)
+            node.height = max((dependent.height + 1 for dependent, _ in node.after), default=0)
         for lane in self._lanes.values():
-            lane.ready = [(-node.height, node.number, node) for _, _, node in lane.ready]
+            lane.ready = [(-node.height, node.index, node) for _, _, node in lane.ready]
             heapify(lane.ready)
         self._ranked = len(live)
 
     def cancel(self, reason: str) -> None:
-        """Run no call that is not running."""
+        """Cancel all calls that have not started."""
         for node in self._unfinished:
             if node.state in (WAITING, READY):
                 node.without = node.without or reason
@@ -168,7 +168,7 @@ class Threads:
                 failed.append(late)
         return failed
 
-    def record(self, nodes: Sequence[Node]) -> None:
+    def record_times(self, nodes: Sequence[Node]) -> None:
         """Do nothing: calls have noted it."""
 
     def close(self) -> None:
@@ -198,7 +198,7 @@ class Threads:
                 continue
             node.state = READY
             lane = self._lane(node)
-            heappush(lane.ready, (-node.height, node.number, node))
+            heappush(lane.ready, (-node.height, node.index, node))
             if lane.idle:
                 lane.idle -= 1  # now, for the next call: who is woken needs the lock first
                 lane.wake.notify()
@@ -218,12 +218,12 @@ class Threads:
         node.error = error
         node.state = state
         free = []
-        for other, needed in node.after:
+        for dependent, needed in node.after:
             if needed:
-                spoil(other, node)
-            other.waiting_for -= 1
-            if not other.waiting_for:
-                free.append(other)
+                cancel_dependents(dependent, node)
+            dependent.waiting_for -= 1
+            if not dependent.waiting_for:
+                free.append(dependent)
         task = node.task
         self._lane(node).load -= 1
         self.pending -= 1
@@ -260,42 +260,44 @@ class Threads:
             self._lock.release()
 
 
-def link(node: Node, before: Iterable[tuple[Node, str, bool]]) -> None:
+def link(node: Node, dependencies: Iterable[tuple[Node, str, bool]]) -> None:
     """Note what a call waits for."""
-    for other, why, needed in before:
-        if other is node:
+    for dependency, why, needed in dependencies:
+        if dependency is node:
             continue
-        known = node.edges.get(other.number)
-        if known in NEEDED or (known and not needed):
+        reason = node.edges.get(dependency.index)
+        if reason in NEEDED or (reason and not needed):
             continue
-        node.edges[other.number] = why
-        if other.state < DONE:
-            other.after.append((node, needed))
+        node.edges[dependency.index] = why
+        if dependency.state < DONE:
+            dependency.after.append((node, needed))
             node.waiting_for += 1
         elif needed:
-            spoil(node, other)
+            cancel_dependents(node, dependency)
 
 
-def spoil(node: Node, other: Node) -> None:
-    """Keep a call from running if one that it needs has failed, or was not run for one that has."""
-    if other.state == FAILED and not node.without:
-        node.without = f"{other}, failed with {type(other.error).__name__}: {other.error}"
-        node.cause = other.error
-    elif other.state == CANCELLED and not node.without:
-        node.without, node.cause = other.without, other.cause
+def cancel_dependents(node: Node, dependency: Node) -> None:
+    """Cancel a call whose dependency failed or was cancelled."""
+    if dependency.state == FAILED and not node.without:
+        node.without = (
+            f"{dependency}, failed with {type(dependency.error).__name__}: {dependency.error}"
+        )
+        node.cause = dependency.error
+    elif dependency.state == CANCELLED and not node.without:
+        node.without, node.cause = dependency.without, dependency.cause
 
 
 def _run(node: Node) -> BaseException | None:
     """Call a node's function and keep its result; return its error."""
     task, context = node.task, node.context
     assert task is not None
-    node.begin = time.perf_counter_ns()
+    node.start = time.perf_counter_ns()
     try:
         if context is None:
             task._result = _called(node)
         else:
             task._result = context.run(_called, node)
-    except BaseException as error:  # noqa: BLE001  (for whoever asks for the result)
+    except BaseException as error:  # noqa: BLE001  (the result raises it)
         error.add_note(f"in {node.line()}")
         return error
     finally:
@@ -306,47 +308,53 @@ def _run(node: Node) -> BaseException | None:
 def _called(node: Node) -> Any:
     function = node.function
     assert function is not None
-    args = [_value(one) for one in node.args]
-    kwargs = {key: _value(one) for key, one in node.kwargs.items()} if node.kwargs else {}
+    args = [_value(argument) for argument in node.args]
+    kwargs = {key: _value(argument) for key, argument in node.kwargs.items()} if node.kwargs else {}
     with node.device:
         result = function(*args, **kwargs)
         if result is not None and node.uses:
             result = arguments.mapped(result, _Apart([*args, *kwargs.values()]))
         extents.evaluate(result)
-        for one in args:
-            extents.evaluate(one)
+        for argument in args:
+            extents.evaluate(argument)
     return result
 
 
-def _value(one: Any) -> Any:
+def _value(argument: Any) -> Any:
     """Return what a function gets for an argument."""
-    if isinstance(one, Task):
-        return one._result
-    if isinstance(one, Access):
-        return one.array
-    return arguments.mapped(one.value, _value) if isinstance(one, arguments.Tree) else one
+    if isinstance(argument, Task):
+        return argument._result
+    if isinstance(argument, Access):
+        return argument.array
+    return (
+        arguments.mapped(argument.value, _value)
+        if isinstance(argument, arguments.Tree)
+        else argument
+    )
 
 
 class _Apart:
     """Copies results that share memory with arguments, which tasks to come may write."""
 
-    def __init__(self, given: Sequence[Any]) -> None:
-        self.given = given
+    def __init__(self, arguments: Sequence[Any]) -> None:
+        self.arguments = arguments
         self.extents: list[extents.Extent] | None = None
 
-    def __call__(self, one: Any) -> Any:
-        device = extents.place_of(one)
+    def __call__(self, value: Any) -> Any:
+        device = extents.place_of(value)
         if device is None:
-            return one
+            return value
         if self.extents is None:
-            arrays = [x for x in arguments.leaves(self.given) if extents.place_of(x) is not None]
+            arrays = [
+                x for x in arguments.leaves(self.arguments) if extents.place_of(x) is not None
+            ]
             self.extents = [e for e in map(extents.extent_of, arrays) if e is not None]
-        mine = extents.extent_of(one)
+        mine = extents.extent_of(value)
         if mine is not None and any(
-            mine.memory == other.memory and meet(mine, other) for other in self.extents
+            mine.memory == extent.memory and meet(mine, extent) for extent in self.extents
         ):
-            return extents.moved(one, device, copy=True)
-        return one
+            return extents.moved(value, device, copy=True)
+        return value
 
 
 def cancelled(node: Node) -> TaskCancelledError:

@@ -1,4 +1,4 @@
-"""Tasks: nodes of the graph, and what users hold of them."""
+"""Tasks, and the nodes of the graph that they belong to."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATES = ("waiting", "ready", "running", "done", "failed", "cancelled")
 READ, WRITE, OVERWRITE = "read after write", "write after read", "write after write"
 RESULT = "result"
 NEEDED = (READ, RESULT)
-"""Why a task comes after another, and which of these mean that it needs what that computes."""
+"""Reasons for the order of two tasks; ``NEEDED`` are those that use a result."""
 
 running: contextvars.ContextVar[tuple[object, bool] | None] = contextvars.ContextVar(
     "running", default=None
@@ -47,21 +47,32 @@ class Node:
     """
 
     __slots__ = (
-        *("after", "args", "begin", "cause", "context", "device", "edges", "end", "error"),
-        *("function", "height", "kind", "kwargs", "lane", "name", "number", "state", "task"),
-        *("told", "uses", "waiting_for", "where", "without", "work", "worker"),
+        *("after", "args", "cause", "context", "delivered", "device", "edges", "end", "error"),
+        *(
+            "function",
+            "height",
+            "index",
+            "kind",
+            "kwargs",
+            "lane",
+            "name",
+            "start",
+            "state",
+            "task",
+        ),
+        *("uses", "waiting_for", "where", "without", "work", "worker"),
     )
 
     def __init__(
         self,
-        number: int,
+        index: int,
         kind: str,
         name: str,
         device: Device,
         call: tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]],
         where: tuple[str, int] | None,
     ) -> None:
-        self.number = number
+        self.index = index
         self.kind = kind
         self.name = name
         self.device: Device = device
@@ -80,17 +91,17 @@ class Node:
         self.error: BaseException | None = None
         self.state = WAITING
         self.height = 0
-        self.begin = self.end = 0
+        self.start = self.end = 0
         self.worker = ""
-        self.told = False  # whether its error was delivered
+        self.delivered = False  # whether its error was delivered
         self.task: Task | None = None
         self.work: Any = None  # the engine's own
 
     def __str__(self) -> str:
-        return f"task {self.number}, {self.name}"
+        return f"task {self.index}, {self.name}"
 
     def __lt__(self, other: Node) -> bool:
-        return self.number < other.number
+        return self.index < other.index
 
     def line(self) -> str:
         """Return the task with the line that spawned it."""
@@ -98,7 +109,7 @@ class Node:
         return f"{self} on {self.device}{where}"
 
     def drop(self) -> None:
-        """Let go of what only the call needs."""
+        """Release data that only the call needs."""
         self.function = self.context = None
         self.args, self.kwargs, self.after = (), {}, []
         if self.state != FAILED:
@@ -108,16 +119,16 @@ class Node:
 
 
 class Later(Protocol):
-    """A result that is elsewhere until somebody asks for it."""
+    """A result that is fetched on demand."""
 
     def fetch(self) -> Any:
         """Return the value."""
 
 
 class Task:
-    """A spawned function: what waits for its result.
+    """A spawned function and its future result.
 
-    Made by :meth:`Region.spawn`. As an argument of another task it stands for its result.
+    Made by :meth:`Region.spawn`. As an argument of another task, it represents its result.
 
     See Also
     --------
@@ -161,11 +172,11 @@ class Task:
         return self._node.device
 
     def done(self) -> bool:
-        """Tell whether it has run, failed or been cancelled."""
+        """Return whether it has run, failed or been cancelled."""
         return self._node.state >= DONE
 
     def cancelled(self) -> bool:
-        """Tell whether it was not run, because what it needs was not computed."""
+        """Return whether it was cancelled because a dependency failed."""
         return self._node.state == CANCELLED
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
@@ -191,7 +202,7 @@ class Task:
             If a task of the same region waits.
         """
         self._wait(timeout)
-        self._node.told = True
+        self._node.delivered = True
         return self._node.error
 
     def result(self, timeout: float | None = None) -> Any:
@@ -232,8 +243,9 @@ class Task:
         inside = running.get()
         if inside is not None and inside[1] and inside[0] is self._region:
             raise RuntimeError(
-                f"a task waits for {self._node} of its own region, whose worker it may be; pass "
-                f"the task as an argument instead"
+                f"Task.result: a task waits for {self._node} of its own region, which may need the "
+                f"same "
+                f"worker\nHint: pass the task as an argument instead"
             )
         with self._lock:
             event = self._event
@@ -241,4 +253,4 @@ class Task:
                 event = self._event = threading.Event()
             self._start()
         if not self.done() and not event.wait(timeout):
-            raise TimeoutError(f"{self._node} is not done after {timeout} s")
+            raise TimeoutError(f"Task.result: {self._node} is not done after {timeout} s")

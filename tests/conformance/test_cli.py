@@ -169,7 +169,7 @@ def test_several_targets_make_one_report(command: Run, tmp_path: Path) -> None:
         (["--functions", "sinn"], "did you mean sin"),
         (["--functions", " , "], "names no function"),
         (["--module", "no_such_module"], "no_such_module"),
-        (["--module", "json"], "no Array API namespace"),
+        (["--module", "json"], "not an Array API namespace"),
         (["--examples", "0"], "x>=1"),
         (["--seed", "-1"], "x>=0"),
         (["--suite", "theirs"], "official"),

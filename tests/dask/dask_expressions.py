@@ -197,8 +197,8 @@ def _random(x: Any) -> Any:
 
 
 def _back(target: Any, x: Any) -> Any:
-    found = da.from_array(target, x.chunks)
-    return pd.to_device(found, _device(x)) if _device(x) else found
+    stored = da.from_array(target, x.chunks)
+    return pd.to_device(stored, _device(x)) if _device(x) else stored
 
 
 def _stored(x: Any) -> Any:

@@ -44,10 +44,12 @@ def outcome(name: str, device: str) -> str:
             da.compute(row(*map(da.from_array, arrays, CHUNKS)), scheduler="sync")[0]
         )
         try:
-            made = row(*(pd.from_array(x, c, device) for x, c in zip(arrays, CHUNKS, strict=True)))
-            if isinstance(made, list):
-                made = da.stack(made)
-            blocks = [b.compute(scheduler="sync") for b in made.to_delayed().flat]
+            result = row(
+                *(pd.from_array(x, c, device) for x, c in zip(arrays, CHUNKS, strict=True))
+            )
+            if isinstance(result, list):
+                result = da.stack(result)
+            blocks = [b.compute(scheduler="sync") for b in result.to_delayed().flat]
         except Exception as error:  # noqa: BLE001  (this is what is told)
             return f"{type(error).__name__}: {str(error).splitlines()[0][:150]}"
         other = {type(b).__name__ for b in blocks if not isinstance(b, pa.Array)}
@@ -56,19 +58,21 @@ def outcome(name: str, device: str) -> str:
         if {str(b.device) for b in blocks} != {str(pa.device(device))}:
             return "another device"
         try:
-            found = pd.collect(made, "numpy").native
+            found = pd.collect(result, "numpy").native
         except Exception as error:  # noqa: BLE001
             return f"collect: {type(error).__name__}: {str(error).splitlines()[0][:150]}"
         if found.shape != expected.shape or not np.allclose(found, expected, 2e-4, 2e-5):
             return f"DIFFERS {found.shape} {expected.shape}"
-        return "" if isinstance(made._meta, pa.Array) else "*"
+        return "" if isinstance(result._meta, pa.Array) else "*"
 
 
 def refused(device: str) -> dict[str, str]:
     """Return the expressions that are refused on a device, and the names of their errors."""
     with dask.config.set(scheduler="sync"):  # also where a client is there
-        found = {name: outcome(name, device) for name in EXPRESSIONS}
-    return {name: text.partition(":")[0] for name, text in found.items() if text not in ("", "*")}
+        outcomes = {name: outcome(name, device) for name in EXPRESSIONS}
+    return {
+        name: text.partition(":")[0] for name, text in outcomes.items() if text not in ("", "*")
+    }
 
 
 if __name__ == "__main__":

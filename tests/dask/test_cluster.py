@@ -29,22 +29,22 @@ def _inside() -> tuple[str, str | None]:
 
 
 def test_a_worker_for_each_device(cluster: Any) -> None:
-    found = pd.workers_of(cluster)
-    names = sorted(one["name"] for one in found.values())
+    workers = pd.workers_of(cluster)
+    names = sorted(worker["name"] for worker in workers.values())
     assert names[:2] == ["numpy:cpu:0", "numpy:cpu:0-2"]
     inside = cluster.run(_inside)
     threads = max(1, (os.cpu_count() or 1) // sum(cluster.nthreads().values()))
-    for address, one in found.items():
-        assert one["name"].startswith(one["devices"][0])
-        assert inside[address] == (one["devices"][0], str(threads))
+    for address, worker in workers.items():
+        assert worker["name"].startswith(worker["devices"][0])
+        assert inside[address] == (worker["devices"][0], str(threads))
     info = cluster.scheduler_info(n_workers=-1)["workers"]
-    for address, one in info.items():
-        assert one["resources"] == {found[address]["devices"][0]: one["nthreads"]}
-        assert one["memory_limit"] == 2**31
-        assert found[address]["devices"][0] in one["metrics"]["portarray"]
+    for address, worker in info.items():
+        assert worker["resources"] == {workers[address]["devices"][0]: worker["nthreads"]}
+        assert worker["memory_limit"] == 2**31
+        assert workers[address]["devices"][0] in worker["metrics"]["portarray"]
     if importlib.util.find_spec("bokeh"):
         assert "portarray" in cluster.run_on_scheduler(_columns)
-    with pytest.raises(TypeError, match="a process for each of devices="):
+    with pytest.raises(TypeError, match="each entry of devices has a separate process"):
         pd.LocalCluster(["numpy"], n_workers=2)
 
 
@@ -96,8 +96,8 @@ def test_a_killed_worker_loses_nothing(cluster: Any) -> None:
     for pid in cluster.run(os.getpid, workers=victims).values():
         os.kill(pid, signal.SIGKILL)
     assert pd.collect(y).tolist() == (np.arange(16.0) + 1).tolist()
-    for each in (x, y):
-        assert {row.device for row in pd.placement(each).verify()} == set(devices)
+    for array in (x, y):
+        assert {row.device for row in pd.placement(array).verify()} == set(devices)
 
 
 CARD = "virtual:cuda:0"
@@ -125,8 +125,8 @@ def test_blocks_outlive_their_workers_and_their_devices_memory() -> None:
         with pd.scope(worker=first):
             x = pd.persist(pd.ones(CHUNK * 2, dtype="float64", chunks=CHUNK // 8, devices=CARD))
             wait(x)
-        kept = client.run(_spilled, workers=[first])[first]
-        assert kept >= 16 - 6
+        spilled = client.run(_spilled, workers=[first])[first]
+        assert spilled >= 16 - 6
         assert sum(client.nbytes().values()) == 16 * (CHUNK + 64)
         y = (x * 2 + 1).sum()
         assert float(pd.collect(y)) == 3 * CHUNK * 2

@@ -42,19 +42,21 @@ def test_expressions_stay_or_are_refused_by_name(device: str) -> None:
     """Equal to NumPy chunks' answer, each block an array of the device, or an error of the list."""
     if not dask_outcomes.PAGE.is_file():
         pytest.skip("the documentation's source is not beside the tests")
-    told = json.loads(dask_outcomes.PAGE.read_text("utf-8"))
-    assert told["tried"] == len(EXPRESSIONS)
+    documented = json.loads(dask_outcomes.PAGE.read_text("utf-8"))
+    assert documented["tried"] == len(EXPRESSIONS)
     library = pa.device(device).library
     expected = {
-        name: devices[library] for name, devices in told["refused"].items() if library in devices
+        name: devices[library]
+        for name, devices in documented["refused"].items()
+        if library in devices
     }
-    found = dask_outcomes.refused(device)
+    outcomes = dask_outcomes.refused(device)
     # Which of an expression's tasks is refused first depends on the order they run in.
-    assert found.keys() == expected.keys()
-    assert len(found) <= 8
+    assert outcomes.keys() == expected.keys()
+    assert len(outcomes) <= 8
     # A TypeError is that of a block whose type is not what the meta says.
-    assert set(found.values()) <= {"HostAccessError", "TypeError"}
-    assert not any(row == "*" for row in found.values())
+    assert set(outcomes.values()) <= {"HostAccessError", "TypeError"}
+    assert not any(row == "*" for row in outcomes.values())
 
 
 def test_every_public_name_is_on_its_page() -> None:
@@ -79,28 +81,28 @@ CREATED = {
 @pytest.mark.parametrize("name", CREATED)
 def test_created_blocks_are_on_their_devices(name: str, device: str) -> None:
     first, options = CREATED[name]
-    made = getattr(pd, name)(first, dtype="float32", chunks=3, devices=device, **options)
+    created = getattr(pd, name)(first, dtype="float32", chunks=3, devices=device, **options)
     expected = getattr(da, name)(first, dtype="float32", chunks=3, **options)
-    assert made.chunks == expected.chunks
-    assert made.dtype == expected.dtype
-    np.testing.assert_array_equal(pd.collect(made, "numpy").native, expected.compute())
-    assert {row.device for row in pd.placement(made).verify()} == {device}
+    assert created.chunks == expected.chunks
+    assert created.dtype == expected.dtype
+    np.testing.assert_array_equal(pd.collect(created, "numpy").native, expected.compute())
+    assert {row.device for row in pd.placement(created).verify()} == {device}
 
 
 @pytest.mark.one_device
 def test_devices_of_blocks(fake: str) -> None:
     two = ["numpy", "fake:cuda:0"]
     x = pd.from_array(X, (4, 3), devices=two)
-    texts = [row.device for row in pd.placement(x).verify()]
-    assert texts == ["numpy:cpu:0", "fake:cuda:0"] * 2
-    y = pd.to_device(x, lambda place: f"fake:cuda:{place[0]}")
+    names = [row.device for row in pd.placement(x).verify()]
+    assert names == ["numpy:cpu:0", "fake:cuda:0"] * 2
+    y = pd.to_device(x, lambda position: f"fake:cuda:{position[0]}")
     y = pd.persist(y)
     assert [row.device[-1] for row in pd.placement(y).verify()] == list("0011")
     np.testing.assert_array_equal(pd.collect(y + y, "numpy").native, X + X)
     assert len({row.device for row in pd.placement(pd.ones(99, chunks=1, devices="all"))}) == len(
         pa.devices()
     )
-    with pytest.raises(ValueError, match="does not name a device"):
+    with pytest.raises(ValueError, match="devices is empty"):
         pd.ones(3, devices=[])
     y.__dict__["_portarray_devices"] = {(0, 0): "numpy:cpu:0"}
     with pytest.raises(ValueError, match=r"1 of 4 blocks .* \(0, 0\) is on fake:cuda:0"):
@@ -115,7 +117,7 @@ def test_what_reads_chunks_in_silence_is_named(device: str) -> None:
         with pytest.raises(pa.HostAccessError, match=r"numpy.asarray in Dask's .*asarray"):
             lying.compute()
     meant = x.map_blocks(lambda block: block.to_device("numpy").native, meta=x._meta)
-    with pytest.raises(TypeError, match="made a chunk of ndarray"):
+    with pytest.raises(TypeError, match="a block is a ndarray"):
         meant.compute()
     assert type(pd.to_numpy(x).compute()) is np.ndarray
     assert type(np.asarray(da.from_array(X, 4) + 1)) is np.ndarray  # Dask's own are left alone
@@ -163,7 +165,9 @@ def test_workers_need_no_set_up(tmp_path: Path) -> None:
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
     program = tmp_path / "program.py"
     program.write_text(WORKERS)
-    libraries = sorted({one.library for one in pa.devices()} & {"numpy", "torch", "mlx", "clarray"})
+    libraries = sorted(
+        {device.library for device in pa.devices()} & {"numpy", "torch", "mlx", "clarray"}
+    )
     paths = [str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
         [sys.executable, str(program), *libraries],

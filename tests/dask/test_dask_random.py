@@ -50,12 +50,12 @@ def _compare(name: str, device: str) -> None:
     options = {**DRAWS[name], "shape": SHAPE}
     whole = getattr(pa.random, name)(key, **options)
     for chunks in [(2, -1, -1), tuple(int(rng.integers(2, n + 1)) for n in SHAPE)]:
-        made = getattr(pd.random, name)(key, chunks=chunks, devices=device, **options)
-        assert made.dtype == whole.dtype
-        assert made.shape == whole.shape
-        assert {row.device for row in pd.placement(made).verify()} == {device}
-        found = pd.collect(made, "numpy").native
-        np.testing.assert_array_equal(found, whole.to_device("numpy").native)
+        drawn = getattr(pd.random, name)(key, chunks=chunks, devices=device, **options)
+        assert drawn.dtype == whole.dtype
+        assert drawn.shape == whole.shape
+        assert {row.device for row in pd.placement(drawn).verify()} == {device}
+        values = pd.collect(drawn, "numpy").native
+        np.testing.assert_array_equal(values, whole.to_device("numpy").native)
 
 
 @pytest.mark.one_device
@@ -66,10 +66,10 @@ def test_blocks_of_several_devices_are_one_array(no64bit: str) -> None:
         options: Any = {**DRAWS[name], "shape": (7, 9)}
         if name == "integers":
             options["dtype"] = "int32"
-        made = getattr(pd.random, name)(key, chunks=(3, 4), devices=two, **options)
-        assert {row.device for row in pd.placement(made).verify()} == {"numpy:cpu:0", no64bit}
+        drawn = getattr(pd.random, name)(key, chunks=(3, 4), devices=two, **options)
+        assert {row.device for row in pd.placement(drawn).verify()} == {"numpy:cpu:0", no64bit}
         whole = getattr(pa.random, name)(key, **options)
-        np.testing.assert_array_equal(pd.collect(made, "numpy").native, whole.native)
+        np.testing.assert_array_equal(pd.collect(drawn, "numpy").native, whole.native)
     order = pd.random.permutation(key, 20, chunks=6, devices="numpy")
     np.testing.assert_array_equal(pd.collect(order), pa.random.permutation(key, 20).native)
     some = pd.random.choice(key, 20, 5, replace=False, chunks=2, devices="numpy")
@@ -86,10 +86,10 @@ def test_blocks_far_from_the_start() -> None:
     key = pa.random.key(5, device="numpy")
     whole = (70_000, 70_001)
     first = 2**32 // 70_001 - 1
-    found = pa.random.bits(key, Block(whole, (first, 40_000), (4, 3)))  # type: ignore[arg-type]
+    drawn = pa.random.bits(key, Block(whole, (first, 40_000), (4, 3)))  # type: ignore[arg-type]
     rows = [Block((2**40,), ((first + i) * 70_001 + 40_000,), (3,)) for i in range(4)]
-    each = [pa.random.bits(key, row).tolist() for row in rows]  # type: ignore[arg-type]
-    assert found.tolist() == each
+    expected = [pa.random.bits(key, row).tolist() for row in rows]  # type: ignore[arg-type]
+    assert drawn.tolist() == expected
     assert first * 70_001 < 2**32 < (first + 3) * 70_001
 
 
@@ -101,12 +101,12 @@ def test_without_64_bit_dtypes(no64bit: str) -> None:
     """What Dask asks for in int64 and float64 by itself is computed in what the device has."""
     if not dask_outcomes.PAGE.is_file():
         pytest.skip("the documentation's source is not beside the tests")
-    told = json.loads(dask_outcomes.PAGE.read_text("utf-8"))["without_64_bit"]
-    assert dask_outcomes.refused(no64bit) == told
+    documented = json.loads(dask_outcomes.PAGE.read_text("utf-8"))["without_64_bit"]
+    assert dask_outcomes.refused(no64bit) == documented
     x = pd.from_array(X, 4, no64bit)
     assert pd.ones(3, devices=no64bit).dtype == np.float32
     assert pd.arange(3, devices=no64bit).dtype == np.int32
-    with pytest.warns(RuntimeWarning, match=r"astype\(float64\) makes float32"):
+    with pytest.warns(RuntimeWarning, match="does not support float64; the result is float32"):
         assert x.astype("float64").compute(scheduler="sync").dtype == np.float32
 
 
@@ -156,12 +156,12 @@ def test_large_arrays_are_pickled_out_of_band(device: str) -> None:
     x = pa.ones(2**16, dtype="float32", device=device)
     buffers: list[pickle.PickleBuffer] = []
     text = pickle.dumps(x, 5, buffer_callback=buffers.append)
-    assert [len(one.raw()) for one in buffers] == [1, x.nbytes]
+    assert [len(buffer.raw()) for buffer in buffers] == [1, x.nbytes]
     assert len(text) < 500
     # Not aligned, as when it is read behind other bytes: no error, and the values.
     odd = bytearray(x.nbytes + 1)
     memoryview(odd)[1:] = buffers[1].raw()
-    found = pickle.loads(text, buffers=[buffers[0], memoryview(odd)[1:]])
-    assert found.device is x.device
-    assert bool(pa.all(found == x))
+    restored = pickle.loads(text, buffers=[buffers[0], memoryview(odd)[1:]])
+    assert restored.device is x.device
+    assert bool(pa.all(restored == x))
     assert bool(pa.all(pickle.loads(pickle.dumps(x, 4)) == x))

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -35,11 +36,12 @@ import portarray as pa
 import portarray.kernel_language as kl
 from portarray.dask import scope
 from portarray.dask.workers import workers_of
-from portarray.tasks import In, InOut, Out, Region
+from portarray.tasks import In, InOut, Out, Region, engines
 from portarray.testing import virtual_devices
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not find it
 
+ROOT = Path(__file__).parents[2]
 EXAMPLES = int(os.environ.get("PORTARRAY_TASKS_EXAMPLES", "30"))
 KILLS = int(os.environ.get("PORTARRAY_TASKS_KILLS", "2"))
 TIMES = os.environ.get("PORTARRAY_TASKS_TIMES")
@@ -75,11 +77,11 @@ def three() -> list[Any]:
 @settings(max_examples=EXAMPLES)
 @given(program=st.lists(steps, min_size=2, max_size=14))
 def test_drawn_programs(shared_client: Any, three: list[Any], program: list[Step]) -> None:
-    wanted, read = one_after_the_other(program)
-    found, told = in_a_region(program, three, engine=shared_client)
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_array_equal(one, other, strict=True)
-    assert told == read
+    expected, read = one_after_the_other(program)
+    arrays, values = in_a_region(program, three, engine=shared_client)
+    for actual, serial in zip(arrays, expected, strict=True):
+        np.testing.assert_array_equal(actual, serial, strict=True)
+    assert values == read
 
 
 @pytest.fixture
@@ -98,11 +100,11 @@ def _alive(client: Any, killed: int) -> list[int]:
         client.wait_for_workers(2, timeout=120)
         try:
             client.run(import_module, "portarray.dask.calls")
-            found = sorted(client.run(os.getpid).values())
+            pids = sorted(client.run(os.getpid).values())
         except OSError:  # the scheduler has not noticed yet
-            found = []
-        if len(found) == 2 and killed not in found:
-            return found
+            pids = []
+        if len(pids) == 2 and killed not in pids:
+            return pids
         time.sleep(0.05)
     pytest.fail(f"process {killed} was killed, and no worker has come in its place in 120 s")
 
@@ -115,19 +117,19 @@ def test_workers_are_killed(mortal: Any) -> None:
     for _ in range(KILLS):
         processes = _alive(mortal, killed)
         program = drawn(draw, draw.randint(30, 60))
-        wanted, read = one_after_the_other(program)
+        expected, read = one_after_the_other(program)
         killed = draw.choice(processes)
         timer = threading.Timer(draw.uniform(0, 0.6), _kill, [killed])
-        begin = time.perf_counter()
+        started = time.perf_counter()
         timer.start()
-        found, told = in_a_region(program, [device] * 3, engine=mortal)
-        times.append(time.perf_counter() - begin)
+        arrays, values = in_a_region(program, [device] * 3, engine=mortal)
+        times.append(time.perf_counter() - started)
         if TIMES:
             Path(TIMES).write_text(json.dumps(times), "utf-8")
         timer.join()
-        for one, other in zip(found, wanted, strict=True):
-            np.testing.assert_array_equal(one, other, strict=True)
-        assert told == read
+        for actual, serial in zip(arrays, expected, strict=True):
+            np.testing.assert_array_equal(actual, serial, strict=True)
+        assert values == read
         assert times[-1] < 120
 
 
@@ -154,7 +156,7 @@ def test_errors_reach_what_depends_on_them_and_nothing_else(client: Any) -> None
         after = region.spawn(pa.sum, In(d))
         region.spawn(double, InOut(c[1:]))
     error, other = caught.value.exceptions
-    assert str(caught.value).startswith("2 of 10 tasks failed, 3 were not run")
+    assert str(caught.value).startswith("2 of 10 tasks failed, 3 were cancelled")
     assert str(error) == str(other) == "'no such tile'"
     assert str(error) == str(first.exception())
     assert "in task 1, factor on numpy:cpu:0, of " in error.__notes__[-1]
@@ -182,7 +184,7 @@ def test_an_error_in_the_block_cancels_what_has_not_ended(client: Any) -> None:
         1 / 0  # noqa: B018
     assert (first.cancelled(), second.cancelled()) == (False, True)
     assert x.tolist() == [2.0] * 3
-    assert "a task failed, too: KeyError" in caught.value.__notes__[0]
+    assert "a task also failed: KeyError" in caught.value.__notes__[0]
 
 
 def _slow(x: Any, seconds: float) -> None:
@@ -208,8 +210,12 @@ def test_the_cluster_ends() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda r: r.spawn(double, threading.Lock()), TypeError, "argument of double .* pickled"),
-        (lambda r: r.spawn(threading.Lock().acquire), TypeError, "the function cannot be pickled"),
+        (
+            lambda r: r.spawn(double, threading.Lock()),
+            TypeError,
+            "argument of double must be picklable",
+        ),
+        (lambda r: r.spawn(threading.Lock().acquire), TypeError, "the function must be picklable"),
     ],
 )
 def test_what_cannot_be_sent(client: Any, call: Any, error: type[Exception], match: str) -> None:
@@ -217,12 +223,22 @@ def test_what_cannot_be_sent(client: Any, call: Any, error: type[Exception], mat
         call(region)
 
 
+def test_entry_points_name_modules_that_register_an_engine() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for package, module in project["entry-points"]["portarray.engines"].items():
+        import_module(module)
+        assert package in engines._FACTORIES
+
+
 def test_what_is_no_client(client: Any) -> None:
-    with pytest.raises(TypeError, match="engine='dask': pass a"):
+    with pytest.raises(TypeError, match="no engine is registered for 'dask'"):
         Region(engine="dask")
-    with Region() as other:
-        task = other.spawn(pa.sum, ones())
-    with Region(engine=client) as region, pytest.raises(TypeError, match="of another region"):
+    with Region() as second:
+        task = second.spawn(pa.sum, ones())
+    with (
+        Region(engine=client) as region,
+        pytest.raises(TypeError, match="a task of another region"),
+    ):
         region.spawn(pa.sqrt, task)
 
 
@@ -249,16 +265,16 @@ def test_containers_native_arrays_and_futures(client: Any) -> None:
     x, y, z = np.ones(3), ones(), pa.ones((), dtype="float32", device="numpy")
     empty = pa.ones((0, 3), device="numpy")
     with Region(engine=client) as region:
-        made = client.submit(np.arange, 3.0, pure=False)
+        future = client.submit(np.arange, 3.0, pure=False)
         region.spawn(_add_all, InOut(x), [y, {"z": (z, In(empty))}])
         region.spawn(_double_all, InOut([y, (z, empty)]))
-        told = region.spawn(lambda x, y: (type(x).__module__, y + made_of(y)), x, made)
+        described = region.spawn(lambda x, y: (type(x).__module__, y + made_of(y)), x, future)
         both = region.spawn(_two, InOut(y), Out(x[:1]))
         mine = region.spawn(np.add, In(x), In(x), InOut(x[:]))  # returns what it writes
         region.spawn(double, InOut(x))
         third = region.spawn(lambda a, b: [a, b], both, mine)
-    assert told.result()[0] == "numpy"
-    assert told.result()[1].tolist() == [0.0, 2.0, 4.0]
+    assert described.result()[0] == "numpy"
+    assert described.result()[1].tolist() == [0.0, 2.0, 4.0]
     assert x.tolist() == [28.0, 12.0, 12.0]
     assert (y.tolist(), float(z)) == ([4.0] * 3, 2.0)
     assert mine.result().tolist() == [14.0, 6.0, 6.0]
@@ -270,16 +286,16 @@ def made_of(y: Any) -> Any:
     return y
 
 
-def _add_all(x: Any, rest: Any) -> None:
-    y, more = rest
+def _add_all(x: Any, arrays: Any) -> None:
+    y, more = arrays
     z, empty = more["z"]
     assert empty.shape == (0, 3)
     x += np.asarray(y) + float(z)
 
 
-def _double_all(rest: Any) -> None:
-    for one in (rest[0], *rest[1]):
-        one *= 2
+def _double_all(arrays: Any) -> None:
+    for array in (arrays[0], *arrays[1]):
+        array *= 2
 
 
 def _two(y: Any, x: Any) -> str:
@@ -290,17 +306,17 @@ def _two(y: Any, x: Any) -> str:
 
 def test_views_of_other_orders_and_dtypes(client: Any) -> None:
     x = np.arange(12.0).reshape(3, 4)
-    wanted = x.copy()
+    expected = x.copy()
     with Region(engine=client) as region:
         region.spawn(double, InOut(x.T))
-        wanted *= 2
+        expected *= 2
         region.spawn(add, In(x[:, 1:]), InOut(x[:, :-1][::-1]))
-        wanted[:, :-1][::-1] += wanted[:, 1:].copy()
+        expected[:, :-1][::-1] += expected[:, 1:].copy()
         region.spawn(double, InOut(x[::-1, ::-2]))
-        wanted[::-1, ::-2] *= 2
+        expected[::-1, ::-2] *= 2
         region.spawn(_second_bytes, InOut(x.view(np.uint8)[1:]))
-        wanted.view(np.uint8)[1:, 1::8] = 0
-    assert x.tolist() == wanted.tolist()
+        expected.view(np.uint8)[1:, 1::8] = 0
+    assert x.tolist() == expected.tolist()
 
 
 def _second_bytes(x: Any) -> None:
@@ -312,7 +328,7 @@ def test_arrays_that_overlap_on_a_device_with_memory_of_its_own(client: Any) -> 
         x = pa.ones(4, device=device)
         with (
             Region(engine=client) as region,
-            pytest.raises(ValueError, match="overlap, and one is written"),
+            pytest.raises(ValueError, match="overlap, and one of them is written"),
         ):
             region.spawn(add, In(x[1:]), InOut(x[:-1]))
 
@@ -335,8 +351,8 @@ def test_versions_that_nobody_needs_are_let_go(client: Any) -> None:
     with Region(engine=client) as region:
         for _ in range(10):
             region.spawn(double, InOut(x))
-        kept = region.spawn(lambda x, y: x.sum(), In(x), InOut(y))
-        kept.result(60)
+        total = region.spawn(lambda x, y: x.sum(), In(x), InOut(y))
+        total.result(60)
         until = time.monotonic() + 20
         while True:
             mine = _held(client, region)
@@ -361,11 +377,11 @@ def _held(client: Any, region: Any) -> list[str]:
 def test_the_longest_chain_is_first(client: Any) -> None:
     chain, singles = ones(), [ones() for _ in range(12)]
     with Region(engine=client) as region:
-        for one in singles:
-            region.spawn(_slow, InOut(one), 0.01, name="single")
+        for single in singles:
+            region.spawn(_slow, InOut(single), 0.01, name="single")
         for _ in range(8):
             region.spawn(_slow, InOut(chain), 0.01, name="chain")
-    region._engine.record(region._nodes)
+    region._engine.record_times(region._nodes)
     ends: dict[str, list[int]] = {}
     for node in region._nodes:
         ends.setdefault(node.name, []).append(node.end)
@@ -392,7 +408,7 @@ def test_tasks_go_to_workers_that_declare_their_device() -> None:
             with pytest.raises(ValueError, match="the workers declare numpy:cpu:0, torch:cpu:0"):
                 region.spawn(double, device="clarray" if pa.functional("clarray") else "jax")
         assert (x.tolist(), y.tolist()) == ([8.0] * 2, [15.0] * 2)
-        region._engine.record(region._nodes)
+        region._engine.record_times(region._nodes)
         for node in region._nodes:
             assert node.worker.startswith(found[str(node.device)])
 

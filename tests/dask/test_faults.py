@@ -66,8 +66,8 @@ def mixed() -> Iterator[tuple[Any, dict[str, str]]]:
         worker(cluster.scheduler_address, "--name", "cpu", PORTARRAY_VIRTUAL=""),
     ):
         client.wait_for_workers(2, timeout=90)
-        found = client.scheduler_info()["workers"]
-        yield client, {one["name"]: address for address, one in found.items()}
+        workers = client.scheduler_info()["workers"]
+        yield client, {info["name"]: address for address, info in workers.items()}
 
 
 def on_gpu(block: pa.Array) -> pa.Array:
@@ -85,9 +85,9 @@ def test_a_device_that_is_lost_or_not_there_is_told_with_the_worker(mixed: Any) 
     ones = pd.ones((4, 2), chunks=2, devices="numpy")
     there = client.persist(ones.map_blocks(on_gpu, meta=ones._meta), workers=[workers["gpu"]])
     lost = client.compute(there.map_blocks(fails, meta=ones._meta), workers=[workers["gpu"]])
-    with pytest.raises(RuntimeError, match="CUDA error 719") as told:
+    with pytest.raises(RuntimeError, match="CUDA error 719") as caught:
         lost.result(timeout=90)
-    assert told.value.__notes__ == [
+    assert caught.value.__notes__ == [
         f"in Dask's fails (fails), on worker {workers['gpu']}, with chunks on {GPU}"
     ]
     with pytest.raises(ExceptionGroup) as group, Region(engine=client) as region:
@@ -99,9 +99,9 @@ def test_a_device_that_is_lost_or_not_there_is_told_with_the_worker(mixed: Any) 
         there + 1,  # sent there
     ]
     for one in lacking:
-        with pytest.raises(pa.UnknownDeviceError, match=GPU) as told:
+        with pytest.raises(pa.UnknownDeviceError, match=GPU) as caught:
             client.compute(one, workers=[workers["cpu"]]).result(timeout=90)
-        (note,) = told.value.__notes__
+        (note,) = caught.value.__notes__
         assert f"on worker {workers['cpu']}" in note
         assert "there are numpy:cpu:0" in note
         assert "virtual" not in note
@@ -123,13 +123,14 @@ def test_another_version_is_refused_at_the_door(mixed: Any) -> None:
     old = worker(address, "--name", "old", "--preload", OTHER)
     with old, distributed.Client(address) as second:
         until = time.monotonic() + 90
-        while "old" not in {one["name"] for one in second.scheduler_info()["workers"].values()}:
+        while "old" not in {info["name"] for info in second.scheduler_info()["workers"].values()}:
             assert time.monotonic() < until
             time.sleep(0.1)
-        told = (
-            f"client has portarray {pa.__version__}, and worker tcp://.* has 0.0.9: .*install one"
+        message = (
+            f"client has portarray {pa.__version__}, and worker tcp://.* has 0.0.9\n"
+            f"Hint: install one"
         )
-        with pytest.raises(RuntimeError, match=told):
+        with pytest.raises(RuntimeError, match=message):
             compatibility.check(second)
     with distributed.Client(address) as third:
         third.wait_for_workers(2)
@@ -179,21 +180,21 @@ def _free_port() -> int:
 def test_a_scheduler_that_starts_again_is_told_and_computes() -> None:
     port = _free_port()
     address = f"tcp://127.0.0.1:{port}"
-    begin = ("--host", "127.0.0.1", "--port", str(port), "--dashboard-address", ":0")
+    arguments = ("--host", "127.0.0.1", "--port", str(port), "--dashboard-address", ":0")
     x = pd.ones((4, 4), chunks=2, devices="numpy")
     with (
-        program("scheduler", *begin) as scheduler,
+        program("scheduler", *arguments) as scheduler,
         worker(address),
         distributed.Client(address, timeout=90) as client,
     ):
-        kept = client.persist(x + 1)
-        assert kept.sum().compute().tolist() == 32
+        persisted = client.persist(x + 1)
+        assert persisted.sum().compute().tolist() == 32
         scheduler.kill()
         scheduler.wait(90)
-        with program("scheduler", *begin), worker(address):
+        with program("scheduler", *arguments), worker(address):
             while client.status != "running":
                 time.sleep(0.1)
             client.wait_for_workers(1, timeout=90)
             with pytest.raises(distributed.CancelledError, match="lost dependencies"):
-                kept.sum().compute()
+                persisted.sum().compute()
             assert (x + 2).sum().compute().tolist() == 48

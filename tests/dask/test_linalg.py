@@ -36,8 +36,8 @@ def drawn(seed: int, *shape: int, dtype: str = "float32") -> Values:
 
 def positive(seed: int, dtype: str = "float32") -> Values:
     x = drawn(seed, N, N, dtype=dtype)
-    found: Values = (x @ x.conj().T + N * np.eye(N)).astype(dtype)
-    return found
+    matrix: Values = (x @ x.conj().T + N * np.eye(N)).astype(dtype)
+    return matrix
 
 
 def tiled(x: Values, devices: Any) -> Any:
@@ -105,35 +105,35 @@ def test_arrays_are_cut_and_put_together(device: str) -> None:
     x = positive(4)
     whole = pa.asarray(x, device=device)
     for size in (8, None) if device != "numpy:cpu:0" else (1, 5, N, 99, None):
-        found = linalg.cholesky(whole, tiles=size)
-        assert found.device is whole.device
+        factor = linalg.cholesky(whole, tiles=size)
+        assert factor.device is whole.device
         np.testing.assert_allclose(
-            np.asarray(found.to_device("numpy")), np.linalg.cholesky(x), atol=1e-4
+            np.asarray(factor.to_device("numpy")), np.linalg.cholesky(x), atol=1e-4
         )
     np.testing.assert_array_equal(np.asarray(whole.to_device("numpy")), x)
     b = pa.asarray(drawn(5, N), device=device)
-    found = linalg.solve(whole, b, tiles=8)
-    assert found.shape == (N,)
+    factor = linalg.solve(whole, b, tiles=8)
+    assert factor.shape == (N,)
     np.testing.assert_allclose(
-        np.asarray((whole @ found).to_device("numpy")), drawn(5, N), atol=1e-3
+        np.asarray((whole @ factor).to_device("numpy")), drawn(5, N), atol=1e-3
     )
 
 
 def test_nothing_that_dask_holds_is_changed(engine: str) -> None:
     x, b = pd.persist(tiled(positive(6), "numpy")), pd.persist(tiled(drawn(7, N, 5), "numpy"))
-    before = seen(x).copy(), seen(b).copy()
+    copies = seen(x).copy(), seen(b).copy()
     first = seen(linalg.solve(x, b, engine=engine))
     again = seen(linalg.solve(x, b, engine=engine))
     np.testing.assert_array_equal(first, again)
-    np.testing.assert_array_equal(seen(x), before[0])
-    np.testing.assert_array_equal(seen(b), before[1])
+    np.testing.assert_array_equal(seen(x), copies[0])
+    np.testing.assert_array_equal(seen(b), copies[1])
 
 
 def test_engines_have_the_same_answer() -> None:
     x = tiled(drawn(8, N, N), ["numpy", "torch"])
     lazy = [linalg.lu(x, engine=engine) for engine in ("region", "dask")]
-    for one, other in zip(*lazy, strict=True):
-        np.testing.assert_allclose(seen(one), seen(other), atol=1e-5)
+    for first, second in zip(*lazy, strict=True):
+        np.testing.assert_allclose(seen(first), seen(second), atol=1e-5)
 
 
 @pytest.mark.parametrize("lapack", [True, False])
@@ -144,18 +144,18 @@ def test_pivots_bound_the_growth(lapack: bool, monkeypatch: pytest.MonkeyPatch) 
     b = drawn(10, N, dtype="float64")
     if not lapack:
         monkeypatch.setattr(tiles, "_by_lapack", lambda x: None)
-    found = seen(linalg.solve(tiled(x, "numpy"), tiled(b, "numpy")))
-    residual = np.linalg.norm(x @ found - b) / (np.linalg.norm(x) * np.linalg.norm(found))
+    solution = seen(linalg.solve(tiled(x, "numpy"), tiled(b, "numpy")))
+    residual = np.linalg.norm(x @ solution - b) / (np.linalg.norm(x) * np.linalg.norm(solution))
     assert residual < 1e-15
     _, lower, _ = linalg.lu(tiled(x, "numpy"))
     assert np.max(np.abs(seen(lower))) <= 1
-    for one, other in zip(linalg.lu(tiled(x, "numpy")), scipy_linalg.lu(x), strict=True):
-        np.testing.assert_allclose(seen(one), other, atol=1e-10)
+    for actual, expected in zip(linalg.lu(tiled(x, "numpy")), scipy_linalg.lu(x), strict=True):
+        np.testing.assert_allclose(seen(actual), expected, atol=1e-10)
 
 
 def test_a_singular_matrix_has_factors() -> None:
     x = np.ones((N, N))
-    p, lower, upper = (seen(one) for one in linalg.lu(tiled(x, "numpy")))
+    p, lower, upper = (seen(factor) for factor in linalg.lu(tiled(x, "numpy")))
     np.testing.assert_allclose(p @ lower @ upper, x)
 
 
@@ -168,10 +168,10 @@ def test_indefinite_matrices_are_named(engine: str, device: str) -> None:
 
 def test_on_a_cluster(client: Any) -> None:
     x = pd.persist(tiled(positive(12, "float64"), ["numpy", "torch"]))
-    found = linalg.cholesky(x)
+    factor = linalg.cholesky(x)
     assert linalg.explain("cholesky", x).engine == "dask"
-    pd.placement(pd.persist(found)).verify()
-    np.testing.assert_allclose(seen(found), np.linalg.cholesky(positive(12, "float64")))
+    pd.placement(pd.persist(factor)).verify()
+    np.testing.assert_allclose(seen(factor), np.linalg.cholesky(positive(12, "float64")))
 
 
 @pytest.mark.one_device
@@ -183,7 +183,7 @@ def test_a_plan_counts_tasks_and_bytes() -> None:
     assert plan.chunks == (ROWS, ROWS)
     assert "10 tasks" in str(plan)
     devices = ["numpy", "torch"]
-    mixed = linalg.explain("cholesky", pd.to_device(x, lambda place: devices[place[0] % 2]))
+    mixed = linalg.explain("cholesky", pd.to_device(x, lambda position: devices[position[0] % 2]))
     assert mixed.bytes_moved > 0
     assert mixed.flops == pytest.approx(plan.flops)
     assert mixed.flops == pytest.approx(sum(flops for _, flops in mixed.devices.values()))
@@ -204,20 +204,24 @@ def test_qr_is_dasks_where_it_fits() -> None:
 
 X, Y = pd.ones((6, 6), chunks=2), pd.ones((6, 4), chunks=2)
 REFUSED: list[tuple[Any, type[Exception], str]] = [
-    (lambda: linalg.cholesky(Y), ValueError, r"\(6, 4\); it takes square ones"),
-    (lambda: linalg.lu(pd.ones((6, 6), chunks=(2, 3))), ValueError, r"x\.rechunk"),
-    (lambda: linalg.cholesky(X[0]), ValueError, r"\(6,\); it takes a matrix"),
+    (lambda: linalg.cholesky(Y), ValueError, r"square matrix, got shape \(6, 4\)"),
+    (lambda: linalg.lu(pd.ones((6, 6), chunks=(2, 3))), ValueError, r"a\.rechunk"),
+    (lambda: linalg.cholesky(X[0]), ValueError, r"a matrix, got shape \(6,\)"),
     (lambda: linalg.cholesky(np.eye(3)), TypeError, "ndarray of shape"),
-    (lambda: linalg.cholesky(X.astype("int64")), TypeError, "int64; convert"),
-    (lambda: linalg.cholesky(X, tiles=0), ValueError, "tiles=0"),
-    (lambda: linalg.cholesky(X, engine="threads"), ValueError, "engine='threads'"),
-    (lambda: linalg.solve(X, Y.astype("float32")), TypeError, "float64 and b of float32"),
+    (lambda: linalg.cholesky(X.astype("int64")), TypeError, "unsupported dtype int64"),
+    (lambda: linalg.cholesky(X, tiles=0), ValueError, "tiles must be .*, got 0"),
+    (lambda: linalg.cholesky(X, engine="threads"), ValueError, "engine must be .*, got 'threads'"),
+    (
+        lambda: linalg.solve(X, Y.astype("float32")),
+        TypeError,
+        "dtype float64 and b has dtype float32",
+    ),
     (lambda: linalg.solve(X, pd.ones(5, chunks=2)), ValueError, "as many rows"),
     (lambda: linalg.solve(X, pd.ones(6, chunks=3)), ValueError, r"b\.rechunk"),
     (lambda: linalg.solve(X, Y, assume_a="sym"), ValueError, "'gen' or 'pos'"),
-    (lambda: linalg.matmul(X, pa.ones((6, 6))), TypeError, "of one kind"),
+    (lambda: linalg.matmul(X, pa.ones((6, 6))), TypeError, "must both be"),
     (lambda: linalg.matmul(X, pd.ones((6, 6), chunks=3)), ValueError, r"b\.rechunk"),
-    (lambda: linalg.explain("qr", X), ValueError, "'qr' has no plan"),
+    (lambda: linalg.explain("qr", X), ValueError, "got 'qr'"),
 ]
 
 

@@ -50,7 +50,7 @@ def names(cluster: Any) -> dict[str, str]:
     """Names of the workers by address."""
     if not pa.functional("torch"):
         pytest.skip("needs PyTorch, for a second device")
-    return {address: one["name"] for address, one in pd.workers_of(cluster).items()}
+    return {address: worker["name"] for address, worker in pd.workers_of(cluster).items()}
 
 
 def _inside(*_: Any) -> str:
@@ -79,15 +79,15 @@ def test_everything_made_in_a_scope_runs_in_it(
         delayed = dask.delayed(_worker)()
         futures = cluster.map(_worker, range(6), pure=False)
         inside = cluster.submit(_inside, pure=False)
-    for each in (x, y, z):
-        rows = pd.placement(each)  # not persisted: through Delayed
+    for array in (x, y, z):
+        rows = pd.placement(array)  # not persisted: through Delayed
         assert {names[row.worker] for row in rows} <= expected, case
         assert all(names[row.worker].startswith(row.device) for row in rows)
-        rows = pd.placement(pd.persist(each))
+        rows = pd.placement(pd.persist(array))
         assert {names[row.worker] for row in rows} <= expected, case
     assert delayed.compute() in expected
     assert set(cluster.gather(futures)) <= expected
-    libraries = {one.partition(":")[0] for one in expected}
+    libraries = {name.partition(":")[0] for name in expected}
     assert inside.result().partition(":")[0] in libraries
     if len(libraries) == 1:  # made outside: goes where its operands are
         assert float((x + y).sum().compute()) == 72
@@ -96,15 +96,21 @@ def test_everything_made_in_a_scope_runs_in_it(
 def test_scopes_in_scopes(cluster: Any, names: dict[str, str]) -> None:
     with scope(library="torch") | scope(worker=SECOND), scope(device="numpy"):
         x = pd.ones(8, chunks=1)
-        with pytest.raises(pd.ScopeError, match="nothing meets both"), scope(library="cupy"):
+        with (
+            pytest.raises(pd.ScopeError, match="no device or worker meets both"),
+            scope(library="cupy"),
+        ):
             raise AssertionError
     y = x.map_blocks(_spread)
     assert {names[row.worker] for row in pd.placement(pd.persist(x))} == {SECOND}
     assert {row.device for row in pd.placement(pd.persist(y))} == {NUMPY}
     assert dask.get_annotations() == {}
-    with scope(library="torch"), pytest.raises(pd.ScopeError, match="nothing meets both"):
+    with (
+        scope(library="torch"),
+        pytest.raises(pd.ScopeError, match="no device or worker meets both"),
+    ):
         pd.ones(3, devices="numpy")
-    with pytest.raises(ValueError, match="limits nothing"):
+    with pytest.raises(ValueError, match="no limit was passed"):
         scope()
 
 
@@ -112,8 +118,8 @@ def test_blocks_are_on_workers_that_have_their_device(cluster: Any, names: dict[
     x = pd.persist(pd.ones((8, 8), chunks=2, devices=["numpy", "torch"]))
     y = pd.persist(pd.to_device(x, "torch"))
     z = pd.persist(y.map_blocks(_double) @ y)  # follows its operands, although they are persisted
-    for each in (x, y, z):
-        for row in pd.placement(each).verify():
+    for array in (x, y, z):
+        for row in pd.placement(array).verify():
             assert names[row.worker].startswith(row.device)
     assert {row.device for row in pd.placement(z)} == {OTHER}
     np.testing.assert_array_equal(pd.collect(z).native, np.full((8, 8), 16.0))
@@ -140,16 +146,16 @@ def test_a_scope_that_nobody_meets_lists_the_workers(cluster: Any) -> None:
         delayed.compute,
         lambda: future.result(timeout=30),
     ]
-    for each in computed:
+    for compute in computed:
         with pytest.raises(pd.ScopeError, match=has):
-            each()
+            compute()
 
 
 def _drawn_scopes() -> st.SearchStrategy[pd.Scope]:
     def some(*values: Any) -> st.SearchStrategy[Any]:
         return st.none() | st.sets(st.sampled_from(values), min_size=1)
 
-    one = st.fixed_dictionaries(
+    fields = st.fixed_dictionaries(
         {
             "platform": some("cpu", "cuda"),
             "library": some("torch", "numpy", "cupy"),
@@ -157,8 +163,8 @@ def _drawn_scopes() -> st.SearchStrategy[pd.Scope]:
             "worker": some("a", "b"),
         }
     ).filter(lambda drawn: any(drawn.values()))
-    made = one.map(lambda drawn: scope(**drawn))
-    return st.lists(made, min_size=1, max_size=3).map(lambda several: reduce(or_, several))
+    scopes = fields.map(lambda drawn: scope(**drawn))
+    return st.lists(scopes, min_size=1, max_size=3).map(lambda several: reduce(or_, several))
 
 
 WORKERS = {
@@ -194,7 +200,7 @@ def test_scopes_in_this_process() -> None:
             with scope(worker="node1"):
                 nowhere = moved + 1
         assert str(moved.compute().device) == NUMPY
-        with pytest.raises(pd.ScopeError, match="names workers, and this is computed by threads"):
+        with pytest.raises(pd.ScopeError, match="names workers, but threads"):
             nowhere.compute()
         with scope(platform="tpu"):
             nowhere = pd.ones(3)
@@ -224,9 +230,13 @@ def test_tasks_are_fused_within_one_scope() -> None:
         if isinstance(node, Task)
     ]
     assert len(tasks) == 12  # three for each block
-    found = {repr(note.get("portarray")): note for note, _ in tasks}
-    assert set(found) == {repr(a), repr(b), "scope(platform='cpu', library='numpy', index=0)"}
-    placed = next(note for note in found.values() if note["portarray"].placed)
+    tasks_by_scope = {repr(note.get("portarray")): note for note, _ in tasks}
+    assert set(tasks_by_scope) == {
+        repr(a),
+        repr(b),
+        "scope(platform='cpu', library='numpy', index=0)",
+    }
+    placed = next(note for note in tasks_by_scope.values() if note["portarray"].placed)
     assert placed["resources"] == {"tokens": 1}
     assert placed["retries"] == 2
     assert all(type(node) is Scoped and node.func == note["portarray"] for note, node in tasks)

@@ -45,11 +45,11 @@ def test_drawn_programs(three: list[Any], program: list[Step], workers: int) -> 
             step._replace(target=(step.target[0], ...), source=(step.source[0], ...))
             for step in program
         ]
-    wanted, read = one_after_the_other(program)
-    found, told = in_a_region(program, three, workers=workers)
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_array_equal(one, other, strict=True)
-    assert told == read
+    expected, read = one_after_the_other(program)
+    arrays, values = in_a_region(program, three, workers=workers)
+    for actual, serial in zip(arrays, expected, strict=True):
+        np.testing.assert_array_equal(actual, serial, strict=True)
+    assert values == read
 
 
 axes = st.lists(
@@ -64,12 +64,12 @@ def test_extents_that_do_not_meet_share_nothing(first: Any, second: Any) -> None
     def view(parts: Any) -> Any:
         return whole[tuple(slice(b, b + n, abs(s) or None) for b, n, s in parts)]
 
-    one, two = view(first), view(second)
-    a, b = extent_of(one), extent_of(two)
+    left_view, right_view = view(first), view(second)
+    a, b = extent_of(left_view), extent_of(right_view)
     if a is None or b is None:
-        assert not (one.size and two.size)
+        assert not (left_view.size and right_view.size)
     elif not meet(a, b):
-        assert not np.shares_memory(one, two)
+        assert not np.shares_memory(left_view, right_view)
         assert not meet(b, a)
 
 
@@ -98,14 +98,14 @@ def test_views_of_a_matrix(one: Any, two: Any, meeting: bool) -> None:
 def test_memory_of_every_device(device: str) -> None:
     """A view has its array's memory; two arrays share none."""
     x, y = pa.ones((4, 6), device=device), pa.ones((4, 6), device=device)
-    whole, part, other = extent_of(x), extent_of(x[1:3, ::2]), extent_of(y)
+    whole, part, separate = extent_of(x), extent_of(x[1:3, ::2]), extent_of(y)
     assert whole is not None
     assert part is not None
-    assert whole == extent_of(x) != other
+    assert whole == extent_of(x) != separate
     if whole.memory == ("array", id(x)):
         assert pa.device(device).library in ("jax", "mlx")
     else:
-        assert (whole.dense, whole.end - whole.begin) == (True, x.nbytes)
-        assert part.begin == whole.begin + 6 * x.dtype.itemsize
+        assert (whole.dense, whole.end - whole.start) == (True, x.nbytes)
+        assert part.start == whole.start + 6 * x.dtype.itemsize
         assert (part.dense, part.end <= whole.end) == (False, True)
         assert extent_of(x[:0]) is None

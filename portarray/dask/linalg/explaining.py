@@ -1,4 +1,4 @@
-"""What an operation on tiles consists of, before it is run."""
+"""Plans of operations on tiles."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from portarray.dask.linalg.graph import Matrices
-from portarray.dask.linalg.preparing import prepared
+from portarray.dask.linalg.preparing import prepare
 from portarray.dask.linalg.programs import Step
 from portarray.dask.linalg.running import is_local
 
 if TYPE_CHECKING:
-    from portarray.dask.places import Devices
+    from portarray.dask.block_placement import Devices
 
 __all__ = ["Plan", "explain"]
 
@@ -20,7 +20,7 @@ _ANY = "worker's default"
 
 
 class Plan(NamedTuple):
-    """What an operation consists of, as :func:`explain` returns it; ``str`` of it is a text.
+    """The plan of an operation, as :func:`explain` returns it; ``str`` formats it as text.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ class Plan(NamedTuple):
     bytes_moved: int
 
     def __str__(self) -> str:
-        number = sum(self.tasks.values())
+        total = sum(self.tasks.values())
         lines = [
             self._title(),
-            f"  {number} tasks: {self._kinds()}",
+            f"  {total} tasks: {self._kinds()}",
             f"  {self.flops:.3g} floating-point operations, {self.bytes_moved} bytes moved",
         ]
         lines += [
@@ -107,7 +107,7 @@ def explain(
     devices: Devices = None,
     **options: Any,
 ) -> Plan:
-    """Say what an operation consists of: tiles, tasks, devices, and what is moved.
+    """Return the plan of an operation: tiles, tasks, devices, and bytes moved.
 
     Nothing is computed. Arguments are checked as the operation itself checks them.
 
@@ -130,7 +130,7 @@ def explain(
     Raises
     ------
     ValueError, TypeError
-        If there is no such operation, and what it raises for these arguments.
+        If the operation is unknown, or it raises for these arguments.
 
     Examples
     --------
@@ -152,12 +152,15 @@ def explain(
         name = "solve_lower" if options.pop("lower", False) else "solve_upper"
     elif operation not in ("matmul", "cholesky", "lu", "solve"):
         raise ValueError(
-            f"{operation!r} has no plan; use 'matmul', 'cholesky', 'lu', 'solve' or "
-            f"'solve_triangular'"
+            f"explain: operation must be 'matmul', 'cholesky', 'lu', 'solve' or "
+            f"'solve_triangular', "
+            f"got {operation!r}"
         )
     if options:
-        raise TypeError(f"{operation} has no option {', '.join(options)} that changes its plan")
-    program = prepared(name, a, b, tiles=tiles, devices=devices)
+        raise TypeError(
+            f"explain: {operation} has no option {', '.join(options)} that changes its plan"
+        )
+    program = prepare(name, a, b, tiles=tiles, devices=devices)
     matrices = program.matrices
     kinds: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -182,15 +185,15 @@ def explain(
 def _moved(steps: tuple[Step, ...], matrices: Matrices) -> Iterator[int]:
     """Yield the bytes of copies: one of each version of a tile for each device that reads it."""
     version: Counter[Any] = Counter()
-    known = set()
+    copied = set()
     for step in steps:
         there = matrices.devices[step.writes[0]]
         for tile in (*step.writes, *step.reads):
             here = matrices.devices[tile]
             key = tile, version[tile], there
-            if None in (here, there) or here == there or key in known:
+            if None in (here, there) or here == there or key in copied:
                 continue
-            known.add(key)
+            copied.add(key)
             item = 4 if tile[0] == "p" else matrices.dtype.itemsize
             size = item
             for length in matrices.shapes[tile]:
@@ -201,14 +204,14 @@ def _moved(steps: tuple[Step, ...], matrices: Matrices) -> Iterator[int]:
 
 def _flops(step: Step, shapes: Mapping[Any, tuple[int, ...]]) -> float:
     """Return the floating-point operations of a step, to their largest term."""
-    rows, *rest = shapes[step.writes[-1]]
-    columns = rest[0] if rest else 1
-    reads = [shapes[one] for one in step.reads]
+    rows, *lengths = shapes[step.writes[-1]]
+    columns = lengths[0] if lengths else 1
+    reads = [shapes[tile] for tile in step.reads]
     match step.function.__name__:
         case "potrf":
             return columns**3 / 3
         case "panel":
-            return float(sum(shapes[one][0] for one in step.writes[1:]) * columns**2)
+            return float(sum(shapes[tile][0] for tile in step.writes[1:]) * columns**2)
         case "trsm" | "rtrsm":
             return float(rows * columns * reads[0][0])
         case "syrk":

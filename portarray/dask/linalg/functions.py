@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import dask.array as da
 
 import portarray as pa
-from portarray.dask import places
-from portarray.dask.linalg.preparing import Program, prepared, told
+from portarray.dask import block_placement
+from portarray.dask.linalg.preparing import Program, describe, prepare
 
 if TYPE_CHECKING:
+    from portarray.dask.block_placement import Devices
     from portarray.dask.linalg.preparing import Engine
-    from portarray.dask.places import Devices
 
 __all__ = ["cholesky", "lu", "matmul", "qr", "solve", "solve_triangular"]
 
@@ -56,7 +56,7 @@ def matmul(
     >>> x.chunks, pd.collect(x).tolist()
     (((2, 2),), [6.0, 22.0, 38.0, 54.0])
     """
-    program = prepared("matmul", a, b, tiles=tiles, devices=devices)
+    program = prepare("matmul", a, b, tiles=tiles, devices=devices)
     return _finished(program, engine, a, vector=b)
 
 
@@ -105,7 +105,7 @@ def cholesky(
         ...
     portarray.errors.LinAlgError: cholesky: the matrix is not positive definite: tile (0, 0), ...
     """
-    lower = _finished(prepared("cholesky", x, tiles=tiles, devices=devices), engine, x)
+    lower = _finished(prepare("cholesky", x, tiles=tiles, devices=devices), engine, x)
     if not upper:
         return lower
     return _conjugate(lower).T if isinstance(lower, da.Array) else _conjugate(lower).mT
@@ -151,7 +151,7 @@ def lu(
     >>> bool((abs(p @ l @ u - x) == 0).all())
     True
     """
-    program = prepared("lu", x, tiles=tiles, devices=devices)
+    program = prepare("lu", x, tiles=tiles, devices=devices)
     p, lower, upper = _finished(program, engine, x)
     return p, lower, upper
 
@@ -210,9 +210,9 @@ def solve(
     (4,)
     """
     if assume_a not in ("gen", "pos"):
-        raise ValueError(f"assume_a={assume_a!r}: use 'gen' or 'pos'")
+        raise ValueError(f"solve: assume_a must be 'gen' or 'pos', got {assume_a!r}")
     name = "solve" if assume_a == "gen" else "solve_positive"
-    program = prepared(name, a, b, tiles=tiles, devices=devices)
+    program = prepare(name, a, b, tiles=tiles, devices=devices)
     return _finished(program, engine, a, vector=b)
 
 
@@ -259,7 +259,7 @@ def solve_triangular(
     [1.0, 1.0, 1.0, 1.0]
     """
     name = "solve_lower" if lower else "solve_upper"
-    program = prepared(name, a, b, tiles=tiles, devices=devices)
+    program = prepare(name, a, b, tiles=tiles, devices=devices)
     return _finished(program, engine, a, vector=b)
 
 
@@ -295,11 +295,11 @@ def qr(x: da.Array, /) -> tuple[da.Array, da.Array]:
     ((2, 2), True)
     """
     if not isinstance(x, da.Array) or x.ndim != 2:
-        raise TypeError(f"qr takes a Dask array with two axes, not {told(x)}")
+        raise TypeError(f"qr: x must be a Dask array with two axes, got {describe(x)}")
     if min(x.numblocks) > 1:
         raise ValueError(
-            f"qr got chunks {x.chunks}; it takes one column of chunks, or one row: "
-            f"x.rechunk({{1: -1}}) gives one column"
+            f"qr: x must have one column of chunks or one row of chunks, got chunks {x.chunks}\n"
+            f"Hint: x.rechunk({{1: -1}}) gives one column of chunks"
         )
     q, r = da.linalg.qr(x)
     return q, r
@@ -307,16 +307,16 @@ def qr(x: da.Array, /) -> tuple[da.Array, da.Array]:
 
 def _finished(program: Program, engine: Engine, like: Any, vector: Any = None) -> Any:
     """Return results as what an operation was given: lazy, or computed now."""
-    found = program.run(engine)
+    results = program.run(engine)
     if vector is not None and vector.ndim == 1:
-        found = [one[:, 0] for one in found]
+        results = [x[:, 0] for x in results]
     if isinstance(like, pa.Array):
-        found = [_collected(one, like.device) for one in found]
-    return found[0] if len(found) == 1 else tuple(found)
+        results = [_collected(x, like.device) for x in results]
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def _collected(x: da.Array, device: pa.Device) -> pa.Array:
-    result: pa.Array = places.to_device(x, device).compute(scheduler="synchronous")
+    result: pa.Array = block_placement.to_device(x, device).compute(scheduler="synchronous")
     return result
 
 

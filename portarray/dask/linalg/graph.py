@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from dask._task_spec import List, Task, TaskRef
 
 import portarray as pa
-from portarray.dask import places
+from portarray.dask import block_placement
 from portarray.dask.linalg.programs import Step, Tile
 from portarray.dask.registration import finished
 
-__all__ = ["Made", "Matrices", "made", "reference"]
+__all__ = ["BuiltGraph", "Matrices", "build", "reference"]
 
 FUSED = 4
 """Steps at most that one task takes on a tile, where nothing reads it between them.
@@ -39,7 +39,7 @@ class Matrices:
         """Add a Dask array of portarray chunks."""
         self.collections.append(x)
         self.dtype = x.dtype
-        devices = places.wanted(x)
+        devices = block_placement.block_devices(x)
         for i, rows in enumerate(x.chunks[0]):
             for j, columns in enumerate(x.chunks[1]):
                 tile = (name, i, j)
@@ -53,7 +53,7 @@ class Matrices:
         self.shapes[name, i, j] = shape
 
 
-class Made(NamedTuple):
+class BuiltGraph(NamedTuple):
     """Tasks, keys of the last versions of tiles, and devices by what follows the keys' names."""
 
     tasks: dict[Any, Task]
@@ -61,15 +61,17 @@ class Made(NamedTuple):
     belongs: dict[tuple[int, ...], str | None]
 
 
-def made(name: str, steps: tuple[Step, ...], matrices: Matrices, final: Mapping[Tile, Any]) -> Made:
+def build(
+    name: str, steps: tuple[Step, ...], matrices: Matrices, final: Mapping[Tile, Any]
+) -> BuiltGraph:
     """Return the tasks of a program; ``final`` are the keys that last versions are to have."""
     graph = _Graph(name, matrices, final)
-    graph.left.update(one for step in steps for one in step.writes)
+    graph.remaining.update(tile for step in steps for tile in step.writes)
     for step in steps:
         graph.add(step)
     for tile in tuple(graph.waiting):
         graph.flush(tile)
-    return Made(graph.tasks, graph.keys, graph.belongs)
+    return BuiltGraph(graph.tasks, graph.keys, graph.belongs)
 
 
 def reference(tile: Tile, keys: Mapping[Tile, Any], matrices: Matrices) -> TaskRef:
@@ -88,31 +90,31 @@ class _Graph:
         self.keys: dict[Tile, Any] = {}
         self.belongs: dict[tuple[int, ...], str | None] = {}
         self.waiting: dict[Tile, list[tuple[Step, list[Any]]]] = {}
-        self.left: Counter[Tile] = Counter()
+        self.remaining: Counter[Tile] = Counter()
         self.copies: dict[Any, TaskRef] = {}
 
     def add(self, step: Step) -> None:
         """Add the next step of the serial program."""
         device = self.matrices.devices[step.writes[0]]
-        reads = [self.on(one, device) for one in step.reads]
+        reads = [self.on(tile, device) for tile in step.reads]
         if len(step.writes) == 1:
             tile = step.writes[0]
             queue = self.waiting.setdefault(tile, [])
             queue.append((step, reads))
-            self.left.subtract(step.writes)
-            if len(queue) == FUSED or not self.left[tile]:
+            self.remaining.subtract(step.writes)
+            if len(queue) == FUSED or not self.remaining[tile]:
                 self.flush(tile)
             return
         key = self.new(step.function.__name__, device)
-        writes = [self.on(one, device) for one in step.writes]
-        self.left.subtract(step.writes)
+        writes = [self.on(tile, device) for tile in step.writes]
+        self.remaining.subtract(step.writes)
         options = dict(step.options)
         self.tasks[key] = Task(key, _several, step.function, options, List(*writes), List(*reads))
-        for place, one in enumerate(step.writes):
-            there = self.matrices.devices[one]
-            part = self.new("part", there, one)
-            self.tasks[part] = Task(part, _part, TaskRef(key), place, there)
-            self.keys[one] = part
+        for slot, tile in enumerate(step.writes):
+            there = self.matrices.devices[tile]
+            part = self.new("part", there, tile)
+            self.tasks[part] = Task(part, _part, TaskRef(key), slot, there)
+            self.keys[tile] = part
 
     def flush(self, tile: Tile) -> None:
         """Make the task of the steps that wait for a tile."""
@@ -120,16 +122,16 @@ class _Graph:
         if queue is None:
             return
         device = self.matrices.devices[tile]
-        before = self.on(tile, device)
+        previous = self.on(tile, device)
         calls = [(step.function, dict(step.options), len(reads)) for step, reads in queue]
-        reads = List(*(one for _, several in queue for one in several))
+        reads = List(*(x for _, inputs in queue for x in inputs))
         key = self.new(calls[-1][0].__name__, device, tile)
-        self.tasks[key] = Task(key, _version, calls, before, reads)
+        self.tasks[key] = Task(key, _version, calls, previous, reads)
         self.keys[tile] = key
 
     def new(self, kind: str, device: str | None, tile: Tile | None = None) -> Any:
         """Return a key; that which is due where it is the last version of a tile."""
-        if tile is not None and tile in self.final and not self.left[tile]:
+        if tile is not None and tile in self.final and not self.remaining[tile]:
             key = self.final[tile]
         else:
             key = (f"{self.name}-{kind}", len(self.tasks))
@@ -145,34 +147,34 @@ class _Graph:
         source = reference(tile, self.keys, self.matrices)
         if device is None or self.matrices.devices[tile] in (None, device):
             return source
-        known = self.copies.get((source.key, device))
-        if known is None:
+        copy = self.copies.get((source.key, device))
+        if copy is None:
             key = self.new("move", device)
-            self.tasks[key] = Task(key, places.moved, source, device)
-            known = self.copies[source.key, device] = TaskRef(key)
-        return known
+            self.tasks[key] = Task(key, block_placement.move_block, source, device)
+            copy = self.copies[source.key, device] = TaskRef(key)
+        return copy
 
 
 def _version(calls: list[tuple[Any, dict[str, Any], int]], tile: Any, reads: list[Any]) -> Any:
     """Return the next version of a tile, on its device. Runs on a worker."""
     there = (reads[0] if tile is None else tile).device
-    place, owned = 0, False
+    position, owned = 0, False
     with there:
         for function, options, count in calls:
-            given = [_there(one, there) for one in reads[place : place + count]]
-            tile = function(tile, *given, **options, owned=owned)
-            place, owned = place + count, True
+            operands = [_there(x, there) for x in reads[position : position + count]]
+            tile = function(tile, *operands, **options, owned=owned)
+            position, owned = position + count, True
     return finished(tile)
 
 
 def _several(function: Any, options: dict[str, Any], writes: list[Any], reads: list[Any]) -> Any:
     """Return the next versions of tiles, on the device of one. Runs on a worker."""
-    there = next(one for one in writes if one is not None).device
-    given = [_there(one, there) for one in (*writes, *reads)]
+    there = next(x for x in writes if x is not None).device
+    operands = [_there(x, there) for x in (*writes, *reads)]
     with there:
-        result = function(*given, **options, owned=False)
-    for one in result:
-        finished(one)
+        result = function(*operands, **options, owned=False)
+    for x in result:
+        finished(x)
     return result
 
 
@@ -180,5 +182,5 @@ def _there(x: Any, device: pa.Device) -> Any:
     return x if x is None or x.device is device else x.to_device(device)
 
 
-def _part(found: tuple[pa.Array, ...], place: int, device: str | None) -> pa.Array:
-    return places.moved(found[place], device)
+def _part(outputs: tuple[pa.Array, ...], slot: int, device: str | None) -> pa.Array:
+    return block_placement.move_block(outputs[slot], device)

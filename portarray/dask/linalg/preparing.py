@@ -12,18 +12,18 @@ from dask._task_spec import DataNode, Task, TaskRef
 from dask.highlevelgraph import HighLevelGraph
 
 import portarray as pa
-from portarray.dask import places
+from portarray.dask import block_placement
 from portarray.dask.linalg import programs
 from portarray.dask.linalg.graph import Matrices
 from portarray.dask.linalg.programs import Step
 from portarray.dask.linalg.running import is_local, lazily
 
 if TYPE_CHECKING:
-    from portarray.dask.places import Devices
+    from portarray.dask.block_placement import Devices
 
     Engine = Literal["region", "dask"] | None
 
-__all__ = ["Program", "prepared", "told"]
+__all__ = ["Program", "describe", "prepare"]
 
 Result = tuple[Any, Mapping[tuple[int, int], tuple[Any, ...]]]
 
@@ -39,12 +39,14 @@ class Program(NamedTuple):
     def run(self, engine: Engine) -> list[da.Array]:
         """Return lazy results."""
         if engine not in (None, "region", "dask"):
-            raise ValueError(f"engine={engine!r}: use 'region', 'dask', or None to choose")
+            raise ValueError(
+                f"{self.name}: engine must be 'region', 'dask' or None, got {engine!r}"
+            )
         local = is_local(self.matrices.collections[0]) if engine is None else engine == "region"
         return lazily(self.name, self.steps, self.matrices, self.results, local=local)
 
 
-def prepared(
+def prepare(
     name: str, a: Any, b: Any = None, *, tiles: int | None = None, devices: Devices = None
 ) -> Program:
     """Return the program of an operation, after checking what it is given."""
@@ -53,11 +55,15 @@ def prepared(
     matrices.add("a", x)
     if b is not None:
         if isinstance(a, pa.Array) is not isinstance(b, pa.Array):
-            raise TypeError(f"{name} got {told(a)} and {told(b)}; both must be of one kind")
+            raise TypeError(
+                f"{name}: a and b must both be Dask arrays or both be portarray.Array, got "
+                f"{describe(a)} and {describe(b)}"
+            )
         second = _matrix(name, "b", b, tiles, devices, rows=x.chunks[1])
         if second.dtype != x.dtype:
             raise TypeError(
-                f"{name} got a of {x.dtype} and b of {second.dtype}; convert one with astype"
+                f"{name}: a has dtype {x.dtype} and b has dtype {second.dtype}\n"
+                f"Hint: convert one of them with astype"
             )
         matrices.add("b", second)
     if name == "matmul":
@@ -78,9 +84,9 @@ def prepared(
     if name == "lu":
         return Program(name, tuple(programs.lu(n)), matrices, _lu_results(chunks, n))
     columns = second.numblocks[1]
-    found = {(i, j): (None, ("b", i, j)) for i, j in product(range(n), range(columns))}
+    blocks = {(i, j): (None, ("b", i, j)) for i, j in product(range(n), range(columns))}
     return Program(
-        name, tuple(_solving(name, n, columns, chunks)), matrices, {"x": (second.chunks, found)}
+        name, tuple(_solving(name, n, columns, chunks)), matrices, {"x": (second.chunks, blocks)}
     )
 
 
@@ -103,8 +109,9 @@ def _matmul(a: da.Array, b: da.Array, matrices: Matrices) -> Program:
     columns = b.numblocks[1]
     if a.chunks[1] != b.chunks[0]:
         raise ValueError(
-            f"matmul got chunks {a.chunks[1]} of a's columns and {b.chunks[0]} of b's rows; they "
-            f"must be equal: b.rechunk({{0: a.chunks[1]}})"
+            f"matmul: a's columns have chunks {a.chunks[1]} and b's rows have chunks "
+            f"{b.chunks[0]}\n"
+            f"Hint: make them equal with b.rechunk({{0: a.chunks[1]}})"
         )
     for i, j in product(range(rows), range(columns)):
         shape = (a.chunks[0][i], b.chunks[1][j])
@@ -138,10 +145,10 @@ class _Permutation(NamedTuple):
         whole: list[int] = orders[0].tolist()
         for order in orders[1:]:
             start = len(whole) - len(order)
-            whole[start:] = [whole[start + int(one)] for one in order.tolist()]
-        wanted = whole[slice(*self.columns)]
+            whole[start:] = [whole[start + int(row)] for row in order.tolist()]
+        columns = whole[slice(*self.columns)]
         device = tile.device
-        at = pa.asarray(wanted, dtype=pa.int32, device=device)
+        at = pa.asarray(columns, dtype=pa.int32, device=device)
         rows = pa.arange(*self.rows, dtype=pa.int32, device=device)
         return pa.astype(rows[:, None] == at, tile.dtype)
 
@@ -172,25 +179,28 @@ def tile_size(n: int, device: pa.Device) -> int:
 
 
 def _matrix(
-    name: str, what: str, x: Any, tiles: int | None, devices: Devices, rows: Any = None
+    name: str, argument: str, x: Any, tiles: int | None, devices: Devices, rows: Any = None
 ) -> da.Array:
     """Return a Dask array of tiles, with a second axis where it is a vector."""
     if not isinstance(x, (da.Array, pa.Array)):
-        raise TypeError(f"{name} takes Dask arrays or portarray.Array, not {told(x)}")
-    if x.ndim != 2 and not (x.ndim == 1 and what == "b"):
-        raise ValueError(f"{name} got {what} of shape {x.shape}; it takes a matrix")
+        raise TypeError(
+            f"{name}: {argument} must be a Dask array or a portarray.Array, got {describe(x)}"
+        )
+    if x.ndim != 2 and not (x.ndim == 1 and argument == "b"):
+        raise ValueError(f"{name}: {argument} must be a matrix, got shape {x.shape}")
     if str(x.dtype) not in _DTYPES:
         raise TypeError(
-            f"{name} got {what} of {x.dtype}; convert it to one of {', '.join(_DTYPES)}"
+            f"{name}: {argument} has the unsupported dtype {x.dtype}\n"
+            f"Hint: convert it with astype to one of {', '.join(_DTYPES)}"
         )
     if tiles is not None and (type(tiles) is not int or tiles < 1):
-        raise ValueError(f"tiles={tiles!r}: use a number of rows, 1 or more")
+        raise ValueError(f"{name}: tiles must be a number of rows, 1 or more, got {tiles!r}")
     if x.ndim == 1:
         x = x[:, None]
     if rows is not None and sum(rows) != x.shape[0]:
         raise ValueError(
-            f"{name} got a with {sum(rows)} columns and b of shape {x.shape}; "
-            f"b must have as many rows"
+            f"{name}: a has {sum(rows)} columns and b has shape {x.shape}; "
+            f"b must have as many rows as a has columns"
         )
     if isinstance(x, pa.Array):
         return _cut(x, tiles or tile_size(max(x.shape), x.device), devices)
@@ -198,11 +208,11 @@ def _matrix(
         x = x.rechunk((tiles, tiles))
     elif rows is not None and x.chunks[0] != rows and name != "matmul":
         raise ValueError(
-            f"{name} got chunks {rows} of a's columns and {x.chunks[0]} of b's rows; they must be "
-            f"equal: b.rechunk({{0: a.chunks[1]}})"
+            f"{name}: a's columns have chunks {rows} and b's rows have chunks {x.chunks[0]}\n"
+            f"Hint: make them equal with b.rechunk({{0: a.chunks[1]}})"
         )
     if devices is not None or not isinstance(x._meta, pa.Array):
-        x = places.to_device(x, devices)
+        x = block_placement.to_device(x, devices)
     return x
 
 
@@ -215,7 +225,7 @@ def _cut(x: pa.Array, size: int, devices: Devices) -> da.Array:
     belongs: dict[tuple[int, ...], str | None] = (
         dict.fromkeys(product(*map(range, numbers)), str(x.device))
         if devices is None
-        else places.assign(numbers, devices)
+        else block_placement.assign(numbers, devices)
     )
     name, whole = f"tiles-{uuid4().hex}", f"whole-{uuid4().hex}"
     layer: dict[Any, Any] = {whole: DataNode(whole, x)}
@@ -223,25 +233,25 @@ def _cut(x: pa.Array, size: int, devices: Devices) -> da.Array:
         key, part = (name, i, j), (size * i, size * j, size)
         layer[key] = Task(key, _tile, TaskRef(whole), part, belongs[i, j])
     graph = HighLevelGraph.from_collections(name, layer, dependencies=())
-    return places.placed(graph, name, chunks, x.dtype, belongs)
+    return block_placement.new_collection(graph, name, chunks, x.dtype, belongs)
 
 
 def _tile(x: pa.Array, part: tuple[int, int, int], device: str | None) -> pa.Array:
     i, j, size = part
-    return places.moved(x[i : i + size, j : j + size], device)
+    return block_placement.move_block(x[i : i + size, j : j + size], device)
 
 
 def _square(name: str, x: da.Array) -> None:
     if x.shape[0] != x.shape[1]:
-        raise ValueError(f"{name} got a matrix of shape {x.shape}; it takes square ones")
+        raise ValueError(f"{name}: a must be a square matrix, got shape {x.shape}")
     if x.chunks[0] != x.chunks[1]:
         raise ValueError(
-            f"{name} got chunks {x.chunks}; those of rows and columns must be equal: "
-            f"x.rechunk((n, n)), or tiles=n"
+            f"{name}: rows and columns of a must have equal chunks, got {x.chunks}\n"
+            f"Hint: use a.rechunk((n, n)), or pass tiles=n"
         )
 
 
-def told(x: Any) -> str:
+def describe(x: Any) -> str:
     """Return the type of a value, and its shape where it has one, for errors."""
     shape = getattr(x, "shape", None)
     name = type(x).__name__

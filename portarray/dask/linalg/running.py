@@ -16,9 +16,9 @@ from dask.base import get_scheduler, tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 import portarray as pa
-from portarray.dask import places, scopes
+from portarray.dask import block_placement, scopes
 from portarray.dask.linalg import graph
-from portarray.dask.linalg.graph import Made, Matrices
+from portarray.dask.linalg.graph import BuiltGraph, Matrices
 from portarray.dask.linalg.programs import Step, Tile
 from portarray.errors import LinAlgError
 from portarray.tasks import In, InOut, Out, Region
@@ -29,7 +29,7 @@ Place = tuple[int, int]
 
 
 def is_local(x: Any) -> bool:
-    """Tell whether Dask would compute a collection in threads of this process."""
+    """Return whether Dask would compute a collection in threads of this process."""
     get = get_scheduler(collections=[x])
     return get is None or getattr(get, "__module__", "") in ("dask.threaded", "dask.local")
 
@@ -41,9 +41,9 @@ def threads() -> int:
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
-        told = os.environ.get(name, "")
-        if told.isdigit() and int(told):
-            return max(1, (cores or 1) // int(told))
+        setting = os.environ.get(name, "")
+        if setting.isdigit() and int(setting):
+            return max(1, (cores or 1) // int(setting))
     return 1
 
 
@@ -67,35 +67,35 @@ def lazily(
     final: dict[Tile, Any] = {}
     if len(results) == 1:  # the last versions of tiles are its blocks
         ((result, (_, blocks)),) = results.items()
-        final = {one[1]: (names[result], *at) for at, one in blocks.items() if one[0] is None}
+        final = {block[1]: (names[result], *at) for at, block in blocks.items() if block[0] is None}
         name = names[result]
-    made = (_one_task if local else graph.made)(name, steps, matrices, final)
+    built = (_one_task if local else graph.build)(name, steps, matrices, final)
     above: dict[str, dict[Any, Task]] = {}
     where: dict[str, dict[tuple[int, ...], str | None]] = {}
     for result, (_, blocks) in results.items():
         last = names[result]
-        layer = made.tasks if last == name else above.setdefault(last, {})
-        belongs = made.belongs if last == name else where.setdefault(last, {})
-        for place, (function, *reads) in blocks.items():
-            key = (last, *place)
+        layer = built.tasks if last == name else above.setdefault(last, {})
+        belongs = built.belongs if last == name else where.setdefault(last, {})
+        for position, (function, *reads) in blocks.items():
+            key = (last, *position)
             if key not in layer:
-                given = [graph.reference(one, made.keys, matrices) for one in reads]
-                layer[key] = Task(key, function or _same, *given)
-            belongs[place] = None if local else matrices.devices[reads[0]]
-    first = MaterializedLayer(made.tasks, annotations=scopes.placed(made.belongs))
+                arguments = [graph.reference(tile, built.keys, matrices) for tile in reads]
+                layer[key] = Task(key, function or _same, *arguments)
+            belongs[position] = None if local else matrices.devices[reads[0]]
+    first = MaterializedLayer(built.tasks, annotations=scopes.placed(built.belongs))
     below = HighLevelGraph.from_collections(name, first, dependencies=matrices.collections)
     under = {name, *(x.name for x in matrices.collections)}
-    found = []
+    arrays = []
     for result, (chunks, blocks) in results.items():
         last, whole = names[result], below
         if last in above:
             top = MaterializedLayer(above[last], annotations=scopes.placed(where[last]))
             whole = HighLevelGraph({**below.layers, last: top}, {**below.dependencies, last: under})
         devices: dict[tuple[int, ...], str | None] = {
-            place: matrices.devices[one[1]] for place, one in blocks.items()
+            position: matrices.devices[block[1]] for position, block in blocks.items()
         }
-        found.append(places.placed(whole, last, chunks, matrices.dtype, devices))
-    return found
+        arrays.append(block_placement.new_collection(whole, last, chunks, matrices.dtype, devices))
+    return arrays
 
 
 def _same(x: pa.Array) -> pa.Array:
@@ -107,32 +107,32 @@ def _same(x: pa.Array) -> pa.Array:
 
 def _one_task(
     name: str, steps: tuple[Step, ...], matrices: Matrices, final: Mapping[Tile, Any]
-) -> Made:
+) -> BuiltGraph:
     """Return a task that runs a region, and one that takes each tile of its result."""
-    written = dict.fromkeys(one for step in steps for one in step.writes)
-    used = dict.fromkeys(one for step in steps for one in (*step.writes, *step.reads))
-    given = [one for one in used if one in matrices.sources]
-    sources = List(*(matrices.sources[one] for one in given))
+    written = dict.fromkeys(tile for step in steps for tile in step.writes)
+    used = dict.fromkeys(tile for step in steps for tile in (*step.writes, *step.reads))
+    inputs = [tile for tile in used if tile in matrices.sources]
+    sources = List(*(matrices.sources[tile] for tile in inputs))
     whole = (f"{name}-region", 0)
-    shapes = {one: matrices.shapes[one] for one in written if one not in matrices.sources}
-    likes = {one: matrices.devices[one] for one in shapes}
-    tasks = {whole: Task(whole, _region, steps, given, sources, shapes, likes)}
+    shapes = {tile: matrices.shapes[tile] for tile in written if tile not in matrices.sources}
+    likes = {tile: matrices.devices[tile] for tile in shapes}
+    tasks = {whole: Task(whole, _region, steps, inputs, sources, shapes, likes)}
     keys = {}
-    for place, one in enumerate(written):
-        key = keys[one] = final.get(one, (f"{name}-tile", place))
-        tasks[key] = Task(key, operator.getitem, TaskRef(whole), place)
-    return Made(tasks, keys, {})
+    for slot, tile in enumerate(written):
+        key = keys[tile] = final.get(tile, (f"{name}-tile", slot))
+        tasks[key] = Task(key, operator.getitem, TaskRef(whole), slot)
+    return BuiltGraph(tasks, keys, {})
 
 
 def _region(
     steps: tuple[Step, ...],
-    given: list[Tile],
+    inputs: list[Tile],
     sources: list[pa.Array],
     shapes: dict[Tile, tuple[int, ...]],
     devices: dict[Tile, str | None],
 ) -> tuple[pa.Array, ...]:
     """Run a program on copies of tiles, and return those that it writes."""
-    return tuple(_run(steps, dict(zip(given, sources, strict=True)), shapes, devices).values())
+    return tuple(_run(steps, dict(zip(inputs, sources, strict=True)), shapes, devices).values())
 
 
 def _run(
@@ -151,19 +151,19 @@ def _run(
     try:
         with Region(workers=threads()) as region:
             for step in steps:
-                for one in step.writes:
-                    if one in tiles:
+                for tile in step.writes:
+                    if tile in tiles:
                         continue
-                    source = whole.get(one)
-                    tiles[one] = whole[one] = _buffer(one, source, shapes, devices, like)
+                    source = whole.get(tile)
+                    tiles[tile] = whole[tile] = _buffer(tile, source, shapes, devices, like)
                     if source is not None:
-                        region.spawn(_copy, Out(tiles[one]), In(source), name="copy")
-                arguments: list[Any] = [InOut(whole[one]) for one in step.writes]
-                arguments += [In(whole[one]) for one in step.reads]
-                place = len(step.writes)
+                        region.spawn(_copy, Out(tiles[tile]), In(source), name="copy")
+                arguments: list[Any] = [InOut(whole[tile]) for tile in step.writes]
+                arguments += [In(whole[tile]) for tile in step.reads]
+                count = len(step.writes)
                 region.spawn(
                     _in_place,
-                    *(step.function, dict(step.options), place),
+                    *(step.function, dict(step.options), count),
                     *arguments,
                     name=step.function.__name__,
                 )
@@ -197,9 +197,9 @@ def _copy(out: pa.Array, x: pa.Array) -> None:
 
 def _in_place(function: Any, options: dict[str, Any], count: int, *arrays: pa.Array) -> None:
     """Run a step on tiles whose memory is its own."""
-    found = function(*arrays, **options, owned=True)
-    for one, result in zip(
-        arrays[:count], found if type(found) is tuple else (found,), strict=True
+    outputs = function(*arrays, **options, owned=True)
+    for target, output in zip(
+        arrays[:count], outputs if type(outputs) is tuple else (outputs,), strict=True
     ):
-        if result is not one:
-            one[...] = result
+        if output is not target:
+            target[...] = output

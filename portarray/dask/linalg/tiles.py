@@ -1,7 +1,7 @@
-"""What tasks do with tiles.
+"""Functions that tasks apply to tiles.
 
 Each function takes the tiles that it writes, then those that it reads, and returns what it writes:
-one tile, or a tuple. ``owned`` tells whether the memory of the written ones may be used.
+one tile, or a tuple. ``owned`` is whether the memory of the written tiles may be reused.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from portarray.errors import LinAlgError
 __all__ = ["gemm", "panel", "permuted", "potrf", "product", "rtrsm", "syrk", "trsm"]
 
 
-def potrf(a: pa.Array, *, place: int, first: int, owned: bool) -> pa.Array:
+def potrf(a: pa.Array, *, index: int, first: int, owned: bool) -> pa.Array:
     """Return the lower Cholesky factor of a tile on the diagonal."""
     try:
         return _cholesky(a, owned=owned)
     except LinAlgError as error:
         raise LinAlgError(
             "cholesky",
-            f"the matrix is not positive definite: tile ({place}, {place}), whose first row is "
-            f"{first}, has no factor once the tiles before it are eliminated",
+            f"the matrix is not positive definite: tile ({index}, {index}), whose first row is "
+            f"{first}, has no Cholesky factor after the previous tiles are eliminated",
         ) from error
 
 
@@ -77,10 +77,10 @@ def trsm(
 
 def syrk(c: pa.Array, a: pa.Array, *, owned: bool) -> pa.Array:
     """Return ``c - a @ a.mH``; libraries have less to do where both factors are one array."""
-    found = a @ _conj(a).mT
+    product = a @ _conj(a).mT
     if not owned:
-        return c - found
-    c -= found
+        return c - product
+    c -= product
     return c
 
 
@@ -104,8 +104,8 @@ def product(c: pa.Array | None, *factors: pa.Array, begins: bool, owned: bool) -
     """Return ``c`` plus products of the first and the last half of tiles; `begins` without c."""
     half = len(factors) // 2
     out = c if owned else None if begins or c is None else pa.asarray(c, copy=True)
-    for place, (a, b) in enumerate(zip(factors[:half], factors[half:], strict=True)):
-        beta = 0.0 if begins and not place else 1.0
+    for i, (a, b) in enumerate(zip(factors[:half], factors[half:], strict=True)):
+        beta = 0.0 if begins and not i else 1.0
         out = pa.kernels.gemm(a, b, out=out, beta=beta if out is not None else 0.0)
     assert out is not None
     return out
@@ -124,8 +124,8 @@ def panel(_: Any, *column: pa.Array, owned: bool) -> tuple[pa.Array, ...]:
     device = column[0].device
     whole = pa.concat(column, axis=0).to_device("numpy")
     factors, order = _by_lapack(whole) or _factors(whole)
-    found = [part.to_device(device) for part in _parted(factors, column)]
-    return (pa.astype(order, pa.int32).to_device(device), *found)
+    parts = [part.to_device(device) for part in _parted(factors, column)]
+    return (pa.astype(order, pa.int32).to_device(device), *parts)
 
 
 def _by_lapack(a: pa.Array) -> tuple[pa.Array, pa.Array] | None:
@@ -150,15 +150,15 @@ def _factors(a: pa.Array) -> tuple[pa.Array, pa.Array]:
     if columns == 1:
         return _eliminated(a)
     half = columns // 2
-    left, order = _factors(a[:, :half])
+    factored, order = _factors(a[:, :half])
     right = pa.take(a[:, half:], order, axis=0)
     top = pa.kernels.solve_triangular(
-        left[:half, :], right[:half, :], lower=True, unit_diagonal=True
+        factored[:half, :], right[:half, :], lower=True, unit_diagonal=True
     )
-    bottom, later = _factors(right[half:, :] - left[half:, :] @ top)
+    bottom, later = _factors(right[half:, :] - factored[half:, :] @ top)
     later = pa.concat([pa.arange(half, dtype=later.dtype, device=a.device), later + half])
-    left = pa.take(left, later, axis=0)
-    factors = pa.concat([left, pa.concat([top, bottom], axis=0)], axis=1)
+    factored = pa.take(factored, later, axis=0)
+    factors = pa.concat([factored, pa.concat([top, bottom], axis=0)], axis=1)
     return factors, pa.take(order, later, axis=0)
 
 
@@ -179,15 +179,15 @@ def _eliminated(a: pa.Array) -> tuple[pa.Array, pa.Array]:
 def permuted(*tiles: pa.Array, owned: bool) -> Any:
     """Return a column of tiles with its rows in an order, which is the last argument."""
     *column, order = tiles
-    found = _parted(pa.take(pa.concat(column, axis=0), order, axis=0), column)
-    return found[0] if len(found) == 1 else tuple(found)
+    parts = _parted(pa.take(pa.concat(column, axis=0), order, axis=0), column)
+    return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 def _parted(whole: pa.Array, column: Sequence[pa.Array]) -> list[pa.Array]:
     """Return an array in tiles that are as high as others."""
-    found, start = [], 0
+    parts, start = [], 0
     for tile in column:
         stop = start + tile.shape[0]
-        found.append(whole[start:stop, :])
+        parts.append(whole[start:stop, :])
         start = stop
-    return found
+    return parts

@@ -1,4 +1,4 @@
-"""Which block of an array is on which device."""
+"""Placement of the blocks of a Dask array on devices."""
 
 from __future__ import annotations
 
@@ -25,49 +25,53 @@ __all__ = [
     "Block",
     "Placement",
     "assign",
+    "block_devices",
     "collect",
+    "move_block",
+    "new_collection",
     "persist",
     "placement",
     "to_device",
     "to_numpy",
-    "wanted",
 ]
 
 
 def assign(numblocks: tuple[int, ...], devices: Devices) -> dict[tuple[int, ...], str | None]:
-    """Return the text of the device of each block; None is the default device of the worker."""
-    places = list(product(*map(range, numblocks)))
+    """Return the device name of each block; None is the default device of the worker."""
+    positions = list(product(*map(range, numblocks)))
     if devices is None:
-        return dict.fromkeys(places)
+        return dict.fromkeys(positions)
     if isinstance(devices, str) and devices == "all":
-        texts = [str(one) for one in pa.devices()]
+        names = [str(device) for device in pa.devices()]
     elif callable(devices):
-        return {place: str(pa.device(devices(place))) for place in places}
+        return {position: str(pa.device(devices(position))) for position in positions}
     elif isinstance(devices, (list, tuple)):
         if not devices:
-            raise ValueError("devices=[] does not name a device; pass one at least, or None")
-        texts = [str(pa.device(each)) for each in devices]
+            raise ValueError(
+                "portarray.dask: devices is empty\nHint: pass at least one device, or None"
+            )
+        names = [str(pa.device(device)) for device in devices]
     else:
-        one: Any = devices
-        texts = [str(pa.device(one))]
-    return {place: texts[i % len(texts)] for i, place in enumerate(places)}
+        single: Any = devices
+        names = [str(pa.device(single))]
+    return {position: names[i % len(names)] for i, position in enumerate(positions)}
 
 
-def moved(block: Any, device: str | None) -> pa.Array:
-    """Return a block on a device; NumPy's become portarray's. Runs on a worker."""
+def move_block(block: Any, device: str | None) -> pa.Array:
+    """Return a block as a portarray array on a device. Runs on a worker."""
     if isinstance(block, pa.Array):
         inside = scopes.allowed()
         if device is None and inside and str(block.device) not in inside:
             device = inside[0]
         result = block if device is None else block.to_device(device)
         if device is not None:
-            faults.STRAYED.pop(id(result), None)  # where it is wanted now
+            faults.MISPLACED.pop(id(result), None)  # its device was chosen
     else:
         result = pa.asarray(block, device=device)
     return registration.finished(result)
 
 
-faults.MOVES.add(moved)
+faults.MOVE_FUNCTIONS.add(move_block)
 
 
 def to_device(x: Any, devices: Devices) -> da.Array:
@@ -78,9 +82,9 @@ def to_device(x: Any, devices: Devices) -> da.Array:
     x : dask.array.Array
         Of any chunks; NumPy's become portarray's.
     devices : device-like, sequence, callable, "all" or None
-        One device; several, which the blocks take in turn, ``"all"`` being all that function here;
-        or a function of a block's place, such as (0, 1). None leaves portarray chunks where they
-        are and puts others on the default device of the worker.
+        One device; several, which are assigned to the blocks cyclically; ``"all"`` for all that
+        work here; or a function of a block's index, such as (0, 1). None leaves portarray chunks
+        where they are and puts others on the default device of the worker.
 
     Returns
     -------
@@ -103,37 +107,37 @@ def to_device(x: Any, devices: Devices) -> da.Array:
     belongs = assign(x.numblocks, devices)
     name = f"to_device-{tokenize(x, sorted(belongs.items()))}"
     tasks = {
-        (name, *place): Task((name, *place), moved, TaskRef((x.name, *place)), device)
-        for place, device in belongs.items()
+        (name, *position): Task((name, *position), move_block, TaskRef((x.name, *position)), device)
+        for position, device in belongs.items()
     }
     layer = MaterializedLayer(tasks, annotations=scopes.placed(belongs))
     graph = HighLevelGraph.from_collections(name, layer, dependencies=[x])
-    return placed(graph, name, x.chunks, x.dtype, belongs)
+    return new_collection(graph, name, x.chunks, x.dtype, belongs)
 
 
-def placed(
+def new_collection(
     graph: HighLevelGraph,
     name: str,
     chunks: Any,
     dtype: Any,
     belongs: dict[tuple[int, ...], str | None],
 ) -> da.Array:
-    """Make a collection of portarray chunks whose devices are known."""
+    """Return a collection of portarray chunks with known devices."""
     first = next(iter(belongs.values()), None)
     meta = pa.empty((0,) * len(chunks), dtype=dtype, device=first)
     result = da.Array(graph, name, chunks, meta=meta)
-    wanted(result, belongs)
+    block_devices(result, belongs)
     return result
 
 
-def wanted(
+def block_devices(
     x: Any, belongs: dict[tuple[int, ...], str | None] | None = None
 ) -> dict[tuple[int, ...], str | None]:
-    """Return, or note, where the blocks of a collection belong; empty where nobody said."""
+    """Return, or set, the intended devices of the blocks of a collection; empty if unset."""
     if belongs is not None:
         x.__dict__["_portarray_devices"] = belongs
-    found: dict[tuple[int, ...], str | None] = x.__dict__.get("_portarray_devices", {})
-    return found
+    assigned: dict[tuple[int, ...], str | None] = x.__dict__.get("_portarray_devices", {})
+    return assigned
 
 
 def to_numpy(x: Any) -> da.Array:
@@ -170,7 +174,7 @@ def collect(x: Any, device: DeviceLike = "cpu") -> pa.Array:
     x : dask.array.Array
         Its chunks may be on several devices.
     device : device-like, default: "cpu"
-        Where the array is wanted.
+        The device of the result.
 
     Returns
     -------
@@ -201,7 +205,7 @@ def persist(x: Any) -> da.Array:
     Returns
     -------
     dask.array.Array
-        Whose graph holds the blocks, and which knows where they belong if `x` did.
+        Its graph holds the blocks; it keeps the intended devices of `x`.
 
     Examples
     --------
@@ -211,7 +215,7 @@ def persist(x: Any) -> da.Array:
     (8.0, 2.0)
     """
     result: da.Array = x.persist()
-    wanted(result, wanted(x))
+    block_devices(result, block_devices(x))
     return result
 
 
@@ -221,7 +225,7 @@ class Block(NamedTuple):
     Parameters
     ----------
     block : tuple of int
-        Its place among the blocks.
+        Its index among the blocks.
     worker : str
         Address of the worker that has it; empty without ``distributed``.
     device : str
@@ -229,7 +233,7 @@ class Block(NamedTuple):
     nbytes : int
         Bytes of its values.
     wanted : str or None
-        The device that it was put on; None where nobody said.
+        The device that it was put on; None if no device was chosen.
 
     Examples
     --------
@@ -270,7 +274,7 @@ class Placement(tuple[Block, ...]):
     __slots__ = ()
 
     def verify(self) -> Placement:
-        """Raise if a block is not where it belongs.
+        """Raise if a block is not on its intended device.
 
         Returns
         -------
@@ -280,14 +284,14 @@ class Placement(tuple[Block, ...]):
         Raises
         ------
         ValueError
-            If a block is on another device than it was put on, or is no portarray array.
+            If a block is on another device than it was put on, or is not a portarray array.
         """
-        wrong = [one for one in self if one.device != (one.wanted or one.device)]
+        wrong = [block for block in self if block.device != (block.wanted or block.device)]
         if wrong:
             lines = "; ".join(f"{b.block} is on {b.device}, not {b.wanted}" for b in wrong[:5])
             raise ValueError(
-                f"{len(wrong)} of {len(self)} blocks are not where they belong: {lines}. "
-                f"portarray.dask.to_device(x, devices) moves them"
+                f"verify: {len(wrong)} of {len(self)} blocks are on the wrong device: {lines}\n"
+                f"Hint: move them with portarray.dask.to_device(x, devices)"
             )
         return self
 
@@ -317,13 +321,13 @@ def placement(x: Any) -> Placement:
     Parameters
     ----------
     x : dask.array.Array
-        Best one that is persisted.
+        Preferably a persisted one.
 
     Returns
     -------
     Placement
-        A row for each block: its place, the worker, the device, bytes; ``verify()`` raises where
-        one is not where it belongs.
+        A row for each block: its index, worker, device and bytes; ``verify()`` raises if a block
+        is on the wrong device.
 
     Examples
     --------
@@ -334,23 +338,24 @@ def placement(x: Any) -> Placement:
     (0, 0)  -       numpy:cpu:0  16
     (0, 1)  -       numpy:cpu:0  16
     """
-    places = list(product(*map(range, x.numblocks)))
+    positions = list(product(*map(range, x.numblocks)))
     name = f"placement-{tokenize(x)}"
     tasks = {
-        (name, *place): Task((name, *place), _place, TaskRef((x.name, *place))) for place in places
+        (name, *position): Task((name, *position), _location, TaskRef((x.name, *position)))
+        for position in positions
     }
     graph = HighLevelGraph.from_collections(name, tasks, dependencies=[x])
     meta = np.empty((0,) * x.ndim, dtype=object)
     rows = da.Array(graph, name, tuple((1,) * n for n in x.numblocks), meta=meta)
-    belongs = wanted(x)
-    found: Any = dask.compute(list(rows.to_delayed().flat))[0]
+    belongs = block_devices(x)
+    outcomes: Any = dask.compute(list(rows.to_delayed().flat))[0]
     return Placement(
-        Block(place, worker, device, nbytes, belongs.get(place))
-        for place, (worker, device, nbytes) in zip(places, found, strict=True)
+        Block(position, worker, device, nbytes, belongs.get(position))
+        for position, (worker, device, nbytes) in zip(positions, outcomes, strict=True)
     )
 
 
-def _place(block: Any) -> tuple[str, str, int]:
+def _location(block: Any) -> tuple[str, str, int]:
     device = str(block.device) if isinstance(block, pa.Array) else type(block).__name__
     return _worker(), device, int(block.nbytes)
 
