@@ -106,17 +106,17 @@ def replaced(path: str) -> Iterator[str]:
 def _to_be_replaced(path: str, target: str) -> os.stat_result | None:
     """Return the status of the file to replace, None where there is none."""
     try:
-        found = os.stat(target)
+        status = os.stat(target)
     except FileNotFoundError:
         return None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "the path is a folder, not a file", path)
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "the path is not a regular file", path)
     if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         # A rename would replace it all the same, which writing into it would not.
         raise PermissionError(errno.EACCES, "the file is not writable", path)
-    return found
+    return status
 
 
 def _copy_owner_and_mode(path: str, model: os.stat_result) -> None:

@@ -166,19 +166,19 @@ class Config:
         UnknownDeviceError
             If ``unpickle_device`` does not name a device; then no setting is changed.
         """
-        wanted: dict[str, Any] = {}
-        for name, word, words in (
+        changes: dict[str, Any] = {}
+        for name, choice, choices in (
             ("host_access", host_access, get_args(HostAccess)),
             ("host_fallback", host_fallback, get_args(HostFallback)),
         ):
-            if word is not _KEPT:
-                if word not in words:
+            if choice is not _KEPT:
+                if choice not in choices:
                     raise ValueError(
-                        f"config: {name} must be one of {', '.join(words)}, not {word!r}"
+                        f"config: {name} must be one of {', '.join(choices)}, not {choice!r}"
                     )
-                wanted[f"_{name}"] = word
+                changes[f"_{name}"] = choice
         if unpickle_device is not _KEPT:
-            wanted["_unpickle_device"] = _device_text(unpickle_device)
+            changes["_unpickle_device"] = _device_text(unpickle_device)
         for name, value in (
             ("check_linalg", check_linalg),
             ("kernel_debug", kernel_debug),
@@ -188,10 +188,10 @@ class Config:
             if value is not _KEPT:
                 if not isinstance(value, bool):
                     raise TypeError(f"config: {name} must be True or False, not {value!r}")
-                wanted[f"_{name}"] = value
-        before = {name: getattr(self, name) for name in wanted}
-        self._set(wanted)
-        return Restore(self, before)
+                changes[f"_{name}"] = value
+        previous = {name: getattr(self, name) for name in changes}
+        self._set(changes)
+        return Restore(self, previous)
 
     def _set(self, values: dict[str, Any]) -> None:
         for name, value in values.items():
@@ -227,9 +227,9 @@ class Restore:
 
     __slots__ = ("_before", "_config")
 
-    def __init__(self, config: Config, before: dict[str, Any]) -> None:
+    def __init__(self, config: Config, previous: dict[str, Any]) -> None:
         self._config = config
-        self._before = before
+        self._before = previous
 
     def __enter__(self) -> Config:
         return self._config

@@ -124,15 +124,15 @@ def _dtype_of(tensor: _Tensor) -> np.dtype[Any] | None:
     return dtype
 
 
-def _no_capsule(found: Any, producer: str) -> Exception:
-    if type(found).__name__ == "PyCapsule":
+def _no_capsule(result: Any, producer: str) -> Exception:
+    if type(result).__name__ == "PyCapsule":
         return BufferError(
             f"the DLPack capsule of {producer} was already consumed, and a capsule serves one "
             f"consumer\n"
             f"Hint: {producer}.__dlpack__ must return a new one for each call"
         )
     return TypeError(
-        f"{producer}.__dlpack__ returned {type(found).__name__} instead of a DLPack capsule"
+        f"{producer}.__dlpack__ returned {type(result).__name__} instead of a DLPack capsule"
     )
 
 
@@ -234,9 +234,9 @@ def take(
     name = type(x).__name__
     options = {} if stream is None else {"stream": stream}
     if to_host or copy:
-        asked = {"dl_device": CPU} if to_host else {"copy": True, **options}
+        request = {"dl_device": CPU} if to_host else {"copy": True, **options}
         try:
-            return Held(x.__dlpack__(max_version=max_version, **asked), name)
+            return Held(x.__dlpack__(max_version=max_version, **request), name)
         except TypeError as error:
             where = " to the CPU" if to_host else ""
             raise BufferError(

@@ -19,8 +19,8 @@ __all__ = ["available", "resident", "total", "trim"]
 
 def total() -> int | None:
     """Return the bytes that this process could use at most; None if unknown."""
-    known = [one for one in (_machine(), _address_limit()) if one is not None]
-    return min(known, default=None)
+    limits = [limit for limit in (_machine(), _address_limit()) if limit is not None]
+    return min(limits, default=None)
 
 
 @cache
@@ -33,16 +33,16 @@ def _machine() -> int | None:
 
 def available() -> int | None:
     """Return the bytes available without swapping; None if unknown."""
-    found = re.search(r"^MemAvailable:\s*(\d+) kB$", _read("/proc/meminfo"), re.MULTILINE)
-    machine = 1024 * int(found[1]) if found else _windows()[1] or _pages("SC_AVPHYS_PAGES")
+    match = re.search(r"^MemAvailable:\s*(\d+) kB$", _read("/proc/meminfo"), re.MULTILINE)
+    machine = 1024 * int(match[1]) if match else _windows()[1] or _pages("SC_AVPHYS_PAGES")
     # A group's usage includes page cache, which the kernel reclaims on demand.
     groups = [
         max(0, limit - (_number(folder, _USED) or 0) + _droppable(folder))
         for limit, folder in _groups()
         if limit is not None
     ]
-    known = [one for one in (machine, _addresses_left(), *groups) if one is not None]
-    return min(known, default=None)
+    limits = [one for one in (machine, _addresses_left(), *groups) if one is not None]
+    return min(limits, default=None)
 
 
 def trim() -> None:
@@ -68,11 +68,11 @@ def resident() -> int | None:
 
 def _sizes() -> tuple[int | None, int | None]:
     """Return this process's bytes of address space and of resident memory."""
-    found = _read("/proc/self/statm").split()
-    if len(found) < 2:
+    fields = _read("/proc/self/statm").split()
+    if len(fields) < 2:
         return None, None
     page = os.sysconf("SC_PAGE_SIZE")
-    return int(found[0]) * page, int(found[1]) * page
+    return int(fields[0]) * page, int(fields[1]) * page
 
 
 def _address_limit() -> int | None:
@@ -97,7 +97,7 @@ _USED = ("memory.current", "memory.usage_in_bytes")
 @cache
 def _groups() -> tuple[tuple[int | None, str], ...]:
     """Yield the limit and folder of the control groups of this process."""
-    found = []
+    groups = []
     for line in _read("/proc/self/cgroup").splitlines():
         _, names, path = line.split(":", 2)
         if names and "memory" not in names.split(","):
@@ -108,14 +108,14 @@ def _groups() -> tuple[tuple[int | None, str], ...]:
             folder = f"{folder}/{name}" if name else folder
             limit = _number(folder, _LIMITS)
             if limit is not None and limit < 1 << 60:
-                found.append((limit, folder))
-    return tuple(found)
+                groups.append((limit, folder))
+    return tuple(groups)
 
 
 def _droppable(folder: str) -> int:
     text = _read(f"{folder}/memory.stat")
-    found = re.search(r"^(?:total_)?inactive_file (\d+)$", text, re.MULTILINE)
-    return int(found[1]) if found else 0
+    match = re.search(r"^(?:total_)?inactive_file (\d+)$", text, re.MULTILINE)
+    return int(match[1]) if match else 0
 
 
 def _number(folder: str, names: tuple[str, str]) -> int | None:

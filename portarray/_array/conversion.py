@@ -124,7 +124,9 @@ def astype(
             cast = dispatch.table_of(table.device, target_dtype).cast
             if table.kind == "f" and target.kind in "iu":
                 # Libraries differ in how they convert out-of-range values.
-                native = routes.move(cast(x._native), table.device, where, copy=None, own=True)
+                native = routes.move(
+                    cast(x._native), table.device, where, copy=None, exclusive=True
+                )
             else:
                 native = routes.convert(x._native, table.device, where, target_dtype, cast)
             return results.wrapped(native, target)

@@ -159,7 +159,7 @@ def _legend(result: Matrix, marks: dict[str, str]) -> Table:
             table.add_row(kind, _ROUTES[kind])
     memcpy = result.memcpy
     if memcpy is not None and any(plan.copies for plan in plans):
-        new, used = (result.nbytes / seconds / 1e9 for seconds in (memcpy.fresh, memcpy.warm))
+        new, used = (result.nbytes / seconds / 1e9 for seconds in (memcpy.fresh, memcpy.touched))
         table.add_row(
             "×",
             f"times one memcpy of {result.nbytes / MEGABYTE:g} MB into newly allocated memory, "

@@ -27,7 +27,7 @@ TURNS = 3
 class Memcpy:
     """The time of one copy in NumPy: a lower bound for a route with one copy."""
 
-    warm: float  # seconds into memory that has been written before
+    touched: float  # seconds into memory that has been written before
     # Seconds into newly allocated memory, as a move's result is
     fresh: float
 
@@ -67,7 +67,7 @@ class Matrix:
             "array": {"dtype": str(DTYPE), "bytes": self.nbytes},
             "memcpy": None
             if memcpy is None
-            else {"warm_seconds": memcpy.warm, "fresh_seconds": memcpy.fresh},
+            else {"warm_seconds": memcpy.touched, "fresh_seconds": memcpy.fresh},
             "routes": [self._as_dict(cell) for cell in self.cells],
         }
 
@@ -160,7 +160,7 @@ def memcpy(values: np.ndarray[Any, Any]) -> Memcpy:
     """Return the time of one copy of an array in host memory."""
     touched = np.empty_like(values)
     return Memcpy(
-        warm=shortest(lambda: np.copyto(touched, values)), fresh=shortest(lambda: values.copy())
+        touched=shortest(lambda: np.copyto(touched, values)), fresh=shortest(lambda: values.copy())
     )
 
 

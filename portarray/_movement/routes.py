@@ -69,11 +69,11 @@ def move(
     *,
     copy: bool | None,
     non_blocking: bool = False,
-    own: bool = False,
+    exclusive: bool = False,
 ) -> Any:
     """Return a native array of one device as native array of another, of a dtype that both have.
 
-    ``own`` says that nothing else references x or its memory, so that the target may take it over;
+    With ``exclusive``, nothing else references x or its memory, and the target may take it over;
     ``copy`` is None then.
     """
     kind = _kind_for(x, source, target)
@@ -90,7 +90,7 @@ def move(
         # Each side raises, with the reason, where it cannot share.
         values = source._backend.to_host(x, copy=False)
         return onto.from_host(values, target.native, copy=False)
-    exported = _export(x, source, target, kind, copy, own=own)
+    exported = _export(x, source, target, kind, copy, exclusive=exclusive)
     if exported.memory == "borrowed":
         return onto.from_host(exported.values, target.native, copy=True)
     early = non_blocking and kind != "memory" and not exported.pinned
@@ -121,7 +121,7 @@ def convert(
         values = _export(x, source, target, "memory", True).values
         with np.errstate(all="ignore"):  # of what the dtype cannot hold
             return target._backend.from_host_converted(values, dtype, target.native)
-    return move(cast(x), source, target, copy=None, non_blocking=non_blocking, own=True)
+    return move(cast(x), source, target, copy=None, non_blocking=non_blocking, exclusive=True)
 
 
 class _Exported(NamedTuple):
@@ -144,7 +144,7 @@ def _export(
     kind: Kind,
     copy: bool | None,
     *,
-    own: bool = False,
+    exclusive: bool = False,
     planned: np.dtype[Any] | None = None,
 ) -> _Exported:
     """Return a native array in host memory.
@@ -155,7 +155,7 @@ def _export(
     backend = source._backend
     why = backend.why_copied_out(x, source.native)
     if not why:
-        if own:
+        if exclusive:
             return _Exported(backend.to_host(x, copy=None), "", "new")
         values = backend.borrow_host_view(x)
         if values is None:

@@ -198,7 +198,7 @@ class Pool:
         if not self._reserve(size):
             self.reclaim()
             if not self._reserve(size):
-                raise self.out_of_memory(problem, asked=nbytes)
+                raise self.out_of_memory(problem, nbytes=nbytes)
         try:
             return size, *self._fresh(size)
         except (MemoryError, cl.Error):
@@ -208,7 +208,7 @@ class Pool:
         except (MemoryError, cl.Error) as error:
             self._account(-size)
             problem += f": the driver refused ({error})"
-            raise self.out_of_memory(problem, asked=nbytes) from error
+            raise self.out_of_memory(problem, nbytes=nbytes) from error
 
     def _reserve(self, size: int) -> bool:
         """Account for a new block; return False if there is no room for it."""
@@ -278,14 +278,14 @@ class Pool:
         self,
         problem: str,
         hint: str = "delete arrays that are no longer needed, or work in parts",
-        asked: int | None = None,
+        nbytes: int | None = None,
     ) -> OutOfMemoryError:
         """Return an error with the memory figures."""
         figures = self.memory()
         return OutOfMemoryError(
             f"{problem}: {figures.free} of {figures.total} bytes are free, {figures.used} are used "
             f"by arrays\nHint: {hint}",
-            asked=asked,
+            asked=nbytes,
             free=figures.free,
             total=figures.total,
         )

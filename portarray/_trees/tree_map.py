@@ -72,18 +72,18 @@ class _Node:
         What it holds; their results, as far as they are made.
     aux : Any
         The node type's auxiliary data.
-    parent, number : _Node, int
+    parent, index : _Node, int
         The first node that holds it, and as which child. The root's parent is None.
     visited : int
         How many of the children were visited.
     whole : bool
         Whether all children were visited, and theirs.
     repeated : list of tuple
-        Children that were met before, by number: their nodes, or places.
+        Repeated children by index: their nodes or positions.
     """
 
     __slots__ = (
-        *("aux", "children", "number", "parent", "repeated", "type", "value", "visited"),
+        *("aux", "children", "index", "parent", "repeated", "type", "value", "visited"),
         "whole",
     )
 
@@ -91,7 +91,7 @@ class _Node:
         self.value = value
         self.type = kind
         self.parent = parent
-        self.number = index
+        self.index = index
         self.children, self.aux = kind.flatten(value)
         self.visited = 0
         self.whole = False
@@ -189,7 +189,7 @@ class _Flat:
     def _cycle(self, node: _Node, index: int, first: _Node) -> ValueError:
         """Return the error to raise where a child is one of its own ancestors."""
         self._open.clear()  # the message says where
-        again, where = _path(node, index), _path(first.parent, first.number)
+        again, where = _path(node, index), _path(first.parent, first.index)
         return ValueError(
             f"the tree is cyclic: {again} is {where} again\nHint: remove the reference, and set it "
             f"again afterwards"
@@ -210,14 +210,14 @@ class _Flat:
         """Return the tree of the results."""
         for node in self.nodes:
             if node.parent is not None:
-                self._at = node.parent, node.number
+                self._at = node.parent, node.index
             for index, first in node.repeated:
                 node.children[index] = (
                     first.value if isinstance(first, _Node) else first[0].children[first[1]]
                 )
             node.value = node.type.unflatten(node.value, node.children, node.aux)
             if node.parent is not None:
-                node.parent.children[node.number] = node.value
+                node.parent.children[node.index] = node.value
         return self._root.value[0]
 
     def _where(self) -> str:
@@ -246,7 +246,7 @@ def _path(node: _Node | None, index: int) -> str:
     places: list[_Place] = []
     while node is not None and node.parent is not None:
         places.append((node, index))
-        node, index = node.parent, node.number
+        node, index = node.parent, node.index
     places.reverse()
 
     def text(some: Iterable[_Place]) -> str:
