@@ -32,7 +32,7 @@ def cholesky(sizes: tuple[int, ...]) -> Iterator[Step]:
     """Replace the lower half of ``a`` by its factor, a column of tiles after the other."""
     n = len(sizes)
     for k in range(n):
-        options = {"place": k, "first": sum(sizes[:k])}
+        options = {"index": k, "first": sum(sizes[:k])}
         yield Step(tiles.potrf, (("a", k, k),), (), options)
         for i in range(k + 1, n):
             yield Step(tiles.rtrsm, (("a", i, k),), (("a", k, k),))
