@@ -322,7 +322,7 @@ def packed_memory(memory: InferenceMemory, file: ModelFile) -> InferenceMemory:
 
 
 def _reads_packed(device: pa.Device) -> bool:
-    """Return whether kernels read packed weights on a device; else they are unpacked at each use."""
+    """Return whether kernels read packed weights; otherwise each use unpacks them."""
     x = pa.zeros((1, 32), dtype=pa.float32, device=device)
     packed = kernels.Packed(np.zeros((1, 34), np.uint8), "Q8_0", device=device)
     return kernels.explain("linear", x, packed).version == "tuned"
