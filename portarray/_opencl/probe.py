@@ -66,7 +66,7 @@ def check(device: Device) -> str:
     wrong = np.flatnonzero(result != x * x + 5)
     if wrong.size:
         i = int(wrong[0])
-        return f"it computes wrongly: x * x + 5 for x = {i} gave {result[i]}, not {i * i + 5}"
+        return f"it computes wrong results: x * x + 5 for x = {i} gave {result[i]}, not {i * i + 5}"
     return ""
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from types import MappingProxyType
+from functools import cache, wraps
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from portarray._dtypes.promotion import Scalar
+from portarray._dtypes.promotion import Scalar, limits
 from portarray.backends.common import sizes
 from portarray.backends.common.python_values import (
     Spaced,
@@ -27,11 +27,6 @@ Shape = int | Sequence[int]
 Function = Callable[..., Any]
 
 _SCOPED = ("arange", "empty", "eye", "full", "linspace", "ones", "zeros")
-_STANDARD = (
-    *_SCOPED,
-    *("asarray", "empty_like", "from_dlpack", "full_like", "meshgrid", "ones_like", "tril", "triu"),
-    "zeros_like",
-)
 
 
 def _of_shape(name: str) -> Function:
@@ -70,6 +65,13 @@ def _in_scope(scope: Function, function: Function) -> Function:
     return scoped
 
 
+def _no_memory(obj: Any) -> ValueError:
+    return ValueError(
+        f"asarray: copy=False, but a {type(obj).__name__} has no memory to share\n"
+        f"Hint: pass copy=None"
+    )
+
+
 _DEFAULTS: Mapping[str, Any] = {
     "scope": None,
     "default_device": lambda: None,  # the library chooses
@@ -80,6 +82,14 @@ _DEFAULTS: Mapping[str, Any] = {
     "constant": lambda value, like: value,
     "value": lambda x: x.item() if x.ndim == 0 else x,
 }
+
+
+@cache
+def _integer_limits(dtype: DType) -> SimpleNamespace | None:
+    if dtype.kind not in "iu":
+        return None
+    low, high = limits(dtype)
+    return SimpleNamespace(min=low, max=high)
 
 
 class Creation:
@@ -124,14 +134,9 @@ class Creation:
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def functions(self) -> dict[str, Function]:
-        """Return the standard's functions by name."""
-        return {name: getattr(self, name) for name in _STANDARD}
-
     def numpy_dtype(self, dtype: Any) -> DType:
         """Return the NumPy dtype of a native one."""
-        numpy_dtype: DType = np.dtype(self._numpy_dtypes.get(dtype, dtype))
-        return numpy_dtype
+        return self._numpy_dtypes.get(dtype) or np.dtype(dtype)
 
     def supported(self, device: Any) -> Mapping[DType, Any]:
         """Return the dtypes of a device, NumPy's to native."""
@@ -216,10 +221,10 @@ class Creation:
         numbers = spaced(start, stop, step)
         device = self.default_device() if device is None else device
         dtype = dtype or self.default_dtype(0 if numbers.whole else 0.0, device)
-        numpy_dtype = self.numpy_dtype(dtype)
-        if not numbers.whole or numpy_dtype.kind not in "iu":
+        bounds = _integer_limits(self.numpy_dtype(dtype))
+        if not numbers.whole or bounds is None:
             return self.spaced_floats(numbers, dtype, device)
-        check_ends(numbers, dtype, np.iinfo(numpy_dtype))
+        check_ends(numbers, dtype, bounds)
         return self.spaced_integers(numbers, dtype, device)
 
     def asarray(
@@ -236,19 +241,18 @@ class Creation:
         """
         if isinstance(obj, self.array_type):
             return self._converted(obj, dtype, device, copy)
-        is_scalar = isinstance(obj, (bool, int, float, complex))
+        if isinstance(obj, (bool, int, float, complex)):
+            if copy is False:
+                raise _no_memory(obj)
+            device = self.default_device() if device is None else device
+            return self.scalar(obj, dtype or self.default_dtype(obj, device), device)
         if not isinstance(obj, (np.ndarray, np.generic)) and hasattr(obj, "__dlpack__"):
             x = self.transfer.from_dlpack(obj, device, copy=copy)
             return self._converted(x, dtype, None, False if copy is False else None)
         device = self.default_device() if device is None else device
         has_memory = hasattr(obj, "__buffer__") or isinstance(obj, (np.ndarray, memoryview))
-        if copy is False and (is_scalar or not has_memory):
-            raise ValueError(
-                f"asarray: copy=False, but a {type(obj).__name__} has no memory to share\n"
-                f"Hint: pass copy=None"
-            )
-        if is_scalar:
-            return self.scalar(obj, dtype or self.default_dtype(obj, device), device)
+        if copy is False and not has_memory:
+            raise _no_memory(obj)
         return self.from_host(obj, dtype, device, copy)
 
     def eye(
