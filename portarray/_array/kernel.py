@@ -155,6 +155,8 @@ class Kernel:
 
     def _picking(self, table: DispatchTable, rows: Sequence[TunedKernel]) -> Function:
         generic, xp = self.generic, namespace(table.device)
+        if table.array_type is np.ndarray:  # NumPy warns about infinities that kernels expect
+            generic = np.errstate(all="ignore")(generic)
         home = table.device._seen
         if home is not table.device:  # a trace records it
             home_table = dispatch.table_of(home, table.dtype)
