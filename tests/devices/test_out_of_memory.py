@@ -50,8 +50,8 @@ def test_the_error_tells_what_helps() -> None:
     assert "delete arrays you no longer need and call pa.reclaim('numpy:cpu:0')" in str(small)
     absurd = pa.errors.OutOfMemoryError("numpy:cpu:0", asked=10**12, free=10**8, total=10**10)
     assert "work in smaller pieces, or use a device with more memory" in str(absurd)
-    assert "Delete" not in str(absurd)
-    assert "Delete" in str(pa.errors.OutOfMemoryError("numpy:cpu:0"))
+    assert "delete" not in str(absurd)
+    assert "delete" in str(pa.errors.OutOfMemoryError("numpy:cpu:0"))
 
 
 def test_what_had_been_made_is_released_while_the_error_is_handled(fake: str) -> None:

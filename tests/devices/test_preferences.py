@@ -95,12 +95,12 @@ def test_a_wrong_text_is_not_saved(text: str, user_file: Path) -> None:
 def test_other_arguments() -> None:
     with pytest.raises(TypeError, match="set_preference: expected a device text"):
         pa.set_preference(3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="neither 'user' nor 'project'"):
+    with pytest.raises(ValueError, match="scope must be 'user' or 'project'"):
         pa.set_preference("cpu", scope="global")  # type: ignore[arg-type]
 
 
 def test_a_device_that_does_not_function_here_is_saved_with_a_warning(user_file: Path) -> None:
-    with pytest.warns(pa.DeviceSelectionWarning, match="does not function here: fake:cuda:7"):
+    with pytest.warns(pa.DeviceSelectionWarning, match="does not work here: fake:cuda:7"):
         pa.set_preference("fake:cuda:7")
     assert user_file.read_text() == 'device = "fake:cuda:7"\n'
     with pytest.warns(pa.DeviceSelectionWarning, match="fake sees 2 devices") as caught:

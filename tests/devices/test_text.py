@@ -66,8 +66,8 @@ def test_nearest_text_is_suggested(text: str, nearest: str) -> None:
     ("text", "rule"),
     [
         ("quantum", "neither a library (clarray, cupy, dpnp, jax, mlx, numpy, torch"),
-        ("cuda:-1", "-1 is negative"),
-        ("cuda:x", "'x' is no whole number"),
+        ("cuda:-1", "memory must not be negative, got -1"),
+        ("cuda:x", "'x' is not a whole number"),
         ("cuda:1.5", "'1.5' is no whole number"),
         ("cuda:²", "is no whole number"),
         ("numpy:cuda", "numpy drives cpu, not 'cuda'"),

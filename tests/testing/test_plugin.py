@@ -279,13 +279,13 @@ def test_no_host_transfer_fails_at_the_line(run_pytest: Pytest) -> None:
 
 
 WRONG_OPTIONS = {
-    "--devices=cudda": "--devices: unknown device 'cudda': ",
-    "--devices=numpy,torch:cud": "Did you mean 'torch:cuda' or 'torch:cpu'?",
+    "--devices=cudda": "--devices: device: unknown device 'cudda': ",
+    "--devices=numpy,torch:cud": "use 'torch:cuda' or 'torch:cpu'",
     "--devices=numpy:cpu:7": "'numpy:cpu:7' is not functional",
     "--dtypes=float23": "--dtypes: 'float23' is neither a dtype",
 }
 WRONG_MARKS = {
-    "skip_devices('cudda')": "mark skip_devices: unknown device 'cudda'",
+    "skip_devices('cudda')": "mark skip_devices: device: unknown device 'cudda'",
     "skip_devices()": "mark skip_devices: no device is named",
     "only_devices('cuda', because='x')": "unknown argument because; supported: reason",
     "xfail_devices('cuda')": "mark xfail_devices: reason= is missing",

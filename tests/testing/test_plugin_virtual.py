@@ -78,7 +78,7 @@ def test_all_virtual_devices_are_one_word(run_pytest: Callable[..., Run]) -> Non
     assert set(run.outcomes) == {f"test_f[virtual:{name}]" for name in presets()}
     run = run_pytest("def test_f(xp): pass", "--devices=virtual:cudda")
     (line,) = run.errors
-    assert "--devices: unknown device 'virtual:cudda'" in line
+    assert "--devices: device: unknown device 'virtual:cudda'" in line
     assert "'virtual:cuda'" in line
 
 

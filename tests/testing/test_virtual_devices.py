@@ -189,7 +189,7 @@ def test_what_is_wrong_is_said_at_once() -> None:
     [
         ("cuda:2, metal", "['virtual:cuda:0', 'virtual:cuda:1', 'virtual:metal:0'] 4"),
         ("cudda", "PORTARRAY_VIRTUAL: 'cudda' is not a platform (cuda, rocm"),
-        ("", "no virtual devices now"),
+        ("", "there are no virtual devices"),
     ],
 )
 def test_the_environment_makes_them(variable: str, said: str) -> None:
