@@ -322,7 +322,7 @@ def test_wrong_options_and_marks_are_one_line(tmp_path: Path) -> None:
 
 def test_fixtures_asked_for_too_late_say_so(run_pytest: Pytest) -> None:
     run = run_pytest("def test_f(request): request.getfixturevalue('xp')")
-    assert "must be among the arguments of the test" in run.text
+    assert "make the fixture an argument of the test" in run.text
 
 
 def test_tests_run_device_by_device_in_groups_for_xdist(run_pytest: Pytest) -> None:
