@@ -151,7 +151,7 @@ def test_a_result_is_what_it_should_be() -> None:
     x = pa.ones(3, dtype="float32", device=where)
     assert _judged(x, want, np.zeros(3), precision, where)[0] == 0
     for result, said in (
-        (x.native, "is no Array but ndarray"),
+        (x.native, "the result is ndarray, not Array"),
         (pa.astype(x, "float64"), "dtype is float64, due is float32"),
         (pa.reshape(x, (1, 3)), r"shape is (1, 3), due is (3,)"),
         (x[:1], "shape is (1,), due is (3,)"),
@@ -330,4 +330,4 @@ def test_the_reference_is_that_of_other_authors() -> None:
 def test_bad_input(arguments: dict[str, Any], error: type[Exception], said: str) -> None:
     with pytest.raises(error) as caught:
         pa.kernels.verify(**arguments)
-    assert str(caught.value).startswith(said)
+    assert said in str(caught.value)

@@ -156,7 +156,7 @@ NO_NUMBERS: dict[str, tuple[Any, str, str]] = {
 def test_arrays_of_other_things(device: str, kind: str) -> None:
     values, what, dtype = NO_NUMBERS[kind]
     for copy in (None, True, False):
-        with pytest.raises(TypeError, match=f"arrays of {what} cannot be made") as caught:
+        with pytest.raises(TypeError, match=f"arrays of {what} are not supported") as caught:
             pa.asarray(values, device=device, copy=copy)
         for part in (dtype, "portarray holds booleans and numbers", "astype"):
             assert part in str(caught.value)
@@ -218,7 +218,9 @@ def test_devices_that_are_none(device: str) -> None:
         lambda where: pa.to_device([x], where),
         lambda where: pa.transfer_plan(x, where),
     ):
-        with pytest.raises(UnknownDeviceError, match=r"unknown device 'tortch:cpu'.*'torch:cpu'"):
+        with pytest.raises(
+            UnknownDeviceError, match=r"(?s)unknown device 'tortch:cpu'.*'torch:cpu'"
+        ):
             move("tortch:cpu")
         with pytest.raises(DeviceNotFunctionalError, match=r"(?s)cpu:7.*index 0.*portarray dev"):
             move("numpy:cpu:7")
@@ -233,7 +235,7 @@ def test_devices_that_are_none(device: str) -> None:
 
 def test_no_device(device: str) -> None:
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
-    with pytest.raises(TypeError, match=r"to_device\(None\) does not name a device; pass a device"):
+    with pytest.raises(TypeError, match=r"to_device: None does not name a device"):
         x.to_device(None)
     # Elsewhere None is the default: of an array the device where it is.
     with pa.device("numpy"):
@@ -253,7 +255,7 @@ def test_streams_are_not_taken(device: str) -> None:
 def test_host_memory_has_no_streams(device: str) -> None:
     found = pa.device(device)
     if not found._backend.on_host(found.native):
-        pytest.skip(f"{device} has memory of its own, and streams")
+        pytest.skip(f"{device} has its own memory, and streams")
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
     for stream in (0, 3):
         with pytest.raises(BufferError, match=rf"stream={stream}: .* no streams; pass None"):

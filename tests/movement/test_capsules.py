@@ -123,7 +123,7 @@ def on_host(device: str) -> bool:
 def hosted(device: str) -> str:
     """A device whose capsules every library of host memory can take."""
     if not on_host(device):
-        pytest.skip(f"{device} has memory of its own")
+        pytest.skip(f"{device} has its own memory")
     return device
 
 
@@ -193,7 +193,7 @@ def test_consumers_that_ask_for_nonsense(device: str) -> None:
         with pytest.raises(TypeError, match=rf"{name}=.*two integers, such as \(1, 0\)"):
             x.__dlpack__(**options)  # type: ignore[arg-type]
     for copy in ("yes", 1):
-        with pytest.raises(TypeError, match=r"copy=.*pass True, False or None"):
+        with pytest.raises(TypeError, match=r"copy must be True, False or None"):
             x.__dlpack__(copy=copy)  # type: ignore[arg-type]
     assert '"dltensor"' in repr(x.__dlpack__(dl_device=np.asarray([1, 0]), copy=np.True_))  # type: ignore[arg-type]
 
@@ -217,7 +217,9 @@ def test_a_capsule_is_used_once(hosted: str, consumer: str) -> None:
         first = CONSUMERS[consumer](InTheHand(capsule))
         assert '"used_dltensor' in repr(capsule)
         for target in DEVICES:
-            with pytest.raises(BufferError, match=r"capsule of InTheHand was used before.*one"):
+            with pytest.raises(
+                BufferError, match=r"capsule of InTheHand was already consumed.*one"
+            ):
                 pa.from_dlpack(InTheHand(capsule), device=target)
         # Neither the first consumer nor the array minds.
         np.testing.assert_array_equal(first, numbers())
@@ -384,7 +386,7 @@ def test_producers_that_fail(device: str) -> None:
         pa.from_dlpack(Broken(BufferError("the buffer is mapped")), device=device)
     for nothing in (None, 7, numbers()):
         with pytest.raises(
-            TypeError, match=r"Broken\.__dlpack__ returned .* and no DLPack capsule"
+            TypeError, match=r"Broken\.__dlpack__ returned .* instead of a DLPack capsule"
         ):
             pa.from_dlpack(Broken(nothing), device=device)
 
@@ -393,9 +395,9 @@ def test_bare_capsules_are_refused(hosted: str) -> None:
     x = pa.asarray(numbers(), device=hosted)
     capsule = x.__dlpack__()
     for target in DEVICES:
-        with pytest.raises(TypeError, match=r"PyCapsule.*pass the object that made"):
+        with pytest.raises(TypeError, match=r"(?s)PyCapsule.*pass the object that made"):
             pa.from_dlpack(capsule, device=target)
-        with pytest.raises(TypeError, match=r"PyCapsule.*pass the object that made"):
+        with pytest.raises(TypeError, match=r"(?s)PyCapsule.*pass the object that made"):
             pa.asarray(capsule, device=target)
     # It was not touched.
     assert '"dltensor"' in repr(capsule)

@@ -121,7 +121,7 @@ def test_numpy_memory_that_changes_while_a_device_works(device: str) -> None:
 def test_numpy_reads_what_a_device_writes(device: str) -> None:
     found = pa.device(device)
     if not found._backend.on_host(found.native):
-        pytest.skip(f"{device} has memory of its own")
+        pytest.skip(f"{device} has its own memory")
     x = zeros(device)
     seen: np.ndarray[Any, Any] = np.asarray(under_way(x))
     assert (seen == STEPS).all()

@@ -205,7 +205,7 @@ def test_a_library_that_is_not_known_here(fake: str) -> None:
     assert [one.filename for one in said] == [__file__] * 2
     for text, one in zip(("fake:cuda:1", "fake:cuda:0"), said, strict=True):
         assert str(one.message).startswith(
-            f"an array that was pickled on '{text}' is on numpy:cpu:0 now, as "
+            f"an array pickled on '{text}' is loaded to numpy:cpu:0, as "
             f"config.unpickle_device says: 'fake' is neither a library"
         )
     with pa.config(unpickle_device=None), pytest.raises(pa.DeviceNotFunctionalError) as caught:
@@ -340,7 +340,7 @@ def test_a_machine_without_drivers_and_libraries(tmp_path: Path) -> None:
     }
     for text in wanted:
         assert (
-            f"DeviceSelectionWarning: an array that was pickled on {text!r} is on numpy:cpu:0 now, "
+            f"DeviceSelectionWarning: an array pickled on {text!r} is on numpy:cpu:0 now, "
             f"as config.unpickle_device says: {reasons[text]}"
         ) in done.stdout
         assert f"{text!r} is not functional: {reasons[text]}" in done.stdout

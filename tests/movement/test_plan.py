@@ -172,7 +172,7 @@ def test_a_plan_refuses_what_a_move_refuses() -> None:
                 found.append((target.partition(":")[0], moved))
     assert ("numpy", "") in found
     if "mlx:cpu:0" in DEVICES:
-        assert any(library == "mlx" and "longer than MLX's" in text for library, text in found)
+        assert any(library == "mlx" and "longer than MLX" in text for library, text in found)
 
 
 def test_nothing_is_asked_of_what_stays_where_it_is() -> None:
@@ -187,7 +187,7 @@ def test_a_plan_reads_well() -> None:
     x = pa.zeros(1000, dtype=pa.float32, device="numpy")
     text = str(pa.transfer_plan(x, x.device))
     assert text == "numpy:cpu:0 → numpy:cpu:0: library, without a copy"
-    with pytest.raises(TypeError, match=r"transfer_plan .*pa\.asarray"):
+    with pytest.raises(TypeError, match=r"(?s)transfer_plan.*pa\.asarray"):
         pa.transfer_plan(np.zeros(3), "numpy")  # type: ignore[arg-type]
 
 
@@ -203,7 +203,7 @@ def test_narrowing_is_a_copy_that_is_counted(nofloat64: str) -> None:
     # It is converted, and what was converted is shared.
     assert (plan.route, plan.copies, plan.nbytes) == ("memory", 1, 24)
     assert plan.dtype == np.dtype(np.float32)
-    assert plan.why == f"{nofloat64}:metal:0 has no float64 and takes float32"
+    assert plan.why == f"{nofloat64}:metal:0 does not support float64, and uses float32"
     y = pa.asarray(x, device=nofloat64, narrow=True)
     assert y.dtype == pa.float32
     with pytest.raises(ValueError, match="converting float64 to float32 needs a copy"):
@@ -319,7 +319,7 @@ def test_a_gpu_and_the_host(gpus: Gpus) -> None:
     for source, target in ((FIRST, HOST), (HOST, FIRST)):
         plan = gpus.agree(ones(source), target)
         assert (plan.route, plan.copies) == ("host", 1)
-        assert "has memory of its own" in plan.why
+        assert "has its own memory" in plan.why
         assert gpus.move(ones(source), target, copy=True)[1] == 1
         with pytest.raises(ValueError, match=f"copy=False, but {source} and {target} share no"):
             gpus.move(ones(source), target, copy=False)
@@ -405,7 +405,7 @@ def test_arrays_that_never_change_are_copied_between_libraries(gpus: Gpus) -> No
     gpus.hook("fake", "immutable", True)
     out = gpus.agree(ones(FIRST), OTHER)
     assert (out.route, out.copies) == ("dlpack", 1)
-    assert "arrays never change, and those of" in out.why
+    assert "are immutable, and those of" in out.why
     with pytest.raises(ValueError, match=r"copy=False, but .* arrays never change"):
         gpus.move(ones(FIRST), OTHER, copy=False)
     into = gpus.agree(ones(OTHER), FIRST)

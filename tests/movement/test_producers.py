@@ -52,7 +52,7 @@ def test_a_device_that_nothing_drives_is_named() -> None:
         assert part in said
     with pytest.raises(ValueError, match=r"copy=False, but the data is on .*\(14, 5\)"):
         pa.from_dlpack(x, copy=False)
-    with pytest.raises(BufferError, match="type 99, which this version does not know"):
+    with pytest.raises(BufferError, match="unknown type 99"):
         pa.asarray(Elsewhere(np.ones(3), (99, 0)))
 
 
@@ -76,7 +76,7 @@ def test_a_producer_whose_capsule_is_elsewhere() -> None:
         def __dlpack__(self, **options: Any) -> Any:
             return capsule
 
-    with pytest.raises(BufferError, match=r"host memory, and its capsule .*\(2, 0\) \(kDLCUDA\)"):
+    with pytest.raises(BufferError, match=r"host memory, but its capsule .*\(2, 0\) \(kDLCUDA\)"):
         pa.from_dlpack(Lying(values))
     tensor.device_type = 1
     np.testing.assert_array_equal(np.asarray(pa.from_dlpack(Lying(values))), values)
@@ -132,7 +132,7 @@ def test_a_dtype_that_nobody_has() -> None:
         def __dlpack__(self, **options: Any) -> Any:
             return capsule
 
-    with pytest.raises(TypeError, match="Odd holds elements of a DLPack type"):
+    with pytest.raises(TypeError, match="Odd has elements of an unsupported DLPack type"):
         pa.from_dlpack(Odd(values))
 
 
@@ -152,7 +152,7 @@ def test_strict_copies_of_producers(device: str) -> None:
 def test_elements_without_a_value_are_refused(device: str) -> None:
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
     for function in (pa.asarray, pa.from_dlpack):
-        with pytest.raises(TypeError, match=r"masked array .*x\.filled"):
+        with pytest.raises(TypeError, match=r"(?s)masked array .*x\.filled"):
             function(masked, device=device)
     whole = pa.asarray(np.ma.array(np.ones(2, np.float32)), device=device)
     np.testing.assert_array_equal(np.asarray(whole), [1.0, 1.0])

@@ -334,8 +334,8 @@ def test_classes_that_are_registered_with_jax(device: str) -> None:
     assert found[0].weights["none"] is None
     assert where(found[0].weights["w"]) == device
     assert where(layer.weights["w"]) == "numpy:cpu:0"
-    # Paths are JAX's, and what is within itself is found here as everywhere.
+    # Paths are JAX's, and what contains itself is found here as everywhere.
     layer.weights["again"] = layer
-    with pytest.raises(ValueError, match="no end") as caught:
+    with pytest.raises(ValueError, match="the tree is cyclic") as caught:
         pa.to_device({"a": layer}, device)
     assert "tree['a'].weights['again'] is tree['a'] again" in str(caught.value)

@@ -214,7 +214,7 @@ def test_what_was_made_for_a_device_is_its_own(target: str) -> None:
         return bool(x.native.storage.shared)
 
     if not pa.device(target).native.host_memory:
-        pytest.skip(f"{target} has memory of its own, which others never see")
+        pytest.skip(f"{target} has its own memory, which others never see")
     a = np.arange(6.0)
     x = pa.asarray(a, device=target)
     assert marked(x)
