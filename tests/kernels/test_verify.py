@@ -152,7 +152,7 @@ def test_a_result_is_what_it_should_be() -> None:
     assert _judged(x, want, np.zeros(3), precision, where)[0] == 0
     for result, said in (
         (x.native, "the result is ndarray, not Array"),
-        (pa.astype(x, "float64"), "dtype is float64, due is float32"),
+        (pa.astype(x, "float64"), "dtype is float64, expected float32"),
         (pa.reshape(x, (1, 3)), r"shape is (1, 3), due is (3,)"),
         (x[:1], "shape is (1,), due is (3,)"),
         (pa.ones(0, dtype="float32", device=where), "shape is (0,), due is (3,)"),

@@ -60,7 +60,7 @@ def check_narrowing(source: str, target: str, name: str) -> None:
         with pytest.raises(DTypeNotSupportedError) as caught:
             call()
         assert (caught.value.dtype, caught.value.nearest) == (name, near)
-        for part in (str(pa.device(target)), f"no {name}", near, "narrow=True"):
+        for part in (str(pa.device(target)), f"does not support {name}", near, "narrow=True"):
             assert part in str(caught.value)
     # Nothing was lost.
     assert (x.dtype, str(x.device)) == (values.dtype, source)
@@ -77,7 +77,7 @@ def check_narrowing(source: str, target: str, name: str) -> None:
         assert (y.dtype.name, str(y.device)) == (near, str(pa.device(target)))
         np.testing.assert_array_equal(seen(y), values.astype(near))
     for wrong in (pa.float16, "float16", 1):
-        with pytest.raises(TypeError, match=rf"narrow=.*: pass True or False; .* has {near} for"):
+        with pytest.raises(TypeError, match=rf"narrow must be True or False, not .* has {near} for"):
             x.to_device(target, narrow=wrong)
     plan = pa.transfer_plan(x, target, narrow=True)
     assert plan.copies >= 1
@@ -158,7 +158,7 @@ def test_arrays_of_other_things(device: str, kind: str) -> None:
     for copy in (None, True, False):
         with pytest.raises(TypeError, match=f"arrays of {what} are not supported") as caught:
             pa.asarray(values, device=device, copy=copy)
-        for part in (dtype, "portarray holds booleans and numbers", "astype"):
+        for part in (dtype, "only booleans and numbers", "astype"):
             assert part in str(caught.value)
     with pytest.raises(TypeError):
         pa.from_dlpack(values, device=device)
@@ -225,7 +225,7 @@ def test_devices_that_are_none(device: str) -> None:
         with pytest.raises(DeviceNotFunctionalError, match=r"(?s)cpu:7.*index 0.*portarray dev"):
             move("numpy:cpu:7")
         with pytest.raises(
-            TypeError, match=r"3\.5 \(.*float\) does not name a device; use a text such"
+            TypeError, match=r"3\.5 \(.*float\) does not name a device\nHint: pass a text such"
         ):
             move(3.5)
         with pytest.raises(UnknownDeviceError, match="the text is empty"):
@@ -247,7 +247,7 @@ def test_streams_are_not_taken(device: str) -> None:
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
     for target in DEVICES:
         for stream in (0, 3, "default"):
-            with pytest.raises(ValueError, match=rf"stream={stream!r}: .*pass None"):
+            with pytest.raises(ValueError, match=rf"(?s)stream={stream!r}.*pass stream=None"):
                 x.to_device(target, stream=stream)
         assert x.to_device(target, stream=None).tolist() == [1.0, 2.0]
 
@@ -258,7 +258,7 @@ def test_host_memory_has_no_streams(device: str) -> None:
         pytest.skip(f"{device} has its own memory, and streams")
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
     for stream in (0, 3):
-        with pytest.raises(BufferError, match=rf"stream={stream}: .* no streams; pass None"):
+        with pytest.raises(BufferError, match=rf"(?s)stream={stream}, .* no streams.*stream=None"):
             x.__dlpack__(stream=stream)
     for place in ((2, 0), (15, 3), (1, 1)):
         with pytest.raises(BufferError) as caught:
@@ -283,7 +283,7 @@ def test_copy_is_true_false_or_none(device: str) -> None:
     )
     for copy in ("no", 3, 0, 1, 0.0, ""):
         for move in moves:
-            with pytest.raises(TypeError, match=f"copy={copy!r}") as caught:
+            with pytest.raises(TypeError, match=f"True, False or None, not {copy!r}") as caught:
                 move(copy)
             assert "None" in str(caught.value)
 

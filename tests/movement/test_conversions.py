@@ -139,7 +139,9 @@ def test_a_plan_counts_a_conversion_as_the_copy_that_it_is() -> None:
             y = x.to_device(target, narrow=True)
             context = f"{plan}, {layout}"
             assert plan.dtype == y.dtype, context
-            assert plan.reasons == (f"{target} has no {name} and takes {y.dtype}",), context
+            assert plan.reasons == (f"{target} does not support {name}, and uses {y.dtype}",), (
+                context
+            )
             assert plan.nbytes == x.size * y.dtype.itemsize, context
             np.testing.assert_array_equal(y.to_device("numpy").native, view(values))
 

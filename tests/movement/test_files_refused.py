@@ -37,7 +37,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "a number": (
         {"a": [ONE, 3.5]},
         TypeError,
-        r"tree\['a'\]\[1\] is 3.5 of type float, not an array\nHint: make it an array with pa\.asarray",
+        r"tree\['a'\]\[1\] is 3.5 of type float, not an array\nHint: make it an array",
     ),
     "a NumPy scalar": (
         [np.float32(3)],
@@ -138,7 +138,7 @@ def test_trees_that_cannot_be_saved(what: str, path: Path) -> None:
 @pytest.mark.parametrize(
     ("metadata", "error", "message"),
     [
-        ("text", TypeError, "metadata is of type str; it maps text to text"),
+        ("text", TypeError, "metadata must map str to str"),
         ({"epoch": 3}, TypeError, r"metadata\['epoch'\] is 3, and files keep text under text"),
         ({3: "x"}, TypeError, r"metadata\[3\] is 'x'"),
         ({"portarray": "x"}, ValueError, "key 'portarray' is portarray's own; use another"),
@@ -289,12 +289,16 @@ def test_what_is_not_there(path: Path) -> None:
         pa.load(path)
     with pytest.raises(IsADirectoryError, match="the path is a folder"):
         pa.load(path.parent)
-    with pytest.raises(TypeError, match="type Array; it is the first argument"):
+    with pytest.raises(TypeError, match="type Array\nHint: the path is the first argument"):
         pa.load(pa.ones(2))  # type: ignore[call-overload]
     pa.save(path, {"weight": pa.ones(2), "bias": pa.ones(2)})
-    with pytest.raises(ValueError, match=r"has no array named 'wieght'. Did you mean 'weight'\?"):
+    with pytest.raises(
+        ValueError, match=r"does not have an array named 'wieght'\nHint: use 'weight'"
+    ):
         pa.load(path, names=["wieght"])
-    with pytest.raises(ValueError, match=r"has no array named 'x'\. It has 'bias', 'weight'"):
+    with pytest.raises(
+        ValueError, match=r"does not have an array named 'x'\nHint: it has 'bias', 'weight'"
+    ):
         pa.load(path, names=["x"])
     with pytest.raises(TypeError, match=r"names='bias' is no list of names; use names=\['bias'\]"):
         pa.load(path, names="bias")

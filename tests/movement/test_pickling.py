@@ -235,7 +235,8 @@ def test_a_card_that_is_not_here(
     with (
         pa.config(unpickle_device="fake"),
         pytest.warns(
-            errors.DeviceSelectionWarning, match="'fake:cuda:1' is on fake:cuda:0 now.*fake sees 1"
+            errors.DeviceSelectionWarning,
+            match="'fake:cuda:1' is loaded to fake:cuda:0.*fake sees 1",
         ),
     ):
         assert str(pickle.loads(stored).device) == "fake:cuda:0"
@@ -260,7 +261,7 @@ def test_a_device_without_the_dtype_that_it_had(nofloat64: str) -> None:
     )
     with pytest.warns(
         errors.DeviceSelectionWarning,
-        match="'nofloat64:metal:0' is on numpy:cpu:0 now.*does not support float64\nHint: use",
+        match="'nofloat64:metal:0' is loaded to numpy:cpu:0.*does not support float64\nHint: use",
     ):
         y = pickle.loads(elsewhere)
     assert (str(y.device), y.dtype, y.tolist()) == ("numpy:cpu:0", np.float64, [1.0, 2.0])
@@ -340,7 +341,7 @@ def test_a_machine_without_drivers_and_libraries(tmp_path: Path) -> None:
     }
     for text in wanted:
         assert (
-            f"DeviceSelectionWarning: an array pickled on {text!r} is on numpy:cpu:0 now, "
+            f"DeviceSelectionWarning: an array pickled on {text!r} is loaded to numpy:cpu:0, "
             f"as config.unpickle_device says: {reasons[text]}"
         ) in done.stdout
         assert f"{text!r} is not functional: {reasons[text]}" in done.stdout

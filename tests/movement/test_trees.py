@@ -223,7 +223,7 @@ def test_what_is_no_tree_at_all(device: str, value: Any) -> None:
     if value is None or isinstance(value, (str, bytes, int, float, np.generic)):
         assert pa.to_device(value, device) is value
     else:  # who names it means it to be moved
-        with pytest.raises(TypeError, match=r"is not an array of numbers\nHint: pass ") as caught:
+        with pytest.raises(TypeError, match=r"Hint: pass ") as caught:
             pa.to_device(value, device)
         said = f"of dtype {value.dtype}" if isinstance(value, np.ndarray) else "is neither"
         assert said in str(caught.value)
@@ -237,7 +237,7 @@ def test_modules_of_pytorch_are_no_arrays(device: str) -> None:
         TypeError, match=r"torch\.nn\.modules\.linear\.Linear is neither(.|\n)*state_dict\(\)"
     ):
         pa.to_device(layer, device)
-    with pytest.raises(TypeError, match="this generator is neither"):
+    with pytest.raises(TypeError, match="a generator is neither"):
         pa.to_device(layer.parameters(), device)
 
 
@@ -335,5 +335,5 @@ def test_bad_arguments() -> None:
         pa.to_device([], "nonsense")
     with pytest.raises(TypeError, match="native must be True, False or None, not 'yes'"):
         pa.to_device([], "numpy", native="yes")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="progress=1"):
+    with pytest.raises(TypeError, match="progress must be True, False or None, not 1"):
         pa.to_device([], "numpy", progress=1)  # type: ignore[arg-type]
