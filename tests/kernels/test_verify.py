@@ -153,9 +153,9 @@ def test_a_result_is_what_it_should_be() -> None:
     for result, said in (
         (x.native, "the result is ndarray, not Array"),
         (pa.astype(x, "float64"), "dtype is float64, expected float32"),
-        (pa.reshape(x, (1, 3)), r"shape is (1, 3), due is (3,)"),
-        (x[:1], "shape is (1,), due is (3,)"),
-        (pa.ones(0, dtype="float32", device=where), "shape is (0,), due is (3,)"),
+        (pa.reshape(x, (1, 3)), r"shape is (1, 3), expected (3,)"),
+        (x[:1], "shape is (1,), expected (3,)"),
+        (pa.ones(0, dtype="float32", device=where), "shape is (0,), expected (3,)"),
     ):
         error, why = _judged(result, want, wide, precision, where)
         assert error == np.inf

@@ -300,7 +300,9 @@ def test_what_is_not_there(path: Path) -> None:
         ValueError, match=r"does not have an array named 'x'\nHint: it has 'bias', 'weight'"
     ):
         pa.load(path, names=["x"])
-    with pytest.raises(TypeError, match=r"names='bias' is no list of names; use names=\['bias'\]"):
+    with pytest.raises(
+        TypeError, match=r"names must be a list, not 'bias'\nHint: use names=\['bias'\]"
+    ):
         pa.load(path, names="bias")
     with pytest.raises(errors.UnknownDeviceError):
         pa.load(path, device="nowhere")

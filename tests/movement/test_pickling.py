@@ -242,7 +242,7 @@ def test_a_card_that_is_not_here(
         assert str(pickle.loads(stored).device) == "fake:cuda:0"
     with pa.config(unpickle_device=nofloat64):
         with (
-            pytest.warns(errors.DeviceSelectionWarning, match="is on nofloat64:metal:0 now"),
+            pytest.warns(errors.DeviceSelectionWarning, match="is loaded to nofloat64:metal:0"),
             pytest.raises(
                 pa.DTypeNotSupportedError, match="nofloat64:metal:0 does not support float64"
             ),

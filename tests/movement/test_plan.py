@@ -321,7 +321,7 @@ def test_a_gpu_and_the_host(gpus: Gpus) -> None:
         assert (plan.route, plan.copies) == ("host", 1)
         assert "has its own memory" in plan.why
         assert gpus.move(ones(source), target, copy=True)[1] == 1
-        with pytest.raises(ValueError, match=f"copy=False, but {source} and {target} share no"):
+        with pytest.raises(ValueError, match=f"copy=False, but {source} and {target} do not share"):
             gpus.move(ones(source), target, copy=False)
 
 
