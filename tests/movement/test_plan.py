@@ -172,7 +172,7 @@ def test_a_plan_refuses_what_a_move_refuses() -> None:
                 found.append((target.partition(":")[0], moved))
     assert ("numpy", "") in found
     if "mlx:cpu:0" in DEVICES:
-        assert any(library == "mlx" and "longer than MLX" in text for library, text in found)
+        assert any(library == "mlx" and "exceeds MLX's limit" in text for library, text in found)
 
 
 def test_nothing_is_asked_of_what_stays_where_it_is() -> None:
