@@ -170,7 +170,8 @@ def functional(obj: DeviceLike) -> bool:
     >>> pa.functional("nump")
     Traceback (most recent call last):
         ...
-    portarray.errors.UnknownDeviceError: unknown device 'nump': ... Did you mean 'numpy'?
+    portarray.errors.UnknownDeviceError: device: unknown device 'nump': ...
+    Hint: use 'numpy'
     """
     if isinstance(obj, Device):
         obj = str(obj)

@@ -95,7 +95,11 @@ def test_arguments_and_results(device: str) -> None:
         (lambda: pa.jvp(lambda x: x, (x,), ()), ValueError, "with 1 and 0 arrays"),
         (lambda: pa.hvp(pa.sum, (x,), (x, x)), ValueError, "with 1 and 2 arrays"),
         (lambda: pa.jvp(pa.sin, (x,), (x[:1],)), ValueError, r"tangents\[0\] has shape \(1,\)"),
-        (lambda: pa.jvp(pa.sin, (x,), (np.ones(2),)), TypeError, r"tangents\[0\] : expected portarray"),
+        (
+            lambda: pa.jvp(pa.sin, (x,), (np.ones(2),)),
+            TypeError,
+            r"tangents\[0\] : expected portarray",
+        ),
         (
             lambda: pa.grad(lambda x: pa.sum(x), has_aux=True)(x),
             TypeError,

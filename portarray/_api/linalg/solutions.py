@@ -77,7 +77,8 @@ def inv(x: Array, /) -> Array:
     >>> pa.linalg.inv(pa.zeros((2, 2)))
     Traceback (most recent call last):
         ...
-    portarray.errors.LinAlgError: ... a matrix of shape (2, 2) is singular; ...
+    portarray.errors.LinAlgError: ... a matrix of shape (2, 2) is singular
+    Hint: pa.linalg.pinv computes a least-squares inverse
     """
     return call.options("linalg.inv", x)
 

@@ -127,7 +127,7 @@ def virtual_devices(
     ...     try:
     ...         np.asarray(x)
     ...     except TypeError as error:
-    ...         print(str(error).partition(";")[0])
+    ...         print(str(error).splitlines()[0])
     [2. 2. 2.]
     NumPy cannot read the memory of virtual:cuda:1
     """
