@@ -152,7 +152,7 @@ class DeviceNotFunctionalError(PortarrayError, RuntimeError):
     ...     pa.device("numpy:cpu:7")
     ... except pa.DeviceNotFunctionalError as error:
     ...     print(error.reasons)
-    {'numpy:cpu:7': 'numpy sees 1 device, with index 0, on cpu here'}
+    {'numpy:cpu:7': 'numpy sees 1 device, with index 0 on cpu here'}
     """
 
     def __init__(self, asked: str, reasons: Mapping[str, str], fix: str = "") -> None:
@@ -687,7 +687,7 @@ class TracedArrayError(PortarrayError, TypeError):
     >>> pa.compile(lambda x: x if x[0] > 0 else -x)(x)
     Traceback (most recent call last):
         ...
-    portarray.errors.TracedArrayError: pa.compile traces this array, ... use pa.where, ...
+    portarray.errors.TracedArrayError: ...
     >>> pa.compile(lambda x: pa.where(x[0] > 0, x, -x))(x).tolist()
     [1.0, -2.0]
     """
