@@ -107,9 +107,9 @@ def test_a_pipe_in_place_of_preferences(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     os.mkfifo(preferences.PROJECT_FILE)
     pa.reset_gpu_device()
-    with pytest.warns(pa.DeviceSelectionWarning, match="portarray.toml cannot be read: it is no"):
+    with pytest.warns(pa.DeviceSelectionWarning, match="portarray.toml cannot be read: not a"):
         assert isinstance(in_time(lambda: pa.ones(2).device), pa.Device)
-    with pytest.raises(pa.errors.PreferenceError, match="it is no regular file"):
+    with pytest.raises(pa.errors.PreferenceError, match="not a regular file"):
         pa.set_preference("numpy", scope="project")
 
 
