@@ -271,7 +271,7 @@ def test_bool_operators_follow_logic(anywhere: str) -> None:
     same(x + y, a | b)
     same(x * y, a & b)
     for refused in (operator.sub, operator.floordiv, operator.lshift):
-        with pytest.raises(TypeError, match=r"(?s)dtype bool|not bool"):
+        with pytest.raises(TypeError, match="unsupported dtype bool"):
             refused(x, y)
     with pytest.raises(TypeError, match=r"logical_not"):
         operator.neg(x)

@@ -199,7 +199,7 @@ def test_unknown_memory_is_taken(fake: str) -> None:
 
 
 def test_memory_must_be_a_number_of_bytes() -> None:
-    with pytest.raises(TypeError, match=r"'4 GiB' must be an integer number of bytes|not '4 GiB'"):
+    with pytest.raises(TypeError, match="must be an integer number of bytes, not '4 GiB'"):
         pa.device("cpu", memory="4 GiB")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="memory must not be negative, got -1"):
         pa.device("cpu", memory=-1)
