@@ -80,10 +80,10 @@ def test_a_higher_kind_is_refused(anywhere: str, data: st.DataObject) -> None:
     x = pa.asarray(a, device=anywhere, copy=True)
     # MLX has float64 and no complex128, to which it promotes beside a complex number.
     lacking = "does not support complex128"
-    refusal = rf"which the {dtype} array.*(\n.*)?write x = x op y|{lacking}"
+    refusal = rf"do not fit the {dtype} array, .*\nHint: write x = x op y|{lacking}"
     with pytest.raises(TypeError, match=refusal):
         x += pa.ones(2, dtype=other, device=anywhere)
-    with pytest.raises(TypeError, match=rf"which the {dtype} array cannot take|{lacking}"):
+    with pytest.raises(TypeError, match=refusal):
         x *= 1.5 if dtype.kind in "iu" else 1.5j
     same(x, a)
 
@@ -129,7 +129,7 @@ def test_matmul(anywhere: str) -> None:
     same(x, a @ a)
     with pytest.raises(ValueError, match=r"(?s)product has shape.*write x = x @ y"):
         x @= pa.ones((2, 3), dtype=pa.float32, device=anywhere)
-    with pytest.raises(TypeError, match="which the float32 array cannot take"):
+    with pytest.raises(TypeError, match="complex64 values do not fit the float32 array"):
         x @= pa.ones((2, 2), dtype=pa.complex64, device=anywhere)
     same(x, a @ a)
 

@@ -98,7 +98,7 @@ def test_arguments_and_results(device: str) -> None:
         (
             lambda: pa.jvp(pa.sin, (x,), (np.ones(2),)),
             TypeError,
-            r"tangents\[0\] : expected portarray",
+            r"tangents\[0\]: expected portarray",
         ),
         (
             lambda: pa.grad(lambda x: pa.sum(x), has_aux=True)(x),
