@@ -111,7 +111,7 @@ def choice(value: object, name: str, allowed: tuple[object, ...]) -> None:
 def matrices(x: Any, function: str) -> None:
     """Raise for an array with fewer than two axes."""
     if type(x) is Array and x.ndim < 2:
-        reason = f"got shape {x.shape}; expected matrices of shape (..., M, N)"
+        reason = f"expected matrices of shape (..., M, N), got shape {x.shape}"
         raise LinAlgError(function, reason, str(x.device))
 
 

@@ -66,10 +66,10 @@ def test_nearest_text_is_suggested(text: str, nearest: str) -> None:
     ("text", "rule"),
     [
         ("quantum", "neither a library (clarray, cupy, dpnp, jax, mlx, numpy, torch"),
-        ("cuda:-1", "memory must not be negative, got -1"),
+        ("cuda:-1", "the index -1 is negative"),
         ("cuda:x", "'x' is not a whole number"),
-        ("cuda:1.5", "'1.5' is no whole number"),
-        ("cuda:²", "is no whole number"),
+        ("cuda:1.5", "the index '1.5' is not a whole number"),
+        ("cuda:²", "the index '²' is not a whole number"),
         ("numpy:cuda", "numpy drives cpu, not 'cuda'"),
         ("torch:cuda:1:2", "[library:][platform][:index]"),
         ("cuda:0:1", "[library:][platform][:index]"),
