@@ -72,15 +72,15 @@ def test_cases_pass_all_checks(case: Case, capsys: pytest.CaptureFixture[str]) -
 
 
 @pa.kernel.function
-def place(x, target):
-    return x[target + 1]
+def following(x, index):
+    return x[index + 1]
 
 
 @pa.kernel
 def shifted(y, x):
     i = kl.index()
     scale = 2.0
-    y[i] = place(x, i) * scale
+    y[i] = following(x, i) * scale
 
 
 @pa.kernel
@@ -230,11 +230,11 @@ def test_errors_show_the_helper_and_its_caller_with_their_values() -> None:
         shifted.interpret(floats(3), floats(3))
     frames = traceback.extract_tb(caught.value.__traceback__)[-2:]
     assert [(one.name, one.line) for one in frames] == [
-        ("shifted", "y[i] = place(x, i) * scale"),
-        ("taken", "return x[place + 1]"),
+        ("shifted", "y[i] = following(x, i) * scale"),
+        ("following", "return x[index + 1]"),
     ]
     assert caught.value.work_item == (2,)
-    assert caught.value.values == {"place": 2}
+    assert caught.value.values == {"index": 2}
     inner = caught.tb
     while inner.tb_next is not None:
         outer, inner = inner, inner.tb_next

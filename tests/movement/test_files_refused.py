@@ -141,7 +141,7 @@ def test_trees_that_cannot_be_saved(what: str, path: Path) -> None:
         ("text", TypeError, "metadata must map str to str"),
         ({"epoch": 3}, TypeError, r"metadata\['epoch'\] is 3, and metadata maps str to str"),
         ({3: "x"}, TypeError, r"metadata\[3\] is 'x'"),
-        ({"portarray": "x"}, ValueError, "key 'portarray' is portarray's own; use another"),
+        ({"portarray": "x"}, ValueError, "portarray reserves the metadata key 'portarray'"),
         ({"by": "\ud800"}, ValueError, r"metadata\['by'\] has a lone surrogate"),
         ({"\udcff": "x"}, ValueError, r"metadata\['\\udcff'\] has a lone surrogate"),
     ],
