@@ -32,9 +32,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     what is assigned to a view is seen in the original.
     """
     if "anywhere" in metafunc.fixturenames:
-        one = metafunc.definition.get_closest_marker("one_device")
+        marker = metafunc.definition.get_closest_marker("one_device")
         places = [*functional_devices(), *LIMITED.values(), *VIRTUAL]
-        metafunc.parametrize("anywhere", ["numpy:cpu:0"] if one else places, indirect=True)
+        metafunc.parametrize("anywhere", ["numpy:cpu:0"] if marker else places, indirect=True)
     texts = functional_devices()
     if "sharing" in metafunc.fixturenames:
         metafunc.parametrize("sharing", [text for text in texts if shares_with_numpy(text)])
@@ -48,8 +48,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @cache
 def functional_devices() -> list[str]:
     """Return the devices that tests run on, as the fixtures of all tests do."""
-    wanted = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
-    return list(map(str, map(pa.device, wanted) if wanted else pa.devices()))
+    names = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
+    return list(map(str, map(pa.device, names) if names else pa.devices()))
 
 
 @pytest.fixture

@@ -46,17 +46,17 @@ TOGETHER: dict[str, Callable[[pa.Array, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", TOGETHER)
-@pytest.mark.parametrize("other", ["fake:cuda:1", "numpy:cpu:0"])
-def test_two_devices(name: str, other: str, fake: str) -> None:
+@pytest.mark.parametrize("second_device", ["fake:cuda:1", "numpy:cpu:0"])
+def test_two_devices(name: str, second_device: str, fake: str) -> None:
     """Two cards of one library are as far apart as two libraries."""
     x = pa.asarray([1.0, 2.0], device="fake:cuda:0")
-    y = pa.asarray([1.0, 1.0], device=other)
+    y = pa.asarray([1.0, 1.0], device=second_device)
     with pytest.raises(DeviceMismatchError) as caught:
         TOGETHER[name](x, y)
     message = str(caught.value)
-    assert {caught.value.first, caught.value.second} == {"fake:cuda:0", other}
+    assert {caught.value.first, caught.value.second} == {"fake:cuda:0", second_device}
     assert "fake:cuda:0" in message
-    assert other in message
+    assert second_device in message
     assert "x.to_device(" in message
     assert "with x.device:" in message
     same(x, np.asarray([1.0, 2.0]))
@@ -138,7 +138,7 @@ def test_code_that_creates_on_the_default_device(device: str, fake: str) -> None
         with pytest.raises(DeviceMismatchError, match=r"with x\.device:"):
             _standardized(x)
         with x.device:
-            found = _standardized(x)
+            result = _standardized(x)
         assert str(pa.zeros(1).device).startswith(fake)
-    assert found.device is x.device
-    same(found, np.asarray([2.0, 4.0], dtype=x.dtype))
+    assert result.device is x.device
+    same(result, np.asarray([2.0, 4.0], dtype=x.dtype))

@@ -54,9 +54,9 @@ def short(x: Any, y: Any = None, /, *, times: Any = 1) -> str:
 
 @pytest.fixture
 def table(fake: str, monkeypatch: pytest.MonkeyPatch) -> Table:
-    found = Table(fake)
-    monkeypatch.setattr(registry.load_backend(fake), "tuned_kernels", found.kernels)
-    return found
+    fake_table = Table(fake)
+    monkeypatch.setattr(registry.load_backend(fake), "tuned_kernels", fake_table.kernels)
+    return fake_table
 
 
 def numbers(length: int, dtype: str, device: str) -> pa.Array:
@@ -85,7 +85,7 @@ def test_the_first_version_that_takes_the_call_serves_it(
     assert table.calls == ([] if serves is None else [(serves, 1)])  # on x's device
     row, refused = version(kernel, (x,), {"times": 3})
     assert (row and row.name) == serves
-    reasons = {one.name: why for one, why in refused}
+    reasons = {candidate.name: why for candidate, why in refused}
     if serves is None:
         assert reasons["any"] == "it takes float32, float64, not int64"
         assert len(reasons) == 3
