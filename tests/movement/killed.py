@@ -35,26 +35,26 @@ def values_of(path: Path) -> set[int]:
 def killed(path: Path) -> None:
     """Print how many saves were killed half way, after looking at the file each time."""
     pa.save(path, {"a": np.zeros(ELEMENTS, int)})
-    seen = {0}
-    left: list[str] = []
+    saved = {0}
+    leftovers: list[str] = []
     rng = random.Random(0)
     for turn in range(MOST):
-        if turn >= KILLED and len(seen) > 2 and len(left) > 5:
+        if turn >= KILLED and len(saved) > 2 and len(leftovers) > 5:
             break
         child = os.fork()
         if not child:
             save_for_ever(path, 1000 * turn)
         until = time.monotonic() + 0.03 * rng.random()
         while time.monotonic() < until:  # others read meanwhile
-            found = values_of(path)
-            assert len(found) == 1, f"a file with {found}"
+            values = values_of(path)
+            assert len(values) == 1, f"a file with {values}"
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        found = values_of(path)
-        assert len(found) == 1, f"a file with {found} after a kill"
-        seen |= found
-        left = [name for name in os.listdir(path.parent) if name != path.name]
-    sys.stdout.write(f"{len(seen)} {len(left)}\n")
+        values = values_of(path)
+        assert len(values) == 1, f"a file with {values} after a kill"
+        saved |= values
+        leftovers = [name for name in os.listdir(path.parent) if name != path.name]
+    sys.stdout.write(f"{len(saved)} {len(leftovers)}\n")
 
 
 def refused(path: Path) -> None:

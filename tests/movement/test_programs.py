@@ -103,9 +103,9 @@ class Program:
             i = int(self.rng.integers(len(self.arrays)))
             self.pick((self.move, self.move, self.move, self.view, self.write, self.write))(i)
         for i, (x, model) in enumerate(zip(self.arrays, self.models, strict=True)):
-            seen = x.device._backend.to_host(x.native, copy=True)
-            told = "\n".join((f"array {i} is wrong, of", *self.log))
-            np.testing.assert_array_equal(seen, model, err_msg=told)
+            values = x.device._backend.to_host(x.native, copy=True)
+            message = "\n".join((f"array {i} is wrong, of", *self.log))
+            np.testing.assert_array_equal(values, model, err_msg=message)
 
 
 @pytest.mark.parametrize("library", sorted({device.library for device in DEVICES} - {"numpy"}))
