@@ -85,10 +85,10 @@ def overwrite(array: NumpyArray) -> None:
 
 @pytest.mark.parametrize("way", ["from_host", "from_dlpack"])
 def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
-    found = pa.device(device)
-    backend, native = found._backend, found.native
+    pa_device = pa.device(device)
+    backend, native = pa_device._backend, pa_device.native
     rng = np.random.default_rng(6)
-    for dtype in backend.dtypes(found.platform, found.index):
+    for dtype in backend.dtypes(pa_device.platform, pa_device.index):
         for _ in range(8):
             base = noise(rng, LENGTHS[rng.integers(len(LENGTHS))], dtype)
             view = drawn_view(rng)
@@ -96,13 +96,13 @@ def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
             source = placed(base, int(rng.choice([0, 0, 1, 8, 16])))
             if way == "from_host" and rng.random() < 0.2:  # DLPack has no byte orders
                 source = swapped(source)
-            given = view(source)
-            copy = None if backend.why_copied_in(given, native) and rng.random() < 0.5 else True
-            given.flags.writeable = bool(rng.random() < 0.5) and given.flags.writeable
-            shape, strides = given.shape, given.strides
-            x = getattr(backend, way)(given, native, copy=copy)
+            array = view(source)
+            copy = None if backend.why_copied_in(array, native) and rng.random() < 0.5 else True
+            array.flags.writeable = bool(rng.random() < 0.5) and array.flags.writeable
+            shape, strides = array.shape, array.strides
+            x = getattr(backend, way)(array, native, copy=copy)
             overwrite(source)
-            del source, given
+            del source, array
             back = backend.to_host(x, copy=None)
             assert back.shape == shape
             assert back.dtype == dtype
@@ -113,17 +113,17 @@ def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
             assert again.flags.writeable
 
 
-def test_capsules_hold_what_was_being_computed(device: str) -> None:
+def test_capsules_hold_completed_results(device: str) -> None:
     """The work takes milliseconds, so that whoever does not wait for it exports something else."""
-    found = pa.device(device)
-    if found._backend.dlpack_device_of(found.native) != dlpack.CPU:
+    pa_device = pa.device(device)
+    if pa_device._backend.dlpack_device_of(pa_device.native) != dlpack.CPU:
         pytest.skip(f"{device} has memory of its own")
     start = pa.zeros((2**20,), dtype=pa.float32, device=device)
     for version in (None, (0, 8), (1, 0)):
         x = start
         for _ in range(12):
             x = x + 1.0
-        capsule = found._backend.to_dlpack(
+        capsule = pa_device._backend.to_dlpack(
             x.native, stream=None, max_version=version, dl_device=None, copy=None
         )
         del x
@@ -137,10 +137,10 @@ def test_private_copies(order: Any) -> None:
         for _ in range(30):
             base = placed(noise(rng, LENGTHS[rng.integers(len(LENGTHS))], dtype), 16)
             view = drawn_view(rng)
-            given = view(swapped(base) if rng.random() < 0.3 else base)
+            source = view(swapped(base) if rng.random() < 0.3 else base)
             expected = np.array(view(base), order=order, copy=True)
             alignment = int(rng.choice([16, 64]))
-            copy = copied(given, order=order, alignment=alignment)
+            copy = copied(source, order=order, alignment=alignment)
             assert copy.tobytes() == expected.tobytes()
             assert copy.dtype == dtype
             assert copy.flags.writeable
@@ -152,10 +152,10 @@ def test_private_copies(order: Any) -> None:
 
 @pytest.mark.parametrize("order", ["C", "K"])
 def test_a_copy_takes_no_more_memory_than_it_has(order: Any) -> None:
-    given = np.zeros((1024, 1024))[::-1].T
+    source = np.zeros((1024, 1024))[::-1].T
     tracemalloc.start()
     try:
-        copy = copied(given, order=order)
+        copy = copied(source, order=order)
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

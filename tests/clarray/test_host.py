@@ -35,8 +35,8 @@ def test_results_are_arrays_of_the_device(device: Device) -> None:
     assert total.shape == ()
     assert total.item() == 15
     assert total.device is device
-    quotient, rest = host.run(lambda a: np.divmod(a.T, 2), x[:, :2], dtype=np.dtype(np.int8))
-    assert quotient.dtype == rest.dtype == np.int8
+    quotient, remainder = host.run(lambda a: np.divmod(a.T, 2), x[:, :2], dtype=np.dtype(np.int8))
+    assert quotient.dtype == remainder.dtype == np.int8
     assert to_numpy(quotient).tolist() == [[0, 1], [0, 2]]
     assert quotient.contiguous
     scalar = host.run(lambda: np.float32(2), device=device)

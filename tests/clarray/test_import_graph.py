@@ -26,10 +26,10 @@ def imported(node: ast.AST) -> Iterator[str]:
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
             continue
         if isinstance(child, ast.Import):
-            yield from (one.name for one in child.names)
+            yield from (alias.name for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
-            for one in child.names:
-                name = f"{child.module}.{one.name}"
+            for alias in child.names:
+                name = f"{child.module}.{alias.name}"
                 yield name if name in MODULES else str(child.module)
         else:
             yield from imported(child)

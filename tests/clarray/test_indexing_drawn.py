@@ -98,8 +98,8 @@ def test_keys(device: Device, seed: int) -> None:
     value = np.full(shape, 77, source)
     written = values.copy()
     written[key] = value
-    given = from_numpy(value, device) if shape or rng.integers(2) else value[()]
-    x[_on_device(rng, key, device)] = given
+    assigned = from_numpy(value, device) if shape or rng.integers(2) else value[()]
+    x[_on_device(rng, key, device)] = assigned
     np.testing.assert_array_equal(to_numpy(x), written)
 
 

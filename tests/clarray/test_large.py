@@ -30,7 +30,7 @@ def x() -> Iterator[Any]:
     cl.reclaim()
 
 
-def test_elements_by_place(x: Any) -> None:
+def test_elements_by_index(x: Any) -> None:
     for position, value in MARKS.items():
         assert int(x[position]) == value
         assert int(x[position - SIZE]) == value

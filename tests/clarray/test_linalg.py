@@ -122,7 +122,7 @@ def test_powers_are_new_arrays(device: Device) -> None:
         np.testing.assert_allclose(to_numpy(result), expected, rtol=1e-3, atol=1e-3)
 
 
-def test_what_linear_algebra_refuses(device: Device) -> None:
+def test_refusals_of_linear_algebra(device: Device) -> None:
     oblong = from_numpy(np.ones((2, 3), np.float32), device)
     whole = from_numpy(np.ones((2, 2), np.int32), device)
     singular = from_numpy(np.zeros((2, 2), np.float32), device)

@@ -94,10 +94,12 @@ def measured(got: NumpyArray, want: NumpyArray) -> NumpyArray:
     return np.maximum(errors - ulp.REFERENCE_ERROR, 0) if got.dtype.itemsize >= 8 else errors
 
 
-def check(name: str, got: NumpyArray, errors: NumpyArray, bound: float, *given: NumpyArray) -> None:
+def check(
+    name: str, got: NumpyArray, errors: NumpyArray, bound: float, *arguments: NumpyArray
+) -> None:
     worst = int(np.argmax(errors))
     assert errors[worst] <= bound, (
-        f"{name}({', '.join(repr(x[worst]) for x in given)}) is {got[worst]!r}, "
+        f"{name}({', '.join(repr(x[worst]) for x in arguments)}) is {got[worst]!r}, "
         f"{errors[worst]:.3g} ULP off; the docstring says {bound:g}"
     )
 

@@ -38,7 +38,7 @@ THRUST = """
 #define THRUST_NAMESPACE_END }
 """
 
-BEFORE = """
+PREAMBLE = """
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -103,7 +103,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         (folder / header).parent.mkdir(parents=True, exist_ok=True)
         (folder / header).write_text(THRUST)
     preambles = {getattr(kernels, name).preamble for name in DTYPES_OF}
-    text = BEFORE + "".join(sorted(preambles))
+    text = PREAMBLE + "".join(sorted(preambles))
     for name, dtypes in DTYPES_OF.items():
         for dtype, c_name in dtypes.items():
             text += _loop(getattr(kernels, name), c_name, f"{name}_{dtype}")

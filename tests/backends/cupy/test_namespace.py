@@ -134,7 +134,7 @@ def _method_parameters(name: str) -> list[str]:
         ("get", ["self", "stream", "order", "out", "blocking"]),
     ],
 )
-def test_methods_have_the_parameters_that_are_given(name: str, parameters: list[str]) -> None:
+def test_methods_pass_on_their_parameters(name: str, parameters: list[str]) -> None:
     assert _method_parameters(name) == parameters
 
 

@@ -26,7 +26,7 @@ COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 if COMPILER is None:
     pytest.skip("needs a C++ compiler", allow_module_level=True)
 
-BEFORE = """
+PREAMBLE = """
 #include <cmath>
 #define __device__
 using std::erfc; using std::exp; using std::log; using std::sqrt;
@@ -76,7 +76,7 @@ def _launch(library: ctypes.CDLL, kernel: Any, name: str) -> Callable[..., Any]:
 def library(tmp_path_factory: pytest.TempPathFactory, kernels_of: Any) -> ctypes.CDLL:
     folder: Path = tmp_path_factory.mktemp("neural")
     kernels = kernels_of(neural)
-    text = BEFORE + "".join(sorted({kernel.preamble for kernel in kernels.values()}))
+    text = PREAMBLE + "".join(sorted({kernel.preamble for kernel in kernels.values()}))
     for name, kernel in kernels.items():
         text += "".join(_source(kernel, name, dtype) for dtype in C_NAMES)
     source, built = folder / "neural.cpp", folder / "neural.so"

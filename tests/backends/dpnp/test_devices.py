@@ -151,7 +151,7 @@ def test_one_card_under_two_drivers_is_one_device(rank_devices: Any) -> None:
     assert reasons == {"Arc (Intel)": "it is the same GPU as a Level Zero device"}
 
 
-def test_what_dpnp_cannot_use_is_left_out_with_the_reason(rank_devices: Any) -> None:
+def test_devices_that_dpnp_cannot_use_are_omitted_with_a_reason(rank_devices: Any) -> None:
     usable, reasons = rank_devices(
         Imitated("AMD", "hip", platform="AMD HIP"),
         Imitated("pthread", "opencl", "cpu", "Portable Computing Language"),
@@ -211,7 +211,7 @@ def test_without_help_of_the_user_intels_driver_is_found(first: str) -> None:
 
 @needs_pocl
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a Linux loader")
-def test_a_program_that_asked_for_platforms_first_finds_pocl_alone() -> None:
+def test_a_program_that_lists_platforms_first_finds_pocl_alone() -> None:
     """SYCL has looked already; what it did not see then cannot be used, and PoCL never is."""
     code = """
 import dpctl

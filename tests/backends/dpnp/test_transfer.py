@@ -62,7 +62,7 @@ def test_from_numpy_and_back(name: str) -> None:
         transfer.from_host(array, NATIVE, copy=False)
 
 
-def test_what_numpy_holds_is_copied_at_once() -> None:
+def test_numpy_memory_is_copied_at_once() -> None:
     array = np.zeros(3_000_000)
     x = pa.asarray(array, device=DEVICE)
     array[:] = 1
@@ -98,7 +98,7 @@ def test_numpy_shares_memory_where_it_asks_for_it() -> None:
 
 
 @needs_cpu
-def test_the_memory_is_waited_for_and_what_is_new_is_not() -> None:
+def test_to_host_waits_for_pending_work() -> None:
     start = pa.zeros((2**20,), dtype=pa.float32, device=DEVICE)
     for copy in (None, True, False):
         x = start
@@ -240,7 +240,7 @@ class Elsewhere:
 
 
 @needs_cpu
-def test_what_others_have_in_sycls_memory_was_read_when_it_was_copied() -> None:
+def test_copies_of_sycl_memory_are_complete_on_return() -> None:
     values = dpnp.full(4_000_000, 7, dtype="f4", device=NATIVE)
     view = transfer.to_host(values, copy=False)
     for _ in range(3):

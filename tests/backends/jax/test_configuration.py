@@ -116,9 +116,7 @@ FLOATING: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("name", [*CALLS, *FLOATING])
-def test_what_was_learned_under_one_setting_is_not_used_under_the_other(
-    name: str, first: bool
-) -> None:
+def test_calls_cached_under_one_setting_are_not_used_under_another(name: str, first: bool) -> None:
     x = pa.asarray([1, 2, 3], dtype=pa.int32, device=CPU)
     function = (CALLS | FLOATING)[name]
     kind = "int" if name in CALLS else "float"

@@ -85,7 +85,7 @@ def test_out_of_memory() -> None:
     assert caught.value.total is not None
 
 
-def test_failures_are_told_from_wrong_input() -> None:
+def test_failures_are_distinguished_from_wrong_input() -> None:
     error = jax.errors.JaxRuntimeError
     assert devices.is_device_failure(error("INTERNAL: CUDA_ERROR_ILLEGAL_ADDRESS"))
     assert not devices.is_device_failure(error("INVALID_ARGUMENT: no such shape"))

@@ -35,7 +35,7 @@ def aligned(shape: tuple[int, ...], dtype: Any, *, off: int = 0) -> np.ndarray[A
 
 @pytest.mark.parametrize("off", [0, 16])
 @pytest.mark.parametrize("size", [4, 5000])
-def test_what_is_written_into_numpy_arrays_later_is_not_seen(size: int, off: int) -> None:
+def test_later_writes_into_numpy_arrays_are_not_seen(size: int, off: int) -> None:
     for copy in (None, True):
         a = aligned((size,), np.float32, off=off)
         x = pa.asarray(a, device=CPU, copy=copy)
@@ -69,7 +69,7 @@ def test_memory_of_arrays_that_are_gone_is_free_for_new_ones() -> None:
     assert peak < 1.5 * a.nbytes
 
 
-def test_transfers_that_were_asked_for_pass_the_users_guard() -> None:
+def test_explicit_transfers_pass_the_users_guard() -> None:
     with jax.transfer_guard("disallow"):
         assert pa.asarray(np.arange(3.0), device=CPU).tolist() == [0.0, 1.0, 2.0]
 
@@ -86,7 +86,7 @@ def test_arrays_from_the_host_have_values_while_jax_traces() -> None:
     np.testing.assert_array_equal(values[0], [0.0, 1.0, 2.0])
 
 
-def test_memory_is_shared_where_that_is_asked_for() -> None:
+def test_memory_is_shared_on_request() -> None:
     a = aligned((100,), np.float32)
     x = pa.asarray(a, device=CPU, copy=False)
     a[3] = 7.0
@@ -199,7 +199,7 @@ def test_dlpack_in() -> None:
         pa.from_dlpack(Producer(gaps), device=CPU, copy=False)
 
 
-def test_consumers_are_told_that_memory_is_read_only() -> None:
+def test_exported_memory_is_flagged_as_read_only() -> None:
     x = jnp.arange(3.0)
     for version, copy, sealed in (((1, 0), None, True), ((1, 0), True, False)):
         capsule = transfer.to_dlpack(
@@ -266,7 +266,7 @@ def test_a_consumer_that_wants_no_order_gets_the_array() -> None:
         x.__dlpack__(stream=-1)
 
 
-def test_xla_takes_the_copy_that_a_producer_makes_of_what_has_gaps() -> None:
+def test_xla_takes_over_the_copy_of_a_producer_with_gaps() -> None:
     # On GPUs alone, where it is the producer's memory; the capsules are the same ones here.
     gaps = np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2]
     with pytest.raises(jax.errors.JaxRuntimeError, match="strid"):

@@ -52,7 +52,7 @@ def test_double_precision_is_the_cpus_alone() -> None:
     assert all(np.dtype("complex128") not in devices.dtypes(p, 0) for p in ("cpu", "cuda"))
 
 
-def test_what_the_device_lacks_is_refused_with_the_nearest() -> None:
+def test_unsupported_dtypes_are_refused_with_the_nearest() -> None:
     with pytest.raises(pa.errors.DTypeNotSupportedError, match="complex64"):
         pa.asarray([1j], dtype="complex128", device=CPU)
     with pytest.raises(pa.errors.DTypeNotSupportedError, match="complex64"):
@@ -143,7 +143,7 @@ def test_errors_that_mean_memory() -> None:
     assert devices.is_device_failure(RuntimeError("[METAL] Command buffer execution failed: hang"))
 
 
-def test_work_of_another_thread_says_what_to_do() -> None:
+def test_work_of_another_thread_raises_with_a_hint() -> None:
     with ThreadPoolExecutor(1) as pool:
         late = pool.submit(lambda: pa.ones(3, device=CPU) * 2).result()
         done = pool.submit(lambda: _computed(pa.ones(3, device=CPU) * 2)).result()

@@ -311,7 +311,7 @@ def test_direct_indexing_refuses_what_mlx_would_read_beyond_an_axis() -> None:
         pick(mx.array(1.0), 0)
 
 
-def test_short_calls_are_only_of_what_is_right() -> None:
+def test_short_calls_are_only_of_exact_functions() -> None:
     assert FUNCTIONS.plain("sum", np.dtype("float16")) is None
     assert FUNCTIONS.plain("divide", np.dtype("int32")) is None
     assert FUNCTIONS.plain("no_such_name", np.dtype(bool)) is None

@@ -98,8 +98,8 @@ def test_axes_lie_in_memory_as_they_did(large: int, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(filling, "_LARGE", large)
     x = np.zeros((3, 4, 5), np.float32)
     for order in itertools.permutations(range(3)):
-        for given_to in (x, x[::-1, :, ::-2]):
-            turned = given_to.transpose(order)
+        for array in (x, x[::-1, :, ::-2]):
+            turned = array.transpose(order)
             moved = transfer.to_host(filling.filled(turned, FLOAT32), copy=None)
             expected = turned.copy(order="K")
             assert moved.strides == expected.strides
@@ -108,7 +108,7 @@ def test_axes_lie_in_memory_as_they_did(large: int, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_what_has_gaps_is_not_copied_twice(dtype: str) -> None:
+def test_arrays_with_gaps_are_not_copied_twice(dtype: str) -> None:
     x = np.ones((1 << 10, 1 << 11), np.dtype(getattr(pa, dtype)))
     for view in (x[::-1], x[:, ::3], x.T[:, ::-2]):
         expected = view.copy()
@@ -206,7 +206,7 @@ def test_a_process_that_ends_at_once_ends_well() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_the_child_of_a_fork_goes_the_other_way() -> None:
+def test_a_forked_child_copies_without_threads() -> None:
     program = (
         "import os, signal, sys, numpy as np, portarray as pa\n"
         "x = np.arange(1 << 22, dtype=np.float32).reshape(1 << 11, -1)\n"

@@ -60,7 +60,7 @@ def test_elementwise_calls_compute_nothing() -> None:
     assert mx.get_active_memory() >= memory + (1 << 22)
 
 
-def test_what_was_asked_for_before_a_write_has_the_old_values() -> None:
+def test_results_requested_before_a_write_have_the_old_values() -> None:
     x = pa.asarray([1.0, 2.0, 3.0], device=DEVICE)
     doubled, total = x * 2, pa.sum(x)
     x[1] = 100
@@ -85,8 +85,8 @@ def test_in_place_operators_keep_the_native_array() -> None:
     x ^= 2
     x &= 7
     expected = []
-    for number, factor in ((4, 2), (9, 3)):
-        value = ((((number + 1) * factor - 1) // 2) ** 2) % 7
+    for start, factor in ((4, 2), (9, 3)):
+        value = ((((start + 1) * factor - 1) // 2) ** 2) % 7
         expected.append((((value << 2) >> 1 | 1) ^ 2) & 7)
     assert x.native is native
     assert native.dtype == mx.int32

@@ -106,7 +106,7 @@ def test_complete_qr(xp: Any, dtype: str) -> None:
     np.testing.assert_allclose(q @ r, x, atol=1e-5)
 
 
-def test_what_is_complex128_is_refused(xp: Any) -> None:
+def test_complex128_is_refused(xp: Any) -> None:
     x = mx.eye(2, dtype=mx.float64)
     for function in (xp.fft.rfft, xp.fft.ihfft, xp.fft.fft, xp.linalg.eig, xp.linalg.eigvals):
         with pytest.raises(TypeError, match="MLX does not have complex128"):

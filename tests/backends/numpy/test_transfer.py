@@ -161,7 +161,7 @@ def test_dlpack_shares_memory_of_the_host_and_asks_once() -> None:
     assert values[0] == 3
 
 
-def test_dlpack_asks_other_devices_for_a_copy() -> None:
+def test_dlpack_requests_a_copy_from_other_devices() -> None:
     producer = Producer(np.arange(3), 2)
     assert pa.from_dlpack(producer, device="numpy").tolist() == [0, 1, 2]
     assert producer.asked[-1]["dl_device"] == (1, 0)

@@ -261,7 +261,7 @@ VERSIONS = [None, (1, 0)]
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("copy", [None, False, True])
-def test_a_capsule_is_asked_for_once(version: tuple[int, int] | None, copy: bool | None) -> None:
+def test_a_capsule_is_requested_once(version: tuple[int, int] | None, copy: bool | None) -> None:
     array = np.arange(3.0)
     producer = OneShot(array.__dlpack__(max_version=version))
     tensor = transfer.from_dlpack(producer, CPU, copy=copy)
