@@ -100,8 +100,8 @@ def test_a_probe_that_raises(machine: Machine, step: str) -> None:
 def test_a_device_that_computes_wrongly(machine: Machine, how: str) -> None:
     _, (reasons, _) = machine.ask(f"compute:{how}")
     assert "it computes wrong results" in reasons["faulty:opencl:0"]
-    given = "[3.0, 7.0, 13.0, 21.0] in float32" if how == "wrong" else "in float64"
-    assert reasons["faulty:opencl:0"].endswith(given)
+    reported = "[3.0, 7.0, 13.0, 21.0] in float32" if how == "wrong" else "in float64"
+    assert reasons["faulty:opencl:0"].endswith(reported)
 
 
 def test_a_child_whose_driver_talks(machine: Machine) -> None:
