@@ -109,18 +109,18 @@ def small(rows: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return selection
 
 
-def test_what_is_compared_gives_the_same(
+def test_compared_kernels_give_the_same_results(
     table: ModuleType,
     rows: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    devices_seen: set[str] = set()
+    kernels_run: set[str] = set()
     for row in small(rows, monkeypatch):
         arrays = row.arrays()
         # JAX compiles every row anew: it runs one of each kernel.
-        devices = [d for d in pa.devices() if d.library != "jax" or row.kernel not in devices_seen]
-        devices_seen.add(row.kernel)
+        devices = [d for d in pa.devices() if d.library != "jax" or row.kernel not in kernels_run]
+        kernels_run.add(row.kernel)
         brought = [table.candidates(row, arrays, device) for device in devices]
         assert all(table.OURS in candidate.actions for candidate in brought)
         table.check(row, brought)

@@ -26,7 +26,7 @@ def machine(model: Any, **changes: float) -> Any:
     return model.Machine(rates=rates, **values)
 
 
-def test_times_that_are_known(model: Any) -> None:
+def test_times_with_a_closed_form(model: Any) -> None:
     n = 6
     tasks = n * (n + 1) * (n + 2) // 6
 

@@ -15,7 +15,7 @@ import portarray as pa
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
-KNOWN = {"numpy", "torch", "mlx", "jax", "dpnp", "clarray"}
+COMPARED_LIBRARIES = {"numpy", "torch", "mlx", "jax", "dpnp", "clarray"}
 FIGURES = ROOT / "docs" / "data" / "transfer.json"
 
 
@@ -63,7 +63,10 @@ def test_one_short_run(
             assert (row["route"], row["copies"], row["why"]) == (plan.route, plan.copies, plan.why)
             assert min(row["to_warm"], row["to_fresh"], row["to_pages"]) > 0
             assert (pair in calls) == (plan.copies == 0)
-            if source.kind == target.kind == "cpu" and {source.library, target.library} <= KNOWN:
+            if (
+                source.kind == target.kind == "cpu"
+                and {source.library, target.library} <= COMPARED_LIBRARIES
+            ):
                 assert row["others"], "every pair of CPUs has a way by hand"
                 assert (row["to_hand"] is None) == all(method["note"] for method in row["others"])
             assert f"{source!s:<17} {target!s:<17} {plan.route}" in printed

@@ -28,7 +28,7 @@ pytest.importorskip("distributed", reason="the extra portarray[dask] is not inst
 import cloudpickle
 import dask
 from distributed import Client, LocalCluster, Scheduler, SpecCluster, Worker, get_worker
-from drawn_programs import Step, drawn, in_a_region, one_after_the_other, steps
+from drawn_programs import Step, drawn, in_a_region, run_sequentially, steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,7 +77,7 @@ def three() -> list[Any]:
 @settings(max_examples=EXAMPLES)
 @given(program=st.lists(steps, min_size=2, max_size=14))
 def test_drawn_programs(shared_client: Any, three: list[Any], program: list[Step]) -> None:
-    expected, read = one_after_the_other(program)
+    expected, read = run_sequentially(program)
     arrays, values = in_a_region(program, three, engine=shared_client)
     for actual, serial in zip(arrays, expected, strict=True):
         np.testing.assert_array_equal(actual, serial, strict=True)
@@ -117,7 +117,7 @@ def test_workers_are_killed(mortal: Any) -> None:
     for _ in range(KILLS):
         processes = _alive(mortal, killed)
         program = drawn(draw, draw.randint(30, 60))
-        expected, read = one_after_the_other(program)
+        expected, read = run_sequentially(program)
         killed = draw.choice(processes)
         timer = threading.Timer(draw.uniform(0, 0.6), _kill, [killed])
         started = time.perf_counter()

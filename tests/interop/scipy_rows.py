@@ -392,7 +392,7 @@ INTERPOLATE = [
     ),
 ]
 
-REST = [
+CONSTANTS = [
     Row(
         "scipy.constants.convert_temperature",
         lambda a: constants.convert_temperature(a(POSITIVE), "C", "K"),
@@ -403,4 +403,4 @@ REST = [
     *rows_of(linalg, "block_diag", [MATRIX, UNIT], requires_default_device=True),
 ]
 
-ROWS = [*SPECIAL, *STATS, *FFT, *CALCULUS, *CLUSTER, *INTERPOLATE, *REST]
+ROWS = [*SPECIAL, *STATS, *FFT, *CALCULUS, *CLUSTER, *INTERPOLATE, *CONSTANTS]

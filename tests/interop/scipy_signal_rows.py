@@ -211,7 +211,7 @@ TRANSFORMS = [
             "mean": lambda a: _quaternions(a).mean().as_matrix(),
             "magnitude": lambda a: _quaternions(a).magnitude(),
             "indexing": lambda a: _quaternions(a)[1].as_quat(),
-            "iteration": lambda a: [one.as_quat() for one in _quaternions(a)],
+            "iteration": lambda a: [rotation.as_quat() for rotation in _quaternions(a)],
             "concatenate": lambda a: Rotation.concatenate([_quaternions(a)] * 2).as_quat(),
             "align_vectors": lambda a: Rotation.align_vectors(a(POINTS), a(POINTS[::-1]))[
                 0

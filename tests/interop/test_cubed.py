@@ -127,7 +127,7 @@ def named(block: Any) -> Any:
     return pa.full_like(block, {"numpy": 0, "torch": 1}[block.device.library])
 
 
-def test_what_would_not_fit_is_refused_before_it_runs(tmp_path: Any) -> None:
+def test_plans_beyond_the_allowed_memory_are_refused(tmp_path: Any) -> None:
     """cubed's bound is of chunks' bytes, whichever library computes them."""
     x = xp.ones((1000, 1000), chunks=(500, 500), spec=spec(tmp_path, allowed_mem="3MB"))
     with pytest.raises(ValueError, match="exceeds allowed_mem"):

@@ -34,8 +34,8 @@ ALL_ROWS = "PORTARRAY_TEST_ALL_ROWS" in os.environ
 COMPILING = {"jax"}
 
 VERSIONS = {"scipy": "1.17", "scikit-learn": "1.9"}  # for which the flags of rows were found
-AS_FOUND = pytest.mark.skipif(
-    any(not version(name).startswith(found + ".") for name, found in VERSIONS.items()),
+NEEDS_MEASURED_VERSIONS = pytest.mark.skipif(
+    any(not version(name).startswith(measured + ".") for name, measured in VERSIONS.items()),
     reason=f"which dtypes rows need is known for {VERSIONS}",
 )
 
@@ -86,7 +86,7 @@ def test_runs_unchanged(row: Row, where: str, fake: str) -> None:
         every_row.run(row, where, fake)
 
 
-@AS_FOUND
+@NEEDS_MEASURED_VERSIONS
 @pytest.mark.parametrize(
     "where", [d for d in eager() if "complex128" in lacking(d) and "float64" not in lacking(d)]
 )
@@ -98,7 +98,7 @@ def test_needs_single_precision(name: str, where: str) -> None:
         beside(row, where)
 
 
-@AS_FOUND
+@NEEDS_MEASURED_VERSIONS
 @pytest.mark.skipif(not table.PAGE.is_file(), reason="the documentation is not beside the tests")
 @pytest.mark.parametrize(
     "column", list(table.columns()), ids=lambda column: re.sub(r"\W+", "-", str(column))

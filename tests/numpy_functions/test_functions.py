@@ -148,7 +148,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("message", REFUSED)
-def test_what_is_not_served_is_refused_by_name(message: str) -> None:
+def test_unsupported_functions_are_refused_by_name(message: str) -> None:
     arrays = {name: pa.asarray(x, device="numpy") for name, x in inputs(wide=True).items()}
     with pytest.raises((TypeError, ValueError), match=message):
         evaluated(REFUSED[message], arrays)

@@ -327,7 +327,7 @@ def test_a_virtual_device_finds_it(name: str) -> None:
         assert __file__ in str(caught.value)  # the line that did it
 
 
-def test_what_is_right_passes() -> None:
+def test_correct_functions_pass() -> None:
     with (
         virtual_devices("cuda", count=2, launches=50, memory=10_000) as (_, device),
         host_transfers(refuse=True),

@@ -73,7 +73,7 @@ def test_fixtures_run_on_each_device_and_dtype(run_pytest: Pytest) -> None:
     assert "devices: numpy:cpu:0, clarray:opencl:0" in run.text
 
 
-def test_what_a_user_has_of_the_same_name_is_his(run_pytest: Pytest) -> None:
+def test_fixtures_of_the_user_with_the_same_name_win(run_pytest: Pytest) -> None:
     run = run_pytest(
         """
         import pytest
@@ -320,7 +320,7 @@ def test_wrong_options_and_marks_are_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in run.text
 
 
-def test_fixtures_asked_for_too_late_say_so(run_pytest: Pytest) -> None:
+def test_fixtures_requested_too_late_raise_with_a_hint(run_pytest: Pytest) -> None:
     run = run_pytest("def test_f(request): request.getfixturevalue('xp')")
     assert "make the fixture an argument of the test" in run.text
 

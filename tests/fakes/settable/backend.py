@@ -33,12 +33,12 @@ class Settable(Library):
     def lacking(self, lacking: tuple[str, ...]) -> None:
         assert lacking == ()
 
-    def _bare(self, value: Any, given: list[FakeArray]) -> Any:
+    def _bare(self, value: Any, arrays: list[FakeArray]) -> Any:
         if isinstance(value, Deferred):
-            given.append(value)
+            arrays.append(value)
             return value.data
         try:
-            return super()._bare(value, given)
+            return super()._bare(value, arrays)
         except TypeError as error:
             raise SetError(str(error)) from error
 
