@@ -55,7 +55,9 @@ def defined(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield node.name, node.lineno
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from ((one.id, node.lineno) for one in targets if isinstance(one, ast.Name))
+            yield from (
+                (target.id, node.lineno) for target in targets if isinstance(target, ast.Name)
+            )
 
 
 def listed(tree: ast.Module) -> Iterator[tuple[str, int]]:

@@ -33,7 +33,7 @@ DEFAULTS = {
 }
 
 
-def test_blocks_put_back_what_they_changed_and_nothing_else() -> None:
+def test_blocks_restore_only_their_own_changes() -> None:
     assert settings() == DEFAULTS
     with pa.config(host_fallback="allow", unpickle_device=None) as config:
         assert config is pa.config
