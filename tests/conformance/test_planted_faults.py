@@ -53,9 +53,9 @@ def results(module: ModuleType, function: str) -> list[Result]:
 def check(function: str, sound: ModuleType, faulty: ModuleType) -> None:
     for result in results(sound, function):
         assert result.status in ("passed", "not run"), f"{result.message}\n{result.example}"
-    found = [result for result in results(faulty, function) if result.status == "failed"]
-    assert found, f"no case of {function} found the fault"
-    assert all(result.message for result in found)
+    failures = [result for result in results(faulty, function) if result.status == "failed"]
+    assert failures, f"no case of {function} found the fault"
+    assert all(result.message for result in failures)
 
 
 FAULTS: dict[str, tuple[str, Function]] = {}
@@ -136,8 +136,8 @@ def _(x: Any, /, *, k: int = 0) -> Any:
 
 
 @fault("linspace drops endpoint", "linspace")
-def _(start: Any, stop: Any, /, num: int, *, endpoint: bool = True, **rest: Any) -> Any:
-    return xp.linspace(start, stop, num, **rest)
+def _(start: Any, stop: Any, /, num: int, *, endpoint: bool = True, **options: Any) -> Any:
+    return xp.linspace(start, stop, num, **options)
 
 
 @fault("meshgrid drops indexing", "meshgrid")
@@ -355,8 +355,8 @@ def arrays_of(methods: dict[str, Function]) -> ModuleType:
     """Return NumPy's namespace with arrays of a class that has these methods."""
     kind = type("Shaped", (np.ndarray,), {"__getitem__": getitem} | methods)
 
-    def asarray(x: Any, /, **rest: Any) -> Any:
-        return xp.asarray(x, **rest).view(kind)
+    def asarray(x: Any, /, **options: Any) -> Any:
+        return xp.asarray(x, **options).view(kind)
 
     return namespace(xp, "asarray", asarray)
 

@@ -98,15 +98,19 @@ PROGRAMS: dict[str, tuple[float, tuple[str, ...], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_are_made_small(machine: Machine, name: str) -> None:
+def test_programs_are_shrunk(machine: Machine, name: str) -> None:
     line, statements, smallest = PROGRAMS[name]
-    found = first(machine, statements, line)
-    assert found is not None
+    original = first(machine, statements, line)
+    assert original is not None
     small, difference = shrink(
-        statements, found, lambda statement: first(machine, statement, line), machine.trace, 60.0
+        statements,
+        original,
+        lambda statement: first(machine, statement, line),
+        machine.trace,
+        60.0,
     )
     assert small == smallest
-    assert difference.key == found.key
+    assert difference.key == original.key
     assert difference.line == len(small) - 1
 
 

@@ -83,15 +83,15 @@ def _slowly(block: Any) -> Any:
 
 def test_a_killed_worker_loses_nothing(cluster: Any) -> None:
     """The nanny starts it again, and its blocks are computed again on the same device."""
-    devices = sorted({one["devices"][0] for one in pd.workers_of(cluster).values()})
+    devices = sorted({info["devices"][0] for info in pd.workers_of(cluster).values()})
     x = pd.persist(pd.from_array(np.arange(16.0), 1, devices))
     wait(x)
     y = pd.persist(x.map_blocks(_slowly))
     time.sleep(0.3)
     victims = [
         address
-        for address, one in pd.workers_of(cluster).items()
-        if one["devices"] == devices[-1:] and not one["name"].endswith("-2")
+        for address, info in pd.workers_of(cluster).items()
+        if info["devices"] == devices[-1:] and not info["name"].endswith("-2")
     ]
     for pid in cluster.run(os.getpid, workers=victims).values():
         os.kill(pid, signal.SIGKILL)
@@ -118,8 +118,8 @@ def test_blocks_outlive_their_workers_and_their_devices_memory() -> None:
     options: dict[str, Any] = {"dashboard_address": ":0", "memory_limit": "1GiB", "config": limit}
     with (
         virtual_devices("cuda", memory=1 << 30),
-        pd.LocalCluster([CARD, CARD], preload=PRELOAD, **options) as made,
-        Client(made) as client,
+        pd.LocalCluster([CARD, CARD], preload=PRELOAD, **options) as small_cluster,
+        Client(small_cluster) as client,
     ):
         first, second = pd.workers_of(client)
         with pd.scope(worker=first):

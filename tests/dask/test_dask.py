@@ -109,7 +109,7 @@ def test_devices_of_blocks(fake: str) -> None:
         pd.placement(y).verify()
 
 
-def test_what_reads_chunks_in_silence_is_named(device: str) -> None:
+def test_implicit_reads_of_chunks_are_reported_by_name(device: str) -> None:
     x = pd.from_array(X, 4, device)
     lying = x.map_blocks(np.asarray, meta=x._meta)
     where = pa.device(device)

@@ -143,12 +143,15 @@ def test_errors_name_the_operation(fake: str, device: str) -> None:
 
 
 @pytest.mark.one_device
-def test_store_writes_into_what_it_is_given(fake: str) -> None:
+def test_store_writes_into_its_targets(fake: str) -> None:
     x = pd.from_array(X, 4, "fake:cuda:0")
-    target, own = np.zeros_like(X), pa.zeros(X.shape, dtype="float32", device="fake:cuda:0")
-    da.store([x, x + 1], [target, own], scheduler="sync")
+    target, device_target = (
+        np.zeros_like(X),
+        pa.zeros(X.shape, dtype="float32", device="fake:cuda:0"),
+    )
+    da.store([x, x + 1], [target, device_target], scheduler="sync")
     np.testing.assert_array_equal(target, X)
-    np.testing.assert_array_equal(own.to_device("numpy").native, X + 1)
+    np.testing.assert_array_equal(device_target.to_device("numpy").native, X + 1)
 
 
 def test_large_arrays_are_pickled_out_of_band(device: str) -> None:

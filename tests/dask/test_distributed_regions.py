@@ -141,7 +141,7 @@ def _kill(process: int) -> None:
 # --- errors --------------------------------------------------------------------------------------
 
 
-def test_errors_reach_what_depends_on_them_and_nothing_else(client: Any) -> None:
+def test_errors_reach_only_dependent_tasks(client: Any) -> None:
     a, b, c, d = (ones() for _ in range(4))
     region = Region(engine=client)
     with pytest.raises(ExceptionGroup) as caught, region:  # noqa: PT012
@@ -155,9 +155,9 @@ def test_errors_reach_what_depends_on_them_and_nothing_else(client: Any) -> None
         region.spawn(lambda x: x.__setitem__(..., 5), Out(d))  # overwrites it
         after = region.spawn(pa.sum, In(d))
         region.spawn(double, InOut(c[1:]))
-    error, other = caught.value.exceptions
+    error, second_error = caught.value.exceptions
     assert str(caught.value).startswith("2 of 10 tasks failed, 3 were cancelled")
-    assert str(error) == str(other) == "'no such tile'"
+    assert str(error) == str(second_error) == "'no such tile'"
     assert str(error) == str(first.exception())
     assert "in task 1, factor on numpy:cpu:0, of " in error.__notes__[-1]
     assert [t.cancelled() for t in (second, third, lost)] == [True] * 3
@@ -170,7 +170,7 @@ def test_errors_reach_what_depends_on_them_and_nothing_else(client: Any) -> None
     assert (c.tolist(), d.tolist()) == ([1.0, 2.0, 2.0], [5.0] * 3)
 
 
-def test_an_error_in_the_block_cancels_what_has_not_ended(client: Any) -> None:
+def test_an_error_in_the_block_cancels_unfinished_tasks(client: Any) -> None:
     x = ones()
     region = Region(engine=client)
     with pytest.raises(ZeroDivisionError) as caught, region:  # noqa: PT012
@@ -218,7 +218,9 @@ def test_the_cluster_ends() -> None:
         (lambda r: r.spawn(threading.Lock().acquire), TypeError, "the function must be picklable"),
     ],
 )
-def test_what_cannot_be_sent(client: Any, call: Any, error: type[Exception], match: str) -> None:
+def test_arguments_that_cannot_be_sent_are_refused(
+    client: Any, call: Any, error: type[Exception], match: str
+) -> None:
     with Region(engine=client) as region, pytest.raises(error, match=match):
         call(region)
 
@@ -230,7 +232,7 @@ def test_entry_points_name_modules_that_register_an_engine() -> None:
         assert package in engines._FACTORIES
 
 
-def test_what_is_no_client(client: Any) -> None:
+def test_invalid_engines_and_tasks_are_refused(client: Any) -> None:
     with pytest.raises(TypeError, match="no engine is registered for 'dask'"):
         Region(engine="dask")
     with Region() as second:
@@ -268,7 +270,7 @@ def test_containers_native_arrays_and_futures(client: Any) -> None:
         future = client.submit(np.arange, 3.0, pure=False)
         region.spawn(_add_all, InOut(x), [y, {"z": (z, In(empty))}])
         region.spawn(_double_all, InOut([y, (z, empty)]))
-        described = region.spawn(lambda x, y: (type(x).__module__, y + made_of(y)), x, future)
+        described = region.spawn(lambda x, y: (type(x).__module__, y + identity(y)), x, future)
         both = region.spawn(_two, InOut(y), Out(x[:1]))
         mine = region.spawn(np.add, In(x), In(x), InOut(x[:]))  # returns what it writes
         region.spawn(double, InOut(x))
@@ -282,7 +284,7 @@ def test_containers_native_arrays_and_futures(client: Any) -> None:
     assert third.result()[1].tolist() == [14.0, 6.0, 6.0]
 
 
-def made_of(y: Any) -> Any:
+def identity(y: Any) -> Any:
     return y
 
 
@@ -399,7 +401,7 @@ def test_tasks_go_to_workers_that_declare_their_device() -> None:
     }
     scheduler = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
     with SpecCluster(workers=workers, scheduler=scheduler) as cluster, Client(cluster) as client:
-        found = {one["devices"][0]: where for where, one in workers_of(client).items()}
+        addresses = {info["devices"][0]: where for where, info in workers_of(client).items()}
         x, y = (pa.ones(2, device=name) for name in names)
         with Region(engine=client) as region:
             for _ in range(3):
@@ -410,7 +412,7 @@ def test_tasks_go_to_workers_that_declare_their_device() -> None:
         assert (x.tolist(), y.tolist()) == ([8.0] * 2, [15.0] * 2)
         region._engine.record_times(region._nodes)
         for node in region._nodes:
-            assert node.worker.startswith(found[str(node.device)])
+            assert node.worker.startswith(addresses[str(node.device)])
 
 
 def test_tasks_keep_the_scope_they_are_spawned_in(client: Any) -> None:

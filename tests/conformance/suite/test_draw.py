@@ -52,7 +52,7 @@ def test_subnormal_numbers_are_not_drawn(name: str) -> None:
     check()
 
 
-def test_zero_and_the_most_negative_integer_can_be_left_out() -> None:
+def test_zero_and_the_most_negative_integer_can_be_excluded() -> None:
     @settings(max_examples=50, database=None, deadline=None)
     @given(draw.arrays("int8", (20,), Domain(symmetric=True, nonzero=True)))
     def check(x: Any) -> None:
@@ -124,7 +124,7 @@ def many(name: str, domain: Domain) -> Any:
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_small_numbers_are_drawn_often_where_they_are_asked_for(name: str) -> None:
+def test_small_numbers_are_drawn_often_on_request(name: str) -> None:
     def share(domain: Domain) -> float:
         x = np.abs(many(name, domain))
         return float(np.mean((x > 0) & (x < 2.0**-20)))
