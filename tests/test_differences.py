@@ -144,7 +144,7 @@ def roots_equal(device: pa.Device) -> bool:
     )
 
 
-def other_roots_equal(device: pa.Device) -> bool:
+def finite_roots_equal(device: pa.Device) -> bool:
     """Roots of other numbers than -inf equal NumPy's, and that of a zero is a zero."""
     return all(
         np.array_equal(result[1:], expected[1:], equal_nan=True)
@@ -412,7 +412,7 @@ ROWS = {
         "NaN and -0.0 if the library computes a square root, infinity and 0.0 if it does not.",
         (),
         roots_equal,
-        other_roots_equal,
+        finite_roots_equal,
     ),
 }
 

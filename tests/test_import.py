@@ -72,8 +72,8 @@ def test_import_does_little_beyond_that_of_numpy() -> None:
         "print([name for name in new if not name.startswith('portarray')])\n"
         "print(made)"
     )
-    portarray_modules, others, dataclasses_made = run(code).splitlines()
+    portarray_modules, others, dataclass_names = run(code).splitlines()
     assert int(portarray_modules) <= MOST_MODULES
     allowed = {"__future__", "importlib._abc", "importlib.util", "resource", "threading"}
     assert set(ast.literal_eval(others)) <= allowed
-    assert dataclasses_made == "[]", "records that the import makes are named tuples"
+    assert dataclass_names == "[]", "records that the import makes are named tuples"

@@ -99,7 +99,6 @@ MISTAKES: list[tuple[str, type[Exception], tuple[str, ...]]] = [
     ],
     ("pa.linalg.matrix_power(ones(2, 3), 2)", LinAlgError, ("matrix_power", "(2, 3)")),
 ]
-SEEN: dict[str, tuple[str, str]] = {}
 
 
 @pytest.mark.parametrize(("mistake", "kind", "words"), MISTAKES, ids=[row[0] for row in MISTAKES])

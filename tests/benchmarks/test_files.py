@@ -29,7 +29,7 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_one_short_run(
+def test_short_run(
     measuring: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

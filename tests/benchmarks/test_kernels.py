@@ -127,7 +127,7 @@ def test_compared_kernels_give_the_same_results(
     assert capsys.readouterr().err == ""
 
 
-def test_one_short_run(
+def test_short_run(
     kernels: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -28,7 +28,7 @@ def overhead_all(overhead: ModuleType) -> ModuleType:
     return importlib.import_module("overhead_all")
 
 
-def test_one_short_run(
+def test_short_run(
     overhead: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -33,7 +33,7 @@ def run(transfer: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: objec
     transfer.main()
 
 
-def test_one_short_run(
+def test_short_run(
     transfer: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

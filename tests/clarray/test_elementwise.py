@@ -264,7 +264,7 @@ def test_output_of_another_order_and_dtype(device: Device) -> None:
         elementwise.binary(arithmetic.ADD, x, x, out[:1])
 
 
-def test_in_place_stays(device: Device) -> None:
+def test_in_place_operators_keep_the_array(device: Device) -> None:
     a = values("int8", (4, 5))
     x = placed(a, device)
     name = x

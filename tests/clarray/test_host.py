@@ -51,7 +51,7 @@ def test_results_are_converted(device: Device) -> None:
     assert host.to_array(np.int64(3), device).item() == 3
 
 
-def test_filling_sees_what_was_computed_before(device: Device) -> None:
+def test_filling_waits_for_pending_kernels(device: Device) -> None:
     x = from_numpy(np.arange(100000, dtype=np.float32), device)
     for _ in range(5):
         x = copy(x)  # not waited for

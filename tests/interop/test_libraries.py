@@ -103,7 +103,7 @@ def test_needs_single_precision(name: str, where: str) -> None:
 @pytest.mark.parametrize(
     "column", list(table.columns()), ids=lambda column: re.sub(r"\W+", "-", str(column))
 )
-def test_the_page_says_what_happens_here(column: table.Column, fake: str) -> None:
+def test_the_page_matches_this_machine(column: table.Column, fake: str) -> None:
     """``python tests/interop/table.py`` writes the page's table anew."""
     titles, cells = table.written()
     if str(column) not in titles:

@@ -132,7 +132,7 @@ def test_copies_stay_on_the_device_and_share_nothing(device: str) -> None:
             assert values_of(x).tobytes() == content
 
 
-def test_deep_copies_share_what_was_shared(device: str) -> None:
+def test_deep_copies_keep_shared_arrays_shared(device: str) -> None:
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
     around_the_same = pa.asarray(x.native)
     assert around_the_same.native is x.native

@@ -109,13 +109,13 @@ class Program:
 
 
 @pytest.mark.parametrize("library", sorted({device.library for device in DEVICES} - {"numpy"}))
-def test_every_array_holds_what_its_model_does(library: str) -> None:
+def test_arrays_equal_their_models(library: str) -> None:
     """With NumPy and one other library, where memory is shared most."""
     near = [device for device in DEVICES if device.library in ("numpy", library)]
     for seed in range(PROGRAMS):
         Program(seed, near).run()
 
 
-def test_every_array_holds_what_its_model_does_anywhere() -> None:
+def test_arrays_equal_their_models_on_every_device() -> None:
     for seed in range(5 * PROGRAMS):
         Program(1000 + seed, DEVICES).run()

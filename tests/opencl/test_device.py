@@ -44,7 +44,7 @@ def test_there_is_one_object_for_each_device() -> None:
         assert device != index
 
 
-def test_a_device_made_by_hand_is_not_pickled() -> None:
+def test_a_device_outside_the_registry_is_not_pickled() -> None:
     values = Device(devices()[0].native, 0, discrete=True)
     with pytest.raises(TypeError, match=r"not in clarray\.devices"):
         pickle.dumps(values)
@@ -180,7 +180,7 @@ def test_a_wrong_work_group_is_the_kernels_error(device: Device) -> None:
     assert (to_numpy(out) == 3).all()
 
 
-def test_a_device_that_is_lost_while_one_waits_says_so(
+def test_a_device_lost_during_a_wait_raises(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Lost:

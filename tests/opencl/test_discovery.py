@@ -336,5 +336,5 @@ def test_intels_driver_is_tried_in_the_first_process_unless_that_ended(
         assert file.read_text() == probe.WORKS
 
 
-def test_the_device_that_was_opened_ahead_is_one_of_all(process: Process) -> None:
+def test_the_device_opened_early_is_listed(process: Process) -> None:
     process(FIRST)

@@ -144,7 +144,7 @@ def test_files_have_a_limit_and_the_oldest_go(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder below a file")
-def test_without_a_folder_all_goes_on_with_one_warning(
+def test_without_a_folder_kernels_run_after_a_warning(
     device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")

@@ -190,7 +190,7 @@ def test_division(run: Callable[[str], Call], dtype: str) -> None:
                 assert quotient == exact, (a, b)
 
 
-def test_the_next_number(run: Callable[[str], Call]) -> None:
+def test_nextafter(run: Callable[[str], Call]) -> None:
     tiny = [1e-45, -1e-45, 1.17549435e-38, 3.4028235e38]
     x, y = _pairs([*ODD[:6], *tiny, math.inf, -math.inf, math.nan], "float32")
     with np.errstate(all="ignore"):

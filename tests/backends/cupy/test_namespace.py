@@ -238,9 +238,7 @@ def test_scalars_take_the_dtype_of_the_array(ghost: Any) -> None:
     assert scalars.fixed(x, x.dtype) is x
 
 
-def test_functions_that_look_at_the_value_of_a_scalar_get_one_with_a_dtype(
-    ghost: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scalar_operands_get_a_dtype(ghost: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from portarray.backends.cupy.namespace import scalars
 
     x = ghost((3,), "float32")

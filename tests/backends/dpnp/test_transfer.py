@@ -69,7 +69,7 @@ def test_numpy_memory_is_copied_at_once() -> None:
     assert float(pa.sum(x)) == 0.0
 
 
-def test_a_copy_for_numpy_is_its_own() -> None:
+def test_copies_for_numpy_do_not_share_memory() -> None:
     x = pa.zeros(3, device=DEVICE)
     for values in (x.to_device("numpy", copy=True), x.to_device("numpy")):
         values[0] = 1
@@ -172,7 +172,7 @@ def test_dlpack_of_dpnp_itself_shares_memory() -> None:
     assert float(native[0]) == 7
 
 
-def test_arrays_of_dpnps_own_tensor_class() -> None:
+def test_arrays_of_dpnps_tensor_class() -> None:
     native = dpnp.tensor.arange(3, dtype="i4", device=NATIVE)
     x = pa.asarray(native)
     assert type(x.native) is dpnp.ndarray

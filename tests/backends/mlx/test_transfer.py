@@ -24,10 +24,10 @@ DTYPES = [
     ml_dtypes.bfloat16,
 ]
 
-each_dtype = pytest.mark.parametrize("dtype", [np.dtype(dtype) for dtype in DTYPES], ids=str)
+with_dtypes = pytest.mark.parametrize("dtype", [np.dtype(dtype) for dtype in DTYPES], ids=str)
 
 
-@each_dtype
+@with_dtypes
 def test_there_and_back(dtype: np.dtype[Any]) -> None:
     array = np.arange(6).reshape(2, 3).astype(dtype)
     native = transfer.from_host(array, CPU, copy=None)
@@ -39,7 +39,7 @@ def test_there_and_back(dtype: np.dtype[Any]) -> None:
         assert back.flags.writeable is (copy is True)
 
 
-@each_dtype
+@with_dtypes
 def test_imports_are_copies(dtype: np.dtype[Any]) -> None:
     array = np.zeros(3, dtype=dtype)
     native = transfer.from_host(array, CPU, copy=None)
@@ -193,7 +193,7 @@ def test_writing_through_portarray_changes_the_users_array() -> None:
     assert native.tolist() == [1, 6, 1]
 
 
-@each_dtype
+@with_dtypes
 def test_dlpack_out(dtype: np.dtype[Any]) -> None:
     torch = pytest.importorskip("torch")
     x = transfer.from_host(np.arange(4).astype(dtype), CPU, copy=None)

@@ -24,10 +24,10 @@ DTYPES = [
     ml_dtypes.bfloat16,
 ]
 
-each_dtype = pytest.mark.parametrize("dtype", [np.dtype(dtype) for dtype in DTYPES], ids=str)
+with_dtypes = pytest.mark.parametrize("dtype", [np.dtype(dtype) for dtype in DTYPES], ids=str)
 
 
-@each_dtype
+@with_dtypes
 def test_both_ways_share_memory(dtype: np.dtype[Any]) -> None:
     array = np.zeros((2, 3), dtype=dtype)
     tensor = transfer.from_host(array, CPU, copy=False)
@@ -38,7 +38,7 @@ def test_both_ways_share_memory(dtype: np.dtype[Any]) -> None:
     assert np.shares_memory(back, array)
 
 
-@each_dtype
+@with_dtypes
 def test_copies_are_copies(dtype: np.dtype[Any]) -> None:
     array = np.zeros(3, dtype=dtype)
     tensor = transfer.from_host(array, CPU, copy=True)
@@ -97,7 +97,7 @@ def layouts(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     ]
 
 
-@each_dtype
+@with_dtypes
 @pytest.mark.parametrize("copy", [None, True])
 def test_every_layout_arrives_and_comes_back(dtype: np.dtype[Any], copy: bool | None) -> None:
     values = np.arange(24).reshape(4, 6).astype(dtype)
