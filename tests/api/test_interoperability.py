@@ -1,4 +1,4 @@
-"""What programs for NumPy, SciPy and scikit-learn lean on beyond the standard's letter."""
+"""Behaviour beyond the standard that programs for NumPy, SciPy and scikit-learn need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of other libraries: errors say what to use, and what they say is right."""
+"""Names of other libraries raise errors whose hints are right."""
 
 from __future__ import annotations
 

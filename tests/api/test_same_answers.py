@@ -1,6 +1,6 @@
-"""Answers that the standard leaves open, or that its suite does not ask for: one on every device.
+"""Results that the standard leaves open are the same on every device.
 
-Each is looked at in small and in large arrays, which some backends compute in other ways.
+Small and large arrays are tested, since some backends compute them differently.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning"
 
 
 def answered(device: str, name: str, *columns: Any, dtype: str, times: int) -> Any:
-    """Return what a function gives of columns of a table, the table once; all must be alike."""
+    """Return a function's results for a table that is repeated; all repetitions must agree."""
     available = pa.__array_namespace_info__().dtypes(device=device)
     if dtype not in available and dtype != "float16":
         pytest.skip(f"{device} has no {dtype}")
@@ -39,7 +39,7 @@ def _alike(first: Any, second: Any) -> bool:
 
 
 def _same(got: complex, want: complex) -> bool:
-    """Return whether two numbers are the same, NaNs and signs of zeros too."""
+    """Return whether two numbers are equal, including NaN and the signs of zeros."""
     if isinstance(got, complex):
         return _same(got.real, want.real) and _same(got.imag, want.imag)
     if math.isnan(want):
@@ -48,7 +48,7 @@ def _same(got: complex, want: complex) -> bool:
 
 
 def check(device: str, name: str, table: list[tuple[Any, ...]], dtype: str) -> None:
-    """Check a function's answers: rows of a table are operands and, last, the answer."""
+    """Check a function against rows of a table: operands, then the result."""
     *columns, expected = zip(*table, strict=True)
     for times in SIZES:
         result = answered(device, name, *columns, dtype=dtype, times=times).tolist()
@@ -160,7 +160,7 @@ def test_differences_with_ends_by_native_functions(device: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_powers_of_one_half(device: str, dtype: str) -> None:
-    """A power is no square root: that of -inf is inf, and that of -0.0 is 0.0."""
+    """Unlike a square root, the power of -inf is inf and that of -0.0 is 0.0."""
     if dtype not in pa.__array_namespace_info__().dtypes(device=device):
         pytest.skip(f"{device} has no {dtype}")
     x = pa.asarray([-INF, -0.0, 4.0, -4.0], dtype=dtype, device=device)

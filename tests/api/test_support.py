@@ -1,4 +1,4 @@
-"""The support table: each function of the standard once for each device, and who leaves it."""
+"""The support table lists each function once per device, with those that leave the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments whose values decide: one answer or one error for each, on every device."""
+"""Arguments whose values decide the result or the error, on every device."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_bounds_of_clip(device: str, dtype: str, low: Any, high: Any, expected: 
 
 
 def test_negative_powers_of_integers_are_refused(device: str) -> None:
-    """Of arrays and scalars, as function and as operators, which leave x as it was."""
+    """Negative powers raise as functions and operators, and leave x unchanged."""
     for dtype in ("int8", "int64"):
         a = np.asarray([2, 3, 1], dtype=dtype)
         x = pa.asarray(a, device=device, copy=True)
@@ -323,7 +323,7 @@ def test_numpy_scalars_keep_their_dtype(device: str, values: Any, expected: str)
 
 
 def test_numpy_scalars_where_their_dtype_is_missing(nofloat64: str) -> None:
-    """numpy.float64 is a Python float, and taken as one where an array would be refused."""
+    """numpy.float64 is accepted as a Python float where an array would be refused."""
     x = pa.asarray([np.float64(0.5), np.float64(2)], device=nofloat64)
     assert (x.dtype, x.tolist()) == (np.dtype("float32"), [0.5, 2.0])
     with pytest.raises(DTypeNotSupportedError):
@@ -349,7 +349,7 @@ def test_native_namespaces_refuse_what_is_not_a_native_array(device: str) -> Non
 
 
 def test_complex_signs_reach_both_ends_of_the_range(device: str) -> None:
-    """Signs of sizes beyond the largest number, below the smallest, and of infinities."""
+    """Signs are right for magnitudes that overflow or underflow, and for infinities."""
     largest, inf, nan = float(np.finfo(np.float32).max), np.inf, np.nan
     pairs = {
         (largest, largest): (0.5**0.5, 0.5**0.5),

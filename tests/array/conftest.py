@@ -1,4 +1,4 @@
-"""The devices that tests run on, those of backends that lack something among them."""
+"""Devices that tests run on, including fake ones with missing features."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ VIRTUAL = ("virtual:cuda", "virtual:tpu")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests once on each device, or on those that can do what the argument's name says.
+    """Run tests once on each device with the property that the argument's name states.
 
-    ``anywhere`` is any; ``sharing`` shares memory with NumPy, ``apart`` does not; on ``viewing``
-    what is assigned to a view is seen in the original.
+    ``anywhere`` is any device; ``sharing`` shares memory with NumPy, ``apart`` does not; on
+    ``viewing`` an assignment to a view is seen in the original.
     """
     if "anywhere" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("one_device")
@@ -54,7 +54,7 @@ def functional_devices() -> list[str]:
 
 @pytest.fixture
 def anywhere(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A device; the limited ones are there for the time of the test."""
+    """Yield a device; limited backends are registered during the test."""
     text: str = request.param
     library, _, platform = text.partition(":")
     if text in VIRTUAL:

@@ -1,4 +1,4 @@
-"""What the tests of the array draw, and how they look at it."""
+"""Strategies and comparisons for tests of the array."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ dpnp's lie in memory that SYCL allocates.
 
 
 def library_of(device: str) -> str:
-    """Return the library of a device's text; of a virtual one that which it stands for."""
+    """Return the library in a device's name; for a virtual device, the library it simulates."""
     library = device.partition(":")[0]
     return str(pa.device(device).native.traits.library) if library == "virtual" else library
 
 
 def shares_with_numpy(device: str) -> bool:
-    """Return whether a device's arrays and NumPy's can be the same memory, seen from both."""
+    """Return whether arrays of a device can share memory with NumPy."""
     pa_device = pa.device(device)
     return pa_device._backend.on_host(pa_device.native) and pa_device.library not in APART
 
@@ -70,7 +70,7 @@ def small(dtype: DType, shape: Any = SHAPES) -> st.SearchStrategy[np.ndarray[Any
 
 
 def as_numpy(x: pa.Array) -> np.ndarray[Any, Any]:
-    """Return an array's values as a NumPy array, wherever it is."""
+    """Return an array's values as a NumPy array, from any device."""
     return np.asarray(x.to_device("numpy"))
 
 

@@ -1,4 +1,4 @@
-"""``asarray``: from anything sensible, nothing narrowed or shared unasked, the rest refused."""
+"""``asarray`` takes arrays, buffers and lists, and narrows and shares only on request."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_rows_of_our_arrays(device: str) -> None:
 
 
 class Duck:
-    """A column of a table, as pandas' are: it has ``__array__`` and no more."""
+    """A column as in pandas, with ``__array__`` only."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values)
@@ -101,7 +101,7 @@ def test_pandas(device: str) -> None:
 
 
 def test_rows_bring_their_dtype(device: str) -> None:
-    """Whatever library they are of: a default dtype would narrow them in silence elsewhere."""
+    """Lists of arrays of any library keep their dtype instead of the default one."""
     having = {
         str(candidate): {
             dtype.name for dtype in candidate._backend.dtypes(candidate.platform, candidate.index)
@@ -240,7 +240,7 @@ def test_copy_of_numpy_arrays(sharing: str) -> None:
 
 
 class Interface:
-    """What says where its memory is, and no more."""
+    """An object with ``__array_interface__`` only."""
 
     def __init__(self, values: np.ndarray[Any, Any], name: str) -> None:
         self.values = values
@@ -427,7 +427,7 @@ def test_asarray_to_bool_says_which_complex_numbers_are_zero(device: str) -> Non
 
 
 def test_native_arrays_of_a_second_card(fake: str) -> None:
-    """They are on that card, and move from it as other arrays do."""
+    """Native arrays of a second card stay on it and move like other arrays."""
     x = pa.asarray([1.0, 2.0], device="fake:cuda:1")
     assert str(pa.asarray(x.native).device) == "fake:cuda:1"
     assert pa.asarray(x.native).native is x.native
@@ -450,7 +450,7 @@ def test_masked_arrays_are_refused(anywhere: str) -> None:
 
 @pytest.mark.one_device
 def test_conversions_of_other_memory(anywhere: str) -> None:
-    """Of objects that only NumPy reads: they cannot share, and lose no part of a number."""
+    """Objects that only NumPy reads are copied without losing digits."""
     memory = array.array("f", [1.0, 2.0])
     with pytest.raises(ValueError, match=r"copy=False, but .* needs a copy"):
         pa.asarray(memory, dtype="int32", device=anywhere, copy=False)

@@ -1,4 +1,4 @@
-"""Nothing moves by itself: arrays of two devices, other libraries' arrays, lists."""
+"""Arrays never move implicitly: operands on two devices, foreign arrays, lists."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TOGETHER: dict[str, Callable[[pa.Array, Any], Any]] = {
 @pytest.mark.parametrize("name", TOGETHER)
 @pytest.mark.parametrize("second_device", ["fake:cuda:1", "numpy:cpu:0"])
 def test_two_devices(name: str, second_device: str, fake: str) -> None:
-    """Two cards of one library are as far apart as two libraries."""
+    """Two cards of one library do not mix either."""
     x = pa.asarray([1.0, 2.0], device="fake:cuda:0")
     y = pa.asarray([1.0, 1.0], device=second_device)
     with pytest.raises(DeviceMismatchError) as caught:
@@ -127,7 +127,7 @@ def test_two_scalars_make_an_array_on_the_default_device(anywhere: str) -> None:
 
 
 def _standardized(x: pa.Array) -> pa.Array:
-    """Make arrays without ``device=``, as library code does."""
+    """Standardize x with arrays created without ``device=``, as library code does."""
     xp = x.__array_namespace__()
     return (x - xp.asarray([1.0, 2.0])) * xp.ones(2) + xp.arange(2)
 

@@ -1,4 +1,4 @@
-"""The library's own functions, where they are called directly, do as the namespace does."""
+"""Functions of a library that are called directly agree with its namespace."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ KEYS: list[Any] = [
 
 
 def functions() -> list[str]:
-    """Return the standard's functions that can be called with one or two arrays and no more."""
+    """Return the standard's functions that need one or two arrays and nothing else."""
     return [name for name in names.ALL_NAMES if needed(getattr(pa, name, None)) in (1, 2)]
 
 
 def needed(function: object) -> int:
-    """Return how many arrays a function needs; 0 for what needs other arguments, or none."""
+    """Return how many arrays a function needs, or 0 if it needs other arguments or none."""
     if not inspect.isfunction(function):
         return 0
     parameters = inspect.signature(function).parameters.values()
@@ -42,7 +42,7 @@ def needed(function: object) -> int:
 
 
 def values_of(dtype: np.dtype[Any]) -> tuple[Values, Values]:
-    """Return two arrays in which special values meet all others, and drawn ones each other."""
+    """Return two arrays that pair all special values, then random ones."""
     rng = np.random.default_rng(7)
     if dtype.kind == "b":
         special = np.asarray([False, True])
@@ -76,7 +76,7 @@ def _inexact(dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Values, Va
 def result_of(
     table: DispatchTable, function: Callable[..., Any], *operands: Any
 ) -> Values | type[Exception]:
-    """Return what a function gives on the host, or the class of what it raises."""
+    """Return a function's result on the host, or the class of its exception."""
     try:
         native = function(*operands)
         if type(native) is table.array_type or not isinstance(native, np.generic):
@@ -136,14 +136,14 @@ def native(values: Values, table: DispatchTable) -> Any:
 
 @pytest.fixture(autouse=True)
 def quiet() -> Any:
-    """NumPy warns of what special values do; warnings are no part of this."""
+    """Ignore NumPy's warnings about special values."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
 
 
 def served(table: DispatchTable, name: str) -> Callable[..., Any] | None:
-    """Return the namespace's function for a table, None where the standard takes no such dtype."""
+    """Return the namespace's function for a table's dtype, or None if the standard excludes it."""
     try:
         return table.functions[name]
     except TypeError:
@@ -171,7 +171,7 @@ def test_functions_of_arrays_agree_bit_for_bit(pa_device: Device) -> None:
 
 
 def scalars_of(table: DispatchTable) -> list[Any]:
-    """Return Python scalars that a table takes and its dtype holds exactly."""
+    """Return Python scalars that a table's dtype represents exactly."""
     if table.kind == "b":
         return [False, True]
     if table.kind in "iu":

@@ -1,4 +1,4 @@
-"""portarray's errors: their classes, and that they survive pickling with what they carry."""
+"""Classes of portarray's errors, and their attributes after pickling."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_they_survive_pickling(
 
 
 def test_every_error_has_an_example() -> None:
-    """A new class comes with one."""
+    """Every class of errors has an example here."""
     defined = {
         value
         for value in vars(errors).values()
@@ -137,7 +137,7 @@ def test_every_error_has_an_example() -> None:
 
 
 def test_running_out_of_memory(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library's own error becomes ours, with the figures of the device."""
+    """A library's error becomes OutOfMemoryError with the figures of the device."""
     from fake.backend import LIBRARY
     from over_numpy import FakeMemoryError
 

@@ -54,7 +54,7 @@ WRITES: dict[str, Callable[[Any], Any]] = {
 
 
 class _Producer:
-    """An array of a library that no backend is for."""
+    """An array of a library without a backend."""
 
     def __dlpack__(self, **options: Any) -> Any:
         return np.arange(3).__dlpack__(**options)

@@ -1,6 +1,6 @@
-"""Functions served on the host: said once, forbidden on request, quiet on host memory.
+"""Functions that run on the host warn once, can be forbidden, and are silent in host memory.
 
-What was said is remembered for the process: each test has a function of its own.
+Warnings are given once per process, so each test uses another function.
 """
 
 from __future__ import annotations

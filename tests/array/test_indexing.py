@@ -51,7 +51,7 @@ def _keys(draw: st.DrawFn, shape: tuple[int, ...], device: str) -> Key:
 
 
 def _ours(key: Key, device: str, native: bool) -> Key:
-    """Return a key with portarray's arrays in the place of NumPy's, or as it is."""
+    """Return a key with portarray's arrays in place of NumPy's, or unchanged."""
     if isinstance(key, tuple):
         return tuple(_ours(part, device, native) for part in key)
     return key if native or not isinstance(key, np.ndarray) else pa.asarray(key, device=device)
@@ -70,7 +70,7 @@ def test_getitem(anywhere: str, data: st.DataObject, numpy_key: bool) -> None:
 @given(data=st.data(), numpy_key=st.booleans())
 @drawing
 def test_setitem_of_arrays(anywhere: str, data: st.DataObject, numpy_key: bool) -> None:
-    """The value broadcasts, and is cast to the array's dtype where its kind is no higher."""
+    """A value broadcasts and is cast to the array's dtype unless its kind is higher."""
     mine = dtypes_of(anywhere)
     a = data.draw(small(data.draw(st.sampled_from(mine))))
     key = data.draw(_keys(a.shape, anywhere))
@@ -90,7 +90,7 @@ def test_setitem_of_arrays(anywhere: str, data: st.DataObject, numpy_key: bool) 
 
 
 def _has_no_duplicates(key: Key, shape: tuple[int, ...]) -> bool:
-    """Return whether a key names every element at most once: else the last writer is undefined."""
+    """Return whether a key selects every element at most once, so that writes are defined."""
     indices = np.arange(int(np.prod(shape))).reshape(shape)[key]
     return len(np.unique(indices)) == indices.size
 
@@ -111,7 +111,7 @@ def test_setitem_of_scalars(anywhere: str, data: st.DataObject, value: float) ->
 @given(data=st.data())
 @drawing
 def test_views(viewing: str, data: st.DataObject) -> None:
-    """Where arrays can change, basic indexing shares memory and assignment is seen in both."""
+    """On mutable arrays basic indexing returns views: assignments are seen in both."""
     a = data.draw(small(np.dtype(np.float64)))
     key = data.draw(hnp.basic_indices(a.shape, allow_newaxis=True, allow_ellipsis=True))
     steps = [part.step for part in (key if isinstance(key, tuple) else (key,)) if _is_slice(part)]
@@ -302,7 +302,7 @@ def test_arrays_are_integers_and_conditions(anywhere: str) -> None:
 
 
 def test_assigning_views_of_the_array_itself(anywhere: str) -> None:
-    """Values, and arrays in keys, are read before anything is written."""
+    """Values and index arrays are read before elements are written."""
 
     def both(assign: Callable[[Any, Any], None], *shape: int) -> None:
         x = np.arange(6, dtype=np.int32).reshape(shape)
@@ -349,7 +349,7 @@ def test_index_arrays_of_the_host_are_within_bounds(anywhere: str, index: int) -
 
 
 def test_one_element_arrays_of_other_libraries_are_not_indices(anywhere: str) -> None:
-    """They have ``__index__``, which forgets their axes and that they are masks."""
+    """``__index__`` of such arrays would drop their axes and masks."""
     torch = pytest.importorskip("torch")
     x = pa.reshape(pa.arange(12, device=anywhere), (3, 4))
     for key in ([0], [True], True, [[1]]):

@@ -1,4 +1,4 @@
-"""In-place operators: dtype, shape and the object stay, and errors change nothing."""
+"""In-place operators keep dtype, shape and identity, and errors change nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_memory_and_dtype_stay(anywhere: str, data: st.DataObject) -> None:
 
 
 def _ending(data: st.DataObject, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the end of a shape, some axes cut to one: it broadcasts and enlarges nothing."""
+    """Draw a shape that broadcasts to another without enlarging it."""
     ending = shape[data.draw(st.integers(0, len(shape))) :]
     return tuple(data.draw(st.sampled_from([1, n])) for n in ending)
 
@@ -53,7 +53,7 @@ def _ending(data: st.DataObject, shape: tuple[int, ...]) -> tuple[int, ...]:
 @given(data=st.data())
 @drawing
 def test_a_wider_operand_of_the_same_kind(anywhere: str, data: st.DataObject) -> None:
-    """The operation is done in the wider dtype, as NumPy does, and cast back."""
+    """The operation runs in the wider dtype, like NumPy's, and is cast back."""
     kind = data.draw(st.sampled_from("iufc"))
     mine = [d for d in dtypes_of(anywhere) if d.kind == kind]
     first, second = data.draw(st.sampled_from(mine)), data.draw(st.sampled_from(mine))

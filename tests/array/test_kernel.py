@@ -1,4 +1,4 @@
-"""Which version of a kernel serves a call: a backend's table, and the generic one behind it."""
+"""Selection of a kernel's version: a backend's table, then the generic one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from portarray.backends.types import TunedKernel
 
 
 def doubled(xp: Any, x: Any, y: Any = None, /, *, times: Any = 1) -> Any:
-    """Return x doubled, plus y, times a number: the generic version of these tests' kernel."""
+    """Return x doubled, plus y, times a number: the generic version of the kernel here."""
     out = xp.multiply(xp.add(x, x), times)
     return out if y is None else xp.add(out, y)
 
@@ -25,7 +25,7 @@ KERNEL = Kernel("doubled", doubled)
 
 
 class Table:
-    """A backend's tuned kernels, whose versions note that they were called, and where."""
+    """Tuned kernels of a backend that record their calls and devices."""
 
     def __init__(self, library: str) -> None:
         self.calls: list[tuple[str, int]] = []

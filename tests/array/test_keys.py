@@ -1,4 +1,4 @@
-"""Keys of every form, read and written: NumPy's layout, and its refusals, on every device."""
+"""Keys of every form read and write like NumPy's, and raise like them, on every device."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Key = tuple[Any, ...]
 
 
 def _key(rng: np.random.Generator) -> Key:
-    """Draw a key: arrays, masks, integers and slices, None and ``...`` anywhere among them."""
+    """Draw a key of arrays, masks, integers, slices, None and ``...``."""
     shapes = INDICES[rng.integers(len(INDICES))]
     parts: list[Any] = []
     for length, shape in zip(SHAPE, shapes, strict=True):

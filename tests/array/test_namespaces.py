@@ -100,7 +100,7 @@ def test_inspection(anywhere: str) -> None:
 
 
 def test_native_namespaces_promote_as_portarray_does(device: str) -> None:
-    """Every pair of dtypes, and Python scalars on either side: one rule, in assembly."""
+    """Every pair of dtypes and scalars promotes like portarray's arrays."""
     where = pa.device(device)
     xp = pa.namespace(where)
     present = list(pa.__array_namespace_info__().dtypes(device=where).values())
@@ -116,7 +116,7 @@ def test_native_namespaces_promote_as_portarray_does(device: str) -> None:
 
 
 def dtype_of(function: Callable[..., Any], *operands: Any) -> object:
-    """Return the dtype of what a function returns, or that it raised TypeError."""
+    """Return the dtype of a function's result, or TypeError if it raised that."""
     try:
         return pa.asarray(function(*operands)).dtype
     except TypeError:  # DTypeNotSupportedError is one
@@ -137,7 +137,7 @@ FIELDS = {
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_results_have_the_standards_fields(device: str, name: str) -> None:
-    """In both namespaces, each with what its name says."""
+    """Named results have the standard's fields in both namespaces."""
     x = pa.asarray([[2.0, 1.0], [1.0, 4.0]], dtype="float32", device=device)
     for xp, argument in ((pa, x), (pa.namespace(device), x.native)):
         function: Any = xp

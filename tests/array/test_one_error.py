@@ -1,4 +1,4 @@
-"""One mistake is one error: the class and the message are the same on every device.
+"""A mistake raises the same class and message on every device.
 
 Each mistake is a text that is evaluated on a device; its message must name the function, the device
 and what is wrong, and no library's own text may leak.
@@ -122,7 +122,7 @@ def test_every_device_raises_the_same_error(
 
 
 def test_linalg_error_is_numpys_too(device: str) -> None:
-    """``except`` of SciPy's and NumPy's users catches it; so does ``pa.linalg.LinAlgError``."""
+    """``except`` with NumPy's, SciPy's or portarray's LinAlgError catches it."""
     x = pa.zeros((2, 2), dtype=F, device=device)
     for caught in (np.linalg.LinAlgError, ValueError, pa.linalg.LinAlgError):
         with pytest.raises(caught):
@@ -134,7 +134,7 @@ def test_linalg_error_is_numpys_too(device: str) -> None:
 
 
 def test_without_looking_nothing_is_lost(device: str) -> None:
-    """``check_linalg=False`` may leave infinities or NaN, and regular matrices stay right."""
+    """``check_linalg=False`` may return infinities or NaN, and regular matrices stay right."""
     regular = pa.asarray([[2.0, 1.0], [1.0, 3.0]], dtype=F, device=device)
     right = np.asarray([[2.0, 1.0], [1.0, 3.0]])
     singular = pa.zeros((2, 2), dtype=F, device=device)
@@ -150,7 +150,7 @@ def test_without_looking_nothing_is_lost(device: str) -> None:
 
 @pytest.mark.parametrize("wrong", [NAN, float("inf"), -float("inf")])
 def test_matrices_that_are_not_finite(device: str, wrong: float) -> None:
-    """NaN and infinity spoil their own matrix of a stack: values NaN, rank 0, and no error."""
+    """NaN and infinity affect only their own matrix of a stack, without an error."""
     good = [[2.0, 1.0], [1.0, 3.0]]
     for index in np.ndindex(2, 2):
         bad = np.asarray(good)

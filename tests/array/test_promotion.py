@@ -1,4 +1,4 @@
-"""Dtypes of results: portarray's one table on every device, and scalars of Python and NumPy."""
+"""Dtypes of results follow one table on every device, with scalars of Python and NumPy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _level(dtype: DType) -> int:
 
 
 def _promoted(first: DType, second: DType) -> DType | None:
-    """Return the dtype of two by the design's own words; None where it refuses."""
+    """Return the promoted dtype of two by the documented rules, or None if they refuse."""
     if _level(first) != _level(second):
         low, high = sorted((first, second), key=_level)
         if low.kind == "f" and low.itemsize == 8:  # the standard keeps the precision of both
@@ -80,7 +80,7 @@ BEYOND = {
 
 
 def test_the_table_of_promotions() -> None:
-    """Of all dtypes, those among them that no device here has: it is one for every library."""
+    """One table covers all dtypes, including those that no device here supports."""
     for first, second, expected in [*PAIRS, *((*pair, dtype) for pair, dtype in BEYOND.items())]:
         dtype1, dtype2 = dtypes.canonical(first), dtypes.canonical(second)
         assert promotion.promote(dtype1, dtype2) == promotion.promote(dtype2, dtype1) == expected
@@ -151,7 +151,7 @@ SCALARS = st.one_of(
 
 
 def _beside(dtype: DType, scalar: Any, device: str) -> DType:
-    """Return the dtype of an array that meets a scalar, by the design's own words."""
+    """Return the dtype of an array combined with a scalar by the documented rules."""
     kind = np.asarray(scalar).dtype.kind
     kind = "i" if kind == "u" else kind
     if ORDER.index(kind) <= _level(dtype):

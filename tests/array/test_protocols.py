@@ -1,4 +1,4 @@
-"""Arrays among others: NumPy's protocols and ufuncs, DLPack, pickling, copying."""
+"""NumPy's protocols and ufuncs, DLPack, pickling and copying."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_dlpack_in_shares_memory(sharing: str) -> None:
 
 
 def test_memory_that_is_not_shared_is_a_snapshot(apart: str) -> None:
-    """Nothing that is written on one side is seen on the other, whichever way it came there."""
+    """Writes on one side are not seen on the other, however the array was moved."""
     pa_device = pa.device(apart)
     readers = [lambda x: np.asarray(x.to_device("numpy"))]
     if pa_device._backend.on_host(pa_device.native):
@@ -149,7 +149,7 @@ def test_arrays_that_are_values_are_not_changed_through_dlpack(device: str) -> N
 
 
 class Producer:
-    """Somebody else's array: nothing but DLPack."""
+    """An array of another library, with DLPack only."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values)
@@ -173,7 +173,7 @@ def test_strangers_with_dlpack(anywhere: str) -> None:
 
 
 def test_dlpack_to_host_memory(fake: str) -> None:
-    """Every array answers a consumer that asks for host memory."""
+    """Every array exports to host memory on request."""
     x = pa.asarray([1.0, 2.0], device=fake)
     assert x.__dlpack_device__() == (2, 0)
     a = np.from_dlpack(x, device="cpu")
@@ -186,7 +186,7 @@ def test_dlpack_to_host_memory(fake: str) -> None:
 
 
 def test_ufuncs_of_numpy_stay_in_our_namespace(anywhere: str) -> None:
-    """Each ufunc with a counterpart answers as NumPy does, as an array of the same device."""
+    """Each ufunc with a counterpart returns NumPy's values on the same device."""
     for name in ufuncs.STANDARD:
         ufunc = getattr(np, name)
         bits = name.startswith(("bitwise", "invert", "left", "right", "logical"))
@@ -275,7 +275,7 @@ def test_ufuncs_of_scipy_need_host_memory(fake: str) -> None:
 
 
 def _erf() -> Any:
-    """Return SciPy's ufunc itself, below its dispatching function."""
+    """Return SciPy's ufunc without its dispatching wrapper."""
     ufunc = special._ufuncs.erf
     assert isinstance(ufunc, np.ufunc)
     return ufunc
@@ -306,7 +306,7 @@ def test_functions_of_numpy_that_call_methods(anywhere: str) -> None:
 
 
 class Length:
-    """A number with a unit: its class knows what to do beside an array."""
+    """A number with a unit whose class handles operations with arrays."""
 
     def __init__(self, metres: float) -> None:
         self.metres = metres
@@ -335,7 +335,7 @@ def test_operators_defer_to_classes_that_handle_arrays(anywhere: str) -> None:
 
 
 class Unknown(Length):
-    """An array of a library that nobody here drives."""
+    """An array of a library without a backend."""
 
     def __array_namespace__(self) -> object:
         return operator
@@ -380,7 +380,7 @@ def test_to_device_takes_no_stream(device: str, stream: object) -> None:
 
 def test_another_ufunc_of_the_same_name(fake: str) -> None:
     class Backwards:
-        """Called add, and subtracts."""
+        """A ufunc-like object named add that subtracts."""
 
         __name__ = "add"
 

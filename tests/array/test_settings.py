@@ -1,4 +1,4 @@
-"""Backends whose dtypes depend on the user's settings, and those with arrays of several classes."""
+"""Backends whose dtypes depend on settings or whose arrays have several classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How arrays read."""
+"""Text forms of arrays."""
 
 from __future__ import annotations
 

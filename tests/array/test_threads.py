@@ -1,4 +1,4 @@
-"""Results are the same from eight threads at once as from one."""
+"""Eight threads at once get the results of one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDS = 12
 
 
 class Inputs(NamedTuple):
-    """What one thread computes on: its own values in its own shapes."""
+    """The operands of one thread, with its own values and shapes."""
 
     host: np.ndarray[Any, Any]  # the values of f
     f: pa.Array  # (n, n), well conditioned
@@ -156,7 +156,7 @@ def inputs(device: pa.Device, index: int, shared: pa.Array) -> Inputs:
 
 
 def values(result: Any) -> list[np.ndarray[Any, Any]]:
-    """Return what a call gave as NumPy arrays."""
+    """Return a call's results as NumPy arrays."""
     parts = result if isinstance(result, tuple) else (result,)
     return [
         np.array(x.to_device("cpu").native) if type(x) is pa.Array else np.array(x) for x in parts
@@ -164,7 +164,7 @@ def values(result: Any) -> list[np.ndarray[Any, Any]]:
 
 
 def differ(results: list[np.ndarray[Any, Any]], expected: list[np.ndarray[Any, Any]]) -> bool:
-    """Return whether two results differ by more than another order of summation makes."""
+    """Return whether results differ by more than a different summation order explains."""
     for actual, desired in zip(results, expected, strict=True):
         if actual.dtype != desired.dtype or actual.shape != desired.shape:
             return True
@@ -217,7 +217,7 @@ SECONDS = 180
 
 
 def wrong_results(device: str, only: str = "") -> str:
-    """Return what threads get wrong on a device, or that they hang and where."""
+    """Return the wrong results of threads on a device, or where they hang."""
     if device.partition(":")[0] not in MAY_HANG:
         return said_wrong(device, only)
     command = [sys.executable, __file__, device, *([only] if only else ())]
@@ -233,13 +233,13 @@ def said_wrong(device: str, only: str = "") -> str:
 
 
 def test_eight_threads_get_the_results_of_one(device: str) -> None:
-    """Every kind of call, each thread with its own values, in another order each time."""
+    """Each thread makes every kind of call with its own values in a random order."""
     wrong = wrong_results(device)
     assert not wrong, wrong
 
 
 def test_a_product_with_its_own_transpose(device: str) -> None:
-    """The call that was wrong on dpnp: read while another thread waited for the queue."""
+    """Reading a product while another thread waits for the queue was wrong on dpnp."""
     wrong = wrong_results(device, "x @ x.T")
     assert not wrong, wrong
 
@@ -262,7 +262,7 @@ def steps(device: str, seconds: float) -> None:
 
 
 def beside(first: str, second: str, seconds: float = 6.0) -> None:
-    """Compute on two devices at once; may wait for ever."""
+    """Compute on two devices at once; may hang."""
     with ThreadPoolExecutor(1) as thread:
         for length in (0.0, seconds):  # without what comes first
             there = thread.submit(steps, second, length)
@@ -271,7 +271,7 @@ def beside(first: str, second: str, seconds: float = 6.0) -> None:
 
 
 def test_dpnp_beside_another_library(device: str) -> None:
-    """Intel's OpenCL runtime computes for both, by the same threads."""
+    """Intel's OpenCL runtime computes for both libraries with the same threads."""
     if device.startswith("dpnp") or not pa.functional("dpnp"):
         pytest.skip("takes dpnp and another library")
     command = [sys.executable, __file__, device, "beside", "dpnp"]
