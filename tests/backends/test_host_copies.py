@@ -1,7 +1,7 @@
-"""NumPy's arrays of any layout become every library's, bit for bit, and may be written right after.
+"""NumPy's arrays of any layout are copied bit for bit, and may be overwritten at once.
 
-What a device copies late, or reads wrongly from between gaps, shows here: the memory is overwritten
-as soon as the call returns, and freed.
+The memory is overwritten and freed as soon as the call returns, so a late copy or wrong strides
+show.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALIGNMENT = 64
 
 
 def noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NumpyArray:
-    """Return an array of any bits: NaNs of all kinds, subnormal numbers and zeros of both signs."""
+    """Draw an array of random bits, with NaNs, subnormal numbers and signed zeros."""
     if dtype == np.bool_:
         return rng.random(shape) < 0.5
     size = int(np.prod(shape)) * dtype.itemsize
@@ -38,7 +38,7 @@ def noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]
 
 
 def drawn_view(rng: np.random.Generator) -> View:
-    """Return a way to look at an array of three axes."""
+    """Draw a function that returns a view of an array of three axes."""
 
     def part(length: int) -> slice | int:
         if rng.random() < 0.1:
@@ -64,7 +64,7 @@ def drawn_view(rng: np.random.Generator) -> View:
 
 
 def placed(array: NumpyArray, off: int) -> NumpyArray:
-    """Return a copy at an address that lies ``off`` bytes behind one divisible by 64."""
+    """Return a copy ``off`` bytes after an address divisible by 64."""
     memory = np.empty(array.nbytes + 2 * ALIGNMENT, dtype=np.uint8)
     start = -memory.ctypes.data % ALIGNMENT + off
     placed: NumpyArray = memory[start : start + array.nbytes].view(array.dtype)
@@ -79,7 +79,7 @@ def swapped(array: NumpyArray) -> NumpyArray:
 
 
 def overwrite(array: NumpyArray) -> None:
-    """Write into memory that an array and its views show."""
+    """Overwrite the memory of an array and its views."""
     array.view(np.uint8)[...] = 0x5A
 
 
@@ -114,7 +114,7 @@ def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
 
 
 def test_capsules_hold_completed_results(device: str) -> None:
-    """The work takes milliseconds, so that whoever does not wait for it exports something else."""
+    """The work takes milliseconds, so an export that does not wait has other values."""
     pa_device = pa.device(device)
     if pa_device._backend.dlpack_device_of(pa_device.native) != dlpack.CPU:
         pytest.skip(f"{device} has memory of its own")

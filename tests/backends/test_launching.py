@@ -1,4 +1,4 @@
-"""Launchers: programs written by hand, on every device that runs programs in OpenCL C."""
+"""Launchers run hand-written programs on every device that accepts OpenCL C."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SAXPY = "size_t i = get_global_id(0); if (i < n) y[i] = a * x[i] + y[i];"
 
 
 class Bench:
-    """A device's backend and launcher, and programs made of a kernel's body."""
+    """A device's backend and launcher, with helpers that build and run programs."""
 
     def __init__(self, device: str) -> None:
         self.device = pa.device(device)
@@ -295,7 +295,7 @@ def test_kernels_are_ordered_with_the_librarys_work(bench: Bench) -> None:
 
 
 def test_threads(bench: Bench) -> None:
-    """One kernel's arguments are not mixed up between threads, whatever its arrays."""
+    """Threads that launch the same kernel do not mix up its arguments."""
     size = 5000
     program = bench.program(
         SAXPY, {"y": "float32", "x": "float32"}, "y", {"a": "float32", "n": "int64"}
@@ -388,7 +388,7 @@ def test_arrays_without_elements_may_be_read(bench: Bench) -> None:
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "bool", "complex64"])
 def test_bits_of_other_dtypes(bench: Bench, name: str) -> None:
-    """Dtypes that OpenCL C lacks are passed as they lie in memory."""
+    """Dtypes that OpenCL C lacks are passed as raw bits."""
     dtype = getattr(pa, name, None)
     where = bench.device.platform, bench.device.index
     if dtype is None or np.dtype(dtype) not in bench.backend.dtypes(*where):
@@ -530,7 +530,7 @@ LIBRARIES = ["numpy", "torch:cpu:0", "jax:cpu:0", "mlx:cpu:0"]
 def test_without_opencl(
     tmp_path: Path, missing: str, compiler: str, why: str, libraries: list[str]
 ) -> None:
-    """A C compiler does instead; without one calls tell the fix."""
+    """A C compiler replaces OpenCL; without one calls raise with a hint."""
     if not why and (find_spec("cffi") is None or shutil.which(os.environ.get("CC", "cc")) is None):
         pytest.skip("needs cffi and a C compiler")
     (tmp_path / "kernel_of_a_process.py").write_text(
@@ -614,7 +614,7 @@ def test_a_launch_in_host_memory_asks_the_runtime_four_times(
     calls: list[str] = []
 
     class Runtime:
-        """A kernel and the event of its launch, which tell what they are asked for."""
+        """A kernel and the event of its launch that record their calls."""
 
         def __getattr__(self, name: str) -> Any:
             return lambda *args: calls.append(name)

@@ -61,7 +61,7 @@ def test_memory_around_large_pages_is_resident_before_writes() -> None:
 
 
 def _resident(address: int, nbytes: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Tell which pages of memory are there."""
+    """Return which pages of memory are resident."""
     pages = np.zeros(nbytes // mmap.PAGESIZE, np.uint8)
     status = ctypes.CDLL(None).mincore(
         ctypes.c_void_p(address), ctypes.c_size_t(nbytes), ctypes.c_void_p(pages.ctypes.data)

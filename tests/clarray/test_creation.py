@@ -1,4 +1,4 @@
-"""Making arrays: from what others hold, from nothing, and in equal steps."""
+"""Creation of arrays: from other arrays, filled, and in equal steps."""
 
 from __future__ import annotations
 

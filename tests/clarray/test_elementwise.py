@@ -1,4 +1,4 @@
-"""Layouts, overlap and outputs of element-by-element operations; their answers have the suite."""
+"""Layouts, overlap and outputs of elementwise operations; the suite tests their values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def set_large(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
 
 
 def placed(view: Numpy, device: Device) -> Array:
-    """Return a NumPy view as the like view of memory on a device."""
+    """Return a device's array with the layout of a NumPy view."""
     whole = view
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
@@ -54,7 +54,7 @@ def placed(view: Numpy, device: Device) -> Array:
 
 
 def values(dtype: str, shape: tuple[int, ...], seed: int = 0) -> Numpy:
-    """Return small whole numbers, exact in every dtype, in an array of its own."""
+    """Return a new array of small whole numbers, exact in every dtype."""
     rng = np.random.default_rng(seed)
     return rng.integers(0, 2 if dtype == "bool" else 12, shape).astype(dtype)
 

@@ -1,4 +1,4 @@
-"""Conversions between dtypes, on the way into operations and by themselves."""
+"""Conversions between dtypes, alone and within operations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def on(device: Device) -> list[DType]:
 
 
 def telling(dtype: DType) -> Numpy:
-    """Return the values of a dtype that conversions go wrong at."""
+    """Return values of a dtype at which conversions may go wrong."""
     kind = kind_of(dtype)
     if kind == "bool":
         return np.array([True, False])
@@ -66,7 +66,7 @@ def telling(dtype: DType) -> Numpy:
 
 
 def expected(x: Numpy, dtype: DType) -> Numpy:
-    """Return NumPy's conversion; to bfloat16 without the rounding to float32 on the way."""
+    """Return NumPy's conversion; to bfloat16 without an intermediate rounding to float32."""
     with np.errstate(all="ignore"):
         if dtype != bfloat16:
             return x.astype(dtype)
@@ -106,7 +106,7 @@ def test_every_pair(device: Device, source: DType) -> None:
 
 
 def test_out_of_range_is_no_accident(device: Device) -> None:
-    """What NumPy leaves open must not end the process, and is the same in every layout."""
+    """Conversions out of range give the same values in every layout."""
     x = from_numpy(np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, -1.0, 300.0], "float32"), device)
     for dtype in on(device):
         if dtype.kind in "iu":
@@ -118,7 +118,7 @@ def test_out_of_range_is_no_accident(device: Device) -> None:
 def test_operands_are_rounded_before_the_operation(
     device: Device, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether they are cast beforehand or as they are read."""
+    """Operands are rounded both when cast beforehand and when cast on reading."""
     set_large(monkeypatch, 1 if large else 1 << 15)
     for dtype in (np.dtype(np.float16), bfloat16):
         x = from_numpy(np.array([1, 1, 1], dtype), device)
@@ -199,7 +199,7 @@ def test_next_numbers_of_sixteen_bits(device: Device) -> None:
 
 @pytest.mark.skipif(not devices(), reason="no OpenCL device")
 def test_devices_without_double_never_see_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One compiler is enough to tell; what is kept on disk would hide it."""
+    """No program for a device without float64 contains double; the disk cache is off."""
     bare = Device(devices()[0].native, 90)
     bare.dtypes = frozenset(dtype for dtype in ALL if not cl_type(dtype).needs_double)
     build = bare.programs._build

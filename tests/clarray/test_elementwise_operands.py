@@ -1,4 +1,4 @@
-"""What may stand beside an array: scalars, operators, conversions, and what is refused."""
+"""Operands of arrays: scalars, operators, conversions, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that the host computes: where they read and write, and what comes back."""
+"""Functions that run on the host: their operands, outputs and results."""
 
 from __future__ import annotations
 

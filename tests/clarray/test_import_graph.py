@@ -1,4 +1,4 @@
-"""clarray's imports at run time form no circles, those in functions included."""
+"""clarray's imports at run time form no cycles, including those in functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODULES = {name_of(path): path for path in FOLDER.rglob("*.py")}
 
 
 def imported(node: ast.AST) -> Iterator[str]:
-    """Yield the modules that code imports when it runs, not those for type checkers."""
+    """Yield the modules that code imports at run time."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
             continue

@@ -1,4 +1,4 @@
-"""Indexing: views, assignment and its casts, overlaps, and what is refused."""
+"""Indexing: views, assignment and its casts, overlaps, and refusals."""
 
 from __future__ import annotations
 

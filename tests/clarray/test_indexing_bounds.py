@@ -1,4 +1,4 @@
-"""No index, whatever its value, leads a kernel outside of its array."""
+"""No index makes a kernel access memory outside its array."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_axes_longer_than_32_bits(device: Device) -> None:
 
 
 def test_errors_stay_in_their_thread(device: Device) -> None:
-    """Calls of other threads that run at the same time neither get nor hide an error."""
+    """Concurrent calls of other threads neither get nor hide an error."""
     x = from_numpy(np.arange(5000), device)
     good = from_numpy(np.arange(5000)[::-1].copy(), device)
     bad = from_numpy(np.append(np.zeros(4999, np.int64), 5000), device)

@@ -105,7 +105,7 @@ def test_keys(device: Device, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_many_distinct_places(device: Device, seed: int) -> None:
-    """Beyond one work-item's share, in every path of the kernels."""
+    """Many distinct indices exceed one work-item's share in every path of the kernels."""
     rng = np.random.default_rng(seed)
     values = rng.random((37, 300)).astype(rng.choice(["float32", "complex128", "float16"]))
     x = from_numpy(values, device)

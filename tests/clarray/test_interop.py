@@ -1,4 +1,4 @@
-"""Arrays of other libraries by DLPack: what is shared, what is copied, what is refused."""
+"""Arrays of other libraries by DLPack: sharing, copies and refusals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from portarray.clarray.interop import from_dlpack
 
 
 class Producer:
-    """Offers the same capsule again and again."""
+    """A producer that returns the same capsule each time."""
 
     def __init__(self, capsule: Any, kind: int = 1) -> None:
         self.capsule = capsule
@@ -150,7 +150,7 @@ def test_jax_and_clarray_share_memory(device: Device, dtype: Any) -> None:
 
 @pytest.mark.skipif(importlib.util.find_spec("dpnp") is None, reason="dpnp is not installed")
 def test_dpnp_and_clarray_in_one_process(device: Device, tmp_path: Path) -> None:
-    """SYCL memory comes by a copy. A process of its own, on the one runtime that dpnp works on."""
+    """SYCL memory is copied; the process has the one runtime that dpnp supports."""
     if "Intel" not in device.platform_name or not device.host_memory:
         pytest.skip("dpnp needs Intel's runtime, and is killed by others")
     library = next(Path(sys.prefix).glob("lib/libintelocl.so"), None)
@@ -195,7 +195,7 @@ def test_read_only_producers_are_copied(device: Device) -> None:
 
 
 def memory_of(values: np.ndarray[Any, Any]) -> Producer:
-    """Return a producer that is no NumPy array."""
+    """Return a producer with the memory of a NumPy array."""
 
     class Versioned(Producer):
         def __dlpack__(self, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Manipulation functions: which results are views, and errors."""
+"""Views and errors of manipulation functions."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ LAYOUTS = ("plain", "transposed", "strided", "reversed")
 
 
 def drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Values:
-    """Return numbers whose sums of products show every wrong term."""
+    """Draw numbers whose sums of products reveal every wrong term."""
     if dtype.kind in "iu":
         return rng.integers(0, 200, shape).astype(dtype)
     values = rng.standard_normal(shape)
@@ -79,7 +79,7 @@ def laid(values: Values, layout: str, device: Device) -> Array:
 
 
 def check(a: Values, b: Values, got: Values) -> None:
-    """Fail unless a product is right to rounding, or exact for integers."""
+    """Check a product, to rounding or exactly for integers."""
     assert got.dtype == a.dtype
     if a.dtype.kind in "iu":  # two's complement: the low bits are right whatever overflowed
         expected = np.matmul(a.astype(np.uint64), b.astype(np.uint64)).astype(a.dtype)

@@ -29,7 +29,7 @@ def reference(
     mask: Values | None = None,
     n: int | None = None,
 ) -> Values:
-    """Return attention as its formula says, in float64."""
+    """Return attention in float64, computed by its formula."""
     q, k, v = (operand.astype(np.float64) for operand in (q, k, v))
     repeats = q.shape[-3] // k.shape[-3]
     k, v = np.repeat(k, repeats, -3), np.repeat(v, repeats, -3)
@@ -51,7 +51,7 @@ def reference(
 
 
 def check(got: Values, expected: Values, v: Values) -> None:
-    """Fail unless a result is right to few roundings of the largest value."""
+    """Check a result to a few roundings of the largest value."""
     assert got.shape == expected.shape
     assert got.dtype == v.dtype
     eps = float(ml_dtypes.finfo(v.dtype).eps)

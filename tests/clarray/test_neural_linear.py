@@ -25,7 +25,7 @@ def drawn(rng: np.random.Generator, dtype: str, *shape: int) -> Values:
 
 
 def laid(values: Values, layout: str, device: Device) -> Array:
-    """Return a matrix in some layout: rows dense or not, in a wider one or not."""
+    """Return a matrix in a layout: dense, transposed or part of a wider matrix."""
     if layout == "plain":
         return from_numpy(values, device)
     if layout == "turned":
@@ -37,7 +37,7 @@ def laid(values: Values, layout: str, device: Device) -> Array:
 
 
 def check(x: Values, weight: Values, bias: Values | None, got: Values) -> None:
-    """Fail unless products are right to rounding."""
+    """Check products to rounding."""
     a, b, c = (
         np.asarray(0 if operand is None else operand, np.float64) for operand in (x, weight, bias)
     )

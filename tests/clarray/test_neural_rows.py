@@ -1,4 +1,4 @@
-"""Kernels of neural networks that work row by row: any layout and dtype, against float64."""
+"""Row-wise kernels of neural networks in any layout and dtype, against float64."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def skip_without(device: Device, dtype: str) -> None:
 def drawn(
     rng: np.random.Generator, shape: tuple[int, ...], dtype: str, device: Device, size: float = 3.0
 ) -> tuple[Values, Array]:
-    """Return numbers in float64, as the dtype holds them, and an array of them of some layout."""
+    """Return numbers rounded to a dtype, in float64 and as an array of a random layout."""
     order = rng.permutation(len(shape)) if rng.random() < 0.3 else np.arange(len(shape))
     steps = [int(rng.choice([1, 1, 1, 2, -1])) for _ in shape]
     offset = int(rng.integers(0, 3)) if shape else 0
@@ -54,7 +54,7 @@ def drawn(
 
 
 def check(got: Array, want: Values, bound: Values | float, dtype: str) -> None:
-    """Compare with a bound that the rounding to the dtype is added to."""
+    """Compare within a bound plus the rounding to the dtype."""
     assert got.dtype == dtype_of(dtype)
     assert got.shape == want.shape
     assert got.contiguous
@@ -66,7 +66,7 @@ def check(got: Array, want: Values, bound: Values | float, dtype: str) -> None:
 
 
 def computed(dtype: str) -> float:
-    """Return the unit of rounding in which kernels compute."""
+    """Return the rounding unit of the dtype in which kernels compute."""
     return max(EPS["float64"], EPS["float32"] if dtype != "float64" else 0)
 
 
@@ -341,7 +341,7 @@ def test_arrays_without_elements(device: Device) -> None:
 
 
 def refusals(device: Device) -> Any:
-    """Yield calls, the errors they end in, and what these say."""
+    """Yield invalid calls with their errors and messages."""
     anything: Any = neural
     x = from_numpy(np.ones((2, 3, 8), np.float32), device)
     whole = from_numpy(np.ones((2, 3, 8), np.int32), device)

@@ -56,7 +56,7 @@ def layouts(rng: np.random.Generator, base: NumpyArray) -> list[NumpyArray]:
 
 
 def like(view: NumpyArray, base: NumpyArray, x: Array) -> Array:
-    """Return the view of a device's array that a view of a NumPy array corresponds to."""
+    """Return the view of a device's array with the layout of a NumPy view."""
     start = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
     strides = tuple(step // base.itemsize for step in view.strides)
     return x.view(view.shape, strides, x.offset + (start // base.itemsize if view.size else 0))

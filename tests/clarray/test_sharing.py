@@ -1,4 +1,4 @@
-"""Memory shared with NumPy: who sees what, and who keeps what alive."""
+"""Memory shared with NumPy: visibility of writes, and lifetimes."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_writes_of_slow_kernels_are_seen_on_both_sides(device: Device) -> None:
 
 
 class Noted(np.ndarray):  # type: ignore[type-arg]
-    """NumPy's own arrays take no weak references to their memory."""
+    """A subclass of NumPy's array, for weak references to its memory."""
 
 
 def test_numpys_memory_lives_as_long_as_the_array(device: Device) -> None:

@@ -83,7 +83,7 @@ def test_sorting(device: Device, dtype: np.dtype[Any], descending: bool) -> None
 def test_sorting_with_many_threads(
     device: Device, dtype: np.dtype[Any], shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Runs are merged, in one round and in several, also where the last one is short."""
+    """Runs are merged in one round and in several, with a short last run."""
     monkeypatch.setattr(merging, "RUN", 4)
     monkeypatch.setattr(merging, "_CHUNK", 7)
     monkeypatch.setattr(device, "traits", dataclasses.replace(device.traits, units=8))
@@ -113,7 +113,7 @@ def test_sorting_with_many_threads(
 
 
 def test_sorting_extremes(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ends of each dtype and what lies beside them, NaN of both signs among them."""
+    """Limits of each dtype, their neighbours, and NaN of both signs are sorted."""
     monkeypatch.setattr(argsorting, "ENOUGH", 1)
     for dtype in ("int8", "int32", "uint32", "int64", "uint64"):
         ends = np.iinfo(dtype)

@@ -1,4 +1,4 @@
-"""Copies between NumPy and devices: every dtype and layout, large ones, several at once."""
+"""Copies between NumPy and devices: every dtype and layout, large and concurrent ones."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_threads_have_their_own_default_device() -> None:
 
 
 def test_devices_with_memory_of_their_own_are_served() -> None:
-    """The ways of GPUs, on a processor: in a process of its own, as CLARRAY_MEMORY is read once."""
+    """A processor simulates separate memory in a new process, which reads CLARRAY_MEMORY."""
     program = """
 import os, warnings
 os.environ["CLARRAY_MEMORY"] = "discrete"

@@ -1,4 +1,4 @@
-"""Arrays of clarray in and out of portarray, through its backend."""
+"""Transfers of clarray's arrays through its backend."""
 
 from __future__ import annotations
 

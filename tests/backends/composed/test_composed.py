@@ -33,7 +33,7 @@ ELEMENTS: dict[str, Any] = {
 
 
 class Side:
-    """One library: its namespace, and the ways in and out."""
+    """A library's namespace and its conversions."""
 
     def __init__(self, library: str) -> None:
         backend = registry.load_backend(library)

@@ -1,4 +1,4 @@
-"""The backend's use of CuPy, held against CuPy itself; views, which need no GPU."""
+"""The names and parameters of CuPy that the backend uses exist; views need no GPU."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ OPTIONAL = set() if hasattr(cupy.linalg, "eig") else {"eig", "eigvals"}
 
 
 def _uses() -> Iterator[tuple[str, Any, list[str], ast.AST]]:
-    """Yield each use of CuPy: where, what it begins with, what is read of that, and the node."""
+    """Yield each use of CuPy: location, root name, attribute path and node."""
     for file in FILES:
         tree = ast.parse(file.read_text("utf-8"))
         roots = _roots(tree)

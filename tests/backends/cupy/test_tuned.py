@@ -1,7 +1,7 @@
-"""CuPy's versions of the core kernels, computed on by this machine's processor.
+"""CuPy's versions of the core kernels, compiled for this machine's processor.
 
-The kernels' C++ is compiled here, and stands for CuPy's launches on NumPy's arrays: what the
-functions around them do with shapes and views is as on a GPU.
+The compiled C++ replaces CuPy's launches on NumPy's arrays; the functions around the kernels handle
+shapes and views as on a GPU.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _source(kernel: Any, name: str, dtype: str) -> str:
 
 
 def _launch(library: ctypes.CDLL, kernel: Any, name: str) -> Callable[..., Any]:
-    """Return what stands for a kernel: it broadcasts, computes, and adds up where CuPy does."""
+    """Return a substitute for a kernel that broadcasts, computes and sums like CuPy's."""
     input_count = len(kernel.in_params)
 
     def launch(*args: Any, axis: int | None = None, keepdims: bool = False) -> Any:

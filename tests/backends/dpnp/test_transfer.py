@@ -226,7 +226,7 @@ def test_broadcast_views_are_not_written_through() -> None:
 
 
 class Elsewhere:
-    """What a library that portarray does not know has in SYCL's memory."""
+    """An array in SYCL's memory of a library without a backend."""
 
     def __init__(self, x: Any) -> None:
         self.x = x

@@ -21,7 +21,7 @@ X = np.asarray([0.5, -1.5, 2.0], dtype=np.float32)
 
 
 def native(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function of native arrays from one of portarray's."""
+    """Return a function of native arrays that calls a function of portarray's arrays."""
     return lambda x: function(pa.asarray(x)).native
 
 
@@ -140,7 +140,7 @@ def test_printing_needs_no_values() -> None:
 
 
 def test_the_warmup_of_a_device_may_be_inside_a_traced_function() -> None:
-    """Looking whether a device functions computes on it, which must not be traced."""
+    """Probing a device computes on it, which must not be traced."""
     program = (
         "import jax, jax.numpy as jnp, portarray as pa\n"
         "f = jax.jit(lambda x: pa.sin(pa.asarray(x)).native)\n"

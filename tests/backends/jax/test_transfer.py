@@ -1,4 +1,4 @@
-"""JAX's arrays in and out. They never change, so that sharing memory has conditions."""
+"""Transfers of JAX's immutable arrays, which share memory under conditions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_later_writes_into_numpy_arrays_are_not_seen(size: int, off: int) -> Non
 
 
 def test_xla_takes_private_copies_over() -> None:
-    """A second copy would leave NumPy nothing to keep."""
+    """XLA takes over a private copy instead of copying it again."""
     for a in (aligned((1000, 300), np.float32), aligned((300, 1000), np.int8, off=1)[:, ::2]):
         tracemalloc.start()
         x = transfer.from_host(a, DEVICE, copy=None)
@@ -151,7 +151,7 @@ def test_numpy_sees_a_read_only_view() -> None:
 
 
 def test_other_libraries_get_memory_of_their_own() -> None:
-    """Theirs may be written, and JAX's arrays never change."""
+    """Arrays of other libraries may be written, and JAX's never change."""
     for library in {d.library for d in pa.devices() if d.platform == "cpu"} - {"jax"}:
         x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=CPU)
         y = x.to_device(library)
@@ -174,7 +174,7 @@ def test_dlpack_out() -> None:
 
 
 class Producer:
-    """Somebody else's array: nothing but DLPack."""
+    """An array of another library, with DLPack only."""
 
     def __init__(self, values: np.ndarray[Any, Any]) -> None:
         self.values = values
@@ -220,7 +220,7 @@ def test_memory_that_jax_cannot_read(kind: int) -> None:
 
 
 class Elsewhere:
-    """Data on a device, asked for in vain."""
+    """A producer on another device that refuses to export."""
 
     def __init__(self, kind: int) -> None:
         self.kind = kind
@@ -250,7 +250,7 @@ def test_reshape_has_no_views() -> None:
 
 
 def test_weak_types_end_at_the_door() -> None:
-    """JAX's arrays of Python scalars yield to others in its promotion; ours never do."""
+    """Weak types of JAX's scalars do not affect portarray's promotion."""
     weak = pa.asarray(jnp.asarray(1.0) * 1)
     half = pa.asarray([1.0], dtype=pa.float16, device=CPU)
     assert (weak + half).dtype == weak.dtype

@@ -1,4 +1,4 @@
-"""Values that JAX's own functions get wrong, and errors of the classes that others raise."""
+"""Values that JAX's functions get wrong, and errors of the common classes."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_memory() -> None:
 
 @pytest.mark.parametrize("make", [pa.zeros, pa.ones, pa.empty])
 def test_more_than_the_machine_has_is_refused(make: Callable[..., pa.Array]) -> None:
-    """MLX' own allocator would end the process."""
+    """Too large requests are refused before MLX's allocator would end the process."""
     with pytest.raises(pa.errors.OutOfMemoryError) as caught:
         make((1 << 20, 1 << 20), device=CPU)
     assert caught.value.asked == 1 << 42

@@ -1,4 +1,4 @@
-"""What MLX's own elementwise functions get wrong, and what it has no function for."""
+"""Elementwise functions that MLX lacks or gets wrong."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def of(x: Values) -> Any:
 
 
 def any_bits(dtype: str, count: int = 4000) -> Values:
-    """Return numbers of all magnitudes, and special ones."""
+    """Draw numbers of all magnitudes and special values."""
     info = np.finfo(dtype)
     whole = f"uint{info.bits}"
     bits = np.random.default_rng(5).integers(0, np.iinfo(whole).max, count, whole).view(dtype)

@@ -1,4 +1,4 @@
-"""Arrays that are written straight into MLX's memory, small ones and large ones."""
+"""Small and large arrays are copied directly into MLX's memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LARGE = [pytest.param(1 << 30, id="written"), pytest.param(0, id="read", marks=r
 
 
 def drawn(data: st.DataObject, dtype: np.dtype[Any], values: Any = None) -> np.ndarray[Any, Any]:
-    """Return an array of any bits, or of some values, in any layout."""
+    """Draw an array of random bits or values in any layout."""
     shape = data.draw(drawn_arrays.array_shapes(max_dims=4, max_side=5))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     size = int(np.prod(shape))
@@ -94,7 +94,7 @@ def test_values_are_converted_as_numpy_does(large: int, data: st.DataObject) -> 
 
 @pytest.mark.parametrize("large", LARGE)
 def test_axes_lie_in_memory_as_they_did(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the source is read in steps, which takes many times as long."""
+    """Copies keep the order of axes, so that the source is read contiguously."""
     monkeypatch.setattr(filling, "_LARGE", large)
     x = np.zeros((3, 4, 5), np.float32)
     for order in itertools.permutations(range(3)):

@@ -1,4 +1,4 @@
-"""What MLX computes late: it fails as elsewhere, and operators and writes keep their order."""
+"""Lazy evaluation of MLX: errors, operators and writes behave as on other devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEVICE = "mlx:cpu"
 
 
 def failing() -> pa.Array:
-    """Return a 0-d array whose computation fails, once somebody wants to see it."""
+    """Return a 0-d array whose evaluation fails."""
     return pa.asarray(mx.sum(mx.linalg.inv(mx.zeros((2, 2)), stream=mx.cpu)))
 
 
@@ -50,7 +50,7 @@ def test_errors_come_at_once_from_functions_of_portarray() -> None:
 
 
 def test_elementwise_calls_compute_nothing() -> None:
-    """A call that computed at once would allocate its result; scalars take some bytes."""
+    """Elementwise calls allocate no result, only some bytes for scalars."""
     x = pa.ones((1 << 20,), dtype="float32", device=DEVICE)
     mx.eval(x.native)
     memory = mx.get_active_memory()

@@ -1,4 +1,4 @@
-"""MLX arrays in and out: nothing is narrowed, nobody writes into what MLX takes for constant."""
+"""Transfers of MLX's arrays narrow nothing and leave constant memory alone."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_any_layout_comes_in_with_every_digit(array: np.ndarray[Any, Any]) -> No
 
 
 def test_gaps_are_not_copied() -> None:
-    """MLX copies all memory from the first element to the last: of a column, the whole matrix."""
+    """A column is exported without the matrix around it, which MLX would copy."""
     matrix = np.ones((1000, 1000))
     memory = mx.get_active_memory()
     columns = [transfer.from_host(matrix[:, index], CPU, copy=None) for index in range(3)]

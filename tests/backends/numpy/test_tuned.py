@@ -31,7 +31,7 @@ Values = np.ndarray[Any, Any]
 
 @pytest.fixture
 def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Share all work among three threads, in blocks of a few elements."""
+    """Split work among three threads in blocks of a few elements."""
     monkeypatch.setattr(blocks, "SMALL", 0)
     monkeypatch.setattr(blocks, "BLOCK", 64)
     monkeypatch.setattr(blocks, "SHARED", 0)

@@ -1,4 +1,4 @@
-"""PyTorch's devices and the reasons for those that are not here."""
+"""PyTorch's devices, and reasons for missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""uint16, uint32 and uint64 against NumPy, on values around their edges."""
+"""uint16, uint32 and uint64 against NumPy, on values near their limits."""
 
 from __future__ import annotations
 
