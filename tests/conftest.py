@@ -1,4 +1,4 @@
-"""Fixtures of all tests: nobody's settings are read or changed, and backends that are not real."""
+"""Fixtures of all tests: isolated settings, and fake backends."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def device_texts(metafunc: pytest.Metafunc) -> list[str]:
-    """Return the devices that a test runs on: all that work, or one where one says it for all."""
+    """Return the devices that a test runs on: all functional ones, or one if marked so."""
     if metafunc.definition.get_closest_marker("one_device"):
         return ["numpy:cpu:0"]
     return functional_devices()
@@ -103,7 +103,7 @@ def functional_devices() -> list[str]:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from looking through all test items again and again."""
+    """Keep the garbage collector from scanning all test items repeatedly."""
     gc.collect()
     gc.freeze()
 
@@ -161,12 +161,12 @@ def no64bit() -> Iterator[str]:
 
 @pytest.fixture
 def settable() -> Iterator[str]:
-    """A GPU on rocm that has 64-bit types where ``settable.backend.wide`` says so."""
+    """A GPU on rocm whose 64-bit types depend on ``settable.backend.wide``."""
     yield from _backend("settable")
 
 
 @pytest.fixture
 def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A GPU on opencl whose probe fails as the variable FAULTY says, ``step:how``."""
+    """A GPU on opencl whose probe fails according to the variable FAULTY, ``step:how``."""
     monkeypatch.setenv("FAULTY_LOG", str(tmp_path / "faulty.log"))
     yield from _backend("faulty")

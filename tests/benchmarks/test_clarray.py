@@ -1,4 +1,4 @@
-"""The benchmark of clarray runs, and judges figures as it says. What it measures is no matter."""
+"""The benchmark of clarray runs and judges figures by its limits; times are not tested."""
 
 from __future__ import annotations
 

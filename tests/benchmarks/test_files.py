@@ -1,4 +1,4 @@
-"""The benchmark of files runs, and judges as it says. What it measures is no matter of a test."""
+"""The benchmark of files runs and judges figures by its limits; times are not tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels' table runs, compares equal things, and judges as it says. Figures are no matter."""
+"""The table of kernels runs, compares equal results and judges figures; times are not tested."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def variant(row: Any) -> tuple[str, ...]:
 
 
 def small(rows: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return every row at sizes at which nothing takes time."""
+    """Return every row at small sizes."""
     sizes = {
         "ROW_COUNT": 5,
         "HIDDEN": (16, 24),

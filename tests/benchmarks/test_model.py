@@ -1,4 +1,4 @@
-"""The model's benchmark runs, its plain PyTorch model is right, and it judges as it says."""
+"""The benchmark of a model runs, judges figures, and its PyTorch model is right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages show of benchmarks is made from the figures in docs/data."""
+"""Figures on the pages are generated from docs/data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of moves runs, and judges as it says. What it measures is no matter of a test."""
+"""The benchmark of moves runs and judges figures by its limits; times are not tested."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_ways_by_hand_give_the_same_values(transfer: ModuleType) -> None:
 
 
 def test_the_ways_that_are_compared_with_keep_arrays_apart(transfer: ModuleType) -> None:
-    """What moves promise: no write on one side changes an array that never changes."""
+    """A write to the source of a compared move does not change an immutable target."""
     values = np.arange(60, dtype=np.float32)
     constant = {device for device in pa.devices() if _never_changes(device)}
     for source, target in transfer.pairs(pa.devices()):
@@ -110,7 +110,7 @@ def test_the_ways_that_are_compared_with_keep_arrays_apart(transfer: ModuleType)
 
 
 def _never_changes(device: pa.Device) -> bool:
-    """Return whether NumPy may only read what the device holds."""
+    """Return whether NumPy sees a device's arrays as read-only."""
     host = device._backend.to_host(pa.zeros(3, device=device).native, copy=None)
     return not host.flags.writeable
 

@@ -1,4 +1,4 @@
-"""The benchmark of user kernels runs and shows what it measured. Figures are no matter."""
+"""The benchmark of user kernels runs and shows its figures; times are not tested."""
 
 from __future__ import annotations
 

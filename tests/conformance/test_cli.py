@@ -1,4 +1,4 @@
-"""The command: its options, its exit statuses, and what it says to people and to logs."""
+"""The command: options, exit statuses, and output on terminals and in logs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def not_applicable(target: Target, draw: Draw) -> None:
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Run the command over three cases of known outcome."""
+    """Run the command on three cases with known outcomes."""
     few = [
         Case("sin", "trigonometric", "values", passes),
         Case("cos", "trigonometric", "values", fails),
@@ -93,7 +93,7 @@ def test_processes_get_the_options(command: Run, monkeypatch: pytest.MonkeyPatch
     sent = []
 
     class Pool:
-        """Runs at once, in this process."""
+        """A pool that runs tasks at once in this process."""
 
         def __init__(self, processes: int, **_: object) -> None:
             assert processes == 2

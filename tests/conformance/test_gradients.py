@@ -1,4 +1,4 @@
-"""The suite of gradients: what it looks at, what it finds, and what is left on each device."""
+"""The suite of gradients: coverage, planted faults, and remaining failures per device."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_faults_are_found_in_programs_and_shrunk(monkeypatch: pytest.MonkeyPatch
 
 
 def test_single_precision_has_no_wider_dtypes(device: str) -> None:
-    """Devices that have float64 and no complex128 cannot compute what both are mixed in."""
+    """With ``narrow=True`` programs use no dtype of double precision."""
     statements = (
         "b = xp.astype(a, float, copy=False)",
         "c = xp.asarray(b, dtype=float) * complex(0.5, 2.0)",

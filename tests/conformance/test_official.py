@@ -252,7 +252,7 @@ def test_dtypes_that_a_device_lacks_are_omitted(suite: OfficialSuite, strict: Ta
 
 
 def test_arrays_are_moved_to_devices_that_have_their_dtypes(suite: OfficialSuite) -> None:
-    """A device with fewer dtypes than the tested one is not listed; the tested one is."""
+    """The suite lists devices with the tested dtypes, and not devices with fewer."""
     (suite.folder / "array_api_tests" / "test_linalg.py").write_text(
         "import portarray as pa\n"
         "def test_sin():\n"
@@ -347,7 +347,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pin]:
-    """Give the pin of a repository on this machine, with a submodule, as the official one."""
+    """Replace the official repository by a local one with a submodule."""
     monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "always")

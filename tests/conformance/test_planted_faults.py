@@ -62,7 +62,7 @@ FAULTS: dict[str, tuple[str, Function]] = {}
 
 
 def fault(name: str, function: str) -> Callable[[Function], Function]:
-    """Plant a fault: its name, and the function of the standard that it spoils."""
+    """Plant a fault with a name in a function of the standard."""
 
     def plant(wrong: Function) -> Function:
         FAULTS[name] = (function, wrong)
@@ -362,18 +362,18 @@ def arrays_of(methods: dict[str, Function]) -> ModuleType:
 
 
 def getitem(self: Any, key: Any) -> Any:
-    """Give arrays always; NumPy's own class gives a scalar for one item."""
+    """Return arrays always; NumPy's class returns a scalar for one item."""
     out = np.ndarray.__getitem__(self, key)
     return out if isinstance(out, np.ndarray) else np.asarray(out).view(type(self))
 
 
 def iadd_copies(self: Any, other: Any) -> Any:
-    """Give the right sum in a new array: other names for the old one do not see it."""
+    """Return the sum in a new array, which other names of the old one do not see."""
     return self + other
 
 
 def imul_at_right(self: Any, other: Any) -> Any:
-    """Follow the right operand's dtype, as a function does and an in-place operator must not."""
+    """Return a promoted result, which an in-place operator must not do."""
     return np.multiply(self, other)
 
 
@@ -388,7 +388,7 @@ def setitem_drops_steps(self: Any, key: Any, value: Any) -> None:
 
 
 def getitem_of_a_mask_is_sorted(self: Any, key: Any) -> Any:
-    """Give what a mask selects, in another order."""
+    """Return the elements that a mask selects in another order."""
     out = getitem(self, key)
     masked = isinstance(key, np.ndarray) and key.dtype == np.bool_
     return out[::-1] if masked and out.ndim else out

@@ -1,4 +1,4 @@
-"""The suite of programs: what it draws, what it finds, and what is left to find on each device."""
+"""The suite of programs: coverage, planted faults, and remaining failures per device."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Fault = Callable[[Any], None]
 
 
 def suite_of(fault: Fault = lambda xp: None) -> Programs:
-    """Return the suite on a second reference with a fault, in the place of a device."""
+    """Return the suite on a second reference with a fault, in place of a device."""
     options = ProgramOptions(list(STANDARD_DTYPES))
     faulty = NumPyReference(list(options.dtypes), DEFAULTS, strict=True)
     fault(faulty.exact.xp)
@@ -45,7 +45,7 @@ def suite_of(fault: Fault = lambda xp: None) -> Programs:
 
 
 def _undefined(drawn: Drawn) -> bool:
-    """Say whether the reference, which stands in the device's place too, could not decide."""
+    """Return whether the reference, used as the device too, could not decide."""
     return any(step.error is not None and step.error.name == UNDEFINED for step in drawn.steps)
 
 
@@ -94,7 +94,7 @@ def test_programs_call_all_there_is() -> None:
 
 @pytest.mark.parametrize("ours", [True, False], ids=["portarray", "standard"])
 def test_ingredients_of_programs(ours: bool) -> None:
-    """Every ingredient is there, and nothing that is undefined, or beyond what is promised."""
+    """Programs have every ingredient, and nothing that is undefined or unsupported."""
     rules = ProgramOptions(list(STANDARD_DTYPES), portarray=ours, subnormal=ours)
     machine = NumPyReference(list(STANDARD_DTYPES), DEFAULTS, strict=True).exact
     counts: Counter[str] = Counter()
@@ -159,12 +159,12 @@ def wrapped(name: str, change: Callable[[Any, Any], Any]) -> Fault:
 
 
 def off(xp: Any, x: Any) -> Any:
-    """Return values that are off by 1e-5 of themselves where they have such digits."""
+    """Return values with a relative error of 1e-5 where the dtype has such digits."""
     return x * x.dtype.type(1 + 1e-5) if x.dtype.name == "float64" else x
 
 
 def raises_instead(name: str, error: type[Exception]) -> Fault:
-    """Return a fault: a function that raises another class."""
+    """Return a fault: a function that raises a different class."""
 
     def fault(xp: Any) -> None:
         right = getattr(xp, name)

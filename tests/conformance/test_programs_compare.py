@@ -1,4 +1,4 @@
-"""What the suite of programs lets pass, and what it does not, by how little it is wrong."""
+"""The comparison of programs accepts correct results and finds the smallest errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def problem(got: Snap, want: Snap, *noisy: Snap, loose: tuple[str, ...] = (), **
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_exact_results_must_be_the_same(dtype: str) -> None:
-    """Without any spread of the noisy references one ULP is too much."""
+    """An error of one ULP fails where the noisy references do not spread."""
     want = array([1.5, -2.0, 3.0], dtype)
     step = float(ml_dtypes.finfo(dtype_of(dtype)).eps)
     assert problem(want, want, want, want) == ""
@@ -92,7 +92,7 @@ def test_complex_values_are_judged_in_the_plane() -> None:
 
 
 def test_the_bounds_match_the_documentation() -> None:
-    """Four times the spread that noise makes, and two ULP: a change of these is a decision."""
+    """The bound is four times the spread of the noise plus two ULP, as documented."""
     assert (SPREAD, ULPS) == (4.0, 2.0)
 
 

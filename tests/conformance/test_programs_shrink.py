@@ -1,4 +1,4 @@
-"""A program that shows a difference is made small, and shows the same one."""
+"""Programs with a difference are shrunk and keep the same difference."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def holds(snap: Snap | None, position: float) -> bool:
 
 
 def first(machine: Machine, statements: Sequence[str], position: float) -> Difference | None:
-    """Return a difference where a call of negative or abs gives a number, by which one it is."""
+    """Return a difference at the first negative or abs whose result holds a number."""
     for line, (text, step) in enumerate(zip(statements, machine.trace(statements), strict=True)):
         function = read_statement(text).function
         value = [step.after.get(name) for name in read_statement(text).bound]

@@ -1,6 +1,6 @@
-"""The reference of programs: it passes the suite, which knows nothing of it, and marks and noise.
+"""The reference of programs passes the independent suite, and tracks undefined values and noise.
 
-The reference is what programs on devices are compared with, so what it leaves open is held too.
+Programs on devices are compared with the reference, so its undefined values are tested too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The report: JSON that says everything, HTML that cannot be broken by what it quotes."""
+"""The report: complete JSON, and HTML that escapes quoted texts."""
 
 from __future__ import annotations
 

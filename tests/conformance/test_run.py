@@ -1,4 +1,4 @@
-"""The runner: cases apart from each other, small failing examples, honest statuses."""
+"""The runner: independent cases, shrunk failing examples, and statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of each expression on chunks of a device.
+"""Outcomes of each expression on chunks of a device.
 
 ``python tests/dask/dask_outcomes.py numpy torch mlx jax dpnp clarray`` writes docs/data/dask.json.
 """
@@ -35,7 +35,7 @@ CHUNKS = [(4, 3), (3, 3), (4,), (4, 3)]
 
 
 def outcome(name: str, device: str) -> str:
-    """Return "" where an expression stays, or what stands against it."""
+    """Return "" if an expression stays on the device, or the problem."""
     row = EXPRESSIONS[name]
     arrays = values()
     with warnings.catch_warnings():

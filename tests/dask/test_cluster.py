@@ -1,4 +1,4 @@
-"""A worker for each device: what it declares, and what becomes of blocks when workers go."""
+"""A worker for each device: its resources, and blocks after the loss of workers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _work(_: int) -> str:
 
 
 def test_a_slow_worker_gets_fewer_tasks(cluster: Any) -> None:
-    """The second worker of NumPy's device is twenty times slower; the scheduler finds that out."""
+    """The scheduler gives a worker that is twenty times slower fewer tasks."""
     with pd.scope(worker=["numpy:cpu:0", "numpy:cpu:0-2"]):
         cluster.gather(cluster.map(_work, range(6), pure=False))
         many = Counter(cluster.gather(cluster.map(_work, range(40), pure=False)))
@@ -82,7 +82,7 @@ def _slowly(block: Any) -> Any:
 
 
 def test_a_killed_worker_loses_nothing(cluster: Any) -> None:
-    """The nanny starts it again, and its blocks are computed again on the same device."""
+    """The nanny restarts a worker, and its blocks are recomputed on the same device."""
     devices = sorted({info["devices"][0] for info in pd.workers_of(cluster).values()})
     x = pd.persist(pd.from_array(np.arange(16.0), 1, devices))
     wait(x)
@@ -109,7 +109,7 @@ virtual_devices("cuda", memory={6 * CHUNK}).__enter__()
 
 
 def test_blocks_outlive_their_workers_and_their_devices_memory() -> None:
-    """A device of six chunks holds sixteen, and a worker that is retired leaves its own."""
+    """A device with memory for six chunks holds sixteen, and a retired worker moves its blocks."""
     limit = {
         # The device is so small that chunks must come one at a time.
         "distributed.worker.transfer.message-bytes-limit": CHUNK,

@@ -1,4 +1,4 @@
-"""The comparators: what they let pass, and what they do not, by how little it is wrong."""
+"""The comparators accept correct results and find the smallest errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMPLEXES = ("complex64", "complex128")
 
 
 def fails(check: Callable[[], None], *messages: str) -> None:
-    """Check that a comparator fails, and says these words."""
+    """Check that a comparator fails with a message that has these words."""
     with pytest.raises(AssertionError) as caught:
         check()
     assert str(caught.value).startswith("f(x): ")
@@ -175,7 +175,7 @@ def test_within_the_smallest_normal_number(dtype: str) -> None:
 
 
 class OwnError(Exception):
-    """What some library calls its own."""
+    """An exception class of a library."""
 
 
 def raising(error: BaseException) -> Callable[..., None]:

@@ -1,4 +1,4 @@
-"""What is drawn stays within its domain and says much in few examples."""
+"""Drawn inputs stay within their domain and vary in few examples."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_zero_and_the_most_negative_integer_can_be_excluded() -> None:
 
 
 def test_examples_differ_from_each_other() -> None:
-    """Choices that Hypothesis repeats from example to example would cost half the suite."""
+    """Hypothesis does not repeat choices from example to example."""
     drawn = set()
 
     @seed(0)
@@ -105,7 +105,7 @@ def test_axes_are_valid(ndim: int) -> None:
 
 
 def examples_of(function: Callable[[Any], Any], count: int = 80) -> list[Any]:
-    """Return what a function draws in many examples."""
+    """Return the draws of a function in many examples."""
     examples: list[Any] = []
 
     @seed(0)
