@@ -1,6 +1,6 @@
-"""A program that runs short of memory on one device, in every way; see test_out_of_memory.py.
+"""A program that runs out of memory on one device in every way; see test_out_of_memory.py.
 
-Names of what it did are printed, one a line; anything that goes wrong ends it with an error.
+It prints the name of each step on a line; any other failure ends it with an error.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def check_earlier_arrays() -> None:
 
 
 def needed(x: pa.Array) -> pa.Array:
-    """Return an array once it is computed, on libraries that wait for that too."""
+    """Return an array after its computation, on lazy libraries too."""
     float(x[(-1,) * x.ndim])
     pa.synchronize(DEVICE)
     return x
 
 
 def absurd() -> None:
-    """Ask for more than any machine has."""
+    """Request more memory than any machine has."""
     thin = pa.ones((1 << 15, 1, 1 << 10), dtype="float32", device=DEVICE)
     flat = pa.ones((1 << 18, 1), dtype="float32", device=DEVICE)
     row = pa.ones((1, 1 << 21), dtype="float32", device=DEVICE)
@@ -108,7 +108,7 @@ def absurd() -> None:
 
 
 def caught(way: Callable[[], object]) -> pa.errors.OutOfMemoryError:
-    """Return the error of an attempt that must run out of memory, and of no other kind."""
+    """Return the OutOfMemoryError that an attempt must raise."""
     try:
         way()
     except pa.errors.OutOfMemoryError as error:
@@ -117,7 +117,7 @@ def caught(way: Callable[[], object]) -> pa.errors.OutOfMemoryError:
 
 
 def limited() -> None:
-    """Run out of memory under a limit, and go on."""
+    """Run out of memory under a limit, and continue."""
     import resource
 
     x = needed(pa.asarray(np.zeros(COUNT, np.float32), device=DEVICE) + 3.0)
@@ -166,7 +166,7 @@ def limited() -> None:
 
 
 def check_figures(error: pa.errors.OutOfMemoryError) -> None:
-    """Look whether an error tells of the limit."""
+    """Check that an error reports the limit."""
     import resource
 
     assert error.asked is not None, error
@@ -178,7 +178,7 @@ def check_figures(error: pa.errors.OutOfMemoryError) -> None:
 
 
 def tree(host: pa.Array) -> pa.Array:
-    """Move one array that fits, of a tree that does not."""
+    """Move a tree that does not fit, of which one array fits."""
     moved: dict[str, pa.Array] = pa.to_device({"a": host}, DEVICE)
     return needed(moved["a"])
 
@@ -190,7 +190,7 @@ def report(message: str) -> None:
 
 
 def taken() -> int:
-    """Return the bytes of addresses that this process has."""
+    """Return the size of this process's address space."""
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 

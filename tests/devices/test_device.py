@@ -85,7 +85,7 @@ def test_scope_is_left_on_errors(fake: str) -> None:
 
 
 def test_scopes_are_entered_and_left_without_python_code() -> None:
-    """Python is interrupted between its own steps only: there is none between two states."""
+    """Entering and leaving a scope runs no Python code, so no interrupt comes between."""
     ran: list[str] = []
     device = pa.device("numpy")
 

@@ -1,4 +1,4 @@
-"""Figures of memory, giving it back, waiting for devices, and choosing by what is free."""
+"""Memory figures, reclaim, synchronize, and selection by free memory."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_choosing_by_free_memory_on_real_devices() -> None:
 
 
 def test_synchronize_waits_for_every_device_and_thread() -> None:
-    """With and without a device named, from the thread that asked for work and from another."""
+    """synchronize waits with and without a device, and for work of other threads."""
     arrays: dict[str, pa.Array] = {}
 
     def work() -> None:
@@ -237,7 +237,7 @@ def run(work: Callable[[], object]) -> list[BaseException]:
 
 
 def test_synchronize_while_others_allocate() -> None:
-    """Arrays that come and go in other threads do not disturb who waits, or asks for figures."""
+    """Arrays that other threads create and free do not disturb synchronize and memory."""
     stop = threading.Event()
     errors: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""Memory runs out on every device as one error; what was there before stays, and work goes on."""
+"""Running out of memory raises one error on every device, and other arrays stay usable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROGRAM = Path(__file__).with_name("short.py")
 
 
 def test_running_out_in_every_way(device: str) -> None:
-    """In a process of its own, for its memory is limited and a library might end it."""
+    """A new process runs out of memory, since limits apply to it and a library might end it."""
     if not pa.device(device)._backend.on_host(pa.device(device).native):
         pytest.skip("what is limited there is the host's memory")
     # Threads of drivers would each take 64 MiB of addresses for what they allocate.
@@ -181,7 +181,7 @@ def test_errors_hold_nothing_once_they_are_handled(device: str) -> None:
 
 
 def test_sizes_that_64_bits_do_not_count(device: str) -> None:
-    """Libraries end the process there, return nothing or complain about types, each its own way."""
+    """Sizes beyond 64 bits raise OutOfMemoryError, whatever the library would do."""
     x = pa.ones((4,), dtype="float32", device=device)
     ways: list[Callable[[int], object]] = [
         lambda n: pa.zeros((n,), device=device),

@@ -14,7 +14,7 @@ from portarray._devices.selection import current
 
 @pytest.fixture(autouse=True)
 def fresh(fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Work in an empty project, with the fake library there."""
+    """Work in an empty project with the fake library."""
     monkeypatch.chdir(tmp_path)
     pa.reset_gpu_device()
     yield

@@ -1,4 +1,4 @@
-"""Threads that come to something at once for the first time get the same of it."""
+"""Threads that use something for the first time at once get the same object."""
 
 from __future__ import annotations
 

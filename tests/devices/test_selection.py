@@ -17,7 +17,7 @@ GIB = 2**30
 
 @pytest.fixture
 def library(fake: str) -> Any:
-    """The fake library's own object, to change what it says."""
+    """The fake library's object, whose reports a test may change."""
     from fake.backend import LIBRARY
 
     return LIBRARY

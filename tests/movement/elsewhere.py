@@ -1,4 +1,4 @@
-"""What other processes do with pickles: imported by one of them, run as a program by another."""
+"""Functions that other processes run on pickles, as a module or as a program."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import portarray as pa
 
 
 def doubled(connection: Connection) -> None:
-    """Answer each array with one of twice its values on the same device, until None comes."""
+    """Reply to each array with its double on the same device, until None is received."""
     while (x := connection.recv()) is not None:
         connection.send((str(x.device), x + x))
 
 
 def without(file: str) -> None:
-    """Load pickles where clarray and MLX do not function: without a driver, not installed."""
+    """Load pickles without a driver for clarray and without MLX."""
     sys.modules["mlx"] = None  # type: ignore[assignment]
     for pickled in pickle.loads(Path(file).read_bytes()):
         text = pickle.loads(pickled)

@@ -1,7 +1,7 @@
-"""Saves killed at any moment, and saves without permission: run as a program by test_files.py.
+"""Saves killed at random moments, and saves without permission; test_files.py runs this program.
 
-It saves from child processes of its own, so that the process of the tests need not fork. In each
-save all elements have one value: a file with two is one that was half written.
+It saves from child processes, so that the process of the tests need not fork. All elements of a
+save have one value, so a file with two values was written in part.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def values_of(path: Path) -> set[int]:
 
 
 def killed(path: Path) -> None:
-    """Print how many saves were killed half way, after looking at the file each time."""
+    """Kill saves half way, check the file each time, and print the counts."""
     pa.save(path, {"a": np.zeros(ELEMENTS, int)})
     saved = {0}
     leftovers: list[str] = []
@@ -58,7 +58,7 @@ def killed(path: Path) -> None:
 
 
 def refused(path: Path) -> None:
-    """Save where a plain user may make files, but not write into this one."""
+    """Save as a user who may create files, but not write into the existing one."""
     pa.save(path, pa.ones(3))
     path.chmod(0o444)
     path.parent.chmod(0o777)
@@ -73,7 +73,7 @@ def refused(path: Path) -> None:
 
 
 def too_large(path: Path) -> None:
-    """Save more than a file may have."""
+    """Save more than the limit of a file's size."""
     import resource
 
     pa.save(path, pa.ones(3))

@@ -1,4 +1,4 @@
-"""What cannot be moved is refused before anything is: the message names value, rule and fix."""
+"""Inputs that cannot be moved are refused first, with a message that names the fix."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def dtypes(device: str) -> set[str]:
 
 
 def as_numpy(x: pa.Array) -> Any:
-    """Return an array's values wherever it is."""
+    """Return an array's values as a NumPy array."""
     return x.device._backend.to_host(x.native, copy=True)
 
 
@@ -41,7 +41,7 @@ def as_numpy(x: pa.Array) -> Any:
 
 
 def check_narrowing(source: str, target: str, name: str) -> None:
-    """Check that a dtype does not go to a device without it, and what goes there instead."""
+    """Check that moves to a device without the dtype raise, and that narrowing works."""
     near = NARROWER[name]
     values = np.asarray([0, 1, 2, 100]).astype(np.dtype(getattr(pa, name)))
     x = pa.asarray(values, device=source, copy=True)
@@ -115,7 +115,7 @@ def test_narrowed_values_are_rounded_as_numpy_rounds_them(device: str, nofloat64
 
 
 def test_conversions_that_neither_device_knows_are_done_on_the_host(device: str) -> None:
-    """JAX, for one, has bfloat16 and no 64-bit numbers; NumPy's device has these and not that."""
+    """Conversions run on the host if the source lacks the target's dtype and the reverse."""
     if "bfloat16" not in dtypes(device):
         pytest.skip(f"{device} does not support bfloat16")
     for name in ("float64", "int64", "uint64", "bool", "float32"):

@@ -1,4 +1,4 @@
-"""DLPack's capsules: unused, used once, used twice, older and newer than the data they show."""
+"""DLPack's capsules: unused, used once or twice, and their lifetimes."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ if "jax" in LIBRARY.values():
 
 
 def versions(consumer: str) -> list[tuple[int, int] | None]:
-    """Return the versions of DLPack whose capsules a consumer takes; JAX takes the old ones."""
+    """Return the versions of DLPack whose capsules a consumer accepts."""
     return [
         version for version in VERSIONS if consumer != "jax" or version is None or version < (1, 0)
     ]
 
 
 class InTheHand:
-    """A capsule offered as a producer, as often as one asks; libraries take no bare ones."""
+    """A producer that returns a given capsule, since libraries accept no bare ones."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -64,7 +64,7 @@ class InTheHand:
 
 
 class Producer:
-    """A library of host memory that gives each array's capsule once, and knows DLPack 1.0."""
+    """A producer of host memory with DLPack 1.0, which exports once."""
 
     def __init__(self, values: np.ndarray[Any, Any]) -> None:
         self.values = values
@@ -90,14 +90,14 @@ class Producer:
 
 
 class OldProducer(Producer):
-    """The same before DLPack 1.0: it knows a stream and nothing else."""
+    """A producer from before DLPack 1.0, which accepts a stream only."""
 
     def __dlpack__(self, stream: object = None) -> Any:  # type: ignore[override]
         return self._capsule(None)
 
 
 class NeverVersioned(Producer):
-    """Takes every keyword and gives a capsule as before DLPack 1.0, which consumers must take."""
+    """A producer that accepts every keyword and returns an unversioned capsule."""
 
     def __dlpack__(self, **_options: object) -> Any:
         return self._capsule(None)
@@ -107,7 +107,7 @@ PRODUCERS = (Producer, OldProducer, NeverVersioned)
 
 
 def numbers(count: int = 6) -> np.ndarray[Any, Any]:
-    """Return the numbers from 0 on, in memory that JAX can share."""
+    """Return the numbers from 0 up, in memory that JAX can share."""
     block = np.zeros(4 * count + 128, dtype=np.uint8)
     start = -block.ctypes.data % 64
     values: np.ndarray[Any, Any] = block[start : start + 4 * count].view(np.float32)
@@ -123,17 +123,17 @@ def on_host(device: str) -> bool:
 
 @pytest.fixture
 def hosted(device: str) -> str:
-    """A device whose capsules every library of host memory can take."""
+    """A device whose capsules every library can import into host memory."""
     if not on_host(device):
         pytest.skip(f"{device} has its own memory")
     return device
 
 
 def least_growth(act: Callable[[int], None], *, turns: int, enough: int) -> int:
-    """Return by how many bytes the resident size grows at least in so many turns.
+    """Return the least growth of the resident size over several measurements.
 
-    What leaks does so every time; other threads' memory comes and goes. The first turns are not
-    counted, and it is asked again, five times at most, where it grew by more than is enough.
+    A leak grows every time, while other threads' memory varies. The first turns are not counted,
+    and growth of more than ``enough`` is measured again, five times at most.
     """
     sizes: list[int] = []
     grown: list[int] = []
@@ -268,7 +268,7 @@ def test_changes_after_the_export_of_a_capsule(hosted: str) -> None:
 
 
 class Behind(Producer):
-    """Gives the address of its memory, and says how many bytes behind that the data begins."""
+    """A producer whose data begins at an offset from its pointer."""
 
     def _capsule(self, version: tuple[int, int] | None) -> Any:
         capsule = super()._capsule(version)
@@ -279,7 +279,7 @@ class Behind(Producer):
 
 
 class OldBehind(Behind, OldProducer):
-    """The same before DLPack 1.0."""
+    """The same producer with a capsule from before DLPack 1.0."""
 
 
 @pytest.mark.parametrize("kind", [Behind, OldBehind])
@@ -349,7 +349,7 @@ def test_a_read_only_mark_is_honoured(device: str) -> None:
 
 
 class OnAGPU(Producer):
-    """A library of a GPU that is driven by nobody here; it exports to the host on request."""
+    """A producer on a GPU without a backend, which exports to the host on request."""
 
     def __dlpack__(self, *, dl_device: object = None, **options: Any) -> Any:
         if dl_device != (1, 0):
@@ -371,7 +371,7 @@ def test_memory_that_no_device_reads_comes_through_the_host(device: str) -> None
 
 
 class Broken(Producer):
-    """A producer whose method fails, or gives something else than a capsule."""
+    """A producer whose method fails or returns something other than a capsule."""
 
     def __init__(self, gives: object) -> None:
         super().__init__(numbers())

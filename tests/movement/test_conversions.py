@@ -1,4 +1,4 @@
-"""Data that gets another dtype on its way: right on every pair of devices, and read once."""
+"""Moves that convert the dtype are right on every pair of devices and read data once."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_values_are_converted_while_they_are_copied(target: str) -> None:
 
 
 def narrowed() -> list[tuple[str, str, str]]:
-    """Return what narrows: source, target and a dtype that the target lacks."""
+    """Return a source, a target and a dtype that the target lacks."""
     return [
         (source, target, name)
         for source, target in itertools.permutations(DEVICES, 2)
@@ -170,7 +170,7 @@ def test_imaginary_parts_are_not_lost_in_silence(device: str) -> None:
 
 
 def test_half_precision_is_rounded_once(device: str) -> None:
-    """A little more than half way between two halves, which float32 on the way would lose."""
+    """Values near the middle of two halves are not rounded through float32."""
     if np.dtype("float16") not in dispatch.dtypes_of(pa.device(device)):
         pytest.skip(f"{device} has no float16")
     values = np.asarray([1 + 2.0**-11 + sign * 2.0**-40 for sign in (-1, 0, 1)] * 2000)

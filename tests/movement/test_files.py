@@ -1,4 +1,4 @@
-"""``pa.save`` and ``pa.load``: every bit comes back, whole or not at all, and without a copy."""
+"""``pa.save`` and ``pa.load`` keep every bit, write atomically, and load without a copy."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
-    """Return an array's values in host memory, bfloat16 included, which NumPy's device has not."""
+    """Return an array's values in host memory, including bfloat16."""
     return x.device._backend.to_host(x.native, copy=None)
 
 
@@ -52,7 +52,7 @@ def bits(values: np.ndarray[Any, Any]) -> bytes:
 
 
 def drawn(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Return values of any bits: NaN with payloads, -0.0, subnormal numbers."""
+    """Draw random bits, with NaN payloads, -0.0 and subnormal numbers."""
     rng = np.random.default_rng(0)
     if dtype == np.bool:
         return rng.integers(0, 2, shape).astype(bool)
@@ -135,7 +135,7 @@ def test_any_tree_of_any_arrays(path: Path, fake: str) -> None:
 
 
 class Name(enum.StrEnum):
-    """Keys that are strings, and print as something else."""
+    """A string key whose text form differs."""
 
     WEIGHT = "weight"
 
@@ -185,7 +185,7 @@ trees = st.recursive(
 
 
 def named(tree: Any, *path: str) -> Iterator[str]:
-    """Yield the names that arrays have in a file."""
+    """Yield the names of a tree's arrays in a file."""
     if isinstance(tree, int):
         yield ".".join(path) if path else "array"
     else:
@@ -289,7 +289,7 @@ def test_complex128_is_pairs_for_others(path: Path) -> None:
 
 
 def in_mapping(values: np.ndarray[Any, Any], path: Path) -> bool:
-    """Return whether an array lies in a mapping of the file, as the kernel has it."""
+    """Return whether an array is in a memory mapping of the file."""
     address = values.__array_interface__["data"][0]
     for line in Path("/proc/self/maps").read_text().splitlines():
         start, end = (int(part, 16) for part in line.split()[0].split("-"))

@@ -1,4 +1,4 @@
-"""What cannot be saved and what cannot be loaded: said clearly, and nothing is lost."""
+"""Trees and files that cannot be saved or loaded raise clear errors and lose nothing."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ def test_missing_files_and_names(path: Path) -> None:
 
 
 def _refused(code: str) -> str:
-    """Return what a program prints that runs short of what its system allows."""
+    """Return the output of a program that exceeds a limit of the system."""
     pytest.importorskip("resource")
     imports = (
         "import errno, os, resource, sys, tempfile\nimport numpy as np\nimport portarray as pa\n"

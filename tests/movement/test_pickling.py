@@ -1,4 +1,4 @@
-"""Pickles and deep copies: every bit, without a copy on the host, and where devices are missing."""
+"""Pickles and deep copies keep every bit, without host copies, and without the device."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SHARING = {"numpy", "torch", "clarray"}
 
 
 def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
-    """Return an array's values in host memory, bfloat16 included, which NumPy's device has not."""
+    """Return an array's values in host memory, including bfloat16."""
     return x.device._backend.to_host(x.native, copy=None)
 
 
 def drawn(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Return values of any bits: NaN with payloads, -0.0, subnormal numbers."""
+    """Draw random bits, with NaN payloads, -0.0 and subnormal numbers."""
     rng = np.random.default_rng(0)
     if dtype == np.bool:
         return rng.integers(0, 2, shape).astype(bool)
@@ -183,7 +183,7 @@ def test_copies_do_not_evaluate_lazy_arrays_of_mlx() -> None:
 
 @pytest.fixture(autouse=True)
 def said_again() -> None:
-    """Let what was warned of be warned of again."""
+    """Reset warnings that are given once."""
     notices.forget()
 
 
@@ -275,7 +275,7 @@ def test_a_device_without_the_dtype_that_it_had(nofloat64: str) -> None:
 
 
 class Rebuilt:
-    """What is pickled as a call, as a program on another machine would have written it."""
+    """An object pickled as a call, as written on another machine."""
 
     def __init__(self, *call: Any) -> None:
         self.call = call

@@ -1,7 +1,7 @@
-"""``pa.transfer_plan`` says what a move does: its route, how often data is copied, and why.
+"""``pa.transfer_plan`` predicts a move: its route, the number of copies, and the reasons.
 
-Between real devices memory tells: nothing is copied exactly where both arrays lie in the same.
-GPUs that are not real, with libraries that share them or not, count what they copy.
+Between real devices shared memory shows whether data was copied. Simulated GPUs, of one library or
+of two that share memory, count their copies.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def test_planning_and_copying_leave_no_trace(device: str) -> None:
 
 
 def refused(function: Callable[..., object], *args: Any, **options: Any) -> str:
-    """Return the class of the error that a call raises, and what it says of values; or nothing."""
+    """Return the class and the values of the error that a call raises, or an empty text."""
     try:
         function(*args, **options)
     except (TypeError, ValueError) as error:
@@ -230,11 +230,11 @@ class Gpus:
         return registry.load_backend(library)
 
     def hook(self, library: str, name: str, function: Any) -> None:
-        """Give a backend a hook, or another one."""
+        """Set or replace a hook of a backend."""
         self.monkeypatch.setattr(self.transfer(library), name, function, raising=False)
 
     def count(self, library: str) -> None:
-        """Count the copies that a backend's ways in and out make."""
+        """Count the copies of a backend's transfers."""
         transfer = self.transfer(library)
         for name in ("from_host", "to_host", "move"):
             original = getattr(transfer, name)
@@ -275,7 +275,7 @@ class Gpus:
         self.hook(library, "from_dlpack", from_dlpack)
 
     def move(self, x: pa.Array, device: str, copy: bool | None = None) -> tuple[pa.Array, int]:
-        """Return a moved array, and how often it was copied."""
+        """Return a moved array and the number of its copies."""
         del self.copies[:], self.exports[:]
         y = pa.asarray(x, device=device, copy=copy)
         assert str(y.device) == device
@@ -283,7 +283,7 @@ class Gpus:
         return y, len(self.copies)
 
     def agree(self, x: pa.Array, device: str) -> Any:
-        """Return the plan for an array once a move has done what it says."""
+        """Return the plan for an array after checking it against a move."""
         plan = pa.transfer_plan(x, device)
         _, copies = self.move(x, device)
         assert (plan.copies, len(plan.reasons)) == (copies, copies), plan
@@ -292,7 +292,7 @@ class Gpus:
 
 
 def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
-    """Return values where no counter looks."""
+    """Return values without a counted copy."""
     native = x.native
     values: np.ndarray[Any, Any] = native if isinstance(native, np.ndarray) else native.data
     return values

@@ -1,6 +1,6 @@
-"""DLPack producers on devices that are not this machine's, that lie, or that hold odd dtypes.
+"""DLPack producers on absent devices, with wrong reports, or with unusual dtypes.
 
-What every producer gives every device stands in ``test_capsules.py``.
+``test_capsules.py`` tests valid producers on every device.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from portarray.backends import registry
 
 
 class Producer:
-    """Host memory that says it is wherever a test wants it."""
+    """A producer of host memory that reports any device."""
 
     def __init__(self, values: Any, device: object = (1, 0)) -> None:
         self.values = values
@@ -35,7 +35,7 @@ class Producer:
 
 
 class Elsewhere(Producer):
-    """A producer that exports to no other device than its own."""
+    """A producer that exports to its own device only."""
 
     def __dlpack__(self, **options: Any) -> Any:
         if options.get("dl_device") is not None:

@@ -1,4 +1,4 @@
-"""The bar that trees show: when it appears, what it says, and that it is gone afterwards."""
+"""The progress bar of trees: when it appears, its text, and its removal."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ print("rich" in sys.modules)
 
 
 def run(delay: float, ends: str, setting: str, *, terminal: bool = True) -> tuple[list[str], str]:
-    """Run the program; return its lines and what a terminal got from its standard error."""
+    """Run the program; return its output, and its standard error on a terminal."""
     pty = pytest.importorskip("pty")
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(delay), ends, setting]
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}

@@ -38,7 +38,7 @@ def test_moves_in_a_row_and_from_threads(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Values only: what short runs first load is more than memory may grow in long ones."""
+    """Short runs compare values only, since first calls use more memory than the limit."""
     if len(pa.devices()) == 1:
         pytest.skip("there is one device, so nothing to move between")
     file = tmp_path / "soak.json"
@@ -67,7 +67,7 @@ def test_moves_in_a_row_and_from_threads(
 
 
 def test_the_soak_finds_what_is_wrong(walks: ModuleType) -> None:
-    """A value that changed on its way, a call that raises, and a copy that is none."""
+    """The soak finds a changed value, a call that raises, and a missing copy."""
     host = pa.device("numpy")
 
     def walked(way: object, moves: int = 60) -> list[str]:
@@ -155,7 +155,7 @@ def test_the_soak_finds_a_leak() -> None:
 
 @pytest.mark.parametrize("way", ["hanging", "clinging"])
 def test_the_soak_ends_what_hangs(way: str) -> None:
-    """Asleep, and asleep with the interpreter lock held."""
+    """The soak ends moves that hang, with and without the interpreter lock."""
     done = soaked(way, "--stall", "3")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Timeout" in done.stderr
@@ -164,7 +164,7 @@ def test_the_soak_ends_what_hangs(way: str) -> None:
 
 
 def test_moved_arrays_are_usable_in_any_thread(device: str, walks: ModuleType) -> None:
-    """Arrays that one thread moved to a device are read, moved and computed with by another."""
+    """Arrays moved by one thread are read, moved and used by another."""
     where = pa.device(device)
     moved: dict[str, tuple[pa.Array, np.ndarray[Any, Any]]] = {}
     errors: list[str] = []

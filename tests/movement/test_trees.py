@@ -1,4 +1,4 @@
-"""Trees of arrays on every device: containers, sharing, what is moved and what is not."""
+"""Trees of arrays on every device: containers, sharing, and leaves that stay."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_containers_keep_their_class_and_order(device: str) -> None:
 
 
 class Point(Pair):
-    """A named tuple that is made from something else than its fields."""
+    """A named tuple whose constructor does not take its fields."""
 
     def __new__(cls, both: Any) -> Point:
         return super().__new__(cls, both, both)
@@ -95,7 +95,7 @@ def test_named_tuples_with_a_constructor_of_their_own(device: str) -> None:
 
 
 class Unordered:
-    """A key that cannot be compared; optimizers have tensors for keys."""
+    """A key that cannot be compared, like the tensors that are keys in optimizers."""
 
     def __lt__(self, other: object) -> bool:
         raise RuntimeError("ambiguous")
@@ -282,7 +282,7 @@ def test_every_dtype_of_both_goes_through(device: str) -> None:
 
 
 class Layer:
-    """A class of the user's that is registered as a node."""
+    """A user's class that is registered as a node."""
 
     def __init__(self, weight: Any, name: str) -> None:
         self.weight = weight

@@ -1,4 +1,4 @@
-"""Trees that cannot be moved: where it says so, and what is left behind."""
+"""Trees that cannot be moved: the path in the error, and released arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Layer:
 
 
 class Unreadable:
-    """A DLPack producer that fails, after a look at what there is by then."""
+    """A DLPack producer that runs a check and then fails."""
 
     def __init__(self, error: BaseException, look: Any = None) -> None:
         self.error = error
@@ -192,7 +192,7 @@ def test_errors_of_a_users_class_have_the_path_too(picky: Any) -> None:
 
 @pytest.mark.parametrize("kind", [MemoryError, RuntimeError, KeyboardInterrupt])
 def test_an_error_releases_moved_arrays(device: str, kind: type[BaseException]) -> None:
-    """While it is handled, and though its traceback is kept."""
+    """Moved arrays are freed while the error is handled and its traceback is kept."""
     target = pa.device(device)
     where = "torch:cpu:0" if device == "numpy:cpu:0" and pa.functional("torch") else "numpy:cpu:0"
     sources = [pa.asarray(np.ones((3, 11), np.float32), device=where, copy=True) for _ in "1234"]

@@ -1,4 +1,4 @@
-"""Whole models: scikit-learn's predict where they are moved to, PyTorch's come back the same."""
+"""Models: scikit-learn's predict on every device, and PyTorch's make a round trip."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABELS = (TARGET > 0).astype(np.int64)
 
 
 def fitted(name: str) -> tuple[Any, str]:
-    """Return a pipeline fitted on NumPy arrays, and the method that answers."""
+    """Return a pipeline fitted on NumPy arrays, and the name of its prediction method."""
     pytest.importorskip("sklearn")
     from sklearn import decomposition, linear_model, pipeline, preprocessing
 

@@ -63,7 +63,7 @@ class Derived(Slots):
 
 
 class Guarded:
-    """A class that lets nobody set its attributes but itself."""
+    """A class that does not allow setting its attributes from outside."""
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{name} is not for you to set")
@@ -80,7 +80,7 @@ class WithRules(Guarded):
 
 
 class Mapping(OrderedDict[str, Any]):
-    """A dict whose keys are its attributes, as some libraries return their outputs."""
+    """A dict whose keys are its attributes, like the outputs of some libraries."""
 
 
 @dataclass
@@ -170,7 +170,7 @@ def test_a_dataclass_that_is_a_list_has_its_items(device: str) -> None:
 
 
 class Kind(Plain, Enum):
-    """Constants that are dataclasses; there are no others than these."""
+    """Constants that are instances of a dataclass."""
 
     FIRST = (np.ones(3), "first")
 

@@ -1,8 +1,7 @@
 """Where memory is shared and where it is not: ``copy=None``, ``True`` and ``False`` on all pairs.
 
-What lies in host memory is looked at where it lies, so that two arrays of any libraries show
-whether they are the same memory. What shares and may be written is written through one side and
-read on the other.
+Addresses in host memory show whether arrays of any two libraries share memory. Writable shared
+memory is written on one side and read on the other.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ LIBRARY = {text: text.partition(":")[0] for text in DEVICES}
 
 
 def on_host(device: str) -> bool:
-    """Return whether a device's memory is host memory, which can be looked at where it lies."""
+    """Return whether a device's memory is host memory."""
     pa_device = pa.device(device)
     return pa_device._backend.on_host(pa_device.native)
 
@@ -47,20 +46,20 @@ def memory(x: pa.Array) -> np.ndarray[Any, Any]:
 
 
 def address(x: pa.Array) -> int:
-    """Return where an array's first element lies."""
+    """Return the address of an array's first element."""
     pointer: int = memory(x).__array_interface__["data"][0]
     return pointer
 
 
 def shared(x: pa.Array, y: pa.Array) -> bool:
-    """Return whether two arrays are the same memory."""
+    """Return whether two arrays share memory."""
     if not (on_host(str(x.device)) and on_host(str(y.device))):
         return False
     return np.shares_memory(memory(x), memory(y))
 
 
 def matrix(device: str, dtype: str = "float32") -> pa.Array:
-    """Return a matrix of the numbers 0 to 47, in memory of the device's own."""
+    """Return a matrix of the numbers 0 to 47, in the device's own memory."""
     values = np.arange(48).reshape(6, 8).astype(np.dtype(getattr(pa, dtype)))
     return pa.asarray(values, device=device, copy=True)
 
@@ -77,7 +76,7 @@ LAYOUTS: dict[str, Callable[[pa.Array], pa.Array]] = {
 
 
 def as_numpy(x: pa.Array) -> Any:
-    """Return an array's values as they are now, wherever it is."""
+    """Return a copy of an array's current values."""
     return np.array(x.device._backend.to_host(x.native, copy=True))
 
 
@@ -137,7 +136,7 @@ def test_a_view_keeps_the_memory_alive(source: str, target: str) -> None:
 
 @pytest.mark.parametrize("target", [t for t in WRITABLE if LIBRARY[t] != "numpy"])
 def test_numpy_arrays_of_the_user_are_shared(target: str) -> None:
-    """There and back: three names of one memory."""
+    """A round trip shares the memory of a user's NumPy array."""
     a = np.zeros((3, 4))
     x = pa.asarray(a[1:, ::2], device=target)
     back = np.asarray(x)
@@ -208,7 +207,7 @@ def test_read_only_memory_of_the_user() -> None:
 
 @pytest.mark.parametrize("target", [text for text in DEVICES if LIBRARY[text] == "clarray"])
 def test_arrays_made_for_a_device_are_not_marked_as_shared(target: str) -> None:
-    """clarray's calls wait for the kernels that use memory which others see."""
+    """Only memory visible to others is marked, since calls on marked memory wait for kernels."""
 
     def marked(x: pa.Array) -> bool:
         return bool(x.native.storage.shared)
@@ -257,7 +256,7 @@ def test_arrays_made_for_a_device_are_not_marked_as_shared(target: str) -> None:
 
 
 def aligned(count: int, dtype: Any, off: int = 0) -> np.ndarray[Any, Any]:
-    """Return the numbers from 0 on, at an address divisible by 64, or `off` bytes beside it."""
+    """Return the numbers from 0 up, at an address divisible by 64, plus `off` bytes."""
     dtype = np.dtype(dtype)
     block = np.zeros(count * dtype.itemsize + 128, dtype=np.uint8)
     start = -block.ctypes.data % 64 + off
@@ -337,7 +336,7 @@ def test_copy_true_where_it_is(device: str) -> None:
 
 
 def on_demand(x: pa.Array, target: str) -> tuple[pa.Array | None, str]:
-    """Return an array moved with ``copy=False``, or None and what was said instead."""
+    """Return an array moved with ``copy=False``, or None and the message of the refusal."""
     try:
         return x.to_device(target, copy=False), ""
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""What the fake backends share: arrays over NumPy that are no NumPy arrays, with a device each.
+"""Base of the fake backends: wrappers of NumPy's arrays, each with a device.
 
-A fake backend computes with the NumPy backend's functions. Its arrays cannot be read by NumPy by
-accident, its functions refuse arrays of two devices and dtypes that it lacks, and results are
-narrowed as a library without 64-bit types would make them.
+A fake backend computes with the NumPy backend's functions. NumPy cannot read its arrays by
+accident, its functions refuse mixed devices and unsupported dtypes, and results are narrowed like
+those of a library without 64-bit types.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Standard:
 
 
 class Scope:
-    """A block in which a device is current; one that is never left keeps it so."""
+    """A block in which a device is current; an unclosed block leaves it current."""
 
     def __init__(self, library: Library, device: NativeDevice) -> None:
         self._library, self._device = library, device
@@ -109,7 +109,7 @@ class Scope:
 
 @dataclass
 class Library:
-    """One fake library: its devices, what they lack, and what was done with them."""
+    """A fake library: its devices, unsupported dtypes, and recorded calls."""
 
     name: str
     platform: str
@@ -134,7 +134,7 @@ class Library:
         return Scope(self, device)
 
     def check(self, dtype: np.dtype[Any]) -> None:
-        """Refuse dtypes that the library lacks."""
+        """Raise for dtypes that the library lacks."""
         if dtype not in self.dtypes:
             raise TypeError(f"{self.name} has no {dtype}")
 

@@ -13,17 +13,17 @@ LACKING = ("int64", "uint64", "float64", "complex128")
 
 
 class SetError(Exception):
-    """What the library raises, whatever is wrong."""
+    """The exception that the library raises for every error."""
 
 
 class Deferred(FakeArray):
-    """An array of the library that is of another class than most."""
+    """An array of the library's second class."""
 
     __slots__ = ()
 
 
 class Settable(Library):
-    """A library that asks the setting what it lacks."""
+    """A library whose unsupported dtypes depend on a setting."""
 
     @property
     def lacking(self) -> tuple[str, ...]:
