@@ -1,4 +1,4 @@
-"""Files that outlive the process, with something else in their place."""
+"""Damaged or replaced files that outlive the process."""
 
 from __future__ import annotations
 

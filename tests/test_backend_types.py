@@ -1,4 +1,4 @@
-"""Every backend's functions fit the types of ``portarray.typing.Namespace``, as mypy sees them.
+"""Every backend's functions have the types of ``portarray.typing.Namespace`` for mypy.
 
 For each backend a small module is generated in which mypy checks one assignment a function: the
 backend's function to the protocol's, with the library's own array type. ``nox -s types`` runs this.
@@ -71,7 +71,7 @@ def checks(backend: Backend) -> Iterator[str]:
 
 
 def operands_of(name: str) -> int:
-    """Return how many aligned operands a function takes, 0 where the protocol says it all."""
+    """Return how many aligned operands a function takes, or 0 if the protocol suffices."""
     if name in ("concat", "stack"):
         return 0
     if name in OPERANDS:
@@ -95,7 +95,7 @@ def rows(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def within(expression: ast.expr, module: ModuleType) -> str:
-    """Return an expression of a module as another module writes it."""
+    """Return an expression of a module, qualified for use in another module."""
     names = {
         node.id: f"{module.__name__}.{node.id}"
         for node in ast.walk(expression)
@@ -154,7 +154,7 @@ def complaints(text: str, folder: Path, cache: Path, *search: Path) -> list[str]
 
 @pytest.fixture
 def cache(request: pytest.FixtureRequest) -> Path:
-    """Return a folder that lasts: reading a large library's types takes most of the time."""
+    """Return a persistent cache folder: reading a large library's types takes longest."""
     return request.config.cache.mkdir("backend_types")
 
 

@@ -1,4 +1,4 @@
-"""What backends are alike in: what each imports, how they meet old versions."""
+"""Common rules of backends: their imports, and old versions of libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages tell readers to type runs here, or its options are read by the program."""
+"""Commands on the pages run here, or the program parses their options."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ print(json.dumps(wrong))
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Yield each command with its page: lines of blocks that name no language, or a shell's."""
+    """Yield each command and its page, from blocks without a language or in a shell's."""
     programs = r"((\w+=\S+ )*(python|pip|nox|portarray|dask|curl|pytest|\.ci/run))( |$)"
     for path in PAGES:
         text = path.read_text("utf-8").replace("\\\n", " ")
@@ -114,7 +114,7 @@ def matching(*patterns: str) -> list[str]:
 
 
 def typed(command: str) -> list[str]:
-    """Return what Python is given, without where its output goes."""
+    """Return the arguments of Python in a command, without redirections."""
     words = shlex.split(command.partition(" > ")[0])
     return words[1:] if words[0] == "python" else ["-m", *words]
 

@@ -1,4 +1,4 @@
-"""``pa.config``: several settings, changed together or not at all, and put back."""
+"""``pa.config`` changes several settings together or none, and restores them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Where devices may differ: each row of ``docs/where_devices_differ.md`` is measured here.
 
-A row says on which devices a condition gives another answer than on NumPy, and what is promised
-there all the same. Both are measured on every device of the machine; a row that no longer holds
-fails. After a change here ``python tests/test_differences.py`` writes the page's table anew.
+A row names the devices on which a condition gives other results than NumPy, and what is promised
+nevertheless. Both are measured on every device of the machine, and a wrong row fails. After a
+change here ``python tests/test_differences.py`` rewrites the page's table.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def subnormal_arithmetic(device: pa.Device) -> bool:
 
 
 def subnormal_movement(device: pa.Device) -> bool:
-    """What moves numbers and computes nothing keeps them."""
+    """Moves without arithmetic keep subnormal numbers."""
     for dtype in _floats(device):
         x = _subnormal(dtype)
         y = there(x, device)
@@ -91,7 +91,7 @@ INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uin
 
 
 def _casts(device: pa.Device) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-    """Return what casts give on a device and on NumPy: four undefined ones, then three others."""
+    """Return casts on a device and with NumPy: four undefined ones, then three others."""
     available = pa.__array_namespace_info__().dtypes(device=device)
     pairs = []
     for dtype in _floats(device):
@@ -105,7 +105,7 @@ def _casts(device: pa.Device) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any
 
 
 def casts_equal(device: pa.Device) -> bool:
-    """Casts give what NumPy gives on this machine, the undefined ones too."""
+    """Casts equal NumPy's on this machine, including undefined ones."""
     return all(np.array_equal(result, expected) for result, expected in _casts(device))
 
 
@@ -126,7 +126,7 @@ def _half(x: pa.Array) -> np.ndarray[Any, Any]:
 
 
 def _roots(device: pa.Device) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-    """Return powers of one half on a device, and what the standard says."""
+    """Return powers of one half on a device, and the standard's values."""
     return [
         (
             _half(there(np.asarray([-np.inf, -0.0, 6.25, -1.0], dtype), device)),
@@ -137,7 +137,7 @@ def _roots(device: pa.Device) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any
 
 
 def roots_equal(device: pa.Device) -> bool:
-    """Powers of one half are what other powers are."""
+    """Powers of one half follow the standard's rules for powers."""
     return all(
         np.array_equal(result, expected, equal_nan=True) and not np.signbit(result[1])
         for result, expected in _roots(device)
@@ -217,7 +217,7 @@ def defaults_reported(device: pa.Device) -> bool:
 
 
 def _written(device: pa.Device) -> tuple[list[float], list[float], list[float]]:
-    """Write to an array with a view, and return both, and what an alias of the array sees."""
+    """Write to an array with a view; return both, and the values of an alias."""
     x = pa.zeros(3, device=device)
     alias, view = x, x[:2]
     x[0] = 1
@@ -225,7 +225,7 @@ def _written(device: pa.Device) -> tuple[list[float], list[float], list[float]]:
 
 
 def views_equal(device: pa.Device) -> bool:
-    """A view sees what is written to its array, and the array what is written to its view."""
+    """Writes to an array are seen in its view, and the reverse."""
     y = pa.zeros(2, device=device)
     pa.reshape(y, (2, 1))[1, 0] = 3
     return _written(device)[1] == [1, 0] and y.tolist() == [0, 3]
@@ -265,7 +265,7 @@ MATRIX = np.asarray([[4.0, 1.0, -2.0], [1.0, 2.0, 0.5], [-2.0, 0.5, 3.0]])
 
 
 def factors_equal(device: pa.Device) -> bool:
-    """Vectors have the signs that NumPy gives them."""
+    """Vectors of factors have NumPy's signs."""
     x = there(MATRIX.astype(pa.ones(1, device=device).dtype), device)
     return all(
         np.array_equal(np.sign(here(result)), np.sign(expected))
@@ -294,7 +294,7 @@ def factors_multiply(device: pa.Device) -> bool:
 
 
 def _compiled(device: pa.Device, index: int) -> list[float | str]:
-    """Return sums over rows at an index, in compiled functions; the error where there is one."""
+    """Return sums over rows at an index in compiled functions, or the errors."""
 
     def counted(indices: pa.Array, table: pa.Array) -> pa.Array:
         return pa.sum(2 * pa.kernels.embedding(indices, table))

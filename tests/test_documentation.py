@@ -1,4 +1,4 @@
-"""What the documentation shows is run: examples in docstrings, and the code on its pages."""
+"""Examples in docstrings and code on the pages run."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_code_of_the_page_on_scikit_learn() -> None:
 
 
 def test_the_support_page_matches_the_backends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``python docs/_ext/support_data.py`` writes the page's data anew."""
+    """``python docs/_ext/support_data.py`` rewrites the page's data."""
     pytest.importorskip("click", reason="portarray support needs it")
     if not (ROOT / "docs" / "data" / "support.json").is_file():
         pytest.skip("the documentation is not beside the tests")

@@ -1,4 +1,4 @@
-"""What ``import portarray`` brings with it, and what it costs. Each in a process of its own."""
+"""Modules and cost of ``import portarray``, each test in a new process."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_selecting_numpy_imports_no_other_array_library() -> None:
 
 
 def test_import_does_little_beyond_that_of_numpy() -> None:
-    """What an import costs is counted: modules, and dataclasses, each of which takes 0.6 ms."""
+    """The import loads few modules and creates no dataclasses, which take 0.6 ms each."""
     code = (
         "import sys, numpy, dataclasses; before = set(sys.modules); made = []\n"
         "make = dataclasses._process_class\n"

@@ -1,4 +1,4 @@
-"""What notebooks show: tables in the place of ``repr``, and how a page draws them."""
+"""Notebooks show tables in place of ``repr``, and pages render them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INJECTED = "<img src=x onerror=\"document.title='broken'\">&"
 
 
 def cells(html: str) -> dict[str, str]:
-    """Return the rows that have one value, by their titles."""
+    """Return the rows with one value by their titles."""
     rows = re.findall(r'<tr><th scope="row">(.*?)</th><td>([^<]*)</td></tr>', html)
     return {unescape(title): unescape(value) for title, value in rows}
 
@@ -183,7 +183,7 @@ return found;
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a notebook that was run, as a page that loads nothing."""
+    """Return an executed notebook as a page without external resources."""
     pytest.importorskip("dask.array", reason="Dask is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")

@@ -1,6 +1,6 @@
-"""What the design promises of the source itself, read from the syntax trees.
+"""Rules of the design for the source, checked on syntax trees.
 
-Who may import whom, where native arrays may be touched, which names are public and documented.
+Layers of imports, uses of native arrays, and public and documented names.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def tree_of(module: str) -> ast.Module:
 
 
 def imports(module: str) -> Iterator[Import]:
-    """Yield what a module imports, itself included where it imports its neighbours."""
+    """Yield the imports of a module, including its package for relative imports."""
 
     def walk(node: ast.AST, when: str) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
@@ -524,7 +524,7 @@ def test_public_names_are_listed() -> None:
 
 
 def documented(*, data: bool = True) -> list[str]:
-    """Return every name of the API reference, as its pages list them, or those with docstrings."""
+    """Return the names in the API reference, with or without data."""
     listed: list[str] = []
     for page in sorted((DOCS / "api").glob("*.md")):
         module = "portarray"
@@ -579,7 +579,7 @@ def test_every_documented_name_has_an_example() -> None:
 
 
 def test_functions_describe_their_parameters() -> None:
-    """Types and docstrings are for ruff and numpydoc; that all parameters are described is not."""
+    """Docstrings describe all parameters, which ruff and numpydoc do not check."""
     wrong = []
     for prefix, namespace in NAMESPACES.items():
         for name in namespace.__all__:

@@ -1,4 +1,4 @@
-"""The protocols of ``portarray.typing`` name what namespaces really have."""
+"""Namespaces have the members of the protocols in ``portarray.typing``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ strict = pytest.importorskip("array_api_strict")
 
 @pytest.mark.parametrize(("part", "name", "member"), list(members(*STANDARD)))
 def test_protocols_have_the_standards_signatures(part: str, name: str, member: object) -> None:
-    """As array_api_strict writes them down, independent of portarray."""
+    """The protocols have the signatures of array_api_strict."""
     function = getattr(getattr(strict, part) if part else strict, name, None)
     if not inspect.isfunction(member) or not callable(function):
         return

@@ -1,7 +1,7 @@
-"""What type checkers say of a user's program: mypy and Pyright check this file, and run nothing.
+"""Types of a user's program, which mypy and Pyright check in this file without running it.
 
-Each line that is wrong on purpose says so to both, and both complain where nothing is wrong: such a
-comment that is not needed is an error. ``nox -s types`` runs them.
+Each deliberately wrong line has a comment for both, and both report unneeded comments as errors.
+``nox -s types`` runs them.
 """
 
 # pyright: strict, reportUnnecessaryTypeIgnoreComment=error

@@ -1,4 +1,4 @@
-"""Regions on a cluster: equal to the calls one after the other, and when workers are lost, too.
+"""Regions on a cluster equal sequential calls, even when workers are lost.
 
 ``PORTARRAY_TASKS_EXAMPLES`` is how many programs are drawn; ``PORTARRAY_TASKS_KILLS`` is how many
 have a worker killed, and ``PORTARRAY_TASKS_TIMES`` a file for how long each of them took.
@@ -86,7 +86,7 @@ def test_drawn_programs(shared_client: Any, three: list[Any], program: list[Step
 
 @pytest.fixture
 def mortal() -> Iterator[Any]:
-    """A client of workers that may be killed, and are started again."""
+    """A client of workers that may be killed and are restarted."""
     options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     patience = {"distributed.deploy.lost-worker-timeout": "1d"}  # they start again
     with dask.config.set(patience), LocalCluster(**options) as cluster, Client(cluster) as client:
@@ -94,7 +94,7 @@ def mortal() -> Iterator[Any]:
 
 
 def _alive(client: Any, killed: int) -> list[int]:
-    """Return the workers' processes, once there is another in the place of the killed one."""
+    """Return the workers' processes, after the killed one is replaced."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
         client.wait_for_workers(2, timeout=120)
@@ -110,7 +110,7 @@ def _alive(client: Any, killed: int) -> list[int]:
 
 
 def test_workers_are_killed(mortal: Any) -> None:
-    """Nothing is lost: versions of a killed worker are computed again."""
+    """Arrays on a killed worker are recomputed."""
     device = pa.device("numpy")
     times, killed = [], 0
     draw = random.Random(20)

@@ -1,4 +1,4 @@
-"""What goes wrong in a cluster of real processes: an error with its cause, or no loss."""
+"""Faults in a cluster of real processes raise errors with their cause, or lose nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OLDER_VERSION = "import portarray; portarray.__version__ = '0.0.9'"
 
 @contextmanager
 def program(module: str, *options: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command of Dask, and end it."""
+    """Run a command of Dask, and stop it at the end."""
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-m", f"distributed.cli.dask_{module}", *options]
     done = subprocess.Popen(
@@ -76,7 +76,7 @@ def on_gpu(block: pa.Array) -> pa.Array:
 
 
 def fails(block: pa.Array) -> pa.Array:
-    """Fail as a library does whose device went away."""
+    """Raise an error like a library whose device was lost."""
     raise RuntimeError(f"CUDA error 719 on {block.device}")
 
 
@@ -147,7 +147,7 @@ def _spilled(dask_worker: Any) -> int:
 
 @pytest.mark.parametrize("full", [False, True])
 def test_a_full_disk_loses_no_chunk(full: bool, tmp_path: Path) -> None:
-    """With room chunks go to the disk; without they stay in memory, and Dask's log tells."""
+    """Chunks stay in memory while the disk is full, and Dask logs it."""
     memory = {"target": 0.01, "spill": False, "pause": False, "terminate": False}
     with (
         dask.config.set({f"distributed.worker.memory.{k}": value for k, value in memory.items()}),

@@ -1,4 +1,4 @@
-"""Linear algebra over tiles: by a region and on Dask, on one device and on several."""
+"""Linear algebra over tiles, by regions and by Dask, on one device and on several."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 def checked(devices: Any, engine: Any, dtype: str, near: float) -> None:
-    """Hold every operation against NumPy and SciPy in float64."""
+    """Compare every operation with NumPy and SciPy in float64."""
     wide = "complex128" if dtype.startswith("complex") else "float64"
     options = {"engine": engine}
     symmetric, any_matrix = positive(1, dtype), drawn(2, N, N, dtype=dtype)

@@ -1,4 +1,4 @@
-"""Scopes: which workers and devices tasks run on, and what no worker meets."""
+"""Scopes: the workers and devices of tasks, and scopes without a worker."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _local() -> bool:
 
 
 def test_tasks_are_fused_within_one_scope() -> None:
-    """Nothing of two scopes is in one task, and all of one scope is; other annotations stay."""
+    """Tasks are fused within a scope, never across scopes; other annotations stay."""
     a, b = scope(device="numpy"), scope(platform="cpu")
     with a:
         x = pd.ones((4, 4), chunks=2)

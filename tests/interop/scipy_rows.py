@@ -1,4 +1,4 @@
-"""What SciPy computes in the arrays' own namespace, with ``SCIPY_ARRAY_API=1`` set.
+"""Calls of SciPy that compute in the arrays' namespace, with ``SCIPY_ARRAY_API=1`` set.
 
 SciPy's own table of what it supports:
 https://docs.scipy.org/doc/scipy/dev/api-dev/array_api.html. Its compiled functions read the arrays

@@ -1,4 +1,4 @@
-"""xarray over portarray arrays and over Dask arrays of them: what stays on devices, as told."""
+"""xarray over portarray arrays, and over Dask arrays of them, matches its page."""
 
 from __future__ import annotations
 

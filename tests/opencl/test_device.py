@@ -150,7 +150,7 @@ def test_errors_of_drivers_have_names(
     device: Device,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The driver's errors are stood in for: none here can be made to lose its device."""
+    """A simulated driver loses its device, since real ones cannot be made to."""
     retained = from_numpy(np.arange(10), device)
     kernel = device.kernel(FILL, "fill", 1, [np.int32])
     tries = []

@@ -89,7 +89,7 @@ def test_a_folder_of_the_users_own_is_left_alone(process: Process, tmp_path: Pat
 
 
 def test_platforms_listed_earlier_are_used(process: Process) -> None:
-    """The loader looks once; what it did not see then is missing, and nothing breaks."""
+    """The loader lists platforms once; later ones are missing without an error."""
     ask = """
 import contextlib, pyopencl
 with contextlib.suppress(pyopencl.Error):
@@ -155,7 +155,7 @@ if "portarray._opencl.probe" in sys.orig_argv and {platform!r} in sys.orig_argv:
 def test_a_driver_that_ends_its_process_is_tried_once_and_named(
     process: Process, cache: Path, tmp_path: Path
 ) -> None:
-    """The one stood in for ends the process that tries it, as a driver's compiler would."""
+    """A simulated driver ends the process that tries it, like a broken compiler."""
     for file in (cache / "verdicts").iterdir():
         file.unlink()
     platform = devices()[0].platform_name

@@ -27,7 +27,7 @@ NO_MEMORY = cl._cl._ErrorRecord(
 
 @pytest.fixture
 def pool(device: Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
-    """A pool of its own for a device, without guard bytes."""
+    """A new pool for a device, without guard bytes."""
     gc.collect()
     result = Pool(device, guard=False)
     monkeypatch.setattr(device, "pool", result)

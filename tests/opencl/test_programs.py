@@ -41,7 +41,7 @@ def run(device: Device, programs: Programs, plus: int = 0) -> None:
 
 
 def stored(device: Device, folder: Path) -> Path:
-    """Run a program in as many 'processes' as it takes until it is kept, and return its file."""
+    """Run a program in new 'processes' until it is stored, and return its file."""
     for _ in range(2):
         run(device, Programs(device))
     (file,) = folder.iterdir()
@@ -157,7 +157,7 @@ def test_without_a_folder_kernels_run_after_a_warning(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder below a file")
 def test_without_any_writable_folder(process: Process, tmp_path: Path) -> None:
-    """As in a container that is read-only, where pyopencl by itself makes no kernel."""
+    """Kernels run in a read-only container, where pyopencl alone builds none."""
     (tmp_path / "file").write_text("")
     below = str(tmp_path / "file" / "below")
     code = f"""
@@ -279,7 +279,7 @@ def test_values_of_every_type_arrive(dtype: str, device: Device) -> None:
 
 
 def test_the_warmup_in_a_process_is_quick_once_it_was_built(process: Process) -> None:
-    """Of the thread's own time: waiting for a processor on a busy machine is no part of it."""
+    """The warmup with stored programs takes little processor time of its thread."""
     code = f"""
 import time
 import numpy as np

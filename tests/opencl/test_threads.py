@@ -62,7 +62,7 @@ def test_launches_keep_their_arguments_and_their_order(device: Device) -> None:
 
 
 def test_whoever_waits_finds_finished_memory(device: Device) -> None:
-    """One thread's wait must not make another believe that nothing is left to wait for."""
+    """A thread's wait does not hide pending work from other threads."""
     kernel = device.kernel(STEP, "advance", 2, [np.int64, np.int64])
     size = 1 << 14
 

@@ -1,4 +1,4 @@
-"""Distributions, by tests whose level is 1e-4 at fixed seeds; and what samples are made of."""
+"""Statistical tests of distributions and samples at level 1e-4, with fixed seeds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The numbers themselves: published vectors, other implementations, and one answer on all devices.
+"""Random numbers equal published vectors and other implementations, on every device.
 
-Everything is made twice, by a kernel and of the standard's functions.
+Each test runs twice, with the kernels and with the standard's functions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SMALLEST_STEP = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
 
 @pytest.fixture(params=["kernel", "functions"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Make the numbers by kernels where the device runs them, also if they are few; or never."""
+    """Use kernels wherever the device runs them, even for few numbers, or never."""
     monkeypatch.setattr(drawing, "_FEW", 0)
     monkeypatch.setattr(drawing, "_started", set())
     with pa.config(tuned_kernels=request.param == "kernel"):
@@ -142,7 +142,7 @@ def test_uniform_numbers_are_exact(device: str, way: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_uniform_numbers_stay_below_the_end(device: str, way: str, dtype: str) -> None:
-    """In a range of few numbers of the dtype sums are rounded up to its end, if nothing is done."""
+    """Rounding does not reach the upper end of a narrow range."""
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
     eps = float(pa.finfo(dtype).eps)
@@ -154,7 +154,7 @@ def test_uniform_numbers_stay_below_the_end(device: str, way: str, dtype: str) -
 
 
 def quantiles(dtype: str) -> tuple[Values, Values]:
-    """Return normal and exponential numbers of the first words, in higher precision."""
+    """Return the normal and exponential numbers of the first words in higher precision."""
     special = pytest.importorskip("scipy.special")
     x0, x1 = words((0, SEED), 0, COUNT)
     if dtype == "float64":
@@ -220,7 +220,7 @@ def test_tails() -> None:
 def test_numbers_are_those_of_numpy_and_of_any_part(
     device: str, way: str, name: str, dtype: str
 ) -> None:
-    """The same on every device, by either way, at once or in parts."""
+    """Numbers are the same on every device, with and without kernels, whole or in parts."""
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
     make = getattr(pa.random, name)
@@ -263,7 +263,7 @@ RANGES = [
 
 @pytest.mark.parametrize(("low", "high", "dtype"), RANGES)
 def test_integers_are_exact(device: str, way: str, low: int, high: int, dtype: str) -> None:
-    """Beside Python's integers: the product of the range and the random bits, shifted."""
+    """Integers equal the shifted product of the range and the random bits."""
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
     key = pa.random.key(SEED, device=device)

@@ -1,4 +1,4 @@
-"""Choices, permutations, and what wrong arguments are told, on every device."""
+"""Choices, permutations, and messages for wrong arguments, on every device."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_permutations(device: str) -> None:
 
 
 def test_the_order_is_that_of_64_bits(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Devices without uint64 sort twice, to the same end."""
+    """Devices without uint64 sort twice and get the same order."""
     key = pa.random.key(12, device=device)
     once = as_numpy(pa.random.permutation(key, 500))
     monkeypatch.setattr(sampling.distributions, "U64", None)
@@ -82,7 +82,7 @@ def test_choices_with_probabilities(device: str, dtype: str) -> None:
 
 
 def test_the_ends_of_probabilities(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The least and the largest words choose none whose probability is 0."""
+    """The smallest and the largest words select no item of probability 0."""
     drawn = pa.asarray([[0, 0], [2**32 - 1, 2**32 - 1]], dtype=pa.uint32, device=device)
     monkeypatch.setattr(sampling.drawing, "at", lambda *_: drawn)
     key = pa.random.key(0, device=device)
@@ -102,7 +102,7 @@ def test_keys_are_arrays_like_any_other(device: str, tmp_path: Any) -> None:
 
 
 def of(text: str) -> Callable[..., Any]:
-    """Return what makes a call of this text, where k is a key and x an array."""
+    """Return a function that evaluates a text, where k is a key and x an array."""
     return eval(f"lambda pa, np, k, x: {text}")  # type: ignore[no-any-return]
 
 
@@ -181,7 +181,7 @@ def test_arrays_of_another_device(fake: str) -> None:
 
 
 def test_devices_without_wide_dtypes(no64bit: str) -> None:
-    """Bits are made of uint32 alone; what the device has not is refused by name."""
+    """Bits need uint32 only; unsupported dtypes are refused by name."""
     key = pa.random.key(5, device=no64bit)
     here = pa.random.key(5, device="numpy")
     for make in (

@@ -17,7 +17,7 @@ SIZE = 6
 
 
 class Step(NamedTuple):
-    """A task: what it does, to which view of which device's array, from which, where, how long."""
+    """A task: operation, target and source views, device, and duration."""
 
     operation: str
     target: tuple[int, Any]
@@ -102,7 +102,7 @@ def run_sequentially(program: Sequence[Step]) -> tuple[list[Any], list[int]]:
 
 
 def spawned(region: Region, step: Step, arrays: Sequence[Any], device: Any) -> list[Any]:
-    """Spawn a step, and return the task that reads."""
+    """Spawn a step, and return its task if it reads."""
     y, x = (arrays[k] if key is ... else arrays[k][key] for k, key in (step.target, step.source))
     if step.operation == "add":
         region.spawn(add, In(x), InOut(y), step.seconds, device=device)
@@ -119,7 +119,7 @@ def spawned(region: Region, step: Step, arrays: Sequence[Any], device: Any) -> l
 
 
 def in_a_region(program: Sequence[Step], devices: Sequence[Any], **options: Any) -> Any:
-    """Return the arrays and what was read, of a program in a region."""
+    """Run a program in a region; return the arrays and the values it read."""
     arrays = [pa.asarray(x, device=d) for x, d in zip(starts(), devices, strict=True)]
     tasks: list[Any] = []
     with Region(devices, **options) as region:

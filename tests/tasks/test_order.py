@@ -1,4 +1,4 @@
-"""Regions equal the calls one after the other: drawn programs of views that overlap.
+"""Regions equal sequential calls, for drawn programs on overlapping views.
 
 ``PORTARRAY_TASKS_EXAMPLES`` is how many programs are drawn for each set of devices.
 """
@@ -96,7 +96,7 @@ def test_views_of_a_matrix(first_key: Any, second_key: Any, meeting: bool) -> No
 
 
 def test_memory_of_every_device(device: str) -> None:
-    """A view has its array's memory; two arrays share none."""
+    """A view overlaps its array; separate arrays do not overlap."""
     x, y = pa.ones((4, 6), device=device), pa.ones((4, 6), device=device)
     whole, part, separate = extent_of(x), extent_of(x[1:3, ::2]), extent_of(y)
     assert whole is not None

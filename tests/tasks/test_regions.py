@@ -281,7 +281,7 @@ def test_arrays_in_containers_are_read_or_as_they_are_marked() -> None:
 
 
 def test_results_are_values_of_the_moment() -> None:
-    """A result that shares memory with an argument is a copy: later tasks write the argument."""
+    """A result that shares memory with an argument is copied before later writes."""
     x = ones(4)
     with Region() as region:
         view = region.spawn(lambda x: {"half": x[:2], "one": 1}, In(x))
@@ -294,7 +294,7 @@ def test_results_are_values_of_the_moment() -> None:
 
 
 def test_several_workers_and_devices_at_once() -> None:
-    """Three tasks that need each other to run at once: two of a device, one of another."""
+    """Three tasks that wait for each other run at once: two on one device, one on another."""
     with virtual_devices("cuda", count=2) as devices:
         meeting = threading.Barrier(3, timeout=20)
         with Region(devices, workers=2) as region:

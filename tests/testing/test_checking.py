@@ -1,4 +1,4 @@
-"""``check_function``: each fault that works with NumPy is found on the device where it does not."""
+"""``check_function`` finds faults that NumPy hides on the devices that show them."""
 
 from __future__ import annotations
 

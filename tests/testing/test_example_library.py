@@ -1,4 +1,4 @@
-"""``examples/library`` is run as its author runs it: its tests, its table, its page, its badge."""
+"""The tests, table, page and badge of ``examples/library`` work."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_its_page_and_badge(library: Path) -> None:
 
 
 def test_faults_on_gpus_fail_its_tests(library: Path) -> None:
-    """A read of the host in the middle, which NumPy does not mind."""
+    """A host read inside a function, which NumPy hides, fails the library's tests."""
     source = library / "smalllearn" / "robust.py"
     original = source.read_text("utf-8")
     broken = "import numpy as np\n" + original.replace("from __future__ import annotations\n", "")

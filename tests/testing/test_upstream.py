@@ -1,4 +1,4 @@
-"""``tools/upstream``: failures that are known are told apart from new ones."""
+"""``tools/upstream`` distinguishes known failures from new ones."""
 
 from __future__ import annotations
 

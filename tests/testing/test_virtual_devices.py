@@ -1,4 +1,4 @@
-"""Virtual devices: when they are there, what they refuse, and that real libraries say so."""
+"""Virtual devices: lifetimes, refusals, and the declarations of real libraries."""
 
 from __future__ import annotations
 
