@@ -1,4 +1,4 @@
-"""Fixtures of all tests: nobody's settings are read or changed, and backends that are not real."""
+"""Fixtures of all tests: isolated settings, and fake backends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from portarray.testing import virtual_devices
 
 BACKENDS = Path(__file__).parent / "fakes"
 # Their tests have a fixture named device, which returns clarray's devices.
-OWN_DEVICES = {Path(__file__).parent / "clarray", Path(__file__).parent / "opencl"}
+CLARRAY_FOLDERS = {Path(__file__).parent / "clarray", Path(__file__).parent / "opencl"}
 sys.path.insert(0, str(BACKENDS))
 
 # What is drawn is the same in every run, and no test fails because the machine is busy:
@@ -57,7 +57,7 @@ NEEDED = {
     "opencl": ("pyopencl",),
     "conformance": ("portarray_conformance", "click", "rich"),
 }
-LEFT_OUT = {
+IGNORED = {
     folder: missing
     for folder, names in NEEDED.items()
     if (missing := [name for name in names if find_spec(name) is None])
@@ -65,28 +65,28 @@ LEFT_OUT = {
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave out folders that cannot be imported here."""
+    """Ignore folders that cannot be imported here."""
     folder = collection_path.name
-    return True if folder in LEFT_OUT and collection_path.parent == BACKENDS.parent else None
+    return True if folder in IGNORED and collection_path.parent == BACKENDS.parent else None
 
 
 def pytest_report_header() -> list[str]:
-    """Say what is left out."""
+    """Report the ignored folders."""
     return [
         f"not run: tests/{folder}, for want of {', '.join(missing)}"
-        for folder, missing in LEFT_OUT.items()
+        for folder, missing in IGNORED.items()
     ]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests with a ``device`` argument once on each functional device."""
     folders = set(metafunc.definition.path.parents)
-    if "device" in metafunc.fixturenames and not OWN_DEVICES & folders:
+    if "device" in metafunc.fixturenames and not CLARRAY_FOLDERS & folders:
         metafunc.parametrize("device", device_texts(metafunc))
 
 
 def device_texts(metafunc: pytest.Metafunc) -> list[str]:
-    """Return the devices that a test runs on: all that work, or one where one says it for all."""
+    """Return the devices that a test runs on: all functional ones, or one if marked so."""
     if metafunc.definition.get_closest_marker("one_device"):
         return ["numpy:cpu:0"]
     return functional_devices()
@@ -94,23 +94,25 @@ def device_texts(metafunc: pytest.Metafunc) -> list[str]:
 
 @cache
 def functional_devices() -> list[str]:
-    """Return the devices that work; they are asked for once, not for each test.
+    """Return the functional devices, looked up once for all tests.
 
-    ``PORTARRAY_TEST_DEVICES`` names those that are wanted, separated by spaces.
+    ``PORTARRAY_TEST_DEVICES`` selects devices by name, separated by spaces.
     """
-    wanted = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
-    return [str(one) for one in (map(pa.device, wanted) if wanted else pa.devices())]
+    names = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
+    return [str(device) for device in (map(pa.device, names) if names else pa.devices())]
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from looking through all test items again and again."""
+    """Keep the garbage collector from scanning all test items repeatedly."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True)
-def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep preferences and markers of the user away from tests, and theirs from the user."""
+def private_settings(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keep the preferences and markers of tests and of the user apart."""
     folder = tmp_path_factory.mktemp("settings")
     monkeypatch.setenv("PORTARRAY_CONFIG_DIR", str(folder / "config"))
     monkeypatch.setenv("PORTARRAY_STATE_DIR", str(folder / "state"))
@@ -119,7 +121,7 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled_programs() -> Iterator[None]:
-    """Let JAX forget what it compiled for a test module: it keeps gigabytes in the end."""
+    """Clear JAX's caches after each test module; they would grow to gigabytes."""
     yield
     jax = sys.modules.get("jax")
     if jax is not None:
@@ -134,8 +136,8 @@ def _backend(package: str) -> Iterator[str]:
     registry.remove_backend(info.library)
     pa.reset_gpu_device()
     if library is not None:
-        left, library.entered, library.current = library.entered == 0, 0, 0
-        assert left, f"a scope of {package} was entered and never left"
+        is_balanced, library.entered, library.current = library.entered == 0, 0, 0
+        assert is_balanced, f"a scope of {package} was entered and never left"
 
 
 @pytest.fixture
@@ -159,12 +161,12 @@ def no64bit() -> Iterator[str]:
 
 @pytest.fixture
 def settable() -> Iterator[str]:
-    """A GPU on rocm that has 64-bit types where ``settable.backend.wide`` says so."""
+    """A GPU on rocm whose 64-bit types depend on ``settable.backend.wide``."""
     yield from _backend("settable")
 
 
 @pytest.fixture
 def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A GPU on opencl whose probe fails as the variable FAULTY says, ``step:how``."""
+    """A GPU on opencl whose probe fails according to the variable FAULTY, ``step:how``."""
     monkeypatch.setenv("FAULTY_LOG", str(tmp_path / "faulty.log"))
     yield from _backend("faulty")

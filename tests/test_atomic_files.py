@@ -1,4 +1,4 @@
-"""Files that outlive the process, with something else in their place."""
+"""Damaged or replaced files that outlive the process."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ damaged = pytest.mark.parametrize("damage", list(DAMAGE))
 
 
 def in_time(function: Callable[[], object]) -> object:
-    """Return what a function returns; reading a pipe would wait for ever."""
-    found: list[object] = []
-    thread = threading.Thread(target=lambda: found.append(function()), daemon=True)
+    """Return a function's result, or fail after a minute: reading a pipe blocks."""
+    results: list[object] = []
+    thread = threading.Thread(target=lambda: results.append(function()), daemon=True)
     thread.start()
     thread.join(60)
-    assert found, "it does not return"
-    return found[0]
+    assert results, "it does not return"
+    return results[0]
 
 
 @damaged
@@ -77,12 +77,12 @@ def test_an_interrupt_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.Mo
 
 @damaged
 def test_verdicts_of_probes(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A damaged verdict refuses nothing, and the next one takes its place."""
+    """A damaged verdict refuses nothing, and the next one replaces it."""
     monkeypatch.setenv("PORTARRAY_STATE_DIR", str(tmp_path))
 
     def refusal(said: str) -> str:
-        with markers.guarded("fake-1", lambda: said) as found:
-            return found
+        with markers.guarded("fake-1", lambda: said) as verdict:
+            return verdict
 
     def crash() -> None:
         folder = markers.state_folder()
@@ -103,7 +103,7 @@ def test_verdicts_of_probes(damage: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-def test_a_pipe_in_place_of_preferences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_instead_of_preferences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo(preferences.PROJECT_FILE)
     pa.reset_gpu_device()

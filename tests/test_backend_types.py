@@ -1,4 +1,4 @@
-"""Every backend's functions fit the types of ``portarray.typing.Namespace``, as mypy sees them.
+"""Every backend's functions have the types of ``portarray.typing.Namespace`` for mypy.
 
 For each backend a small module is generated in which mypy checks one assignment a function: the
 backend's function to the protocol's, with the library's own array type. ``nox -s types`` runs this.
@@ -66,12 +66,12 @@ def checks(backend: Backend) -> Iterator[str]:
         for name in functions_of(protocol):
             if hasattr(module, name):
                 count = operands_of(f"{part}.{name}".removeprefix("."))
-                place = f"of_{count}" if count else f"xp.{name}"
-                yield f"    {place} = {module.__name__}.{name}"
+                target = f"of_{count}" if count else f"xp.{name}"
+                yield f"    {target} = {module.__name__}.{name}"
 
 
 def operands_of(name: str) -> int:
-    """Return how many aligned operands a function takes, 0 where the protocol says it all."""
+    """Return how many aligned operands a function takes, or 0 if the protocol suffices."""
     if name in ("concat", "stack"):
         return 0
     if name in OPERANDS:
@@ -95,7 +95,7 @@ def rows(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def within(expression: ast.expr, module: ModuleType) -> str:
-    """Return an expression of a module as another module writes it."""
+    """Return an expression of a module, qualified for use in another module."""
     names = {
         node.id: f"{module.__name__}.{node.id}"
         for node in ast.walk(expression)
@@ -126,10 +126,10 @@ def assertions(namespace: ModuleType, array: type) -> Iterator[str]:
 
 
 def complaints(text: str, folder: Path, cache: Path, *search: Path) -> list[str]:
-    """Run mypy on a module and return what it finds, each with the line it stands in."""
+    """Run mypy on a module and return its messages, each with its source line."""
     file = folder / "backend_types.py"
     file.write_text(text)
-    # mypy finds what is installed by itself, and refuses to be told of it.
+    # mypy finds installed packages itself, and refuses their paths.
     paths = [*search, ROOT] if (ROOT / "pyproject.toml").exists() else search
     run = subprocess.run(
         [
@@ -145,16 +145,16 @@ def complaints(text: str, folder: Path, cache: Path, *search: Path) -> list[str]
     )
     assert run.returncode in (0, 1), run.stdout + run.stderr
     lines = text.splitlines()
-    found = []
+    result = []
     for line in run.stdout.splitlines():
-        _, number, rest = line.split(":", 2)
-        found.append(f"{lines[int(number) - 1].strip()}:{rest}")
-    return found
+        _, index, message = line.split(":", 2)
+        result.append(f"{lines[int(index) - 1].strip()}:{message}")
+    return result
 
 
 @pytest.fixture
 def cache(request: pytest.FixtureRequest) -> Path:
-    """Return a folder that lasts: reading a large library's types takes most of the time."""
+    """Return a persistent cache folder: reading a large library's types takes longest."""
     return request.config.cache.mkdir("backend_types")
 
 
@@ -209,8 +209,8 @@ def test_wrong_functions_are_found(
     monkeypatch.syspath_prepend(str(tmp_path))
     wrong = importlib.import_module("wrong_namespace")
     text = "\n".join(assertions(wrong, type(portarray.asarray(0, device="numpy").native)))
-    found = complaints(text, tmp_path, cache, tmp_path)
-    names = [line.partition(" = ")[0] for line in found if "[assignment]" in line]
+    lines = complaints(text, tmp_path, cache, tmp_path)
+    names = [line.partition(" = ")[0] for line in lines if "[assignment]" in line]
     # A result without the named fields and arguments that are missing or too narrow are found;
     # sin's differing name of a positional-only parameter and any's extra freedom are none.
     assert names == ["xp.add", "xp.cos", "xp.sum", "xp.unique_counts", "xp.inv"]

@@ -1,4 +1,4 @@
-"""What backends are alike in: what each imports, how they meet old versions."""
+"""Common rules of backends: their imports, and old versions of libraries."""
 
 from __future__ import annotations
 
@@ -88,19 +88,19 @@ def test_a_version_that_is_too_old_is_refused(
 
 @pytest.mark.skipif(not PYPROJECT.exists(), reason="pyproject.toml is not beside the tests")
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_the_extra_asks_for_a_version_that_is_not_refused(library: str) -> None:
+def test_the_extra_requires_a_supported_version(library: str) -> None:
     info = registry.backend_infos()[library]
     extras = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["optional-dependencies"]
     names = [name for name in extras if name == library or name.startswith(f"{library}-")]
     distributions = "|".join(info.distributions or (info.module,))
-    found = [
+    versions = [
         match[1]
         for name in names
         for requirement in extras[name]
         if (match := re.match(rf"(?:{distributions})(?:\[\w+\])?>=([\d.]+)", requirement))
     ]
-    assert len(found) >= len(names)
-    for version in found:
+    assert len(versions) >= len(names)
+    for version in versions:
         assert discovery._numbers(version) >= discovery._numbers(info.oldest)
 
 

@@ -1,6 +1,6 @@
-"""A file's name says the same in every backend: the standard's chapter that its functions are of.
+"""In every backend a file's name is the category of the standard that its functions belong to.
 
-Read from the source, so that backends whose libraries are not installed are held too.
+The source is read, so that backends without their library are checked too.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def folder_name(path: Path) -> str:
 
 
 def files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield every file of a folder with the chapter that its name, or its folder's, says."""
+    """Yield every file of a folder with the category in its name or its folder's name."""
     for path in sorted(folder.rglob("*.py")):
         yield path.relative_to(folder).parts[0].removesuffix(".py"), path
 
@@ -55,11 +55,13 @@ def defined(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield node.name, node.lineno
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from ((one.id, node.lineno) for one in targets if isinstance(one, ast.Name))
+            yield from (
+                (target.id, node.lineno) for target in targets if isinstance(target, ast.Name)
+            )
 
 
 def listed(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Yield what a module's ``__all__`` lists: functions of the library, handed on, too."""
+    """Yield the names in a module's ``__all__``, including re-exported functions."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             yield from ((name, node.lineno) for name in ast.literal_eval(node.value))

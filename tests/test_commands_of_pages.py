@@ -1,4 +1,4 @@
-"""What pages tell readers to type runs here, or its options are read by the program."""
+"""Commands on the pages run here, or the program parses their options."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ print(json.dumps(wrong))
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Yield each command with its page: lines of blocks that name no language, or a shell's."""
+    """Yield each command and its page, from blocks without a language or in a shell's."""
     programs = r"((\w+=\S+ )*(python|pip|nox|portarray|dask|curl|pytest|\.ci/run))( |$)"
     for path in PAGES:
         text = path.read_text("utf-8").replace("\\\n", " ")
         # Fences come in pairs; what stands between two blocks is no block.
-        for number, block in enumerate(re.split(r"^ *(?=```)", text, flags=re.M)):
+        for index, block in enumerate(re.split(r"^ *(?=```)", text, flags=re.M)):
             language, _, lines = block.partition("\n")
-            if number % 2 == 0 or language.strip("`") not in ("", "bash", "console", "sh"):
+            if index % 2 == 0 or language.strip("`") not in ("", "bash", "console", "sh"):
                 continue
             typed = [line.strip() for line in lines.splitlines()]
             # Where prompts are shown, the rest is what programs print.
@@ -109,12 +109,12 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 def matching(*patterns: str) -> list[str]:
-    found = {command for _, command in commands()}
-    return sorted(c for c in found if any(re.fullmatch(pattern, c) for pattern in patterns))
+    texts = {command for _, command in commands()}
+    return sorted(c for c in texts if any(re.fullmatch(pattern, c) for pattern in patterns))
 
 
 def typed(command: str) -> list[str]:
-    """Return what Python is given, without where its output goes."""
+    """Return the arguments of Python in a command, without redirections."""
     words = shlex.split(command.partition(" > ")[0])
     return words[1:] if words[0] == "python" else ["-m", *words]
 
@@ -168,7 +168,7 @@ def test_options_of_long_commands_are_read() -> None:
     assert json.loads(done.stdout.splitlines()[-1]) == [], done.stderr
 
 
-def test_what_is_installed_exists() -> None:
+def test_installed_extras_and_folders_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = set(project["optional-dependencies"])
     for command in matching(INSTALL):
@@ -185,8 +185,8 @@ def test_sessions_and_benchmarks_exist() -> None:
     sessions = set(re.findall(r"^def (\w+)\(session: nox\.Session\)", source, re.M))
     sessions |= set(re.findall(r'@nox\.session\(name="([\w-]+)"', source))
     for command in matching(NOX):
-        found = re.fullmatch(NOX, command)
-        assert found
-        assert found[1] is None or found[1] in sessions, command
-        if found[1] == "bench" and found[2]:
-            assert (ROOT / "benchmarks" / f"{found[2].split()[0]}.py").is_file(), command
+        match = re.fullmatch(NOX, command)
+        assert match
+        assert match[1] is None or match[1] in sessions, command
+        if match[1] == "bench" and match[2]:
+            assert (ROOT / "benchmarks" / f"{match[2].split()[0]}.py").is_file(), command

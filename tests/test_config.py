@@ -1,4 +1,4 @@
-"""``pa.config``: several settings, changed together or not at all, and put back."""
+"""``pa.config`` changes several settings together or none, and restores them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DEFAULTS = {
 }
 
 
-def test_blocks_put_back_what_they_changed_and_nothing_else() -> None:
+def test_blocks_restore_only_their_own_changes() -> None:
     assert settings() == DEFAULTS
     with pa.config(host_fallback="allow", unpickle_device=None) as config:
         assert config is pa.config

@@ -1,8 +1,8 @@
 """Where devices may differ: each row of ``docs/where_devices_differ.md`` is measured here.
 
-A row says on which devices a condition gives another answer than on NumPy, and what is promised
-there all the same. Both are measured on every device of the machine; a row that no longer holds
-fails. After a change here ``python tests/test_differences.py`` writes the page's table anew.
+A row names the devices on which a condition gives other results than NumPy, and what is promised
+nevertheless. Both are measured on every device of the machine, and a wrong row fails. After a
+change here ``python tests/test_differences.py`` rewrites the page's table.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def there(values: Any, device: pa.Device) -> pa.Array:
 
 
 def here(x: pa.Array) -> np.ndarray[Any, Any]:
-    found: np.ndarray[Any, Any] = np.array(x.to_device("numpy").native)
-    return found
+    values: np.ndarray[Any, Any] = np.array(x.to_device("numpy").native)
+    return values
 
 
 def _floats(device: pa.Device) -> list[np.dtype[Any]]:
@@ -65,13 +65,13 @@ def subnormal_arithmetic(device: pa.Device) -> bool:
             *((pa.sqrt(abs(y)), np.sqrt(abs(x))), (pa.astype(y, pa.bool), x.astype(bool))),
             (there(tiny, device) / 2, tiny / 2),
         )
-        if not all(np.allclose(here(found), wanted, 1e-6, 0) for found, wanted in pairs):
+        if not all(np.allclose(here(result), expected, 1e-6, 0) for result, expected in pairs):
             return False
     return True
 
 
 def subnormal_movement(device: pa.Device) -> bool:
-    """What moves numbers and computes nothing keeps them."""
+    """Moves without arithmetic keep subnormal numbers."""
     for dtype in _floats(device):
         x = _subnormal(dtype)
         y = there(x, device)
@@ -80,7 +80,7 @@ def subnormal_movement(device: pa.Device) -> bool:
             *((pa.where(there(x > 1, device), y, -y), -x), (pa.asarray(y, copy=True), x)),
             *((pa.concat([y, y]), np.concat([x, x])), (y[there([2, 0], device)], x[[2, 0]])),
         )
-        if not all(np.array_equal(here(found), wanted) for found, wanted in pairs):
+        if not all(np.array_equal(here(result), expected) for result, expected in pairs):
             return False
     return True
 
@@ -91,29 +91,29 @@ INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uin
 
 
 def _casts(device: pa.Device) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-    """Return what casts give on a device and on NumPy: four undefined ones, then three others."""
+    """Return casts on a device and with NumPy: four undefined ones, then three others."""
     available = pa.__array_namespace_info__().dtypes(device=device)
     pairs = []
     for dtype in _floats(device):
         x = np.asarray([np.nan, np.inf, -np.inf, 1e30, 0.0, 1.75, 100.0], dtype)
         for name in INTEGERS:
             if name in available:
-                found = here(pa.astype(there(x, device), available[name]))
+                result = here(pa.astype(there(x, device), available[name]))
                 with np.errstate(invalid="ignore"):
-                    pairs.append((found, x.astype(name)))
+                    pairs.append((result, x.astype(name)))
     return pairs
 
 
 def casts_equal(device: pa.Device) -> bool:
-    """Casts give what NumPy gives on this machine, the undefined ones too."""
-    return all(np.array_equal(found, wanted) for found, wanted in _casts(device))
+    """Casts equal NumPy's on this machine, including undefined ones."""
+    return all(np.array_equal(result, expected) for result, expected in _casts(device))
 
 
-def casts_of_the_rest(device: pa.Device) -> bool:
-    """An undefined cast is no error and leaves the elements beside it right."""
+def defined_casts_equal(device: pa.Device) -> bool:
+    """An undefined cast raises nothing, and the other elements equal NumPy's."""
     return all(
-        found.dtype == wanted.dtype and np.array_equal(found[4:], wanted[4:])
-        for found, wanted in _casts(device)
+        result.dtype == expected.dtype and np.array_equal(result[4:], expected[4:])
+        for result, expected in _casts(device)
     )
 
 
@@ -126,7 +126,7 @@ def _half(x: pa.Array) -> np.ndarray[Any, Any]:
 
 
 def _roots(device: pa.Device) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-    """Return powers of one half on a device, and what the standard says."""
+    """Return powers of one half on a device, and the standard's values."""
     return [
         (
             _half(there(np.asarray([-np.inf, -0.0, 6.25, -1.0], dtype), device)),
@@ -137,17 +137,18 @@ def _roots(device: pa.Device) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any
 
 
 def roots_equal(device: pa.Device) -> bool:
-    """Powers of one half are what other powers are."""
+    """Powers of one half follow the standard's rules for powers."""
     return all(
-        np.array_equal(found, wanted, equal_nan=True) and not np.signbit(found[1])
-        for found, wanted in _roots(device)
+        np.array_equal(result, expected, equal_nan=True) and not np.signbit(result[1])
+        for result, expected in _roots(device)
     )
 
 
-def roots_of_the_rest(device: pa.Device) -> bool:
-    """Other numbers than -inf have theirs, and that of a zero is a zero."""
+def finite_roots_equal(device: pa.Device) -> bool:
+    """Roots of other numbers than -inf equal NumPy's, and that of a zero is a zero."""
     return all(
-        np.array_equal(found[1:], wanted[1:], equal_nan=True) for found, wanted in _roots(device)
+        np.array_equal(result[1:], expected[1:], equal_nan=True)
+        for result, expected in _roots(device)
     )
 
 
@@ -159,9 +160,9 @@ def _extrema(device: pa.Device) -> list[tuple[np.ndarray[Any, Any], np.ndarray[A
     pairs = []
     for dtype in _floats(device):
         x, y = np.asarray([-0.0, 0.0, 1.0, np.nan], dtype), np.asarray([0.0, -0.0, 2.0, 3.0], dtype)
-        given = there(x, device), there(y, device)
+        operands = there(x, device), there(y, device)
         pairs += [
-            (here(getattr(pa, name)(*given)), getattr(np, name)(x, y))
+            (here(getattr(pa, name)(*operands)), getattr(np, name)(x, y))
             for name in ("maximum", "minimum")
         ]
     return pairs
@@ -170,14 +171,16 @@ def _extrema(device: pa.Device) -> list[tuple[np.ndarray[Any, Any], np.ndarray[A
 def zeros_equal(device: pa.Device) -> bool:
     """The larger of two zeros has the sign that NumPy gives it."""
     return all(
-        np.array_equal(np.signbit(found[:2]), np.signbit(wanted[:2]))
-        for found, wanted in _extrema(device)
+        np.array_equal(np.signbit(result[:2]), np.signbit(expected[:2]))
+        for result, expected in _extrema(device)
     )
 
 
-def zeros_of_the_rest(device: pa.Device) -> bool:
-    """It is a zero, and others are as they are."""
-    return all(np.array_equal(found, wanted, equal_nan=True) for found, wanted in _extrema(device))
+def extrema_equal(device: pa.Device) -> bool:
+    """Extrema equal NumPy's, up to the sign of a zero."""
+    return all(
+        np.array_equal(result, expected, equal_nan=True) for result, expected in _extrema(device)
+    )
 
 
 # --- default dtypes -------------------------------------------------------------------------------
@@ -198,8 +201,8 @@ def defaults_equal(device: pa.Device) -> bool:
     return _created(device) == _created(pa.device("numpy"))
 
 
-def defaults_told(device: pa.Device) -> bool:
-    """The standard's inquiry tells which; a dtype that is missing is an error that names it."""
+def defaults_reported(device: pa.Device) -> bool:
+    """The standard's inquiry reports the defaults; an unsupported dtype raises an error."""
     info = pa.__array_namespace_info__()
     if dict(info.default_dtypes(device=device)) != _created(device):
         return False
@@ -214,7 +217,7 @@ def defaults_told(device: pa.Device) -> bool:
 
 
 def _written(device: pa.Device) -> tuple[list[float], list[float], list[float]]:
-    """Write to an array with a view, and return both, and what an alias of the array sees."""
+    """Write to an array with a view; return both, and the values of an alias."""
     x = pa.zeros(3, device=device)
     alias, view = x, x[:2]
     x[0] = 1
@@ -222,14 +225,14 @@ def _written(device: pa.Device) -> tuple[list[float], list[float], list[float]]:
 
 
 def views_equal(device: pa.Device) -> bool:
-    """A view sees what is written to its array, and the array what is written to its view."""
+    """Writes to an array are seen in its view, and the reverse."""
     y = pa.zeros(2, device=device)
     pa.reshape(y, (2, 1))[1, 0] = 3
     return _written(device)[1] == [1, 0] and y.tolist() == [0, 3]
 
 
-def views_of_the_rest(device: pa.Device) -> bool:
-    """What is written is in the array itself, under all its names; and ``copy=True`` shares not."""
+def arrays_hold_their_writes(device: pa.Device) -> bool:
+    """A write is seen under all names of an array, and not in a copy."""
     x = np.zeros(2)
     y = pa.asarray(x.astype(pa.ones(1, device=device).dtype), device=device, copy=True)
     x[0] = 5
@@ -251,8 +254,8 @@ def memory_equal(device: pa.Device) -> bool:
     return _shared(device, copy=None)
 
 
-def memory_of_the_rest(device: pa.Device) -> bool:
-    """``copy=True`` shares none."""
+def copies_are_separate(device: pa.Device) -> bool:
+    """``copy=True`` shares no memory."""
     return not _shared(device, copy=True)
 
 
@@ -262,11 +265,11 @@ MATRIX = np.asarray([[4.0, 1.0, -2.0], [1.0, 2.0, 0.5], [-2.0, 0.5, 3.0]])
 
 
 def factors_equal(device: pa.Device) -> bool:
-    """Vectors have the signs that NumPy gives them."""
+    """Vectors of factors have NumPy's signs."""
     x = there(MATRIX.astype(pa.ones(1, device=device).dtype), device)
     return all(
-        np.array_equal(np.sign(here(found)), np.sign(wanted))
-        for found, wanted in (
+        np.array_equal(np.sign(here(result)), np.sign(expected))
+        for result, expected in (
             (pa.linalg.eigh(x)[1], np.linalg.eigh(MATRIX)[1]),
             (pa.linalg.svd(x)[0], np.linalg.svd(MATRIX)[0]),
             (pa.linalg.qr(x)[0], np.linalg.qr(MATRIX)[0]),
@@ -284,14 +287,14 @@ def factors_multiply(device: pa.Device) -> bool:
         *((q @ r, MATRIX), (vectors * values @ vectors.T, MATRIX), (u * s @ vh, MATRIX)),
         *((values, np.linalg.eigvalsh(MATRIX)), (s, np.linalg.svdvals(MATRIX))),
     )
-    return all(np.allclose(here(found), wanted, 1e-4, 1e-5) for found, wanted in pairs)
+    return all(np.allclose(here(result), expected, 1e-4, 1e-5) for result, expected in pairs)
 
 
 # --- indices in compiled functions ----------------------------------------------------------------
 
 
 def _compiled(device: pa.Device, index: int) -> list[float | str]:
-    """Return sums over rows at an index, in compiled functions; the error where there is one."""
+    """Return sums over rows at an index in compiled functions, or the errors."""
 
     def counted(indices: pa.Array, table: pa.Array) -> pa.Array:
         return pa.sum(2 * pa.kernels.embedding(indices, table))
@@ -305,14 +308,14 @@ def _compiled(device: pa.Device, index: int) -> list[float | str]:
     def along(indices: pa.Array, table: pa.Array) -> pa.Array:
         return pa.sum(2 * pa.take_along_axis(table, indices[:, None], axis=0))
 
-    table, found = pa.ones((2, 3), device=device), list[float | str]()
+    table, results = pa.ones((2, 3), device=device), list[float | str]()
     for function in map(pa.compile, (counted, taken, indexed, along)):
         function(pa.asarray([0], device=device), table)
         try:
-            found.append(float(function(pa.asarray([index], device=device), table)))
+            results.append(float(function(pa.asarray([index], device=device), table)))
         except IndexError:
-            found.append("IndexError")
-    return found
+            results.append("IndexError")
+    return results
 
 
 def bounds_equal(device: pa.Device) -> bool:
@@ -320,8 +323,8 @@ def bounds_equal(device: pa.Device) -> bool:
     return _compiled(device, 2) == ["IndexError"] * 4
 
 
-def bounds_of_the_rest(device: pa.Device) -> bool:
-    """It is an error in a call of its own, and others are right."""
+def eager_bounds_checked(device: pa.Device) -> bool:
+    """Calls outside compiled functions raise, and calls within bounds are right."""
     table, index = pa.ones((2, 3), device=device), pa.asarray([2], device=device)
     with pytest.raises(IndexError):
         pa.kernels.embedding(index, table)
@@ -341,7 +344,7 @@ ROWS = {
         "that names the nearest supported dtype.",
         (),
         defaults_equal,
-        defaults_told,
+        defaults_reported,
     ),
     "view": Row(
         "writing to an array that has views, or to a view",
@@ -349,7 +352,7 @@ ROWS = {
         "views do not see the change. Writing to a view does not change its base array.",
         ("jax", "mlx"),
         views_equal,
-        views_of_the_rest,
+        arrays_hold_their_writes,
     ),
     "memory": Row(
         "`asarray` of a NumPy array in the device's own memory",
@@ -357,14 +360,14 @@ ROWS = {
         "shares memory.",
         (),
         memory_equal,
-        memory_of_the_rest,
+        copies_are_separate,
     ),
     "zero": Row(
         "`maximum` and `minimum` of 0.0 and -0.0",
         "The sign of the zero, which IEEE 754 does not specify.",
         (),
         zeros_equal,
-        zeros_of_the_rest,
+        extrema_equal,
     ),
     "factor": Row(
         "`linalg.eigh`, `svd` and `qr`",
@@ -383,7 +386,7 @@ ROWS = {
         "raise.",
         ("jax", "mlx", "torch"),
         bounds_equal,
-        bounds_of_the_rest,
+        eager_bounds_checked,
     ),
     "subnormal": Row(
         "subnormal numbers: below 1.2e-38 in float32, below 2.2e-308 in float64",
@@ -402,40 +405,40 @@ ROWS = {
         "error, and the other elements are correct.",
         (),
         casts_equal,
-        casts_of_the_rest,
+        defined_casts_equal,
     ),
     "root": Row(
         "`x ** 0.5` of negative infinity and negative zero",
         "NaN and -0.0 if the library computes a square root, infinity and 0.0 if it does not.",
         (),
         roots_equal,
-        roots_of_the_rest,
+        finite_roots_equal,
     ),
 }
 
 
 @pytest.mark.parametrize("row", list(ROWS))
 def test_a_row_of_the_page(row: str, device: str) -> None:
-    place, told = pa.device(device), ROWS[row]
-    assert told.promised(place), "what is promised although answers differ"
-    if told.devices:
-        names = {place.library, f"{place.library}:{place.platform}"}
-        assert told.same(place) == names.isdisjoint(told.devices)
+    pa_device, claims = pa.device(device), ROWS[row]
+    assert claims.promised(pa_device), "the page promises this for every device"
+    if claims.devices:
+        names = {pa_device.library, f"{pa_device.library}:{pa_device.platform}"}
+        assert claims.same(pa_device) == names.isdisjoint(claims.devices)
 
 
 def table() -> str:
     """Return the page's table."""
     lines = ["| condition | what differs | devices | test |", "|---|---|---|---|"]
     for name, row in ROWS.items():
-        devices = ", ".join(f"`{one}`" for one in row.devices) or "all"
+        devices = ", ".join(f"`{device}`" for device in row.devices) or "all"
         lines.append(f"| {row.condition} | {row.differs} | {devices} | `{name}` |")
     return "\n".join(lines)
 
 
 def _on_page(text: str) -> str:
-    found = re.search(r"^\| condition .*(?:\n\|.*)*", text, re.M)
-    assert found is not None
-    return found[0]
+    match = re.search(r"^\| condition .*(?:\n\|.*)*", text, re.M)
+    assert match is not None
+    return match[0]
 
 
 def test_the_page_has_these_rows() -> None:

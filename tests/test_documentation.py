@@ -1,4 +1,4 @@
-"""What the documentation shows is run: examples in docstrings, and the code on its pages."""
+"""Examples in docstrings and code on the pages run."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ PAGES = (
 def modules() -> Iterator[str]:
     """Yield every module of portarray outside the backends and the command."""
     yield "portarray"
-    for found in pkgutil.walk_packages(pa.__path__, "portarray."):
-        if not re.match(r"portarray\.(backends\.\w+\.|_cli|__main__)", found.name):
-            yield found.name
+    for module in pkgutil.walk_packages(pa.__path__, "portarray."):
+        if not re.match(r"portarray\.(backends\.\w+\.|_cli|__main__)", module.name):
+            yield module.name
 
 
 def test_examples_in_docstrings() -> None:
@@ -59,10 +59,10 @@ def run(page: str, names: dict[str, Any]) -> dict[str, Any]:
     path = ROOT / page
     if not path.is_file():
         pytest.skip(f"{page} is not beside the tests")
-    for number, block in enumerate(
+    for index, block in enumerate(
         re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.S)
     ):
-        name = f"{page}, block {number}"
+        name = f"{page}, block {index}"
         # Where kernels of the page find their source.
         linecache.cache[name] = (len(block), None, block.splitlines(keepends=True), name)
         exec(compile(block, name, "exec"), names)
@@ -97,8 +97,8 @@ def test_code_of_the_page_on_scikit_learn() -> None:
     assert names["predicted"].device is names["device"]
 
 
-def test_the_support_page_says_what_the_backends_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``python docs/_ext/support_data.py`` writes the page's data anew."""
+def test_the_support_page_matches_the_backends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``python docs/_ext/support_data.py`` rewrites the page's data."""
     pytest.importorskip("click", reason="portarray support needs it")
     if not (ROOT / "docs" / "data" / "support.json").is_file():
         pytest.skip("the documentation is not beside the tests")

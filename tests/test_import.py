@@ -1,4 +1,4 @@
-"""What ``import portarray`` brings with it, and what it costs. Each in a process of its own."""
+"""Modules and cost of ``import portarray``, each test in a new process."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_no_other_library_is_imported(statement: str) -> None:
     assert run(code) == "[]"
 
 
-def test_asking_for_numpy_imports_no_other_array_library() -> None:
+def test_selecting_numpy_imports_no_other_array_library() -> None:
     code = (
         "import sys, portarray as pa\n"
         "x = pa.asarray([1.0, 2.0], device=pa.device('numpy'))\n"
@@ -60,7 +60,7 @@ def test_asking_for_numpy_imports_no_other_array_library() -> None:
 
 
 def test_import_does_little_beyond_that_of_numpy() -> None:
-    """What an import costs is counted: modules, and dataclasses, each of which takes 0.6 ms."""
+    """The import loads few modules and creates no dataclasses, which take 0.6 ms each."""
     code = (
         "import sys, numpy, dataclasses; before = set(sys.modules); made = []\n"
         "make = dataclasses._process_class\n"
@@ -72,8 +72,8 @@ def test_import_does_little_beyond_that_of_numpy() -> None:
         "print([name for name in new if not name.startswith('portarray')])\n"
         "print(made)"
     )
-    own, others, made = run(code).splitlines()
-    assert int(own) <= MOST_MODULES
+    portarray_modules, others, dataclass_names = run(code).splitlines()
+    assert int(portarray_modules) <= MOST_MODULES
     allowed = {"__future__", "importlib._abc", "importlib.util", "resource", "threading"}
     assert set(ast.literal_eval(others)) <= allowed
-    assert made == "[]", "records that the import makes are named tuples"
+    assert dataclass_names == "[]", "records that the import makes are named tuples"

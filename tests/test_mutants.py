@@ -25,8 +25,8 @@ def tool() -> ModuleType:
 
 def test_every_fault_fits_its_file(tool: ModuleType) -> None:
     areas, mutants = tool.read()
-    assert [text for one in mutants if (text := one.problem())] == []
-    assert set(areas) == {one.area for one in mutants}
+    assert [text for mutant in mutants if (text := mutant.problem())] == []
+    assert set(areas) == {mutant.area for mutant in mutants}
     missing = [
         path
         for area in areas.values()
@@ -38,7 +38,9 @@ def test_every_fault_fits_its_file(tool: ModuleType) -> None:
 
 def test_enough_faults_are_planted_and_few_survive(tool: ModuleType) -> None:
     _, mutants = tool.read()
-    survive = [one.id for one in mutants if one.survives]
+    survive = [mutant.id for mutant in mutants if mutant.survives]
     assert len(mutants) >= 150
     assert len(survive) <= len(mutants) * 0.05
-    assert [one.id for one in mutants if one.survives and one.area == "comparators"] == []
+    assert [
+        mutant.id for mutant in mutants if mutant.survives and mutant.area == "comparators"
+    ] == []

@@ -1,4 +1,4 @@
-"""What notebooks show: tables in the place of ``repr``, and how a page draws them."""
+"""Notebooks show tables in place of ``repr``, and pages render them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ INJECTED = "<img src=x onerror=\"document.title='broken'\">&"
 
 
 def cells(html: str) -> dict[str, str]:
-    """Return the rows that have one value, by their titles."""
+    """Return the rows with one value by their titles."""
     rows = re.findall(r'<tr><th scope="row">(.*?)</th><td>([^<]*)</td></tr>', html)
     return {unescape(title): unescape(value) for title, value in rows}
 
 
-def test_arrays_show_what_they_are_and_their_values(device: str) -> None:
+def test_arrays_show_their_properties_and_values(device: str) -> None:
     x = pa.asarray([[1.0, 2.5], [3.0, 4.0]], device=device)
     html = x._repr_html_()
     assert cells(html) == {
@@ -70,11 +70,15 @@ def test_traced_arrays_are_not_computed() -> None:
 
 
 def test_devices_show_their_library_name_and_memory(device: str) -> None:
-    one = pa.device(device)
-    found = cells(one._repr_html_())
-    assert (found["library"], found["name"], found["kind"]) == (one.library, one.name, one.kind)
-    assert ("memory" in found) == (pa.memory(one).free is not None)
-    assert f"<caption>Device {device}</caption>" in one._repr_html_()
+    pa_device = pa.device(device)
+    table = cells(pa_device._repr_html_())
+    assert (table["library"], table["name"], table["kind"]) == (
+        pa_device.library,
+        pa_device.name,
+        pa_device.kind,
+    )
+    assert ("memory" in table) == (pa.memory(pa_device).free is not None)
+    assert f"<caption>Device {device}</caption>" in pa_device._repr_html_()
 
 
 def test_memory_is_that_of_the_device(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,19 +90,19 @@ def test_memory_is_that_of_the_device(fake: str, monkeypatch: pytest.MonkeyPatch
         current.append(LIBRARY.current)
         return MemoryFigures(total=2**30, free=2**29)
 
-    one = pa.device("fake:cuda:1")
-    monkeypatch.setattr(one._backend, "memory", memory)
-    assert cells(one._repr_html_())["memory"] == "0.5 of 1.0 GiB free"
+    pa_device = pa.device("fake:cuda:1")
+    monkeypatch.setattr(pa_device._backend, "memory", memory)
+    assert cells(pa_device._repr_html_())["memory"] == "0.5 of 1.0 GiB free"
     assert current == [1]
 
 
 def test_plans_show_each_copy(fake: str) -> None:
     x = pa.ones(1000, dtype=pa.float32, device="numpy")
     plan = pa.transfer_plan(x, "fake:cuda:0")
-    found = cells(plan._repr_html_())
-    assert found["route"] == plan.route
-    assert found["bytes"] == f"{plan.nbytes:,}"
-    assert [value for title, value in found.items() if title.startswith("copy ")] == [*plan.reasons]
+    table = cells(plan._repr_html_())
+    assert table["route"] == plan.route
+    assert table["bytes"] == f"{plan.nbytes:,}"
+    assert [value for title, value in table.items() if title.startswith("copy ")] == [*plan.reasons]
     assert plan.copies == 1
     assert cells(pa.transfer_plan(x, "numpy")._repr_html_())["copies"] == "none"
 
@@ -123,9 +127,9 @@ def test_placement_and_plans_of_dask() -> None:
 
 def test_texts_are_escaped() -> None:
     of = pa.device("numpy")
-    one = devices.make(of._backend, "cpu", 7, name=INJECTED, kind="cpu", native=of.native)
+    hostile = devices.make(of._backend, "cpu", 7, name=INJECTED, kind="cpu", native=of.native)
     shown = [
-        one._repr_html_(),
+        hostile._repr_html_(),
         pa.transfer_plan(pa.ones(3), "numpy")._replace(reasons=(INJECTED,))._repr_html_(),
         _html.table([(INJECTED, INJECTED)], caption=INJECTED, head=[INJECTED], values=INJECTED),
     ]
@@ -179,7 +183,7 @@ return found;
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a notebook that was run, as a page that loads nothing."""
+    """Return an executed notebook as a page without external resources."""
     pytest.importorskip("dask.array", reason="Dask is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
@@ -209,11 +213,11 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     profile = tmp_path_factory.mktemp("profile")
     for flag in ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"):
         options.add_argument(flag)
-    found = selenium.Chrome(options=options, service=service.Service(driver))
+    chrome = selenium.Chrome(options=options, service=service.Service(driver))
     try:
-        yield found
+        yield chrome
     finally:
-        found.quit()
+        chrome.quit()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -225,7 +229,7 @@ def test_a_page_shows_the_tables(page: Path, browser: Any, width: int, scheme: s
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     browser.get(page.as_uri())
     assert browser.execute_script("return innerWidth") >= width
-    captions = [one.text for one in browser.find_elements("css selector", "table caption")]
+    captions = [caption.text for caption in browser.find_elements("css selector", "table caption")]
     assert captions == [
         "portarray.Array",
         "Device numpy:cpu:0",

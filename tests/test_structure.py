@@ -1,6 +1,6 @@
-"""What the design promises of the source itself, read from the syntax trees.
+"""Rules of the design for the source, checked on syntax trees.
 
-Who may import whom, where native arrays may be touched, which names are public and documented.
+Layers of imports, uses of native arrays, and public and documented names.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def tree_of(module: str) -> ast.Module:
 
 
 def imports(module: str) -> Iterator[Import]:
-    """Yield what a module imports, itself included where it imports its neighbours."""
+    """Yield the imports of a module, including its package for relative imports."""
 
     def walk(node: ast.AST, when: str) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
@@ -264,7 +264,7 @@ def allowed(part: str) -> set[str]:
     return MAY_IMPORT["backends.BACKEND"] | MAY_IMPORT.get(part, set())
 
 
-def place(module: str, line: int) -> str:
+def location(module: str, line: int) -> str:
     return f"portarray/{MODULES[module].relative_to(SOURCE).as_posix()}:{line}"
 
 
@@ -272,15 +272,14 @@ def test_imports_go_down_the_layers() -> None:
     upward = []
     for module in MODULES:
         part = part_of(module)
-        for found in imports(module):
-            if found.name.partition(".")[0] != "portarray" or found.when == "types":
+        for imported in imports(module):
+            if imported.name.partition(".")[0] != "portarray" or imported.when == "types":
                 continue
-            other = part_of(found.name)
-            if other != part and other not in allowed(part):
+            target = part_of(imported.name)
+            if target != part and target not in allowed(part):
                 may = ", ".join(sorted(allowed(part))) or "nothing"
-                upward.append(
-                    f"{place(module, found.line)} imports {other or 'portarray'}, may import {may}"
-                )
+                where = location(module, imported.line)
+                upward.append(f"{where} imports {target or 'portarray'}, may import {may}")
     assert upward == []
 
 
@@ -303,41 +302,41 @@ def test_no_modules_import_each_other() -> None:
     """
     edges = {
         module: {
-            found.name: found
-            for found in sorted(
-                [*imports(module), *imports_by_name(module)], key=lambda found: -found.line
+            imported.name: imported
+            for imported in sorted(
+                [*imports(module), *imports_by_name(module)], key=lambda imported: -imported.line
             )  # the first is kept
-            if found.name in MODULES and found.name != module and found.when != "types"
+            if imported.name in MODULES and imported.name != module and imported.when != "types"
         }
         for module in MODULES
     }
     reached = {module: reachable(module, edges) for module in MODULES}
     circles = {
-        tuple(sorted(other for other in reached[module] if module in reached[other]))
+        tuple(sorted(candidate for candidate in reached[module] if module in reached[candidate]))
         for module in MODULES
     } - {()}
-    told = []
-    for number, circle in enumerate(sorted(circles, key=lambda circle: (len(circle), circle)), 1):
-        told.append(f"circle {number}, {len(circle)} modules:")
-        told += [
-            f"    {place(module, found.line)} imports {name}"
-            + (" in a function" if found.when == "function" else "")
+    lines = []
+    for index, circle in enumerate(sorted(circles, key=lambda circle: (len(circle), circle)), 1):
+        lines.append(f"circle {index}, {len(circle)} modules:")
+        lines += [
+            f"    {location(module, imported.line)} imports {name}"
+            + (" in a function" if imported.when == "function" else "")
             for module in circle
-            for name, found in sorted(edges[module].items())
+            for name, imported in sorted(edges[module].items())
             if name in circle
         ]
-    assert not told, "modules import each other:\n" + "\n".join(told)
+    assert not lines, "modules import each other:\n" + "\n".join(lines)
 
 
 def reachable(start: str, edges: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the modules that one imports, and those that they import; itself in a circle only."""
-    found: set[str] = set()
+    """Return the modules that a module imports, directly or not."""
+    result: set[str] = set()
     ahead = [start]
     while ahead:
-        new = set(edges[ahead.pop()]) - found
-        found |= new
+        new = set(edges[ahead.pop()]) - result
+        result |= new
         ahead += new
-    return found
+    return result
 
 
 def test_backends_know_nothing_of_the_array() -> None:
@@ -346,10 +345,10 @@ def test_backends_know_nothing_of_the_array() -> None:
         if not module.startswith("portarray.backends."):
             continue
         wrong += [
-            f"{place(module, found.line)} imports {found.name}"
-            for found in imports(module)  # for types too
-            if found.name.partition(".")[0] == "portarray"
-            and not found.name.startswith(
+            f"{location(module, imported.line)} imports {imported.name}"
+            for imported in imports(module)  # for types too
+            if imported.name.partition(".")[0] == "portarray"
+            and not imported.name.startswith(
                 (
                     *("portarray.backends", "portarray.clarray", "portarray._launchers"),
                     "portarray._dtypes",
@@ -360,7 +359,7 @@ def test_backends_know_nothing_of_the_array() -> None:
             )
         ]
         wrong += [
-            f"{place(module, node.lineno)} names {node.value!r}"
+            f"{location(module, node.lineno)} names {node.value!r}"
             for node in ast.walk(tree_of(module))
             if isinstance(node, ast.Constant)
             and isinstance(node.value, str)
@@ -370,36 +369,40 @@ def test_backends_know_nothing_of_the_array() -> None:
 
 
 @pytest.mark.parametrize("library", BACKENDS)
-def test_a_backend_says_what_it_is_without_its_library(library: str) -> None:
+def test_a_backend_describes_itself_without_its_library(library: str) -> None:
     module = registry.package_of(library)
-    assert {found.name for found in imports(module)} - {"__future__"} == {
+    assert {imported.name for imported in imports(module)} - {"__future__"} == {
         "portarray.backends.types"
     }
 
 
 def test_libraries_are_imported_in_their_own_backends() -> None:
-    own = {
+    parts_by_library = {
         registry.backend_infos()[library].module: {f"backends.{library}"} for library in BACKENDS
     }
-    del own["numpy"]
-    own["pyopencl"] = {"_opencl", "clarray"}
+    del parts_by_library["numpy"]
+    parts_by_library["pyopencl"] = {"_opencl", "clarray"}
     wrong = []
     for module in MODULES:
         # clarray is imported by its backend alone, so what it imports costs nobody else.
         in_backend = module.startswith("portarray.backends.") or part_of(module) in (
             *("clarray", "_opencl"),
         )
-        for found in imports(module):
-            library = found.name.partition(".")[0]
+        for imported in imports(module):
+            library = imported.name.partition(".")[0]
             part = part_of(module)
-            homes = own.get(library, HOMES_OF.get(library, {part}))
+            homes = parts_by_library.get(library, HOMES_OF.get(library, {part}))
             if part not in homes:
-                wrong.append(f"{place(module, found.line)}: {library} is for {', '.join(homes)}")
+                wrong.append(
+                    f"{location(module, imported.line)}: {library} is for {', '.join(homes)}"
+                )
             if library == "array_api_compat" and not in_backend:
-                wrong.append(f"{place(module, found.line)}: {library} is for the backends")
+                wrong.append(f"{location(module, imported.line)}: {library} is for the backends")
             lazy = library in LAZY and (part, library) not in AT_ONCE
-            if lazy and found.when == "module" and not in_backend:
-                wrong.append(f"{place(module, found.line)}: import {library} where it is used")
+            if lazy and imported.when == "module" and not in_backend:
+                wrong.append(
+                    f"{location(module, imported.line)}: import {library} where it is used"
+                )
     assert wrong == []
 
 
@@ -411,7 +414,7 @@ def test_native_arrays_are_touched_in_two_places() -> None:
         of_devices = part in ("_devices", "backends.clarray", "_launchers")
         closed = {"_native"} if of_devices else {"_native", "native"}
         wrong += [
-            f"{place(module, node.lineno)} reads .{node.attr}"
+            f"{location(module, node.lineno)} reads .{node.attr}"
             for node in ast.walk(tree_of(module))
             if part not in {*NATIVE_ARRAYS, "clarray", "_opencl"}
             and isinstance(node, ast.Attribute)
@@ -420,12 +423,12 @@ def test_native_arrays_are_touched_in_two_places() -> None:
     assert wrong == []
 
 
-def test_no_library_is_asked_for_by_name() -> None:
+def test_no_library_is_checked_by_name() -> None:
     wrong = []
     for module in MODULES:
         backend = module.split(".")[2] if module.startswith("portarray.backends.") else ""
         wrong += [
-            f"{place(module, part.lineno)} compares with {part.value!r}: let the backend answer"
+            f"{location(module, part.lineno)} compares with {part.value!r}: let the backend answer"
             for node in ast.walk(tree_of(module))
             if isinstance(node, ast.Compare | ast.MatchValue)
             for part in ast.walk(node)
@@ -445,15 +448,15 @@ def test_no_error_is_swallowed() -> None:
                 continue
             inside = [part for statement in node.body for part in ast.walk(statement)]
             raised = any(isinstance(part, ast.Raise) for part in inside)
-            told = any(isinstance(part, ast.Name) and part.id == node.name for part in inside)
-            if not caught or not (raised or told):
-                swallowed.append(f"{place(module, node.lineno)}: except {caught}")
+            reported = any(isinstance(part, ast.Name) and part.id == node.name for part in inside)
+            if not caught or not (raised or reported):
+                swallowed.append(f"{location(module, node.lineno)}: except {caught}")
     assert swallowed == []
 
 
 def test_only_codegen_evaluates_generated_code() -> None:
     calls = [
-        f"{place(module, node.lineno)} calls {node.func.id}: use portarray._codegen"
+        f"{location(module, node.lineno)} calls {node.func.id}: use portarray._codegen"
         for module in MODULES
         if module != "portarray._codegen"
         for node in ast.walk(tree_of(module))
@@ -475,7 +478,7 @@ NAMESPACES: dict[str, Any] = {
     "tasks.": pa.tasks,
     "testing.": importlib.import_module("portarray.testing"),
 }
-OWN = {
+DEFINED_HERE = {
     "",
     "kernels.",
     "random.",
@@ -487,12 +490,12 @@ OWN = {
 def standard(prefix: str) -> set[str]:
     """Return the standard's names of a namespace."""
     names = pytest.importorskip("portarray_conformance.names")
-    other = ("array.", "info.", "dtype.")
+    prefixes = ("array.", "info.", "dtype.")
     if not prefix:
-        found = {
-            name for name in names.ALL_NAMES if not name.startswith((*other, "linalg.", "fft."))
+        functions = {
+            name for name in names.ALL_NAMES if not name.startswith((*prefixes, "linalg.", "fft."))
         }
-        return found | {"linalg", "fft"}
+        return functions | {"linalg", "fft"}
     return {name.removeprefix(prefix) for name in names.ALL_NAMES if name.startswith(prefix)}
 
 
@@ -503,12 +506,12 @@ def test_public_names_are_those_of_the_standard(prefix: str) -> None:
     assert len(public) == len(namespace.__all__), "a name is listed twice"
     assert [name for name in public if not hasattr(namespace, name)] == []
     assert standard(prefix) - public == set()
-    if prefix not in OWN:
+    if prefix not in DEFINED_HERE:
         errors = {"LinAlgError"} if prefix == "linalg." else set()  # as in NumPy and SciPy
         assert public - standard(prefix) == errors
 
 
-def test_what_is_there_is_listed() -> None:
+def test_public_names_are_listed() -> None:
     # pytest puts names that are no identifiers into modules that come with a plugin.
     public = {name for name in vars(pa) if name.isidentifier() and not name.startswith("_")}
     unlisted = public - set(pa.__all__)
@@ -521,8 +524,8 @@ def test_what_is_there_is_listed() -> None:
 
 
 def documented(*, data: bool = True) -> list[str]:
-    """Return every name of the API reference, as its pages list them, or those with docstrings."""
-    found: list[str] = []
+    """Return the names in the API reference, with or without data."""
+    listed: list[str] = []
     for page in sorted((DOCS / "api").glob("*.md")):
         module = "portarray"
         inside = False
@@ -530,14 +533,14 @@ def documented(*, data: bool = True) -> list[str]:
             if line.startswith(".. currentmodule:: "):
                 module = line.split()[-1]
             elif data and line.startswith(".. py:data:: "):
-                found.append(f"{module}.{line.split()[-1]}")
+                listed.append(f"{module}.{line.split()[-1]}")
             elif line.startswith(".. autosummary::"):
                 inside = True
             elif inside and re.fullmatch(r" {3}[A-Za-z_][\w.]*", line):
-                found.append(f"{module}.{line.strip()}")
+                listed.append(f"{module}.{line.strip()}")
             elif line.strip() and not line.startswith("   "):
                 inside = False
-    return found
+    return listed
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation's source is not beside the tests")
@@ -575,8 +578,8 @@ def test_every_documented_name_has_an_example() -> None:
     assert without == []
 
 
-def test_functions_say_what_they_take_and_do() -> None:
-    """Types and docstrings are for ruff and numpydoc; that all parameters are described is not."""
+def test_functions_describe_their_parameters() -> None:
+    """Docstrings describe all parameters, which ruff and numpydoc do not check."""
     wrong = []
     for prefix, namespace in NAMESPACES.items():
         for name in namespace.__all__:
@@ -587,12 +590,12 @@ def test_functions_say_what_they_take_and_do() -> None:
             described = re.findall(
                 r"^(?:\*{0,2}\w+(?:, )?)+(?= :)", _section(doc, "Parameters"), re.M
             )
-            given = [part.lstrip("*") for entry in described for part in entry.split(", ")]
-            if given != list(inspect.signature(function).parameters):
-                wrong.append(f"{prefix}{name} describes {given}")
+            names = [part.lstrip("*") for entry in described for part in entry.split(", ")]
+            if names != list(inspect.signature(function).parameters):
+                wrong.append(f"{prefix}{name} describes {names}")
     assert wrong == []
 
 
 def _section(doc: str, title: str) -> str:
-    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", doc, re.M | re.S)
-    return found.group(1) if found else ""
+    match = re.search(rf"^{title}\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", doc, re.M | re.S)
+    return match.group(1) if match else ""

@@ -1,4 +1,4 @@
-"""The protocols of ``portarray.typing`` name what namespaces really have."""
+"""Namespaces have the members of the protocols in ``portarray.typing``."""
 
 from __future__ import annotations
 
@@ -35,24 +35,30 @@ STANDARD = (("", Namespace), ("linalg", LinalgNamespace), ("fft", FftNamespace))
 
 @pytest.mark.parametrize(("part", "name", "member"), list(members(*STANDARD)))
 def test_portarray_has_the_protocols_signatures(part: str, name: str, member: object) -> None:
-    found = getattr(getattr(pa, part) if part else pa, name)
+    function = getattr(getattr(pa, part) if part else pa, name)
     if inspect.isfunction(member):
         expected = parameters(member, skip=1)
-        given = parameters(found, skip=0)
-        in_order = [one for one in expected if one[1] is not inspect.Parameter.KEYWORD_ONLY]
+        actual = parameters(function, skip=0)
+        in_order = [
+            parameter
+            for parameter in expected
+            if parameter[1] is not inspect.Parameter.KEYWORD_ONLY
+        ]
         # Further parameters of ours come last and are optional, and more may be left out.
-        assert [one[:2] for one in given[: len(in_order)]] == [one[:2] for one in in_order]
+        assert [parameter[:2] for parameter in actual[: len(in_order)]] == [
+            parameter[:2] for parameter in in_order
+        ]
         assert [
             ours[0]
-            for ours, theirs in zip(given, in_order, strict=False)
+            for ours, theirs in zip(actual, in_order, strict=False)
             if theirs[2] not in (inspect.Parameter.empty, ours[2])
         ] == []
         # What goes by name may go by position too.
-        named = [(name, default) for name, _, default in given]
+        named = [(name, default) for name, _, default in actual]
         by_name = [(name, default) for name, _, default in expected[len(in_order) :]]
-        assert [one for one in by_name if one not in named] == []
+        assert [parameter for parameter in by_name if parameter not in named] == []
     else:
-        assert not inspect.isfunction(found)
+        assert not inspect.isfunction(function)
 
 
 strict = pytest.importorskip("array_api_strict")
@@ -60,7 +66,7 @@ strict = pytest.importorskip("array_api_strict")
 
 @pytest.mark.parametrize(("part", "name", "member"), list(members(*STANDARD)))
 def test_protocols_have_the_standards_signatures(part: str, name: str, member: object) -> None:
-    """As array_api_strict writes them down, independent of portarray."""
+    """The protocols have the signatures of array_api_strict."""
     function = getattr(getattr(strict, part) if part else strict, name, None)
     if not inspect.isfunction(member) or not callable(function):
         return
@@ -84,7 +90,7 @@ def test_native_namespaces_are_complete() -> None:
     assert missing == []
 
 
-def test_scalars_and_shapes_are_what_the_aliases_say() -> None:
+def test_scalars_and_shapes_match_the_aliases() -> None:
     # The aliases admit what the functions take: a Python scalar of each kind, an int or a list.
     x = pa.ones(2)
     for scalar in (True, 2, 2.0):
@@ -93,16 +99,18 @@ def test_scalars_and_shapes_are_what_the_aliases_say() -> None:
     assert pa.zeros(2).shape == (2,)
 
 
-def test_device_objects_have_what_the_protocols_say(device: str) -> None:
+def test_device_objects_satisfy_the_protocols(device: str) -> None:
     protocols = (TypedDevice, PlatformDevice, SyclDevice, NumberedDevice)
 
-    def known(one: object) -> bool:
-        return isinstance(one, (str, enum.Enum)) or any(
-            all(hasattr(one, name) for name in public(protocol)) for protocol in protocols
+    def is_device(value: object) -> bool:
+        return isinstance(value, (str, enum.Enum)) or any(
+            all(hasattr(value, name) for name in public(protocol)) for protocol in protocols
         )
 
-    found = pa.device(device).native
-    assert known(found) or type(found).__module__.startswith("cupy")
-    assert pa.ones(1, device=found).device is pa.device(device)
+    native = pa.device(device).native
+    assert is_device(native) or type(native).__module__.startswith("cupy")
+    assert pa.ones(1, device=native).device is pa.device(device)
     x = pa.ones(1, device=device)
-    assert [one for one in (0, 1.5, None, (0, 1), ["cpu"], x, np.ones(1)) if known(one)] == []
+    assert [
+        value for value in (0, 1.5, None, (0, 1), ["cpu"], x, np.ones(1)) if is_device(value)
+    ] == []

@@ -1,7 +1,7 @@
-"""What type checkers say of a user's program: mypy and Pyright check this file, and run nothing.
+"""Types of a user's program, which mypy and Pyright check in this file without running it.
 
-Each line that is wrong on purpose says so to both, and both complain where nothing is wrong: such a
-comment that is not needed is an error. ``nox -s types`` runs them.
+Each deliberately wrong line has a comment for both, and both report unneeded comments as errors.
+``nox -s types`` runs them.
 """
 
 # pyright: strict, reportUnnecessaryTypeIgnoreComment=error
@@ -88,8 +88,8 @@ def devices(x: pa.Array, text: str) -> None:
     device = pa.device("torch:cuda:1")
     assert_type(device, pa.Device)
     every: list[DeviceLike] = ["cpu", text, device, x.device]
-    for one in every:
-        assert_type(pa.ones(3, device=one), pa.Array)
+    for device_like in every:
+        assert_type(pa.ones(3, device=device_like), pa.Array)
     pa.zeros((2, 3), device=None)
     pa.memory(device)
     pa.synchronize()
@@ -109,8 +109,8 @@ def devices(x: pa.Array, text: str) -> None:
 
 def dtypes(x: pa.Array) -> None:
     every: list[DTypeLike] = ["float32", "bfloat16", "bool", pa.int8, x.dtype, np.dtype("f4"), int]
-    for one in every:
-        assert_type(pa.ones(3, dtype=one), pa.Array)
+    for dtype_like in every:
+        assert_type(pa.ones(3, dtype=dtype_like), pa.Array)
     pa.ones(3, dtype=pa.bfloat16)
     pa.ones(3, dtype=np.float16)
     pa.ones(3, dtype=None)

@@ -368,7 +368,7 @@ def test_empty_matrices_and_sets(device: str) -> None:
     assert pa.unique_values(pa.asarray([float("nan")] * 2, device=device)).shape == (2,)
 
 
-def test_a_power_that_changes_the_dtype_does_so_after_one_that_does_not(device: str) -> None:
+def test_powers_that_change_the_dtype_after_powers_that_keep_it(device: str) -> None:
     x = pa.asarray([[2, 0], [0, 4]], device=device)
     assert pa.linalg.matrix_power(x, 2).dtype == x.dtype
     inverse = pa.linalg.matrix_power(x, -1)

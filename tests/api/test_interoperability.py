@@ -1,4 +1,4 @@
-"""What programs for NumPy, SciPy and scikit-learn lean on beyond the standard's letter."""
+"""Behaviour beyond the standard that programs for NumPy, SciPy and scikit-learn need."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_full_infers_its_dtype(device: str, value: Any, kind: str) -> None:
     assert pa.isdtype(pa.full((1,), value, device=device).dtype, kind)
 
 
-def test_full_refuses_what_a_dtype_cannot_hold(device: str) -> None:
+def test_full_refuses_values_out_of_range_of_the_dtype(device: str) -> None:
     x = pa.zeros(2, dtype=pa.uint8, device=device)
     with pytest.raises(OverflowError, match=r"300 does not fit uint8 \(0 to 255\)"):
         pa.full((2,), 300, dtype=pa.uint8, device=device)
@@ -149,9 +149,9 @@ def test_named_results(device: str) -> None:
         "svd": ("U", "S", "Vh"),
     }
     for name, expected in fields.items():
-        found = getattr(pa.linalg, name)(x)
-        assert found._fields == expected
-        assert all(isinstance(part, pa.Array) for part in found)
+        result = getattr(pa.linalg, name)(x)
+        assert result._fields == expected
+        assert all(isinstance(part, pa.Array) for part in result)
     assert pa.unique_all(x)._fields == ("values", "indices", "inverse_indices", "counts")
     assert pa.unique_counts(x)._fields == ("values", "counts")
     assert pa.unique_inverse(x)._fields == ("values", "inverse_indices")

@@ -1,4 +1,4 @@
-"""Names of other libraries: errors say what to use, and what they say is right."""
+"""Names of other libraries raise errors whose hints are right."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEXTS = [
 ]
 
 X = np.asarray([[3.0, -1.5, 0.25], [7.0, 0.5, -2.0]])
-GIVEN: dict[str, Any] = {
+ARGUMENTS: dict[str, Any] = {
     "x": X,
     "y": np.asarray([[1.0, 2.0, 4.0], [-3.0, 8.0, 0.75]]),
     "z": np.asarray([[1.0], [2.0], [-1.0]]),
@@ -132,7 +132,7 @@ INSTEAD: dict[str, dict[str, Any]] = {
     "float_power": {"y": np.float64(2.0)},
     "fmax": {"x": "gaps"},
     "fmin": {"x": "gaps"},
-    "linalg.lstsq": {"x": GIVEN["z"], "y": GIVEN["v"]},
+    "linalg.lstsq": {"x": ARGUMENTS["z"], "y": ARGUMENTS["v"]},
     "rsqrt": {"x": "v"},
     "logit": {"x": "parts"},
     "addmm": {"y": SQUARE, "z": "w"},
@@ -156,50 +156,52 @@ def text_of(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_what_is_told_computes_what_was_asked_for(name: str) -> None:
-    given = dict(GIVEN)
-    for key, other in INSTEAD.get(name, {}).items():
-        given[key] = given[other] if isinstance(other, str) else other
+def test_hints_compute_the_same_as_the_missing_function(name: str) -> None:
+    arguments = dict(ARGUMENTS)
+    for key, replacement in INSTEAD.get(name, {}).items():
+        arguments[key] = arguments[replacement] if isinstance(replacement, str) else replacement
     ours = {
         key: pa.asarray(value, device="numpy") if isinstance(value, np.ndarray) else value
-        for key, value in given.items()
+        for key, value in arguments.items()
     }
     if SAME[name].startswith("torch."):
         torch = pytest.importorskip("torch")
-        asked = {k: torch.tensor(v) if isinstance(v, np.ndarray) else v for k, v in given.items()}
-        expected = eval(SAME[name], {"torch": torch, **asked})
+        tensors = {
+            k: torch.tensor(v) if isinstance(v, np.ndarray) else v for k, v in arguments.items()
+        }
+        expected = eval(SAME[name], {"torch": torch, **tensors})
     else:
-        expected = eval(SAME[name], {"np": np, **given})
+        expected = eval(SAME[name], {"np": np, **arguments})
     code, _, names = text_of(name).partition(", where ")
     if ", or " in code:
         code = code.split(", or ")[-1].partition(" for ")[0]  # the second is the one compared
     code = code.partition(", and ")[0]
     with pa.device("numpy"), np.errstate(all="ignore"):
-        for one in names.split(";")[0].split(" and ") if names else ():
-            key, _, value = one.partition(" = ")
+        for definition in names.split(";")[0].split(" and ") if names else ():
+            key, _, value = definition.partition(" = ")
             ours[key] = eval(value, {"pa": pa, **ours})
-        found = eval(code, {"pa": pa, "np": np, **ours})
-        if found is None:  # it changes what it is given
-            found = ours["y"]
-        elif callable(found):
-            found = found(ours["x"])
-    if not isinstance(found, (list, tuple)):
-        found, expected = [found], [expected]
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        one = one.to_device("numpy").native if isinstance(one, pa.Array) else one
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+        result = eval(code, {"pa": pa, "np": np, **ours})
+        if result is None:  # it changes what it is given
+            result = ours["y"]
+        elif callable(result):
+            result = result(ours["x"])
+    if not isinstance(result, (list, tuple)):
+        result, expected = [result], [expected]
+    assert len(result) == len(expected)
+    for actual, desired in zip(result, expected, strict=True):
+        actual = actual.to_device("numpy").native if isinstance(actual, pa.Array) else actual
+        np.testing.assert_allclose(actual, desired, rtol=1e-12, atol=1e-12)
 
 
-def test_numpy_s_functions_that_take_arrays_are_told() -> None:
+def test_hints_name_numpy_functions_that_accept_arrays() -> None:
     served = set(SERVED)
-    told = {
+    hinted = {
         f"{part}.{name}".removeprefix(".")
         for part, table in _name_hints.FUNCTIONS.items()
         for name, text in table.items()
         if text == f"np.{part and part + '.'}{name}, which accepts these arrays"
     }
-    assert told <= served
+    assert hinted <= served
     for module, names in _name_hints._HOME.items():
         assert set(names.split()) <= set(MODULES[module].__all__)
     # What files, memory and text need has no place in a namespace of arrays.
@@ -214,31 +216,31 @@ def test_numpy_s_functions_that_take_arrays_are_told() -> None:
 
 
 def test_renamed_ufuncs_are_the_same_functions() -> None:
-    one, two = np.asarray([0.25, 0.5]), np.asarray([1, 2])
+    reals, integers = np.asarray([0.25, 0.5]), np.asarray([1, 2])
     compared = 0
     for name, ours in _name_hints.RENAMED.items():
         ufunc = getattr(np, name, None)
         if isinstance(ufunc, np.ufunc):
             real = any(kind.startswith("d" * ufunc.nin) for kind in ufunc.types)
-            values = [one if real else two] * ufunc.nin
+            values = [reals if real else integers] * ufunc.nin
             if name == "arccosh":
-                values = [one + 1]
+                values = [reals + 1]
             with pa.device("numpy"):
-                found = getattr(pa, ours)(*map(pa.asarray, values))
-            np.testing.assert_allclose(np.asarray(found), ufunc(*values), rtol=1e-15)
+                result = getattr(pa, ours)(*map(pa.asarray, values))
+            np.testing.assert_allclose(np.asarray(result), ufunc(*values), rtol=1e-15)
             compared += 1
     assert compared > 15
 
 
-def test_what_is_told_is_there_and_what_is_asked_for_is_not() -> None:
+def test_hinted_names_exist_and_missing_names_do_not() -> None:
     x = pa.ones((2, 2), device="numpy")
     wrong = []
     for name, text in TEXTS:
         for path in re.findall(r"\bpa\.([\w.]*\w)", text):
-            found: Any = pa
+            target: Any = pa
             for step in path.split("."):
-                found = getattr(found, step, None)
-            wrong += [f"{name}: pa.{path}"] if found is None else []
+                target = getattr(target, step, None)
+            wrong += [f"{name}: pa.{path}"] if target is None else []
         wrong += [
             f"{name}: x.{attribute}"
             for attribute in re.findall(r"(?<![\w.])x\.([a-zA-Z_]+)", text)
@@ -251,7 +253,7 @@ def test_what_is_told_is_there_and_what_is_asked_for_is_not() -> None:
 
 
 @pytest.mark.parametrize("part", MODULES)
-def test_modules_tell_what_to_use(part: str) -> None:
+def test_modules_hint_at_the_replacement(part: str) -> None:
     module = MODULES[part]
     for name, text in _name_hints.FUNCTIONS[part].items():
         assert not hasattr(module, name)
@@ -267,7 +269,7 @@ def test_modules_tell_what_to_use(part: str) -> None:
         _ = module.qqqqqq
 
 
-def test_arrays_tell_what_to_use(device: str) -> None:
+def test_arrays_hint_at_the_replacement(device: str) -> None:
     x = pa.ones((2, 2), device=device)
     for name, text in _name_hints.ATTRIBUTES.items():
         assert not hasattr(x, name)
@@ -290,7 +292,9 @@ def test_arrays_tell_what_to_use(device: str) -> None:
     assert copy.deepcopy(x).shape == pickle.loads(pickle.dumps(x)).shape == (2, 2)
 
 
-def test_errors_are_python_s_own_and_are_made_when_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_names_raise_attribute_error_with_a_lazy_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     x = pa.ones(2, device="numpy")
     with pytest.raises(AttributeError) as caught:
         _ = pa.consat  # type: ignore[attr-defined]
@@ -311,7 +315,7 @@ def test_errors_are_python_s_own_and_are_made_when_read(monkeypatch: pytest.Monk
         assert getattr(owner, "consat", None) is None
 
 
-def test_native_namespaces_tell_what_to_use(device: str) -> None:
+def test_native_namespaces_hint_at_the_replacement(device: str) -> None:
     xp: Any = pa.namespace(device)
     for _ in range(2):  # what is missing is remembered
         with pytest.raises(AttributeError, match=r"did you mean 'concat'\?$") as caught:
@@ -362,28 +366,30 @@ def with_options() -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize(("name", "function"), with_options())
-def test_mistaken_arguments_are_told(name: str, function: Any) -> None:
+def test_mistaken_arguments_raise_with_a_hint(name: str, function: Any) -> None:
     x = pa.ones((2, 2), device="numpy")
-    given = [x] if name.startswith("x.") else [[x, x]] if "concat" in name else [x]
-    given += [pa.asarray([0], device="numpy")] if name == "pa.take" else []
-    given += [[x, x]] if name == "pa.stack" else []
-    given = given[-1:] if name == "pa.stack" else given
+    arguments = [x] if name.startswith("x.") else [[x, x]] if "concat" in name else [x]
+    arguments += [pa.asarray([0], device="numpy")] if name == "pa.take" else []
+    arguments += [[x, x]] if name == "pa.stack" else []
+    arguments = arguments[-1:] if name == "pa.stack" else arguments
     signature = inspect.signature(function)
-    assert not any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+    assert not any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values()
+    )
     assert set(function.__annotations__) == {*signature.parameters, "return"} - {"self"}
     short = name.rpartition(".")[2]
-    for wrong, told in MISTAKES.items():
-        expected = told
+    for wrong, hint in MISTAKES.items():
+        expected = hint
         if (
-            told.endswith("=")
-            and told.removeprefix("\nHint: use ")[:-1] not in signature.parameters
+            hint.endswith("=")
+            and hint.removeprefix("\nHint: use ")[:-1] not in signature.parameters
         ):
             expected = "\nHint: use one of "
         elif wrong == "out" and "out" in signature.parameters:
             continue
         with pytest.raises(TypeError, match=rf"^{short}\(\) got .* '{wrong}'{expected}"):
-            function(*given, **{wrong: 1})
-    assert function(*given, axis=0) is not None
+            function(*arguments, **{wrong: 1})
+    assert function(*arguments, axis=0) is not None
 
 
 def test_functions_that_refuse_arguments_themselves_are_those_with_options() -> None:

@@ -1,6 +1,6 @@
-"""Answers that the standard leaves open, or that its suite does not ask for: one on every device.
+"""Results that the standard leaves open are the same on every device.
 
-Each is looked at in small and in large arrays, which some backends compute in other ways.
+Small and large arrays are tested, since some backends compute them differently.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning"
 
 
 def answered(device: str, name: str, *columns: Any, dtype: str, times: int) -> Any:
-    """Return what a function gives of columns of a table, the table once; all must be alike."""
+    """Return a function's results for a table that is repeated; all repetitions must agree."""
     available = pa.__array_namespace_info__().dtypes(device=device)
     if dtype not in available and dtype != "float16":
         pytest.skip(f"{device} has no {dtype}")
-    given = [np.tile(np.asarray(column, dtype), times) for column in columns]
-    out = getattr(pa, name)(*[pa.asarray(x, device=device) for x in given])
+    arrays = [np.tile(np.asarray(column, dtype), times) for column in columns]
+    out = getattr(pa, name)(*[pa.asarray(x, device=device) for x in arrays])
     rows = np.asarray(out.to_device("numpy")).reshape(times, -1)
     first = rows[0]
     assert all(row.tobytes() == first.tobytes() or _alike(row, first) for row in rows)
@@ -39,7 +39,7 @@ def _alike(first: Any, second: Any) -> bool:
 
 
 def _same(got: complex, want: complex) -> bool:
-    """Return whether two numbers are the same, NaNs and signs of zeros too."""
+    """Return whether two numbers are equal, including NaN and the signs of zeros."""
     if isinstance(got, complex):
         return _same(got.real, want.real) and _same(got.imag, want.imag)
     if math.isnan(want):
@@ -48,12 +48,12 @@ def _same(got: complex, want: complex) -> bool:
 
 
 def check(device: str, name: str, table: list[tuple[Any, ...]], dtype: str) -> None:
-    """Check a function's answers: rows of a table are operands and, last, the answer."""
-    *columns, wanted = zip(*table, strict=True)
+    """Check a function against rows of a table: operands, then the result."""
+    *columns, expected = zip(*table, strict=True)
     for times in SIZES:
-        found = answered(device, name, *columns, dtype=dtype, times=times).tolist()
-        wrong = [row for row, got in zip(table, found, strict=True) if not _same(got, row[-1])]
-        assert wrong == [], (found, wanted)
+        result = answered(device, name, *columns, dtype=dtype, times=times).tolist()
+        wrong = [row for row, got in zip(table, result, strict=True) if not _same(got, row[-1])]
+        assert wrong == [], (result, expected)
 
 
 QUOTIENTS = [
@@ -83,13 +83,18 @@ def test_integer_division(device: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_complex_infinities(device: str, dtype: str) -> None:
-    one, both = complex(INF, 1.0), complex(INF, -INF)
-    check(device, "add", [(one, 1j, complex(INF, 2.0)), (both, both, both)], dtype)
-    check(device, "subtract", [(one, 1j, one - 1j), (both, 1.0, both)], dtype)
-    check(device, "negative", [(complex(0.0, -0.0), complex(-0.0, 0.0)), (one, -one)], dtype)
+    infinite_real, both = complex(INF, 1.0), complex(INF, -INF)
+    check(device, "add", [(infinite_real, 1j, complex(INF, 2.0)), (both, both, both)], dtype)
+    check(device, "subtract", [(infinite_real, 1j, infinite_real - 1j), (both, 1.0, both)], dtype)
+    check(
+        device,
+        "negative",
+        [(complex(0.0, -0.0), complex(-0.0, 0.0)), (infinite_real, -infinite_real)],
+        dtype,
+    )
     flat = [complex(a, b) for a in (INF, -INF) for b in (2.0, -2.0, 0.0, -0.0)]
-    wanted = [complex(math.copysign(1, z.real), math.copysign(0, z.imag)) for z in flat]
-    check(device, "tanh", list(zip(flat, wanted, strict=True)), dtype)
+    expected = [complex(math.copysign(1, z.real), math.copysign(0, z.imag)) for z in flat]
+    check(device, "tanh", list(zip(flat, expected, strict=True)), dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
@@ -98,8 +103,8 @@ def test_signs(device: str, dtype: str) -> None:
         table = [(complex(NAN, 1), complex(NAN, NAN)), (complex(1, NAN), complex(NAN, NAN))]
         table += [(3 + 4j, 0.6 + 0.8j), (0j, 0j), (-2 + 0j, -1 + 0j)]
         for times in SIZES:
-            found = answered(device, "sign", [z for z, _ in table], dtype=dtype, times=times)
-            for got, (_, want) in zip(found.tolist(), table, strict=True):
+            result = answered(device, "sign", [z for z, _ in table], dtype=dtype, times=times)
+            for got, (_, want) in zip(result.tolist(), table, strict=True):
                 assert cmath.isnan(got) if cmath.isnan(want) else abs(got - want) < 1e-6
         return
     check(device, "sign", [(NAN, NAN), (-3.0, -1.0), (INF, 1.0), (0.0, 0.0)], dtype)
@@ -108,15 +113,15 @@ def test_signs(device: str, dtype: str) -> None:
 def test_truth_values(device: str) -> None:
     table = [(False, False), (False, True), (True, False), (True, True)]
     x, y = (pa.asarray(list(column), device=device) for column in zip(*table, strict=True))
-    for name, wanted in {
+    for name, expected in {
         "add": [False, True, True, True],
         "multiply": [False, False, False, True],
         "maximum": [False, True, True, True],
         "minimum": [False, False, False, True],
         "less": [False, True, False, False],
     }.items():
-        found = getattr(pa, name)(x, y)
-        assert (found.tolist(), found.dtype) == (wanted, pa.bool)
+        result = getattr(pa, name)(x, y)
+        assert (result.tolist(), result.dtype) == (expected, pa.bool)
 
 
 REDUCTIONS = ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "count_nonzero")
@@ -124,44 +129,44 @@ REDUCTIONS = ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions_over_no_axes(device: str, name: str) -> None:
-    given = np.asarray([[1.0, 0.0], [-2.0, 8.0]], np.float32)
-    found = getattr(pa, name)(pa.asarray(given, device=device), axis=())
-    wanted = getattr(np, name)(given, axis=()) if name != "count_nonzero" else given != 0
-    assert found.shape == (2, 2)
-    np.testing.assert_array_equal(np.asarray(found.to_device("numpy")), wanted)
+    values = np.asarray([[1.0, 0.0], [-2.0, 8.0]], np.float32)
+    result = getattr(pa, name)(pa.asarray(values, device=device), axis=())
+    expected = getattr(np, name)(values, axis=()) if name != "count_nonzero" else values != 0
+    assert result.shape == (2, 2)
+    np.testing.assert_array_equal(np.asarray(result.to_device("numpy")), expected)
 
 
 def test_degrees_of_freedom(device: str) -> None:
-    given = np.asarray([1.0, 3.0, 8.0], np.float32)
-    x = pa.asarray(given, device=device)
+    values = np.asarray([1.0, 3.0, 8.0], np.float32)
+    x = pa.asarray(values, device=device)
     for correction in (0, 0.5, 1, 2, 2.25, 2.75, 2.999):
-        wanted = np.sum((given - 4) ** 2) / (3 - correction)
-        np.testing.assert_allclose(float(pa.var(x, correction=correction)), wanted, rtol=1e-3)
+        expected = np.sum((values - 4) ** 2) / (3 - correction)
+        np.testing.assert_allclose(float(pa.var(x, correction=correction)), expected, rtol=1e-3)
         root = float(pa.std(x, correction=correction))
-        np.testing.assert_allclose(root, math.sqrt(wanted), rtol=1e-3)
+        np.testing.assert_allclose(root, math.sqrt(expected), rtol=1e-3)
     for correction in (3, 3.5, 7):
         assert math.isnan(pa.var(x, correction=correction))
 
 
 def test_differences_with_ends_by_native_functions(device: str) -> None:
     xp = pa.namespace(device)
-    given, before, after = np.float32([1, 4, 9]), np.float32([-5]), np.float32([7, 8])
-    x, b, a = (pa.asarray(values, device=device).native for values in (given, before, after))
+    middle, head, tail = np.float32([1, 4, 9]), np.float32([-5]), np.float32([7, 8])
+    x, b, a = (pa.asarray(values, device=device).native for values in (middle, head, tail))
     for ends in ({"prepend": b}, {"append": a}, {"prepend": b, "append": a}, {}):
-        parts = [before] * ("prepend" in ends) + [given] + [after] * ("append" in ends)
-        found = np.asarray(pa.asarray(xp.diff(x, **ends)).to_device("numpy"))
-        np.testing.assert_array_equal(found, np.diff(np.concatenate(parts)))
+        parts = [head] * ("prepend" in ends) + [middle] + [tail] * ("append" in ends)
+        result = np.asarray(pa.asarray(xp.diff(x, **ends)).to_device("numpy"))
+        np.testing.assert_array_equal(result, np.diff(np.concatenate(parts)))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_powers_of_one_half(device: str, dtype: str) -> None:
-    """A power is no square root: that of -inf is inf, and that of -0.0 is 0.0."""
+    """Unlike a square root, the power of -inf is inf and that of -0.0 is 0.0."""
     if dtype not in pa.__array_namespace_info__().dtypes(device=device):
         pytest.skip(f"{device} has no {dtype}")
     x = pa.asarray([-INF, -0.0, 4.0, -4.0], dtype=dtype, device=device)
     half = pa.asarray([0.5], dtype=dtype, device=device)
     changed = pa.asarray(x, copy=True)
     changed **= 0.5
-    for found in (x**0.5, x**half, pa.pow(x, half[0]), pa.pow(x, 0.5), changed):
-        assert found.dtype == x.dtype
-        assert _alike(np.asarray(found.to_device("numpy")), np.asarray([INF, 0.0, 2.0, NAN]))
+    for result in (x**0.5, x**half, pa.pow(x, half[0]), pa.pow(x, 0.5), changed):
+        assert result.dtype == x.dtype
+        assert _alike(np.asarray(result.to_device("numpy")), np.asarray([INF, 0.0, 2.0, NAN]))

@@ -1,4 +1,4 @@
-"""The support table: each function of the standard once for each device, and who leaves it."""
+"""The support table lists each function once per device, with those that leave the device."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ def test_every_function_has_one_row(device: str) -> None:
 
 
 def test_only_functions_that_are_named_leave_the_device(device: str) -> None:
-    found = pa.device(device)
-    library = found.library
+    pa_device = pa.device(device)
+    library = pa_device.library
     if not registry.package_of(library).startswith("portarray.backends."):
         pytest.skip("what a plugin does on the host is its own matter")
     on_host = {row.function for row in pa.support(device) if row.served == "host"}
     if library in BY_CHOICE:
         # What its backend says that it does on the host; nothing falls there unasked.
-        own = [attrgetter(name)(found._backend.standard) for name in on_host]
-        assert {function.__portarray_served__ for function in own} == {"host"}
+        host_functions = [attrgetter(name)(pa_device._backend.standard) for name in on_host]
+        assert {function.__portarray_served__ for function in host_functions} == {"host"}
         return
     assert on_host == ON_HOST.get(library, set())
     assert len(on_host) <= AT_MOST.get(library, 0)
 
 
 def test_libraries_without_a_device_here_leave_none_either() -> None:
-    for place in overview().places:
-        if place.state == "declared":
-            assert place.totals["host"] <= AT_MOST.get(place.device, 0), place.device
+    for entry in overview().places:
+        if entry.state == "declared":
+            assert entry.totals["host"] <= AT_MOST.get(entry.device, 0), entry.device
 
 
 def test_all_devices_by_default() -> None:
     assert {row.device for row in pa.support()} == {str(d) for d in pa.devices()}
 
 
-def test_the_overview_counts_what_the_rows_say(device: str) -> None:
-    found = overview([device])
-    (place,) = found.places
-    assert (place.device, place.state) == (device, "functional")
-    for way, total in place.totals.items():
+def test_the_overview_counts_the_rows(device: str) -> None:
+    report = overview([device])
+    (entry,) = report.places
+    assert (entry.device, entry.state) == (device, "functional")
+    for way, total in entry.totals.items():
         assert total == sum(row.served == way for row in pa.support(device))
 
 
@@ -63,13 +63,13 @@ def test_a_library_without_devices_is_declared(fake: str, monkeypatch: pytest.Mo
     rows = {row.function: row.served for row in pa.support(fake)}
     monkeypatch.setattr(registry.load_backend(fake), "count", lambda platform: 0)
     pa.reset_gpu_device()
-    found = overview()
-    (place,) = (place for place in found.places if place.device.startswith("fake"))
-    assert (place.device, place.state, place.reason) == ("fake", "declared", "fake has no cuda")
-    declared = [row for row in found.rows if row.device == "fake"]
+    report = overview()
+    (entry,) = (entry for entry in report.places if entry.device.startswith("fake"))
+    assert (entry.device, entry.state, entry.reason) == ("fake", "declared", "fake has no cuda")
+    declared = [row for row in report.rows if row.device == "fake"]
     assert {row.function: row.served for row in declared} == rows
     assert {row.dtypes for row in declared} == {()}
-    states = [place.state for place in found.places]
+    states = [entry.state for entry in report.places]
     order = ("functional", "declared", "not run")
     assert states == sorted(states, key=order.index)
 
@@ -85,14 +85,14 @@ def test_a_library_that_is_not_installed_is_not_run(
     monkeypatch.syspath_prepend(str(tmp_path))
     registry.add_backend("absent_backend")
     try:
-        found = overview()
+        report = overview()
     finally:
         registry.remove_backend("absent")
         pa.reset_gpu_device()
-    (place,) = (place for place in found.places if place.device.startswith("absent"))
-    assert (place.device, place.state, dict(place.totals)) == ("absent:cuda", "not run", {})
-    assert "not installed" in place.reason
-    assert "absent" not in {row.device.partition(":")[0] for row in found.rows}
+    (entry,) = (entry for entry in report.places if entry.device.startswith("absent"))
+    assert (entry.device, entry.state, dict(entry.totals)) == ("absent:cuda", "not run", {})
+    assert "not installed" in entry.reason
+    assert "absent" not in {row.device.partition(":")[0] for row in report.rows}
 
 
 def test_the_dtypes_of_a_row_are_those_the_function_takes(device: str) -> None:

@@ -1,4 +1,4 @@
-"""Arguments whose values decide: one answer or one error for each, on every device."""
+"""Arguments whose values decide the result or the error, on every device."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def test_ranges_of_integers(device: str) -> None:
         start, stop = (float(n) for n in rng.integers(low, 100, 2))
         stop += float(rng.choice([0.0, 0.25, 0.75]))
         step = float(rng.choice([1, 2, 7, -1, -3]))
-        wanted, n = [], start
+        expected, n = [], start
         while (n < stop) if step > 0 else (n > stop):
-            wanted.append(int(n))
+            expected.append(int(n))
             n += step
-        found = pa.arange(start, stop, step, dtype=dtype, device=device)
-        assert (found.tolist(), found.dtype) == (wanted, np.dtype(dtype)), (start, stop, step)
+        result = pa.arange(start, stop, step, dtype=dtype, device=device)
+        assert (result.tolist(), result.dtype) == (expected, np.dtype(dtype)), (start, stop, step)
 
 
 def test_spaced_integers_are_rounded_down(device: str) -> None:
@@ -64,9 +64,9 @@ def test_spaced_integers_are_rounded_down(device: str) -> None:
         (3, 8, 0, True),
         (0, 2**31 - 1, 3, True),
     ):
-        wanted = np.linspace(start, stop, num, endpoint=endpoint, dtype=np.int32)
-        found = pa.linspace(start, stop, num, endpoint=endpoint, dtype=pa.int32, device=device)
-        assert (found.tolist(), found.dtype) == (wanted.tolist(), wanted.dtype)
+        expected = np.linspace(start, stop, num, endpoint=endpoint, dtype=np.int32)
+        result = pa.linspace(start, stop, num, endpoint=endpoint, dtype=pa.int32, device=device)
+        assert (result.tolist(), result.dtype) == (expected.tolist(), expected.dtype)
     for stop in (256, -1):
         with pytest.raises(OverflowError, match=f"{stop} does not fit uint8"):
             pa.linspace(0, stop, 3, dtype=pa.uint8, device=device)
@@ -126,8 +126,8 @@ BOUNDS: list[tuple[str, Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("dtype", "low", "high", "wanted"), BOUNDS)
-def test_bounds_of_clip(device: str, dtype: str, low: Any, high: Any, wanted: Any) -> None:
+@pytest.mark.parametrize(("dtype", "low", "high", "expected"), BOUNDS)
+def test_bounds_of_clip(device: str, dtype: str, low: Any, high: Any, expected: Any) -> None:
     x = pa.asarray(np.asarray([1, 5, 9]).astype(dtype), device=device)
 
     def ours(bound: Any) -> Any:
@@ -141,19 +141,19 @@ def test_bounds_of_clip(device: str, dtype: str, low: Any, high: Any, wanted: An
     pair = ours(low), ours(high)
     natives = [bound.native if isinstance(bound, pa.Array) else bound for bound in pair]
     clip = pa.namespace(device).clip
-    if isinstance(wanted, list):
-        found = pa.clip(x, *pair)
-        assert (found.tolist(), found.dtype) == (wanted, x.dtype)
-        assert pa.asarray(clip(x.native, *natives)).tolist() == wanted
+    if isinstance(expected, list):
+        result = pa.clip(x, *pair)
+        assert (result.tolist(), result.dtype) == (expected, x.dtype)
+        assert pa.asarray(clip(x.native, *natives)).tolist() == expected
     else:
-        with pytest.raises(wanted, match="clip"):
+        with pytest.raises(expected, match="clip"):
             pa.clip(x, *pair)
-        with pytest.raises(wanted, match="clip"):
+        with pytest.raises(expected, match="clip"):
             clip(x.native, *natives)
 
 
 def test_negative_powers_of_integers_are_refused(device: str) -> None:
-    """Of arrays and scalars, as function and as operators, which leave x as it was."""
+    """Negative powers raise as functions and operators, and leave x unchanged."""
     for dtype in ("int8", "int64"):
         a = np.asarray([2, 3, 1], dtype=dtype)
         x = pa.asarray(a, device=device, copy=True)
@@ -161,8 +161,8 @@ def test_negative_powers_of_integers_are_refused(device: str) -> None:
         alias = x
         xp = pa.namespace(device)
 
-        def raised(other: Any, alias: pa.Array = alias) -> None:
-            alias **= other
+        def raised(exponent: Any, alias: pa.Array = alias) -> None:
+            alias **= exponent
 
         for refused in (
             lambda x=x, exponents=exponents: x**exponents,
@@ -207,13 +207,13 @@ IN_PLACE = {
 
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_refused_operators_leave_the_array(device: str, name: str) -> None:
-    dtype, other, error = IN_PLACE[name]
+    dtype, operand, error = IN_PLACE[name]
     a = np.asarray([[1, 0], [1, 1]]).astype(dtype)
     x = pa.asarray(a, device=device, copy=True)
-    if other == "shape":
-        other = pa.ones((3, 5), dtype=dtype, device=device)
+    if operand == "shape":
+        operand = pa.ones((3, 5), dtype=dtype, device=device)
     with pytest.raises(error):
-        getattr(x, name)(other)
+        getattr(x, name)(operand)
     assert _values(x).tolist() == a.tolist()
 
 
@@ -282,9 +282,9 @@ def test_transforms_of_stacks_of_nothing(device: str) -> None:
     for name, dtype in (("fft", "complex64"), ("irfft", "float32"), ("rfft", "float32")):
         x = pa.ones((0, 4), dtype="complex64" if name == "irfft" else dtype, device=device)
         for suffix, options in (("", {"axis": 1}), ("n", {"axes": (1,)})):
-            found = getattr(pa.fft, name + suffix)(x, **options)
-            wanted = getattr(np.fft, name + suffix)(np.ones((0, 4), x.dtype), **options)
-            assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+            result = getattr(pa.fft, name + suffix)(x, **options)
+            expected = getattr(np.fft, name + suffix)(np.ones((0, 4), x.dtype), **options)
+            assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
 
 
 SCALARS: list[tuple[Any, str]] = [
@@ -312,25 +312,25 @@ SCALARS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("values", "wanted"), SCALARS)
-def test_numpy_scalars_keep_their_dtype(device: str, values: Any, wanted: str) -> None:
+@pytest.mark.parametrize(("values", "expected"), SCALARS)
+def test_numpy_scalars_keep_their_dtype(device: str, values: Any, expected: str) -> None:
     defaults: dict[str, Any] = pa.__array_namespace_info__().default_dtypes(device=device)
-    if wanted == "complex floating" and wanted not in defaults:
+    if expected == "complex floating" and expected not in defaults:
         pytest.skip("no complex dtype here")
     x = pa.asarray(values, device=device)
-    assert x.dtype == defaults.get(wanted, wanted)
+    assert x.dtype == defaults.get(expected, expected)
     assert x.tolist() == np.asarray(values).tolist()
 
 
 def test_numpy_scalars_where_their_dtype_is_missing(nofloat64: str) -> None:
-    """numpy.float64 is a Python float, and taken as one where an array would be refused."""
+    """numpy.float64 is accepted as a Python float where an array would be refused."""
     x = pa.asarray([np.float64(0.5), np.float64(2)], device=nofloat64)
     assert (x.dtype, x.tolist()) == (np.dtype("float32"), [0.5, 2.0])
     with pytest.raises(DTypeNotSupportedError):
         pa.asarray([np.asarray([0.5])], device=nofloat64)
 
 
-def test_namespaces_of_native_arrays_say_what_they_take(device: str) -> None:
+def test_native_namespaces_refuse_what_is_not_a_native_array(device: str) -> None:
     xp = pa.namespace(device)
     x = xp.asarray([1.0, 2.0])
     calls: list[Callable[[Any], Any]] = [xp.sum, xp.exp, xp.max, xp.fft.fft]
@@ -349,7 +349,7 @@ def test_namespaces_of_native_arrays_say_what_they_take(device: str) -> None:
 
 
 def test_complex_signs_reach_both_ends_of_the_range(device: str) -> None:
-    """Signs of sizes beyond the largest number, below the smallest, and of infinities."""
+    """Signs are right for magnitudes that overflow or underflow, and for infinities."""
     largest, inf, nan = float(np.finfo(np.float32).max), np.inf, np.nan
     pairs = {
         (largest, largest): (0.5**0.5, 0.5**0.5),
@@ -365,20 +365,22 @@ def test_complex_signs_reach_both_ends_of_the_range(device: str) -> None:
     got = _values(pa.sign(pa.asarray(z, device=device)))
     expected = np.asarray([complex(*pair) for pair in pairs.values()], dtype=np.complex64)
     for part in ("real", "imag"):
-        found, wanted = getattr(got, part), getattr(expected, part)
-        np.testing.assert_allclose(found, wanted, rtol=1e-6)
-        known = ~np.isnan(wanted)
-        np.testing.assert_array_equal(np.signbit(found[known]), np.signbit(wanted[known]))
+        result_part, expected_part = getattr(got, part), getattr(expected, part)
+        np.testing.assert_allclose(result_part, expected_part, rtol=1e-6)
+        not_nan = ~np.isnan(expected_part)
+        np.testing.assert_array_equal(
+            np.signbit(result_part[not_nan]), np.signbit(expected_part[not_nan])
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int8", "complex64"])
-def test_where_of_a_large_array_and_a_number(device: str, dtype: str) -> None:
+def test_where_of_a_large_array_and_a_scalar(device: str, dtype: str) -> None:
     rng = np.random.default_rng(0)
     values = (rng.standard_normal((2, 4200, 2)) * 9).astype(dtype)
     if dtype != "int32" and dtype != "int8":
         values[0, :6, 0] = [np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-40]
     x = pa.asarray(values, device=device)
-    for shape, y, place in (
+    for shape, y, y_values in (
         ((2, 4200, 2), x, values),
         ((4200, 2), x, values),
         ((2, 4200, 2), x[1, ...], values[1, ...]),
@@ -386,14 +388,20 @@ def test_where_of_a_large_array_and_a_number(device: str, dtype: str) -> None:
     ):
         mask = rng.random(shape) > 0.4
         condition = pa.asarray(mask, device=device)
-        for number in (0, 0.0, -0.0, 3) if values.dtype.kind in "fc" else (0, 3):
-            for got, wanted in (
-                (pa.where(condition, y, number), np.where(mask, place, place.dtype.type(number))),
-                (pa.where(condition, number, y), np.where(mask, place.dtype.type(number), place)),
+        for scalar in (0, 0.0, -0.0, 3) if values.dtype.kind in "fc" else (0, 3):
+            for got, expected in (
+                (
+                    pa.where(condition, y, scalar),
+                    np.where(mask, y_values, y_values.dtype.type(scalar)),
+                ),
+                (
+                    pa.where(condition, scalar, y),
+                    np.where(mask, y_values.dtype.type(scalar), y_values),
+                ),
             ):
                 assert got.dtype == dtype
-                np.testing.assert_array_equal(_values(got), wanted)
-                if dtype == "float32" and number == 0:
-                    known = np.isfinite(wanted) & (np.abs(wanted) > 1e-30) | (wanted == 0)
-                    signs = np.signbit(_values(got)), np.signbit(wanted)
-                    np.testing.assert_array_equal(signs[0][known], signs[1][known])
+                np.testing.assert_array_equal(_values(got), expected)
+                if dtype == "float32" and scalar == 0:
+                    signed = np.isfinite(expected) & (np.abs(expected) > 1e-30) | (expected == 0)
+                    signs = np.signbit(_values(got)), np.signbit(expected)
+                    np.testing.assert_array_equal(signs[0][signed], signs[1][signed])

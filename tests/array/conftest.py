@@ -1,4 +1,4 @@
-"""The devices that tests run on, those of backends that lack something among them."""
+"""Devices that tests run on, including fake ones with missing features."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ VIRTUAL = ("virtual:cuda", "virtual:tpu")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests once on each device, or on those that can do what the argument's name says.
+    """Run tests once on each device with the property that the argument's name states.
 
-    ``anywhere`` is any; ``sharing`` shares memory with NumPy, ``apart`` does not; on ``viewing``
-    what is assigned to a view is seen in the original.
+    ``anywhere`` is any device; ``sharing`` shares memory with NumPy, ``apart`` does not; on
+    ``viewing`` an assignment to a view is seen in the original.
     """
     if "anywhere" in metafunc.fixturenames:
-        one = metafunc.definition.get_closest_marker("one_device")
+        marker = metafunc.definition.get_closest_marker("one_device")
         places = [*functional_devices(), *LIMITED.values(), *VIRTUAL]
-        metafunc.parametrize("anywhere", ["numpy:cpu:0"] if one else places, indirect=True)
+        metafunc.parametrize("anywhere", ["numpy:cpu:0"] if marker else places, indirect=True)
     texts = functional_devices()
     if "sharing" in metafunc.fixturenames:
         metafunc.parametrize("sharing", [text for text in texts if shares_with_numpy(text)])
@@ -48,13 +48,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @cache
 def functional_devices() -> list[str]:
     """Return the devices that tests run on, as the fixtures of all tests do."""
-    wanted = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
-    return list(map(str, map(pa.device, wanted) if wanted else pa.devices()))
+    names = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
+    return list(map(str, map(pa.device, names) if names else pa.devices()))
 
 
 @pytest.fixture
 def anywhere(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A device; the limited ones are there for the time of the test."""
+    """Yield a device; limited backends are registered during the test."""
     text: str = request.param
     library, _, platform = text.partition(":")
     if text in VIRTUAL:

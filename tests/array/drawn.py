@@ -1,4 +1,4 @@
-"""What the tests of the array draw, and how they look at it."""
+"""Strategies and comparisons for tests of the array."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ dpnp's lie in memory that SYCL allocates.
 
 
 def library_of(device: str) -> str:
-    """Return the library of a device's text; of a virtual one that which it stands for."""
+    """Return the library in a device's name; for a virtual device, the library it simulates."""
     library = device.partition(":")[0]
     return str(pa.device(device).native.traits.library) if library == "virtual" else library
 
 
 def shares_with_numpy(device: str) -> bool:
-    """Return whether a device's arrays and NumPy's can be the same memory, seen from both."""
-    found = pa.device(device)
-    return found._backend.on_host(found.native) and found.library not in APART
+    """Return whether arrays of a device can share memory with NumPy."""
+    pa_device = pa.device(device)
+    return pa_device._backend.on_host(pa_device.native) and pa_device.library not in APART
 
 
 def dtypes_of(device: str, *kinds: str) -> list[DType]:
@@ -69,14 +69,14 @@ def small(dtype: DType, shape: Any = SHAPES) -> st.SearchStrategy[np.ndarray[Any
     return hnp.arrays(dtype, shape, elements=elements.get(dtype.kind, whole))
 
 
-def seen(x: pa.Array) -> np.ndarray[Any, Any]:
-    """Return an array's values as a NumPy array, wherever it is."""
+def as_numpy(x: pa.Array) -> np.ndarray[Any, Any]:
+    """Return an array's values as a NumPy array, from any device."""
     return np.asarray(x.to_device("numpy"))
 
 
-def same(x: pa.Array, wanted: np.ndarray[Any, Any]) -> None:
+def same(x: pa.Array, expected: np.ndarray[Any, Any]) -> None:
     """Check shape, dtype and values against a NumPy array."""
     assert isinstance(x, pa.Array)
-    assert x.shape == wanted.shape
-    assert x.dtype == wanted.dtype
-    np.testing.assert_array_equal(seen(x), wanted)
+    assert x.shape == expected.shape
+    assert x.dtype == expected.dtype
+    np.testing.assert_array_equal(as_numpy(x), expected)

@@ -1,4 +1,4 @@
-"""``asarray``: from anything sensible, nothing narrowed or shared unasked, the rest refused."""
+"""``asarray`` takes arrays, buffers and lists, and narrows and shares only on request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from drawn import VALUES, drawing, dtypes_of, library_of, same, seen, small
+from drawn import VALUES, as_numpy, drawing, dtypes_of, library_of, same, small
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,9 +43,9 @@ def test_nested_lists(anywhere: str, data: st.DataObject) -> None:
     if a.size:  # an empty list has one axis, whatever it came from
         for dtype in (a.dtype, str(a.dtype), a.dtype.type):
             same(pa.asarray(a.tolist(), dtype=dtype, device=anywhere), a)
-        found = pa.asarray(a.tolist(), device=anywhere)
-        assert found.dtype.kind == ("i" if a.dtype.kind == "u" else a.dtype.kind)
-        np.testing.assert_array_equal(seen(found), a)
+        result = pa.asarray(a.tolist(), device=anywhere)
+        assert result.dtype.kind == ("i" if a.dtype.kind == "u" else a.dtype.kind)
+        np.testing.assert_array_equal(as_numpy(result), a)
 
 
 def test_rows_of_arrays(anywhere: str) -> None:
@@ -60,7 +60,7 @@ def test_rows_of_our_arrays(device: str) -> None:
 
 
 class Duck:
-    """A column of a table, as pandas' are: it has ``__array__`` and no more."""
+    """A column as in pandas, with ``__array__`` only."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values)
@@ -82,10 +82,10 @@ BUFFERS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("kind", BUFFERS)
 def test_buffers(anywhere: str, kind: str) -> None:
     x = pa.asarray(BUFFERS[kind](), device=anywhere)
-    assert seen(x).tolist() == [1, 2, 3]
-    wanted = {"bytearray": pa.uint8, "NumPy scalars": None}.get(kind, pa.int32)
-    if wanted is not None:
-        assert x.dtype == wanted
+    assert as_numpy(x).tolist() == [1, 2, 3]
+    expected_dtype = {"bytearray": pa.uint8, "NumPy scalars": None}.get(kind, pa.int32)
+    if expected_dtype is not None:
+        assert x.dtype == expected_dtype
     same(
         pa.asarray(BUFFERS[kind](), dtype=pa.float32, device=anywhere),
         np.asarray([1, 2, 3], dtype=np.float32),
@@ -101,10 +101,12 @@ def test_pandas(device: str) -> None:
 
 
 def test_rows_bring_their_dtype(device: str) -> None:
-    """Whatever library they are of: a default dtype would narrow them in silence elsewhere."""
+    """Lists of arrays of any library keep their dtype instead of the default one."""
     having = {
-        str(one): {dtype.name for dtype in one._backend.dtypes(one.platform, one.index)}
-        for one in pa.devices()
+        str(candidate): {
+            dtype.name for dtype in candidate._backend.dtypes(candidate.platform, candidate.index)
+        }
+        for candidate in pa.devices()
     }
     for name in sorted(having[device] & {"int16", "float32", "bfloat16", "int64", "float64"}):
         for shape in ((), (3,)):
@@ -126,7 +128,7 @@ def test_integers_beyond_64_bits_are_not_rounded_in_silence(device: str) -> None
         with pytest.raises(OverflowError, match=r"(?s)any integer dtype: .*dtype=pa\.float64"):
             pa.asarray(values, device=device)
         x = pa.asarray(values, dtype=pa.float32, device=device)
-        np.testing.assert_array_equal(seen(x), np.asarray(values, dtype=np.float32))
+        np.testing.assert_array_equal(as_numpy(x), np.asarray(values, dtype=np.float32))
     assert pa.asarray([2**63, 1], device="numpy").dtype == pa.uint64
     assert pa.asarray([2.0**70, 1], device="numpy").tolist() == [2.0**70, 1]
 
@@ -159,7 +161,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 @pytest.mark.one_device
 @pytest.mark.parametrize("kind", REFUSED)
 @pytest.mark.parametrize("dtype", [None, "float32", "bool"])
-def test_what_is_no_number(anywhere: str, kind: str, dtype: str | None) -> None:
+def test_invalid_values_are_refused(anywhere: str, kind: str, dtype: str | None) -> None:
     values, message = REFUSED[kind]
     with pytest.raises(TypeError, match=message):
         pa.asarray(values, dtype=dtype, device=anywhere)
@@ -190,7 +192,7 @@ def test_integers_beyond_every_dtype(device: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["float64", "complex128", "int64", "uint64"])
-def test_narrowing_is_asked_for(nofloat64: str, no64bit: str, name: str) -> None:
+def test_narrowing_needs_the_option(nofloat64: str, no64bit: str, name: str) -> None:
     narrower = {"float64": "float32", "complex128": "complex64", "int64": "int32"}.get(
         name, "uint32"
     )
@@ -198,12 +200,12 @@ def test_narrowing_is_asked_for(nofloat64: str, no64bit: str, name: str) -> None
     for device in (nofloat64, no64bit):
         if np.dtype(name) in dtypes_of(device):
             continue
-        for given_values in (values, pa.asarray(values, device="numpy")):
+        for source in (values, pa.asarray(values, device="numpy")):
             with pytest.raises(DTypeNotSupportedError) as caught:
-                pa.asarray(given_values, device=device)
+                pa.asarray(source, device=device)
             assert (caught.value.dtype, caught.value.nearest) == (name, narrower)
             assert "narrow=True" in str(caught.value)
-            x = pa.asarray(given_values, device=device, narrow=True)
+            x = pa.asarray(source, device=device, narrow=True)
             same(x, values.astype(narrower))
         with pytest.raises(DTypeNotSupportedError, match=f"does not support {name}\nHint: use"):
             pa.asarray([1, 2], dtype=name, device=device)
@@ -238,7 +240,7 @@ def test_copy_of_numpy_arrays(sharing: str) -> None:
 
 
 class Interface:
-    """What says where its memory is, and no more."""
+    """An object with ``__array_interface__`` only."""
 
     def __init__(self, values: np.ndarray[Any, Any], name: str) -> None:
         self.values = values
@@ -279,15 +281,15 @@ def test_copy_false_of_bytes_says_why(device: str) -> None:
 def test_arrays_in_lists(anywhere: str) -> None:
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=anywhere)
     for nested in ([x[0], x[1]], [[x[0], 5.0], [6.0, x[1]]], ([1, x[1]], x), [x, x]):
-        wanted = np.asarray(
+        expected = np.asarray(
             [
-                [seen(v) if isinstance(v, pa.Array) else v for v in row]
+                [as_numpy(v) if isinstance(v, pa.Array) else v for v in row]
                 if isinstance(row, list)
-                else seen(row)
+                else as_numpy(row)
                 for row in nested
             ]
         )
-        same(pa.asarray(nested, dtype=pa.float32, device=anywhere), wanted.astype(np.float32))
+        same(pa.asarray(nested, dtype=pa.float32, device=anywhere), expected.astype(np.float32))
     assert pa.asarray([x[0], x[1]], device=anywhere).dtype == pa.float32
 
 
@@ -346,7 +348,7 @@ def test_complex_values_lose_nothing_unasked(anywhere: str) -> None:
 
 @pytest.mark.one_device
 @pytest.mark.parametrize("dtype", ["float128", "U3", object, "M8[s]", "float", 7, "int64_t"])
-def test_what_is_no_dtype(anywhere: str, dtype: Any) -> None:
+def test_invalid_dtypes_are_refused(anywhere: str, dtype: Any) -> None:
     if dtype == "float":  # NumPy's and Python's name of float64
         assert pa.asarray([1], dtype=dtype, device="numpy").dtype == pa.float64
         return
@@ -378,10 +380,10 @@ def test_to_device_copies(anywhere: str) -> None:
 
 def test_to_device_without_shared_memory(fake: str) -> None:
     x = pa.asarray([1.0, 2.0], device="fake:cuda:0")
-    for other in ("fake:cuda:1", "numpy:cpu:0"):
+    for target in ("fake:cuda:1", "numpy:cpu:0"):
         with pytest.raises(ValueError):
-            x.to_device(other, copy=False)
-        same(x.to_device(other), np.asarray([1.0, 2.0]))
+            x.to_device(target, copy=False)
+        same(x.to_device(target), np.asarray([1.0, 2.0]))
     with pytest.raises(ValueError):
         pa.asarray([1.0], device="numpy").to_device("fake", copy=False)
     same(x, np.asarray([1.0, 2.0]))
@@ -408,7 +410,7 @@ def test_reshape_copies(viewing: str) -> None:
     assert float(x[0, 1]) == 1.0
     with pytest.raises(ValueError):
         pa.reshape(x.T, (6,), copy=False)
-    same(pa.reshape(x.T, (6,)), seen(x).T.reshape(6))
+    same(pa.reshape(x.T, (6,)), as_numpy(x).T.reshape(6))
 
 
 def test_asarray_converts_on_the_side_that_has_the_dtype(nofloat64: str, device: str) -> None:
@@ -425,7 +427,7 @@ def test_asarray_to_bool_says_which_complex_numbers_are_zero(device: str) -> Non
 
 
 def test_native_arrays_of_a_second_card(fake: str) -> None:
-    """They are on that card, and move from it as other arrays do."""
+    """Native arrays of a second card stay on it and move like other arrays."""
     x = pa.asarray([1.0, 2.0], device="fake:cuda:1")
     assert str(pa.asarray(x.native).device) == "fake:cuda:1"
     assert pa.asarray(x.native).native is x.native
@@ -448,7 +450,7 @@ def test_masked_arrays_are_refused(anywhere: str) -> None:
 
 @pytest.mark.one_device
 def test_conversions_of_other_memory(anywhere: str) -> None:
-    """Of objects that only NumPy reads: they cannot share, and lose no part of a number."""
+    """Objects that only NumPy reads are copied without losing digits."""
     memory = array.array("f", [1.0, 2.0])
     with pytest.raises(ValueError, match=r"copy=False, but .* needs a copy"):
         pa.asarray(memory, dtype="int32", device=anywhere, copy=False)

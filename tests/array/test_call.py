@@ -9,7 +9,7 @@ from pathlib import Path
 TOOL = Path(__file__).parents[2] / "tools" / "expand_calls.py"
 
 
-def test_the_file_is_what_the_tool_writes() -> None:
+def test_the_file_is_up_to_date_with_its_generator() -> None:
     spec = importlib.util.spec_from_file_location("expand_calls", TOOL)
     assert spec is not None
     assert spec.loader is not None

@@ -1,4 +1,4 @@
-"""Nothing moves by itself: arrays of two devices, other libraries' arrays, lists."""
+"""Arrays never move implicitly: operands on two devices, foreign arrays, lists."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ TOGETHER: dict[str, Callable[[pa.Array, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", TOGETHER)
-@pytest.mark.parametrize("other", ["fake:cuda:1", "numpy:cpu:0"])
-def test_two_devices(name: str, other: str, fake: str) -> None:
-    """Two cards of one library are as far apart as two libraries."""
+@pytest.mark.parametrize("second_device", ["fake:cuda:1", "numpy:cpu:0"])
+def test_two_devices(name: str, second_device: str, fake: str) -> None:
+    """Two cards of one library do not mix either."""
     x = pa.asarray([1.0, 2.0], device="fake:cuda:0")
-    y = pa.asarray([1.0, 1.0], device=other)
+    y = pa.asarray([1.0, 1.0], device=second_device)
     with pytest.raises(DeviceMismatchError) as caught:
         TOGETHER[name](x, y)
     message = str(caught.value)
-    assert {caught.value.first, caught.value.second} == {"fake:cuda:0", other}
+    assert {caught.value.first, caught.value.second} == {"fake:cuda:0", second_device}
     assert "fake:cuda:0" in message
-    assert other in message
+    assert second_device in message
     assert "x.to_device(" in message
     assert "with x.device:" in message
     same(x, np.asarray([1.0, 2.0]))
@@ -127,7 +127,7 @@ def test_two_scalars_make_an_array_on_the_default_device(anywhere: str) -> None:
 
 
 def _standardized(x: pa.Array) -> pa.Array:
-    """Make arrays without ``device=``, as library code does."""
+    """Standardize x with arrays created without ``device=``, as library code does."""
     xp = x.__array_namespace__()
     return (x - xp.asarray([1.0, 2.0])) * xp.ones(2) + xp.arange(2)
 
@@ -138,7 +138,7 @@ def test_code_that_creates_on_the_default_device(device: str, fake: str) -> None
         with pytest.raises(DeviceMismatchError, match=r"with x\.device:"):
             _standardized(x)
         with x.device:
-            found = _standardized(x)
+            result = _standardized(x)
         assert str(pa.zeros(1).device).startswith(fake)
-    assert found.device is x.device
-    same(found, np.asarray([2.0, 4.0], dtype=x.dtype))
+    assert result.device is x.device
+    same(result, np.asarray([2.0, 4.0], dtype=x.dtype))

@@ -1,4 +1,4 @@
-"""The library's own functions, where they are called directly, do as the namespace does."""
+"""Functions of a library that are called directly agree with its namespace."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ KEYS: list[Any] = [
 
 
 def functions() -> list[str]:
-    """Return the standard's functions that can be called with one or two arrays and no more."""
+    """Return the standard's functions that need one or two arrays and nothing else."""
     return [name for name in names.ALL_NAMES if needed(getattr(pa, name, None)) in (1, 2)]
 
 
 def needed(function: object) -> int:
-    """Return how many arrays a function needs; 0 for what needs other arguments, or none."""
+    """Return how many arrays a function needs, or 0 if it needs other arguments or none."""
     if not inspect.isfunction(function):
         return 0
     parameters = inspect.signature(function).parameters.values()
-    own = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
-    return len(own) if all(p.name in ("x", "x1", "x2") for p in own) else 0
+    required = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    return len(required) if all(p.name in ("x", "x1", "x2") for p in required) else 0
 
 
 def values_of(dtype: np.dtype[Any]) -> tuple[Values, Values]:
-    """Return two arrays in which special values meet all others, and drawn ones each other."""
+    """Return two arrays that pair all special values, then random ones."""
     rng = np.random.default_rng(7)
     if dtype.kind == "b":
         special = np.asarray([False, True])
@@ -76,7 +76,7 @@ def _inexact(dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Values, Va
 def result_of(
     table: DispatchTable, function: Callable[..., Any], *operands: Any
 ) -> Values | type[Exception]:
-    """Return what a function gives on the host, or the class of what it raises."""
+    """Return a function's result on the host, or the class of its exception."""
     try:
         native = function(*operands)
         if type(native) is table.array_type or not isinstance(native, np.generic):
@@ -86,23 +86,27 @@ def result_of(
         return ValueError if isinstance(error, RuntimeError) else type(error)
 
 
-def agree(found: Values | type[Exception], wanted: Values | type[Exception], what: str) -> None:
-    if isinstance(wanted, type) or isinstance(found, type):
-        assert found is wanted, what
+def agree(result: Values | type[Exception], expected: Values | type[Exception], label: str) -> None:
+    if isinstance(expected, type) or isinstance(result, type):
+        assert result is expected, label
         return
-    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), what
-    if wanted.dtype.kind == "c":
-        agree(found.real, wanted.real, what)
-        agree(found.imag, wanted.imag, what)
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape), label
+    if expected.dtype.kind == "c":
+        agree(result.real, expected.real, label)
+        agree(result.imag, expected.imag, label)
         return
-    if wanted.dtype.kind in "biu":
-        np.testing.assert_array_equal(found, wanted, err_msg=what)
+    if expected.dtype.kind in "biu":
+        np.testing.assert_array_equal(result, expected, err_msg=label)
         return
-    missing = np.isnan(wanted)
-    np.testing.assert_array_equal(np.isnan(found), missing, err_msg=what)
-    whole = f"uint{8 * wanted.dtype.itemsize}"
-    kept = [np.where(missing, 0, values).astype(wanted.dtype) for values in (found, wanted)]
-    np.testing.assert_array_equal(kept[0].view(whole), kept[1].view(whole), err_msg=what)
+    missing = np.isnan(expected)
+    np.testing.assert_array_equal(np.isnan(result), missing, err_msg=label)
+    whole = f"uint{8 * expected.dtype.itemsize}"
+    without_nan = [
+        np.where(missing, 0, values).astype(expected.dtype) for values in (result, expected)
+    ]
+    np.testing.assert_array_equal(
+        without_nan[0].view(whole), without_nan[1].view(whole), err_msg=label
+    )
 
 
 # Libraries that compile each function anew for each dtype, which takes seconds in all: here the
@@ -111,15 +115,17 @@ COMPILING = {"dpnp", "jax"}
 
 
 def tables(device: Device) -> list[DispatchTable]:
-    found = dispatch.dtypes_of(device).values()
+    available = dispatch.dtypes_of(device).values()
     if device.library not in COMPILING:
-        return list(found)
-    widest = {table.kind: table for table in sorted(found, key=lambda table: table.dtype.itemsize)}
+        return list(available)
+    widest = {
+        table.kind: table for table in sorted(available, key=lambda table: table.dtype.itemsize)
+    }
     return [*widest.values(), dispatch.table_of(device, np.dtype(np.float32))]
 
 
 @pytest.fixture
-def place(device: str) -> Device:
+def pa_device(device: str) -> Device:
     return pa.device(device)
 
 
@@ -130,38 +136,42 @@ def native(values: Values, table: DispatchTable) -> Any:
 
 @pytest.fixture(autouse=True)
 def quiet() -> Any:
-    """NumPy warns of what special values do; warnings are no part of this."""
+    """Ignore NumPy's warnings about special values."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
 
 
 def served(table: DispatchTable, name: str) -> Callable[..., Any] | None:
-    """Return the namespace's function for a table, None where the standard takes no such dtype."""
+    """Return the namespace's function for a table's dtype, or None if the standard excludes it."""
     try:
         return table.functions[name]
     except TypeError:
         return None
 
 
-def test_functions_of_arrays_agree_bit_for_bit(place: Device) -> None:
-    for table in tables(place):
+def test_functions_of_arrays_agree_bit_for_bit(pa_device: Device) -> None:
+    for table in tables(pa_device):
         x, y = values_of(table.dtype)
         for name in functions():
             function = served(table, name)
-            own = dispatch.functions_of(place).plain(name, table.dtype)
-            if function is None or own is None or own is function:
+            direct = dispatch.functions_of(pa_device).plain(name, table.dtype)
+            if function is None or direct is None or direct is function:
                 continue
             second = y % table.dtype.type(8 * table.dtype.itemsize) if "shift" in name else y
             for part in (slice(None), 5, slice(0)):
                 operands = [native(np.asarray(v[part]), table) for v in (x, second)]
                 operands = operands[: needed(getattr(pa, name))]
-                wanted = result_of(table, function, *operands)
-                agree(result_of(table, own, *operands), wanted, f"{name} of {table.dtype}, {part}")
+                expected = result_of(table, function, *operands)
+                agree(
+                    result_of(table, direct, *operands),
+                    expected,
+                    f"{name} of {table.dtype}, {part}",
+                )
 
 
 def scalars_of(table: DispatchTable) -> list[Any]:
-    """Return Python scalars that a table takes and its dtype holds exactly."""
+    """Return Python scalars that a table's dtype represents exactly."""
     if table.kind == "b":
         return [False, True]
     if table.kind in "iu":
@@ -170,13 +180,13 @@ def scalars_of(table: DispatchTable) -> list[Any]:
     return [*real, 1j, -0.0 - 2.5j, complex("inf-nanj")] if table.kind == "c" else real
 
 
-def test_functions_beside_scalars_agree_bit_for_bit(place: Device) -> None:
-    for table in tables(place):
+def test_functions_beside_scalars_agree_bit_for_bit(pa_device: Device) -> None:
+    for table in tables(pa_device):
         x = native(values_of(table.dtype)[0], table)
         for name in functions():
             function = served(table, name) if needed(getattr(pa, name)) == 2 else None
-            own = dispatch.functions_of(place).with_scalar(name, table.dtype)
-            if function is None or own is None or own is function:
+            direct = dispatch.functions_of(pa_device).with_scalar(name, table.dtype)
+            if function is None or direct is None or direct is function:
                 continue
             for scalar in scalars_of(table):
                 if "shift" in name and scalar not in range(8 * table.dtype.itemsize):
@@ -185,28 +195,28 @@ def test_functions_beside_scalars_agree_bit_for_bit(place: Device) -> None:
                     continue  # PyTorch multiplies, which rounds in another way
                 for operands in ((x, scalar), (scalar, x)):
                     aligned = [v if v is x else table.operand(v) for v in operands]
-                    wanted = result_of(table, function, *aligned)
-                    what = f"{name} of {table.dtype} and {scalar}, array first: {operands[0] is x}"
-                    got = result_of(table, own, *operands)
+                    expected = result_of(table, function, *aligned)
+                    label = f"{name} of {table.dtype} and {scalar}, array first: {operands[0] is x}"
+                    got = result_of(table, direct, *operands)
                     if not isinstance(got, type):  # what it refuses, the namespace is asked for
-                        agree(got, wanted, what)
+                        agree(got, expected, label)
 
 
-def test_keys_without_arrays_pick_the_same(place: Device) -> None:
-    for table in tables(place):
-        own = call_cache.basic_getitem(table)
-        if own is None:
+def test_keys_without_arrays_pick_the_same(pa_device: Device) -> None:
+    for table in tables(pa_device):
+        getitem = call_cache.basic_getitem(table)
+        if getitem is None:
             continue
         for shape in ((3, 2), (3,), (), (0,)):
             values = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(table.dtype)
-            x = pa.asarray(values, device=place)
+            x = pa.asarray(values, device=pa_device)
             for key in KEYS:
                 try:
-                    wanted = values[key]
+                    expected = values[key]
                 except IndexError:
                     with pytest.raises(IndexError):
                         x[key]
                 else:
-                    found = x[key]
-                    assert (found.shape, found.dtype) == (wanted.shape, table.dtype), key
-                    agree(table.device._backend.to_host(found.native, copy=None), wanted, key)
+                    result = x[key]
+                    assert (result.shape, result.dtype) == (expected.shape, table.dtype), key
+                    agree(table.device._backend.to_host(result.native, copy=None), expected, key)

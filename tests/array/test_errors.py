@@ -1,4 +1,4 @@
-"""portarray's errors: their classes, and that they survive pickling with what they carry."""
+"""Classes of portarray's errors, and their attributes after pickling."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_they_survive_pickling(
 
 
 def test_every_error_has_an_example() -> None:
-    """A new class comes with one."""
+    """Every class of errors has an example here."""
     defined = {
         value
         for value in vars(errors).values()
@@ -137,7 +137,7 @@ def test_every_error_has_an_example() -> None:
 
 
 def test_running_out_of_memory(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library's own error becomes ours, with the figures of the device."""
+    """A library's error becomes OutOfMemoryError with the figures of the device."""
     from fake.backend import LIBRARY
     from over_numpy import FakeMemoryError
 
@@ -159,7 +159,7 @@ def test_running_out_of_memory(fake: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert x.tolist() == [1.0, 2.0]
 
 
-def test_what_was_to_be_made_is_told_where_the_library_says_no_size(
+def test_out_of_memory_reports_the_size_where_the_library_does_not(
     fake: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from over_numpy import FakeMemoryError
@@ -172,7 +172,7 @@ def test_what_was_to_be_made_is_told_where_the_library_says_no_size(
     def fails(*args: object, **options: object) -> None:
         raise FakeMemoryError("no backend")
 
-    def asked(way: Callable[[], object]) -> int | None:
+    def requested_size(way: Callable[[], object]) -> int | None:
         with pytest.raises(errors.OutOfMemoryError) as caught:
             way()
         return caught.value.asked
@@ -180,24 +180,25 @@ def test_what_was_to_be_made_is_told_where_the_library_says_no_size(
     functions, transfer = x._dispatch.functions, x.device._backend
     for name in ("ones", "empty", "eye", "arange", "linspace", "cumulative_sum"):
         monkeypatch.setitem(functions, name, fails)
-    assert asked(lambda: pa.ones((3, 0, 4), device=fake)) == 0
-    assert asked(lambda: pa.empty((3, 6), device=fake)) == 144
-    assert asked(lambda: pa.eye(4, 5, device=fake)) == 160
-    assert asked(lambda: pa.arange(1.0, 4.0, device=fake)) == 24
-    assert asked(lambda: pa.linspace(0, 1, 9, device=fake)) == 72
-    assert asked(lambda: pa.cumulative_sum(x, axis=0)) is None  # of the function nothing is known
+    assert requested_size(lambda: pa.ones((3, 0, 4), device=fake)) == 0
+    assert requested_size(lambda: pa.empty((3, 6), device=fake)) == 144
+    assert requested_size(lambda: pa.eye(4, 5, device=fake)) == 160
+    assert requested_size(lambda: pa.arange(1.0, 4.0, device=fake)) == 24
+    assert requested_size(lambda: pa.linspace(0, 1, 9, device=fake)) == 72
+    # How much a cumulative sum needs is unknown.
+    assert requested_size(lambda: pa.cumulative_sum(x, axis=0)) is None
     for name in ("from_host", "to_host"):
         monkeypatch.setattr(transfer, name, fails)
-    assert asked(lambda: host.to_device(fake)) == 56
-    assert asked(lambda: pa.asarray(host, dtype="float32", device=fake)) == 28
-    assert asked(lambda: pa.asarray(big_endian, device=fake)) == 88
-    assert asked(lambda: pa.asarray([1.0, 2.0], device=fake)) == 16
-    assert asked(lambda: pa.to_device({"a": host}, fake)) == 56
-    assert asked(lambda: x.to_device("numpy")) == 120
-    assert asked(lambda: pickle.loads(pickled)) == 120
+    assert requested_size(lambda: host.to_device(fake)) == 56
+    assert requested_size(lambda: pa.asarray(host, dtype="float32", device=fake)) == 28
+    assert requested_size(lambda: pa.asarray(big_endian, device=fake)) == 88
+    assert requested_size(lambda: pa.asarray([1.0, 2.0], device=fake)) == 16
+    assert requested_size(lambda: pa.to_device({"a": host}, fake)) == 56
+    assert requested_size(lambda: x.to_device("numpy")) == 120
+    assert requested_size(lambda: pickle.loads(pickled)) == 120
 
 
-def test_one_reason_for_several_devices_is_told_once() -> None:
+def test_a_reason_shared_by_devices_is_reported_once() -> None:
     absent = "PyTorch is not installed"
     reasons = {"torch:cuda": absent, "torch:cpu": absent}
     alone = errors.DeviceNotFunctionalError("torch", reasons)
@@ -232,10 +233,10 @@ def test_a_librarys_error_keeps_its_meaning(
     fake: str, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
 ) -> None:
     x = pa.asarray([1.0, 2.0], device=fake)
-    own = kind("said by the library")
+    library_error = kind("said by the library")
 
     def broken(*_: object, **__: object) -> None:
-        raise own
+        raise library_error
 
     monkeypatch.setitem(x._dispatch.functions, "sort", broken)
     with pytest.raises(kind if TRANSLATED[kind] is kind else ValueError) as caught:
@@ -244,4 +245,4 @@ def test_a_librarys_error_keeps_its_meaning(
     assert "said by the library" in str(caught.value)
     if kind is RuntimeError:
         assert str(caught.value) == f"sort on {fake}:cuda:0: said by the library"
-        assert caught.value.__cause__ is own
+        assert caught.value.__cause__ is library_error

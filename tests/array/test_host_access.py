@@ -1,4 +1,4 @@
-"""Copies between devices and the host: told to listeners, refused with ``host_access="error"``."""
+"""Copies between devices and the host are reported to listeners, or refused."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from portarray._array import host_access
 from portarray.errors import HostAccessError
 from portarray.testing import virtual_devices
 
-Told = list[tuple[str, bool, str]]
+Transfers = list[tuple[str, bool, str]]
 
 
 @pytest.fixture
-def told() -> Iterator[Told]:
-    """What listeners are told: kind, whether to the host, name."""
-    found: Told = []
+def transfers() -> Iterator[Transfers]:
+    """Yield the kind, whether it is to the host, and the name of each reported transfer."""
+    reported: Transfers = []
 
     def listen(transfer: host_access.Transfer) -> None:
         assert isinstance(transfer.device, pa.Device)
-        found.append((transfer.kind, transfer.to_host, transfer.name))
+        reported.append((transfer.kind, transfer.to_host, transfer.name))
 
     host_access.LISTENERS.append(listen)
-    yield found
+    yield reported
     host_access.LISTENERS.remove(listen)
 
 
@@ -54,7 +54,7 @@ WRITES: dict[str, Callable[[Any], Any]] = {
 
 
 class _Producer:
-    """An array of a library that no backend is for."""
+    """An array of a library without a backend."""
 
     def __dlpack__(self, **options: Any) -> Any:
         return np.arange(3).__dlpack__(**options)
@@ -68,34 +68,36 @@ def array(device: str) -> pa.Array:
 
 
 @pytest.mark.parametrize("kind", READS)
-def test_what_asks_for_values_is_told_and_allowed(device: str, kind: str, told: Told) -> None:
+def test_reads_of_values_are_reported_and_allowed(
+    device: str, kind: str, transfers: Transfers
+) -> None:
     x = array(device)
-    told.clear()
+    transfers.clear()
     with pa.config(host_access="error"):
         READS[kind](x)
-    assert told == [(kind, True, "")]
+    assert transfers == [(kind, True, "")]
 
 
 @pytest.mark.parametrize("kind", WRITES)
-def test_host_values_are_told(device: str, kind: str, told: Told) -> None:
+def test_host_values_are_reported(device: str, kind: str, transfers: Transfers) -> None:
     x = array(device)
-    told.clear()
+    transfers.clear()
     WRITES[kind](x)
-    assert told == [(kind, False, "")]
+    assert transfers == [(kind, False, "")]
 
 
-def test_numpy_arrays_are_told_once(device: str, told: Told) -> None:
-    for given in (np.ones(2, np.float32), np.ones(2, ">f4"), [[1.0]], 3, np.float32(2)):
+def test_numpy_arrays_are_reported_once(device: str, transfers: Transfers) -> None:
+    for values in (np.ones(2, np.float32), np.ones(2, ">f4"), [[1.0]], 3, np.float32(2)):
         for dtype in (None, pa.float32):
-            pa.asarray(given, dtype=dtype, device=device)
-            assert told == [("asarray", False, "")]
-            told.clear()
+            pa.asarray(values, dtype=dtype, device=device)
+            assert transfers == [("asarray", False, "")]
+            transfers.clear()
 
 
-def test_moves_are_told(device: str, told: Told, fake: str) -> None:
+def test_moves_are_reported(device: str, transfers: Transfers, fake: str) -> None:
     gpu = pa.device(f"{fake}:cuda:0")
     x = array(device)
-    told.clear()
+    transfers.clear()
     for move in (
         lambda x, where: x.to_device(where),
         lambda x, where: pa.to_device({"x": x}, where)["x"],
@@ -106,21 +108,21 @@ def test_moves_are_told(device: str, told: Told, fake: str) -> None:
         y = move(x, gpu)
         move(y, pa.device(device))
         cpu = x.device.kind == "cpu"
-        assert told == [("to_device", False, device), ("to_device", True, device)] * cpu
-        told.clear()
+        assert transfers == [("to_device", False, device), ("to_device", True, device)] * cpu
+        transfers.clear()
         move(y, f"{fake}:cuda:1")
         move(y, y.device)
-        assert told == []
+        assert transfers == []
 
 
-def test_files_are_told(device: str, told: Told, tmp_path: Path) -> None:
+def test_files_are_reported(device: str, transfers: Transfers, tmp_path: Path) -> None:
     x = array(device)
-    told.clear()
+    transfers.clear()
     pa.save(tmp_path / "x.safetensors", {"x": x})
     pa.load(tmp_path / "x.safetensors", device=device)
     pickled = pickle.dumps(x)
     pickle.loads(pickled)
-    assert told == [
+    assert transfers == [
         ("save", True, ""),
         ("load", False, ""),
         ("pickle", True, ""),
@@ -128,23 +130,23 @@ def test_files_are_told(device: str, told: Told, tmp_path: Path) -> None:
     ]
 
 
-def test_other_calls_are_not_told(device: str, told: Told) -> None:
+def test_other_calls_are_not_reported(device: str, transfers: Transfers) -> None:
     x = pa.arange(6, device=device)
     x = pa.reshape(x, (2, 3)) * 2 + pa.ones((2, 3), dtype=x.dtype, device=device)
     x[0, :] = 3
     pa.sum(x, axis=0), x[:, 1], copy.deepcopy(x), pa.concat([x, x]), pa.sort(x), x == x
     pa.linspace(0, 9, 10, dtype=pa.int32, device=device), np.multiply(x, 2), x.native
     pa.asarray(x), pa.asarray(x, device=device), x.to_device(device), pa.astype(x, pa.float32)
-    assert told == []
+    assert transfers == []
 
 
-def test_host_fallbacks_are_told(told: Told) -> None:
+def test_host_fallbacks_are_reported(transfers: Transfers) -> None:
     with virtual_devices("oneapi", host_functions=["cos"]) as (device,):
         x = pa.asarray([0.0, 1.0], device=device)
-        told.clear()
+        transfers.clear()
         with pa.config(host_fallback="allow"):
             pa.cos(x)
-        assert told == [("host fallback", True, "cos")]
+        assert transfers == [("host fallback", True, "cos")]
 
 
 IMPLICIT: dict[str, Callable[[Any], Any]] = {
@@ -154,17 +156,17 @@ IMPLICIT: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("what", IMPLICIT)
-def test_what_does_not_say_so_is_refused(device: str, what: str) -> None:
+@pytest.mark.parametrize("operation", IMPLICIT)
+def test_implicit_reads_are_refused(device: str, operation: str) -> None:
     x = array(device).astype(pa.float32)
-    read = IMPLICIT[what]
+    read = IMPLICIT[operation]
     if pa.device(device)._backend.dlpack_device_of(x.device.native) != (1, 0):
         pytest.skip("no host memory: refused anyway")
     read(x)
     with pa.config(host_access="error"), pytest.raises(HostAccessError) as caught:
         read(x)  # this line
     error = caught.value
-    assert (error.what, error.device) == (what, device)
+    assert (error.what, error.device) == (operation, device)
     assert error.line.startswith(f"{__file__}:")
     assert error.line.endswith("read(x)  # this line")
     assert "x.to_device('numpy').native" in str(error)

@@ -1,6 +1,6 @@
-"""Functions served on the host: said once, forbidden on request, quiet on host memory.
+"""Functions that run on the host warn once, can be forbidden, and are silent in host memory.
 
-What was said is remembered for the process: each test has a function of its own.
+Warnings are given once per process, so each test uses another function.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from drawn import same, seen
+from drawn import as_numpy, same
 
 import portarray as pa
 from portarray.errors import HostFallbackError, HostFallbackWarning
@@ -32,11 +32,11 @@ def test_warns_once_for_all_dtypes(partial: str) -> None:
     with pytest.warns(
         HostFallbackWarning, match=f"cos: runs on the host, because {partial}"
     ) as said:
-        found = pa.cos(x)
+        result = pa.cos(x)
     assert "pa.config(host_fallback='allow')" in str(said[0].message)
     assert said[0].filename == __file__  # the line that the user wrote
-    np.testing.assert_allclose(seen(found), np.cos(np.asarray([0, 1], dtype=np.float32)))
-    assert (found.device, found.dtype) == (x.device, pa.float32)
+    np.testing.assert_allclose(as_numpy(result), np.cos(np.asarray([0, 1], dtype=np.float32)))
+    assert (result.device, result.dtype) == (x.device, pa.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for dtype in (pa.float32, pa.float64, pa.complex64, pa.int8):
@@ -71,7 +71,7 @@ def test_extensions_and_options(partial: str) -> None:
     x = pa.asarray(a, device=partial)
     with pytest.warns(HostFallbackWarning, match=r"linalg\.eigh"):
         values, vectors = pa.linalg.eigh(x)
-    np.testing.assert_allclose(seen(values), [1, 3])
+    np.testing.assert_allclose(as_numpy(values), [1, 3])
     assert vectors.device is x.device
     with pytest.warns(HostFallbackWarning, match="sort"):
         same(pa.sort(x, axis=0, descending=True), np.asarray([[2.0, 2.0], [1.0, 1.0]]))
@@ -80,9 +80,9 @@ def test_extensions_and_options(partial: str) -> None:
 def test_two_operands_with_a_scalar(partial: str) -> None:
     x = pa.asarray([1.0, 2.0], device=partial)
     with pytest.warns(HostFallbackWarning, match="atan2"):
-        np.testing.assert_allclose(seen(pa.atan2(x, 2.0)), np.arctan2([1.0, 2.0], 2.0))
+        np.testing.assert_allclose(as_numpy(pa.atan2(x, 2.0)), np.arctan2([1.0, 2.0], 2.0))
     with pytest.warns(HostFallbackWarning, match="acos"):
-        np.testing.assert_allclose(seen(np.arccos(x / 2)), np.arccos([0.5, 1.0]))
+        np.testing.assert_allclose(as_numpy(np.arccos(x / 2)), np.arccos([0.5, 1.0]))
 
 
 def test_quiet_on_host_memory() -> None:
@@ -93,7 +93,7 @@ def test_quiet_on_host_memory() -> None:
     ):
         warnings.simplefilter("error")
         x = pa.asarray([0.0, 1.0], dtype=pa.float16, device=device)
-        np.testing.assert_allclose(seen(pa.asin(x)), np.asin(np.asarray([0, 1], np.float16)))
+        np.testing.assert_allclose(as_numpy(pa.asin(x)), np.asin(np.asarray([0, 1], np.float16)))
 
 
 def test_the_support_table_says_so(partial: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawn import DType, drawing, dtypes_of, same, seen, small
+from drawn import DType, as_numpy, drawing, dtypes_of, same, small
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -51,7 +51,7 @@ def _keys(draw: st.DrawFn, shape: tuple[int, ...], device: str) -> Key:
 
 
 def _ours(key: Key, device: str, native: bool) -> Key:
-    """Return a key with portarray's arrays in the place of NumPy's, or as it is."""
+    """Return a key with portarray's arrays in place of NumPy's, or unchanged."""
     if isinstance(key, tuple):
         return tuple(_ours(part, device, native) for part in key)
     return key if native or not isinstance(key, np.ndarray) else pa.asarray(key, device=device)
@@ -70,7 +70,7 @@ def test_getitem(anywhere: str, data: st.DataObject, numpy_key: bool) -> None:
 @given(data=st.data(), numpy_key=st.booleans())
 @drawing
 def test_setitem_of_arrays(anywhere: str, data: st.DataObject, numpy_key: bool) -> None:
-    """The value broadcasts, and is cast to the array's dtype where its kind is no higher."""
+    """A value broadcasts and is cast to the array's dtype unless its kind is higher."""
     mine = dtypes_of(anywhere)
     a = data.draw(small(data.draw(st.sampled_from(mine))))
     key = data.draw(_keys(a.shape, anywhere))
@@ -79,20 +79,20 @@ def test_setitem_of_arrays(anywhere: str, data: st.DataObject, numpy_key: bool) 
     shape = data.draw(hnp.broadcastable_shapes(target.shape, max_dims=target.ndim, max_side=4))
     assume(np.broadcast_shapes(shape, target.shape) == target.shape)
     value = data.draw(small(data.draw(st.sampled_from(sources)), shape))
-    assume(_no_place_twice(key, a.shape))
+    assume(_has_no_duplicates(key, a.shape))
     x = pa.asarray(a, device=anywhere)
     y = pa.asarray(value, device=anywhere)
-    wanted = a.copy()
-    wanted[key] = value
+    expected = a.copy()
+    expected[key] = value
     x[_ours(key, anywhere, numpy_key)] = y
-    same(x, wanted)
+    same(x, expected)
     same(y, value)
 
 
-def _no_place_twice(key: Key, shape: tuple[int, ...]) -> bool:
-    """Return whether a key names every element at most once: else the last writer is undefined."""
-    places = np.arange(int(np.prod(shape))).reshape(shape)[key]
-    return len(np.unique(places)) == places.size
+def _has_no_duplicates(key: Key, shape: tuple[int, ...]) -> bool:
+    """Return whether a key selects every element at most once, so that writes are defined."""
+    indices = np.arange(int(np.prod(shape))).reshape(shape)[key]
+    return len(np.unique(indices)) == indices.size
 
 
 @given(data=st.data(), value=st.one_of(st.booleans(), st.integers(0, 9), st.floats(0, 9)))
@@ -101,17 +101,17 @@ def test_setitem_of_scalars(anywhere: str, data: st.DataObject, value: float) ->
     a = data.draw(small(data.draw(st.sampled_from(dtypes_of(anywhere)))))
     key = data.draw(_keys(a.shape, anywhere))
     x = pa.asarray(a, device=anywhere)
-    for given_value in (value, np.asarray(value)[()], np.asarray(value)):
-        wanted = a.copy()
-        wanted[key] = value
-        x[_ours(key, anywhere, False)] = given_value
-        same(x, wanted)
+    for scalar in (value, np.asarray(value)[()], np.asarray(value)):
+        expected = a.copy()
+        expected[key] = value
+        x[_ours(key, anywhere, False)] = scalar
+        same(x, expected)
 
 
 @given(data=st.data())
 @drawing
 def test_views(viewing: str, data: st.DataObject) -> None:
-    """Where arrays can change, basic indexing shares memory and assignment is seen in both."""
+    """On mutable arrays basic indexing returns views: assignments are seen in both."""
     a = data.draw(small(np.dtype(np.float64)))
     key = data.draw(hnp.basic_indices(a.shape, allow_newaxis=True, allow_ellipsis=True))
     steps = [part.step for part in (key if isinstance(key, tuple) else (key,)) if _is_slice(part)]
@@ -119,9 +119,9 @@ def test_views(viewing: str, data: st.DataObject) -> None:
     x = pa.asarray(a, device=viewing, copy=True)
     view = x[key]
     view[...] = 77
-    wanted = a.copy()
-    wanted[key] = 77
-    same(x, wanted)
+    expected = a.copy()
+    expected[key] = 77
+    same(x, expected)
 
 
 def _is_slice(part: object) -> bool:
@@ -189,10 +189,10 @@ def test_slices_beyond_64_bits(anywhere: str, huge: int) -> None:
         same(x, b)
 
 
-@pytest.mark.parametrize("place", [3, -4, 2**31 - 1])
-def test_index_arrays_out_of_bounds(anywhere: str, place: int) -> None:
+@pytest.mark.parametrize("index", [3, -4, 2**31 - 1])
+def test_index_arrays_out_of_bounds(anywhere: str, index: int) -> None:
     x = pa.reshape(pa.arange(12, dtype=pa.float32, device=anywhere), (4, 3))
-    bad = pa.asarray([0, place, 1], device=anywhere)
+    bad = pa.asarray([0, index, 1], device=anywhere)
     good = pa.asarray([0, 1, 2], device=anywhere)
     for pick in (
         lambda: x[:, bad],
@@ -272,10 +272,10 @@ def test_floats_are_cut_off_in_integer_arrays(anywhere: str) -> None:
     x = pa.asarray([0, 0, 0], dtype=pa.int32, device=anywhere)
     x[:2] = pa.asarray([2.7, -2.7], device=anywhere)
     x[2] = 9.9
-    assert seen(x).tolist() == [2, -2, 9]
+    assert as_numpy(x).tolist() == [2, -2, 9]
 
 
-def test_one_dtype_wherever_the_value_came_from(anywhere: str) -> None:
+def test_assigned_scalars_are_cast_to_bool(anywhere: str) -> None:
     x = pa.asarray([True, False], device=anywhere)
     x[1] = 2
     x[0] = 0.0
@@ -301,8 +301,8 @@ def test_arrays_are_integers_and_conditions(anywhere: str) -> None:
             convert(two)
 
 
-def test_assigning_what_lies_in_the_array_itself(anywhere: str) -> None:
-    """Values, and arrays in keys, are read before anything is written."""
+def test_assigning_views_of_the_array_itself(anywhere: str) -> None:
+    """Values and index arrays are read before elements are written."""
 
     def both(assign: Callable[[Any, Any], None], *shape: int) -> None:
         x = np.arange(6, dtype=np.int32).reshape(shape)
@@ -348,8 +348,8 @@ def test_index_arrays_of_the_host_are_within_bounds(anywhere: str, index: int) -
     same(x, np.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], x.dtype))
 
 
-def test_other_libraries_arrays_of_one_element_are_no_indices(anywhere: str) -> None:
-    """They have ``__index__``, which forgets their axes and that they are masks."""
+def test_one_element_arrays_of_other_libraries_are_not_indices(anywhere: str) -> None:
+    """``__index__`` of such arrays would drop their axes and masks."""
     torch = pytest.importorskip("torch")
     x = pa.reshape(pa.arange(12, device=anywhere), (3, 4))
     for key in ([0], [True], True, [[1]]):
@@ -364,9 +364,9 @@ def test_other_libraries_arrays_of_one_element_are_no_indices(anywhere: str) -> 
 def test_lists_of_arrays_stay_on_their_device(anywhere: str) -> None:
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=anywhere)
     for rows in ([x, x], [x[0], x[1]], [[x[0]], [x[1]]], (x.native, x.native)):
-        made = pa.asarray(rows)
-        other = made.device is not x.device and type(rows[0]) is np.ndarray
-        assert made.device is (pa.asarray(1.0).device if other else x.device)
-        assert made.dtype == pa.float32
+        stacked = pa.asarray(rows)
+        moved = stacked.device is not x.device and type(rows[0]) is np.ndarray
+        assert stacked.device is (pa.asarray(1.0).device if moved else x.device)
+        assert stacked.dtype == pa.float32
     assert pa.asarray([x, x], device="numpy").device is pa.device("numpy")
     assert pa.asarray([np.ones(2, np.float32), x]).device is pa.asarray(1.0).device

@@ -1,4 +1,4 @@
-"""In-place operators: dtype, shape and the object stay, and errors change nothing."""
+"""In-place operators keep dtype, shape and identity, and errors change nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_memory_and_dtype_stay(anywhere: str, data: st.DataObject) -> None:
 
 
 def _ending(data: st.DataObject, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the end of a shape, some axes cut to one: it broadcasts and enlarges nothing."""
+    """Draw a shape that broadcasts to another without enlarging it."""
     ending = shape[data.draw(st.integers(0, len(shape))) :]
     return tuple(data.draw(st.sampled_from([1, n])) for n in ending)
 
@@ -53,7 +53,7 @@ def _ending(data: st.DataObject, shape: tuple[int, ...]) -> tuple[int, ...]:
 @given(data=st.data())
 @drawing
 def test_a_wider_operand_of_the_same_kind(anywhere: str, data: st.DataObject) -> None:
-    """The operation is done in the wider dtype, as NumPy does, and cast back."""
+    """The operation runs in the wider dtype, like NumPy's, and is cast back."""
     kind = data.draw(st.sampled_from("iufc"))
     mine = [d for d in dtypes_of(anywhere) if d.kind == kind]
     first, second = data.draw(st.sampled_from(mine)), data.draw(st.sampled_from(mine))
@@ -75,14 +75,14 @@ def _higher(dtype: DType, device: str) -> list[DType]:
 def test_a_higher_kind_is_refused(anywhere: str, data: st.DataObject) -> None:
     low = [d for d in dtypes_of(anywhere) if d.kind in "iuf"]
     dtype = data.draw(st.sampled_from(low))
-    other = data.draw(st.sampled_from(_higher(dtype, anywhere)))
+    higher_dtype = data.draw(st.sampled_from(_higher(dtype, anywhere)))
     a = data.draw(small(dtype, (2,)))
     x = pa.asarray(a, device=anywhere, copy=True)
     # MLX has float64 and no complex128, to which it promotes beside a complex number.
     lacking = "does not support complex128"
     refusal = rf"do not fit the {dtype} array, .*\nHint: write x = x op y|{lacking}"
     with pytest.raises(TypeError, match=refusal):
-        x += pa.ones(2, dtype=other, device=anywhere)
+        x += pa.ones(2, dtype=higher_dtype, device=anywhere)
     with pytest.raises(TypeError, match=refusal):
         x *= 1.5 if dtype.kind in "iu" else 1.5j
     same(x, a)
@@ -99,14 +99,14 @@ def test_division_of_integers_is_refused(anywhere: str) -> None:
 
 
 def test_broadcasting_must_not_enlarge(anywhere: str) -> None:
-    for shape, other in (((1, 3), (2, 3)), ((3,), (2, 3)), ((), (1,)), ((2, 1), (3,))):
+    for shape, operand_shape in (((1, 3), (2, 3)), ((3,), (2, 3)), ((), (1,)), ((2, 1), (3,))):
         a = np.ones(shape, dtype=np.float32)
         x = pa.asarray(a, device=anywhere, copy=True)
         for function in (operator.iadd, operator.itruediv, operator.imod, operator.ipow):
             with pytest.raises(
                 ValueError, match=r"does not broadcast to x's shape .*\nHint: write x = x op y"
             ):
-                function(x, pa.ones(other, dtype=pa.float32, device=anywhere))
+                function(x, pa.ones(operand_shape, dtype=pa.float32, device=anywhere))
         same(x, a)
 
 
@@ -146,6 +146,6 @@ def test_operands_may_be_the_same_memory(anywhere: str) -> None:
     x = pa.asarray(a, device=anywhere, copy=True)
     x += x
     x[1:] += x[:-1]
-    wanted = 2 * a
-    wanted[1:] += wanted[:-1].copy()
-    same(x, wanted)
+    expected = 2 * a
+    expected[1:] += expected[:-1].copy()
+    same(x, expected)

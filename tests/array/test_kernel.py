@@ -1,4 +1,4 @@
-"""Which version of a kernel serves a call: a backend's table, and the generic one behind it."""
+"""Selection of a kernel's version: a backend's table, then the generic one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from portarray.backends.types import TunedKernel
 
 
 def doubled(xp: Any, x: Any, y: Any = None, /, *, times: Any = 1) -> Any:
-    """Return x doubled, plus y, times a number: the generic version of these tests' kernel."""
+    """Return x doubled, plus y, times a number: the generic version of the kernel here."""
     out = xp.multiply(xp.add(x, x), times)
     return out if y is None else xp.add(out, y)
 
@@ -25,7 +25,7 @@ KERNEL = Kernel("doubled", doubled)
 
 
 class Table:
-    """A backend's tuned kernels, whose versions note that they were called, and where."""
+    """Tuned kernels of a backend that record their calls and devices."""
 
     def __init__(self, library: str) -> None:
         self.calls: list[tuple[str, int]] = []
@@ -54,9 +54,9 @@ def short(x: Any, y: Any = None, /, *, times: Any = 1) -> str:
 
 @pytest.fixture
 def table(fake: str, monkeypatch: pytest.MonkeyPatch) -> Table:
-    found = Table(fake)
-    monkeypatch.setattr(registry.load_backend(fake), "tuned_kernels", found.kernels)
-    return found
+    fake_table = Table(fake)
+    monkeypatch.setattr(registry.load_backend(fake), "tuned_kernels", fake_table.kernels)
+    return fake_table
 
 
 def numbers(length: int, dtype: str, device: str) -> pa.Array:
@@ -85,7 +85,7 @@ def test_the_first_version_that_takes_the_call_serves_it(
     assert table.calls == ([] if serves is None else [(serves, 1)])  # on x's device
     row, refused = version(kernel, (x,), {"times": 3})
     assert (row and row.name) == serves
-    reasons = {one.name: why for one, why in refused}
+    reasons = {candidate.name: why for candidate, why in refused}
     if serves is None:
         assert reasons["any"] == "it takes float32, float64, not int64"
         assert len(reasons) == 3

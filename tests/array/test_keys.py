@@ -1,4 +1,4 @@
-"""Keys of every form, read and written: NumPy's layout, and its refusals, on every device."""
+"""Keys of every form read and write like NumPy's, and raise like them, on every device."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Key = tuple[Any, ...]
 
 
 def _key(rng: np.random.Generator) -> Key:
-    """Draw a key: arrays, masks, integers and slices, None and ``...`` anywhere among them."""
+    """Draw a key of arrays, masks, integers, slices, None and ``...``."""
     shapes = INDICES[rng.integers(len(INDICES))]
     parts: list[Any] = []
     for length, shape in zip(SHAPE, shapes, strict=True):
@@ -45,14 +45,14 @@ def _key(rng: np.random.Generator) -> Key:
             parts.append(mask)
     parts = parts[: rng.integers(1, len(parts) + 1)]
     if rng.integers(4):
-        place = int(rng.integers(len(parts) + 1))
-        keep = parts[place:]
+        position = int(rng.integers(len(parts) + 1))
+        keep = parts[position:]
         if rng.integers(3) == 0:  # of fewer axes than there are
             keep = keep[1:]
         # The axes behind an ellipsis are the last ones.
         behind = SHAPE[len(SHAPE) - len(keep) :]
         if all(_fits(part, n) for part, n in zip(keep, behind, strict=True)):
-            parts = [*parts[:place], Ellipsis, *keep]
+            parts = [*parts[:position], Ellipsis, *keep]
     for _ in range(rng.integers(3)):
         parts.insert(int(rng.integers(len(parts) + 1)), None)
     return tuple(parts)
@@ -84,13 +84,13 @@ def test_getitem(device: str) -> None:
     x = pa.asarray(a, device=device)
     for _ in range(KEYS.get(library_of(device), MOST)):
         key = _key(rng)
-        wanted = _outcome(lambda key=key: np.asarray(a[key]))
-        found = _outcome(lambda key=key: x[_ours(key, device)])
-        if wanted is IndexError or found is IndexError:
-            assert found is wanted, key
+        expected = _outcome(lambda key=key: np.asarray(a[key]))
+        result = _outcome(lambda key=key: x[_ours(key, device)])
+        if expected is IndexError or result is IndexError:
+            assert result is expected, key
         else:
-            assert found.shape == wanted.shape, key
-            same(found, wanted)
+            assert result.shape == expected.shape, key
+            same(result, expected)
 
 
 def test_setitem(device: str) -> None:
@@ -137,17 +137,17 @@ def test_shapes_of_values(
 ) -> None:
     a = np.arange(6, dtype=np.float32).reshape(3, 2)
     selected = a[key].shape
-    for own in (key, _ours(key if isinstance(key, tuple) else (key,), anywhere)):
+    for x_key in (key, _ours(key if isinstance(key, tuple) else (key,), anywhere)):
         for shape in fitting:
             x = pa.asarray(a, device=anywhere, copy=True)
-            x[own] = pa.ones(shape, dtype=pa.float32, device=anywhere) * 7
-            wanted = a.copy()
-            wanted[key] = 7.0
-            same(x, wanted)
+            x[x_key] = pa.ones(shape, dtype=pa.float32, device=anywhere) * 7
+            expected = a.copy()
+            expected[key] = 7.0
+            same(x, expected)
         for shape in others:
             x = pa.asarray(a, device=anywhere, copy=True)
             with pytest.raises(ValueError, match="assignment on") as caught:
-                x[own] = pa.ones(shape, dtype=pa.float32, device=anywhere)
+                x[x_key] = pa.ones(shape, dtype=pa.float32, device=anywhere)
             assert (
                 f"values of shape {shape} do not broadcast to the selected shape {selected}"
                 in str(caught.value)

@@ -35,14 +35,14 @@ def test_native_arrays_have_their_device_s_namespace(anywhere: str) -> None:
     assert xp is pa.namespace(anywhere)
     with x.device._backend.scope(x.device.native) or nullcontext():  # native calls enter nothing
         root = xp.sqrt(x.native)
-        made = xp.ones((2,))
+        ones = xp.ones((2,))
     assert type(root) is type(x.native)
     same(pa.asarray(root, device=anywhere), np.asarray([1.0, 2.0], dtype=x.dtype))
-    assert pa.asarray(made, device=anywhere).native is made
+    assert pa.asarray(ones, device=anywhere).native is ones
     info = xp.__array_namespace_info__()
     assert info.default_device() == x.device.native
     assert set(info.dtypes()) == set(pa.__array_namespace_info__().dtypes(device=anywhere))
-    assert made.dtype == info.default_dtypes()["real floating"]
+    assert ones.dtype == info.default_dtypes()["real floating"]
 
 
 def test_mixtures_are_refused(device: str, fake: str) -> None:
@@ -100,7 +100,7 @@ def test_inspection(anywhere: str) -> None:
 
 
 def test_native_namespaces_promote_as_portarray_does(device: str) -> None:
-    """Every pair of dtypes, and Python scalars on either side: one rule, in assembly."""
+    """Every pair of dtypes and scalars promotes like portarray's arrays."""
     where = pa.device(device)
     xp = pa.namespace(where)
     present = list(pa.__array_namespace_info__().dtypes(device=where).values())
@@ -110,13 +110,13 @@ def test_native_namespaces_promote_as_portarray_does(device: str) -> None:
     for name in ("add", "equal", "divide"):
         for x, y in pairs:
             ours = dtype_of(getattr(pa, name), x, y)
-            natives = [getattr(one, "native", one) for one in (x, y)]
+            natives = [getattr(operand, "native", operand) for operand in (x, y)]
             theirs = dtype_of(getattr(xp, name), *natives)
             assert theirs == ours, (name, x, y)
 
 
 def dtype_of(function: Callable[..., Any], *operands: Any) -> object:
-    """Return the dtype of what a function returns, or that it raised TypeError."""
+    """Return the dtype of a function's result, or TypeError if it raised that."""
     try:
         return pa.asarray(function(*operands)).dtype
     except TypeError:  # DTypeNotSupportedError is one
@@ -137,18 +137,18 @@ FIELDS = {
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_results_have_the_standards_fields(device: str, name: str) -> None:
-    """In both namespaces, each with what its name says."""
+    """Named results have the standard's fields in both namespaces."""
     x = pa.asarray([[2.0, 1.0], [1.0, 4.0]], dtype="float32", device=device)
-    for xp, given in ((pa, x), (pa.namespace(device), x.native)):
+    for xp, argument in ((pa, x), (pa.namespace(device), x.native)):
         function: Any = xp
         for part in name.split("."):
             function = getattr(function, part)
-        found = function(given)
-        assert found._fields == FIELDS[name]
+        result = function(argument)
+        assert result._fields == FIELDS[name]
         if name == "linalg.eigh":
-            values = pa.asarray(found.eigenvalues).tolist()
+            values = pa.asarray(result.eigenvalues).tolist()
             assert values == pytest.approx([3 - 2**0.5, 3 + 2**0.5], rel=1e-5)
         if name == "linalg.slogdet":
-            assert float(pa.asarray(found.sign)) == 1.0
+            assert float(pa.asarray(result.sign)) == 1.0
         if name == "unique_all":
-            assert pa.asarray(found.indices).tolist() == [1, 0, 3]
+            assert pa.asarray(result.indices).tolist() == [1, 0, 3]

@@ -1,4 +1,4 @@
-"""One mistake is one error: the class and the message are the same on every device.
+"""A mistake raises the same class and message on every device.
 
 Each mistake is a text that is evaluated on a device; its message must name the function, the device
 and what is wrong, and no library's own text may leak.
@@ -99,27 +99,30 @@ MISTAKES: list[tuple[str, type[Exception], tuple[str, ...]]] = [
     ],
     ("pa.linalg.matrix_power(ones(2, 3), 2)", LinAlgError, ("matrix_power", "(2, 3)")),
 ]
-SEEN: dict[str, tuple[str, str]] = {}
 
 
 @pytest.mark.parametrize(("mistake", "kind", "words"), MISTAKES, ids=[row[0] for row in MISTAKES])
-def test_one_error(mistake: str, kind: type[Exception], words: tuple[str, ...]) -> None:
-    told: dict[str, list[str]] = {}
+def test_every_device_raises_the_same_error(
+    mistake: str, kind: type[Exception], words: tuple[str, ...]
+) -> None:
+    devices_by_text: dict[str, list[str]] = {}
     for device in pa.devices():
         with device, pytest.raises(Exception) as caught:
             eval(mistake)
         assert type(caught.value) is kind, f"{device}: {caught.value!r}"
         text = str(caught.value)
-        told.setdefault(text.replace(str(device), "DEVICE"), []).append(str(device))
+        devices_by_text.setdefault(text.replace(str(device), "DEVICE"), []).append(str(device))
         for word in words:
             assert word in text, (word, text)
-    assert len(told) == 1, "\n".join(f"{devices}: {text}" for text, devices in told.items())
-    (text,) = told
+    assert len(devices_by_text) == 1, "\n".join(
+        f"{devices}: {text}" for text, devices in devices_by_text.items()
+    )
+    (text,) = devices_by_text
     assert "DEVICE" in text or kind is TypeError
 
 
 def test_linalg_error_is_numpys_too(device: str) -> None:
-    """``except`` of SciPy's and NumPy's users catches it; so does ``pa.linalg.LinAlgError``."""
+    """``except`` with NumPy's, SciPy's or portarray's LinAlgError catches it."""
     x = pa.zeros((2, 2), dtype=F, device=device)
     for caught in (np.linalg.LinAlgError, ValueError, pa.linalg.LinAlgError):
         with pytest.raises(caught):
@@ -131,7 +134,7 @@ def test_linalg_error_is_numpys_too(device: str) -> None:
 
 
 def test_without_looking_nothing_is_lost(device: str) -> None:
-    """``check_linalg=False`` may leave infinities or NaN, and regular matrices stay right."""
+    """``check_linalg=False`` may return infinities or NaN, and regular matrices stay right."""
     regular = pa.asarray([[2.0, 1.0], [1.0, 3.0]], dtype=F, device=device)
     right = np.asarray([[2.0, 1.0], [1.0, 3.0]])
     singular = pa.zeros((2, 2), dtype=F, device=device)
@@ -147,11 +150,11 @@ def test_without_looking_nothing_is_lost(device: str) -> None:
 
 @pytest.mark.parametrize("wrong", [NAN, float("inf"), -float("inf")])
 def test_matrices_that_are_not_finite(device: str, wrong: float) -> None:
-    """NaN and infinity spoil their own matrix of a stack: values NaN, rank 0, and no error."""
+    """NaN and infinity affect only their own matrix of a stack, without an error."""
     good = [[2.0, 1.0], [1.0, 3.0]]
-    for place in np.ndindex(2, 2):
+    for index in np.ndindex(2, 2):
         bad = np.asarray(good)
-        bad[place] = bad[place[::-1]] = wrong
+        bad[index] = bad[index[::-1]] = wrong
         x = pa.asarray(np.stack([bad, np.asarray(good)]), device="cpu")
         x = pa.astype(x, F).to_device(device)
         results = {
@@ -166,20 +169,20 @@ def test_matrices_that_are_not_finite(device: str, wrong: float) -> None:
             "nuclear norm": pa.linalg.matrix_norm(x, ord="nuc", keepdims=True),
         }
         for name, out in results.items():
-            assert pa.all(pa.isnan(out[0, ...])), (name, place, out)
-            assert pa.all(pa.isfinite(out[1, ...])), (name, place, out)
-        assert pa.linalg.matrix_rank(x).tolist() == [0, 2], place
+            assert pa.all(pa.isnan(out[0, ...])), (name, index, out)
+            assert pa.all(pa.isfinite(out[1, ...])), (name, index, out)
+        assert pa.linalg.matrix_rank(x).tolist() == [0, 2], index
         if np.isnan(wrong):
             for name in ("cholesky", "inv"):
                 out = getattr(pa.linalg, name)(x)
-                assert pa.any(pa.isnan(out[0, ...])), (name, place, out)
-                assert pa.all(pa.isfinite(out[1, ...])), (name, place, out)
+                assert pa.any(pa.isnan(out[0, ...])), (name, index, out)
+                assert pa.all(pa.isfinite(out[1, ...])), (name, index, out)
     indefinite = pa.asarray([[[NAN, 0.0], [0.0, 1.0]], [[-1.0, 0.0], [0.0, 1.0]]], dtype=F)
     with pytest.raises(LinAlgError, match="positive definite"):
         pa.linalg.cholesky(indefinite.to_device(device))
 
 
-def test_axes_are_asked_for_once(device: str) -> None:
+def test_axes_out_of_bounds_raise_axis_error(device: str) -> None:
     x = pa.zeros((2, 3), device=device)
     for call in (pa.sum, pa.flip, pa.sort, pa.argmax, pa.cumulative_sum):
         with pytest.raises(AxisError, match="axis 2 is out of bounds for 2 axes"):

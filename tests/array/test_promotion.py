@@ -1,4 +1,4 @@
-"""Dtypes of results: portarray's one table on every device, and scalars of Python and NumPy."""
+"""Dtypes of results follow one table on every device, with scalars of Python and NumPy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _level(dtype: DType) -> int:
 
 
 def _promoted(first: DType, second: DType) -> DType | None:
-    """Return the dtype of two by the design's own words; None where it refuses."""
+    """Return the promoted dtype of two by the documented rules, or None if they refuse."""
     if _level(first) != _level(second):
         low, high = sorted((first, second), key=_level)
         if low.kind == "f" and low.itemsize == 8:  # the standard keeps the precision of both
@@ -46,22 +46,22 @@ def test_pairs_of_arrays(anywhere: str, data: st.DataObject) -> None:
     first, second = data.draw(st.sampled_from(mine)), data.draw(st.sampled_from(mine))
     a, b = data.draw(small(first, (3,))), data.draw(small(second, (3,)))
     x, y = pa.asarray(a, device=anywhere), pa.asarray(b, device=anywhere)
-    wanted = _promoted(first, second)
-    if wanted is None:
+    expected = _promoted(first, second)
+    if expected is None:
         for mixed in (operator.add, pa.multiply, pa.result_type, pa.maximum):
             with pytest.raises(
                 TypeError, match=r"uint64 and int\d+ do not promote.*\n.*pa\.astype"
             ):
                 mixed(x, y)
-    elif wanted not in mine:
-        with pytest.raises(DTypeNotSupportedError, match=f"does not support {wanted}\nHint: use"):
+    elif expected not in mine:
+        with pytest.raises(DTypeNotSupportedError, match=f"does not support {expected}\nHint: use"):
             x + y
     else:
-        same(x + y, np.add(a.astype(wanted), b.astype(wanted)))
-        same(pa.where(x == y, x, y), np.where(a == b, a.astype(wanted), b.astype(wanted)))
-        same(pa.concat([x, y]), np.concatenate([a.astype(wanted), b.astype(wanted)]))
-        assert pa.result_type(x, y) == pa.result_type(first, y) == wanted
-        assert pa.result_type(first, second) == wanted
+        same(x + y, np.add(a.astype(expected), b.astype(expected)))
+        same(pa.where(x == y, x, y), np.where(a == b, a.astype(expected), b.astype(expected)))
+        same(pa.concat([x, y]), np.concatenate([a.astype(expected), b.astype(expected)]))
+        assert pa.result_type(x, y) == pa.result_type(first, y) == expected
+        assert pa.result_type(first, second) == expected
 
 
 BEYOND = {
@@ -80,30 +80,30 @@ BEYOND = {
 
 
 def test_the_table_of_promotions() -> None:
-    """Of all dtypes, those among them that no device here has: it is one for every library."""
-    for first, second, wanted in [*PAIRS, *((*pair, dtype) for pair, dtype in BEYOND.items())]:
-        one, two = dtypes.canonical(first), dtypes.canonical(second)
-        assert promotion.promote(one, two) == promotion.promote(two, one) == wanted
-        assert promotion.promote(one, two, one) == wanted
+    """One table covers all dtypes, including those that no device here supports."""
+    for first, second, expected in [*PAIRS, *((*pair, dtype) for pair, dtype in BEYOND.items())]:
+        dtype1, dtype2 = dtypes.canonical(first), dtypes.canonical(second)
+        assert promotion.promote(dtype1, dtype2) == promotion.promote(dtype2, dtype1) == expected
+        assert promotion.promote(dtype1, dtype2, dtype1) == expected
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
 def test_a_complex_scalar_keeps_the_precision(dtype: str) -> None:
-    wanted = "complex128" if dtype == "float64" else "complex64"
-    found = promotion.scalar_dtype(1j, dtypes.canonical(dtype), lambda kind: np.dtype(object))
-    assert found == wanted
+    expected = "complex128" if dtype == "float64" else "complex64"
+    result = promotion.scalar_dtype(1j, dtypes.canonical(dtype), lambda kind: np.dtype(object))
+    assert result == expected
 
 
 def test_the_real_default_matches_the_complex_one() -> None:
     names = {"float32", "float64", "complex64", "complex128"}
-    for lacking, wanted in (
+    for lacking, expected in (
         ((), "float64"),
         (("complex128",), "float32"),
         (("float64", "complex128"), "float32"),
         (("complex64", "complex128"), "float64"),
     ):
         available = {np.dtype(name): name for name in names.difference(lacking)}
-        assert native_functions.default_dtype(available, "f") == wanted
+        assert native_functions.default_dtype(available, "f") == expected
 
 
 def test_in_place_scalars_are_within_the_range(device: str) -> None:
@@ -127,8 +127,8 @@ def test_order_of_three_does_not_matter(anywhere: str, data: st.DataObject) -> N
     three = [data.draw(st.sampled_from(mine)) for _ in range(3)]
     # An integer pair that meets uint64 only after it was widened may refuse in one order.
     assume(np.dtype("uint64") not in three)
-    found = {pa.result_type(*data.draw(st.permutations(three))) for _ in range(4)}
-    assert len(found) == 1
+    results = {pa.result_type(*data.draw(st.permutations(three))) for _ in range(4)}
+    assert len(results) == 1
 
 
 NUMBERS: st.SearchStrategy[Any] = st.one_of(
@@ -139,9 +139,9 @@ NUMBERS: st.SearchStrategy[Any] = st.one_of(
 )
 SCALARS = st.one_of(
     NUMBERS,
-    st.builds(lambda number, dtype: dtype(number), st.booleans(), st.just(np.bool_)),
+    st.builds(lambda value, dtype: dtype(value), st.booleans(), st.just(np.bool_)),
     st.builds(
-        lambda number, dtype: dtype(number),
+        lambda value, dtype: dtype(value),
         st.integers(0, 9),
         st.sampled_from(
             [np.int8, np.uint16, np.int64, np.uint64, np.float16, np.float64, np.complex64]
@@ -151,7 +151,7 @@ SCALARS = st.one_of(
 
 
 def _beside(dtype: DType, scalar: Any, device: str) -> DType:
-    """Return the dtype of an array that meets a scalar, by the design's own words."""
+    """Return the dtype of an array combined with a scalar by the documented rules."""
     kind = np.asarray(scalar).dtype.kind
     kind = "i" if kind == "u" else kind
     if ORDER.index(kind) <= _level(dtype):
@@ -168,19 +168,19 @@ def test_scalars(anywhere: str, data: st.DataObject, scalar: Any) -> None:
     dtype = data.draw(st.sampled_from(dtypes_of(anywhere)))
     a = data.draw(small(dtype))
     x = pa.asarray(a, device=anywhere)
-    wanted = _beside(dtype, scalar, anywhere)
-    if wanted not in dtypes_of(anywhere):
+    expected = _beside(dtype, scalar, anywhere)
+    if expected not in dtypes_of(anywhere):
         for multiply in (operator.mul, pa.multiply, lambda x, y: y * x):
             with pytest.raises(
-                DTypeNotSupportedError, match=f"does not support {wanted}\nHint: use"
+                DTypeNotSupportedError, match=f"does not support {expected}\nHint: use"
             ):
                 multiply(x, scalar)
         return
-    right = np.multiply(a.astype(wanted), wanted.type(scalar))
+    right = np.multiply(a.astype(expected), expected.type(scalar))
     # NumPy's scalars are on the left through __array_ufunc__, Python's through __rmul__.
-    for found in (x * scalar, scalar * x, pa.multiply(x, scalar), pa.multiply(scalar, x)):
-        same(found, np.asarray(right))
-    assert pa.result_type(x, scalar) == wanted
+    for result in (x * scalar, scalar * x, pa.multiply(x, scalar), pa.multiply(scalar, x)):
+        same(result, np.asarray(right))
+    assert pa.result_type(x, scalar) == expected
 
 
 class Level(IntEnum):
@@ -220,8 +220,8 @@ def test_integers_that_do_not_fit(
     same(x, a)
     # Comparisons have an answer for every integer.
     for compare in COMPARISONS:
-        wanted = np.full(a.shape, compare(0, value))
-        same(compare(x, value), wanted)
+        expected = np.full(a.shape, compare(0, value))
+        same(compare(x, value), expected)
         same(compare(value, x), np.full(a.shape, compare(value, 0)))
 
 

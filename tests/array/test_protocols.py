@@ -1,4 +1,4 @@
-"""Arrays among others: NumPy's protocols and ufuncs, DLPack, pickling, copying."""
+"""NumPy's protocols and ufuncs, DLPack, pickling and copying."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from drawn import (
     VALUES,
+    as_numpy,
     drawing,
     dtypes_of,
     library_of,
     same,
-    seen,
     shares_with_numpy,
     small,
 )
@@ -36,10 +36,10 @@ def test_pickle_and_copy(anywhere: str, data: st.DataObject) -> None:
     x = pa.asarray(a, device=anywhere)
     protocol = data.draw(st.integers(2, pickle.HIGHEST_PROTOCOL))
     others = (pickle.loads(pickle.dumps(x, protocol)), copy.copy(x), copy.deepcopy(x), x.copy())
-    for other in others:
-        assert other.device is x.device
-        same(other, a)
-        other[...] = 1
+    for duplicate in others:
+        assert duplicate.device is x.device
+        same(duplicate, a)
+        duplicate[...] = 1
     same(x, a)
 
 
@@ -76,7 +76,7 @@ def test_numpy_cannot_read_other_memory(fake: str) -> None:
             TypeError, match=r"(?s)fake:cuda:0.*numpy\.asarray\(x\.to_device\('numpy'\)"
         ):
             read(x)
-    assert seen(x).tolist() == [1.0]
+    assert as_numpy(x).tolist() == [1.0]
     assert x.tolist() == [1.0]
 
 
@@ -106,10 +106,10 @@ def test_dlpack_in_shares_memory(sharing: str) -> None:
 
 
 def test_memory_that_is_not_shared_is_a_snapshot(apart: str) -> None:
-    """Nothing that is written on one side is seen on the other, whichever way it came there."""
-    place = pa.device(apart)
+    """Writes on one side are not seen on the other, however the array was moved."""
+    pa_device = pa.device(apart)
     readers = [lambda x: np.asarray(x.to_device("numpy"))]
-    if place._backend.on_host(place.native):
+    if pa_device._backend.on_host(pa_device.native):
         readers += [np.asarray, np.array]
     makers = [
         lambda a: pa.asarray(a, device=apart),
@@ -149,7 +149,7 @@ def test_arrays_that_are_values_are_not_changed_through_dlpack(device: str) -> N
 
 
 class Producer:
-    """Somebody else's array: nothing but DLPack."""
+    """An array of another library, with DLPack only."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values)
@@ -173,7 +173,7 @@ def test_strangers_with_dlpack(anywhere: str) -> None:
 
 
 def test_dlpack_to_host_memory(fake: str) -> None:
-    """Every array answers a consumer that asks for host memory."""
+    """Every array exports to host memory on request."""
     x = pa.asarray([1.0, 2.0], device=fake)
     assert x.__dlpack_device__() == (2, 0)
     a = np.from_dlpack(x, device="cpu")
@@ -186,7 +186,7 @@ def test_dlpack_to_host_memory(fake: str) -> None:
 
 
 def test_ufuncs_of_numpy_stay_in_our_namespace(anywhere: str) -> None:
-    """Each ufunc with a counterpart answers as NumPy does, as an array of the same device."""
+    """Each ufunc with a counterpart returns NumPy's values on the same device."""
     for name in ufuncs.STANDARD:
         ufunc = getattr(np, name)
         bits = name.startswith(("bitwise", "invert", "left", "right", "logical"))
@@ -195,15 +195,15 @@ def test_ufuncs_of_numpy_stay_in_our_namespace(anywhere: str) -> None:
         if name in ("arctanh", "arcsin", "arccos"):
             a = np.asarray([[0.5]], dtype=dtype)
         x = pa.asarray(a, device=anywhere)
-        found = ufunc(*[x] * ufunc.nin)
-        wanted = np.asarray(ufunc(*[a] * ufunc.nin))
-        assert isinstance(found, pa.Array), name
-        assert (str(found.device), found.dtype, found.shape) == (
+        result = ufunc(*[x] * ufunc.nin)
+        expected = np.asarray(ufunc(*[a] * ufunc.nin))
+        assert isinstance(result, pa.Array), name
+        assert (str(result.device), result.dtype, result.shape) == (
             anywhere,
-            wanted.dtype,
-            wanted.shape,
+            expected.dtype,
+            expected.shape,
         )
-        np.testing.assert_allclose(seen(found), wanted, rtol=1e-6, err_msg=name)
+        np.testing.assert_allclose(as_numpy(result), expected, rtol=1e-6, err_msg=name)
 
 
 def test_numpy_scalars_on_the_left(anywhere: str) -> None:
@@ -246,13 +246,13 @@ def test_ufuncs_that_are_refused(anywhere: str) -> None:
 
 
 def test_ufuncs_of_scipy_run_on_the_host_view(device: str) -> None:
-    found = pa.device(device)
-    if not found._backend.on_host(found.native):
+    pa_device = pa.device(device)
+    if not pa_device._backend.on_host(pa_device.native):
         pytest.skip("NumPy cannot read its memory; test_ufuncs_of_scipy_need_host_memory")
     a = np.asarray([0.25, 0.5])
     x = pa.asarray(a, device=device)
-    found = special.erf.__wrapped__(x) if hasattr(special.erf, "__wrapped__") else _erf()(x)
-    same(found, _erf()(a))
+    result = special.erf.__wrapped__(x) if hasattr(special.erf, "__wrapped__") else _erf()(x)
+    same(result, _erf()(a))
     parts = special._ufuncs.airy(x)  # a ufunc of several results
     for ours, theirs in zip(parts, special._ufuncs.airy(a), strict=True):
         same(ours, theirs)
@@ -264,7 +264,7 @@ def test_ufuncs_of_scipy_run_on_the_host_view(device: str) -> None:
 
 def test_ufuncs_of_scipy_take_arrays_of_one_device(device: str, fake: str) -> None:
     for first, second in itertools.permutations((device, fake)):
-        x, y = (pa.asarray([0.25], dtype="float32", device=one) for one in (first, second))
+        x, y = (pa.asarray([0.25], dtype="float32", device=target) for target in (first, second))
         with pytest.raises(pa.DeviceMismatchError, match="ufunc xlogy: arrays are on"):
             special._ufuncs.xlogy(x, y)
 
@@ -275,7 +275,7 @@ def test_ufuncs_of_scipy_need_host_memory(fake: str) -> None:
 
 
 def _erf() -> Any:
-    """Return SciPy's ufunc itself, below its dispatching function."""
+    """Return SciPy's ufunc without its dispatching wrapper."""
     ufunc = special._ufuncs.erf
     assert isinstance(ufunc, np.ufunc)
     return ufunc
@@ -306,7 +306,7 @@ def test_functions_of_numpy_that_call_methods(anywhere: str) -> None:
 
 
 class Length:
-    """A number with a unit: its class knows what to do beside an array."""
+    """A number with a unit whose class handles operations with arrays."""
 
     def __init__(self, metres: float) -> None:
         self.metres = metres
@@ -323,7 +323,7 @@ class Length:
         return hash(self.metres)
 
 
-def test_operands_whose_class_has_its_own_say(anywhere: str) -> None:
+def test_operators_defer_to_classes_that_handle_arrays(anywhere: str) -> None:
     x = pa.asarray([1.0, 2.0], device=anywhere)
     three: Any = Length(3.0)
     assert x + three == x - three == x @ three == "(2,) and 3.0 m"
@@ -335,7 +335,7 @@ def test_operands_whose_class_has_its_own_say(anywhere: str) -> None:
 
 
 class Unknown(Length):
-    """An array of a library that nobody here drives."""
+    """An array of a library without a backend."""
 
     def __array_namespace__(self) -> object:
         return operator
@@ -344,7 +344,7 @@ class Unknown(Length):
         return f"{other.shape} and mine"
 
 
-def test_arrays_of_unknown_libraries_have_their_own_say(anywhere: str) -> None:
+def test_operators_defer_to_arrays_of_unknown_libraries(anywhere: str) -> None:
     x = pa.asarray([1.0, 2.0], device=anywhere)
     mine: Any = Unknown(3.0)
     assert x + mine == "(2,) and mine"
@@ -366,9 +366,9 @@ def test_dlpack_of_host_memory_has_no_streams(sharing: str) -> None:
 def test_dlpack_for_another_device(anywhere: str) -> None:
     x = pa.ones(3, device=anywhere)
     kind, index = x.__dlpack_device__()
-    for place in ((2, index + 5), (kind, index + 1), (10, 0)):
+    for dl_device in ((2, index + 5), (kind, index + 1), (10, 0)):
         with pytest.raises(BufferError, match="can be exported only to its own DLPack device"):
-            x.__dlpack__(dl_device=place)
+            x.__dlpack__(dl_device=dl_device)
 
 
 @pytest.mark.parametrize("stream", [0, 1, "default"])
@@ -380,7 +380,7 @@ def test_to_device_takes_no_stream(device: str, stream: object) -> None:
 
 def test_another_ufunc_of_the_same_name(fake: str) -> None:
     class Backwards:
-        """Called add, and subtracts."""
+        """A ufunc-like object named add that subtracts."""
 
         __name__ = "add"
 

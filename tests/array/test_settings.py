@@ -1,4 +1,4 @@
-"""Backends whose dtypes depend on the user's settings, and those with arrays of several classes."""
+"""Backends whose dtypes depend on settings or whose arrays have several classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from portarray import errors
 
 
 @pytest.fixture
-def place(settable: str) -> str:
+def settable_device(settable: str) -> str:
     return f"{settable}:rocm:0"
 
 
@@ -25,24 +25,24 @@ def wide(settable: str) -> Any:
     return settable.backend.wide
 
 
-def numbers(dtype: str, place: str) -> pa.Array:
-    return pa.asarray([1, 2, 3], dtype=dtype, device=place)
+def numbers(dtype: str, device: str) -> pa.Array:
+    return pa.asarray([1, 2, 3], dtype=dtype, device=device)
 
 
-def test_dtypes_and_defaults_follow_the_setting(place: str, wide: Any) -> None:
+def test_dtypes_and_defaults_follow_the_setting(settable_device: str, wide: Any) -> None:
     info = pa.__array_namespace_info__()
     for setting, bits in ((True, 64), (False, 32), (True, 64)):
         with wide(setting):
-            assert ("float64" in info.dtypes(device=place)) == setting
-            assert info.default_dtypes(device=place) == {
+            assert ("float64" in info.dtypes(device=settable_device)) == setting
+            assert info.default_dtypes(device=settable_device) == {
                 "real floating": np.dtype(f"float{bits}"),
                 "complex floating": np.dtype(f"complex{2 * bits}"),
                 "integral": np.dtype(f"int{bits}"),
                 "indexing": np.dtype(f"int{bits}"),
             }
-            assert pa.ones(2, device=place).dtype == f"float{bits}"
-            assert pa.asarray([1, 2], device=place).dtype == f"int{bits}"
-            assert pa.finfo(pa.ones(2, device=place)).bits == bits
+            assert pa.ones(2, device=settable_device).dtype == f"float{bits}"
+            assert pa.asarray([1, 2], device=settable_device).dtype == f"int{bits}"
+            assert pa.finfo(pa.ones(2, device=settable_device)).bits == bits
 
 
 CALLS: dict[str, tuple[Any, str]] = {
@@ -58,9 +58,11 @@ CALLS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_results_have_the_defaults_of_the_setting(call: str, place: str, wide: Any) -> None:
+def test_results_have_the_defaults_of_the_setting(
+    call: str, settable_device: str, wide: Any
+) -> None:
     function, kind = CALLS[call]
-    x = numbers("int16", place)
+    x = numbers("int16", settable_device)
     for setting in (True, False, True, False):
         with wide(setting):
             for _ in range(2):  # the second call uses what the first one learned
@@ -69,26 +71,28 @@ def test_results_have_the_defaults_of_the_setting(call: str, place: str, wide: A
                 assert result.native.dtype == result.dtype
 
 
-def test_what_the_setting_lacks_is_refused(place: str, wide: Any) -> None:
-    x = numbers("float64", place)
+def test_dtypes_disabled_by_the_setting_are_refused(settable_device: str, wide: Any) -> None:
+    x = numbers("float64", settable_device)
     calls = (pa.sin, pa.sum, lambda x: x + x, lambda x: x + 1.0, lambda x: x[1:], pa.positive)
-    wanted = [np.asarray(call(x).to_device("numpy")) for call in calls]
+    expected = [np.asarray(call(x).to_device("numpy")) for call in calls]
     with wide(False):
         for call in calls:
             with pytest.raises(errors.DTypeNotSupportedError, match=r"(?s)float64.*float32"):
                 call(x)
         for make in (pa.ones, pa.zeros):
             with pytest.raises(errors.DTypeNotSupportedError, match="float64"):
-                make(2, dtype=pa.float64, device=place)
+                make(2, dtype=pa.float64, device=settable_device)
         with pytest.raises(errors.DTypeNotSupportedError, match="float64"):
-            numbers("float32", place).astype(pa.float64)
+            numbers("float32", settable_device).astype(pa.float64)
         assert x.dtype == pa.float64
-    for call, values in zip(calls, wanted, strict=True):
+    for call, values in zip(calls, expected, strict=True):
         np.testing.assert_array_equal(np.asarray(call(x).to_device("numpy")), values)
 
 
-def test_what_the_setting_lacks_is_converted_read_and_shown(place: str, wide: Any) -> None:
-    x = numbers("float64", place)
+def test_arrays_of_disabled_dtypes_are_converted_read_and_shown(
+    settable_device: str, wide: Any
+) -> None:
+    x = numbers("float64", settable_device)
     with wide(False):
         narrow = pa.astype(x, pa.float32)
         assert narrow.dtype == pa.float32
@@ -99,53 +103,53 @@ def test_what_the_setting_lacks_is_converted_read_and_shown(place: str, wide: An
     assert (narrow.astype(pa.float64) + x).dtype == pa.float64
 
 
-def test_threads_have_settings_of_their_own(place: str, wide: Any) -> None:
-    x = numbers("int32", place)
+def test_threads_have_settings_of_their_own(settable_device: str, wide: Any) -> None:
+    x = numbers("int32", settable_device)
     turn = threading.Barrier(2, timeout=300)
-    found: dict[bool, set[str]] = {True: set(), False: set()}
+    dtypes: dict[bool, set[str]] = {True: set(), False: set()}
 
     def work(setting: bool) -> None:
         with wide(setting):
             for _ in range(20):
                 turn.wait()
-                found[setting].add(f"{pa.sum(x).dtype} {(x / x).dtype} {pa.ones(1).dtype}")
+                dtypes[setting].add(f"{pa.sum(x).dtype} {(x / x).dtype} {pa.ones(1).dtype}")
 
     def within(setting: bool) -> None:
-        with pa.device(place):
+        with pa.device(settable_device):
             work(setting)
 
-    threads = [threading.Thread(target=within, args=(setting,)) for setting in found]
+    threads = [threading.Thread(target=within, args=(setting,)) for setting in dtypes]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == {True: {"int64 float64 float64"}, False: {"int32 float32 float32"}}
+    assert dtypes == {True: {"int64 float64 float64"}, False: {"int32 float32 float32"}}
 
 
-def deferred(values: list[float], place: str) -> Any:
+def deferred(values: list[float], device: str) -> Any:
     from settable.backend import Deferred
 
-    return Deferred(np.asarray(values), pa.device(place).native)
+    return Deferred(np.asarray(values), pa.device(device).native)
 
 
-def test_arrays_of_another_class_are_the_library_s(place: str) -> None:
-    native = deferred([1.0, 2.0, 3.0], place)
+def test_arrays_of_another_class_are_the_library_s(settable_device: str) -> None:
+    native = deferred([1.0, 2.0, 3.0], settable_device)
     x = pa.asarray(native)
     assert x.native is native
-    assert str(x.device) == place
+    assert str(x.device) == settable_device
     assert x.dtype == pa.float64
-    y = pa.asarray([1.0, 2.0, 4.0], device=place)
+    y = pa.asarray([1.0, 2.0, 4.0], device=settable_device)
     for _ in range(2):
         np.testing.assert_array_equal(np.asarray(x + y), [2.0, 4.0, 7.0])
         np.testing.assert_array_equal(np.asarray(y + x), [2.0, 4.0, 7.0])
         np.testing.assert_array_equal(np.asarray(pa.sqrt(x * x)), [1.0, 2.0, 3.0])
         np.testing.assert_array_equal(np.asarray(x[1:]), [2.0, 3.0])
-    indices = pa.asarray(deferred([2, 0], place))
+    indices = pa.asarray(deferred([2, 0], settable_device))
     np.testing.assert_array_equal(np.asarray(y[indices]), [4.0, 1.0])
 
 
-def test_errors_are_those_that_the_backend_translates(place: str) -> None:
-    stranger = pa.asarray([1.0], device=place)
+def test_errors_are_those_that_the_backend_translates(settable_device: str) -> None:
+    stranger = pa.asarray([1.0], device=settable_device)
     stranger._native = np.ones(1)  # what the library takes for no array of its own
     for call in (pa.sin, pa.Array.item, lambda x: x + 1.0):
         with pytest.raises(TypeError, match="settable got a NumPy array") as caught:

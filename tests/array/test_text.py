@@ -1,10 +1,10 @@
-"""How arrays read."""
+"""Text forms of arrays."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawn import drawing, dtypes_of, seen, small
+from drawn import as_numpy, drawing, dtypes_of, small
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,7 +85,7 @@ def test_no_axes_to_walk_along(anywhere: str) -> None:
         x.mT  # noqa: B018
 
 
-def test_arrays_are_not_hashed_and_not_made_by_their_class(anywhere: str) -> None:
+def test_arrays_cannot_be_hashed_or_constructed_by_their_class(anywhere: str) -> None:
     with pytest.raises(TypeError, match="unhashable"):
         hash(pa.asarray(1.0, device=anywhere))
     with pytest.raises(TypeError, match=r"use pa\.asarray"):
@@ -96,7 +96,7 @@ def test_arrays_are_not_hashed_and_not_made_by_their_class(anywhere: str) -> Non
     for name in ("dtype", "device", "shape", "native"):
         with pytest.raises(AttributeError):
             setattr(x, name, None)
-    assert seen(x).tolist() == [1.0]
+    assert as_numpy(x).tolist() == [1.0]
 
 
 def test_methods_answer_as_the_functions(anywhere: str) -> None:
@@ -105,7 +105,7 @@ def test_methods_answer_as_the_functions(anywhere: str) -> None:
     for name in ("sum", "mean", "max", "min", "any", "all"):
         for options in ({}, {"axis": 0}, {"axis": (0, 2)}, {"axis": -1, "keepdims": True}):
             ours, theirs = getattr(x, name)(**options), getattr(a, name)(**options)
-            assert seen(ours).tolist() == np.asarray(theirs).tolist()
+            assert as_numpy(ours).tolist() == np.asarray(theirs).tolist()
             assert ours.dtype == np.asarray(theirs).dtype
     assert x.sum(dtype=pa.complex64).dtype == pa.complex64
     assert x.mean(0, pa.complex64).dtype == pa.complex64

@@ -1,4 +1,4 @@
-"""Results are the same from eight threads at once as from one."""
+"""Eight threads at once get the results of one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDS = 12
 
 
 class Inputs(NamedTuple):
-    """What one thread computes on: its own values in its own shapes."""
+    """The operands of one thread, with its own values and shapes."""
 
     host: np.ndarray[Any, Any]  # the values of f
     f: pa.Array  # (n, n), well conditioned
@@ -133,10 +133,10 @@ CALLS: dict[str, Callable[[Inputs], Any]] = {
 }
 
 
-def inputs(device: pa.Device, number: int, shared: pa.Array) -> Inputs:
+def inputs(device: pa.Device, index: int, shared: pa.Array) -> Inputs:
     """Return the inputs of one thread."""
-    drawn = np.random.default_rng(number)
-    size = 3 + number
+    drawn = np.random.default_rng(index)
+    size = 3 + index
     wide = np.float64 if "float64" in pa.__array_namespace_info__().dtypes(device=device) else "f4"
     f = (drawn.integers(-5, 6, (size, size)) + 20 * np.eye(size)).astype(wide)
 
@@ -156,23 +156,23 @@ def inputs(device: pa.Device, number: int, shared: pa.Array) -> Inputs:
 
 
 def values(result: Any) -> list[np.ndarray[Any, Any]]:
-    """Return what a call gave as NumPy arrays."""
+    """Return a call's results as NumPy arrays."""
     parts = result if isinstance(result, tuple) else (result,)
     return [
         np.array(x.to_device("cpu").native) if type(x) is pa.Array else np.array(x) for x in parts
     ]
 
 
-def differ(found: list[np.ndarray[Any, Any]], wanted: list[np.ndarray[Any, Any]]) -> bool:
-    """Return whether two results differ by more than another order of summation makes."""
-    for one, other in zip(found, wanted, strict=True):
-        if one.dtype != other.dtype or one.shape != other.shape:
+def differ(results: list[np.ndarray[Any, Any]], expected: list[np.ndarray[Any, Any]]) -> bool:
+    """Return whether results differ by more than a different summation order explains."""
+    for actual, desired in zip(results, expected, strict=True):
+        if actual.dtype != desired.dtype or actual.shape != desired.shape:
             return True
-        if one.dtype.kind in "fc":
-            room = 1e3 * np.finfo(one.dtype).eps
-            if not np.allclose(one, other, room, room * 100, equal_nan=True):
+        if actual.dtype.kind in "fc":
+            room = 1e3 * np.finfo(actual.dtype).eps
+            if not np.allclose(actual, desired, room, room * 100, equal_nan=True):
                 return True
-        elif not np.array_equal(one, other):
+        elif not np.array_equal(actual, desired):
             return True
     return False
 
@@ -183,27 +183,27 @@ def stress(
     """Make calls from several threads at once; return the first wrong result of each."""
     host = np.linspace(0, 1, 100, dtype=np.float32)
     shared = pa.asarray(host, device=device)
-    given = [inputs(device, number, shared) for number in range(THREADS)]
-    wanted = [{name: values(call(n)) for name, call in calls.items()} for n in given]
+    thread_inputs = [inputs(device, index, shared) for index in range(THREADS)]
+    expected = [{name: values(call(n)) for name, call in calls.items()} for n in thread_inputs]
     start = threading.Barrier(THREADS)
     wrong: dict[str, str] = {}
 
-    def work(number: int) -> None:
-        order = random.Random(number)
+    def work(index: int) -> None:
+        order = random.Random(index)
         names = list(calls)
         start.wait()
         for _ in range(rounds):
             order.shuffle(names)
             for name in names:
                 try:
-                    found = values(calls[name](given[number]))
+                    result = values(calls[name](thread_inputs[index]))
                 except Exception as error:  # noqa: BLE001 - it is what the test reports
                     wrong.setdefault(name, f"{type(error).__name__}: {error}")
                     continue
-                if differ(found, wanted[number][name]):
-                    wrong.setdefault(name, f"{found} instead of {wanted[number][name]}")
+                if differ(result, expected[index][name]):
+                    wrong.setdefault(name, f"{result} instead of {expected[index][name]}")
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -216,8 +216,8 @@ MAY_HANG = ("dpnp",)
 SECONDS = 180
 
 
-def found_wrong(device: str, only: str = "") -> str:
-    """Return what threads get wrong on a device, or that they hang and where."""
+def wrong_results(device: str, only: str = "") -> str:
+    """Return the wrong results of threads on a device, or where they hang."""
     if device.partition(":")[0] not in MAY_HANG:
         return said_wrong(device, only)
     command = [sys.executable, __file__, device, *([only] if only else ())]
@@ -232,15 +232,15 @@ def said_wrong(device: str, only: str = "") -> str:
     return "\n".join(f"{name}: {said}" for name, said in wrong.items())
 
 
-def test_eight_threads_get_what_one_gets(device: str) -> None:
-    """Every kind of call, each thread with its own values, in another order each time."""
-    wrong = found_wrong(device)
+def test_eight_threads_get_the_results_of_one(device: str) -> None:
+    """Each thread makes every kind of call with its own values in a random order."""
+    wrong = wrong_results(device)
     assert not wrong, wrong
 
 
-def test_a_product_with_the_own_transpose(device: str) -> None:
-    """The call that was wrong on dpnp: read while another thread waited for the queue."""
-    wrong = found_wrong(device, "x @ x.T")
+def test_a_product_with_its_own_transpose(device: str) -> None:
+    """Reading a product while another thread waits for the queue was wrong on dpnp."""
+    wrong = wrong_results(device, "x @ x.T")
     assert not wrong, wrong
 
 
@@ -261,17 +261,17 @@ def steps(device: str, seconds: float) -> None:
             return
 
 
-def beside(one: str, other: str, seconds: float = 6.0) -> None:
-    """Compute on two devices at once; may wait for ever."""
+def beside(first: str, second: str, seconds: float = 6.0) -> None:
+    """Compute on two devices at once; may hang."""
     with ThreadPoolExecutor(1) as thread:
         for length in (0.0, seconds):  # without what comes first
-            there = thread.submit(steps, other, length)
-            steps(one, length)
+            there = thread.submit(steps, second, length)
+            steps(first, length)
             there.result()
 
 
 def test_dpnp_beside_another_library(device: str) -> None:
-    """Intel's OpenCL runtime computes for both, by the same threads."""
+    """Intel's OpenCL runtime computes for both libraries with the same threads."""
     if device.startswith("dpnp") or not pa.functional("dpnp"):
         pytest.skip("takes dpnp and another library")
     command = [sys.executable, __file__, device, "beside", "dpnp"]
@@ -281,8 +281,8 @@ def test_dpnp_beside_another_library(device: str) -> None:
 
 if __name__ == "__main__":
     # After that time every thread's place is printed, and the process ends.
-    device, *rest = sys.argv[1:]
-    faulthandler.dump_traceback_later(60 if rest[:1] == ["beside"] else SECONDS, exit=True)
-    if rest[:1] == ["beside"]:
-        sys.exit(beside(device, rest[1]))
-    sys.exit(said_wrong(device, *rest) or None)
+    device, *options = sys.argv[1:]
+    faulthandler.dump_traceback_later(60 if options[:1] == ["beside"] else SECONDS, exit=True)
+    if options[:1] == ["beside"]:
+        sys.exit(beside(device, options[1]))
+    sys.exit(said_wrong(device, *options) or None)

@@ -1,7 +1,7 @@
-"""NumPy's arrays of any layout become every library's, bit for bit, and may be written right after.
+"""NumPy's arrays of any layout are copied bit for bit, and may be overwritten at once.
 
-What a device copies late, or reads wrongly from between gaps, shows here: the memory is overwritten
-as soon as the call returns, and freed.
+The memory is overwritten and freed as soon as the call returns, so a late copy or wrong strides
+show.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALIGNMENT = 64
 
 
 def noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NumpyArray:
-    """Return an array of any bits: NaNs of all kinds, subnormal numbers and zeros of both signs."""
+    """Draw an array of random bits, with NaNs, subnormal numbers and signed zeros."""
     if dtype == np.bool_:
         return rng.random(shape) < 0.5
     size = int(np.prod(shape)) * dtype.itemsize
@@ -38,7 +38,7 @@ def noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]
 
 
 def drawn_view(rng: np.random.Generator) -> View:
-    """Return a way to look at an array of three axes."""
+    """Draw a function that returns a view of an array of three axes."""
 
     def part(length: int) -> slice | int:
         if rng.random() < 0.1:
@@ -64,7 +64,7 @@ def drawn_view(rng: np.random.Generator) -> View:
 
 
 def placed(array: NumpyArray, off: int) -> NumpyArray:
-    """Return a copy at an address that lies ``off`` bytes behind one divisible by 64."""
+    """Return a copy ``off`` bytes after an address divisible by 64."""
     memory = np.empty(array.nbytes + 2 * ALIGNMENT, dtype=np.uint8)
     start = -memory.ctypes.data % ALIGNMENT + off
     placed: NumpyArray = memory[start : start + array.nbytes].view(array.dtype)
@@ -79,16 +79,16 @@ def swapped(array: NumpyArray) -> NumpyArray:
 
 
 def overwrite(array: NumpyArray) -> None:
-    """Write into memory that an array and its views show."""
+    """Overwrite the memory of an array and its views."""
     array.view(np.uint8)[...] = 0x5A
 
 
 @pytest.mark.parametrize("way", ["from_host", "from_dlpack"])
 def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
-    found = pa.device(device)
-    backend, native = found._backend, found.native
+    pa_device = pa.device(device)
+    backend, native = pa_device._backend, pa_device.native
     rng = np.random.default_rng(6)
-    for dtype in backend.dtypes(found.platform, found.index):
+    for dtype in backend.dtypes(pa_device.platform, pa_device.index):
         for _ in range(8):
             base = noise(rng, LENGTHS[rng.integers(len(LENGTHS))], dtype)
             view = drawn_view(rng)
@@ -96,13 +96,13 @@ def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
             source = placed(base, int(rng.choice([0, 0, 1, 8, 16])))
             if way == "from_host" and rng.random() < 0.2:  # DLPack has no byte orders
                 source = swapped(source)
-            given = view(source)
-            copy = None if backend.why_copied_in(given, native) and rng.random() < 0.5 else True
-            given.flags.writeable = bool(rng.random() < 0.5) and given.flags.writeable
-            shape, strides = given.shape, given.strides
-            x = getattr(backend, way)(given, native, copy=copy)
+            array = view(source)
+            copy = None if backend.why_copied_in(array, native) and rng.random() < 0.5 else True
+            array.flags.writeable = bool(rng.random() < 0.5) and array.flags.writeable
+            shape, strides = array.shape, array.strides
+            x = getattr(backend, way)(array, native, copy=copy)
             overwrite(source)
-            del source, given
+            del source, array
             back = backend.to_host(x, copy=None)
             assert back.shape == shape
             assert back.dtype == dtype
@@ -113,17 +113,17 @@ def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
             assert again.flags.writeable
 
 
-def test_capsules_hold_what_was_being_computed(device: str) -> None:
-    """The work takes milliseconds, so that whoever does not wait for it exports something else."""
-    found = pa.device(device)
-    if found._backend.dlpack_device_of(found.native) != dlpack.CPU:
+def test_capsules_hold_completed_results(device: str) -> None:
+    """The work takes milliseconds, so an export that does not wait has other values."""
+    pa_device = pa.device(device)
+    if pa_device._backend.dlpack_device_of(pa_device.native) != dlpack.CPU:
         pytest.skip(f"{device} has memory of its own")
     start = pa.zeros((2**20,), dtype=pa.float32, device=device)
     for version in (None, (0, 8), (1, 0)):
         x = start
         for _ in range(12):
             x = x + 1.0
-        capsule = found._backend.to_dlpack(
+        capsule = pa_device._backend.to_dlpack(
             x.native, stream=None, max_version=version, dl_device=None, copy=None
         )
         del x
@@ -137,10 +137,10 @@ def test_private_copies(order: Any) -> None:
         for _ in range(30):
             base = placed(noise(rng, LENGTHS[rng.integers(len(LENGTHS))], dtype), 16)
             view = drawn_view(rng)
-            given = view(swapped(base) if rng.random() < 0.3 else base)
+            source = view(swapped(base) if rng.random() < 0.3 else base)
             expected = np.array(view(base), order=order, copy=True)
             alignment = int(rng.choice([16, 64]))
-            copy = copied(given, order=order, alignment=alignment)
+            copy = copied(source, order=order, alignment=alignment)
             assert copy.tobytes() == expected.tobytes()
             assert copy.dtype == dtype
             assert copy.flags.writeable
@@ -152,10 +152,10 @@ def test_private_copies(order: Any) -> None:
 
 @pytest.mark.parametrize("order", ["C", "K"])
 def test_a_copy_takes_no_more_memory_than_it_has(order: Any) -> None:
-    given = np.zeros((1024, 1024))[::-1].T
+    source = np.zeros((1024, 1024))[::-1].T
     tracemalloc.start()
     try:
-        copy = copied(given, order=order)
+        copy = copied(source, order=order)
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -1,4 +1,4 @@
-"""Launchers: programs written by hand, on every device that runs programs in OpenCL C."""
+"""Launchers run hand-written programs on every device that accepts OpenCL C."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ SAXPY = "size_t i = get_global_id(0); if (i < n) y[i] = a * x[i] + y[i];"
 
 
 class Bench:
-    """A device's backend and launcher, and programs made of a kernel's body."""
+    """A device's backend and launcher, with helpers that build and run programs."""
 
     def __init__(self, device: str) -> None:
         self.device = pa.device(device)
         self.backend = registry.load_backend(self.device.library)
         native = self.backend.native_device(self.device.platform, self.device.index)
-        found = self.backend.launcher(native)
-        if isinstance(found, str):
-            pytest.skip(f"{device}: {found}")
-        if found.dialect != "opencl":
-            pytest.skip(f"{device} runs programs in {found.dialect}")
-        assert self.backend.launcher(native) is found
-        self.launcher = found
-        self.place = native
+        resolved = self.backend.launcher(native)
+        if isinstance(resolved, str):
+            pytest.skip(f"{device}: {resolved}")
+        if resolved.dialect != "opencl":
+            pytest.skip(f"{device} runs programs in {resolved.dialect}")
+        assert self.backend.launcher(native) is resolved
+        self.launcher = resolved
+        self.native_device = native
 
     def program(
         self, body: str, arrays: dict[str, str], written: str, values: dict[str, str]
@@ -86,10 +86,10 @@ class Bench:
         group = launcher.group(ndrange) if group is None else group
         rounded = tuple(-(-size // part) * part for size, part in zip(ndrange, group, strict=True))
         offsets = [self.backend.layout(x)[2] for x in natives] if launcher.offsets else []
-        found = launch(natives, (*offsets, *values), rounded, group)
-        assert (found is None) != launcher.immutable
-        if found is not None:
-            return list(found)
+        outputs = launch(natives, (*offsets, *values), rounded, group)
+        assert (outputs is None) != launcher.immutable
+        if outputs is not None:
+            return list(outputs)
         return [x for x, changes in zip(natives, program.written, strict=True) if changes]
 
     def native(self, values: np.ndarray[Any, Any]) -> Any:
@@ -115,17 +115,17 @@ def test_saxpy(bench: Bench, dtype: str, size: int) -> None:
     launch = bench.launcher.build(program)
     x, y = np.arange(2 * size, dtype=dtype).reshape(2, size) / 8
     nx, ny = bench.native(x), bench.native(y)
-    (found,) = bench.run(program, launch, (ny, nx), (2.5, size), (size,))
-    np.testing.assert_array_equal(bench.host(found), 2.5 * x + y)
+    (output,) = bench.run(program, launch, (ny, nx), (2.5, size), (size,))
+    np.testing.assert_array_equal(bench.host(output), 2.5 * x + y)
     np.testing.assert_array_equal(bench.host(nx), x)
     if bench.launcher.immutable:
-        assert found is not ny
+        assert output is not ny
         np.testing.assert_array_equal(bench.host(ny), y)
     else:
-        assert found is ny
-    assert bench.backend.device_of_array(found) == bench.backend.device_of_array(ny)
+        assert output is ny
+    assert bench.backend.device_of_array(output) == bench.backend.device_of_array(ny)
     # Twice more: arguments are set anew each time.
-    (again,) = bench.run(program, launch, (found, nx), (-1.0, size), (size,))
+    (again,) = bench.run(program, launch, (output, nx), (-1.0, size), (size,))
     np.testing.assert_array_equal(bench.host(again), 1.5 * x + y)
 
 
@@ -143,12 +143,12 @@ VIEWS = {
 def test_parts_of_arrays(bench: Bench, key: tuple[Any, ...], transposed: bool) -> None:
     base = np.arange(12 * 10, dtype=np.int32).reshape(12, 10)
     whole = pa.asarray(base, device=bench.device, copy=True)
-    other = pa.asarray(base, device=bench.device, copy=True)
-    part, seen = whole[key], base.copy()[key]
+    second = pa.asarray(base, device=bench.device, copy=True)
+    part, expected_part = whole[key], base.copy()[key]
     if transposed:
-        part, seen = part.T if part.ndim == 2 else part, seen.T
-    rank = seen.ndim
-    source = pa.flip(other[key].T if transposed and rank == 2 else other[key])
+        part, expected_part = part.T if part.ndim == 2 else part, expected_part.T
+    rank = expected_part.ndim
+    source = pa.flip(second[key].T if transposed and rank == 2 else second[key])
     axes = range(rank)
     index = " ".join(f"size_t i{axis} = get_global_id({rank - 1 - axis});" for axis in axes)
     inside = " && ".join(f"i{axis} < n{axis}" for axis in axes)
@@ -161,11 +161,11 @@ def test_parts_of_arrays(bench: Bench, key: tuple[Any, ...], transposed: bool) -
     )
     launch = bench.launcher.build(program)
     y, x = part.native, source.native
-    (shape, steps, _), (_, other_steps, _) = map(bench.backend.layout, (y, x))
-    assert tuple(shape) == seen.shape
-    (found,) = bench.run(program, launch, (y, x), (*shape, *steps, *other_steps), tuple(shape))
-    np.testing.assert_array_equal(bench.host(found), 1000 * seen + np.flip(seen))
-    if not bench.launcher.immutable and found is whole[key].native:
+    (shape, steps, _), (_, source_steps, _) = map(bench.backend.layout, (y, x))
+    assert tuple(shape) == expected_part.shape
+    (output,) = bench.run(program, launch, (y, x), (*shape, *steps, *source_steps), tuple(shape))
+    np.testing.assert_array_equal(bench.host(output), 1000 * expected_part + np.flip(expected_part))
+    if not bench.launcher.immutable and output is whole[key].native:
         expected = base.copy()
         expected[key] = 1000 * base[key] + np.flip(base[key])
         np.testing.assert_array_equal(np.asarray(whole.to_device("cpu")), expected)
@@ -175,7 +175,7 @@ def test_parts_of_arrays(bench: Bench, key: tuple[Any, ...], transposed: bool) -
     ("ndrange", "group"),
     [((6, 10), (3, 5)), ((4, 6, 8), (2, 1, 4)), ((60,), (10,)), ((5, 3), (1, 1))],
 )
-def test_the_last_axis_is_the_neighbouring_one(
+def test_the_last_axis_is_contiguous_in_work_items(
     bench: Bench, ndrange: tuple[int, ...], group: tuple[int, ...]
 ) -> None:
     i = j = "0"
@@ -191,13 +191,13 @@ def test_the_last_axis_is_the_neighbouring_one(
     launch = bench.launcher.build(program)
     y = bench.native(np.zeros(ndrange, np.int32))
     z = bench.native(np.zeros(ndrange, np.int32))
-    found = bench.run(program, launch, (y, z), (), ndrange, group)
+    outputs = bench.run(program, launch, (y, z), (), ndrange, group)
     expected = np.zeros(ndrange, int)
-    for place, part in zip(np.indices(ndrange), group, strict=True):
-        expected = 10 * expected + place % part
-    np.testing.assert_array_equal(bench.host(found[0]), expected)
+    for indices, part in zip(np.indices(ndrange), group, strict=True):
+        expected = 10 * expected + indices % part
+    np.testing.assert_array_equal(bench.host(outputs[0]), expected)
     np.testing.assert_array_equal(
-        bench.host(found[1]), group[-1] + 100 * (ndrange[-1] // group[-1])
+        bench.host(outputs[1]), group[-1] + 100 * (ndrange[-1] // group[-1])
     )
 
 
@@ -216,8 +216,8 @@ def test_local_memory_and_barriers(bench: Bench) -> None:
     launch = bench.launcher.build(program)
     x = np.arange(32 * 50, dtype=np.int32)
     y = bench.native(np.zeros(50, np.int32))
-    (found,) = bench.run(program, launch, (y, bench.native(x)), (), x.shape, (32,))
-    np.testing.assert_array_equal(bench.host(found), x.reshape(50, 32).sum(1))
+    (output,) = bench.run(program, launch, (y, bench.native(x)), (), x.shape, (32,))
+    np.testing.assert_array_equal(bench.host(output), x.reshape(50, 32).sum(1))
 
 
 def test_atomics(bench: Bench) -> None:
@@ -231,12 +231,12 @@ def test_atomics(bench: Bench) -> None:
     )
     launch = bench.launcher.build(program)
     x = np.arange(10_000, dtype=np.int32)
-    arrays = [bench.native(one) for one in (np.zeros(4, np.int32), np.zeros(1, np.int64), x)]
-    found = bench.run(program, launch, arrays, (x.size,), x.shape)
+    arrays = [bench.native(values) for values in (np.zeros(4, np.int32), np.zeros(1, np.int64), x)]
+    outputs = bench.run(program, launch, arrays, (x.size,), x.shape)
     sums = [x[x % 3 == k].sum() for k in range(3)]
-    np.testing.assert_array_equal(bench.host(found[0]), [*sums, 9999])
+    np.testing.assert_array_equal(bench.host(outputs[0]), [*sums, 9999])
     if wide:
-        np.testing.assert_array_equal(bench.host(found[1]), [x.sum(dtype=np.int64) << 20])
+        np.testing.assert_array_equal(bench.host(outputs[1]), [x.sum(dtype=np.int64) << 20])
 
 
 VALUES = {
@@ -267,9 +267,9 @@ def test_values_of_every_dtype(bench: Bench, dtype: str) -> None:
     launch = bench.launcher.build(program)
     y = pa.zeros(1, dtype=getattr(pa, dtype), device=bench.device).native
     z = bench.native(np.zeros(2, np.int32))
-    found = bench.run(program, launch, (y, z), (-7, VALUES[dtype], 9), (1,))
-    assert bench.host(found[0])[0] == VALUES[dtype]
-    assert bench.host(found[1]).tolist() == [-7, 9]
+    outputs = bench.run(program, launch, (y, z), (-7, VALUES[dtype], 9), (1,))
+    assert bench.host(outputs[0])[0] == VALUES[dtype]
+    assert bench.host(outputs[1]).tolist() == [-7, 9]
 
 
 def test_kernels_are_ordered_with_the_librarys_work(bench: Bench) -> None:
@@ -287,15 +287,15 @@ def test_kernels_are_ordered_with_the_librarys_work(bench: Bench) -> None:
     for step in range(12):
         x = x * 0 + step
         y = y + 1
-        (found,) = bench.run(program, launch, (y.native, x.native), (size,), (size,))
-        y = pa.asarray(found) - 2
+        (output,) = bench.run(program, launch, (y.native, x.native), (size,), (size,))
+        y = pa.asarray(output) - 2
         expected = 2 * (expected + 1) + step - 2
     values = bench.host(y.native)
     assert (values == expected).all()
 
 
 def test_threads(bench: Bench) -> None:
-    """One kernel's arguments are not mixed up between threads, whatever its arrays."""
+    """Threads that launch the same kernel do not mix up its arguments."""
     size = 5000
     program = bench.program(
         SAXPY, {"y": "float32", "x": "float32"}, "y", {"a": "float32", "n": "int64"}
@@ -310,17 +310,17 @@ def test_threads(bench: Bench) -> None:
             start.wait()
             for step in range(60):
                 y = bench.native(np.full(size, step, np.float32))
-                (found,) = bench.run(program, launch, (y, x), (float(seed), size), (size,))
-                if not (bench.host(found) == seed * seed + step).all():
-                    wrong.append((seed, step, bench.host(found)[:3]))
+                (output,) = bench.run(program, launch, (y, x), (float(seed), size), (size,))
+                if not (bench.host(output) == seed * seed + step).all():
+                    wrong.append((seed, step, bench.host(output)[:3]))
         except Exception as error:  # noqa: BLE001 - reported by the test
             wrong.append(error)
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in (3, 5)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert not wrong
 
 
@@ -336,17 +336,17 @@ def test_launches_keep_no_memory(bench: Bench) -> None:
         y = bench.native(np.zeros(size, np.float32))
         for _ in range(count):
             (y,) = bench.run(program, launch, (y, x), (1.0, 1000), (1000,))
-        bench.backend.synchronize(bench.place)
+        bench.backend.synchronize(bench.native_device)
         del y
         gc.collect()
 
     some(200)
-    before = _host_memory.resident()
+    initial = _host_memory.resident()
     some(2000)
-    after = _host_memory.resident()
-    if before is None or after is None:
+    final = _host_memory.resident()
+    if initial is None or final is None:
         pytest.skip("the system does not say how much memory the process has")
-    assert after - before < 40 << 20, "each launch keeping its array would be 2 GB"
+    assert final - initial < 40 << 20, "each launch keeping its array would be 2 GB"
 
 
 def test_the_compilers_log(bench: Bench) -> None:
@@ -382,13 +382,13 @@ def test_arrays_without_elements_may_be_read(bench: Bench) -> None:
     )
     launch = bench.launcher.build(program)
     arrays = [bench.native(np.zeros(shape, np.int32)) for shape in (1, 0)]
-    (found,) = bench.run(program, launch, arrays, (0,), (1,))
-    assert bench.host(found).tolist() == [7]
+    (output,) = bench.run(program, launch, arrays, (0,), (1,))
+    assert bench.host(output).tolist() == [7]
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "bool", "complex64"])
 def test_bits_of_other_dtypes(bench: Bench, name: str) -> None:
-    """Dtypes that OpenCL C lacks are passed as they lie in memory."""
+    """Dtypes that OpenCL C lacks are passed as raw bits."""
     dtype = getattr(pa, name, None)
     where = bench.device.platform, bench.device.index
     if dtype is None or np.dtype(dtype) not in bench.backend.dtypes(*where):
@@ -404,9 +404,9 @@ def test_bits_of_other_dtypes(bench: Bench, name: str) -> None:
     program = Program("f", "opencl", text, program.arrays, program.written, program.values)
     launch = bench.launcher.build(program)
     x = pa.astype(pa.asarray([0, 1, 1, 0, 1], device=bench.device), dtype)
-    (found,) = bench.run(program, launch, (pa.zeros_like(x).native, x.native), (5,), (5,))
-    wanted = bench.host(pa.flip(x).native)
-    np.testing.assert_array_equal(bench.host(found), wanted)
+    (output,) = bench.run(program, launch, (pa.zeros_like(x).native, x.native), (5,), (5,))
+    expected = bench.host(pa.flip(x).native)
+    np.testing.assert_array_equal(bench.host(output), expected)
 
 
 def test_arrays_without_axes(bench: Bench) -> None:
@@ -416,9 +416,9 @@ def test_arrays_without_axes(bench: Bench) -> None:
     launch = bench.launcher.build(program)
     y, x = (bench.native(np.asarray(value, np.float32)) for value in (1, 2))
     assert bench.backend.layout(y) == ((), (), 0)
-    (found,) = bench.run(program, launch, (y, x), (), (1,))
-    assert bench.host(found).shape == ()
-    assert bench.host(found) == 3
+    (output,) = bench.run(program, launch, (y, x), (), (1,))
+    assert bench.host(output).shape == ()
+    assert bench.host(output) == 3
 
 
 def test_read_only_memory_is_copied() -> None:
@@ -427,13 +427,13 @@ def test_read_only_memory_is_copied() -> None:
     launch = bench.launcher.build(program)
     y = np.arange(4, dtype=np.int32)
     y.flags.writeable = False
-    (found,) = bench.run(program, launch, (y,), (), (4,), (4,))
+    (output,) = bench.run(program, launch, (y,), (), (4,), (4,))
     assert y.tolist() == [0, 1, 2, 3]
-    assert found.tolist() == [1, 2, 3, 4]
+    assert output.tolist() == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("where", ["numpy:cpu:0", "dpnp:oneapi:0", "jax:cpu:0", "mlx:cpu:0"])
-def test_what_is_broadcast_is_copied(where: str) -> None:
+def test_broadcast_arrays_are_copied(where: str) -> None:
     if where not in map(str, pa.devices()):
         pytest.skip(f"{where} is not functional")
     bench = Bench(where)
@@ -441,8 +441,8 @@ def test_what_is_broadcast_is_copied(where: str) -> None:
     launch = bench.launcher.build(program)
     x = pa.asarray([1, 2], dtype=pa.int32, device=where)
     y = pa.broadcast_to(x, (3, 2))
-    (found,) = bench.run(program, launch, (y.native,), (), (6,), (6,))
-    assert bench.host(found).tolist() == [[1, 3], [3, 5], [5, 7]]
+    (output,) = bench.run(program, launch, (y.native,), (), (6,), (6,))
+    assert bench.host(output).tolist() == [[1, 3], [3, 5], [5, 7]]
     assert bench.host(y.native).tolist() == [[1, 2]] * 3
 
 
@@ -480,12 +480,12 @@ def test_traced_functions_call_programs_back(size: int) -> None:
 
     def function(y: Any, x: Any) -> Any:
         assert bench.backend.layout(y) == ((size,), (1,), 0)
-        (found,) = bench.run(program, launch, (y + 1, x * 2), (3.0, size), (size,))
-        return found * 2
+        (output,) = bench.run(program, launch, (y + 1, x * 2), (3.0, size), (size,))
+        return output * 2
 
     y, x = np.arange(2 * size, dtype=np.float32).reshape(2, size)
-    found = jax.jit(function)(y, x)
-    np.testing.assert_array_equal(np.asarray(found), 2 * (3 * (2 * x) + y + 1))
+    result = jax.jit(function)(y, x)
+    np.testing.assert_array_equal(np.asarray(result), 2 * (3 * (2 * x) + y + 1))
     twice = jax.vmap(function)(np.stack([y, x]), np.stack([x, y]))
     np.testing.assert_array_equal(np.asarray(twice[1]), 2 * (3 * (2 * y) + x + 1))
 
@@ -530,7 +530,7 @@ LIBRARIES = ["numpy", "torch:cpu:0", "jax:cpu:0", "mlx:cpu:0"]
 def test_without_opencl(
     tmp_path: Path, missing: str, compiler: str, why: str, libraries: list[str]
 ) -> None:
-    """A C compiler does instead; without one calls tell the fix."""
+    """A C compiler replaces OpenCL; without one calls raise with a hint."""
     if not why and (find_spec("cffi") is None or shutil.which(os.environ.get("CC", "cc")) is None):
         pytest.skip("needs cffi and a C compiler")
     (tmp_path / "kernel_of_a_process.py").write_text(
@@ -548,7 +548,7 @@ def test_without_opencl(
     else:
         names = "".join(f"sys.modules[{name!r}] = None; " for name in missing.split())
         code = f"import sys; {names}\n{code}"
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **settings},
         capture_output=True,
@@ -556,7 +556,7 @@ def test_without_opencl(
         timeout=120,
         check=False,
     )
-    assert found.returncode == 0, found.stderr
+    assert process.returncode == 0, process.stderr
 
 
 def test_other_backends_have_a_reason(fake: str) -> None:
@@ -611,16 +611,16 @@ def test_a_launch_in_host_memory_asks_the_runtime_four_times(
     from portarray._launchers import opencl
     from portarray._opencl import svm
 
-    asked: list[str] = []
+    calls: list[str] = []
 
     class Runtime:
-        """A kernel and the event of its launch, which tell what they are asked for."""
+        """A kernel and the event of its launch that record their calls."""
 
         def __getattr__(self, name: str) -> Any:
-            return lambda *given: asked.append(name)
+            return lambda *args: calls.append(name)
 
     def enqueue(queue: Any, kernel: Any, size: Any, group: Any) -> Any:
-        asked.append(f"enqueue {size} {group}")
+        calls.append(f"enqueue {size} {group}")
         return kernel
 
     monkeypatch.setattr(svm, "enqueue", enqueue)
@@ -631,7 +631,7 @@ def test_a_launch_in_host_memory_asks_the_runtime_four_times(
     launch = svm.host_launch(device, kernel, "k", 2, values, None)
     x = np.ones(4, np.float32)
     launch([x, x], [2.0, 4], (8, 64), (1, 64))
-    assert asked == ["_set_arg_multi", "_set_arg_buf_pack_multi", "enqueue (64, 8) (64, 1)", "wait"]
+    assert calls == ["_set_arg_multi", "_set_arg_buf_pack_multi", "enqueue (64, 8) (64, 1)", "wait"]
 
 
 @pytest.mark.parametrize("units", [1, 2, 8, 64])

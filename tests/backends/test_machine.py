@@ -19,7 +19,7 @@ def test_processor() -> None:
     assert machine.processor().name
 
 
-def test_memory_is_part_of_what_there_is() -> None:
+def test_available_memory_is_part_of_the_total() -> None:
     figures = machine.memory()
     if figures.total is None or figures.free is None:  # a system that does not tell
         assert figures.total is figures.free is None
@@ -33,35 +33,35 @@ def test_large_pages() -> None:
         pytest.skip("this Linux has none")
     with mmap.mmap(-1, 2**24) as memory:
         values = np.frombuffer(memory, dtype=np.uint8)
-        place = values.ctypes.data + 100
-        machine.in_large_pages(place, 2**20)  # too little
-        assert not _asked_for(place + mmap.PAGESIZE)
-        machine.in_large_pages(place, 2**24 - 100)
-        assert _asked_for(place + mmap.PAGESIZE)
+        address = values.ctypes.data + 100
+        machine.in_large_pages(address, 2**20)  # too little
+        assert not _is_in_large_pages(address + mmap.PAGESIZE)
+        machine.in_large_pages(address, 2**24 - 100)
+        assert _is_in_large_pages(address + mmap.PAGESIZE)
         del values
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux asks for large pages")
-def test_what_lies_around_large_pages_is_there_before_it_is_written() -> None:
+def test_memory_around_large_pages_is_resident_before_writes() -> None:
     if tuple(map(int, re.findall(r"\d+", platform.release())[:2])) < (5, 14):
         pytest.skip("this Linux takes no pages at once")
     with mmap.mmap(-1, 2**24, mmap.MAP_PRIVATE) as memory:
         values = np.frombuffer(memory, dtype=np.uint8)
         start = values.ctypes.data
-        place = -(-start // 2**21) * 2**21 + 5 * mmap.PAGESIZE + 100
+        address = -(-start // 2**21) * 2**21 + 5 * mmap.PAGESIZE + 100
         assert not _resident(start, 2**24).any()
-        machine.in_large_pages(place, 2**23)
+        machine.in_large_pages(address, 2**23)
         there = _resident(start, 2**24)
         del values
     taken = np.zeros_like(there)
-    first, large = (place - start - 100) // mmap.PAGESIZE + 1, 2**21 // mmap.PAGESIZE
+    first, large = (address - start - 100) // mmap.PAGESIZE + 1, 2**21 // mmap.PAGESIZE
     taken[first : first - 6 + large] = True  # up to the first large page
     taken[first - 6 + 4 * large : first + 4 * large - 1] = True  # and behind the last
     np.testing.assert_array_equal(there, taken)
 
 
 def _resident(address: int, nbytes: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Tell which pages of memory are there."""
+    """Return which pages of memory are resident."""
     pages = np.zeros(nbytes // mmap.PAGESIZE, np.uint8)
     status = ctypes.CDLL(None).mincore(
         ctypes.c_void_p(address), ctypes.c_size_t(nbytes), ctypes.c_void_p(pages.ctypes.data)
@@ -70,14 +70,14 @@ def _resident(address: int, nbytes: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return (pages & 1).astype(bool)
 
 
-def _asked_for(address: int) -> bool:
-    """Return whether large pages were asked for where an address lies."""
+def _is_in_large_pages(address: int) -> bool:
+    """Return whether the pages around an address were requested as large ones."""
     text = Path("/proc/self/smaps").read_text("utf-8")
     within = False
     for line in text.splitlines():
-        found = re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line)
-        if found:
-            within = int(found[1], 16) <= address < int(found[2], 16)
+        match = re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line)
+        if match:
+            within = int(match[1], 16) <= address < int(match[2], 16)
         elif within and line.startswith("VmFlags:"):
             return "hg" in line.split()
     raise AssertionError(f"no memory at {address:#x}")

@@ -23,10 +23,10 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
     monkeypatch.setattr(registry, "_plugins_read", False)
     monkeypatch.setattr(registry, "_plugins_asked", False)
-    before = set(sys.modules)
+    modules = set(sys.modules)
     pa.reset_gpu_device()
     yield info
-    for name in set(sys.modules) - before:
+    for name in set(sys.modules) - modules:
         if name.startswith("plug_"):
             del sys.modules[name]
             registry._backends.pop(name, None)
@@ -241,7 +241,7 @@ def test_a_plugin_with_broken_files_harms_nothing(
     assert reason in str(raised.value)
 
 
-def test_the_files_that_the_broken_ones_are_made_of_are_sound(distribution: Path) -> None:
+def test_the_originals_of_broken_plugins_are_valid(distribution: Path) -> None:
     plugin(distribution.parent, "plug_good", INFO.format(library="plug", ranks={"cpu": 99}))
     for name, text in FILES.items():
         (distribution.parent / "plug_good" / f"{name}.py").write_text(text)

@@ -1,4 +1,4 @@
-"""The benchmark of clarray runs, and judges figures as it says. What it measures is no matter."""
+"""The benchmark of clarray runs and judges figures by its limits; times are not tested."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def clarray(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("clarray")
 
 
-def test_one_short_run(clarray: ModuleType, tmp_path: Path) -> None:
+def test_short_run(clarray: ModuleType, tmp_path: Path) -> None:
     pytest.importorskip("mako")
     file = tmp_path / "clarray.json"
     # In a process of its own: what it sets must be there before libraries are imported.

@@ -1,4 +1,4 @@
-"""The kernels' table runs, compares equal things, and judges as it says. Figures are no matter."""
+"""The table of kernels runs, compares equal results and judges figures; times are not tested."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def variant(row: Any) -> tuple[str, ...]:
 
 
 def small(rows: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return every row at sizes at which nothing takes time."""
+    """Return every row at small sizes."""
     sizes = {
         "ROW_COUNT": 5,
         "HIDDEN": (16, 24),
@@ -109,25 +109,25 @@ def small(rows: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return selection
 
 
-def test_what_is_compared_gives_the_same(
+def test_compared_kernels_give_the_same_results(
     table: ModuleType,
     rows: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    devices_seen: set[str] = set()
+    kernels_run: set[str] = set()
     for row in small(rows, monkeypatch):
         arrays = row.arrays()
         # JAX compiles every row anew: it runs one of each kernel.
-        devices = [d for d in pa.devices() if d.library != "jax" or row.kernel not in devices_seen]
-        devices_seen.add(row.kernel)
+        devices = [d for d in pa.devices() if d.library != "jax" or row.kernel not in kernels_run]
+        kernels_run.add(row.kernel)
         brought = [table.candidates(row, arrays, device) for device in devices]
         assert all(table.OURS in candidate.actions for candidate in brought)
         table.check(row, brought)
     assert capsys.readouterr().err == ""
 
 
-def test_one_short_run(
+def test_short_run(
     kernels: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

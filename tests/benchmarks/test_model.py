@@ -1,4 +1,4 @@
-"""The model's benchmark runs, its plain PyTorch model is right, and it judges as it says."""
+"""The benchmark of a model runs, judges figures, and its PyTorch model is right."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_plain_model_is_the_textbook_s(
     assert plain.nbytes == 4 * sum(values.size for values in tiny.tensors().values())
 
 
-def test_one_short_run(
+def test_short_run(
     model: ModuleType,
     table: ModuleType,
     tmp_path: Path,

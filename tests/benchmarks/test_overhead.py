@@ -1,4 +1,4 @@
-"""The benchmark runs, and judges figures as it says. What it measures is no matter of a test."""
+"""The benchmark of overheads runs and judges figures by its limits; times are not tested."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def overhead_all(overhead: ModuleType) -> ModuleType:
     return importlib.import_module("overhead_all")
 
 
-def test_one_short_run(
+def test_short_run(
     overhead: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -162,7 +162,7 @@ def test_all_rows_run_on_numpy(
     assert "us added to NumPy, the median row" in capsys.readouterr().out
 
 
-def test_what_a_device_lacks_is_told(overhead_all: ModuleType) -> None:
+def test_rows_that_a_device_lacks_are_reported(overhead_all: ModuleType) -> None:
     device = pa.device("numpy")
     rows, skipped = overhead_all.measure(device, 1, overhead_all.re.compile("__iadd__"))
     assert {row.statement for row in rows} == {"x += nil", "x += 0.0"}

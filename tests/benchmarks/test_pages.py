@@ -1,4 +1,4 @@
-"""What pages show of benchmarks is made from the figures in docs/data."""
+"""Figures on the pages are generated from docs/data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def figures(text: str) -> list[list[float]]:
     return [[float(n) for n in re.findall(r"(?<=[ *])\d+\.?\d*(?=[ *])", line)] for line in lines]
 
 
-def test_each_part_says_when_and_where_it_was_measured(pages: ModuleType, tmp_path: Path) -> None:
+def test_every_part_names_its_date_and_machine(pages: ModuleType, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib, which draws, is not installed")
     pages.draw(None)
     names = {path.stem for path in tmp_path.glob("*.md")}

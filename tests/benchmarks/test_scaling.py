@@ -1,4 +1,4 @@
-"""The simulation of tiled programs, on graphs whose time is known."""
+"""The simulation of tiled programs, on graphs with known times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def machine(model: Any, **changes: float) -> Any:
     return model.Machine(rates=rates, **values)
 
 
-def test_times_that_are_known(model: Any) -> None:
+def test_times_with_a_closed_form(model: Any) -> None:
     n = 6
     tasks = n * (n + 1) * (n + 2) // 6
 
@@ -43,7 +43,7 @@ def test_times_that_are_known(model: Any) -> None:
 
 
 def test_no_run_is_shorter_than_its_parts(model: Any) -> None:
-    """What is on paper holds for any schedule, but for tiles that a device needs no two of."""
+    """No simulated run is shorter than the lower bounds of its parts."""
     for name in model.PROGRAMS:
         for devices in (1, 2, 4, 9):
             simulated = machine(model, latency=0.1, bandwidth=8000.0, dispatch=0.01, overhead=0.02)

@@ -1,4 +1,4 @@
-"""The benchmark of moves runs, and judges as it says. What it measures is no matter of a test."""
+"""The benchmark of moves runs and judges figures by its limits; times are not tested."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import portarray as pa
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
-KNOWN = {"numpy", "torch", "mlx", "jax", "dpnp", "clarray"}
+COMPARED_LIBRARIES = {"numpy", "torch", "mlx", "jax", "dpnp", "clarray"}
 FIGURES = ROOT / "docs" / "data" / "transfer.json"
 
 
@@ -33,7 +33,7 @@ def run(transfer: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: objec
     transfer.main()
 
 
-def test_one_short_run(
+def test_short_run(
     transfer: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -63,7 +63,10 @@ def test_one_short_run(
             assert (row["route"], row["copies"], row["why"]) == (plan.route, plan.copies, plan.why)
             assert min(row["to_warm"], row["to_fresh"], row["to_pages"]) > 0
             assert (pair in calls) == (plan.copies == 0)
-            if source.kind == target.kind == "cpu" and {source.library, target.library} <= KNOWN:
+            if (
+                source.kind == target.kind == "cpu"
+                and {source.library, target.library} <= COMPARED_LIBRARIES
+            ):
                 assert row["others"], "every pair of CPUs has a way by hand"
                 assert (row["to_hand"] is None) == all(method["note"] for method in row["others"])
             assert f"{source!s:<17} {target!s:<17} {plan.route}" in printed
@@ -89,7 +92,7 @@ def test_ways_by_hand_give_the_same_values(transfer: ModuleType) -> None:
 
 
 def test_the_ways_that_are_compared_with_keep_arrays_apart(transfer: ModuleType) -> None:
-    """What moves promise: no write on one side changes an array that never changes."""
+    """A write to the source of a compared move does not change an immutable target."""
     values = np.arange(60, dtype=np.float32)
     constant = {device for device in pa.devices() if _never_changes(device)}
     for source, target in transfer.pairs(pa.devices()):
@@ -107,7 +110,7 @@ def test_the_ways_that_are_compared_with_keep_arrays_apart(transfer: ModuleType)
 
 
 def _never_changes(device: pa.Device) -> bool:
-    """Return whether NumPy may only read what the device holds."""
+    """Return whether NumPy sees a device's arrays as read-only."""
     host = device._backend.to_host(pa.zeros(3, device=device).native, copy=None)
     return not host.flags.writeable
 

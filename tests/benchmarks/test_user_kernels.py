@@ -1,4 +1,4 @@
-"""The benchmark of user kernels runs and shows what it measured. Figures are no matter."""
+"""The benchmark of user kernels runs and shows its figures; times are not tested."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def test_targets_follow_from_the_figures(benchmark: ModuleType) -> None:
     assert verdicts["stencil on clarray: at most 0.7 of Numba's time"] is (ratio <= 0.7)
 
 
-def test_what_it_compares_is_equal(benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compared_kernels_give_equal_results(
+    benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("numba")
     if "clarray" not in {device.library for device in pa.devices()}:
         pytest.skip("needs an OpenCL device")
@@ -76,7 +78,7 @@ def test_what_it_compares_is_equal(benchmark: ModuleType, monkeypatch: pytest.Mo
         assert {"Numba", *benchmark.OURS} <= set(row.actions)
 
 
-def test_first_calls_are_measured_in_processes_of_their_own(benchmark: ModuleType) -> None:
+def test_first_calls_are_measured_in_separate_processes(benchmark: ModuleType) -> None:
     device: Any = pa.device("numpy")
     if isinstance(reason := device._backend.launcher(device.native), str):
         pytest.skip(reason)

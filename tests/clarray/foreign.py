@@ -1,4 +1,4 @@
-"""Dtypes and layouts of arrays that come from other libraries and go to them."""
+"""Dtypes and layouts of arrays exchanged with other libraries."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ def _values(shape: tuple[int, ...], dtype: Any) -> NumpyArray:
     return (np.arange(int(np.prod(shape))) % 2039).astype(dtype).reshape(shape)
 
 
-def _view(rng: np.random.Generator, x: Array, own: NumpyArray) -> tuple[Array, NumpyArray]:
+def _view(rng: np.random.Generator, x: Array, values: NumpyArray) -> tuple[Array, NumpyArray]:
     """Return the same random view of an array and of its NumPy counterpart."""
-    order = rng.permutation(own.ndim)
+    order = rng.permutation(values.ndim)
     shape = [x.shape[axis] for axis in order]
     strides = [x.strides[axis] for axis in order]
     offset = x.offset
@@ -38,7 +38,7 @@ def _view(rng: np.random.Generator, x: Array, own: NumpyArray) -> tuple[Array, N
         offset += first * strides[axis]
         shape[axis], strides[axis] = length, strides[axis] * step
         index.append(slice(None, None, step))
-    return x.view(tuple(shape), tuple(strides), offset), own.transpose(order)[tuple(index)]
+    return x.view(tuple(shape), tuple(strides), offset), values.transpose(order)[tuple(index)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -46,8 +46,8 @@ def _view(rng: np.random.Generator, x: Array, own: NumpyArray) -> tuple[Array, N
 def test_copies_of_random_views(device: Device, seed: int, dtype: str) -> None:
     rng = np.random.default_rng(seed)
     shape = tuple(int(n) for n in rng.integers(1, 9, int(rng.integers(1, 7))))
-    own = _values(shape, dtype)
-    x, want = _view(rng, from_numpy(own, device), own)
+    values = _values(shape, dtype)
+    x, want = _view(rng, from_numpy(values, device), values)
     got = copy(x)
     assert got.contiguous
     np.testing.assert_array_equal(to_numpy(got), want)
@@ -88,38 +88,38 @@ def _whole(x: Array, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int
 def test_transposed_copies(
     device: Device, dtype: str, shape: tuple[int, ...], order: tuple[int, ...]
 ) -> None:
-    own = _values(shape, dtype)
-    x = from_numpy(own, device)
+    values = _values(shape, dtype)
+    x = from_numpy(values, device)
     x = x.view(tuple(x.shape[axis] for axis in order), tuple(x.strides[axis] for axis in order), 0)
-    np.testing.assert_array_equal(to_numpy(copy(x)), own.transpose(order))
+    np.testing.assert_array_equal(to_numpy(copy(x)), values.transpose(order))
 
 
 def test_long_rows_are_cut_and_short_ones_gathered(device: Device) -> None:
-    own = _values((3, 50_000), "float32")
-    x = from_numpy(own, device)
+    values = _values((3, 50_000), "float32")
+    x = from_numpy(values, device)
     for columns in (slice(None), slice(1, 40_000), slice(None, None, 2), slice(None, None, -1)):
-        want = own[:, columns]
+        want = values[:, columns]
         first = columns.indices(50_000)[0]
         view = x.view(want.shape, (50_000, columns.step or 1), first)
         np.testing.assert_array_equal(to_numpy(copy(view)), want)
-    short = from_numpy(own.reshape(-1, 4), device)
+    short = from_numpy(values.reshape(-1, 4), device)
     view = short.view((37_500, 3), (4, 1), 1)
-    np.testing.assert_array_equal(to_numpy(copy(view)), own.reshape(-1, 4)[:, 1:])
+    np.testing.assert_array_equal(to_numpy(copy(view)), values.reshape(-1, 4)[:, 1:])
 
 
 def test_broadcast_copies(device: Device) -> None:
-    own = _values((40,), "int32")
-    x = from_numpy(own, device)
+    values = _values((40,), "int32")
+    x = from_numpy(values, device)
     np.testing.assert_array_equal(
-        to_numpy(copy(x.view((30, 40), (0, 1), 0))), np.broadcast_to(own, (30, 40))
+        to_numpy(copy(x.view((30, 40), (0, 1), 0))), np.broadcast_to(values, (30, 40))
     )
     np.testing.assert_array_equal(
-        to_numpy(copy(x.view((40, 30), (1, 0), 0))), np.broadcast_to(own[:, None], (40, 30))
+        to_numpy(copy(x.view((40, 30), (1, 0), 0))), np.broadcast_to(values[:, None], (40, 30))
     )
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2)])
-def test_of_nothing_and_of_one(device: Device, shape: tuple[int, ...]) -> None:
+def test_copies_of_no_and_of_one_element(device: Device, shape: tuple[int, ...]) -> None:
     x = from_numpy(np.full(shape, 7, np.int16), device)
     np.testing.assert_array_equal(to_numpy(copy(x)), np.full(shape, 7, np.int16))
     assign(x, 3)
@@ -134,14 +134,14 @@ def test_contiguous_is_the_array_itself_where_it_can(device: Device) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_fills(device: Device, dtype: str) -> None:
-    own = _values((40, 30), dtype)
-    x = from_numpy(own, device)
+    values = _values((40, 30), dtype)
+    x = from_numpy(values, device)
     fill(x.view((20, 30), (60, 1), 30), 5)
-    own[1::2] = 5
+    values[1::2] = 5
     fill(x.view((30,), (31,), 0), -1)
-    own[range(30), range(30)] = -1
-    np.testing.assert_array_equal(to_numpy(x), own)
-    fill(x, 0.0 if own.dtype.kind == "f" else 0)
+    values[range(30), range(30)] = -1
+    np.testing.assert_array_equal(to_numpy(x), values)
+    fill(x, 0.0 if values.dtype.kind == "f" else 0)
     assert not to_numpy(x).any()
 
 
@@ -171,21 +171,21 @@ def test_fill_keeps_the_sign_of_zero_and_nan(device: Device) -> None:
     ],
 )
 def test_assignment_between_views_of_one_array(device: Device, to: slice, origin: slice) -> None:
-    own = _values((100,), "int32")
-    x = from_numpy(own, device)
+    values = _values((100,), "int32")
+    x = from_numpy(values, device)
 
     def part(index: slice) -> Array:
         first, stop, step = index.indices(100)
         return x.view((len(range(first, stop, step)),), (step,), first)
 
     assign(part(to), part(origin))
-    own[to] = own[origin].copy()
-    np.testing.assert_array_equal(to_numpy(x), own)
+    values[to] = values[origin].copy()
+    np.testing.assert_array_equal(to_numpy(x), values)
 
 
 def test_assignment_of_the_transposed_array(device: Device) -> None:
-    own = _values((40, 40), "float32")
-    x = from_numpy(own, device)
+    values = _values((40, 40), "float32")
+    x = from_numpy(values, device)
     assign(x, x.view((40, 40), (1, 40), 0))
     np.testing.assert_array_equal(to_numpy(x), _values((40, 40), "float32").T)
 
@@ -198,11 +198,11 @@ def test_assignment_broadcasts_and_casts(device: Device) -> None:
         assign(x, from_numpy(np.zeros(3, np.float32), device))
 
 
-def test_what_overlaps(device: Device) -> None:
+def test_overlap_of_views(device: Device) -> None:
     x = empty((100,), np.dtype(np.int32), device)
     half = x.view((50,), (2,), 0)
-    other = x.view((50,), (2,), 1)
-    assert not overlap(half, other)
+    odd = x.view((50,), (2,), 1)
+    assert not overlap(half, odd)
     assert overlap(half, x.view((50,), (2,), 2))
     assert not overlap(x.view((50,), (1,), 0), x.view((50,), (1,), 50))
     assert overlap(x.view((51,), (1,), 0), x.view((50,), (1,), 50))
@@ -220,18 +220,18 @@ def test_borrowed_memory_overlaps_itself() -> None:
 
 
 def test_move_needs_no_dtype(device: Device) -> None:
-    own = _values((5, 6), "float32")
-    x = from_numpy(own, device)
+    values = _values((5, 6), "float32")
+    x = from_numpy(values, device)
     out = empty((6, 5), np.dtype(np.int32), device)
     copy_elements(out, x.view((6, 5), (1, 6), 0))
-    np.testing.assert_array_equal(to_numpy(out), own.T.copy().view(np.int32))
+    np.testing.assert_array_equal(to_numpy(out), values.T.copy().view(np.int32))
 
 
 def test_cast(device: Device) -> None:
-    own = np.array([0.0, -1.5, 2.75, 100.0], np.float32)
-    x = from_numpy(own, device)
+    values = np.array([0.0, -1.5, 2.75, 100.0], np.float32)
+    x = from_numpy(values, device)
     for dtype in ("int8", "bool", "float16", "complex64", "int64"):
         if np.dtype(dtype) in device.dtypes:
             got = to_numpy(cast(x, np.dtype(dtype)))
-            np.testing.assert_array_equal(got, own.astype(dtype))
+            np.testing.assert_array_equal(got, values.astype(dtype))
             assert got.dtype == dtype

@@ -1,4 +1,4 @@
-"""Making arrays: from what others hold, from nothing, and in equal steps."""
+"""Creation of arrays: from other arrays, filled, and in equal steps."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_asarray_refuses(
         creation.asarray(obj, dtype=dtype, device=device)
 
 
-def test_wide_unsigned_integers_where_asked_for(device: Device) -> None:
+def test_wide_unsigned_integers_on_request(device: Device) -> None:
     got = creation.asarray([1, 2**64 - 1], dtype="uint64", device=device)
     assert to_numpy(got).tolist() == [1, 2**64 - 1]
 
@@ -120,7 +120,7 @@ def test_copy_false_shares_memory_or_fails(device: Device) -> None:
 
 def test_a_device_without_float64(device: Device) -> None:
     narrow = Device(device.native, device.index)
-    narrow.dtypes = frozenset(one for one in ALL if one.name not in ("float64", "complex128"))
+    narrow.dtypes = frozenset(dtype for dtype in ALL if dtype.name not in ("float64", "complex128"))
     with pytest.raises(DTypeNotSupportedError, match=r"(?s)float64.*float32"):
         creation.asarray(np.ones(2), device=narrow)
     with pytest.raises(DTypeNotSupportedError, match=r"(?s)complex128.*complex64"):
@@ -138,8 +138,8 @@ def test_full_takes_its_dtype_from_the_value(device: Device) -> None:
         got = creation.full((2,), value, device=device)
         assert got.dtype.name == name
         assert to_numpy(got).tolist() == [value, value]
-    own = creation.asarray(np.float32(2.5), device=device)
-    assert creation.full(2, own).dtype == np.float32
+    scalar = creation.asarray(np.float32(2.5), device=device)
+    assert creation.full(2, scalar).dtype == np.float32
     assert np.signbit(to_numpy(creation.full(2, -0.0, device=device))).all()
 
 

@@ -1,4 +1,4 @@
-"""Layouts, overlap and outputs of element-by-element operations; their answers have the suite."""
+"""Layouts, overlap and outputs of elementwise operations; the suite tests their values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def set_large(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
 
 
 def placed(view: Numpy, device: Device) -> Array:
-    """Return a NumPy view as the like view of memory on a device."""
+    """Return a device's array with the layout of a NumPy view."""
     whole = view
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
@@ -54,7 +54,7 @@ def placed(view: Numpy, device: Device) -> Array:
 
 
 def values(dtype: str, shape: tuple[int, ...], seed: int = 0) -> Numpy:
-    """Return small whole numbers, exact in every dtype, in an array of its own."""
+    """Return a new array of small whole numbers, exact in every dtype."""
     rng = np.random.default_rng(seed)
     return rng.integers(0, 2 if dtype == "bool" else 12, shape).astype(dtype)
 
@@ -162,11 +162,11 @@ def test_large_arrays_with_scalars(
     set_large(monkeypatch, 1)
     a = values(dtype, (70,))
     x = placed(a, device)
-    other = True if dtype == "bool" else 2
-    np.testing.assert_array_equal(to_numpy(comparison.equal(x, other)), a == other)
+    scalar = True if dtype == "bool" else 2
+    np.testing.assert_array_equal(to_numpy(comparison.equal(x, scalar)), a == scalar)
     np.testing.assert_array_equal(
-        to_numpy(comparison.where(placed(a == other, device), x, other)),
-        np.where(a == other, a, np.asarray(other, dtype)),
+        to_numpy(comparison.where(placed(a == scalar, device), x, scalar)),
+        np.where(a == scalar, a, np.asarray(scalar, dtype)),
     )
     if dtype == "float32":
         np.testing.assert_array_equal(to_numpy(arithmetic.multiply(x, 2j)), a * np.complex64(2j))
@@ -235,7 +235,7 @@ def test_layouts_suit_devices_that_are_no_processors() -> None:
     np.testing.assert_array_equal(to_numpy(x[::2] + x[1::2]), np.arange(1, 1 << 18, 4))
 
 
-def test_what_is_broadcast_is_not_written_in_place(device: Device) -> None:
+def test_broadcast_arrays_are_not_written_in_place(device: Device) -> None:
     x = from_numpy(np.arange(3), device)
     repeated = broadcast_to(x, (4, 3))
     with pytest.raises(ValueError, match="share memory, as"):
@@ -255,8 +255,8 @@ def test_output_of_another_order_and_dtype(device: Device) -> None:
     a = values("float64", (7, 40)) if _has_double(device) else values("float32", (7, 40))
     x = placed(a, device)
     out = placed(np.zeros((40, 7), "int16").T, device)
-    given = elementwise.binary(arithmetic.ADD, x, x, out)
-    assert given is out
+    result = elementwise.binary(arithmetic.ADD, x, x, out)
+    assert result is out
     np.testing.assert_array_equal(to_numpy(out), (a + a).astype("int16"))
     with pytest.raises(ValueError, match=r"\(7, 40\) do not fit .* \(40,\)"):
         elementwise.binary(arithmetic.ADD, x, x, out[0])
@@ -264,7 +264,7 @@ def test_output_of_another_order_and_dtype(device: Device) -> None:
         elementwise.binary(arithmetic.ADD, x, x, out[:1])
 
 
-def test_in_place_stays(device: Device) -> None:
+def test_in_place_operators_keep_the_array(device: Device) -> None:
     a = values("int8", (4, 5))
     x = placed(a, device)
     name = x
@@ -290,10 +290,10 @@ def test_through_a_view(device: Device) -> None:
 
 
 def test_two_devices(device: Device) -> None:
-    other = Device(device.native, 77)
+    second = Device(device.native, 77)
     x = placed(np.ones(3, "float32"), device)
     with pytest.raises(ValueError, match=r"(?s)two devices.*to_device"):
-        arithmetic.add(x, from_numpy(np.ones(3, "float32"), other))
+        arithmetic.add(x, from_numpy(np.ones(3, "float32"), second))
 
 
 def test_few_programs_serve_small_arrays(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

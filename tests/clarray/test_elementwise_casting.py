@@ -1,4 +1,4 @@
-"""Conversions between dtypes, on the way into operations and by themselves."""
+"""Conversions between dtypes, alone and within operations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def on(device: Device) -> list[DType]:
 
 
 def telling(dtype: DType) -> Numpy:
-    """Return the values of a dtype that conversions go wrong at."""
+    """Return values of a dtype at which conversions may go wrong."""
     kind = kind_of(dtype)
     if kind == "bool":
         return np.array([True, False])
@@ -49,15 +49,15 @@ def telling(dtype: DType) -> Numpy:
         halves = [2**bits + 2 ** (bits - 24) for bits in range(24, limits.bits)]
         halves += [2**n + 2 ** (n - 8) + low for n in range(9, limits.bits) for low in (0, 1)]
         every = [*powers, *halves, limits.min, limits.max, limits.min + 1, limits.max - 1]
-        every += [-one for one in every]
-        return np.array([one for one in every if limits.min <= one <= limits.max], dtype)
+        every += [-value for value in every]
+        return np.array([value for value in every if limits.min <= value <= limits.max], dtype)
     near = [1 + 2.0**-bits + more for bits in range(7, 50) for more in (0, 2.0**-50, -(2.0**-51))]
     tiny = [m * 2.0**e for e in (-16, -24, -25, -26, -133, -126) for m in (1, 1.5, 1.0000001)]
     huge = [65504.0, 65519.0, 65520.0, 1e6, 3.4e38, 3.3961775e38, 3.40282357e38]
     plain = [0.0, 0.4, 0.5, 0.9, 1.5, 2.5, 100.7, 126.9]
     every_real = [*plain, *near, *tiny, *huge, np.inf, np.nan]
     with np.errstate(over="ignore"):
-        values = np.array([*every_real, *(-one for one in every_real)])
+        values = np.array([*every_real, *(-value for value in every_real)])
         if kind != "complex":
             return values.astype(dtype)
         both = np.empty(values.shape, dtype)
@@ -66,7 +66,7 @@ def telling(dtype: DType) -> Numpy:
 
 
 def expected(x: Numpy, dtype: DType) -> Numpy:
-    """Return NumPy's conversion; to bfloat16 without the rounding to float32 on the way."""
+    """Return NumPy's conversion; to bfloat16 without an intermediate rounding to float32."""
     with np.errstate(all="ignore"):
         if dtype != bfloat16:
             return x.astype(dtype)
@@ -106,19 +106,19 @@ def test_every_pair(device: Device, source: DType) -> None:
 
 
 def test_out_of_range_is_no_accident(device: Device) -> None:
-    """What NumPy leaves open must not end the process, and is the same in every layout."""
+    """Conversions out of range give the same values in every layout."""
     x = from_numpy(np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, -1.0, 300.0], "float32"), device)
     for dtype in on(device):
         if dtype.kind in "iu":
-            found = to_numpy(copy.cast(x, dtype))
-            assert found[-2] == np.array(-1).astype(dtype)
+            result = to_numpy(copy.cast(x, dtype))
+            assert result[-2] == np.array(-1).astype(dtype)
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_operands_are_rounded_before_they_are_computed_with(
+def test_operands_are_rounded_before_the_operation(
     device: Device, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether they are cast beforehand or as they are read."""
+    """Operands are rounded both when cast beforehand and when cast on reading."""
     set_large(monkeypatch, 1 if large else 1 << 15)
     for dtype in (np.dtype(np.float16), bfloat16):
         x = from_numpy(np.array([1, 1, 1], dtype), device)
@@ -199,9 +199,9 @@ def test_next_numbers_of_sixteen_bits(device: Device) -> None:
 
 @pytest.mark.skipif(not devices(), reason="no OpenCL device")
 def test_devices_without_double_never_see_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One compiler is enough to tell; what is kept on disk would hide it."""
+    """No program for a device without float64 contains double; the disk cache is off."""
     bare = Device(devices()[0].native, 90)
-    bare.dtypes = frozenset(one for one in ALL if not cl_type(one).needs_double)
+    bare.dtypes = frozenset(dtype for dtype in ALL if not cl_type(dtype).needs_double)
     build = bare.programs._build
 
     def refusing(text: str, name: str, flags: str) -> Any:
@@ -209,8 +209,8 @@ def test_devices_without_double_never_see_it(monkeypatch: pytest.MonkeyPatch) ->
         return build("#define double no_double_on_this_device\n" + text, name, plain)
 
     monkeypatch.setattr(bare.programs, "_build", refusing)
-    monkeypatch.setattr(bare.programs._disk, "load", lambda *given: None)
-    monkeypatch.setattr(bare.programs._disk, "store", lambda *given: None)
+    monkeypatch.setattr(bare.programs._disk, "load", lambda *args: None)
+    monkeypatch.setattr(bare.programs._disk, "store", lambda *args: None)
     for name in ("bool", "int64", "float16", "float32", "complex64"):
         dtype = np.dtype(name)
         x = from_numpy(np.ones(3).astype(dtype), bare)

@@ -1,4 +1,4 @@
-"""What may stand beside an array: scalars, operators, conversions, and what is refused."""
+"""Operands of arrays: scalars, operators, conversions, and refusals."""
 
 from __future__ import annotations
 
@@ -161,15 +161,15 @@ def test_integers_never_trap(device: Device, data: st.DataObject) -> None:
 @_DRAWN
 @given(data=st.data())
 def test_division_of_real_numbers_is_pythons(device: Device, data: st.DataObject) -> None:
-    index = st.floats(-1e6, 1e6, width=32).filter(lambda one: one == 0 or abs(one) > 1e-6)
+    index = st.floats(-1e6, 1e6, width=32).filter(lambda value: value == 0 or abs(value) > 1e-6)
     pairs = data.draw(st.lists(st.tuples(index, index.filter(bool)), min_size=1, max_size=8))
     first, second = (np.array(side, "float32") for side in zip(*pairs, strict=True))
     x, y = from_numpy(first, device), from_numpy(second, device)
     exact = [float(a) // float(b) for a, b in zip(first, second, strict=True)]
     np.testing.assert_array_equal(to_numpy(x // y), np.array(exact, "float32"))
-    rest = to_numpy(x % y)
-    np.testing.assert_array_equal(rest, first % second)
-    np.testing.assert_array_equal(np.signbit(rest), np.signbit(second))
+    remainder = to_numpy(x % y)
+    np.testing.assert_array_equal(remainder, first % second)
+    np.testing.assert_array_equal(np.signbit(remainder), np.signbit(second))
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float32", "complex64"])

@@ -1,4 +1,4 @@
-"""Functions that the host computes: where they read and write, and what comes back."""
+"""Functions that run on the host: their operands, outputs and results."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_results_are_arrays_of_the_device(device: Device) -> None:
     assert total.shape == ()
     assert total.item() == 15
     assert total.device is device
-    quotient, rest = host.run(lambda a: np.divmod(a.T, 2), x[:, :2], dtype=np.dtype(np.int8))
-    assert quotient.dtype == rest.dtype == np.int8
+    quotient, remainder = host.run(lambda a: np.divmod(a.T, 2), x[:, :2], dtype=np.dtype(np.int8))
+    assert quotient.dtype == remainder.dtype == np.int8
     assert to_numpy(quotient).tolist() == [[0, 1], [0, 2]]
     assert quotient.contiguous
     scalar = host.run(lambda: np.float32(2), device=device)
@@ -51,7 +51,7 @@ def test_results_are_converted(device: Device) -> None:
     assert host.to_array(np.int64(3), device).item() == 3
 
 
-def test_filling_sees_what_was_computed_before(device: Device) -> None:
+def test_filling_waits_for_pending_kernels(device: Device) -> None:
     x = from_numpy(np.arange(100000, dtype=np.float32), device)
     for _ in range(5):
         x = copy(x)  # not waited for

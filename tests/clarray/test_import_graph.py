@@ -1,4 +1,4 @@
-"""clarray's imports at run time form no circles, those in functions included."""
+"""clarray's imports at run time form no cycles, including those in functions."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ MODULES = {name_of(path): path for path in FOLDER.rglob("*.py")}
 
 
 def imported(node: ast.AST) -> Iterator[str]:
-    """Yield the modules that code imports when it runs, not those for type checkers."""
+    """Yield the modules that code imports at run time."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
             continue
         if isinstance(child, ast.Import):
-            yield from (one.name for one in child.names)
+            yield from (alias.name for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
-            for one in child.names:
-                name = f"{child.module}.{one.name}"
+            for alias in child.names:
+                name = f"{child.module}.{alias.name}"
                 yield name if name in MODULES else str(child.module)
         else:
             yield from imported(child)

@@ -1,4 +1,4 @@
-"""Indexing: views, assignment and its casts, overlaps, and what is refused."""
+"""Indexing: views, assignment and its casts, overlaps, and refusals."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def test_integers_that_are_not_pythons(device: Device) -> None:
 )
 def test_keys_that_are_refused(device: Device, key: Any, message: str) -> None:
     x = _range(device, (3, 4))
-    before = to_numpy(x).copy()
+    initial = to_numpy(x).copy()
     with pytest.raises(IndexError) as caught:
         x[key]
     assert message in str(caught.value)
     with pytest.raises(IndexError) as caught:
         x[key] = 1.0
     assert message in str(caught.value)
-    np.testing.assert_array_equal(to_numpy(x), before)
+    np.testing.assert_array_equal(to_numpy(x), initial)
 
 
 def test_a_step_of_zero_is_refused(device: Device) -> None:
@@ -230,7 +230,7 @@ def test_an_array_may_index_itself(device: Device) -> None:
     assert not to_numpy(m).any()
 
 
-def test_repeated_places_keep_one_of_the_values(device: Device) -> None:
+def test_repeated_indices_keep_one_of_the_values(device: Device) -> None:
     x = _range(device, (3,))
     x[np.array([1, 1, 1, 1])] = _range(device, (4,))
     assert x[1].item() in (0, 1, 2, 3)
@@ -269,7 +269,7 @@ def test_take_refuses(device: Device) -> None:
 def test_arrays_of_two_devices_are_refused() -> None:
     if len(devices()) < 2:
         pytest.skip("one OpenCL device")
-    x, second = (from_numpy(np.arange(3), one) for one in devices()[:2])
+    x, second = (from_numpy(np.arange(3), device) for device in devices()[:2])
     for use in (
         lambda: x[second],
         lambda: take(x, second),

@@ -1,4 +1,4 @@
-"""No index, whatever its value, leads a kernel outside of its array."""
+"""No index makes a kernel access memory outside its array."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_rows_are_checked(device: Device) -> None:
     np.testing.assert_array_equal(to_numpy(whole), expected)
 
 
-def test_writing_leaves_what_is_beside(device: Device) -> None:
+def test_writing_leaves_neighbouring_memory_alone(device: Device) -> None:
     whole, x = _window(device)
     x[from_numpy(np.array([0, -1, 2]), device)] = 9
     x[from_numpy(np.array([False, True, False, True, False]), device)] = 8
@@ -107,24 +107,24 @@ def test_writing_leaves_what_is_beside(device: Device) -> None:
 
 
 def test_axes_longer_than_32_bits(device: Device) -> None:
-    one = from_numpy(np.array([7], np.int8), device)
-    x = one.view((2**40,), (0,), 0)
+    element = from_numpy(np.array([7], np.int8), device)
+    x = element.view((2**40,), (0,), 0)
     assert take(x, from_numpy(np.array([0, 2**40 - 1, -(2**40)]), device)).tolist() == [7, 7, 7]
     for value in (2**40, -(2**40) - 1):
         with pytest.raises(IndexError, match=f"index {value} is out of bounds for axis 0 with"):
             take(x, from_numpy(np.array([value]), device))
-    y = one.view((2**40, 3, 2**20), (0, 0, 0), 0)[:, 1:, 2**20 - 5 :]
+    y = element.view((2**40, 3, 2**20), (0, 0, 0), 0)[:, 1:, 2**20 - 5 :]
     assert y[from_numpy(np.array([2**39, -1]), device)].shape == (2, 2, 5)
 
 
 def test_errors_stay_in_their_thread(device: Device) -> None:
-    """Calls of other threads that run at the same time neither get nor hide an error."""
+    """Concurrent calls of other threads neither get nor hide an error."""
     x = from_numpy(np.arange(5000), device)
     good = from_numpy(np.arange(5000)[::-1].copy(), device)
     bad = from_numpy(np.append(np.zeros(4999, np.int64), 5000), device)
 
-    def read(number: int) -> bool:
-        if number % 2:
+    def read(index: int) -> bool:
+        if index % 2:
             with pytest.raises(IndexError, match="index 5000"):
                 x[bad]
             return True

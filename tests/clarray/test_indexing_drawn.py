@@ -98,14 +98,14 @@ def test_keys(device: Device, seed: int) -> None:
     value = np.full(shape, 77, source)
     written = values.copy()
     written[key] = value
-    given = from_numpy(value, device) if shape or rng.integers(2) else value[()]
-    x[_on_device(rng, key, device)] = given
+    assigned = from_numpy(value, device) if shape or rng.integers(2) else value[()]
+    x[_on_device(rng, key, device)] = assigned
     np.testing.assert_array_equal(to_numpy(x), written)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_many_distinct_places(device: Device, seed: int) -> None:
-    """Beyond one work-item's share, in every path of the kernels."""
+    """Many distinct indices exceed one work-item's share in every path of the kernels."""
     rng = np.random.default_rng(seed)
     values = rng.random((37, 300)).astype(rng.choice(["float32", "complex128", "float16"]))
     x = from_numpy(values, device)

@@ -1,4 +1,4 @@
-"""Arrays of other libraries by DLPack: what is shared, what is copied, what is refused."""
+"""Arrays of other libraries by DLPack: sharing, copies and refusals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from portarray.clarray.interop import from_dlpack
 
 
 class Producer:
-    """Offers the same capsule again and again."""
+    """A producer that returns the same capsule each time."""
 
     def __init__(self, capsule: Any, kind: int = 1) -> None:
         self.capsule = capsule
@@ -78,7 +78,7 @@ def name_and_flags(capsule: Any) -> tuple[str, int]:
     return title.decode(), Header.from_address(pointer(capsule, title)).flags
 
 
-def test_capsules_say_what_they_are(device: Device) -> None:
+def test_capsules_describe_their_memory(device: Device) -> None:
     x = from_numpy(np.arange(3), on_host(device))
     assert name_and_flags(x.__dlpack__()) == ("dltensor", 0)
     assert name_and_flags(x.__dlpack__(max_version=(1, 1))) == ("dltensor_versioned", 0)
@@ -87,7 +87,7 @@ def test_capsules_say_what_they_are(device: Device) -> None:
     assert x.__dlpack_device__() == (1, 0)
 
 
-def test_an_exported_copy_is_one(device: Device) -> None:
+def test_an_exported_copy_does_not_share_memory(device: Device) -> None:
     x = from_numpy(np.arange(3), on_host(device))
     shared, second = (np.from_dlpack(x, copy=flag) for flag in (False, True))
     assign(x, 7)
@@ -129,28 +129,28 @@ def test_jax_and_clarray_share_memory(device: Device, dtype: Any) -> None:
     jax = pytest.importorskip("jax")
     name = np.dtype(has(on_host(device), dtype)).name
     with jax.enable_x64(True):
-        given = jax.numpy.arange(24).reshape(4, 6).astype(name)
-        if "versioned" in repr(given.__dlpack__(max_version=(1, 0))):
+        array = jax.numpy.arange(24).reshape(4, 6).astype(name)
+        if "versioned" in repr(array.__dlpack__(max_version=(1, 0))):
             # Newer releases of JAX say that their memory is read-only.
             with pytest.raises(ValueError, match="read-only"):
-                from_dlpack(given, device=device, copy=False)
-            x = from_dlpack(given, device=device)
+                from_dlpack(array, device=device, copy=False)
+            x = from_dlpack(array, device=device)
         else:
-            x = from_dlpack(given, device=device, copy=False)
-            assert np.shares_memory(to_numpy(x), np.asarray(given))
+            x = from_dlpack(array, device=device, copy=False)
+            assert np.shares_memory(to_numpy(x), np.asarray(array))
         assert x.dtype == np.dtype(dtype)
-        np.testing.assert_array_equal(to_numpy(x), np.asarray(given))
+        np.testing.assert_array_equal(to_numpy(x), np.asarray(array))
         # JAX takes memory as it is where it is aligned to 64 bytes, as a pool's is.
         y = copy(x)
         back = jax.numpy.from_dlpack(y)
-        assert back.dtype == given.dtype
+        assert back.dtype == array.dtype
         np.testing.assert_array_equal(np.asarray(back), to_numpy(y))
         assert np.asarray(back).ctypes.data == to_numpy(y).ctypes.data
 
 
 @pytest.mark.skipif(importlib.util.find_spec("dpnp") is None, reason="dpnp is not installed")
 def test_dpnp_and_clarray_in_one_process(device: Device, tmp_path: Path) -> None:
-    """SYCL memory comes by a copy. A process of its own, on the one runtime that dpnp works on."""
+    """SYCL memory is copied; the process has the one runtime that dpnp supports."""
     if "Intel" not in device.platform_name or not device.host_memory:
         pytest.skip("dpnp needs Intel's runtime, and is killed by others")
     library = next(Path(sys.prefix).glob("lib/libintelocl.so"), None)
@@ -195,7 +195,7 @@ def test_read_only_producers_are_copied(device: Device) -> None:
 
 
 def memory_of(values: np.ndarray[Any, Any]) -> Producer:
-    """Return a producer that is no NumPy array."""
+    """Return a producer with the memory of a NumPy array."""
 
     class Versioned(Producer):
         def __dlpack__(self, **options: Any) -> Any:
@@ -251,7 +251,7 @@ def test_other_memory_comes_by_the_producers_copy(device: Device) -> None:
         from_dlpack(Far("old", 2), device=device)
 
 
-def test_what_is_no_capsule_is_refused(device: Device) -> None:
+def test_objects_that_are_not_capsules_are_refused(device: Device) -> None:
     with pytest.raises(TypeError, match="returned str instead of a DLPack capsule"):
         from_dlpack(Producer("capsule"), device=device)
 
@@ -276,7 +276,9 @@ def test_arrays_of_clarray_go_between_its_devices(device: Device) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_devices_that_compute_in_host_memory_share_it(device: Device, layout: str) -> None:
     # Two queues: the other runtime's where there is one, else another of the same.
-    others = [one for one in devices() if one.host_memory and one is not device]
+    others = [
+        candidate for candidate in devices() if candidate.host_memory and candidate is not device
+    ]
     second = others[0] if others else Device(device.native, device.index)
     whole = from_numpy(drawn("float32"), on_host(device))
     view = LAYOUTS[layout](np.arange(24).reshape(4, 6))

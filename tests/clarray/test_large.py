@@ -1,4 +1,4 @@
-"""Arrays of more than 2**31 elements: every place of them is reached."""
+"""Every element of arrays with more than 2**31 elements is reached."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARKS = {5: 3, (1 << 31) - 1: 4, 1 << 31: 5, (1 << 31) + 7: 250, SIZE - 1: 6}
 
 @pytest.fixture(scope="module")
 def x() -> Iterator[Any]:
-    """An array of zeros but for the marks."""
+    """An array of zeros with a few marked elements."""
     if not cl.devices():
         pytest.skip("no OpenCL device works here")
     free = cl.memory().free
@@ -30,7 +30,7 @@ def x() -> Iterator[Any]:
     cl.reclaim()
 
 
-def test_elements_by_place(x: Any) -> None:
+def test_elements_by_index(x: Any) -> None:
     for position, value in MARKS.items():
         assert int(x[position]) == value
         assert int(x[position - SIZE]) == value

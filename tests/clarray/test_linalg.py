@@ -1,6 +1,6 @@
-"""Linear algebra and Fourier transforms: what the conformance suite does not ask.
+"""Layouts, views, errors and 16-bit dtypes of linear algebra and Fourier transforms.
 
-Values of every function are its business; here are layouts, views, errors and 16-bit dtypes.
+The conformance suite tests the values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def drawn(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Values:
 
 
 def strided(values: Values, device: Device) -> Array:
-    """Return an array of given elements with every other one between them."""
+    """Return an array of given elements with a stride of two."""
     wide = np.zeros((*values.shape[:-1], 2 * values.shape[-1]), values.dtype)
     wide[..., ::2] = values
     x = from_numpy(wide, device)
@@ -122,7 +122,7 @@ def test_powers_are_new_arrays(device: Device) -> None:
         np.testing.assert_allclose(to_numpy(result), expected, rtol=1e-3, atol=1e-3)
 
 
-def test_what_linear_algebra_refuses(device: Device) -> None:
+def test_refusals_of_linear_algebra(device: Device) -> None:
     oblong = from_numpy(np.ones((2, 3), np.float32), device)
     whole = from_numpy(np.ones((2, 2), np.int32), device)
     singular = from_numpy(np.zeros((2, 2), np.float32), device)

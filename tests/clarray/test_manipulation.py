@@ -1,4 +1,4 @@
-"""Manipulation functions: which results are views, and errors."""
+"""Views and errors of manipulation functions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def _same(got: Array, want: NumpyArray) -> None:
 
 
 def test_many_repetitions_of_few(device: Device) -> None:
-    own = np.arange(6, dtype=np.int32).reshape(2, 3)
+    values = np.arange(6, dtype=np.int32).reshape(2, 3)
     counts = np.array([0, 1000, 0])
-    x = asarray(own, device=device)
+    x = asarray(values, device=device)
     got = cl.repeat(x, asarray(counts, device=device), axis=1)
-    _same(got, np.repeat(own, counts, 1))
-    _same(cl.repeat(x, asarray([2], device=device), axis=1), np.repeat(own, 2, 1))
+    _same(got, np.repeat(values, counts, 1))
+    _same(cl.repeat(x, asarray([2], device=device), axis=1), np.repeat(values, 2, 1))
 
 
 def test_views_share_memory(device: Device) -> None:
@@ -48,7 +48,7 @@ def test_views_share_memory(device: Device) -> None:
         cl.reshape(cl.permute_dims(x, (2, 0, 1)), (4, 6), copy=False),
         cl.reshape(cl.broadcast_to(x, (5, 2, 3, 4)), (5, 24), copy=False),
     ]
-    assert all(one.storage is x.storage for one in views)
+    assert all(array.storage is x.storage for array in views)
     copies = [
         cl.reshape(x, (6, 4), copy=True),
         cl.reshape(cl.permute_dims(x, (2, 1, 0)), -1),
@@ -57,7 +57,7 @@ def test_views_share_memory(device: Device) -> None:
         cl.tile(x, (1,)),
         cl.repeat(x, 1),
     ]
-    assert not any(one.storage is x.storage for one in copies)
+    assert not any(array.storage is x.storage for array in copies)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ LAYOUTS = ("plain", "transposed", "strided", "reversed")
 
 
 def drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Values:
-    """Return numbers whose sums of products show every wrong term."""
+    """Draw numbers whose sums of products reveal every wrong term."""
     if dtype.kind in "iu":
         return rng.integers(0, 200, shape).astype(dtype)
     values = rng.standard_normal(shape)
@@ -79,7 +79,7 @@ def laid(values: Values, layout: str, device: Device) -> Array:
 
 
 def check(a: Values, b: Values, got: Values) -> None:
-    """Fail unless a product is right to rounding, or exact for integers."""
+    """Check a product, to rounding or exactly for integers."""
     assert got.dtype == a.dtype
     if a.dtype.kind in "iu":  # two's complement: the low bits are right whatever overflowed
         expected = np.matmul(a.astype(np.uint64), b.astype(np.uint64)).astype(a.dtype)
@@ -101,10 +101,10 @@ def test_shapes_and_layouts(device: Device, shapes: str) -> None:
     rng = np.random.default_rng(0)
     first, second = SHAPES[shapes]
     for index, layout in enumerate(LAYOUTS):
-        for other in (layout, LAYOUTS[index - 1]):
+        for second_layout in (layout, LAYOUTS[index - 1]):
             a = drawn(rng, first, np.dtype(np.float32))
             b = drawn(rng, second, np.dtype(np.float32))
-            result = matmul(laid(a, layout, device), laid(b, other, device))
+            result = matmul(laid(a, layout, device), laid(b, second_layout, device))
             assert result.contiguous
             check(a, b, to_numpy(result))
 
@@ -131,8 +131,8 @@ def test_drawn_shapes_and_layouts(device: Device) -> None:
         batch = ((), (2,), (2, 3))[rng.integers(3)]
         a = drawn(rng, (*batch[rng.integers(len(batch) + 1) :], m, k), np.dtype(np.float32))
         b = drawn(rng, (*batch, k, n), np.dtype(np.float32))
-        one, other = LAYOUTS[rng.integers(4)], LAYOUTS[rng.integers(4)]
-        check(a, b, to_numpy(matmul(laid(a, one, device), laid(b, other, device))))
+        first_layout, second_layout = LAYOUTS[rng.integers(4)], LAYOUTS[rng.integers(4)]
+        check(a, b, to_numpy(matmul(laid(a, first_layout, device), laid(b, second_layout, device))))
 
 
 def test_broadcast_operands_are_packed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,9 +146,9 @@ def test_broadcast_operands_are_packed_once(monkeypatch: pytest.MonkeyPatch) -> 
     a = drawn(rng, (8, 128, 512), np.dtype(np.float32))
     b = drawn(rng, (512, 512), np.dtype(np.float32))
     every = laid(b, "plain", device).view((8, 512, 512), (0, 512, 1), 0)
-    one = laid(a, "plain", device)
+    x = laid(a, "plain", device)
     taken.clear()
-    result = matmul(one, every)
+    result = matmul(x, every)
     assert sum(taken) < result.size * 4 + 2 * (a.nbytes + b.nbytes)
     check(a, np.broadcast_to(b, (8, 512, 512)), to_numpy(result))
 
@@ -184,8 +184,8 @@ def test_infinities_and_nan_stay_in_their_rows(device: Device) -> None:
     )
     assert np.all(np.isinf(result[3]))
     assert np.all(np.isnan(result[7]))
-    rest = np.delete(result, (3, 7), axis=0)
-    assert np.all(rest == 100)
+    finite_rows = np.delete(result, (3, 7), axis=0)
+    assert np.all(finite_rows == 100)
 
 
 def test_tiles_divide_their_blocks(device: Device) -> None:
@@ -196,16 +196,16 @@ def test_tiles_divide_their_blocks(device: Device) -> None:
             assert tile.block_columns % tile.wide == 0
 
 
-def test_what_has_no_product_is_refused(device: Device) -> None:
-    one = from_numpy(np.ones((2, 3), np.float32), device)
-    for other, error, message in (
+def test_operands_without_a_product_are_refused(device: Device) -> None:
+    x = from_numpy(np.ones((2, 3), np.float32), device)
+    for y, error, message in (
         (from_numpy(np.ones((2, 3), np.float32), device), ValueError, "sizes differ"),
         (from_numpy(np.ones((), np.float32), device), ValueError, "at least one axis"),
         (from_numpy(np.ones((3, 2), np.bool_), device), TypeError, "bool"),
         (np.ones((3, 2), np.float32), TypeError, "asarray"),
     ):
         with pytest.raises(error, match=message):
-            matmul(one, other)  # type: ignore[arg-type]
+            matmul(x, y)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="broadcast"):
         matmul(
             from_numpy(np.ones((2, 2, 3), np.float32), device),

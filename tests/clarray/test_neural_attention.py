@@ -29,8 +29,8 @@ def reference(
     mask: Values | None = None,
     n: int | None = None,
 ) -> Values:
-    """Return attention as its formula says, in float64."""
-    q, k, v = (one.astype(np.float64) for one in (q, k, v))
+    """Return attention in float64, computed by its formula."""
+    q, k, v = (operand.astype(np.float64) for operand in (q, k, v))
     repeats = q.shape[-3] // k.shape[-3]
     k, v = np.repeat(k, repeats, -3), np.repeat(v, repeats, -3)
     queries, keys = q.shape[-2], k.shape[-2]
@@ -51,7 +51,7 @@ def reference(
 
 
 def check(got: Values, expected: Values, v: Values) -> None:
-    """Fail unless a result is right to few roundings of the largest value."""
+    """Check a result to a few roundings of the largest value."""
     assert got.shape == expected.shape
     assert got.dtype == v.dtype
     eps = float(ml_dtypes.finfo(v.dtype).eps)
@@ -125,10 +125,10 @@ def test_drawn_shapes_layouts_and_masks(device: Device, dtype: str) -> None:
         check(to_numpy(got), expected, v)
 
 
-def test_one_head_without_an_axis_for_it(device: Device) -> None:
+def test_one_head_without_a_head_axis(device: Device) -> None:
     rng = np.random.default_rng(4)
     q, k, v = (drawn(rng, "float32", size, 5) for size in (3, 7, 7))
-    got = attention(*(from_numpy(one, device) for one in (q, k, v)), causal=True)
+    got = attention(*(from_numpy(operand, device) for operand in (q, k, v)), causal=True)
     assert got.shape == (3, 5)
     check(to_numpy(got), reference(q[None], k[None], v[None], causal=True)[0], v)
 
@@ -139,11 +139,11 @@ def test_wide_heads_and_other_strides(device: Device) -> None:
         if width == 300 and "Intel" not in device.platform_name:
             continue
         q, k, v = (drawn(rng, "float32", 2, size, width) for size in (queries, 70, 70))
-        arrays = [from_numpy(np.ascontiguousarray(np.swapaxes(one, -1, -2)), device)
-                  for one in (q, k, v)]  # fmt: skip
+        arrays = [from_numpy(np.ascontiguousarray(np.swapaxes(operand, -1, -2)), device)
+                  for operand in (q, k, v)]  # fmt: skip
         turned = [
-            x.view(one.shape, (x.strides[0], 1, x.strides[1]), x.offset)
-            for x, one in zip(arrays, (q, k, v), strict=True)
+            x.view(operand.shape, (x.strides[0], 1, x.strides[1]), x.offset)
+            for x, operand in zip(arrays, (q, k, v), strict=True)
         ]
         check(to_numpy(attention(*turned)), reference(q, k, v), v)
 
@@ -172,29 +172,29 @@ def test_large_scores_and_nan(device: Device, queries: int) -> None:
     rng = np.random.default_rng(7)
     q, k, v = (drawn(rng, "float32", 1, size, 64) for size in (queries, 300, 300))
     k[:, 200] *= 1e3  # the largest scores come late: what was summed before is scaled to nothing
-    got = to_numpy(attention(*(from_numpy(one, device) for one in (q, k, v)), scale=1.0))
+    got = to_numpy(attention(*(from_numpy(operand, device) for operand in (q, k, v)), scale=1.0))
     # Scores of thousands are off by roundings of their own size.
     np.testing.assert_allclose(got, reference(q, k, v, scale=1.0), atol=2e-2)
     q[0, 0, 3] = np.nan
-    got = to_numpy(attention(*(from_numpy(one, device) for one in (q, k, v))))
+    got = to_numpy(attention(*(from_numpy(operand, device) for operand in (q, k, v))))
     assert np.all(np.isnan(got[0, 0]))
     assert not np.any(np.isnan(got[0, 1:]))
 
 
-def test_scores_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     device = devices()[0]
     rng = np.random.default_rng(8)
     q, k, v = (from_numpy(drawn(rng, "float32", 2, 600, 64), device) for _ in range(3))
-    one = from_numpy(drawn(rng, "float32", 2, 1, 64), device)
+    query = from_numpy(drawn(rng, "float32", 2, 1, 64), device)
     taken: list[int] = []
     take = device.pool.take
     monkeypatch.setattr(device.pool, "take", lambda size: taken.append(size) or take(size))
     attention(q, k, v, causal=True)
-    attention(one, k, v)
+    attention(query, k, v)
     assert sum(taken) < 2 * q.size * 4
 
 
-def test_what_does_not_fit_is_refused(device: Device) -> None:
+def test_shapes_that_do_not_fit_are_refused(device: Device) -> None:
     x = from_numpy(np.ones((2, 3, 4), np.float32), device)
     halves = from_numpy(np.ones((2, 3, 4), np.float16), device)
     three = from_numpy(np.ones((3, 3, 4), np.float32), device)

@@ -25,7 +25,7 @@ def drawn(rng: np.random.Generator, dtype: str, *shape: int) -> Values:
 
 
 def laid(values: Values, layout: str, device: Device) -> Array:
-    """Return a matrix in some layout: rows dense or not, in a wider one or not."""
+    """Return a matrix in a layout: dense, transposed or part of a wider matrix."""
     if layout == "plain":
         return from_numpy(values, device)
     if layout == "turned":
@@ -37,8 +37,10 @@ def laid(values: Values, layout: str, device: Device) -> Array:
 
 
 def check(x: Values, weight: Values, bias: Values | None, got: Values) -> None:
-    """Fail unless products are right to rounding."""
-    a, b, c = (np.asarray(0 if one is None else one, np.float64) for one in (x, weight, bias))
+    """Check products to rounding."""
+    a, b, c = (
+        np.asarray(0 if operand is None else operand, np.float64) for operand in (x, weight, bias)
+    )
     wide, size = a @ b.T + c, np.abs(a) @ np.abs(b).T + np.abs(c)
     assert got.dtype == x.dtype
     assert got.shape == wide.shape
@@ -66,8 +68,8 @@ def test_drawn_shapes_and_layouts(device: Device, dtype: str) -> None:
         of_x, of_weight = from_numpy(x, device), laid(weight, layout, device)
         if lead == (3,):
             of_x = laid(x, "turned", device)
-        given = () if bias is None else (from_numpy(bias, device),)
-        check(x, weight, bias, to_numpy(linear(of_x, of_weight, *given)))
+        bias_argument = () if bias is None else (from_numpy(bias, device),)
+        check(x, weight, bias, to_numpy(linear(of_x, of_weight, *bias_argument)))
         check(x, weight, None, to_numpy(matmul(of_x, matrix_transpose(of_weight))))
 
 
@@ -99,7 +101,7 @@ def test_bias_is_added_before_rounding(device: Device) -> None:
         np.testing.assert_array_equal(to_numpy(linear(x, weight, bias)), 1)
 
 
-def test_other_numbers_take_the_engines_way(device: Device) -> None:
+def test_other_dtypes_use_the_matmul_engine(device: Device) -> None:
     x, weight = np.arange(6).reshape(2, 3), np.arange(12).reshape(4, 3)
     for dtype in (np.int32, np.complex64):
         a, b = x.astype(dtype), weight.astype(dtype)
@@ -107,7 +109,7 @@ def test_other_numbers_take_the_engines_way(device: Device) -> None:
         np.testing.assert_array_equal(to_numpy(result), a @ b.T + b[:, 0])
 
 
-def test_what_does_not_fit_is_refused(device: Device) -> None:
+def test_shapes_that_do_not_fit_are_refused(device: Device) -> None:
     x = from_numpy(np.ones((2, 3), np.float32), device)
     halves = from_numpy(np.ones((2, 3), np.float16), device)
     four = from_numpy(np.ones(4, np.float32), device)

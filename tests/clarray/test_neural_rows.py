@@ -1,4 +1,4 @@
-"""Kernels of neural networks that work row by row: any layout and dtype, against float64."""
+"""Row-wise kernels of neural networks in any layout and dtype, against float64."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ def skip_without(device: Device, dtype: str) -> None:
 def drawn(
     rng: np.random.Generator, shape: tuple[int, ...], dtype: str, device: Device, size: float = 3.0
 ) -> tuple[Values, Array]:
-    """Return numbers in float64, as the dtype holds them, and an array of them of some layout."""
+    """Return numbers rounded to a dtype, in float64 and as an array of a random layout."""
     order = rng.permutation(len(shape)) if rng.random() < 0.3 else np.arange(len(shape))
     steps = [int(rng.choice([1, 1, 1, 2, -1])) for _ in shape]
-    before = int(rng.integers(0, 3)) if shape else 0
+    offset = int(rng.integers(0, 3)) if shape else 0
     # A larger array, of which the one that is meant is a view.
     whole = [0] * len(shape)
     for axis, position in enumerate(order):
-        whole[position] = shape[axis] * abs(steps[axis]) + before
+        whole[position] = shape[axis] * abs(steps[axis]) + offset
     base = (rng.normal(size=whole) * size).astype(dtype_of(dtype))
     x = from_numpy(base, device)
     view = base.transpose(order) if shape else base
     x = x.view(view.shape, tuple(step // base.itemsize for step in view.strides), x.offset)
     key = tuple(
-        slice(before, before + n * step, step)
+        slice(offset, offset + n * step, step)
         if step > 0
-        else slice(before + n - 1, before - 1 if before else None, step)
+        else slice(offset + n - 1, offset - 1 if offset else None, step)
         for n, step in zip(shape, steps, strict=True)
     )
     result, x = view[key], x[key]
@@ -54,7 +54,7 @@ def drawn(
 
 
 def check(got: Array, want: Values, bound: Values | float, dtype: str) -> None:
-    """Compare with a bound that the rounding to the dtype is added to."""
+    """Compare within a bound plus the rounding to the dtype."""
     assert got.dtype == dtype_of(dtype)
     assert got.shape == want.shape
     assert got.contiguous
@@ -66,7 +66,7 @@ def check(got: Array, want: Values, bound: Values | float, dtype: str) -> None:
 
 
 def computed(dtype: str) -> float:
-    """Return the unit of rounding in which kernels compute."""
+    """Return the rounding unit of the dtype in which kernels compute."""
     return max(EPS["float64"], EPS["float32"] if dtype != "float64" else 0)
 
 
@@ -219,8 +219,10 @@ def test_rope_at_positions(device: Device, dtype: str) -> None:
         ((4, 6), np.array(3, np.uint8)),
     ):
         values, x = drawn(rng, shape, dtype, device)
-        given = np.arange(shape[-2]) if places is None else places
-        angles = given[..., None] * 1e5 ** (-2 * np.arange(shape[-1] // 2) / shape[-1])
+        reference_positions = np.arange(shape[-2]) if places is None else places
+        angles = reference_positions[..., None] * 1e5 ** (
+            -2 * np.arange(shape[-1] // 2) / shape[-1]
+        )
         positions = None if places is None else from_numpy(places, device)
         want = turned(values, np.cos(angles), np.sin(angles), False)
         # The angles of the reference are rounded too, where they are large.
@@ -234,7 +236,9 @@ def test_rope_at_positions(device: Device, dtype: str) -> None:
 
 def test_angles_are_exact_without_float64(device: Device) -> None:
     narrow = Device(device.native, device.index)
-    narrow.dtypes = frozenset(one for one in device.dtypes if one.itemsize < 8 or one.kind in "iu")
+    narrow.dtypes = frozenset(
+        dtype for dtype in device.dtypes if dtype.itemsize < 8 or dtype.kind in "iu"
+    )
     places = np.array([0, 1, 4095, 131_071, 10**6, -77, 2**31 - 1])
     cos, sin = neural.rope_tables(from_numpy(places, narrow), 16)
     angles = places[:, None] * 10000.0 ** (-np.arange(8) / 8)
@@ -290,7 +294,7 @@ def test_cross_entropy_of_ignored_targets_alone(device: Device) -> None:
 def test_embedding(device: Device) -> None:
     rng = np.random.default_rng(7)
     kinds = ("float32", "bfloat16", "int8", "float64", "complex128")
-    for dtype in filter(lambda one: dtype_of(one) in device.dtypes, kinds):
+    for dtype in filter(lambda name: dtype_of(name) in device.dtypes, kinds):
         table = rng.normal(size=(50, 74)).astype(dtype_of(dtype))
         weight = from_numpy(table, device)
         for indices in (
@@ -305,21 +309,21 @@ def test_embedding(device: Device) -> None:
                 np.testing.assert_array_equal(to_numpy(got), table[key][indices])
 
 
-def test_calls_of_equal_layouts_at_other_places(device: Device) -> None:
+def test_calls_of_equal_layouts_at_other_offsets(device: Device) -> None:
     # A call that is known is launched with the places of these arrays, not those of the first.
     rng = np.random.default_rng(8)
     values = rng.normal(size=(6, 5, 32)).astype(np.float32)
     weights = rng.normal(size=(6, 32)).astype(np.float32)
     x, w = from_numpy(values, device), from_numpy(weights, device)
     for row in (0, 3, 1, 5):
-        one = x[row]
+        x_row = x[row]
         wide = values[row].astype(np.float64)
-        np.testing.assert_allclose(to_numpy(neural.softmax(one)), softmax(wide, -1), 1e-5)
+        np.testing.assert_allclose(to_numpy(neural.softmax(x_row)), softmax(wide, -1), 1e-5)
         norm = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 1e-6) * weights[row]
-        np.testing.assert_allclose(to_numpy(neural.rms_norm(one, w[row])), norm, 1e-4, 1e-6)
+        np.testing.assert_allclose(to_numpy(neural.rms_norm(x_row, w[row])), norm, 1e-4, 1e-6)
         tables = w[row : row + 1, :16], w[row : row + 1, 16:]
         want = turned(wide, weights[row, :16], weights[row, 16:], False)
-        np.testing.assert_allclose(to_numpy(neural.rope(one, tables=tables)), want, 1e-4, 1e-5)
+        np.testing.assert_allclose(to_numpy(neural.rope(x_row, tables=tables)), want, 1e-4, 1e-5)
 
 
 def test_arrays_without_elements(device: Device) -> None:
@@ -337,13 +341,13 @@ def test_arrays_without_elements(device: Device) -> None:
 
 
 def refusals(device: Device) -> Any:
-    """Yield calls, the errors they end in, and what these say."""
+    """Yield invalid calls with their errors and messages."""
     anything: Any = neural
     x = from_numpy(np.ones((2, 3, 8), np.float32), device)
     whole = from_numpy(np.ones((2, 3, 8), np.int32), device)
     half = from_numpy(np.ones(8, np.float16), device)
     w = from_numpy(np.ones(8, np.float32), device)
-    other = from_numpy(np.ones(8, np.float32), Device(device.native, device.index))
+    elsewhere = from_numpy(np.ones(8, np.float32), Device(device.native, device.index))
     table = x[0, :, :4]
     yield lambda: neural.softmax(whole), TypeError, "real floating-point"
     yield lambda: anything.softmax(np.ones(3)), TypeError, "clarray array"
@@ -352,7 +356,7 @@ def refusals(device: Device) -> Any:
     yield lambda: neural.rms_norm(x, half), TypeError, "float16 and x has float32"
     yield lambda: neural.rms_norm(x, w[:7]), ValueError, r"weight of shape \(8,\)"
     yield lambda: neural.layer_norm(x, w, w[:1]), ValueError, r"bias of shape \(8,\)"
-    yield lambda: neural.rms_norm(x, other), ValueError, "to_device"
+    yield lambda: neural.rms_norm(x, elsewhere), ValueError, "to_device"
     yield lambda: neural.silu(whole), TypeError, "real floating-point"
     yield lambda: anything.gelu(x, approximate="erf"), ValueError, "'none' or 'tanh'"
     yield lambda: neural.rope(w), ValueError, "length, dim"

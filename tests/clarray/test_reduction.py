@@ -56,7 +56,7 @@ def layouts(rng: np.random.Generator, base: NumpyArray) -> list[NumpyArray]:
 
 
 def like(view: NumpyArray, base: NumpyArray, x: Array) -> Array:
-    """Return the view of a device's array that a view of a NumPy array corresponds to."""
+    """Return the view of a device's array with the layout of a NumPy view."""
     start = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
     strides = tuple(step // base.itemsize for step in view.strides)
     return x.view(view.shape, strides, x.offset + (start // base.itemsize if view.size else 0))
@@ -108,10 +108,10 @@ def test_extremes_and_their_places(device: Device, dtype: str) -> None:
             want = getattr(np, name)(view, axis=axis, keepdims=keepdims)
             assert got.dtype == view.dtype
             np.testing.assert_array_equal(got, want)
-        one = None if view.ndim == 0 or seed % 3 == 0 else seed % view.ndim
+        arg_axis = None if view.ndim == 0 or seed % 3 == 0 else seed % view.ndim
         for name in ("argmax", "argmin"):
-            got = to_numpy(getattr(searching, name)(x, axis=one, keepdims=keepdims))
-            want = getattr(np, name)(view, axis=one, keepdims=keepdims)
+            got = to_numpy(getattr(searching, name)(x, axis=arg_axis, keepdims=keepdims))
+            want = getattr(np, name)(view, axis=arg_axis, keepdims=keepdims)
             assert got.dtype == np.int64
             np.testing.assert_array_equal(got, want)
 
@@ -194,7 +194,7 @@ def test_half_precision_is_summed_in_float32(device: Device) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("n", [3, 40, 5000, 100_003])
-def test_nan_is_found_wherever_it_is(device: Device, dtype: str, n: int) -> None:
+def test_nan_is_found_at_every_position(device: Device, dtype: str, n: int) -> None:
     for position in {0, 1, n // 2, n - 2, n - 1}:
         x = np.linspace(-1, 1, n).astype(dtype)
         x[position] = np.nan
@@ -249,7 +249,7 @@ def test_correction_beyond_the_number_of_elements_gives_nan(device: Device) -> N
     assert np.isnan(to_numpy(statistical.var(x, axis=0, correction=2.5))).all()
 
 
-def test_a_dtype_that_was_asked_for(device: Device) -> None:
+def test_a_requested_dtype(device: Device) -> None:
     x = np.array([100, 100, 100], np.int8)
     here = from_numpy(x, device)
     assert to_numpy(statistical.sum(here, dtype=np.float32)).dtype == np.float32

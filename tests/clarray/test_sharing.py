@@ -1,4 +1,4 @@
-"""Memory shared with NumPy: who sees what, and who keeps what alive."""
+"""Memory shared with NumPy: visibility of writes, and lifetimes."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def test_devices_with_memory_of_their_own_share_none(device: Device) -> None:
     assert to_numpy(x).tolist() == [1, 2]
 
 
-def test_what_one_side_writes_the_other_reads_though_kernels_are_slow(device: Device) -> None:
+def test_writes_of_slow_kernels_are_seen_on_both_sides(device: Device) -> None:
     size = 1 << 21
     values = np.zeros(size, np.float32)
     x = from_numpy(values, on_host(device), copy=False)
-    one = from_numpy(np.ones(size, np.float32), device)
+    ones = from_numpy(np.ones(size, np.float32), device)
     for n in range(10):
-        assign(x, one)
+        assign(x, ones)
         assert values.min() == 1  # no waiting in between
         values[...] = n
         assert to_numpy(copy(x)).max() == n
@@ -109,7 +109,7 @@ def test_what_one_side_writes_the_other_reads_though_kernels_are_slow(device: De
 
 
 class Noted(np.ndarray):  # type: ignore[type-arg]
-    """NumPy's own arrays take no weak references to their memory."""
+    """A subclass of NumPy's array, for weak references to its memory."""
 
 
 def test_numpys_memory_lives_as_long_as_the_array(device: Device) -> None:
@@ -138,14 +138,14 @@ def test_borrowed_memory_does_not_pile_up_behind_kernels(
         y = copy(w)  # of no concern to what is borrowed, and perhaps not done
         x = from_numpy(values, device, copy=False)
         del x, values
-        assert sum(one() is not None for one in alive) <= most
+        assert sum(reference() is not None for reference in alive) <= most
     assert not to_numpy(y).any()
 
 
 @pytest.mark.parametrize(
     "take", [to_numpy, share, np.asarray, np.from_dlpack], ids=lambda take: take.__name__
 )
-def test_memory_lives_as_long_as_what_was_taken(device: Device, take: Any) -> None:
+def test_memory_lives_as_long_as_its_views(device: Device, take: Any) -> None:
     x = from_numpy(np.arange(100), on_host(device))
     storage = weakref.ref(x.storage)
     values = take(x)

@@ -19,8 +19,8 @@ from portarray.clarray.sorting import argsort, sort
 Values = np.ndarray[Any, Any]
 
 DTYPES = [
-    np.dtype(one)
-    for one in (
+    np.dtype(name)
+    for name in (
         *("bool", "int8", "int64", "uint16", "uint64", "float16", "float32", "float64"),
         *("complex64", ml_dtypes.bfloat16),
     )
@@ -44,8 +44,8 @@ def _draw(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]
 def _order(values: Values, axis: int, descending: bool) -> Values:
     if not descending:
         return np.argsort(_wide(values), axis=axis, kind="stable")
-    found = np.argsort(np.flip(_wide(values), axis), axis=axis, kind="stable")
-    return values.shape[axis] - 1 - np.flip(found, axis)
+    reversed_order = np.argsort(np.flip(_wide(values), axis), axis=axis, kind="stable")
+    return values.shape[axis] - 1 - np.flip(reversed_order, axis)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -57,9 +57,9 @@ def test_sorting(device: Device, dtype: np.dtype[Any], descending: bool) -> None
         x = from_numpy(values, device)
         for axis in range(-len(shape), len(shape)):
             order = _order(values, axis, descending)
-            found = argsort(x, axis=axis, descending=descending)
-            assert found.dtype == np.int64
-            np.testing.assert_array_equal(to_numpy(found), order)
+            indices = argsort(x, axis=axis, descending=descending)
+            assert indices.dtype == np.int64
+            np.testing.assert_array_equal(to_numpy(indices), order)
             expected = np.take_along_axis(values, order, axis)
             result = sort(x, axis=axis, descending=descending)
             assert result.contiguous
@@ -83,7 +83,7 @@ def test_sorting(device: Device, dtype: np.dtype[Any], descending: bool) -> None
 def test_sorting_with_many_threads(
     device: Device, dtype: np.dtype[Any], shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Runs are merged, in one round and in several, also where the last one is short."""
+    """Runs are merged in one round and in several, with a short last run."""
     monkeypatch.setattr(merging, "RUN", 4)
     monkeypatch.setattr(merging, "_CHUNK", 7)
     monkeypatch.setattr(device, "traits", dataclasses.replace(device.traits, units=8))
@@ -95,13 +95,13 @@ def test_sorting_with_many_threads(
     ):
         x = from_numpy(values, device)
         expected = np.sort(_wide(values), axis=-1, kind="stable")
-        found = _wide(to_numpy(sort(x)))
-        np.testing.assert_array_equal(found, expected)
+        result = _wide(to_numpy(sort(x)))
+        np.testing.assert_array_equal(result, expected)
         if dtype.kind in "fV":
             zeros = expected == 0
-            np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
-        found = _wide(to_numpy(sort(x, descending=True)))
-        np.testing.assert_array_equal(found, expected[..., ::-1])
+            np.testing.assert_array_equal(np.signbit(result[zeros]), np.signbit(expected[zeros]))
+        result = _wide(to_numpy(sort(x, descending=True)))
+        np.testing.assert_array_equal(result, expected[..., ::-1])
         for descending in (False, True):
             places = argsort(x, axis=0, descending=descending)
             assert places.dtype == np.int64
@@ -113,23 +113,23 @@ def test_sorting_with_many_threads(
 
 
 def test_sorting_extremes(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ends of each dtype and what lies beside them, NaN of both signs among them."""
+    """Limits of each dtype, their neighbours, and NaN of both signs are sorted."""
     monkeypatch.setattr(argsorting, "ENOUGH", 1)
     for dtype in ("int8", "int32", "uint32", "int64", "uint64"):
         ends = np.iinfo(dtype)
         values = np.array([ends.max, 0, ends.min, 1, ends.max - 1, ends.min + 1, 0], dtype)
         x = from_numpy(values, device)
         for descending in (False, True):
-            found = to_numpy(argsort(x, descending=descending))
-            np.testing.assert_array_equal(found, _order(values, 0, descending))
+            indices = to_numpy(argsort(x, descending=descending))
+            np.testing.assert_array_equal(indices, _order(values, 0, descending))
     for dtype in ("float16", "float32", "float64"):
         info = np.finfo(dtype)
         numbers = [np.inf, -np.inf, np.nan, -np.nan, info.max, info.min, 0.0, -0.0, 1, -1]
         values = np.array([*numbers, info.tiny, -info.tiny, 2, -2], dtype)
         x = from_numpy(values, device)
         for descending in (False, True):
-            found = to_numpy(argsort(x, descending=descending))
-            np.testing.assert_array_equal(found, _order(values, 0, descending))
+            indices = to_numpy(argsort(x, descending=descending))
+            np.testing.assert_array_equal(indices, _order(values, 0, descending))
 
 
 def test_sorting_views(device: Device) -> None:
@@ -139,9 +139,9 @@ def test_sorting_views(device: Device) -> None:
     for key in ((slice(None, None, -2), slice(3, 20)), (slice(None), slice(None, None, -3)), 4):
         for descending in (False, True):
             expected = np.sort(values[key], axis=0)
-            found = sort(x[key], axis=0, descending=descending)
+            result = sort(x[key], axis=0, descending=descending)
             np.testing.assert_array_equal(
-                to_numpy(found), expected[::-1] if descending else expected
+                to_numpy(result), expected[::-1] if descending else expected
             )
     np.testing.assert_array_equal(to_numpy(x), values)
 
@@ -171,27 +171,27 @@ def test_unique(device: Device, dtype: np.dtype[Any], shape: tuple[int, ...]) ->
     for position, value in enumerate(flat):
         groups.setdefault(_key(value, position), []).append(position)
 
-    found = sets.unique_all(x)
-    assert found.values.shape == (len(groups),)
-    assert found.values.dtype == dtype
-    assert found.inverse_indices.shape == shape
-    assert {one.dtype for one in found[1:]} == {np.dtype(np.int64)}
-    results = zip(*(_wide(to_numpy(found[k])).tolist() for k in (0, 1, 3)), strict=True)
+    result = sets.unique_all(x)
+    assert result.values.shape == (len(groups),)
+    assert result.values.dtype == dtype
+    assert result.inverse_indices.shape == shape
+    assert {part.dtype for part in result[1:]} == {np.dtype(np.int64)}
+    results = zip(*(_wide(to_numpy(result[k])).tolist() for k in (0, 1, 3)), strict=True)
     for value, first, count in results:
         places = groups[_key(value, first)]
         assert (places[0], len(places)) == (first, count)
-    rebuilt = _wide(to_numpy(found.values))[to_numpy(found.inverse_indices)]
+    rebuilt = _wide(to_numpy(result.values))[to_numpy(result.inverse_indices)]
     np.testing.assert_array_equal(rebuilt, _wide(values))
 
     counted = sets.unique_counts(x)
-    np.testing.assert_array_equal(_wide(to_numpy(counted.values)), _wide(to_numpy(found.values)))
-    np.testing.assert_array_equal(to_numpy(counted.counts), to_numpy(found.counts))
+    np.testing.assert_array_equal(_wide(to_numpy(counted.values)), _wide(to_numpy(result.values)))
+    np.testing.assert_array_equal(to_numpy(counted.counts), to_numpy(result.counts))
     rebuilding = sets.unique_inverse(x)
     rebuilt = _wide(to_numpy(rebuilding.values))[to_numpy(rebuilding.inverse_indices)]
     np.testing.assert_array_equal(rebuilt, _wide(values))
     alone = sets.unique_values(x)
     assert alone.dtype == dtype
-    np.testing.assert_array_equal(_wide(to_numpy(alone)), _wide(to_numpy(found.values)))
+    np.testing.assert_array_equal(_wide(to_numpy(alone)), _wide(to_numpy(result.values)))
 
 
 def test_isin(device: Device) -> None:

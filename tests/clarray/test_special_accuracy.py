@@ -1,4 +1,4 @@
-"""Exponential, circular and hyperbolic functions keep the ULP bounds that their docstrings give."""
+"""Exponential, circular and hyperbolic functions keep the ULP bounds of their docstrings."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def stated(name: str) -> tuple[float, float]:
 
 
 def drawn(generator: np.random.Generator, dtype: str) -> NumpyArray:
-    """Return real numbers of every magnitude, many near 0, near 1 and at multiples of pi/2."""
+    """Draw real numbers of every magnitude, many near 0, 1 and multiples of pi/2."""
     limits = np.finfo(dtype)
     sign = generator.choice([-1.0, 1.0], SIZE)
     bits = limits.bits
@@ -89,15 +89,17 @@ def drawn(generator: np.random.Generator, dtype: str) -> NumpyArray:
 
 
 def measured(got: NumpyArray, want: NumpyArray) -> NumpyArray:
-    """Return errors in ULP; those of float64 by the reference's own too where it is no wider."""
+    """Return errors in ULP, allowing for the reference's error in float64."""
     errors = np.asarray(ulp.error(got, want))
     return np.maximum(errors - ulp.REFERENCE_ERROR, 0) if got.dtype.itemsize >= 8 else errors
 
 
-def check(name: str, got: NumpyArray, errors: NumpyArray, bound: float, *given: NumpyArray) -> None:
+def check(
+    name: str, got: NumpyArray, errors: NumpyArray, bound: float, *arguments: NumpyArray
+) -> None:
     worst = int(np.argmax(errors))
     assert errors[worst] <= bound, (
-        f"{name}({', '.join(repr(x[worst]) for x in given)}) is {got[worst]!r}, "
+        f"{name}({', '.join(repr(x[worst]) for x in arguments)}) is {got[worst]!r}, "
         f"{errors[worst]:.3g} ULP off; the docstring says {bound:g}"
     )
 
@@ -150,7 +152,7 @@ def test_half_precision_is_rounded_from_single(device: Device, name: str) -> Non
 
 
 def drawn_complex(generator: np.random.Generator, dtype: str) -> NumpyArray:
-    """Return complex numbers: any, near branch points and the unit circle, huge, tiny, on axes."""
+    """Draw complex numbers: any, near branch points and the unit circle, huge, tiny, on axes."""
     part = "float32" if dtype == "complex64" else "float64"
     limits = np.finfo(part)
     top = float(np.log2(limits.max))

@@ -1,8 +1,7 @@
-"""clarray is a library for itself: it needs no other array library, and of portarray no more than
-what finds OpenCL's drivers, what asks the system for its memory and what reads DLPack's capsules,
-which need the standard library and NumPy alone.
+"""clarray works without other array libraries and without most of portarray.
 
-Each test is a program of its own process, with a parent package that can import nothing.
+Of portarray it needs the modules for OpenCL's drivers, host memory and DLPack, which need NumPy and
+the standard library only. Each test runs in a new process whose parent package imports nothing.
 """
 
 from __future__ import annotations

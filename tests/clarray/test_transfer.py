@@ -1,4 +1,4 @@
-"""Copies between NumPy and devices: every dtype and layout, large ones, several at once."""
+"""Copies between NumPy and devices: every dtype and layout, large and concurrent ones."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_large_copies_arrive_whole(device: Device, nbytes: int) -> None:
     np.testing.assert_array_equal(to_numpy(odd), values[3:])
 
 
-def test_a_copy_that_failed_is_told_once(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_copy_is_reported_once(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     class Failed:
         def wait(self) -> None:
             raise OSError("the copy failed")
@@ -111,11 +111,11 @@ def test_a_dtype_that_the_device_lacks_is_refused(device: Device) -> None:
 def test_large_transposed_arrays_are_copied(device: Device, dtype: Any) -> None:
     values = (np.arange(300 * 400) % 101).astype(has(device, dtype)).reshape(300, 400)
     cube = values.reshape(20, 15, 400).transpose(2, 0, 1)
-    for given in (values.T, read_only(values.T.copy().T), values.T[::-1, ::2], cube):
-        x = from_numpy(given, device)
+    for source in (values.T, read_only(values.T.copy().T), values.T[::-1, ::2], cube):
+        x = from_numpy(source, device)
         assert x.contiguous
-        np.testing.assert_array_equal(to_numpy(x), given)
-        assert not np.shares_memory(to_numpy(x), given)
+        np.testing.assert_array_equal(to_numpy(x), source)
+        assert not np.shares_memory(to_numpy(x), source)
         if device.host_memory:
             assert not x.storage.shared
     x = from_numpy(values, device).view((400, 300), (1, 400), 0)

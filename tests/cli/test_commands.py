@@ -132,7 +132,7 @@ def test_support_as_csv() -> None:
     assert {row["device"] for row in rows} == {"numpy:cpu:0"}
 
 
-def test_support_lists_what_is_not_installed() -> None:
+def test_support_lists_libraries_that_are_not_installed() -> None:
     result = run("support", "--short")
     assert result.exit_code == 0
     assert "linalg.svd" not in result.stdout

@@ -1,4 +1,4 @@
-"""What the tests of the conformance runner share."""
+"""Fixtures of the tests of the conformance runner."""
 
 from __future__ import annotations
 

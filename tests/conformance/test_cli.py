@@ -1,4 +1,4 @@
-"""The command: its options, its exit statuses, and what it says to people and to logs."""
+"""The command: options, exit statuses, and output on terminals and in logs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def not_applicable(target: Target, draw: Draw) -> None:
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Run the command over three cases of known outcome."""
+    """Run the command on three cases with known outcomes."""
     few = [
         Case("sin", "trigonometric", "values", passes),
         Case("cos", "trigonometric", "values", fails),
@@ -74,7 +74,7 @@ def test_success_is_exit_status_0(command: Run) -> None:
     assert "module array_api_strict: ok (1 passed, 1 not run)" in result.output
 
 
-def test_targets_may_have_processes_of_their_own(tmp_path: Path) -> None:
+def test_targets_may_run_in_separate_processes(tmp_path: Path) -> None:
     options = ["--device", "numpy", "--module", "array_api_strict", "--functions", "sin,isin"]
     done = CliRunner().invoke(
         cli.conformance, ["run", *options, "--quick", "--processes", "2", "--report", str(tmp_path)]
@@ -89,11 +89,11 @@ def test_targets_may_have_processes_of_their_own(tmp_path: Path) -> None:
     ]
 
 
-def test_processes_do_what_the_options_say(command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_get_the_options(command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = []
 
     class Pool:
-        """Runs at once, in this process."""
+        """A pool that runs tasks at once in this process."""
 
         def __init__(self, processes: int, **_: object) -> None:
             assert processes == 2
@@ -194,7 +194,7 @@ def test_a_report_folder_that_cannot_be_made_is_refused_before_the_run(
     assert "FAILED" not in result.output
 
 
-def test_an_unknown_device_shows_what_portarray_says(command: Run) -> None:
+def test_an_unknown_device_shows_portarrays_message(command: Run) -> None:
     pa = pytest.importorskip("portarray", reason="portarray is not installed")
     with pytest.raises(ValueError) as caught:
         pa.device("nunpy")
@@ -266,7 +266,7 @@ def test_a_module_in_the_working_folder_is_found(
     assert "module my_own_namespace: ok" in result.output
 
 
-def test_nothing_is_left_in_the_working_folder(tmp_path: Path) -> None:
+def test_runs_leave_no_files_in_the_working_folder(tmp_path: Path) -> None:
     code = "from portarray_conformance.cli import conformance; conformance()"
     options = ("--module", "array_api_strict", "--functions", "sin,add", "--quick")
     path = os.pathsep.join(entry for entry in sys.path if entry)
@@ -280,7 +280,7 @@ def test_nothing_is_left_in_the_working_folder(tmp_path: Path) -> None:
     assert {entry.name for entry in tmp_path.iterdir()} <= {"cache"}
 
 
-def test_help_says_what_it_is_for() -> None:
+def test_help_shows_an_example_and_the_exit_status() -> None:
     result = CliRunner().invoke(cli.conformance, ["run", "--help"])
     assert result.exit_code == 0
     assert "  portarray conformance run --quick\n" in result.output

@@ -119,14 +119,14 @@ def listing(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_outcome_is_reported(suite: OfficialSuite, strict: Target) -> None:
-    files_before = listing(suite.folder)
+    initial_files = listing(suite.folder)
     heard: list[object] = []
     results = run_official(
         suite, strict, examples=30, on_collected=heard.append, on_result=heard.append
     )
     assert heard == [7, *results]
-    found = by_test(results)
-    assert {name: result.status for name, result in found.items()} == {
+    by_name = by_test(results)
+    assert {name: result.status for name, result in by_name.items()} == {
         "test_sin": "passed",
         "test_svd": "failed",
         "test_cos": "passed",
@@ -135,9 +135,9 @@ def test_every_outcome_is_reported(suite: OfficialSuite, strict: Target) -> None
         "test_exp": "failed",
         "test_unary[sinh(x_i is NaN) -> NaN]": "passed",
     }
-    assert found["test_tan"].reason.endswith("needs a moon")
-    assert found["test_exp"].message == "Error in setup: OSError: no moon"
-    svd = found["test_svd"]
+    assert by_name["test_tan"].reason.endswith("needs a moon")
+    assert by_name["test_exp"].message == "Error in setup: OSError: no moon"
+    svd = by_name["test_svd"]
     assert (svd.function, svd.category, svd.target) == (
         "linalg.svd",
         "linalg",
@@ -146,7 +146,7 @@ def test_every_outcome_is_reported(suite: OfficialSuite, strict: Target) -> None
     assert svd.aspect == "test_linalg.py::test_svd"
     assert svd.message.startswith("seventeen")
     assert "k=17" in svd.example
-    assert listing(suite.folder) == files_before, "the suite's folder was written into"
+    assert listing(suite.folder) == initial_files, "the suite's folder was written into"
 
 
 def test_a_tear_down_that_fails_is_a_failure(suite: OfficialSuite, strict: Target) -> None:
@@ -213,9 +213,7 @@ def test_a_file_that_cannot_be_imported_is_a_failure(suite: OfficialSuite, stric
     assert {"test_sin", "test_fft.py"} == set(by_test(results))
 
 
-def test_a_suite_that_cannot_start_says_what_pytest_said(
-    suite: OfficialSuite, strict: Target
-) -> None:
+def test_a_suite_that_cannot_start_quotes_pytest(suite: OfficialSuite, strict: Target) -> None:
     (suite.folder / "conftest.py").write_text("raise RuntimeError('torn')\n")
     with pytest.raises(OfficialSuiteError, match="ran no test") as caught:
         run_official(suite, strict, quick=True)
@@ -236,7 +234,7 @@ def test_an_interrupt_ends_the_child(suite: OfficialSuite, strict: Target) -> No
     assert not marker.exists()
 
 
-def test_dtypes_that_a_device_lacks_are_left_out(suite: OfficialSuite, strict: Target) -> None:
+def test_dtypes_that_a_device_lacks_are_omitted(suite: OfficialSuite, strict: Target) -> None:
     names = "uint16,complex128"
     # The suite takes the complex partner of float64 for granted.
     (suite.folder / "array_api_tests" / "test_linalg.py").write_text(
@@ -254,7 +252,7 @@ def test_dtypes_that_a_device_lacks_are_left_out(suite: OfficialSuite, strict: T
 
 
 def test_arrays_are_moved_to_devices_that_have_their_dtypes(suite: OfficialSuite) -> None:
-    """A device with fewer dtypes than the tested one is not listed; the tested one is."""
+    """The suite lists devices with the tested dtypes, and not devices with fewer."""
     (suite.folder / "array_api_tests" / "test_linalg.py").write_text(
         "import portarray as pa\n"
         "def test_sin():\n"
@@ -269,7 +267,7 @@ def test_arrays_are_moved_to_devices_that_have_their_dtypes(suite: OfficialSuite
     assert (result.status, result.message) == ("passed", "")
 
 
-def test_another_device_than_asked_for_is_refused(suite: OfficialSuite, strict: Target) -> None:
+def test_a_device_other_than_the_requested_is_refused(suite: OfficialSuite, strict: Target) -> None:
     pytest.importorskip("portarray", reason="portarray is not installed")
     strict.dtypes()  # remembered: asked for that device, the namespace would raise
     wrong = replace(strict, device="nowhere:cpu:0", label="nowhere:cpu:0")
@@ -335,7 +333,7 @@ def test_a_suite_without_its_submodule_is_refused(suite: OfficialSuite) -> None:
         find_suite(suite.folder)
 
 
-def test_a_folder_at_another_revision_is_told(suite: OfficialSuite) -> None:
+def test_a_folder_at_another_revision_is_reported(suite: OfficialSuite) -> None:
     assert suite.revision == "unknown"
     assert len(suite.warnings) == 2
     assert "not at the pinned" in suite.warnings[0]
@@ -349,7 +347,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pin]:
-    """Give the pin of a repository on this machine, with a submodule, as the official one."""
+    """Replace the official repository by a local one with a submodule."""
     monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "always")

@@ -145,7 +145,7 @@ def test_not_run_does_not_look_like_passed(browser: Any, page: str) -> None:
     assert "Not run" in browser.find_element("id", "details").text
 
 
-def test_devices_that_are_not_there_are_told(browser: Any, page: str) -> None:
+def test_absent_devices_are_listed(browser: Any, page: str) -> None:
     browser.get(page)
     absent = browser.find_element("id", "absent")
     assert absent.text == "Not run: 1 device that portarray knows and this machine lacks"

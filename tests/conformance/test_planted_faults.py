@@ -53,16 +53,16 @@ def results(module: ModuleType, function: str) -> list[Result]:
 def check(function: str, sound: ModuleType, faulty: ModuleType) -> None:
     for result in results(sound, function):
         assert result.status in ("passed", "not run"), f"{result.message}\n{result.example}"
-    found = [result for result in results(faulty, function) if result.status == "failed"]
-    assert found, f"no case of {function} found the fault"
-    assert all(result.message for result in found)
+    failures = [result for result in results(faulty, function) if result.status == "failed"]
+    assert failures, f"no case of {function} found the fault"
+    assert all(result.message for result in failures)
 
 
 FAULTS: dict[str, tuple[str, Function]] = {}
 
 
 def fault(name: str, function: str) -> Callable[[Function], Function]:
-    """Plant a fault: its name, and the function of the standard that it spoils."""
+    """Plant a fault with a name in a function of the standard."""
 
     def plant(wrong: Function) -> Function:
         FAULTS[name] = (function, wrong)
@@ -136,8 +136,8 @@ def _(x: Any, /, *, k: int = 0) -> Any:
 
 
 @fault("linspace drops endpoint", "linspace")
-def _(start: Any, stop: Any, /, num: int, *, endpoint: bool = True, **rest: Any) -> Any:
-    return xp.linspace(start, stop, num, **rest)
+def _(start: Any, stop: Any, /, num: int, *, endpoint: bool = True, **options: Any) -> Any:
+    return xp.linspace(start, stop, num, **options)
 
 
 @fault("meshgrid drops indexing", "meshgrid")
@@ -355,25 +355,25 @@ def arrays_of(methods: dict[str, Function]) -> ModuleType:
     """Return NumPy's namespace with arrays of a class that has these methods."""
     kind = type("Shaped", (np.ndarray,), {"__getitem__": getitem} | methods)
 
-    def asarray(x: Any, /, **rest: Any) -> Any:
-        return xp.asarray(x, **rest).view(kind)
+    def asarray(x: Any, /, **options: Any) -> Any:
+        return xp.asarray(x, **options).view(kind)
 
     return namespace(xp, "asarray", asarray)
 
 
 def getitem(self: Any, key: Any) -> Any:
-    """Give arrays always; NumPy's own class gives a scalar for one item."""
+    """Return arrays always; NumPy's class returns a scalar for one item."""
     out = np.ndarray.__getitem__(self, key)
     return out if isinstance(out, np.ndarray) else np.asarray(out).view(type(self))
 
 
 def iadd_copies(self: Any, other: Any) -> Any:
-    """Give the right sum in a new array: other names for the old one do not see it."""
+    """Return the sum in a new array, which other names of the old one do not see."""
     return self + other
 
 
 def imul_at_right(self: Any, other: Any) -> Any:
-    """Follow the right operand's dtype, as a function does and an in-place operator must not."""
+    """Return a promoted result, which an in-place operator must not do."""
     return np.multiply(self, other)
 
 
@@ -388,7 +388,7 @@ def setitem_drops_steps(self: Any, key: Any, value: Any) -> None:
 
 
 def getitem_of_a_mask_is_sorted(self: Any, key: Any) -> Any:
-    """Give what a mask selects, in another order."""
+    """Return the elements that a mask selects in another order."""
     out = getitem(self, key)
     masked = isinstance(key, np.ndarray) and key.dtype == np.bool_
     return out[::-1] if masked and out.ndim else out

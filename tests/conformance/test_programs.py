@@ -1,4 +1,4 @@
-"""The suite of programs: what it draws, what it finds, and what is left to find on each device."""
+"""The suite of programs: coverage, planted faults, and remaining failures per device."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Fault = Callable[[Any], None]
 
 
 def suite_of(fault: Fault = lambda xp: None) -> Programs:
-    """Return the suite on a second reference with a fault, in the place of a device."""
+    """Return the suite on a second reference with a fault, in place of a device."""
     options = ProgramOptions(list(STANDARD_DTYPES))
     faulty = NumPyReference(list(options.dtypes), DEFAULTS, strict=True)
     fault(faulty.exact.xp)
@@ -45,7 +45,7 @@ def suite_of(fault: Fault = lambda xp: None) -> Programs:
 
 
 def _undefined(drawn: Drawn) -> bool:
-    """Say whether the reference, which stands in the device's place too, could not decide."""
+    """Return whether the reference, used as the device too, could not decide."""
     return any(step.error is not None and step.error.name == UNDEFINED for step in drawn.steps)
 
 
@@ -61,13 +61,13 @@ def first_finding(suite: Programs, most: int = 3000) -> Finding:
 
 
 def test_every_function_of_the_standard_is_called() -> None:
-    left_out = ("__", "info.", "dtype.")
+    excluded = ("__", "info.", "dtype.")
     expected = {
         name
         for category, names_of_category in names.CATEGORIES.items()
         if category not in ("array_object", "operators", "constants", "inspection")
         for name in names_of_category
-        if not name.startswith(left_out) and not name.startswith("array.")
+        if not name.startswith(excluded) and not name.startswith("array.")
     }
     assert expected - set(CALLS) == set(STANDARD_DTYPES)
     assert set(CALLS) <= expected
@@ -93,8 +93,8 @@ def test_programs_call_all_there_is() -> None:
 
 
 @pytest.mark.parametrize("ours", [True, False], ids=["portarray", "standard"])
-def test_what_programs_are_made_of(ours: bool) -> None:
-    """Every ingredient is there, and nothing that is undefined, or beyond what is promised."""
+def test_ingredients_of_programs(ours: bool) -> None:
+    """Programs have every ingredient, and nothing that is undefined or unsupported."""
     rules = ProgramOptions(list(STANDARD_DTYPES), portarray=ours, subnormal=ours)
     machine = NumPyReference(list(STANDARD_DTYPES), DEFAULTS, strict=True).exact
     counts: Counter[str] = Counter()
@@ -159,12 +159,12 @@ def wrapped(name: str, change: Callable[[Any, Any], Any]) -> Fault:
 
 
 def off(xp: Any, x: Any) -> Any:
-    """Return values that are off by 1e-5 of themselves where they have such digits."""
+    """Return values with a relative error of 1e-5 where the dtype has such digits."""
     return x * x.dtype.type(1 + 1e-5) if x.dtype.name == "float64" else x
 
 
-def other_error(name: str, error: type[Exception]) -> Fault:
-    """Return a fault: a function that raises another class."""
+def raises_instead(name: str, error: type[Exception]) -> Fault:
+    """Return a fault: a function that raises a different class."""
 
     def fault(xp: Any) -> None:
         right = getattr(xp, name)
@@ -217,13 +217,13 @@ FAULTS: dict[str, tuple[Fault, str, str]] = {
         "x v is not w v",
     ),
     "fields": (wrapped("unique_counts", lambda xp, x: tuple(x)), "unique_counts", "type tuple"),
-    "class": (other_error("concat", KeyError), "concat", "KeyError for"),
+    "class": (raises_instead("concat", KeyError), "concat", "KeyError for"),
     "no exception": (swallowed, "reshape", "no exception for ValueError"),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_faults_are_found_and_made_small(name: str) -> None:
+def test_faults_are_found_and_shrunk(name: str) -> None:
     fault, function, kind = FAULTS[name]
     suite = suite_of(fault)
     if name == "dtype":
@@ -243,7 +243,7 @@ def test_faults_are_found_and_made_small(name: str) -> None:
     assert suite.find(finding.statements) is not None
 
 
-def test_what_a_failed_call_leaves_behind_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_are_compared_after_a_failed_call(monkeypatch: pytest.MonkeyPatch) -> None:
     target = portarray_target("numpy")
     suite = Programs.on(target)
     right = pa.Array.__setitem__
@@ -303,8 +303,8 @@ def test_drawn_programs_of_another_namespace(strict: Target) -> None:
     # The first two refuse more than the standard asks for; the signs of complex infinities are
     # NumPy's NaN: https://github.com/data-apis/array-api-strict/blob/main/array_api_strict
     allowed = ("clip", "isin", "sign")
-    found = [result for result in results if result.bad and result.function not in allowed]
-    assert [f"{result.example}\n{result.message}" for result in found] == []
+    failures = [result for result in results if result.bad and result.function not in allowed]
+    assert [f"{result.example}\n{result.message}" for result in failures] == []
 
 
 def run(*arguments: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the suite of programs lets pass, and what it does not, by how little it is wrong."""
+"""The comparison of programs accepts correct results and finds the smallest errors."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def problem(got: Snap, want: Snap, *noisy: Snap, loose: tuple[str, ...] = (), **
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_what_is_exact_must_be_the_same(dtype: str) -> None:
-    """Without any spread of the noisy references one ULP is too much."""
+def test_exact_results_must_be_the_same(dtype: str) -> None:
+    """An error of one ULP fails where the noisy references do not spread."""
     want = array([1.5, -2.0, 3.0], dtype)
     step = float(ml_dtypes.finfo(dtype_of(dtype)).eps)
     assert problem(want, want, want, want) == ""
@@ -91,8 +91,8 @@ def test_complex_values_are_judged_in_the_plane() -> None:
         assert problem(far, want, noisy) == "value"
 
 
-def test_the_bounds_are_what_the_documentation_says() -> None:
-    """Four times the spread that noise makes, and two ULP: a change of these is a decision."""
+def test_the_bounds_match_the_documentation() -> None:
+    """The bound is four times the spread of the noise plus two ULP, as documented."""
     assert (SPREAD, ULPS) == (4.0, 2.0)
 
 
@@ -143,7 +143,7 @@ def test_tuples_are_compared_item_by_item() -> None:
     assert problem(array([7.0, 1.0]), u, loose=("result",)) == "shape"
 
 
-def test_only_what_flushes_may_flush() -> None:
+def test_only_flushing_devices_may_flush() -> None:
     want, zero = array([1e-310, 1.0]), array([0.0, 1.0])
     assert problem(zero, want, flushes=False) != ""
     assert problem(zero, want, flushes=True) == ""
@@ -151,7 +151,7 @@ def test_only_what_flushes_may_flush() -> None:
     assert problem(array([1e-310, 0.0]), want, flushes=True) != ""
 
 
-def test_elements_are_told_apart() -> None:
+def test_differing_elements_are_distinguished() -> None:
     want = np.arange(6.0).reshape(2, 3)
     got = want.copy()
     got[1, 2] += 1

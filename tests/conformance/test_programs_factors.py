@@ -1,4 +1,4 @@
-"""What the suite of programs lets pass as factors of a matrix, by how little they are wrong."""
+"""The comparison of matrix factors accepts correct ones and finds the smallest errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def decomposition(name: str, x: Data, **options: Any) -> list[Data]:
 
 
 def drawn(name: str, dtype: str, seed: int = 0, shape: tuple[int, ...] = (3, 4, 4)) -> Data:
-    """Return a stack of matrices of very different norms, as the function takes them."""
+    """Draw a stack of matrices of very different norms for a function."""
     random = np.random.default_rng(seed)
     x = random.normal(size=shape) + (1j * random.normal(size=shape) if dtype[0] == "c" else 0)
     if name == "eigh":
@@ -67,7 +67,7 @@ def test_right_factors_of_other_shapes_pass(shape: tuple[int, ...]) -> None:
 
 
 def scaled(index: int) -> Callable[..., list[Data]]:
-    """Return a fault: one factor of the second matrix is larger, by so much."""
+    """Return a fault: one factor of the second matrix is scaled."""
 
     def fault(factors: list[Data], by: float) -> list[Data]:
         changed = [np.array(factor) for factor in factors]
@@ -78,7 +78,7 @@ def scaled(index: int) -> Callable[..., list[Data]]:
 
 
 def turned(factors: list[Data], by: float) -> list[Data]:
-    """Return factors whose product is the same, and the first is not orthonormal."""
+    """Return factors with the same product, of which the first is not orthonormal."""
     q, r = factors
     shear = np.eye(4)
     shear[0, 1] = by
@@ -122,7 +122,7 @@ def test_factors_are_wrong_by_more_than_the_bound(
     ],
 )
 def test_vectors_of_zero_are_orthonormal_too(name: str, index: int, kind: str) -> None:
-    """The product does not show what belongs to singular values or eigenvalues of zero."""
+    """Vectors of zero singular values or eigenvalues are checked without the product."""
     x = np.ones((3, 3))
     factors = decomposition(name, x)
     vectors = factors[index] if index < 2 else factors[index].T

@@ -1,4 +1,4 @@
-"""A program that shows a difference is made small, and shows the same one."""
+"""Programs with a difference are shrunk and keep the same difference."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def holds(snap: Snap | None, position: float) -> bool:
 
 
 def first(machine: Machine, statements: Sequence[str], position: float) -> Difference | None:
-    """Return a difference where a call of negative or abs gives a number, by which one it is."""
+    """Return a difference at the first negative or abs whose result holds a number."""
     for line, (text, step) in enumerate(zip(statements, machine.trace(statements), strict=True)):
         function = read_statement(text).function
         value = [step.after.get(name) for name in read_statement(text).bound]
@@ -98,15 +98,19 @@ PROGRAMS: dict[str, tuple[float, tuple[str, ...], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_are_made_small(machine: Machine, name: str) -> None:
+def test_programs_are_shrunk(machine: Machine, name: str) -> None:
     line, statements, smallest = PROGRAMS[name]
-    found = first(machine, statements, line)
-    assert found is not None
+    original = first(machine, statements, line)
+    assert original is not None
     small, difference = shrink(
-        statements, found, lambda statement: first(machine, statement, line), machine.trace, 60.0
+        statements,
+        original,
+        lambda statement: first(machine, statement, line),
+        machine.trace,
+        60.0,
     )
     assert small == smallest
-    assert difference.key == found.key
+    assert difference.key == original.key
     assert difference.line == len(small) - 1
 
 

@@ -1,6 +1,6 @@
-"""The reference of programs: it passes the suite, which knows nothing of it, and marks and noise.
+"""The reference of programs passes the independent suite, and tracks undefined values and noise.
 
-The reference is what programs on devices are compared with, so what it leaves open is held too.
+Programs on devices are compared with the reference, so its undefined values are tested too.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def test_marks(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["xp.nonzero(bad)", "i[bad - bad]", "int(bad[1])", "i[bad > 1]", "xp.unique_all(bad)"]
 )
-def test_what_hangs_on_a_marked_value_is_not_known(text: str) -> None:
+def test_results_that_depend_on_a_marked_value_are_undefined(text: str) -> None:
     with pytest.raises(Undefined):
         eval(text, {**_names(), "bad": xp.asarray([1, 2, 3]) // xp.asarray([1, 0, 1])})
 

@@ -1,4 +1,4 @@
-"""The report: JSON that says everything, HTML that cannot be broken by what it quotes."""
+"""The report: complete JSON, and HTML that escapes quoted texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def report(make_result: Callable[..., Result]) -> Report:
     )
 
 
-def test_json_says_what_was_run_with_what(report: Report, tmp_path: Path) -> None:
+def test_json_describes_the_run(report: Report, tmp_path: Path) -> None:
     write_json(report, tmp_path / "conformance.json")
     document = json.loads((tmp_path / "conformance.json").read_text(encoding="utf-8"))
     assert document["schema"] == 1
@@ -75,7 +75,7 @@ def test_versions_name_everything_tested(strict: Target) -> None:
     assert {"python", "hypothesis", "portarray-conformance", "array_api_strict"} <= set(names)
 
 
-def test_a_page_cannot_be_broken_by_what_it_quotes(report: Report, tmp_path: Path) -> None:
+def test_a_page_escapes_quoted_texts(report: Report, tmp_path: Path) -> None:
     write_html(report, tmp_path / "conformance.html")
     text = (tmp_path / "conformance.html").read_text(encoding="utf-8")
     assert text.count("</script>") == 2
@@ -104,7 +104,7 @@ def test_the_table_counts_by_category(report: Report) -> None:
     assert "\x1b" not in text
 
 
-def test_failures_are_told_with_their_inputs(report: Report) -> None:
+def test_failures_are_shown_with_their_inputs(report: Report) -> None:
     (text,) = failure_texts(report)
     assert text.startswith("FAILED cos (values) on numpy:cpu:0\n    x = ")
     assert text.endswith("\n  3 ulp off")

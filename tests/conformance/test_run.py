@@ -1,4 +1,4 @@
-"""The runner: cases apart from each other, small failing examples, honest statuses."""
+"""The runner: independent cases, shrunk failing examples, and statuses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def row(aspect: str = "values", target: str = "module *") -> ExpectedFailure:
     return ExpectedFailure("ours", "sin", aspect, target, "known", "https://example.org/1")
 
 
-def one(target: Target, case: Case, **options: object) -> Result:
+def run_case(target: Target, case: Case, **options: object) -> Result:
     (result,) = run(target, [case], **options)  # type: ignore[arg-type]
     return result
 
@@ -43,7 +43,7 @@ def first_line(result: Result) -> str:
 
 
 def test_a_pass_counts_its_examples(strict: Target, make_case: Make) -> None:
-    result = one(strict, make_case(passes), examples=30)
+    result = run_case(strict, make_case(passes), examples=30)
     assert (result.status, result.examples, result.example) == ("passed", 30, "")
     assert (result.function, result.aspect, result.target) == (
         "sin",
@@ -53,12 +53,12 @@ def test_a_pass_counts_its_examples(strict: Target, make_case: Make) -> None:
 
 
 def test_quick_means_few_examples(strict: Target, make_case: Make) -> None:
-    assert one(strict, make_case(passes), quick=True).examples == QUICK_EXAMPLES
-    assert one(strict, make_case(passes), quick=True, examples=20).examples == 20
+    assert run_case(strict, make_case(passes), quick=True).examples == QUICK_EXAMPLES
+    assert run_case(strict, make_case(passes), quick=True, examples=20).examples == 20
 
 
 def test_a_failing_example_is_small_and_readable(strict: Target, make_case: Make) -> None:
-    result = one(strict, make_case(fails), examples=100)
+    result = run_case(strict, make_case(fails), examples=100)
     assert result.status == "failed"
     assert result.bad
     assert result.example == "x = array([0.0, 0.0, 0.0], dtype=float32)\ndraw 2 = 17"
@@ -69,7 +69,7 @@ def test_the_same_seed_draws_the_same(strict: Target, make_case: Make) -> None:
     def drawn(seed: int) -> list[int]:
         values: list[int] = []
         check = make_case(lambda target, draw: values.append(draw.draw(st.integers())))
-        one(strict, check, seed=seed, examples=20)
+        run_case(strict, check, seed=seed, examples=20)
         return values
 
     assert drawn(3) == drawn(3)
@@ -108,7 +108,7 @@ def test_warnings_do_not_break_a_run(strict: Target, make_case: Make) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert one(strict, make_case(warns)).status == "passed"
+        assert run_case(strict, make_case(warns)).status == "passed"
 
 
 def test_a_case_that_does_not_apply_is_not_run(strict: Target, make_case: Make) -> None:
@@ -118,9 +118,9 @@ def test_a_case_that_does_not_apply_is_not_run(strict: Target, make_case: Make) 
     def impossible(target: Target, draw: Draw) -> None:
         assume(draw.draw(st.integers()) is None)
 
-    result = one(strict, make_case(lacks))
+    result = run_case(strict, make_case(lacks))
     assert (result.status, result.reason, result.examples) == ("not run", "has no float16", 0)
-    result = one(strict, make_case(impossible))
+    result = run_case(strict, make_case(impossible))
     assert result.status == "not run"
     assert "no drawn input" in result.reason
     assert not result.bad
@@ -131,7 +131,7 @@ def test_a_case_that_applies_to_some_draws_is_run_on_those(strict: Target, make_
         if draw.draw(st.booleans()):
             raise NotApplicable("not for True")
 
-    assert one(strict, make_case(sometimes)).status == "passed"
+    assert run_case(strict, make_case(sometimes)).status == "passed"
 
 
 def test_a_flaky_case_fails_and_says_so(strict: Target, make_case: Make) -> None:
@@ -141,14 +141,14 @@ def test_a_flaky_case_fails_and_says_so(strict: Target, make_case: Make) -> None
         draw.draw(st.integers(), label="k")
         assert next(calls) != 2, "third call"
 
-    result = one(strict, make_case(flaky))
+    result = run_case(strict, make_case(flaky))
     assert result.status == "failed"
     assert result.message.startswith("Flaky: ")
     assert first_line(result).endswith("third call")
     assert result.example.startswith("k = ")
 
 
-def test_shrinking_is_given_up_after_a_while(strict: Target, make_case: Make) -> None:
+def test_shrinking_stops_after_a_while(strict: Target, make_case: Make) -> None:
     calls = 0
 
     def slow(target: Target, draw: Draw) -> None:
@@ -158,14 +158,14 @@ def test_shrinking_is_given_up_after_a_while(strict: Target, make_case: Make) ->
         time.sleep(0.02)
         assert len({value % 1000 for value in values}) < 10, "too many"
 
-    result = one(strict, make_case(slow), quick=True)
+    result = run_case(strict, make_case(slow), quick=True)
     assert calls <= 10 * QUICK_SHRINK_SECONDS / 0.02  # far more calls would follow
     assert (result.status, first_line(result)) == ("failed", "too many")
     assert result.example.startswith("values = [")
 
 
 def test_expected_failures_are_strict(strict: Target, make_case: Make) -> None:
-    expected = one(strict, make_case(fails), expected=[row()])
+    expected = run_case(strict, make_case(fails), expected=[row()])
     assert (expected.status, expected.reason, expected.link) == (
         "expected",
         "known",
@@ -173,11 +173,11 @@ def test_expected_failures_are_strict(strict: Target, make_case: Make) -> None:
     )
     assert not expected.bad
     assert expected.example
-    surprise = one(strict, make_case(passes), expected=[row()])
+    surprise = run_case(strict, make_case(passes), expected=[row()])
     assert surprise.status == "unexpected pass"
     assert surprise.bad
-    assert one(strict, make_case(fails), expected=[row(target="torch:*")]).status == "failed"
-    assert one(strict, make_case(fails), expected=[row(aspect="special")]).status == "failed"
+    assert run_case(strict, make_case(fails), expected=[row(target="torch:*")]).status == "failed"
+    assert run_case(strict, make_case(fails), expected=[row(aspect="special")]).status == "failed"
 
 
 def test_callbacks_come_in_order(strict: Target, make_case: Make) -> None:
@@ -191,7 +191,7 @@ def test_callbacks_come_in_order(strict: Target, make_case: Make) -> None:
     assert heard == ["start sin", "sin passed", "start cos", "cos failed"]
 
 
-def test_memory_is_given_back_between_cases(strict: Target, make_case: Make) -> None:
+def test_memory_is_released_between_cases(strict: Target, make_case: Make) -> None:
     heard: list[str] = []
     target = replace(strict, forget=lambda: heard.append("forgotten"))
     cases = [make_case(passes), make_case(fails)]
@@ -213,7 +213,7 @@ def test_checks_run_in_the_scope_of_the_target(strict: Target, make_case: Make) 
         assert inside
 
     scoped = replace(strict, enter=Scope, support={"sin": "host"})
-    result = one(scoped, make_case(needs_scope))
+    result = run_case(scoped, make_case(needs_scope))
     assert (result.status, result.served) == ("passed", "host")
     assert not inside
 
@@ -224,7 +224,7 @@ def test_a_drawn_array_is_reported_as_it_was_drawn(strict: Target, make_case: Ma
         x[...] = 0
         raise AssertionError("wrong")
 
-    assert one(strict, make_case(overwrites)).example == "x = array([5, 5], dtype=int8)"
+    assert run_case(strict, make_case(overwrites)).example == "x = array([5, 5], dtype=int8)"
 
 
 @pytest.mark.parametrize(

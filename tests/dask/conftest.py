@@ -1,4 +1,4 @@
-"""The tables of this folder are modules of their own, found here; and two clusters."""
+"""Two clusters for tests, and the path of this folder's modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of each expression on chunks of a device.
+"""Outcomes of each expression on chunks of a device.
 
 ``python tests/dask/dask_outcomes.py numpy torch mlx jax dpnp clarray`` writes docs/data/dask.json.
 """
@@ -35,7 +35,7 @@ CHUNKS = [(4, 3), (3, 3), (4,), (4, 3)]
 
 
 def outcome(name: str, device: str) -> str:
-    """Return "" where an expression stays, or what stands against it."""
+    """Return "" if an expression stays on the device, or the problem."""
     row = EXPRESSIONS[name]
     arrays = values()
     with warnings.catch_warnings():
@@ -52,17 +52,17 @@ def outcome(name: str, device: str) -> str:
             blocks = [b.compute(scheduler="sync") for b in result.to_delayed().flat]
         except Exception as error:  # noqa: BLE001  (this is what is told)
             return f"{type(error).__name__}: {str(error).splitlines()[0][:150]}"
-        other = {type(b).__name__ for b in blocks if not isinstance(b, pa.Array)}
-        if other:
-            return f"SILENT: {', '.join(other)}"
+        foreign = {type(b).__name__ for b in blocks if not isinstance(b, pa.Array)}
+        if foreign:
+            return f"SILENT: {', '.join(foreign)}"
         if {str(b.device) for b in blocks} != {str(pa.device(device))}:
             return "another device"
         try:
-            found = pd.collect(result, "numpy").native
+            collected = pd.collect(result, "numpy").native
         except Exception as error:  # noqa: BLE001
             return f"collect: {type(error).__name__}: {str(error).splitlines()[0][:150]}"
-        if found.shape != expected.shape or not np.allclose(found, expected, 2e-4, 2e-5):
-            return f"DIFFERS {found.shape} {expected.shape}"
+        if collected.shape != expected.shape or not np.allclose(collected, expected, 2e-4, 2e-5):
+            return f"DIFFERS {collected.shape} {expected.shape}"
         return "" if isinstance(result._meta, pa.Array) else "*"
 
 
@@ -77,15 +77,15 @@ def refused(device: str) -> dict[str, str]:
 
 if __name__ == "__main__":
     rows = {device: refused(device) for device in sys.argv[1:]}
-    names = [name for name in EXPRESSIONS if any(name in found for found in rows.values())]
+    names = [name for name in EXPRESSIONS if any(name in refusals for refusals in rows.values())]
     # A device of the tests; JAX without x64, and GPUs without float64, are such devices.
-    with virtual_devices("tpu", immutable=False) as (one,):
-        without = refused(str(one))
+    with virtual_devices("tpu", immutable=False) as (device,):
+        without = refused(str(device))
     page = {
         "version": version("dask"),
         "tried": len(EXPRESSIONS),
         "refused": {
-            name: {device: found[name] for device, found in rows.items() if name in found}
+            name: {device: refusals[name] for device, refusals in rows.items() if name in refusals}
             for name in names
         },
         "devices": list(rows),

@@ -1,4 +1,4 @@
-"""A worker for each device: what it declares, and what becomes of blocks when workers go."""
+"""A worker for each device: its resources, and blocks after the loss of workers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _work(_: int) -> str:
 
 
 def test_a_slow_worker_gets_fewer_tasks(cluster: Any) -> None:
-    """The second worker of NumPy's device is twenty times slower; the scheduler finds that out."""
+    """The scheduler gives a worker that is twenty times slower fewer tasks."""
     with pd.scope(worker=["numpy:cpu:0", "numpy:cpu:0-2"]):
         cluster.gather(cluster.map(_work, range(6), pure=False))
         many = Counter(cluster.gather(cluster.map(_work, range(40), pure=False)))
@@ -82,16 +82,16 @@ def _slowly(block: Any) -> Any:
 
 
 def test_a_killed_worker_loses_nothing(cluster: Any) -> None:
-    """The nanny starts it again, and its blocks are computed again on the same device."""
-    devices = sorted({one["devices"][0] for one in pd.workers_of(cluster).values()})
+    """The nanny restarts a worker, and its blocks are recomputed on the same device."""
+    devices = sorted({info["devices"][0] for info in pd.workers_of(cluster).values()})
     x = pd.persist(pd.from_array(np.arange(16.0), 1, devices))
     wait(x)
     y = pd.persist(x.map_blocks(_slowly))
     time.sleep(0.3)
     victims = [
         address
-        for address, one in pd.workers_of(cluster).items()
-        if one["devices"] == devices[-1:] and not one["name"].endswith("-2")
+        for address, info in pd.workers_of(cluster).items()
+        if info["devices"] == devices[-1:] and not info["name"].endswith("-2")
     ]
     for pid in cluster.run(os.getpid, workers=victims).values():
         os.kill(pid, signal.SIGKILL)
@@ -109,7 +109,7 @@ virtual_devices("cuda", memory={6 * CHUNK}).__enter__()
 
 
 def test_blocks_outlive_their_workers_and_their_devices_memory() -> None:
-    """A device of six chunks holds sixteen, and a worker that is retired leaves its own."""
+    """A device with memory for six chunks holds sixteen, and a retired worker moves its blocks."""
     limit = {
         # The device is so small that chunks must come one at a time.
         "distributed.worker.transfer.message-bytes-limit": CHUNK,
@@ -118,8 +118,8 @@ def test_blocks_outlive_their_workers_and_their_devices_memory() -> None:
     options: dict[str, Any] = {"dashboard_address": ":0", "memory_limit": "1GiB", "config": limit}
     with (
         virtual_devices("cuda", memory=1 << 30),
-        pd.LocalCluster([CARD, CARD], preload=PRELOAD, **options) as made,
-        Client(made) as client,
+        pd.LocalCluster([CARD, CARD], preload=PRELOAD, **options) as small_cluster,
+        Client(small_cluster) as client,
     ):
         first, second = pd.workers_of(client)
         with pd.scope(worker=first):

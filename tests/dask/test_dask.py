@@ -1,4 +1,4 @@
-"""Dask arrays with portarray chunks: what they compute, where, and what is refused."""
+"""Dask arrays with portarray chunks: results, devices and refusals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ import portarray.dask as pd
 
 @pytest.fixture(autouse=True)
 def here() -> Iterator[None]:
-    """Compute in threads of this process, also where tests before have a cluster."""
+    """Compute in threads of this process, even after tests with a cluster."""
     with dask.config.set(scheduler="threads"):
         yield
 
@@ -39,7 +39,7 @@ X = np.arange(48, dtype=np.float32).reshape(8, 6)
 
 
 def test_expressions_stay_or_are_refused_by_name(device: str) -> None:
-    """Equal to NumPy chunks' answer, each block an array of the device, or an error of the list."""
+    """Expressions equal NumPy's with every block on the device, or raise a listed error."""
     if not dask_outcomes.PAGE.is_file():
         pytest.skip("the documentation's source is not beside the tests")
     documented = json.loads(dask_outcomes.PAGE.read_text("utf-8"))
@@ -109,7 +109,7 @@ def test_devices_of_blocks(fake: str) -> None:
         pd.placement(y).verify()
 
 
-def test_what_reads_chunks_in_silence_is_named(device: str) -> None:
+def test_implicit_reads_of_chunks_are_reported_by_name(device: str) -> None:
     x = pd.from_array(X, 4, device)
     lying = x.map_blocks(np.asarray, meta=x._meta)
     where = pa.device(device)
@@ -154,7 +154,7 @@ if __name__ == "__main__":
 
 @pytest.mark.one_device
 def test_workers_need_no_set_up(tmp_path: Path) -> None:
-    """The entry points of pyproject.toml, as an installed package has them."""
+    """The entry points of pyproject.toml register portarray with Dask's workers."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     lines = []
     for group in ("dask.sizeof", "dask.array.backends"):

@@ -35,7 +35,7 @@ SHAPE = (4, 5, 8)
 
 @pytest.mark.parametrize("name", ["uniform", "normal", "integers"])
 def test_blocks_are_parts_of_the_whole(name: str, device: str) -> None:
-    """Whatever the chunks, which are drawn: equal bit for bit to the numbers of one array."""
+    """Random numbers in any chunks equal those of one array bit for bit."""
     _compare(name, device)
 
 
@@ -82,7 +82,7 @@ def test_blocks_of_several_devices_are_one_array(no64bit: str) -> None:
 
 @pytest.mark.one_device
 def test_blocks_far_from_the_start() -> None:
-    """Positions of more than 32 bits, with the upper half changing inside the block."""
+    """Blocks at positions of more than 32 bits, whose upper half changes within a block."""
     key = pa.random.key(5, device="numpy")
     whole = (70_000, 70_001)
     first = 2**32 // 70_001 - 1
@@ -98,7 +98,7 @@ def test_blocks_far_from_the_start() -> None:
 
 @pytest.mark.one_device
 def test_without_64_bit_dtypes(no64bit: str) -> None:
-    """What Dask asks for in int64 and float64 by itself is computed in what the device has."""
+    """Dask's own int64 and float64 become the widest dtypes of the device."""
     if not dask_outcomes.PAGE.is_file():
         pytest.skip("the documentation's source is not beside the tests")
     documented = json.loads(dask_outcomes.PAGE.read_text("utf-8"))["without_64_bit"]
@@ -111,7 +111,7 @@ def test_without_64_bit_dtypes(no64bit: str) -> None:
 
 
 def test_tasks_run_once(device: str) -> None:
-    """Operands go to the device before a task runs; one that fails is not run again."""
+    """Operands move to the device before a task runs, and a failed task does not run again."""
     calls = []
 
     def fail(block: Any, weights: Any) -> Any:
@@ -143,16 +143,19 @@ def test_errors_name_the_operation(fake: str, device: str) -> None:
 
 
 @pytest.mark.one_device
-def test_store_writes_into_what_it_is_given(fake: str) -> None:
+def test_store_writes_into_its_targets(fake: str) -> None:
     x = pd.from_array(X, 4, "fake:cuda:0")
-    target, own = np.zeros_like(X), pa.zeros(X.shape, dtype="float32", device="fake:cuda:0")
-    da.store([x, x + 1], [target, own], scheduler="sync")
+    target, device_target = (
+        np.zeros_like(X),
+        pa.zeros(X.shape, dtype="float32", device="fake:cuda:0"),
+    )
+    da.store([x, x + 1], [target, device_target], scheduler="sync")
     np.testing.assert_array_equal(target, X)
-    np.testing.assert_array_equal(own.to_device("numpy").native, X + 1)
+    np.testing.assert_array_equal(device_target.to_device("numpy").native, X + 1)
 
 
 def test_large_arrays_are_pickled_out_of_band(device: str) -> None:
-    """The values are the second buffer, which distributed reads into memory of its own."""
+    """Values are pickled as a separate buffer, which distributed reads into its own memory."""
     x = pa.ones(2**16, dtype="float32", device=device)
     buffers: list[pickle.PickleBuffer] = []
     text = pickle.dumps(x, 5, buffer_callback=buffers.append)

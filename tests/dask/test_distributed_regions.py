@@ -1,4 +1,4 @@
-"""Regions on a cluster: equal to the calls one after the other, and when workers are lost, too.
+"""Regions on a cluster equal sequential calls, even when workers are lost.
 
 ``PORTARRAY_TASKS_EXAMPLES`` is how many programs are drawn; ``PORTARRAY_TASKS_KILLS`` is how many
 have a worker killed, and ``PORTARRAY_TASKS_TIMES`` a file for how long each of them took.
@@ -28,7 +28,7 @@ pytest.importorskip("distributed", reason="the extra portarray[dask] is not inst
 import cloudpickle
 import dask
 from distributed import Client, LocalCluster, Scheduler, SpecCluster, Worker, get_worker
-from drawn_programs import Step, drawn, in_a_region, one_after_the_other, steps
+from drawn_programs import Step, drawn, in_a_region, run_sequentially, steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,7 +77,7 @@ def three() -> list[Any]:
 @settings(max_examples=EXAMPLES)
 @given(program=st.lists(steps, min_size=2, max_size=14))
 def test_drawn_programs(shared_client: Any, three: list[Any], program: list[Step]) -> None:
-    expected, read = one_after_the_other(program)
+    expected, read = run_sequentially(program)
     arrays, values = in_a_region(program, three, engine=shared_client)
     for actual, serial in zip(arrays, expected, strict=True):
         np.testing.assert_array_equal(actual, serial, strict=True)
@@ -86,7 +86,7 @@ def test_drawn_programs(shared_client: Any, three: list[Any], program: list[Step
 
 @pytest.fixture
 def mortal() -> Iterator[Any]:
-    """A client of workers that may be killed, and are started again."""
+    """A client of workers that may be killed and are restarted."""
     options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     patience = {"distributed.deploy.lost-worker-timeout": "1d"}  # they start again
     with dask.config.set(patience), LocalCluster(**options) as cluster, Client(cluster) as client:
@@ -94,7 +94,7 @@ def mortal() -> Iterator[Any]:
 
 
 def _alive(client: Any, killed: int) -> list[int]:
-    """Return the workers' processes, once there is another in the place of the killed one."""
+    """Return the workers' processes, after the killed one is replaced."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
         client.wait_for_workers(2, timeout=120)
@@ -110,14 +110,14 @@ def _alive(client: Any, killed: int) -> list[int]:
 
 
 def test_workers_are_killed(mortal: Any) -> None:
-    """Nothing is lost: versions of a killed worker are computed again."""
+    """Arrays on a killed worker are recomputed."""
     device = pa.device("numpy")
     times, killed = [], 0
     draw = random.Random(20)
     for _ in range(KILLS):
         processes = _alive(mortal, killed)
         program = drawn(draw, draw.randint(30, 60))
-        expected, read = one_after_the_other(program)
+        expected, read = run_sequentially(program)
         killed = draw.choice(processes)
         timer = threading.Timer(draw.uniform(0, 0.6), _kill, [killed])
         started = time.perf_counter()
@@ -141,7 +141,7 @@ def _kill(process: int) -> None:
 # --- errors --------------------------------------------------------------------------------------
 
 
-def test_errors_reach_what_depends_on_them_and_nothing_else(client: Any) -> None:
+def test_errors_reach_only_dependent_tasks(client: Any) -> None:
     a, b, c, d = (ones() for _ in range(4))
     region = Region(engine=client)
     with pytest.raises(ExceptionGroup) as caught, region:  # noqa: PT012
@@ -155,9 +155,9 @@ def test_errors_reach_what_depends_on_them_and_nothing_else(client: Any) -> None
         region.spawn(lambda x: x.__setitem__(..., 5), Out(d))  # overwrites it
         after = region.spawn(pa.sum, In(d))
         region.spawn(double, InOut(c[1:]))
-    error, other = caught.value.exceptions
+    error, second_error = caught.value.exceptions
     assert str(caught.value).startswith("2 of 10 tasks failed, 3 were cancelled")
-    assert str(error) == str(other) == "'no such tile'"
+    assert str(error) == str(second_error) == "'no such tile'"
     assert str(error) == str(first.exception())
     assert "in task 1, factor on numpy:cpu:0, of " in error.__notes__[-1]
     assert [t.cancelled() for t in (second, third, lost)] == [True] * 3
@@ -170,7 +170,7 @@ def test_errors_reach_what_depends_on_them_and_nothing_else(client: Any) -> None
     assert (c.tolist(), d.tolist()) == ([1.0, 2.0, 2.0], [5.0] * 3)
 
 
-def test_an_error_in_the_block_cancels_what_has_not_ended(client: Any) -> None:
+def test_an_error_in_the_block_cancels_unfinished_tasks(client: Any) -> None:
     x = ones()
     region = Region(engine=client)
     with pytest.raises(ZeroDivisionError) as caught, region:  # noqa: PT012
@@ -218,7 +218,9 @@ def test_the_cluster_ends() -> None:
         (lambda r: r.spawn(threading.Lock().acquire), TypeError, "the function must be picklable"),
     ],
 )
-def test_what_cannot_be_sent(client: Any, call: Any, error: type[Exception], match: str) -> None:
+def test_arguments_that_cannot_be_sent_are_refused(
+    client: Any, call: Any, error: type[Exception], match: str
+) -> None:
     with Region(engine=client) as region, pytest.raises(error, match=match):
         call(region)
 
@@ -230,7 +232,7 @@ def test_entry_points_name_modules_that_register_an_engine() -> None:
         assert package in engines._FACTORIES
 
 
-def test_what_is_no_client(client: Any) -> None:
+def test_invalid_engines_and_tasks_are_refused(client: Any) -> None:
     with pytest.raises(TypeError, match="no engine is registered for 'dask'"):
         Region(engine="dask")
     with Region() as second:
@@ -268,7 +270,7 @@ def test_containers_native_arrays_and_futures(client: Any) -> None:
         future = client.submit(np.arange, 3.0, pure=False)
         region.spawn(_add_all, InOut(x), [y, {"z": (z, In(empty))}])
         region.spawn(_double_all, InOut([y, (z, empty)]))
-        described = region.spawn(lambda x, y: (type(x).__module__, y + made_of(y)), x, future)
+        described = region.spawn(lambda x, y: (type(x).__module__, y + identity(y)), x, future)
         both = region.spawn(_two, InOut(y), Out(x[:1]))
         mine = region.spawn(np.add, In(x), In(x), InOut(x[:]))  # returns what it writes
         region.spawn(double, InOut(x))
@@ -282,7 +284,7 @@ def test_containers_native_arrays_and_futures(client: Any) -> None:
     assert third.result()[1].tolist() == [14.0, 6.0, 6.0]
 
 
-def made_of(y: Any) -> Any:
+def identity(y: Any) -> Any:
     return y
 
 
@@ -399,7 +401,7 @@ def test_tasks_go_to_workers_that_declare_their_device() -> None:
     }
     scheduler = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
     with SpecCluster(workers=workers, scheduler=scheduler) as cluster, Client(cluster) as client:
-        found = {one["devices"][0]: where for where, one in workers_of(client).items()}
+        addresses = {info["devices"][0]: where for where, info in workers_of(client).items()}
         x, y = (pa.ones(2, device=name) for name in names)
         with Region(engine=client) as region:
             for _ in range(3):
@@ -410,7 +412,7 @@ def test_tasks_go_to_workers_that_declare_their_device() -> None:
         assert (x.tolist(), y.tolist()) == ([8.0] * 2, [15.0] * 2)
         region._engine.record_times(region._nodes)
         for node in region._nodes:
-            assert node.worker.startswith(found[str(node.device)])
+            assert node.worker.startswith(addresses[str(node.device)])
 
 
 def test_tasks_keep_the_scope_they_are_spawned_in(client: Any) -> None:

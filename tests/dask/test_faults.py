@@ -1,4 +1,4 @@
-"""What goes wrong in a cluster of real processes: an error with its cause, or no loss."""
+"""Faults in a cluster of real processes raise errors with their cause, or lose nothing."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ pytestmark = pytest.mark.one_device
 
 ROOT = Path(__file__).parents[2]
 GPU = "virtual:cuda:0"
-OTHER = "import portarray; portarray.__version__ = '0.0.9'"
+OLDER_VERSION = "import portarray; portarray.__version__ = '0.0.9'"
 
 
 @contextmanager
 def program(module: str, *options: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command of Dask, and end it."""
+    """Run a command of Dask, and stop it at the end."""
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-m", f"distributed.cli.dask_{module}", *options]
     done = subprocess.Popen(
@@ -76,11 +76,11 @@ def on_gpu(block: pa.Array) -> pa.Array:
 
 
 def fails(block: pa.Array) -> pa.Array:
-    """Fail as a library does whose device went away."""
+    """Raise an error like a library whose device was lost."""
     raise RuntimeError(f"CUDA error 719 on {block.device}")
 
 
-def test_a_device_that_is_lost_or_not_there_is_told_with_the_worker(mixed: Any) -> None:
+def test_errors_of_lost_and_missing_devices_name_the_worker(mixed: Any) -> None:
     client, workers = mixed
     ones = pd.ones((4, 2), chunks=2, devices="numpy")
     there = client.persist(ones.map_blocks(on_gpu, meta=ones._meta), workers=[workers["gpu"]])
@@ -98,9 +98,9 @@ def test_a_device_that_is_lost_or_not_there_is_told_with_the_worker(mixed: Any) 
         ones.map_blocks(on_gpu, meta=ones._meta),  # made there
         there + 1,  # sent there
     ]
-    for one in lacking:
+    for array in lacking:
         with pytest.raises(pa.UnknownDeviceError, match=GPU) as caught:
-            client.compute(one, workers=[workers["cpu"]]).result(timeout=90)
+            client.compute(array, workers=[workers["cpu"]]).result(timeout=90)
         (note,) = caught.value.__notes__
         assert f"on worker {workers['cpu']}" in note
         assert "there are numpy:cpu:0" in note
@@ -115,12 +115,12 @@ def test_another_version_is_refused_at_the_door(mixed: Any) -> None:
     address = client.scheduler.address
     x = pd.ones(4, chunks=2, devices="numpy") + 1
     compatibility.check(client)  # as its first computation does
-    with worker(address, "--preload", OTHER) as late:
+    with worker(address, "--preload", OLDER_VERSION) as late:
         assert late.wait(90) == 1
     assert len(client.scheduler_info()["workers"]) == 2
     # The next client finds a worker of another version that was there before it.
     client.unregister_worker_plugin(f"portarray {pa.__version__}")
-    old = worker(address, "--name", "old", "--preload", OTHER)
+    old = worker(address, "--name", "old", "--preload", OLDER_VERSION)
     with old, distributed.Client(address) as second:
         until = time.monotonic() + 90
         while "old" not in {info["name"] for info in second.scheduler_info()["workers"].values()}:
@@ -147,7 +147,7 @@ def _spilled(dask_worker: Any) -> int:
 
 @pytest.mark.parametrize("full", [False, True])
 def test_a_full_disk_loses_no_chunk(full: bool, tmp_path: Path) -> None:
-    """With room chunks go to the disk; without they stay in memory, and Dask's log tells."""
+    """Chunks stay in memory while the disk is full, and Dask logs it."""
     memory = {"target": 0.01, "spill": False, "pause": False, "terminate": False}
     with (
         dask.config.set({f"distributed.worker.memory.{k}": value for k, value in memory.items()}),
@@ -172,12 +172,12 @@ def test_a_full_disk_loses_no_chunk(full: bool, tmp_path: Path) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
-def test_a_scheduler_that_starts_again_is_told_and_computes() -> None:
+def test_a_restarted_scheduler_is_reported_and_computes() -> None:
     port = _free_port()
     address = f"tcp://127.0.0.1:{port}"
     arguments = ("--host", "127.0.0.1", "--port", str(port), "--dashboard-address", ":0")

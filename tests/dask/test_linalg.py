@@ -1,4 +1,4 @@
-"""Linear algebra over tiles: by a region and on Dask, on one device and on several."""
+"""Linear algebra over tiles, by regions and by Dask, on one device and on several."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def tiled(x: Values, devices: Any) -> Any:
     return pd.from_array(x, (ROWS, *columns), devices)
 
 
-def seen(x: Any) -> Values:
-    found: Values = (pd.collect(x, "numpy") if isinstance(x, da.Array) else x).native
-    return found
+def as_numpy(x: Any) -> Values:
+    values: Values = (pd.collect(x, "numpy") if isinstance(x, da.Array) else x).native
+    return values
 
 
 @pytest.fixture(params=["region", "dask"])
@@ -56,37 +56,37 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 def checked(devices: Any, engine: Any, dtype: str, near: float) -> None:
-    """Hold every operation against NumPy and SciPy in float64."""
+    """Compare every operation with NumPy and SciPy in float64."""
     wide = "complex128" if dtype.startswith("complex") else "float64"
     options = {"engine": engine}
     symmetric, any_matrix = positive(1, dtype), drawn(2, N, N, dtype=dtype)
     right = drawn(3, N, 5, dtype=dtype)
     lower = np.linalg.cholesky(symmetric.astype(wide))
-    found = linalg.cholesky(tiled(symmetric, devices), **options)
-    pd.placement(found).verify()
-    np.testing.assert_allclose(seen(found), lower, atol=30 * near)
+    factor = linalg.cholesky(tiled(symmetric, devices), **options)
+    pd.placement(factor).verify()
+    np.testing.assert_allclose(as_numpy(factor), lower, atol=30 * near)
     upper = linalg.cholesky(tiled(symmetric, devices), upper=True, **options)
-    np.testing.assert_allclose(seen(upper), lower.conj().T, atol=30 * near)
+    np.testing.assert_allclose(as_numpy(upper), lower.conj().T, atol=30 * near)
     np.testing.assert_allclose(
-        seen(linalg.matmul(tiled(any_matrix, devices), tiled(right, devices), **options)),
+        as_numpy(linalg.matmul(tiled(any_matrix, devices), tiled(right, devices), **options)),
         any_matrix.astype(wide) @ right,
         atol=100 * near,
     )
     ours = linalg.lu(tiled(any_matrix, devices), **options)
-    for one, other in zip(ours, scipy_linalg.lu(any_matrix.astype(wide)), strict=True):
-        np.testing.assert_allclose(seen(one), other, atol=1000 * near)
+    for actual, desired in zip(ours, scipy_linalg.lu(any_matrix.astype(wide)), strict=True):
+        np.testing.assert_allclose(as_numpy(actual), desired, atol=1000 * near)
     for matrix, kind in ((any_matrix + 9 * np.eye(N, dtype=dtype), "gen"), (symmetric, "pos")):
         for b in (right, right[:, 0]):
             x = linalg.solve(tiled(matrix, devices), tiled(b, devices), assume_a=kind, **options)
-            wanted = np.linalg.solve(matrix.astype(wide), b.astype(wide))
-            np.testing.assert_allclose(seen(x), wanted, atol=100 * near)
+            expected = np.linalg.solve(matrix.astype(wide), b.astype(wide))
+            np.testing.assert_allclose(as_numpy(x), expected, atol=100 * near)
     for low in (False, True):
         half = np.tril(symmetric) if low else np.triu(symmetric)
         x = linalg.solve_triangular(
             tiled(symmetric, devices), tiled(right, devices), lower=low, **options
         )
-        wanted = scipy_linalg.solve_triangular(half.astype(wide), right, lower=low)
-        np.testing.assert_allclose(seen(x), wanted, atol=30 * near)
+        expected = scipy_linalg.solve_triangular(half.astype(wide), right, lower=low)
+        np.testing.assert_allclose(as_numpy(x), expected, atol=30 * near)
 
 
 def test_operations_are_those_of_scipy(device: str, engine: str) -> None:
@@ -96,8 +96,9 @@ def test_operations_are_those_of_scipy(device: str, engine: str) -> None:
 @pytest.mark.one_device
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_tiles_of_several_libraries(engine: str, dtype: str) -> None:
-    known = {one.library: str(one) for one in pa.devices()}
-    mixed = [known[one] for one in ("numpy", "torch", "clarray") if one in known]
+    names_by_library = {device.library: str(device) for device in pa.devices()}
+    libraries = ("numpy", "torch", "clarray")
+    mixed = [names_by_library[library] for library in libraries if library in names_by_library]
     checked(mixed, engine, dtype, 1e-13)
 
 
@@ -121,19 +122,19 @@ def test_arrays_are_cut_and_put_together(device: str) -> None:
 
 def test_nothing_that_dask_holds_is_changed(engine: str) -> None:
     x, b = pd.persist(tiled(positive(6), "numpy")), pd.persist(tiled(drawn(7, N, 5), "numpy"))
-    copies = seen(x).copy(), seen(b).copy()
-    first = seen(linalg.solve(x, b, engine=engine))
-    again = seen(linalg.solve(x, b, engine=engine))
+    copies = as_numpy(x).copy(), as_numpy(b).copy()
+    first = as_numpy(linalg.solve(x, b, engine=engine))
+    again = as_numpy(linalg.solve(x, b, engine=engine))
     np.testing.assert_array_equal(first, again)
-    np.testing.assert_array_equal(seen(x), copies[0])
-    np.testing.assert_array_equal(seen(b), copies[1])
+    np.testing.assert_array_equal(as_numpy(x), copies[0])
+    np.testing.assert_array_equal(as_numpy(b), copies[1])
 
 
 def test_engines_have_the_same_answer() -> None:
     x = tiled(drawn(8, N, N), ["numpy", "torch"])
     lazy = [linalg.lu(x, engine=engine) for engine in ("region", "dask")]
     for first, second in zip(*lazy, strict=True):
-        np.testing.assert_allclose(seen(first), seen(second), atol=1e-5)
+        np.testing.assert_allclose(as_numpy(first), as_numpy(second), atol=1e-5)
 
 
 @pytest.mark.parametrize("lapack", [True, False])
@@ -144,18 +145,18 @@ def test_pivots_bound_the_growth(lapack: bool, monkeypatch: pytest.MonkeyPatch) 
     b = drawn(10, N, dtype="float64")
     if not lapack:
         monkeypatch.setattr(tiles, "_by_lapack", lambda x: None)
-    solution = seen(linalg.solve(tiled(x, "numpy"), tiled(b, "numpy")))
+    solution = as_numpy(linalg.solve(tiled(x, "numpy"), tiled(b, "numpy")))
     residual = np.linalg.norm(x @ solution - b) / (np.linalg.norm(x) * np.linalg.norm(solution))
     assert residual < 1e-15
     _, lower, _ = linalg.lu(tiled(x, "numpy"))
-    assert np.max(np.abs(seen(lower))) <= 1
+    assert np.max(np.abs(as_numpy(lower))) <= 1
     for actual, expected in zip(linalg.lu(tiled(x, "numpy")), scipy_linalg.lu(x), strict=True):
-        np.testing.assert_allclose(seen(actual), expected, atol=1e-10)
+        np.testing.assert_allclose(as_numpy(actual), expected, atol=1e-10)
 
 
 def test_a_singular_matrix_has_factors() -> None:
     x = np.ones((N, N))
-    p, lower, upper = (seen(factor) for factor in linalg.lu(tiled(x, "numpy")))
+    p, lower, upper = (as_numpy(factor) for factor in linalg.lu(tiled(x, "numpy")))
     np.testing.assert_allclose(p @ lower @ upper, x)
 
 
@@ -163,7 +164,7 @@ def test_indefinite_matrices_are_named(engine: str, device: str) -> None:
     x = positive(11)
     x[17, 17] = -1
     with pytest.raises(pa.linalg.LinAlgError, match=r"cholesky: .* tile \(2, 2\), .* row is 16"):
-        seen(linalg.cholesky(tiled(x, device), engine=engine))
+        as_numpy(linalg.cholesky(tiled(x, device), engine=engine))
 
 
 def test_on_a_cluster(client: Any) -> None:
@@ -171,7 +172,7 @@ def test_on_a_cluster(client: Any) -> None:
     factor = linalg.cholesky(x)
     assert linalg.explain("cholesky", x).engine == "dask"
     pd.placement(pd.persist(factor)).verify()
-    np.testing.assert_allclose(seen(factor), np.linalg.cholesky(positive(12, "float64")))
+    np.testing.assert_allclose(as_numpy(factor), np.linalg.cholesky(positive(12, "float64")))
 
 
 @pytest.mark.one_device
@@ -197,7 +198,7 @@ def test_a_plan_counts_tasks_and_bytes() -> None:
 def test_qr_is_dasks_where_it_fits() -> None:
     x = drawn(14, N, 5, dtype="float64")
     q, r = linalg.qr(pd.from_array(x, (ROWS, 5), "numpy"))
-    np.testing.assert_allclose(seen(q) @ seen(r), x, atol=1e-12)
+    np.testing.assert_allclose(as_numpy(q) @ as_numpy(r), x, atol=1e-12)
     with pytest.raises(ValueError, match="one column of chunks"):
         linalg.qr(tiled(positive(1), "numpy"))
 
@@ -226,7 +227,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("call", "error", "said"), REFUSED)
-def test_what_is_refused(call: Any, error: type[Exception], said: str) -> None:
+def test_invalid_calls_are_refused(call: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         call()
 

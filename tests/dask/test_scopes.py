@@ -1,4 +1,4 @@
-"""Scopes: which workers and devices tasks run on, and what no worker meets."""
+"""Scopes: the workers and devices of tasks, and scopes without a worker."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from portarray.dask.scopes import Scoped
 pytestmark = pytest.mark.one_device  # the devices are those of the cluster
 
 scope = pd.scope
-NUMPY, OTHER, SECOND = "numpy:cpu:0", "torch:cpu:0", "numpy:cpu:0-2"
+NUMPY, TORCH, SECOND = "numpy:cpu:0", "torch:cpu:0", "numpy:cpu:0-2"
 
 MET: dict[str, tuple[Callable[[], pd.Scope], set[str]]] = {
-    "library": (lambda: scope(library="torch"), {OTHER}),
-    "platform": (lambda: scope(platform="cpu"), {NUMPY, OTHER, SECOND}),
+    "library": (lambda: scope(library="torch"), {TORCH}),
+    "platform": (lambda: scope(platform="cpu"), {NUMPY, TORCH, SECOND}),
     "device": (lambda: scope(device="numpy:cpu:0"), {NUMPY, SECOND}),
-    "a part of a device": (lambda: scope(device="cpu:0"), {NUMPY, OTHER, SECOND}),
+    "a part of a device": (lambda: scope(device="cpu:0"), {NUMPY, TORCH, SECOND}),
     "a device": (lambda: scope(device=pa.device("numpy")), {NUMPY, SECOND}),
-    "devices": (lambda: scope(device={"torch", "cuda:0"}), {OTHER}),
-    "libraries": (lambda: scope(library={"torch", "cupy"}), {OTHER}),
+    "devices": (lambda: scope(device={"torch", "cuda:0"}), {TORCH}),
+    "libraries": (lambda: scope(library={"torch", "cupy"}), {TORCH}),
     "worker": (lambda: scope(worker=SECOND), {SECOND}),
-    "workers": (lambda: scope(worker=[SECOND, OTHER]), {SECOND, OTHER}),
-    "worker and device": (lambda: scope(worker=[SECOND, OTHER], library="numpy"), {SECOND}),
-    "host": (lambda: scope(worker="127.0.0.1", index=0), {NUMPY, OTHER, SECOND}),
-    "union": (lambda: scope(worker=SECOND) | scope(library="torch"), {SECOND, OTHER}),
-    "both": (lambda: (scope(index=0) | scope(index=1)) & scope(device="torch"), {OTHER}),
+    "workers": (lambda: scope(worker=[SECOND, TORCH]), {SECOND, TORCH}),
+    "worker and device": (lambda: scope(worker=[SECOND, TORCH], library="numpy"), {SECOND}),
+    "host": (lambda: scope(worker="127.0.0.1", index=0), {NUMPY, TORCH, SECOND}),
+    "union": (lambda: scope(worker=SECOND) | scope(library="torch"), {SECOND, TORCH}),
+    "both": (lambda: (scope(index=0) | scope(index=1)) & scope(device="torch"), {TORCH}),
     "one is nowhere": (lambda: scope(platform="cuda") | scope(worker=NUMPY), {NUMPY}),
 }
 
@@ -68,7 +68,7 @@ def _spread(block: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", MET)
-def test_everything_made_in_a_scope_runs_in_it(
+def test_everything_created_in_a_scope_runs_in_it(
     case: str, cluster: Any, names: dict[str, str]
 ) -> None:
     make, expected = MET[case]
@@ -121,7 +121,7 @@ def test_blocks_are_on_workers_that_have_their_device(cluster: Any, names: dict[
     for array in (x, y, z):
         for row in pd.placement(array).verify():
             assert names[row.worker].startswith(row.device)
-    assert {row.device for row in pd.placement(z)} == {OTHER}
+    assert {row.device for row in pd.placement(z)} == {TORCH}
     np.testing.assert_array_equal(pd.collect(z).native, np.full((8, 8), 16.0))
 
 
@@ -213,7 +213,7 @@ def _local() -> bool:
 
 
 def test_tasks_are_fused_within_one_scope() -> None:
-    """Nothing of two scopes is in one task, and all of one scope is; other annotations stay."""
+    """Tasks are fused within a scope, never across scopes; other annotations stay."""
     a, b = scope(device="numpy"), scope(platform="cpu")
     with a:
         x = pd.ones((4, 4), chunks=2)
@@ -244,7 +244,7 @@ def test_tasks_are_fused_within_one_scope() -> None:
         np.testing.assert_array_equal(pd.collect(z).native, np.full((4, 4), 48.0))
 
 
-def test_placed_blocks_take_what_is_beside_them() -> None:
+def test_placed_blocks_need_no_more_tasks() -> None:
     """Devices of blocks cost no more tasks than none."""
     counts = []
     for devices in (None, "numpy", ["numpy", "numpy:cpu:0"]):

@@ -1,6 +1,6 @@
-"""A program that runs short of memory on one device, in every way; see test_out_of_memory.py.
+"""A program that runs out of memory on one device in every way; see test_out_of_memory.py.
 
-Names of what it did are printed, one a line; anything that goes wrong ends it with an error.
+It prints the name of each step on a line; any other failure ends it with an error.
 """
 
 from __future__ import annotations
@@ -27,37 +27,39 @@ VALUES |= dict.fromkeys(("move out", "copy", "kernel", "index"), 3)
 LEAST = {"zeros": 45, "empty": 47, "full": 46, "arange": 45, "eye": 46, "from_dlpack": 47}
 LEAST |= {"asarray": 47, "to_device": 47, "tree": 47, "add": 45, "matmul": 45, "kernel": 45}
 LEAST |= {"gather": 37, "fft": 45, "reshape": 52}  # what is asked for: 2**45 bytes; others: 2**44
-KEPT = [pa.asarray(np.arange(1000, dtype=np.float32) + i, device=DEVICE) for i in range(3)]
-MADE_AT_ONCE = ("zeros", "empty", "full", "asarray", "to_device", "from_dlpack", "tree")
+EARLIER_ARRAYS = [
+    pa.asarray(np.arange(1000, dtype=np.float32) + i, device=DEVICE) for i in range(3)
+]
+IMMEDIATE = ("zeros", "empty", "full", "asarray", "to_device", "from_dlpack", "tree")
 
 
-def check_kept() -> None:
-    """Look whether the arrays that were there before are whole, and can be computed with."""
-    for i, x in enumerate(KEPT):
+def check_earlier_arrays() -> None:
+    """Check that earlier arrays have their values and can be computed with."""
+    for i, x in enumerate(EARLIER_ARRAYS):
         expected = np.arange(1000, dtype=np.float32) + i
         assert np.array_equal(np.asarray((x + 1.0).to_device("numpy")), expected + 1)
         assert np.array_equal(np.asarray(x.to_device("numpy")), expected)
 
 
 def needed(x: pa.Array) -> pa.Array:
-    """Return an array once it is computed, on libraries that wait for that too."""
+    """Return an array after its computation, on lazy libraries too."""
     float(x[(-1,) * x.ndim])
     pa.synchronize(DEVICE)
     return x
 
 
 def absurd() -> None:
-    """Ask for more than any machine has."""
+    """Request more memory than any machine has."""
     thin = pa.ones((1 << 15, 1, 1 << 10), dtype="float32", device=DEVICE)
     flat = pa.ones((1 << 18, 1), dtype="float32", device=DEVICE)
     row = pa.ones((1, 1 << 21), dtype="float32", device=DEVICE)
     column = pa.ones((1 << 22, 1), dtype="float32", device=DEVICE)
 
-    def square() -> pa.Array:
-        return pa.broadcast_to(KEPT[0][3], (1 << 21, 1 << 21))  # JAX makes it, others a view
+    def square() -> pa.Array:  # JAX computes it, others return a view
+        return pa.broadcast_to(EARLIER_ARRAYS[0][3], (1 << 21, 1 << 21))
 
     def block() -> pa.Array:
-        return pa.broadcast_to(KEPT[0], (1 << 21, 1 << 20, 1000))
+        return pa.broadcast_to(EARLIER_ARRAYS[0], (1 << 21, 1 << 20, 1000))
 
     wide = np.broadcast_to(np.float32(1), ABSURD)
     wide.flags.writeable = False
@@ -75,12 +77,14 @@ def absurd() -> None:
         "matmul": lambda: needed(column @ row),
         "kernel": lambda: needed(pa.kernels.matmul(column, row)),
         "exp": lambda: needed(pa.exp(square())),
-        "repeat": lambda: needed(pa.repeat(KEPT[0], 1 << 33)),
+        "repeat": lambda: needed(pa.repeat(EARLIER_ARRAYS[0], 1 << 33)),
         "roll": lambda: needed(pa.roll(square(), 3, axis=1)),
         "gather": lambda: needed(square()[pa.zeros((1 << 14,), dtype="int32", device=DEVICE)]),
         "reshape": lambda: needed(pa.reshape(block(), (1 << 30, -1))),
         "inv": lambda: needed(pa.linalg.inv(square())),
-        "fft": lambda: needed(pa.real(pa.fft.fft(pa.astype(KEPT[0], "complex64"), n=1 << 42))),
+        "fft": lambda: needed(
+            pa.real(pa.fft.fft(pa.astype(EARLIER_ARRAYS[0], "complex64"), n=1 << 42))
+        ),
     }
     if DEVICE.library == "mlx":  # one axis of MLX's holds 2**31 elements at most
         ways["arange"] = ways["eye"]
@@ -95,16 +99,16 @@ def absurd() -> None:
         assert "smaller pieces" in str(error), name
         assert error.asked is not None, (name, error)
         assert error.asked >= 1 << LEAST.get(name, 44), (name, error)
-        if name in MADE_AT_ONCE:
+        if name in IMMEDIATE:
             assert error.asked <= 1.1 * 2 ** LEAST[name], (name, error)
         assert error.asked > error.total, (name, error)
         assert "pa.reclaim" not in str(error)  # it would not help
-        check_kept()
-        told(name)
+        check_earlier_arrays()
+        report(name)
 
 
 def caught(way: Callable[[], object]) -> pa.errors.OutOfMemoryError:
-    """Return the error of an attempt that must run out of memory, and of no other kind."""
+    """Return the OutOfMemoryError that an attempt must raise."""
     try:
         way()
     except pa.errors.OutOfMemoryError as error:
@@ -113,7 +117,7 @@ def caught(way: Callable[[], object]) -> pa.errors.OutOfMemoryError:
 
 
 def limited() -> None:
-    """Run out of memory under a limit, and go on."""
+    """Run out of memory under a limit, and continue."""
     import resource
 
     x = needed(pa.asarray(np.zeros(COUNT, np.float32), device=DEVICE) + 3.0)
@@ -148,7 +152,7 @@ def limited() -> None:
             held += [way() for _ in range(3)]
         except pa.errors.OutOfMemoryError as error:
             check_figures(error)
-            check_kept()
+            check_earlier_arrays()
             held.clear()
             gc.collect()
             pa.reclaim()
@@ -158,11 +162,11 @@ def limited() -> None:
         assert float(held[0][(-1,) * held[0].ndim]) == VALUES.get(name, 5), name
         held.clear()
         resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
-        told(f"limited {name}")
+        report(f"limited {name}")
 
 
 def check_figures(error: pa.errors.OutOfMemoryError) -> None:
-    """Look whether an error tells of the limit."""
+    """Check that an error reports the limit."""
     import resource
 
     assert error.asked is not None, error
@@ -174,25 +178,25 @@ def check_figures(error: pa.errors.OutOfMemoryError) -> None:
 
 
 def tree(host: pa.Array) -> pa.Array:
-    """Move one array that fits, of a tree that does not."""
+    """Move a tree that does not fit, of which one array fits."""
     moved: dict[str, pa.Array] = pa.to_device({"a": host}, DEVICE)
     return needed(moved["a"])
 
 
-def told(what: str) -> None:
-    """Tell the test what has been done."""
-    sys.stdout.write(f"{what}\n")
+def report(message: str) -> None:
+    """Report a finished step to the test."""
+    sys.stdout.write(f"{message}\n")
     sys.stdout.flush()
 
 
 def taken() -> int:
-    """Return the bytes of addresses that this process has."""
+    """Return the size of this process's address space."""
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-check_kept()
+check_earlier_arrays()
 absurd()
 if sys.platform == "linux":
     limited()
-told("done")
+report("done")

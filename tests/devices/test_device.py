@@ -85,7 +85,7 @@ def test_scope_is_left_on_errors(fake: str) -> None:
 
 
 def test_scopes_are_entered_and_left_without_python_code() -> None:
-    """Python is interrupted between its own steps only: there is none between two states."""
+    """Entering and leaving a scope runs no Python code, so no interrupt comes between."""
     ran: list[str] = []
     device = pa.device("numpy")
 
@@ -110,12 +110,12 @@ def test_interrupted_blocks_are_left() -> None:
     """Ctrl-C anywhere in a loop of blocks leaves the default device as it was."""
     device, stack = pa.device("numpy"), SCOPES.get()
     drawn = random.Random(0)
-    left_open = 0
+    unclosed = 0
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, interrupt)
+    handler = signal.signal(signal.SIGALRM, interrupt)
     # Python drops what is raised in finalizers, an interrupt too: none are to run here, and one
     # that is dropped all the same is followed by another a second later.
     gc.collect()
@@ -128,13 +128,13 @@ def test_interrupted_blocks_are_left() -> None:
                     with device:
                         pass
             signal.setitimer(signal.ITIMER_REAL, 0)
-            left_open += SCOPES.get() != stack
+            unclosed += SCOPES.get() != stack
             SCOPES.set(stack)
     finally:
         gc.enable()
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert left_open == 0
+        signal.signal(signal.SIGALRM, handler)
+    assert unclosed == 0
 
 
 def test_blocks_in_an_exit_stack(fake: str) -> None:
@@ -161,32 +161,32 @@ def test_blocks_of_generators_may_be_left_out_of_order(fake: str) -> None:
 def test_threads_make_one_object(fake: str) -> None:
     pa.reset_gpu_device()
     start = threading.Barrier(8)
-    seen: set[pa.Device] = set()
+    objects: set[pa.Device] = set()
 
     def work() -> None:
         start.wait(10)
-        seen.add(pa.device("fake:cuda:1"))
+        objects.add(pa.device("fake:cuda:1"))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert seen == {pa.device("fake:cuda:1")}
+    assert objects == {pa.device("fake:cuda:1")}
 
 
 def test_threads_are_apart(fake: str) -> None:
     first, second = pa.device("fake:cuda:0"), pa.device("fake:cuda:1")
     outside = current()
-    seen: dict[str, object] = {}
+    current_devices: dict[str, object] = {}
     entered, checked = threading.Event(), threading.Event()
 
     def work() -> None:
-        seen["before"] = current()
+        current_devices["before"] = current()
         with second:
             entered.set()
             checked.wait(10)
-            seen["inside"] = current()
+            current_devices["inside"] = current()
 
     with first:
         thread = threading.Thread(target=work)
@@ -195,7 +195,7 @@ def test_threads_are_apart(fake: str) -> None:
         assert current() is first
         checked.set()
         thread.join()
-    assert seen == {"before": outside, "inside": second}
+    assert current_devices == {"before": outside, "inside": second}
 
 
 def test_tasks_are_apart(fake: str) -> None:

@@ -1,4 +1,4 @@
-"""The automatic choice imports no library for hardware that is not there."""
+"""The automatic choice imports no library for absent hardware."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Figures of memory, giving it back, waiting for devices, and choosing by what is free."""
+"""Memory figures, reclaim, synchronize, and selection by free memory."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SIZE = 32 << 20
 COUNT = SIZE // 4
 
 
-def made(device: str) -> pa.Array:
-    """Return an array of SIZE bytes that is computed; the source is gone."""
+def new_array(device: str) -> pa.Array:
+    """Return a computed array of SIZE bytes whose source is freed."""
     x = pa.asarray(np.ones(COUNT, np.float32), device=device, copy=True)
     float(x[0])
     pa.synchronize(device)
@@ -29,32 +29,32 @@ def made(device: str) -> pa.Array:
 
 
 def test_used_and_pooled_follow_the_arrays(device: str) -> None:
-    del_me = made(device)  # whatever a first array needs
+    del_me = new_array(device)  # whatever a first array needs
     del del_me
     gc.collect()
     pa.reclaim(device)
-    before = pa.memory(device)
-    assert before.total is None or before.free is None or 0 < before.free <= before.total
-    x = made(device)
+    initial = pa.memory(device)
+    assert initial.total is None or initial.free is None or 0 < initial.free <= initial.total
+    x = new_array(device)
     with_it = pa.memory(device)
-    if before.used is not None:
+    if initial.used is not None:
         assert with_it.used is not None
-        assert SIZE <= with_it.used - before.used <= 1.25 * SIZE + (1 << 20)
+        assert SIZE <= with_it.used - initial.used <= 1.25 * SIZE + (1 << 20)
     del x
     gc.collect()
     without = pa.memory(device)
-    if before.used is not None:
+    if initial.used is not None:
         assert without.used is not None
-        assert abs(without.used - before.used) < 1 << 20
+        assert abs(without.used - initial.used) < 1 << 20
     pa.reclaim(device)
-    after = pa.memory(device)
-    if after.pooled is not None:
-        assert after.pooled < 1 << 20
-    assert after.total == before.total
+    final = pa.memory(device)
+    if final.pooled is not None:
+        assert final.pooled < 1 << 20
+    assert final.total == initial.total
 
 
 @pytest.mark.parametrize("library", ["mlx", "jax", "clarray"])
-def test_libraries_that_keep_an_account_are_asked(library: str) -> None:
+def test_libraries_that_count_memory_report_it(library: str) -> None:
     if not pa.functional(library):
         pytest.skip(f"{library} is not here")
     figures = pa.memory(library)
@@ -62,10 +62,10 @@ def test_libraries_that_keep_an_account_are_asked(library: str) -> None:
     assert figures.pooled is not None
 
 
-def test_clarrays_pool_is_given_back() -> None:
+def test_clarrays_pool_is_released() -> None:
     if not pa.functional("clarray"):
         pytest.skip("no OpenCL device is here")
-    x = made("clarray")
+    x = new_array("clarray")
     del x
     gc.collect()
     pooled = pa.memory("clarray").pooled
@@ -170,7 +170,7 @@ assert before - resident() > 50 << 20, (before, resident())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the program reads Linux' files")
-def test_what_the_c_library_keeps_is_given_back() -> None:
+def test_memory_pooled_by_the_c_library_is_released() -> None:
     done = subprocess.run(
         [sys.executable, "-c", HELD], capture_output=True, text=True, check=False, timeout=300
     )
@@ -197,7 +197,7 @@ def test_choosing_by_free_memory_on_real_devices() -> None:
 
 
 def test_synchronize_waits_for_every_device_and_thread() -> None:
-    """With and without a device named, from the thread that asked for work and from another."""
+    """synchronize waits with and without a device, and for work of other threads."""
     arrays: dict[str, pa.Array] = {}
 
     def work() -> None:
@@ -237,7 +237,7 @@ def run(work: Callable[[], object]) -> list[BaseException]:
 
 
 def test_synchronize_while_others_allocate() -> None:
-    """Arrays that come and go in other threads do not disturb who waits, or asks for figures."""
+    """Arrays that other threads create and free do not disturb synchronize and memory."""
     stop = threading.Event()
     errors: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""Memory runs out on every device as one error; what was there before stays, and work goes on."""
+"""Running out of memory raises one error on every device, and other arrays stay usable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROGRAM = Path(__file__).with_name("short.py")
 
 
 def test_running_out_in_every_way(device: str) -> None:
-    """In a process of its own, for its memory is limited and a library might end it."""
+    """A new process runs out of memory, since limits apply to it and a library might end it."""
     if not pa.device(device)._backend.on_host(pa.device(device).native):
         pytest.skip("what is limited there is the host's memory")
     # Threads of drivers would each take 64 MiB of addresses for what they allocate.
@@ -44,7 +44,7 @@ def test_running_out_in_every_way(device: str) -> None:
         assert {"limited create", "limited compute", "limited move out"} <= set(said)
 
 
-def test_the_error_tells_what_helps() -> None:
+def test_the_error_says_how_to_free_memory() -> None:
     small = pa.errors.OutOfMemoryError("numpy:cpu:0", asked=10**9, free=10**8, total=10**10)
     assert "asked 1,000,000,000 bytes, free 100,000,000 bytes" in str(small)
     assert "delete arrays you no longer need and call pa.reclaim('numpy:cpu:0')" in str(small)
@@ -54,22 +54,22 @@ def test_the_error_tells_what_helps() -> None:
     assert "delete" in str(pa.errors.OutOfMemoryError("numpy:cpu:0"))
 
 
-def test_what_had_been_made_is_released_while_the_error_is_handled(fake: str) -> None:
-    class Made:
+def test_locals_of_failed_frames_are_released_while_the_error_is_handled(fake: str) -> None:
+    class Counted:
         alive = 0
 
         def __init__(self) -> None:
-            Made.alive += 1
+            Counted.alive += 1
 
         def __del__(self) -> None:
-            Made.alive -= 1
+            Counted.alive -= 1
 
     def inner() -> None:
-        made = [Made(), Made()]  # noqa: F841  (a local of a frame that the error keeps)
+        objects = [Counted(), Counted()]  # noqa: F841  (a local of a frame that the error keeps)
         raise MemoryError("no more")
 
     def outer() -> None:
-        other = Made()  # noqa: F841
+        local = Counted()  # noqa: F841
         try:
             inner()
         except MemoryError as error:
@@ -78,16 +78,16 @@ def test_what_had_been_made_is_released_while_the_error_is_handled(fake: str) ->
     with pytest.raises(RuntimeError) as caught:
         outer()
     error, cause = caught.value, caught.value.__cause__
-    assert Made.alive == 3
+    assert Counted.alive == 3
     assert out_of_memory(error, pa.device("numpy")) is None  # not an error of this kind
-    assert Made.alive == 3
+    assert Counted.alive == 3
     assert isinstance(cause, MemoryError)
     assert out_of_memory(cause, pa.device("numpy")) is not None
-    assert Made.alive == 0
+    assert Counted.alive == 0
 
 
 def test_a_librarys_own_error(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a call, and reported late, where the device is waited for."""
+    """Both in a call and late, when the device is synchronized."""
     from over_numpy import FakeMemoryError
 
     x = pa.ones(3, device="fake:cuda:1")
@@ -105,38 +105,38 @@ def test_a_librarys_own_error(fake: str, monkeypatch: pytest.MonkeyPatch) -> Non
         assert isinstance(caught.value.__cause__, FakeMemoryError)
 
 
-def test_what_the_caller_was_handling_stays_as_it_is() -> None:
-    """The frames of an earlier error are its handler's, and so are generators among them."""
+def test_an_error_that_the_caller_handles_is_left_alone() -> None:
+    """The frames of an earlier error stay with its handler, generators included."""
 
-    def told() -> Iterator[str]:
+    def suspended() -> Iterator[str]:
         try:
             evidence = "kept"
             raise KeyError(evidence)
         except KeyError as error:
-            found.append(error)
+            errors.append(error)
             yield evidence
             yield "goes on"
 
     def handling() -> None:
         try:
-            raise found[0]
+            raise errors[0]
         except KeyError:
             pa.zeros((1 << 24, 1 << 24), device="numpy")
 
-    found: list[KeyError] = []
-    generator = told()
+    errors: list[KeyError] = []
+    generator = suspended()
     assert next(generator) == "kept"
     with pytest.raises(pa.errors.OutOfMemoryError) as caught:
         handling()
     assert caught.value.__cause__ is not None
-    assert caught.value.__cause__.__context__ is found[0]
-    frames = [frame for frame, _ in traceback.walk_tb(found[0].__traceback__)]
-    assert [one.f_locals.get("evidence") for one in frames] == [None, "kept"]
+    assert caught.value.__cause__.__context__ is errors[0]
+    frames = [frame for frame, _ in traceback.walk_tb(errors[0].__traceback__)]
+    assert [frame.f_locals.get("evidence") for frame in frames] == [None, "kept"]
     assert next(generator) == "goes on"
 
 
 def test_errors_hold_nothing_once_they_are_handled(device: str) -> None:
-    """What the caller's frames hold goes with them; no garbage collector has to come by."""
+    """Objects of the caller's frames are freed without the garbage collector."""
 
     class Local:
         pass
@@ -174,14 +174,14 @@ def test_errors_hold_nothing_once_they_are_handled(device: str) -> None:
     gc.collect()
     gc.disable()
     try:
-        alive = [number for number, way in enumerate(ways) if attempt(way)() is not None]
+        alive = [index for index, way in enumerate(ways) if attempt(way)() is not None]
     finally:
         gc.enable()
     assert alive == []
 
 
 def test_sizes_that_64_bits_do_not_count(device: str) -> None:
-    """Libraries end the process there, return nothing or complain about types, each its own way."""
+    """Sizes beyond 64 bits raise OutOfMemoryError, whatever the library would do."""
     x = pa.ones((4,), dtype="float32", device=device)
     ways: list[Callable[[int], object]] = [
         lambda n: pa.zeros((n,), device=device),
@@ -202,11 +202,11 @@ def test_sizes_that_64_bits_do_not_count(device: str) -> None:
         lambda n: pa.repeat(pa.reshape(x, (2, 2)), n, axis=0),
         lambda n: pa.fft.fftfreq(n, device=device),
     ]
-    for number, way in enumerate(ways):
+    for index, way in enumerate(ways):
         for n in (1 << 61, 1 << 62, 1 << 63, 1 << 70):
             with pytest.raises(pa.errors.OutOfMemoryError, match="smaller pieces") as caught:
                 way(n)
-            assert caught.value.device == device, number
+            assert caught.value.device == device, index
             assert caught.value.asked is not None
             assert caught.value.asked >= 1 << 63
             assert "pa.reclaim" not in str(caught.value)
@@ -215,7 +215,7 @@ def test_sizes_that_64_bits_do_not_count(device: str) -> None:
     assert pa.sum(x).item() == 4
 
 
-def test_what_is_too_large_for_a_card_is_not_the_hosts_fault(fake: str) -> None:
+def test_sizes_too_large_for_a_card_are_reported_of_the_card(fake: str) -> None:
     card = pa.device(f"{fake}:cuda:0")
     with pytest.raises(pa.errors.OutOfMemoryError) as caught:
         pa.zeros((1 << 62,), device=card)
@@ -223,18 +223,18 @@ def test_what_is_too_large_for_a_card_is_not_the_hosts_fault(fake: str) -> None:
 
 
 def test_the_hosts_memory_is_not_a_cards(fake: str) -> None:
-    """On the way to a device with memory of its own it is the host that runs out."""
+    """Staging for a device with separate memory runs out of host memory."""
     card, host = pa.device(f"{fake}:cuda:0"), pa.device("numpy")
     error = MemoryError("staging")
-    found = [out_of_memory(error, *devices) for devices in ((card,), (card, host), (host, card))]
-    assert [one.device for one in found if one] == [str(host)] * 3
+    errors = [out_of_memory(error, *devices) for devices in ((card,), (card, host), (host, card))]
+    assert [translated.device for translated in errors if translated] == [str(host)] * 3
 
 
 @pytest.mark.parametrize("name", ["torch:cpu", "jax:cpu"])
-def test_bytes_that_were_asked_for_are_read_from_messages(name: str) -> None:
+def test_requested_bytes_are_read_from_messages(name: str) -> None:
     if not pa.functional(name):
         pytest.skip(f"{name} is not here")
-    asked = pa.device(name)._backend.requested_bytes
+    requested_bytes = pa.device(name)._backend.requested_bytes
     said = {
         "torch:cpu": (
             ("DefaultCPUAllocator: can't allocate memory: you tried to allocate 123 bytes.", 123),
@@ -249,7 +249,9 @@ def test_bytes_that_were_asked_for_are_read_from_messages(name: str) -> None:
             ("INVALID_ARGUMENT", None),
         ),
     }[name]
-    assert [asked(RuntimeError(text)) for text, _ in said] == [bytes_ for _, bytes_ in said]
+    assert [requested_bytes(RuntimeError(text)) for text, _ in said] == [
+        bytes_ for _, bytes_ in said
+    ]
 
 
 def test_the_words_of_a_users_error_are_no_shortage(device: str) -> None:
@@ -281,7 +283,7 @@ def test_the_words_of_a_callback_under_jax_are_no_shortage() -> None:
     assert out_of_memory(caught.value, pa.device("jax:cpu")) is None
 
 
-def test_numpys_error_tells_what_was_asked() -> None:
+def test_numpys_error_has_the_requested_bytes() -> None:
     with pytest.raises(pa.errors.OutOfMemoryError) as caught:
         pa.zeros((1 << 22, 1 << 22), dtype="float64", device="numpy")
     assert caught.value.asked == 1 << 47
@@ -328,8 +330,8 @@ def test_lists_and_unpickling_run_out_alike() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_what_the_library_says_goes_before_what_was_to_be_made() -> None:
+def test_the_librarys_figure_goes_before_an_estimate() -> None:
     device = pa.device("numpy")
-    told = out_of_memory(sizes.TooLargeError((3,), 24), device, nbytes=12)
-    untold = out_of_memory(MemoryError("no more"), device, nbytes=12)
-    assert [one.asked for one in (told, untold) if one] == [24, 12]
+    measured = out_of_memory(sizes.TooLargeError((3,), 24), device, nbytes=12)
+    estimated = out_of_memory(MemoryError("no more"), device, nbytes=12)
+    assert [error.asked for error in (measured, estimated) if error] == [24, 12]

@@ -14,7 +14,7 @@ from portarray._devices.selection import current
 
 @pytest.fixture(autouse=True)
 def fresh(fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Work in an empty project, with the fake library there."""
+    """Work in an empty project with the fake library."""
     monkeypatch.chdir(tmp_path)
     pa.reset_gpu_device()
     yield
@@ -29,7 +29,7 @@ def user_file() -> Path:
     return folder / "preferences.toml"
 
 
-def test_kept_used_and_deleted(user_file: Path) -> None:
+def test_preferences_are_stored_used_and_deleted(user_file: Path) -> None:
     automatic = current()
     pa.set_preference("numpy")
     assert user_file.read_text() == 'device = "numpy"\n'
@@ -158,7 +158,7 @@ def test_a_file_in_another_encoding(user_file: Path) -> None:
         pa.ones(2)
 
 
-def test_a_folder_in_place_of_the_file(user_file: Path) -> None:
+def test_a_folder_instead_of_the_file(user_file: Path) -> None:
     user_file.mkdir()
     with pytest.warns(pa.DeviceSelectionWarning, match=r"cannot be read: .*directory"):
         assert pa.ones(2).device is pa.devices()[0]
@@ -167,7 +167,7 @@ def test_a_folder_in_place_of_the_file(user_file: Path) -> None:
     assert user_file.is_dir()
 
 
-def test_a_file_in_place_of_the_folder() -> None:
+def test_a_file_instead_of_the_folder() -> None:
     folder = Path(os.environ["PORTARRAY_CONFIG_DIR"])
     folder.write_text("in the way")
     with pytest.raises(pa.PreferenceError, match="cannot be written") as caught:
@@ -178,9 +178,9 @@ def test_a_file_in_place_of_the_folder() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="this system has no file permissions")
 def test_a_file_without_permission(monkeypatch: pytest.MonkeyPatch) -> None:
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        monkeypatch.setenv("PORTARRAY_CONFIG_DIR", place)
+    with tempfile.TemporaryDirectory() as folder_name:
+        folder = Path(folder_name)
+        monkeypatch.setenv("PORTARRAY_CONFIG_DIR", folder_name)
         pa.set_preference("numpy")
         file = folder / "preferences.toml"
         file.chmod(0)

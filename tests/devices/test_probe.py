@@ -1,4 +1,4 @@
-"""Probes that raise, compute wrongly, hang or kill their process; each in a process of its own."""
+"""Probes that raise, compute wrongly, hang or kill their process, in separate processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ print(json.dumps([said, str(pa.ones(2).device)]))
 
 
 class Machine:
-    """Processes that ask for the faulty device, with one state folder."""
+    """Processes that request the faulty device and share a state folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,7 +44,7 @@ class Machine:
     def start(
         self, fault: str, first: str = "", *, timeout: float = 120.0
     ) -> subprocess.Popen[str]:
-        """Start a process that asks; its probes in children may take so many seconds."""
+        """Start a process that requests the device, with a time limit for its probes."""
         self.log.unlink(missing_ok=True)
         program = PROGRAM.format(backends=str(BACKENDS), first=first, timeout=timeout)
         return subprocess.Popen(
@@ -62,13 +62,13 @@ class Machine:
         )
 
     def ask(self, fault: str, first: str = "", *, timeout: float = 120.0) -> tuple[int, Any]:
-        """Ask in a new process; return its status and what it got."""
+        """Request the device in a new process; return the status and the output."""
         with self.start(fault, first, timeout=timeout) as process:
             out, error = process.communicate(timeout=300)
         return process.returncode, json.loads(out) if out else error
 
     def steps(self) -> list[str]:
-        """Return what the last process and its children tried."""
+        """Return the steps that the last process and its children tried."""
         return self.log.read_text().split() if self.log.exists() else []
 
     def files(self) -> list[str]:
@@ -100,8 +100,8 @@ def test_a_probe_that_raises(machine: Machine, step: str) -> None:
 def test_a_device_that_computes_wrongly(machine: Machine, how: str) -> None:
     _, (reasons, _) = machine.ask(f"compute:{how}")
     assert "it computes wrong results" in reasons["faulty:opencl:0"]
-    given = "[3.0, 7.0, 13.0, 21.0] in float32" if how == "wrong" else "in float64"
-    assert reasons["faulty:opencl:0"].endswith(given)
+    reported = "[3.0, 7.0, 13.0, 21.0] in float32" if how == "wrong" else "in float64"
+    assert reasons["faulty:opencl:0"].endswith(reported)
 
 
 def test_a_child_whose_driver_talks(machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""Threads that come to something at once for the first time get the same of it."""
+"""Threads that use something for the first time at once get the same object."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ THREADS = 6
 
 @pytest.fixture(autouse=True)
 def switching() -> Iterator[None]:
-    """Let threads take turns as often as they can."""
-    before = sys.getswitchinterval()
+    """Let Python switch threads as often as possible."""
+    interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
-    sys.setswitchinterval(before)
+    sys.setswitchinterval(interval)
 
 
-def is_concrete(action: Callable[[], T]) -> list[T]:
-    """Return what an action returns in several threads that begin together."""
+def run_in_threads(action: Callable[[], T]) -> list[T]:
+    """Return the results of an action in several threads that start together."""
     barrier = threading.Barrier(THREADS)
-    found: list[T] = []
+    results: list[T] = []
     errors: list[BaseException] = []
 
     def work() -> None:
         barrier.wait()
         try:
-            found.append(action())
+            results.append(action())
         except BaseException as error:  # noqa: BLE001  (the test looks at it)
             errors.append(error)
 
@@ -48,18 +48,18 @@ def is_concrete(action: Callable[[], T]) -> list[T]:
     for thread in threads:
         thread.join()
     assert errors == []
-    return found
+    return results
 
 
 def test_tables_of_a_new_device(fake: str) -> None:
-    known = pa.device(f"{fake}:cuda:0")
+    device = pa.device(f"{fake}:cuda:0")
     for _ in range(ROUNDS):
         new = device_module.make(
-            known._backend, "cuda", 0, name=known.name, kind=known.kind, native=known.native
+            device._backend, "cuda", 0, name=device.name, kind=device.kind, native=device.native
         )
-        found = is_concrete(lambda new=new: dispatch.tables_of(new))  # type: ignore[misc]
-        assert all(tables is found[0] for tables in found)
-        ids = {tuple(id(table) for table in tables.values()) for tables in found}
+        results = run_in_threads(lambda new=new: dispatch.tables_of(new))  # type: ignore[misc]
+        assert all(tables is results[0] for tables in results)
+        ids = {tuple(id(table) for table in tables.values()) for tables in results}
         assert len(ids) == 1
 
 
@@ -75,24 +75,24 @@ def test_a_device_is_probed_once(fake: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(probe, "compute", slow)
     for table in ("_made", "_functional", "_refused"):
         monkeypatch.setattr(discovery, table, {})
-    found = is_concrete(lambda: discovery.get_device(fake, "cuda", 0))
+    devices = run_in_threads(lambda: discovery.get_device(fake, "cuda", 0))
     assert len(probed) == 1
-    assert all(device is found[0] for device in found)
+    assert all(device is devices[0] for device in devices)
 
 
 def test_backends(fake: str) -> None:
     package = registry.package_of(fake)
-    before = registry.load_backend(fake)
+    original = registry.load_backend(fake)
     try:
         for _ in range(ROUNDS):
             registry._backends.pop(package)
-            found = is_concrete(lambda: registry.load_backend(fake))
-            assert all(backend is found[0] for backend in found)
+            backends = run_in_threads(lambda: registry.load_backend(fake))
+            assert all(backend is backends[0] for backend in backends)
     finally:
-        registry._backends[package] = before
+        registry._backends[package] = original
 
 
-def test_plugins_are_read_before_anyone_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plugins_are_read_before_the_first_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
     def slowly() -> None:
         for library in ("first", "second"):
             threading.Event().wait(0.005)
@@ -104,4 +104,4 @@ def test_plugins_are_read_before_anyone_asks(monkeypatch: pytest.MonkeyPatch) ->
             patch.setattr(registry, "_infos", dict(registry._infos))
             patch.setattr(registry, "_plugins_read", False)
             patch.setattr(registry, "_plugins_asked", False)
-            assert all(is_concrete(lambda: "second" in registry.backend_infos()))
+            assert all(run_in_threads(lambda: "second" in registry.backend_infos()))

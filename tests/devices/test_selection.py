@@ -17,7 +17,7 @@ GIB = 2**30
 
 @pytest.fixture
 def library(fake: str) -> Any:
-    """The fake library's own object, to change what it says."""
+    """The fake library's object, whose reports a test may change."""
     from fake.backend import LIBRARY
 
     return LIBRARY
@@ -51,13 +51,16 @@ def test_a_cpu_comes_first_through_its_own_platform() -> None:
         backend = SimpleNamespace(info=info)
         return SimpleNamespace(kind=kind, platform=platform, index=0, _backend=backend)
 
-    found = [candidate("opencl", 1), candidate("oneapi", 1), candidate("cpu", 90)]
-    assert sorted(found, key=discovery.order)[0].platform == "cpu"
-    found += [candidate("tpu", 1, "accelerator"), candidate("metal", 1, "gpu")]
-    assert [one.platform for one in sorted(found, key=discovery.order)][:2] == ["metal", "tpu"]
+    candidates = [candidate("opencl", 1), candidate("oneapi", 1), candidate("cpu", 90)]
+    assert sorted(candidates, key=discovery.order)[0].platform == "cpu"
+    candidates += [candidate("tpu", 1, "accelerator"), candidate("metal", 1, "gpu")]
+    assert [entry.platform for entry in sorted(candidates, key=discovery.order)][:2] == [
+        "metal",
+        "tpu",
+    ]
 
 
-def test_devices_stay_what_they_are_when_all_is_asked_again(fake: str) -> None:
+def test_devices_keep_their_identity_after_a_reset(fake: str) -> None:
     x = pa.ones(2, device="fake:cuda:1")
     pa.reset_gpu_device()
     assert pa.device("fake:cuda:1") is x.device
@@ -149,15 +152,15 @@ def test_default_device(fake: str) -> None:
 def test_memory_passes_devices_over(fake: str, library: Any) -> None:
     library.memory = {0: MemoryFigures(8 * GIB, 1 * GIB), 1: MemoryFigures(8 * GIB, 4 * GIB)}
     try:
-        for asked in ("auto", "gpu", "cuda", "fake"):
+        for request in ("auto", "gpu", "cuda", "fake"):
             pa.reset_gpu_device()
             with pytest.warns(pa.DeviceSelectionWarning, match=r"1\.00 GiB\) are free") as caught:
-                assert pa.device(asked, memory=2 * GIB) is pa.device("fake:cuda:1")
+                assert pa.device(request, memory=2 * GIB) is pa.device("fake:cuda:1")
             assert "fake:cuda:0" in str(caught[0].message)
             assert caught[0].filename == __file__
             # The text alone still means the best device, asked for before or not.
             for _ in range(2):
-                assert pa.device(asked) is pa.device("fake:cuda:0")
+                assert pa.device(request) is pa.device("fake:cuda:0")
         assert pa.device("fake", memory=GIB) is pa.device("fake:cuda:0")
         with pytest.raises(pa.DeviceNotFunctionalError, match="4,294,967,296 bytes") as error:
             pa.device("fake", memory=5 * GIB)
@@ -241,24 +244,24 @@ def test_synchronize_and_reclaim(fake: str, library: Any) -> None:
     pa.reclaim("numpy")
 
 
-def test_a_card_is_current_while_it_is_asked(
+def test_a_card_is_current_while_it_is_queried(
     fake: str, library: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = pa.device("fake:cuda:1")._backend
-    seen: list[tuple[str, int]] = []
+    calls: list[tuple[str, int]] = []
     for name in ("memory", "synchronize", "reclaim"):
-        own = getattr(backend, name)
+        original = getattr(backend, name)
         monkeypatch.setattr(
             backend,
             name,
-            lambda native, own=own, name=name: (
-                seen.append((name, library.current)),
-                own(native),
+            lambda native, original=original, name=name: (
+                calls.append((name, library.current)),
+                original(native),
             )[1],
         )
     for function in (pa.memory, pa.synchronize, pa.reclaim):
         function("fake:cuda:1")
-    assert seen == [("memory", 1), ("synchronize", 1), ("reclaim", 1)]
+    assert calls == [("memory", 1), ("synchronize", 1), ("reclaim", 1)]
     assert library.current == 0
 
 
@@ -270,8 +273,8 @@ def test_memory_figures() -> None:
     assert pa.memory("numpy").total == pa.memory(pa.device("numpy")).total
 
 
-def test_sys_modules_are_asked_not_imported() -> None:
-    before = set(sys.modules)
+def test_only_imported_libraries_are_considered() -> None:
+    modules = set(sys.modules)
     with pytest.raises(TypeError):
         pa.device(object())
-    assert not {"cupy", "jax", "mlx", "dpnp", "pyopencl"} & (set(sys.modules) - before)
+    assert not {"cupy", "jax", "mlx", "dpnp", "pyopencl"} & (set(sys.modules) - modules)

@@ -24,11 +24,11 @@ def test_text(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_dictionary() -> None:
-    found = pa.summary().as_dict()
-    assert json.loads(json.dumps(found)) == found
-    assert found["recommended"] == str(pa.devices()[0])
-    assert found["preference"] is None
-    libraries = {library["library"]: library for library in found["libraries"]}
+    summary = pa.summary().as_dict()
+    assert json.loads(json.dumps(summary)) == summary
+    assert summary["recommended"] == str(pa.devices()[0])
+    assert summary["preference"] is None
+    libraries = {library["library"]: library for library in summary["libraries"]}
     assert set(libraries) == set(pa.supported_backends())
     assert libraries["numpy"]["functional"]
     assert libraries["numpy"]["devices"][0]["device"] == "numpy:cpu:0"
@@ -38,14 +38,14 @@ def test_dictionary() -> None:
         assert library["devices"] or library["reasons"]
         if not library["installed"]:
             assert all("not installed" in reason for reason in library["reasons"].values())
-    listed = [device["device"] for library in found["libraries"] for device in library["devices"]]
+    listed = [device["device"] for library in summary["libraries"] for device in library["devices"]]
     assert sorted(listed) == sorted(map(str, pa.devices()))
 
 
 def test_preference_that_cannot_be_met(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORTARRAY_DEVICE", "numpy:cpu:9")
-    found = pa.summary()  # shows it instead of warning
-    assert found.preference is not None
-    assert "numpy sees 1 device" in found.problem
-    assert "✗ PORTARRAY_DEVICE prefers 'numpy:cpu:9'" in str(found)
-    assert found.as_dict()["preference"]["source"] == "PORTARRAY_DEVICE"
+    summary = pa.summary()  # shows it instead of warning
+    assert summary.preference is not None
+    assert "numpy sees 1 device" in summary.problem
+    assert "✗ PORTARRAY_DEVICE prefers 'numpy:cpu:9'" in str(summary)
+    assert summary.as_dict()["preference"]["source"] == "PORTARRAY_DEVICE"

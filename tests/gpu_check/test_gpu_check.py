@@ -152,7 +152,7 @@ def test_figures_of_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> N
             assert table.selected(None, [text], ["float32"], growing)
 
 
-def test_what_is_read_too_late_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_read_too_late_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("portarray_conformance")
     monkeypatch.syspath_prepend(str(FOLDER))
     movement = importlib.import_module("movement")

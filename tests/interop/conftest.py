@@ -1,4 +1,4 @@
-"""The tables of this folder are modules of their own, found here."""
+"""Put this folder's modules on the path."""
 
 from __future__ import annotations
 

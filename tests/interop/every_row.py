@@ -1,4 +1,4 @@
-"""All rows, and how each is run on a device with the device's limits in mind."""
+"""All rows, each run on a device within the device's limits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def in_single(row: Row, device: str) -> bool:
 
 
 def obstacle(row: Row, device: str) -> tuple[str, AbstractContextManager[object]]:
-    """Return what keeps a row from running on a device, and what expects the error of that."""
+    """Return why a row cannot run on a device, and a context that expects its error."""
     if row.fails:
         return "no", pytest.raises(Exception)
     if "complex128" in lacking(device) and row.name in limits.COMPLEX128:
@@ -48,7 +48,7 @@ def obstacle(row: Row, device: str) -> tuple[str, AbstractContextManager[object]
 
 
 def run(row: Row, device: str, fake: str) -> None:
-    """Run a row as its user does: the default device is another one, unless it needs the scope."""
+    """Run a row on a device that is not the default one, unless the row needs the scope."""
     with pa.device(fake), pa.device(device) if row.requires_default_device else nullcontext():
         beside(row, device, single=in_single(row, device))
 

@@ -1,4 +1,4 @@
-"""What some rows ask of arrays beyond what every device has, and which rows the docs show."""
+"""Requirements of rows that some devices do not meet, and rows shown in the docs."""
 
 from __future__ import annotations
 

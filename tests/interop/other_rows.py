@@ -1,4 +1,4 @@
-"""What xarray, einops, array-api-compat and array-api-extra do with arrays of the standard."""
+"""Calls of xarray, einops, array-api-compat and array-api-extra on standard arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SciPy computes in the arrays' own namespace, with ``SCIPY_ARRAY_API=1`` set.
+"""Calls of SciPy that compute in the arrays' namespace, with ``SCIPY_ARRAY_API=1`` set.
 
 SciPy's own table of what it supports:
 https://docs.scipy.org/doc/scipy/dev/api-dev/array_api.html. Its compiled functions read the arrays
@@ -392,7 +392,7 @@ INTERPOLATE = [
     ),
 ]
 
-REST = [
+CONSTANTS = [
     Row(
         "scipy.constants.convert_temperature",
         lambda a: constants.convert_temperature(a(POSITIVE), "C", "K"),
@@ -403,4 +403,4 @@ REST = [
     *rows_of(linalg, "block_diag", [MATRIX, UNIT], requires_default_device=True),
 ]
 
-ROWS = [*SPECIAL, *STATS, *FFT, *CALCULUS, *CLUSTER, *INTERPOLATE, *REST]
+ROWS = [*SPECIAL, *STATS, *FFT, *CALCULUS, *CLUSTER, *INTERPOLATE, *CONSTANTS]

@@ -1,4 +1,4 @@
-"""What SciPy does with signals, images and rotations in the arrays' own namespace."""
+"""Calls of SciPy on signals, images and rotations in the arrays' namespace."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ NDIMAGE = [
 
 
 def _there_and_back(a: Make) -> Any:
-    """Return a filter through its zeros and poles, whose order is nobody's business."""
+    """Return a filter converted to zeros and poles and back, since their order may differ."""
     return signal.zpk2tf(*signal.tf2zpk(a(B), a(A)))
 
 
@@ -170,7 +170,7 @@ SIGNAL_ROWS = [
 
 
 def _window(name: str, *arguments: Any, **options: Any) -> Row:
-    """Return a row that makes a window, which needs to be told the namespace and the device."""
+    """Return a row that makes a window for a given namespace and device."""
 
     def call(a: Make) -> Any:
         x = a(1.0)
@@ -211,7 +211,7 @@ TRANSFORMS = [
             "mean": lambda a: _quaternions(a).mean().as_matrix(),
             "magnitude": lambda a: _quaternions(a).magnitude(),
             "indexing": lambda a: _quaternions(a)[1].as_quat(),
-            "iteration": lambda a: [one.as_quat() for one in _quaternions(a)],
+            "iteration": lambda a: [rotation.as_quat() for rotation in _quaternions(a)],
             "concatenate": lambda a: Rotation.concatenate([_quaternions(a)] * 2).as_quat(),
             "align_vectors": lambda a: Rotation.align_vectors(a(POINTS), a(POINTS[::-1]))[
                 0

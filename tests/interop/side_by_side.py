@@ -1,4 +1,4 @@
-"""Another library's call on portarray arrays, beside the same call on NumPy arrays."""
+"""Compare another library's call on portarray arrays with the call on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ ROUNDED = 1e-6
 
 
 def lacking(device: str) -> set[str]:
-    """Return the dtypes of 64 bits a part that a device lacks now."""
+    """Return the dtypes of double precision that a device lacks under its settings."""
     info = pa.__array_namespace_info__()
     return set(NARROW) - set(info.dtypes(device=pa.device(device)))
 
@@ -88,10 +88,10 @@ def default_dtype(device: str) -> str:
 
 
 def beside(row: Row, device: str, *, single: bool = False) -> None:
-    """Make a row's call with arrays on a device and with NumPy's, and compare all that returns.
+    """Make a row's call on a device and with NumPy, and compare the results.
 
-    Both get the same values: in single precision where that is asked for or the device has no
-    other, in double precision otherwise.
+    Both get the same values: in single precision on request or if the device has no other, in
+    double precision otherwise.
     """
     absent = lacking(device)
     narrow = absent | {"float64", "complex128"} if single or "float64" in absent else set()

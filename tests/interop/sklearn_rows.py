@@ -1,4 +1,4 @@
-"""What scikit-learn runs on arrays of the standard, as its users call it.
+"""Calls of scikit-learn on standard arrays.
 
 https://scikit-learn.org/stable/modules/array_api.html lists what it supports.
 """
@@ -334,7 +334,7 @@ BEYOND = [
 
 
 def _undispatched(call: Callable[[Make], Any]) -> Callable[[Make], Any]:
-    """Return a call made as by those who have not asked scikit-learn to dispatch."""
+    """Return a call that runs without scikit-learn's dispatching."""
 
     def undispatched(make: Make) -> Any:
         with config_context(array_api_dispatch=False):

@@ -47,7 +47,7 @@ class Column:
         return self.title
 
     def entered(self) -> AbstractContextManager[Any]:
-        """Make the setting that of the running thread."""
+        """Apply the setting in the current thread."""
         if self.wide is None:
             return nullcontext()
         import jax
@@ -69,7 +69,7 @@ def columns() -> Iterator[Column]:
 
 
 def cell(row: Row, column: Column, fake: str) -> str:
-    """Run a row and return what the table says of it: "✓", "✓ float32" or what is in the way."""
+    """Run a row and return its cell: "✓", "✓ float32" or the obstacle."""
     device = column.device
     with column.entered():
         single = every_row.in_single(row, device)
@@ -83,7 +83,7 @@ def cell(row: Row, column: Column, fake: str) -> str:
 
 
 def label(row: Row) -> str:
-    """Return a row's name as the table writes it, with what its users must do."""
+    """Return a row's name in the table, with what users must do."""
     notes = [
         note for flag, note in ((row.host, "host"), (row.requires_default_device, "with")) if flag
     ]
@@ -112,7 +112,7 @@ def written() -> tuple[list[str], Cells]:
 
 
 def write(titles: list[str], cells: Cells) -> None:
-    """Put a table into the page."""
+    """Write a table into the page."""
     rows = [every_row.BY_NAME[name] for name in limits.SHOWN]
     lines = [
         ["function", *(f"`{title}`" for title in titles)],
@@ -125,7 +125,7 @@ def write(titles: list[str], cells: Cells) -> None:
 
 
 def main() -> None:
-    """Find out everything here and write it."""
+    """Measure every row on this machine and write the table."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
     here = list(columns())
     fake = registry.add_backend("fake").library

@@ -66,7 +66,7 @@ def qr() -> Any:
 
 @pytest.fixture(autouse=True)
 def default_device() -> Iterator[None]:
-    """Take back what tests set."""
+    """Restore the default device after a test."""
     assert namespace is portarray.cubed
     yield
     pa.set_default_device(None)
@@ -88,7 +88,7 @@ def test_names_beside_the_standard_are_numpys() -> None:
 
 
 def test_answers_are_numpys_on_every_device(device: str, tmp_path: Any) -> None:
-    """All chunks of all rows at once, in threads."""
+    """All rows computed at once in threads equal NumPy's results."""
     rows = ROWS
     if device.startswith("jax") and "PORTARRAY_TEST_ALL_ROWS" not in os.environ:
         rows = {name: ROWS[name] for name in ("mean", "var", "nanmean")}  # it compiles each
@@ -127,8 +127,8 @@ def named(block: Any) -> Any:
     return pa.full_like(block, {"numpy": 0, "torch": 1}[block.device.library])
 
 
-def test_what_would_not_fit_is_refused_before_it_runs(tmp_path: Any) -> None:
-    """cubed's bound is of chunks' bytes, whichever library computes them."""
+def test_plans_beyond_the_allowed_memory_are_refused(tmp_path: Any) -> None:
+    """cubed bounds the bytes of chunks for every library."""
     x = xp.ones((1000, 1000), chunks=(500, 500), spec=spec(tmp_path, allowed_mem="3MB"))
     with pytest.raises(ValueError, match="exceeds allowed_mem"):
         xp.negative(x).compute()

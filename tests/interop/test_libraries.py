@@ -34,14 +34,14 @@ ALL_ROWS = "PORTARRAY_TEST_ALL_ROWS" in os.environ
 COMPILING = {"jax"}
 
 VERSIONS = {"scipy": "1.17", "scikit-learn": "1.9"}  # for which the flags of rows were found
-AS_FOUND = pytest.mark.skipif(
-    any(not version(name).startswith(found + ".") for name, found in VERSIONS.items()),
+NEEDS_MEASURED_VERSIONS = pytest.mark.skipif(
+    any(not version(name).startswith(measured + ".") for name, measured in VERSIONS.items()),
     reason=f"which dtypes rows need is known for {VERSIONS}",
 )
 
 
 def _cases(rows: list[Row]) -> list[object]:
-    """Return rows as test cases, those that cannot work as strict expected failures."""
+    """Return rows as test cases, with strict expected failures."""
     return [
         pytest.param(
             row,
@@ -54,7 +54,7 @@ def _cases(rows: list[Row]) -> list[object]:
 
 @pytest.fixture(autouse=True)
 def dispatching() -> Iterator[None]:
-    """Let scikit-learn compute in the arrays' own namespace, as its users ask it to."""
+    """Let scikit-learn dispatch to the arrays' namespace."""
     assert os.environ["SCIPY_ARRAY_API"] == "1"
     with sklearn.config_context(array_api_dispatch=True):
         yield
@@ -86,24 +86,24 @@ def test_runs_unchanged(row: Row, where: str, fake: str) -> None:
         every_row.run(row, where, fake)
 
 
-@AS_FOUND
+@NEEDS_MEASURED_VERSIONS
 @pytest.mark.parametrize(
     "where", [d for d in eager() if "complex128" in lacking(d) and "float64" not in lacking(d)]
 )
 @pytest.mark.parametrize("name", sorted(limits.COMPLEX))
 def test_needs_single_precision(name: str, where: str) -> None:
-    """Where a device has float64 and not complex128, these rows must be given float32."""
+    """Devices with float64 and without complex128 need float32 in these rows."""
     row = every_row.BY_NAME[name]
     with pa.device(where), pytest.raises(TypeError, match="complex128"):
         beside(row, where)
 
 
-@AS_FOUND
+@NEEDS_MEASURED_VERSIONS
 @pytest.mark.skipif(not table.PAGE.is_file(), reason="the documentation is not beside the tests")
 @pytest.mark.parametrize(
     "column", list(table.columns()), ids=lambda column: re.sub(r"\W+", "-", str(column))
 )
-def test_the_page_says_what_happens_here(column: table.Column, fake: str) -> None:
+def test_the_page_matches_this_machine(column: table.Column, fake: str) -> None:
     """``python tests/interop/table.py`` writes the page's table anew."""
     titles, cells = table.written()
     if str(column) not in titles:
@@ -130,7 +130,7 @@ def test_the_page_shows_every_row_that_it_should() -> None:
 
 @pytest.mark.parametrize("row", _cases([row for row in WORKING if not row.host]))
 def test_needs_no_host_memory(row: Row, fake: str) -> None:
-    """Where a library does not read the arrays with NumPy, portarray does not do so for it."""
+    """Libraries that do not read arrays with NumPy work without host memory."""
     device = f"{fake}:cuda:0"
     with pa.device("numpy"), pa.device(device) if row.requires_default_device else nullcontext():
         beside(row, device)

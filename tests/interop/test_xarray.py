@@ -1,4 +1,4 @@
-"""xarray over portarray arrays and over Dask arrays of them: what stays on devices, as told."""
+"""xarray over portarray arrays, and over Dask arrays of them, matches its page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ON_PAGE = pytest.mark.skipif(not PAGE.is_file(), reason="the documentation is no
 
 @ON_PAGE
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_page_says_what_happens(kind: str) -> None:
+def test_the_page_matches_the_behaviour(kind: str) -> None:
     if not version("xarray").startswith("2026.9."):
         pytest.skip("the page is of xarray 2026.9")
     if not pa.functional("torch"):

@@ -1,4 +1,4 @@
-"""What xarray makes of labelled portarray arrays and of Dask arrays with portarray chunks.
+"""Calls of xarray on labelled portarray arrays and on Dask arrays with portarray chunks.
 
 The tests compare docs/xarray.md with what happens. To write its table anew::
 
@@ -38,7 +38,7 @@ COORDINATES = {
 
 
 def dataset(kind: str, device: str | None = None) -> Any:
-    """Return a Dataset on a device, of NumPy arrays where that is None."""
+    """Return a Dataset on a device, or of NumPy arrays for None."""
 
     def put(values: Any) -> Any:
         if device is None:
@@ -117,7 +117,7 @@ ROWS: dict[str, Callable[[Any], Any]] = {
 
 
 def said(name: str, kind: str, device: str) -> str:
-    """Run a row on a device: what the page says of it."""
+    """Run a row on a device and return its cell of the page."""
     call = ROWS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -140,7 +140,7 @@ def said(name: str, kind: str, device: str) -> str:
 
 
 def written() -> dict[tuple[str, str], str]:
-    """Return what the page says, by row and kind."""
+    """Return the page's cells by row and kind."""
     table = PAGE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
     rows = [re.split(r" *\| *", line.strip("| \n")) for line in table.splitlines()[2:]]
     return {(row[0], kind): cell for row in rows for kind, cell in zip(KINDS, row[1:], strict=True)}

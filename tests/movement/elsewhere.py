@@ -1,4 +1,4 @@
-"""What other processes do with pickles: imported by one of them, run as a program by another."""
+"""Functions that other processes run on pickles, as a module or as a program."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import portarray as pa
 
 
 def doubled(connection: Connection) -> None:
-    """Answer each array with one of twice its values on the same device, until None comes."""
+    """Reply to each array with its double on the same device, until None is received."""
     while (x := connection.recv()) is not None:
         connection.send((str(x.device), x + x))
 
 
 def without(file: str) -> None:
-    """Load pickles where clarray and MLX do not function: without a driver, not installed."""
+    """Load pickles without a driver for clarray and without MLX."""
     sys.modules["mlx"] = None  # type: ignore[assignment]
-    for kept in pickle.loads(Path(file).read_bytes()):
-        text = pickle.loads(kept)
+    for pickled in pickle.loads(Path(file).read_bytes()):
+        text = pickle.loads(pickled)
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             first, second = pickle.loads(text), pickle.loads(text)
         assert str(first.device) == str(second.device) == "numpy:cpu:0"
         assert first.tolist() == second.tolist() == [1.0, 2.0]
-        assert [one.filename for one in said] == [__file__]  # once, at the line above
+        assert [warning.filename for warning in said] == [__file__]  # once, at the line above
         sys.stdout.write(f"{said[0].category.__name__}: {said[0].message}\n")
         with pa.config(unpickle_device=None):
             try:

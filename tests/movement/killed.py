@@ -1,7 +1,7 @@
-"""Saves killed at any moment, and saves without permission: run as a program by test_files.py.
+"""Saves killed at random moments, and saves without permission; test_files.py runs this program.
 
-It saves from child processes of its own, so that the process of the tests need not fork. In each
-save all elements have one value: a file with two is one that was half written.
+It saves from child processes, so that the process of the tests need not fork. All elements of a
+save have one value, so a file with two values was written in part.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ def values_of(path: Path) -> set[int]:
 
 
 def killed(path: Path) -> None:
-    """Print how many saves were killed half way, after looking at the file each time."""
+    """Kill saves half way, check the file each time, and print the counts."""
     pa.save(path, {"a": np.zeros(ELEMENTS, int)})
-    seen = {0}
-    left: list[str] = []
+    saved = {0}
+    leftovers: list[str] = []
     rng = random.Random(0)
     for turn in range(MOST):
-        if turn >= KILLED and len(seen) > 2 and len(left) > 5:
+        if turn >= KILLED and len(saved) > 2 and len(leftovers) > 5:
             break
         child = os.fork()
         if not child:
             save_for_ever(path, 1000 * turn)
         until = time.monotonic() + 0.03 * rng.random()
         while time.monotonic() < until:  # others read meanwhile
-            found = values_of(path)
-            assert len(found) == 1, f"a file with {found}"
+            values = values_of(path)
+            assert len(values) == 1, f"a file with {values}"
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        found = values_of(path)
-        assert len(found) == 1, f"a file with {found} after a kill"
-        seen |= found
-        left = [name for name in os.listdir(path.parent) if name != path.name]
-    sys.stdout.write(f"{len(seen)} {len(left)}\n")
+        values = values_of(path)
+        assert len(values) == 1, f"a file with {values} after a kill"
+        saved |= values
+        leftovers = [name for name in os.listdir(path.parent) if name != path.name]
+    sys.stdout.write(f"{len(saved)} {len(leftovers)}\n")
 
 
 def refused(path: Path) -> None:
-    """Save where a plain user may make files, but not write into this one."""
+    """Save as a user who may create files, but not write into the existing one."""
     pa.save(path, pa.ones(3))
     path.chmod(0o444)
     path.parent.chmod(0o777)
@@ -73,7 +73,7 @@ def refused(path: Path) -> None:
 
 
 def too_large(path: Path) -> None:
-    """Save more than a file may have."""
+    """Save more than the limit of a file's size."""
     import resource
 
     pa.save(path, pa.ones(3))

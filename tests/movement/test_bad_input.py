@@ -1,4 +1,4 @@
-"""What cannot be moved is refused before anything is: the message names value, rule and fix."""
+"""Inputs that cannot be moved are refused first, with a message that names the fix."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ NARROWER = {
 
 def dtypes(device: str) -> set[str]:
     """Return the names of a device's dtypes, float16 and bfloat16 included."""
-    found = pa.device(device)
-    return {dtype.name for dtype in found._backend.dtypes(found.platform, found.index)}
+    pa_device = pa.device(device)
+    return {dtype.name for dtype in pa_device._backend.dtypes(pa_device.platform, pa_device.index)}
 
 
-def seen(x: pa.Array) -> Any:
-    """Return an array's values wherever it is."""
+def as_numpy(x: pa.Array) -> Any:
+    """Return an array's values as a NumPy array."""
     return x.device._backend.to_host(x.native, copy=True)
 
 
@@ -41,7 +41,7 @@ def seen(x: pa.Array) -> Any:
 
 
 def check_narrowing(source: str, target: str, name: str) -> None:
-    """Check that a dtype does not go to a device without it, and what goes there instead."""
+    """Check that moves to a device without the dtype raise, and that narrowing works."""
     near = NARROWER[name]
     values = np.asarray([0, 1, 2, 100]).astype(np.dtype(getattr(pa, name)))
     x = pa.asarray(values, device=source, copy=True)
@@ -64,7 +64,7 @@ def check_narrowing(source: str, target: str, name: str) -> None:
             assert part in str(caught.value)
     # Nothing was lost.
     assert (x.dtype, str(x.device)) == (values.dtype, source)
-    np.testing.assert_array_equal(seen(x), values)
+    np.testing.assert_array_equal(as_numpy(x), values)
     for y in (
         pa.asarray(x, device=target, narrow=True),
         pa.asarray(x.native, device=target, narrow=True),
@@ -75,7 +75,7 @@ def check_narrowing(source: str, target: str, name: str) -> None:
         pa.to_device(tree, target, narrow=True)["b"][0],
     ):
         assert (y.dtype.name, str(y.device)) == (near, str(pa.device(target)))
-        np.testing.assert_array_equal(seen(y), values.astype(near))
+        np.testing.assert_array_equal(as_numpy(y), values.astype(near))
     for wrong in (pa.float16, "float16", 1):
         with pytest.raises(TypeError, match=rf"narrow must be True or .* has {near} for"):
             x.to_device(target, narrow=wrong)
@@ -108,14 +108,14 @@ def test_narrowed_values_are_rounded_as_numpy_rounds_them(device: str, nofloat64
         pytest.skip(f"{device} has no float64")
     values = np.asarray([0.1, 1e-60, 1e300, -np.inf, np.nan, -0.0, 16777217.0])
     with np.errstate(over="ignore"):
-        wanted = values.astype(np.float32)
+        expected = values.astype(np.float32)
     y = pa.asarray(pa.asarray(values, device=device), device=nofloat64, narrow=True)
-    np.testing.assert_array_equal(seen(y), wanted)
-    np.testing.assert_array_equal(np.signbit(seen(y)), np.signbit(wanted))
+    np.testing.assert_array_equal(as_numpy(y), expected)
+    np.testing.assert_array_equal(np.signbit(as_numpy(y)), np.signbit(expected))
 
 
 def test_conversions_that_neither_device_knows_are_done_on_the_host(device: str) -> None:
-    """JAX, for one, has bfloat16 and no 64-bit numbers; NumPy's device has these and not that."""
+    """Conversions run on the host if the source lacks the target's dtype and the reverse."""
     if "bfloat16" not in dtypes(device):
         pytest.skip(f"{device} does not support bfloat16")
     for name in ("float64", "int64", "uint64", "bool", "float32"):
@@ -123,7 +123,7 @@ def test_conversions_that_neither_device_knows_are_done_on_the_host(device: str)
         for copy in (None, True):
             x = pa.asarray(values, dtype=pa.bfloat16, device=device, copy=copy)
             assert (x.dtype.name, str(x.device)) == ("bfloat16", device)
-            np.testing.assert_array_equal(seen(x).astype(name), values)
+            np.testing.assert_array_equal(as_numpy(x).astype(name), values)
         back = pa.astype(x, name, device="numpy")
         assert (back.dtype, back.device) == (values.dtype, pa.device("numpy"))
         np.testing.assert_array_equal(back.native, values)
@@ -137,7 +137,7 @@ def test_narrowing_is_not_done_where_it_is_not_needed(device: str) -> None:
             x = pa.asarray(np.asarray([0.1]), device=device)
             y = pa.asarray(x, device=target, narrow=True)
             assert y.dtype == np.float64
-            assert seen(y)[0] == 0.1
+            assert as_numpy(y)[0] == 0.1
 
 
 # --- what is no array of numbers ------------------------------------------------------------------
@@ -153,10 +153,10 @@ NO_NUMBERS: dict[str, tuple[Any, str, str]] = {
 
 
 @pytest.mark.parametrize("kind", NO_NUMBERS)
-def test_arrays_of_other_things(device: str, kind: str) -> None:
-    values, what, dtype = NO_NUMBERS[kind]
+def test_arrays_of_objects_and_texts_are_refused(device: str, kind: str) -> None:
+    values, contents, dtype = NO_NUMBERS[kind]
     for copy in (None, True, False):
-        with pytest.raises(TypeError, match=f"arrays of {what} are not supported") as caught:
+        with pytest.raises(TypeError, match=f"arrays of {contents} are not supported") as caught:
             pa.asarray(values, device=device, copy=copy)
         for part in (dtype, "only booleans and numbers", "astype"):
             assert part in str(caught.value)
@@ -187,7 +187,7 @@ def test_foreign_byte_order_is_converted(device: str) -> None:
         assert not foreign.dtype.isnative
         sealed = foreign.copy()
         sealed.flags.writeable = False
-        for given, wanted in (
+        for source, expected in (
             (foreign, values),
             (foreign[::-1, ::2], values[::-1, ::2]),
             (foreign.T, values.T),
@@ -196,12 +196,12 @@ def test_foreign_byte_order_is_converted(device: str) -> None:
             (sealed, values),
         ):
             for copy in (None, True):
-                x = pa.asarray(given, device=device, copy=copy)
-                assert (x.dtype, x.shape) == (wanted.dtype, wanted.shape)
-                np.testing.assert_array_equal(seen(x), wanted)
+                x = pa.asarray(source, device=device, copy=copy)
+                assert (x.dtype, x.shape) == (expected.dtype, expected.shape)
+                np.testing.assert_array_equal(as_numpy(x), expected)
             x[...] = 0
             with pytest.raises(ValueError, match=r"(?s)copy=False, but .*byte order.*copy=None"):
-                pa.asarray(given, device=device, copy=False)
+                pa.asarray(source, device=device, copy=False)
         # It is a copy: nothing was swapped or written in the caller's memory.
         np.testing.assert_array_equal(foreign, values)
 
@@ -253,17 +253,17 @@ def test_streams_are_not_taken(device: str) -> None:
 
 
 def test_host_memory_has_no_streams(device: str) -> None:
-    found = pa.device(device)
-    if not found._backend.on_host(found.native):
+    pa_device = pa.device(device)
+    if not pa_device._backend.on_host(pa_device.native):
         pytest.skip(f"{device} has its own memory, and streams")
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
     for stream in (0, 3):
         with pytest.raises(BufferError, match=rf"(?s)stream={stream}, .* no streams.*stream=None"):
             x.__dlpack__(stream=stream)
-    for place in ((2, 0), (15, 3), (1, 1)):
+    for dl_device in ((2, 0), (15, 3), (1, 1)):
         with pytest.raises(BufferError) as caught:
-            x.__dlpack__(dl_device=place)
-        assert str(place) in str(caught.value)
+            x.__dlpack__(dl_device=dl_device)
+        assert str(dl_device) in str(caught.value)
         assert "(1, 0)" in str(caught.value)
 
 

@@ -1,4 +1,4 @@
-"""DLPack's capsules: unused, used once, used twice, older and newer than the data they show."""
+"""DLPack's capsules: unused, used once or twice, and their lifetimes."""
 
 from __future__ import annotations
 
@@ -44,12 +44,14 @@ if "jax" in LIBRARY.values():
 
 
 def versions(consumer: str) -> list[tuple[int, int] | None]:
-    """Return the versions of DLPack whose capsules a consumer takes; JAX takes the old ones."""
-    return [one for one in VERSIONS if consumer != "jax" or one is None or one < (1, 0)]
+    """Return the versions of DLPack whose capsules a consumer accepts."""
+    return [
+        version for version in VERSIONS if consumer != "jax" or version is None or version < (1, 0)
+    ]
 
 
 class InTheHand:
-    """A capsule offered as a producer, as often as one asks; libraries take no bare ones."""
+    """A producer that returns a given capsule, since libraries accept no bare ones."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -62,15 +64,15 @@ class InTheHand:
 
 
 class Producer:
-    """A library of host memory that gives each array's capsule once, and knows DLPack 1.0."""
+    """A producer of host memory with DLPack 1.0, which exports once."""
 
     def __init__(self, values: np.ndarray[Any, Any]) -> None:
         self.values = values
-        self.asked = 0
+        self.calls = 0
 
     def _capsule(self, version: tuple[int, int] | None) -> Any:
-        self.asked += 1
-        assert self.asked == 1, "the capsule was asked for twice"
+        self.calls += 1
+        assert self.calls == 1, "the capsule was requested twice"
         return self.values.__dlpack__(max_version=version)
 
     def __dlpack__(
@@ -88,14 +90,14 @@ class Producer:
 
 
 class OldProducer(Producer):
-    """The same before DLPack 1.0: it knows a stream and nothing else."""
+    """A producer from before DLPack 1.0, which accepts a stream only."""
 
     def __dlpack__(self, stream: object = None) -> Any:  # type: ignore[override]
         return self._capsule(None)
 
 
 class NeverVersioned(Producer):
-    """Takes every keyword and gives a capsule as before DLPack 1.0, which consumers must take."""
+    """A producer that accepts every keyword and returns an unversioned capsule."""
 
     def __dlpack__(self, **_options: object) -> Any:
         return self._capsule(None)
@@ -105,33 +107,33 @@ PRODUCERS = (Producer, OldProducer, NeverVersioned)
 
 
 def numbers(count: int = 6) -> np.ndarray[Any, Any]:
-    """Return the numbers from 0 on, in memory that JAX can share."""
+    """Return the numbers from 0 up, in memory that JAX can share."""
     block = np.zeros(4 * count + 128, dtype=np.uint8)
     start = -block.ctypes.data % 64
-    found: np.ndarray[Any, Any] = block[start : start + 4 * count].view(np.float32)
-    found[...] = np.arange(count)
-    return found
+    values: np.ndarray[Any, Any] = block[start : start + 4 * count].view(np.float32)
+    values[...] = np.arange(count)
+    return values
 
 
 def on_host(device: str) -> bool:
     """Return whether a device's capsules are of host memory."""
-    found = pa.device(device)
-    return found._backend.on_host(found.native)
+    pa_device = pa.device(device)
+    return pa_device._backend.on_host(pa_device.native)
 
 
 @pytest.fixture
 def hosted(device: str) -> str:
-    """A device whose capsules every library of host memory can take."""
+    """A device whose capsules every library can import into host memory."""
     if not on_host(device):
         pytest.skip(f"{device} has its own memory")
     return device
 
 
 def least_growth(act: Callable[[int], None], *, turns: int, enough: int) -> int:
-    """Return by how many bytes the resident size grows at least in so many turns.
+    """Return the least growth of the resident size over several measurements.
 
-    What leaks does so every time; other threads' memory comes and goes. The first turns are not
-    counted, and it is asked again, five times at most, where it grew by more than is enough.
+    A leak grows every time, while other threads' memory varies. The first turns are not counted,
+    and growth of more than ``enough`` is measured again, five times at most.
     """
     sizes: list[int] = []
     grown: list[int] = []
@@ -140,7 +142,7 @@ def least_growth(act: Callable[[int], None], *, turns: int, enough: int) -> int:
             act(turn)
         gc.collect()
         sizes.append(int(STATM.read_text().split()[1]) * PAGE)
-        grown = [after - before for before, after in pairwise(sizes)]
+        grown = [current - previous for previous, current in pairwise(sizes)]
     return min(grown)
 
 
@@ -174,7 +176,7 @@ def test_used_capsules_leave_no_memory_behind(hosted: str) -> None:
     assert least_growth(use, turns=300, enough=4 * 2**20) < 4 * 2**20
 
 
-def test_capsules_are_of_the_version_asked_for(hosted: str) -> None:
+def test_capsules_have_the_requested_version(hosted: str) -> None:
     x = pa.asarray(numbers(), device=hosted)
     for version in VERSIONS:
         for copy in (None, True):
@@ -186,8 +188,8 @@ def test_capsules_are_of_the_version_asked_for(hosted: str) -> None:
 def test_consumers_that_ask_for_nonsense(device: str) -> None:
     x = pa.asarray(numbers(), device=device)
     for options in (
-        *({"dl_device": one} for one in ("cpu", (1,), 1, (1, None))),
-        *({"max_version": one} for one in ("1", (1,), 1, (1, None))),
+        *({"dl_device": value} for value in ("cpu", (1,), 1, (1, None))),
+        *({"max_version": value} for value in ("1", (1,), 1, (1, None))),
     ):
         ((name, _),) = options.items()
         with pytest.raises(TypeError, match=rf"{name}=.*two integers, such as \(1, 0\)"):
@@ -203,8 +205,8 @@ def test_every_consumer_takes_every_version(hosted: str, consumer: str) -> None:
     for version in versions(consumer):
         for copy in (None, True):
             x = pa.asarray(numbers(), device=hosted)
-            found = CONSUMERS[consumer](InTheHand(x.__dlpack__(max_version=version, copy=copy)))
-            np.testing.assert_array_equal(found, numbers())
+            result = CONSUMERS[consumer](InTheHand(x.__dlpack__(max_version=version, copy=copy)))
+            np.testing.assert_array_equal(result, numbers())
     x = pa.asarray(numbers(), device=hosted)
     np.testing.assert_array_equal(CONSUMERS[consumer](x), numbers())
 
@@ -233,32 +235,32 @@ def test_a_capsule_outlives_its_array(hosted: str, consumer: str) -> None:
         x = pa.asarray(values, device=hosted, copy=True)
         capsule = x[1:].__dlpack__(max_version=version)
         del x
-        rest = [pa.zeros((4096,), dtype=pa.float32, device=hosted) for _ in range(8)]
-        found = CONSUMERS[consumer](InTheHand(capsule))
+        fillers = [pa.zeros((4096,), dtype=pa.float32, device=hosted) for _ in range(8)]
+        result = CONSUMERS[consumer](InTheHand(capsule))
         del capsule
-        rest += [pa.zeros((4095,), dtype=pa.float32, device=hosted) for _ in range(8)]
-        np.testing.assert_array_equal(found, values[1:])
-        del rest
+        fillers += [pa.zeros((4095,), dtype=pa.float32, device=hosted) for _ in range(8)]
+        np.testing.assert_array_equal(result, values[1:])
+        del fillers
 
 
 def test_a_consumer_outlives_the_array(hosted: str) -> None:
     values = numbers(4096)
     for target in DEVICES:
         y = pa.from_dlpack(pa.asarray(values, device=hosted, copy=True)[1:].native, device=target)
-        rest = [pa.zeros((4095,), dtype=pa.float32, device=hosted) for _ in range(8)]
+        fillers = [pa.zeros((4095,), dtype=pa.float32, device=hosted) for _ in range(8)]
         np.testing.assert_array_equal(np.asarray(y.to_device("numpy")), values[1:])
-        del rest
+        del fillers
 
 
-def test_an_array_that_changes_after_its_capsule_was_made(hosted: str) -> None:
+def test_changes_after_the_export_of_a_capsule(hosted: str) -> None:
     x = pa.asarray(numbers(), device=hosted, copy=True)
     capsules = [x.__dlpack__(), x.__dlpack__(max_version=(1, 0)), x.__dlpack__(copy=True)]
     x[2] = 70.0
     pa.synchronize(hosted)
-    seen = [float(np.from_dlpack(InTheHand(capsule))[2]) for capsule in capsules]
+    elements = [float(np.from_dlpack(InTheHand(capsule))[2]) for capsule in capsules]
     # Arrays that never change were replaced by the assignment.
     changed = 2.0 if LIBRARY[hosted] in CONSTANT else 70.0
-    assert seen == [changed, changed, 2.0]
+    assert elements == [changed, changed, 2.0]
     assert float(x[2]) == 70.0
 
 
@@ -266,7 +268,7 @@ def test_an_array_that_changes_after_its_capsule_was_made(hosted: str) -> None:
 
 
 class Behind(Producer):
-    """Gives the address of its memory, and says how many bytes behind that the data begins."""
+    """A producer whose data begins at an offset from its pointer."""
 
     def _capsule(self, version: tuple[int, int] | None) -> Any:
         capsule = super()._capsule(version)
@@ -277,7 +279,7 @@ class Behind(Producer):
 
 
 class OldBehind(Behind, OldProducer):
-    """The same before DLPack 1.0."""
+    """The same producer with a capsule from before DLPack 1.0."""
 
 
 @pytest.mark.parametrize("kind", [Behind, OldBehind])
@@ -289,19 +291,19 @@ def test_data_may_begin_behind_its_pointer(device: str, kind: type[Producer]) ->
 
 
 @pytest.mark.parametrize("kind", PRODUCERS)
-def test_producers_are_asked_once(device: str, kind: type[Producer]) -> None:
+def test_producers_are_called_once(device: str, kind: type[Producer]) -> None:
     for values in (numbers(), numbers(24).reshape(4, 6)[1:, ::2], numbers(0), numbers()[::-1]):
         for make in (pa.from_dlpack, pa.asarray):
             producer = kind(values)
             x = make(producer, device=device)
-            assert producer.asked == 1
+            assert producer.calls == 1
             assert str(x.device) == device
             assert x.dtype == np.float32
             np.testing.assert_array_equal(np.asarray(x.to_device("numpy")), values)
 
 
 @pytest.mark.parametrize("kind", PRODUCERS)
-def test_what_is_shared_with_a_producer(device: str, kind: type[Producer]) -> None:
+def test_memory_shared_with_a_producer(device: str, kind: type[Producer]) -> None:
     values = numbers()
     x = pa.from_dlpack(kind(values), device=device, copy=True)
     values[1] = 9.0
@@ -347,7 +349,7 @@ def test_a_read_only_mark_is_honoured(device: str) -> None:
 
 
 class OnAGPU(Producer):
-    """A library of a GPU that is driven by nobody here; it exports to the host when asked to."""
+    """A producer on a GPU without a backend, which exports to the host on request."""
 
     def __dlpack__(self, *, dl_device: object = None, **options: Any) -> Any:
         if dl_device != (1, 0):
@@ -369,7 +371,7 @@ def test_memory_that_no_device_reads_comes_through_the_host(device: str) -> None
 
 
 class Broken(Producer):
-    """A producer whose method fails, or gives something else than a capsule."""
+    """A producer whose method fails or returns something other than a capsule."""
 
     def __init__(self, gives: object) -> None:
         super().__init__(numbers())

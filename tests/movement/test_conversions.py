@@ -1,4 +1,4 @@
-"""Data that gets another dtype on its way: right on every pair of devices, and read once."""
+"""Moves that convert the dtype are right on every pair of devices and read data once."""
 
 from __future__ import annotations
 
@@ -57,37 +57,39 @@ HERE = {device: [name for name in SOURCES if has(device, name)] for device in DE
 def test_values_are_numpys_whatever_the_way(data: st.DataObject) -> None:
     source = data.draw(st.sampled_from(SOURCES), "source")
     name = data.draw(st.sampled_from(SOURCES), "target")
-    dtype, wanted = np.dtype(source), np.dtype(name)
-    if dtype.kind == "c" and wanted.kind not in "bc":
+    dtype, target_dtype = np.dtype(source), np.dtype(name)
+    if dtype.kind == "c" and target_dtype.kind not in "bc":
         return
     values = (
-        FITTING[dtype.kind] if wanted.kind in "iu" and dtype.kind != "c" else VALUES[dtype.kind]
+        FITTING[dtype.kind]
+        if target_dtype.kind in "iu" and dtype.kind != "c"
+        else VALUES[dtype.kind]
     )
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     view = LAYOUTS[data.draw(st.sampled_from(sorted(LAYOUTS)), "layout")]
     with np.errstate(all="ignore"):
         x = view(rng.choice(np.asarray(values), (4, 6)).astype(dtype))
-        expected = x.astype(wanted)
+        expected = x.astype(target_dtype)
     origin = data.draw(st.sampled_from([d for d in DEVICES if source in HERE[d]]), "from")
-    given_array = pa.asarray(x, device=origin)
+    array = pa.asarray(x, device=origin)
     for target in (d for d in DEVICES if name in HERE[d]):
         if source not in HERE[target] and name not in HERE[origin]:
             continue
         context = f"{origin} → {target}"
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
-            y = pa.astype(given_array, wanted, device=target)
+            y = pa.astype(array, target_dtype, device=target)
             ways = [y]
             if source in HERE["numpy:cpu:0"]:
                 ways += [pa.asarray(x, dtype=name, device=target)]
                 ways += [pa.asarray(x.astype(dtype.newbyteorder(">")), dtype=name, device=target)]
         for y in ways:
-            assert (str(y.device), y.dtype) == (target, wanted), context
-            seen = y.to_device("numpy").native
-            np.testing.assert_array_equal(seen, expected, err_msg=context)
-            if wanted.kind == "f":
+            assert (str(y.device), y.dtype) == (target, target_dtype), context
+            result = y.to_device("numpy").native
+            np.testing.assert_array_equal(result, expected, err_msg=context)
+            if target_dtype.kind == "f":
                 numbers = ~np.isnan(expected)
-                signs = np.signbit(seen[numbers]), np.signbit(expected[numbers])
+                signs = np.signbit(result[numbers]), np.signbit(expected[numbers])
                 np.testing.assert_array_equal(*signs, err_msg=context)
 
 
@@ -101,11 +103,13 @@ def test_values_are_converted_while_they_are_copied(target: str) -> None:
     values = np.linspace(0.0, 1.0, n)
     expected = values.astype(np.float32)
     sources = ("numpy:cpu:0", "torch:cpu:0", "dpnp:oneapi:0")
-    given_arrays: list[Any] = [values]
-    given_arrays += [
-        pa.asarray(values, device=one) for one in sources if one in DEVICES and one != target
+    arrays: list[Any] = [values]
+    arrays += [
+        pa.asarray(values, device=source)
+        for source in sources
+        if source in DEVICES and source != target
     ]
-    for x in given_arrays:
+    for x in arrays:
         pa.asarray(x, dtype="float32", device=target)
         tracemalloc.start()
         try:
@@ -119,7 +123,7 @@ def test_values_are_converted_while_they_are_copied(target: str) -> None:
 
 
 def narrowed() -> list[tuple[str, str, str]]:
-    """Return what narrows: source, target and a dtype that the target lacks."""
+    """Return a source, a target and a dtype that the target lacks."""
     return [
         (source, target, name)
         for source, target in itertools.permutations(DEVICES, 2)
@@ -146,7 +150,7 @@ def test_a_plan_counts_a_conversion_as_the_copy_that_it_is() -> None:
             np.testing.assert_array_equal(y.to_device("numpy").native, view(values))
 
 
-def test_what_is_resolved_first_is_planned_too() -> None:
+def test_lazy_conjugates_are_planned_as_copies() -> None:
     torch = pytest.importorskip("torch")
     x = pa.asarray(torch.full((3,), 1 + 2j, dtype=torch.complex128).conj(), device="torch")
     for target in ("mlx:cpu:0", "jax:cpu:0"):
@@ -166,11 +170,11 @@ def test_imaginary_parts_are_not_lost_in_silence(device: str) -> None:
 
 
 def test_half_precision_is_rounded_once(device: str) -> None:
-    """A little more than half way between two halves, which float32 on the way would lose."""
+    """Values near the middle of two halves are not rounded through float32."""
     if np.dtype("float16") not in dispatch.dtypes_of(pa.device(device)):
         pytest.skip(f"{device} has no float16")
     values = np.asarray([1 + 2.0**-11 + sign * 2.0**-40 for sign in (-1, 0, 1)] * 2000)
-    wanted = [1.0, 1.0, 1 + 2.0**-10] * 2000
+    expected = [1.0, 1.0, 1 + 2.0**-10] * 2000
     for some in (values, values[:3], values.tolist()):
-        found = pa.astype(pa.asarray(some, dtype="float16", device=device), "float32")
-        assert found.tolist() == wanted[: len(some)]
+        result = pa.astype(pa.asarray(some, dtype="float16", device=device), "float32")
+        assert result.tolist() == expected[: len(some)]

@@ -1,4 +1,4 @@
-"""``pa.save`` and ``pa.load``: every bit comes back, whole or not at all, and without a copy."""
+"""``pa.save`` and ``pa.load`` keep every bit, write atomically, and load without a copy."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
-    """Return an array's values in host memory, bfloat16 included, which NumPy's device has not."""
+    """Return an array's values in host memory, including bfloat16."""
     return x.device._backend.to_host(x.native, copy=None)
 
 
@@ -52,7 +52,7 @@ def bits(values: np.ndarray[Any, Any]) -> bytes:
 
 
 def drawn(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Return values of any bits: NaN with payloads, -0.0, subnormal numbers."""
+    """Draw random bits, with NaN payloads, -0.0 and subnormal numbers."""
     rng = np.random.default_rng(0)
     if dtype == np.bool:
         return rng.integers(0, 2, shape).astype(bool)
@@ -125,9 +125,9 @@ def test_any_tree_of_any_arrays(path: Path, fake: str) -> None:
     assert complex(again["a"]) == 1 + 2j
     assert list(pa.load(path, device="numpy", names=["layers.1.0", "a"])) == ["layers.1.0", "a"]
     assert pa.load(path, names=[]) == {}
-    for other in (pa.ones(3), [pa.ones(3)], (), {"b": pa.ones(3), "a": pa.zeros(())}):
-        pa.save(path, other)
-        assert _shape_of(pa.load(path)) == _shape_of(other)
+    for small_tree in (pa.ones(3), [pa.ones(3)], (), {"b": pa.ones(3), "a": pa.zeros(())}):
+        pa.save(path, small_tree)
+        assert _shape_of(pa.load(path)) == _shape_of(small_tree)
     mapping = collections.OrderedDict(z=pa.ones(1), a=pa.ones(2))
     pa.save(path, mapping)
     assert type(pa.load(path)) is dict
@@ -135,7 +135,7 @@ def test_any_tree_of_any_arrays(path: Path, fake: str) -> None:
 
 
 class Name(enum.StrEnum):
-    """Keys that are strings, and print as something else."""
+    """A string key whose text form differs."""
 
     WEIGHT = "weight"
 
@@ -185,7 +185,7 @@ trees = st.recursive(
 
 
 def named(tree: Any, *path: str) -> Iterator[str]:
-    """Yield the names that arrays have in a file."""
+    """Yield the names of a tree's arrays in a file."""
     if isinstance(tree, int):
         yield ".".join(path) if path else "array"
     else:
@@ -199,23 +199,23 @@ def named(tree: Any, *path: str) -> Iterator[str]:
 def test_any_structure_comes_back_or_has_names_that_clash(tree: Any) -> None:
     if len(set(every := list(named(tree)))) < len(every):
         with pytest.raises(ValueError, match="would both be named"):
-            structure.flatten(tree, lambda value, place: None)
+            structure.flatten(tree, lambda value, path: None)
         return
-    found, structured = structure.flatten(tree, lambda value, place: None)
-    assert list(found) == every
-    kept = json.loads(json.dumps(structured))
-    assert list(structure.leaf_names(kept)) == list(found)
-    again = structure.unflatten(kept, (leaf.value for leaf in found.values()))
+    leaves_by_name, structured = structure.flatten(tree, lambda value, path: None)
+    assert list(leaves_by_name) == every
+    stored = json.loads(json.dumps(structured))
+    assert list(structure.leaf_names(stored)) == list(leaves_by_name)
+    again = structure.unflatten(stored, (leaf.value for leaf in leaves_by_name.values()))
     assert again == tree
     assert repr(again) == repr(tree)  # lists and tuples, and the order of keys
-    for leaf in found.values():
+    for leaf in leaves_by_name.values():
         assert eval(leaf.path, {"tree": tree}) == leaf.value
 
 
 # --- sharing --------------------------------------------------------------------------------------
 
 
-def test_what_is_one_array_is_saved_once_and_one_again(device: str, path: Path) -> None:
+def test_shared_arrays_are_saved_once_and_shared_again(device: str, path: Path) -> None:
     x = pa.asarray(np.arange(1000.0, dtype=np.float32), device=device)
     y = pa.asarray(np.arange(1000.0, dtype=np.float32), device=device)  # equal, and another
     same_native = pa.asarray(x.native)
@@ -225,11 +225,11 @@ def test_what_is_one_array_is_saved_once_and_one_again(device: str, path: Path) 
     assert again["w"] is again["tied"][0] is again["tied"][1] is again["tied"][2]
     assert again["other"] is not again["w"]
     assert list(safetensors.load_file(path)) == ["other", "w"]
-    found = pa.load(path, device=device, names=["tied.1", "w"])
-    assert found["tied.1"] is found["w"]
+    selected = pa.load(path, device=device, names=["tied.1", "w"])
+    assert selected["tied.1"] is selected["w"]
 
 
-def test_tied_parameters_are_one(path: Path) -> None:
+def test_tied_parameters_stay_tied(path: Path) -> None:
     torch = pytest.importorskip("torch")
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3))
     model[1].weight = model[0].weight
@@ -261,11 +261,11 @@ def test_files_of_other_programs(path: Path, device: str) -> None:
 
 def test_flat_dicts_are_written_as_by_any_program(path: Path) -> None:
     arrays = {"a": np.arange(3.0), "b.c": np.ones((2, 3), np.float16), "d": np.bool([True])}
-    other = path.with_name("other")
+    reference = path.with_name("other")
     for metadata in (None, {"format": "pt"}):
         pa.save(path, arrays, metadata=metadata)
-        safetensors.save_file(arrays, other, metadata=metadata)
-        assert path.read_bytes() == other.read_bytes()
+        safetensors.save_file(arrays, reference, metadata=metadata)
+        assert path.read_bytes() == reference.read_bytes()
     written = []
     for _ in range(2):
         pa.save(path, {"z": arrays, "a": [np.ones(2, complex)]})
@@ -276,16 +276,20 @@ def test_flat_dicts_are_written_as_by_any_program(path: Path) -> None:
 def test_complex128_is_pairs_for_others(path: Path) -> None:
     values = np.asarray([[1 + 2j, complex(np.nan, -0.0)]])
     pa.save(path, {"z": values, "s": np.asarray(3j), "e": np.zeros((0, 2), complex)})
-    found = safetensors.load_file(path)
-    np.testing.assert_array_equal(found["z"], np.stack([values.real, values.imag], axis=-1))
-    assert (found["z"].dtype, found["s"].shape, found["e"].shape) == (np.float64, (2,), (0, 2, 2))
+    arrays = safetensors.load_file(path)
+    np.testing.assert_array_equal(arrays["z"], np.stack([values.real, values.imag], axis=-1))
+    assert (arrays["z"].dtype, arrays["s"].shape, arrays["e"].shape) == (
+        np.float64,
+        (2,),
+        (0, 2, 2),
+    )
 
 
 # --- memory ---------------------------------------------------------------------------------------
 
 
 def in_mapping(values: np.ndarray[Any, Any], path: Path) -> bool:
-    """Return whether an array lies in a mapping of the file, as the kernel has it."""
+    """Return whether an array is in a memory mapping of the file."""
     address = values.__array_interface__["data"][0]
     for line in Path("/proc/self/maps").read_text().splitlines():
         start, end = (int(part, 16) for part in line.split()[0].split("-"))
@@ -310,41 +314,41 @@ def test_arrays_lie_in_the_file_on_devices_that_use_host_memory(device: str, pat
         address = loaded.values(name).__array_interface__["data"][0]
         if library == "numpy" or address % y.dtype.itemsize == 0:
             assert in_mapping(values_of(y), path), name
-        before = path.read_bytes()
+        content = path.read_bytes()
         y[...] = 0
         assert not values_of(y).any()
-        assert path.read_bytes() == before
+        assert path.read_bytes() == content
     again = pa.load(path, device=device)
     assert all(values_of(y).all() for y in again.values())
     # The arrays hold the mapping, and a file that is replaced meanwhile does not touch them.
-    kept = again["float32"]
-    pa.save(path, dict.fromkeys(names, kept))
+    loaded_array = again["float32"]
+    pa.save(path, dict.fromkeys(names, loaded_array))
     path.unlink()
     del again, x
-    assert values_of(kept).sum() == 100
+    assert values_of(loaded_array).sum() == 100
 
 
 def resident(key: str) -> int:
-    found = re.search(rf"^{key}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.M)
-    assert found
-    return int(found[1]) * 1024
+    match = re.search(rf"^{key}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.M)
+    assert match
+    return int(match[1]) * 1024
 
 
 @linux
-def test_what_saving_and_loading_cost_in_memory(path: Path) -> None:
+def test_memory_that_saving_and_loading_take(path: Path) -> None:
     nbytes = 64 << 20
     x = pa.ones(nbytes // 4, dtype=pa.float32, device="numpy")
     pa.save(path, pa.zeros(3))  # what is imported for it is
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-    before = resident("VmRSS")
+    initial = resident("VmRSS")
     pa.save(path, {"x": x, "rows": x.native.reshape(2, -1)[:1]})
-    assert resident("VmHWM") - before < nbytes / 8
+    assert resident("VmHWM") - initial < nbytes / 8
     del x
-    before = resident("VmRSS")
+    initial = resident("VmRSS")
     x = pa.load(path, device="numpy", names=["x"])["x"]
-    assert resident("VmRSS") - before < nbytes / 8
+    assert resident("VmRSS") - initial < nbytes / 8
     assert float(pa.sum(x)) == x.size
-    assert resident("VmRSS") - before > nbytes / 2  # what is used is read, and counted here
+    assert resident("VmRSS") - initial > nbytes / 2  # what is used is read, and counted here
 
 
 @pytest.fixture
@@ -361,16 +365,16 @@ def test_arrays_live_no_longer_than_their_tree(device: str, path: Path) -> None:
     values = np.ones(3, np.float32)
     tree: dict[str, Any] = {"a": [pa.asarray(values, device=device)]}
     tree["b"] = pa.asarray(values + 1, device=device)
-    seen = [weakref.ref(tree["a"][0]), weakref.ref(tree["b"])]
+    references = [weakref.ref(tree["a"][0]), weakref.ref(tree["b"])]
     pa.save(path, tree)
     tree["c"] = object()
     with pytest.raises(TypeError, match="not an array"):
         pa.save(path, tree)
     del tree
     again = pa.load(path, device=device)
-    seen += [weakref.ref(again["a"][0]), weakref.ref(again["b"])]
+    references += [weakref.ref(again["a"][0]), weakref.ref(again["b"])]
     del again
-    assert [x() for x in seen] == [None] * 4
+    assert [x() for x in references] == [None] * 4
 
 
 @linux
@@ -378,12 +382,12 @@ def test_arrays_live_no_longer_than_their_tree(device: str, path: Path) -> None:
 def test_descriptors_of_files_that_are_loaded(path: Path) -> None:
     pa.save(path, {"a": [pa.ones(3), pa.ones(2)]})
     pa.load(path, device="numpy")
-    before = len(os.listdir("/proc/self/fd"))
-    kept = [pa.load(path, device="numpy") for _ in range(10)]
-    each = 0 if sys.version_info >= (3, 13) else 1  # Python's mmap keeps one
-    assert len(os.listdir("/proc/self/fd")) - before == 10 * each
-    del kept
-    assert len(os.listdir("/proc/self/fd")) == before
+    initial = len(os.listdir("/proc/self/fd"))
+    loaded = [pa.load(path, device="numpy") for _ in range(10)]
+    per_file = 0 if sys.version_info >= (3, 13) else 1  # Python's mmap keeps one
+    assert len(os.listdir("/proc/self/fd")) - initial == 10 * per_file
+    del loaded
+    assert len(os.listdir("/proc/self/fd")) == initial
 
 
 @linux
@@ -441,22 +445,22 @@ def test_saving_leaves_no_mark_on_arrays_of_clarray(path: Path) -> None:
 def test_a_file_that_is_replaced_while_it_is_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of it is of the one file or of the other."""
-    other = path.with_name("other")
+    """A load never mixes the contents of two files."""
+    replacement = path.with_name("other")
     pa.save(path, {"x": np.arange(3.0)})
-    pa.save(other, {"much longer name than the first one's": np.arange(2.0), "x": np.ones(5)})
+    pa.save(replacement, {"much longer name than the first one's": np.arange(2.0), "x": np.ones(5)})
     read_header, calls = safetensors_files._header, []
 
     def header(*arguments: Any) -> Any:
         calls.append(arguments)
         if len(calls) == 1:
-            os.replace(other, path)
+            os.replace(replacement, path)
         return read_header(*arguments)
 
     monkeypatch.setattr(safetensors_files, "_header", header)
-    found = pa.load(path, device="numpy")
+    loaded = pa.load(path, device="numpy")
     assert len(calls) == 2
-    assert {name: values_of(x).tolist() for name, x in found.items()} == {
+    assert {name: values_of(x).tolist() for name, x in loaded.items()} == {
         "much longer name than the first one's": [0.0, 1.0],
         "x": [1.0] * 5,
     }
@@ -498,26 +502,26 @@ def run(function: str, path: Path) -> str:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills children that it forks")
 def test_a_killed_save_leaves_the_earlier_file(path: Path) -> None:
-    seen, left = map(int, run("killed", path).split())
-    assert seen > 2  # saves that came to their end between kills
-    assert left > 5  # and saves that did not
+    saves, leftovers = map(int, run("killed", path).split())
+    assert saves > 2  # saves that came to their end between kills
+    assert leftovers > 5  # and saves that did not
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs limits of POSIX")
 def test_a_save_that_fails_leaves_the_earlier_file_and_nothing_else(path: Path) -> None:
-    message, left = run("too_large", path).splitlines()
+    message, files = run("too_large", path).splitlines()
     assert str(path) in message
     assert "File too large" in message
-    assert left == "['x.safetensors']"
+    assert files == "['x.safetensors']"
 
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs users of POSIX")
 def test_a_file_that_may_not_be_written_is_not_replaced(path: Path) -> None:
     for folder in (path.parent, *path.parents[1:-2]):
         folder.chmod(folder.stat().st_mode | 0o111)
-    message, left = run("refused", path).splitlines()
+    message, files = run("refused", path).splitlines()
     assert message == f"[Errno {errno.EACCES}] the file is not writable: {str(path)!r}"
-    assert left == "['x.safetensors']"
+    assert files == "['x.safetensors']"
 
 
 @pytest.mark.parametrize(
@@ -549,12 +553,12 @@ def test_an_interrupted_save(
 @pytest.mark.skipif(os.name == "nt", reason="modes and links of POSIX")
 def test_modes_and_links(path: Path) -> None:
     plain = path.with_name("plain")
-    before = os.umask(0o027)
+    umask = os.umask(0o027)
     try:
         plain.write_bytes(b"")
         pa.save(path, pa.ones(2))
     finally:
-        os.umask(before)
+        os.umask(umask)
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode) == 0o640
     path.chmod(0o604)
     pa.save(str(path), pa.zeros(2))  # a text is as good as a path
@@ -564,10 +568,10 @@ def test_modes_and_links(path: Path) -> None:
     link, nowhere = folder / "link", folder / "nowhere"
     link.symlink_to("../x.safetensors")
     nowhere.symlink_to("../new")
-    for one in (link, nowhere):
-        pa.save(one, pa.ones(3))
-        assert one.is_symlink()
-        assert pa.load(one).shape == (3,)
+    for symlink in (link, nowhere):
+        pa.save(symlink, pa.ones(3))
+        assert symlink.is_symlink()
+        assert pa.load(symlink).shape == (3,)
     assert pa.load(path).shape == pa.load(path.parent / "new").shape == (3,)
     assert sorted(os.listdir(folder)) == ["link", "nowhere"]
 
@@ -575,9 +579,9 @@ def test_modes_and_links(path: Path) -> None:
 def test_where_nothing_can_be_saved(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         FileNotFoundError, match="the folder does not exist; create it first"
-    ) as found:
+    ) as caught:
         pa.save(path / "sub" / "file", pa.ones(2))
-    assert found.value.filename == str(path / "sub" / "file")
+    assert caught.value.filename == str(path / "sub" / "file")
     with pytest.raises(IsADirectoryError, match="the path is a folder"):
         pa.save(path.parent, pa.ones(2))
     with pytest.raises(IsADirectoryError, match="the path is the name of a folder"):
@@ -603,9 +607,9 @@ def test_where_nothing_can_be_saved(path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_dtype_that_the_device_lacks(path: Path, nofloat64: str) -> None:
     pa.save(path, {"a": np.ones(2, np.float32), "b": np.ones(2)})
-    with pytest.raises(pa.DTypeNotSupportedError, match="pass narrow=True") as found:
+    with pytest.raises(pa.DTypeNotSupportedError, match="pass narrow=True") as caught:
         pa.load(path, device=nofloat64)
-    assert found.value.__notes__ == [f"The array is 'b' in {str(path)!r}"]
+    assert caught.value.__notes__ == [f"The array is 'b' in {str(path)!r}"]
     narrowed = pa.load(path, device=nofloat64, narrow=True)
     assert {name: str(x.dtype) for name, x in narrowed.items()} == {"a": "float32", "b": "float32"}
 
@@ -615,11 +619,11 @@ def test_an_error_leaves_no_arrays_behind(
 ) -> None:
     from portarray._array import conversion
 
-    made: list[weakref.ref[pa.Array]] = []
+    references: list[weakref.ref[pa.Array]] = []
 
     def watched(*args: Any, **kwargs: Any) -> pa.Array:
         x = conversion.from_host(*args, **kwargs)
-        made.append(weakref.ref(x))
+        references.append(weakref.ref(x))
         return x
 
     watching = types.SimpleNamespace(from_host=watched)
@@ -628,7 +632,7 @@ def test_an_error_leaves_no_arrays_behind(
     with pytest.raises(pa.DTypeNotSupportedError) as caught:
         pa.load(path, device=nofloat64)
     assert caught.value.__traceback__ is not None
-    assert [x() for x in made] == [None]
+    assert [x() for x in references] == [None]
 
 
 def test_bfloat16_becomes_the_dtype_that_holds_it(path: Path) -> None:
@@ -655,7 +659,9 @@ def test_without_the_library(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     pa.save(path, pa.ones(2))
     monkeypatch.setitem(sys.modules, "safetensors", None)
     for use in (lambda: pa.load(path), lambda: pa.save(path, pa.zeros(2))):
-        with pytest.raises(ModuleNotFoundError, match=r'pip install "portarray\[files\]"') as found:
+        with pytest.raises(
+            ModuleNotFoundError, match=r'pip install "portarray\[files\]"'
+        ) as caught:
             use()
-        assert found.value.name == "safetensors"
+        assert caught.value.name == "safetensors"
     assert os.listdir(path.parent) == [path.name]

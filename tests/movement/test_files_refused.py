@@ -1,4 +1,4 @@
-"""What cannot be saved and what cannot be loaded: said clearly, and nothing is lost."""
+"""Trees and files that cannot be saved or loaded raise clear errors and lose nothing."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def path(tmp_path: Path) -> Path:
 Point = collections.namedtuple("Point", "x y")
 cycle: list[Any] = []
 cycle.append({"again": cycle})
-ONE = np.ones(1)
+ARRAY = np.ones(1)
 
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "a number": (
-        {"a": [ONE, 3.5]},
+        {"a": [ARRAY, 3.5]},
         TypeError,
         r"tree\['a'\]\[1\] is 3.5 of type float, not an array\nHint: make it an array",
     ),
@@ -72,33 +72,33 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
         r"tree\[0\] is a MaskedArray, which has more than",
     ),
     "a named tuple": (
-        [Point(ONE, ONE)],
+        [Point(ARRAY, ARRAY)],
         TypeError,
         "of type Point, not an array\nHint: use its _asdict",
     ),
     "a set": ({"a": {1}}, TypeError, r"tree\['a'\] is \{1\} of type set, not an array"),
     "a number as key": (
-        {"a": {3: ONE}},
+        {"a": {3: ARRAY}},
         TypeError,
         r"the key 3 in tree\['a'\] is not a string(.|\n)*use str\(key\)",
     ),
     "one name twice": (
-        {"a": [ONE], "a.0": np.zeros(2)},
+        {"a": [ARRAY], "a.0": np.zeros(2)},
         ValueError,
         r"tree\['a'\]\[0\] and tree\['a.0'\] would both be named 'a.0'",
     ),
     "the format's name": (
-        {"__metadata__": ONE},
+        {"__metadata__": ARRAY},
         ValueError,
         r"tree\['__metadata__'\] cannot be named",
     ),
     "a cycle": (cycle, ValueError, r"tree\[0\]\['again'\] contains itself"),
-    "no Unicode": ({"\ud800": ONE}, ValueError, r"in tree has a lone surrogate"),
+    "no Unicode": ({"\ud800": ARRAY}, ValueError, r"in tree has a lone surrogate"),
 }
 
 
 def nested(depth: int) -> Any:
-    tree: Any = ONE
+    tree: Any = ARRAY
     for _ in range(depth):
         tree = [tree]
     return tree
@@ -111,11 +111,11 @@ WRONG["a tree of great depth"] = (
 )
 
 
-def test_what_a_library_refuses_is_said_with_its_place(path: Path) -> None:
+def test_errors_of_a_library_name_the_leaf(path: Path) -> None:
     torch = pytest.importorskip("torch")
     for wrong in (torch.ones(2, device="meta"), torch.ones(2).to_sparse()):
         with pytest.raises((TypeError, ValueError)) as caught:
-            pa.save(path, {"a": [ONE, wrong]})
+            pa.save(path, {"a": [ARRAY, wrong]})
         assert caught.value.__notes__ == ["at tree['a'][1]"]
     with pytest.raises(
         TypeError, match=r"of type Linear, not an array\nHint: save its state_dict\(\)"
@@ -124,15 +124,15 @@ def test_what_a_library_refuses_is_said_with_its_place(path: Path) -> None:
     assert not path.exists()
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_trees_that_cannot_be_saved(what: str, path: Path) -> None:
-    tree, error, message = WRONG[what]
+@pytest.mark.parametrize("case", WRONG)
+def test_trees_that_cannot_be_saved(case: str, path: Path) -> None:
+    tree, error, message = WRONG[case]
     pa.save(path, pa.ones(2))
-    before = path.read_bytes()
+    content = path.read_bytes()
     with pytest.raises(error, match=message):
         pa.save(path, tree)
     assert os.listdir(path.parent) == [path.name]
-    assert path.read_bytes() == before
+    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -229,14 +229,14 @@ BROKEN: dict[str, tuple[bytes | Callable[[Path], None], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", BROKEN)
-def test_files_that_cannot_be_loaded(what: str, path: Path) -> None:
-    content, message = BROKEN[what]
+@pytest.mark.parametrize("case", BROKEN)
+def test_files_that_cannot_be_loaded(case: str, path: Path) -> None:
+    content, message = BROKEN[case]
     path.write_bytes(content) if isinstance(content, bytes) else content(path)
     with pytest.raises(ValueError, match=message) as caught:
         pa.load(path, device="numpy")
     assert str(path) in str(caught.value) + "".join(getattr(caught.value, "__notes__", []))
-    if what.startswith("a structure"):
+    if case.startswith("a structure"):
         assert pa.load(path, device="numpy", names=["w"])["w"].tolist() == [0.0]
 
 
@@ -257,8 +257,8 @@ def test_changed_headers_are_refused_or_give_arrays(path: Path) -> None:
     refused = 0
     for _ in range(200):
         changed = bytearray(whole)
-        for place in rng.integers(0, length, 2):
-            changed[place] = rng.choice(np.frombuffer(whole[:length], np.uint8))
+        for position in rng.integers(0, length, 2):
+            changed[position] = rng.choice(np.frombuffer(whole[:length], np.uint8))
         path.write_bytes(changed)
         try:
             pa.load(path, device="numpy")
@@ -278,13 +278,15 @@ def test_dtypes_that_portarray_has_not(path: Path) -> None:
             b"abcd\1\2",
         )
     )
-    with pytest.raises(ValueError, match=r"array 'f4' in .* has the unsupported dtype F4") as found:
+    with pytest.raises(
+        ValueError, match=r"array 'f4' in .* has the unsupported dtype F4"
+    ) as caught:
         pa.load(path)
-    assert f"{str(path)!r}" in str(found.value)
+    assert f"{str(path)!r}" in str(caught.value)
     assert pa.load(path, device="numpy", names=["good"])["good"].tolist() == [1, 2]
 
 
-def test_what_is_not_there(path: Path) -> None:
+def test_missing_files_and_names(path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=re.escape(str(path))):
         pa.load(path)
     with pytest.raises(IsADirectoryError, match="the path is a folder"):
@@ -309,21 +311,21 @@ def test_what_is_not_there(path: Path) -> None:
 
 
 def _refused(code: str) -> str:
-    """Return what a program prints that runs short of what its system allows."""
+    """Return the output of a program that exceeds a limit of the system."""
     pytest.importorskip("resource")
-    before = (
+    imports = (
         "import errno, os, resource, sys, tempfile\nimport numpy as np\nimport portarray as pa\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", before + code], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", imports + code], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_a_file_that_may_not_grow(path: Path) -> None:
-    pa.save(path, {"w": ONE})
-    before = path.read_bytes()
+    pa.save(path, {"w": ARRAY})
+    content = path.read_bytes()
     # As on a full disk, the system says why, by number and text.
     out = _refused(
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
@@ -334,7 +336,7 @@ def test_a_file_that_may_not_grow(path: Path) -> None:
         "    print(error.errno == errno.EFBIG, error.filename == path, error)\n"
     )
     assert out.startswith("True True [Errno 27] File too large; it was not written: ")
-    assert path.read_bytes() == before
+    assert path.read_bytes() == content
     assert os.listdir(path.parent) == [path.name]
 
 
@@ -362,8 +364,8 @@ def test_a_folder_that_may_not_be_written() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits no memory")
-@pytest.mark.parametrize("what", ["for the library", "for the mapping"])
-def test_no_memory_to_map_a_file(what: str, path: Path) -> None:
+@pytest.mark.parametrize("case", ["for the library", "for the mapping"])
+def test_no_memory_to_map_a_file(case: str, path: Path) -> None:
     nbytes = 1 << 34
     path.write_bytes(
         file_of({"x": {"dtype": "U8", "shape": [nbytes], "data_offsets": [0, nbytes]}})
@@ -379,7 +381,7 @@ def test_no_memory_to_map_a_file(what: str, path: Path) -> None:
         "files._mapped = limited\n"
     )
     out = _refused(
-        (limit if what == "for the library" else mapping) + "try:\n"
+        (limit if case == "for the library" else mapping) + "try:\n"
         f"    pa.load({str(path)!r}, device='numpy')\n"
         "except pa.OutOfMemoryError as error:\n"
         "    print(error)\n"
@@ -388,7 +390,7 @@ def test_no_memory_to_map_a_file(what: str, path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits no memory")
-def test_no_memory_to_copy_what_is_pickled() -> None:
+def test_no_memory_to_copy_a_pickled_array() -> None:
     out = _refused(
         "import pickle\n"
         "x = pa.asarray(np.broadcast_to(np.ones(1), (1 << 31,)), device='numpy')\n"
@@ -402,7 +404,7 @@ def test_no_memory_to_copy_what_is_pickled() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits no memory")
-def test_no_memory_to_copy_what_is_saved(path: Path) -> None:
+def test_no_memory_to_copy_a_saved_array(path: Path) -> None:
     out = _refused(
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33))\n"
         "try:\n"

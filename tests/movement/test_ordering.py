@@ -1,7 +1,7 @@
-"""Data that is still being made, and memory that is written, freed and used again right after.
+"""Moves of pending results, and writes to and reuse of memory right after a move.
 
-MLX computes when it is asked, dpnp, clarray and JAX return before they have computed. The work here
-takes several milliseconds, so that whoever does not wait for it reads something else.
+MLX is lazy, and dpnp, clarray and JAX return before they have computed. The work here takes several
+milliseconds, so a move that does not wait reads other values.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def under_way(x: pa.Array) -> pa.Array:
 
 
 def zeros(device: str) -> pa.Array:
-    """Return so many zeros that work on them takes a while."""
+    """Return zeros, enough for work on them to take a while."""
     return pa.zeros((LENGTH,), dtype=pa.float32, device=device)
 
 
 def holds(x: pa.Array, value: float) -> bool:
-    """Return whether every element has a value, once the array is computed."""
-    found = x.device._backend.to_host(x.native, copy=True)
-    return bool((found == value).all())
+    """Return whether every element of a computed array equals a value."""
+    values = x.device._backend.to_host(x.native, copy=True)
+    return bool((values == value).all())
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -82,14 +82,14 @@ def test_a_source_that_is_freed_right_after(source: str, target: str) -> None:
         y = x.to_device(target, copy=copy)
         del x
         # What takes the freed memory is written at once.
-        rest = [start - 1.0 for _ in range(3)]
+        fillers = [start - 1.0 for _ in range(3)]
         assert holds(y, STEPS), copy
-        assert all(holds(other, -1.0) for other in rest)
+        assert all(holds(filler, -1.0) for filler in fillers)
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_target_that_changes_right_after(source: str, target: str) -> None:
-    """Copies are the target's own; what it writes never reaches the source or work on it."""
+    """Writes to a copy never reach the source or pending work on it."""
     start = zeros(source)
     x = under_way(start)
     z = x + 1.0
@@ -102,7 +102,7 @@ def test_a_target_that_changes_right_after(source: str, target: str) -> None:
 
 
 def test_numpy_memory_that_changes_while_a_device_works(device: str) -> None:
-    """Shared or not: work that was asked for sees the values of that time."""
+    """Pending work sees the values of the time of the call, shared or not."""
     for copy in (None, True):
         values = np.zeros(LENGTH, dtype=np.float32)
         x = pa.asarray(values, device=device, copy=copy)
@@ -119,33 +119,33 @@ def test_numpy_memory_that_changes_while_a_device_works(device: str) -> None:
 
 
 def test_numpy_reads_what_a_device_writes(device: str) -> None:
-    found = pa.device(device)
-    if not found._backend.on_host(found.native):
+    pa_device = pa.device(device)
+    if not pa_device._backend.on_host(pa_device.native):
         pytest.skip(f"{device} has its own memory")
     x = zeros(device)
-    seen: np.ndarray[Any, Any] = np.asarray(under_way(x))
-    assert (seen == STEPS).all()
+    host_view: np.ndarray[Any, Any] = np.asarray(under_way(x))
+    assert (host_view == STEPS).all()
     x = under_way(x)
-    seen = np.asarray(x)
+    host_view = np.asarray(x)
     z = under_way(x)
-    if seen.flags.writeable:
-        seen[...] = -1.0  # shared or not, what was asked for before is not changed by it
+    if host_view.flags.writeable:
+        host_view[...] = -1.0  # shared or not, what was asked for before is not changed by it
     assert holds(z, 2 * STEPS)
     x = under_way(zeros(device))
-    seen = np.asarray(x)
+    host_view = np.asarray(x)
     x += 1.0
-    if np.shares_memory(seen, np.asarray(x)):
-        assert (seen == STEPS + 1).all()
+    if np.shares_memory(host_view, np.asarray(x)):
+        assert (host_view == STEPS + 1).all()
     else:
-        assert (seen == STEPS).all()
+        assert (host_view == STEPS).all()
         assert (np.asarray(x) == STEPS + 1).all()
 
 
 def test_large_copies_have_read_their_source(device: str) -> None:
-    """A copy that is still under way when its source is overwritten would show it."""
+    """Large copies have read their source before it is overwritten."""
     values = np.arange(2**22, dtype=np.int32)
     for x in (values.copy(), pa.asarray(values.copy(), device="numpy")):
         y = pa.asarray(x, device=device, copy=True)
         x[...] = -1
-        found = y.device._backend.to_host(y.native, copy=None)
-        np.testing.assert_array_equal(found, values)
+        result = y.device._backend.to_host(y.native, copy=None)
+        np.testing.assert_array_equal(result, values)

@@ -20,12 +20,12 @@ DEVICES = list(map(str, pa.devices()))
 
 @pytest.mark.parametrize("target", DEVICES)
 @pytest.mark.parametrize("source", DEVICES)
-def test_what_arrives_is_what_left(source: str, target: str) -> None:
+def test_every_pair_of_devices_keeps_arrays_as_they_are(source: str, target: str) -> None:
     here, there = pa.device(source), pa.device(target)
-    seen = portarray_target(source)
-    assert len(pairs.dtypes(seen, here, there)) >= 9
+    namespace = portarray_target(source)
+    assert len(pairs.dtypes(namespace, here, there)) >= 9
     for way in pairs.WAYS:
-        assert pairs.wrong(seen, here, there, way) == [], way
+        assert pairs.wrong(namespace, here, there, way) == [], way
 
 
 def test_float16_and_bfloat16_are_moved() -> None:
@@ -38,27 +38,27 @@ def test_float16_and_bfloat16_are_moved() -> None:
     assert having["bfloat16"] >= len(libraries & {"torch", "mlx", "jax", "clarray"})
 
 
-def test_layouts_are_what_they_are_called() -> None:
+def test_layouts_match_their_names() -> None:
     device = pa.device("numpy")
-    found = {
+    arrays = {
         layout: (want, np.asarray(x))
         for layout, want, x in pairs.arrays(portarray_target("numpy"), "float32", device)
     }
-    for layout, (want, values) in found.items():
+    for layout, (want, values) in arrays.items():
         assert pairs.difference(values, want) == "", layout
     of_numpy = {f"NumPy's {view}" for view in (*pairs.VIEWS, "read-only", "unaligned")}
-    assert found.keys() == {"matrix", "large", *pairs.VIEWS, *of_numpy}
-    strides = {layout: values.strides for layout, (_, values) in found.items()}
+    assert arrays.keys() == {"matrix", "large", *pairs.VIEWS, *of_numpy}
+    strides = {layout: values.strides for layout, (_, values) in arrays.items()}
     for prefix in ("", "NumPy's "):
         assert strides[f"{prefix}strided"] == (64, 12)
         assert strides[f"{prefix}reversed"] == (-32, -4)
         assert strides[f"{prefix}transposed"] == (4, 32)
         assert strides[f"{prefix}broadcast"] == (0, 4)
-        assert found[f"{prefix}0-d"][1].shape == ()
-        assert found[f"{prefix}empty"][1].shape == (0, 8)
-    assert not found["NumPy's read-only"][1].flags.writeable
-    assert not found["NumPy's unaligned"][1].flags.aligned
-    assert found["large"][1].nbytes > 2**16
+        assert arrays[f"{prefix}0-d"][1].shape == ()
+        assert arrays[f"{prefix}empty"][1].shape == (0, 8)
+    assert not arrays["NumPy's read-only"][1].flags.writeable
+    assert not arrays["NumPy's unaligned"][1].flags.aligned
+    assert arrays["large"][1].nbytes > 2**16
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ def test_values_hold_every_special_number(name: str, bits: int, patterns: tuple[
 def test_a_changed_bit_is_found() -> None:
     x = np.asarray([0.0, np.nan, 1.0, -np.inf], dtype=np.float32)
     assert pairs.difference(x.copy(), x) == ""
-    for place in range(x.size):
+    for index in range(x.size):
         for bit in (1, 1 << 22, 1 << 31):
             y = x.copy()
-            y.view(np.uint32)[place] ^= np.uint32(bit)
-            assert f"the first at {place} " in pairs.difference(y, x)
-            assert f"the first at {place} " in pairs.difference(y, x, exact=False)
+            y.view(np.uint32)[index] ^= np.uint32(bit)
+            assert f"the first at {index} " in pairs.difference(y, x)
+            assert f"the first at {index} " in pairs.difference(y, x, exact=False)
     assert "float64 (4,) in place of float32 (4,)" in pairs.difference(x.astype(np.float64), x)
     assert "float32 (2,)" in pairs.difference(x[:2], x)
 
@@ -139,8 +139,8 @@ def test_a_device_that_loses_something_is_found(
     fake: str, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     numpy, gpu = pa.device("numpy"), pa.device(fake)
-    seen = portarray_target("numpy")
-    assert pairs.wrong(seen, numpy, gpu, "array.to_device") == []
+    namespace = portarray_target("numpy")
+    assert pairs.wrong(namespace, numpy, gpu, "array.to_device") == []
     transfer: Any = registry.load_backend(fake)
     sound = transfer.from_host
     change, only_exact = FAULTS[lost]
@@ -148,8 +148,8 @@ def test_a_device_that_loses_something_is_found(
         monkeypatch.setattr(
             transfer, "from_host", lambda a, *args, **options: sound(change(a), *args, **options)
         )
-        assert pairs.wrong(seen, numpy, gpu, "array.to_device") != []
-        lenient = pairs.wrong(seen, numpy, gpu, "array.to_device", exact=False)
+        assert pairs.wrong(namespace, numpy, gpu, "array.to_device") != []
+        lenient = pairs.wrong(namespace, numpy, gpu, "array.to_device", exact=False)
         assert (lenient == []) is only_exact
 
 
@@ -178,24 +178,22 @@ def test_the_conformance_suite_names_the_pair_that_fails(
         assert "device = " in result.example
 
 
-def test_other_namespaces_are_asked_for_their_devices() -> None:
+def test_devices_of_other_namespaces() -> None:
     for result in run(module_target("array_api_strict"), _cases(), quick=True):
         assert (result.status, result.message) == ("passed", "")
         assert result.examples == 5
 
 
-def test_an_array_that_stays_where_it_was_is_found(
-    fake: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_array_that_does_not_move_is_found(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = pa.device("fake:cuda:0"), pa.device("fake:cuda:1")
-    seen = portarray_target("fake:cuda:0")
-    assert pairs.wrong(seen, first, second, "array.to_device") == []
+    namespace = portarray_target("fake:cuda:0")
+    assert pairs.wrong(namespace, first, second, "array.to_device") == []
     monkeypatch.setitem(pairs.WAYS, "array.to_device", lambda xp, x, device: x)
-    found = pairs.wrong(seen, first, second, "array.to_device")
-    assert any("there it is on fake:cuda:0, not fake:cuda:1" in text for text in found)
+    problems = pairs.wrong(namespace, first, second, "array.to_device")
+    assert any("there it is on fake:cuda:0, not fake:cuda:1" in text for text in problems)
 
 
-def test_what_is_lost_on_the_way_back_is_found(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_lost_on_the_way_back_are_found(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = pa.device("fake:cuda:0"), pa.device("fake:cuda:1")
     sound = pairs.WAYS["array.to_device"]
 
@@ -204,6 +202,6 @@ def test_what_is_lost_on_the_way_back_is_found(fake: str, monkeypatch: pytest.Mo
         return xp.zeros_like(moved) if device is first else moved
 
     monkeypatch.setitem(pairs.WAYS, "array.to_device", forgetful)
-    found = pairs.wrong(portarray_target("fake:cuda:0"), first, second, "array.to_device")
-    assert found
-    assert all(": and back " in text for text in found)
+    problems = pairs.wrong(portarray_target("fake:cuda:0"), first, second, "array.to_device")
+    assert problems
+    assert all(": and back " in text for text in problems)

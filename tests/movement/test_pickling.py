@@ -1,4 +1,4 @@
-"""Pickles and deep copies: every bit, without a copy on the host, and where devices are missing."""
+"""Pickles and deep copies keep every bit, without host copies, and without the device."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SHARING = {"numpy", "torch", "clarray"}
 
 
 def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
-    """Return an array's values in host memory, bfloat16 included, which NumPy's device has not."""
+    """Return an array's values in host memory, including bfloat16."""
     return x.device._backend.to_host(x.native, copy=None)
 
 
 def drawn(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Return values of any bits: NaN with payloads, -0.0, subnormal numbers."""
+    """Draw random bits, with NaN payloads, -0.0 and subnormal numbers."""
     rng = np.random.default_rng(0)
     if dtype == np.bool:
         return rng.integers(0, 2, shape).astype(bool)
@@ -41,12 +41,12 @@ def drawn(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 def arrays(device: str) -> list[pa.Array]:
     """Return arrays of every dtype and of several layouts."""
-    found = []
+    result = []
     for dtype in dispatch.dtypes_of(pa.device(device)):
         values = drawn(dtype, (3, 4))
         for layout in (values, values.T, values[::-1, ::2], values[1, 1], values[:0]):
-            found.append(pa.asarray(np.asarray(layout), device=device))
-    return found
+            result.append(pa.asarray(np.asarray(layout), device=device))
+    return result
 
 
 def the_same(y: pa.Array, x: pa.Array) -> bool:
@@ -62,7 +62,7 @@ def test_every_bit_comes_back(device: str, protocol: int) -> None:
     assert all(map(the_same, again, all_of_them))
 
 
-def test_buffers_out_of_band_are_the_arrays_own(device: str) -> None:
+def test_out_of_band_buffers_share_the_memory_of_arrays(device: str) -> None:
     library = device.partition(":")[0]
     for x in arrays(device):
         buffers: list[pickle.PickleBuffer] = []
@@ -71,12 +71,12 @@ def test_buffers_out_of_band_are_the_arrays_own(device: str) -> None:
         assert len(data) < 300
         sent = np.frombuffer(buffers[0].raw(), np.uint8)
         host = values_of(x)
-        one_block = host.flags.c_contiguous or host.flags.f_contiguous
+        is_contiguous = host.flags.c_contiguous or host.flags.f_contiguous
         if library != "dpnp" and host.size:  # whose memory NumPy cannot read
-            assert np.shares_memory(sent, host) == one_block
+            assert np.shares_memory(sent, host) == is_contiguous
         y = pickle.loads(data, buffers=buffers)
         assert the_same(y, x)
-        if library in SHARING and host.size and one_block:
+        if library in SHARING and host.size and is_contiguous:
             # The others copy what may not be written, for nothing marks their arrays so.
             shared = library == "numpy" or not buffers[0].raw().readonly
             assert np.shares_memory(values_of(y), sent) == shared
@@ -90,7 +90,7 @@ def test_buffers_out_of_band_are_the_arrays_own(device: str) -> None:
             assert whole[first:] == bytes(sent)
 
 
-def test_buffers_are_shared_with_whom_they_are_given_to() -> None:
+def test_out_of_band_buffers_are_shared_with_their_receiver() -> None:
     x = pa.asarray(np.arange(3.0), device="numpy")
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(x, protocol=5, buffer_callback=buffers.append)
@@ -123,25 +123,25 @@ def test_joblib_maps_pickled_arrays(device: str, tmp_path: Path) -> None:
 def test_copies_stay_on_the_device_and_share_nothing(device: str) -> None:
     library = device.partition(":")[0]
     for x in arrays(device)[::5]:
-        before = values_of(x).tobytes()
+        content = values_of(x).tobytes()
         for y in (copy.copy(x), copy.deepcopy(x), *copy.deepcopy([x])):
             assert the_same(y, x)
             assert y.native is not x.native
             if library in SHARING:  # a change of the others' arrays is a new array
                 y[...] = 1
-            assert values_of(x).tobytes() == before
+            assert values_of(x).tobytes() == content
 
 
-def test_deep_copies_share_what_was_shared(device: str) -> None:
+def test_deep_copies_keep_shared_arrays_shared(device: str) -> None:
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
     around_the_same = pa.asarray(x.native)
     assert around_the_same.native is x.native
     tree = {"a": x, "b": [x, around_the_same], "other": pa.asarray([1.0, 2.0], device="numpy")}
-    made = copy.deepcopy(tree)
-    assert made["a"] is made["b"][0]
-    assert made["b"][1].native is made["a"].native is not x.native
-    assert made["other"].native is not made["a"].native
-    assert made["b"][1].device is x.device
+    copied = copy.deepcopy(tree)
+    assert copied["a"] is copied["b"][0]
+    assert copied["b"][1].native is copied["a"].native is not x.native
+    assert copied["other"].native is not copied["a"].native
+    assert copied["b"][1].device is x.device
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
@@ -149,8 +149,8 @@ def test_native_arrays_and_arrays_around_them_are_copied_as_one(library: str) ->
     if not pa.functional(library):
         pytest.skip(f"{library} is not here")
     x = pa.asarray([1.0, 2.0], device=library)
-    for made in (copy.deepcopy((x, x.native)), copy.deepcopy((x.native, x))[::-1]):
-        assert made[0].native is made[1] is not x.native
+    for copied in (copy.deepcopy((x, x.native)), copy.deepcopy((x.native, x))[::-1]):
+        assert copied[0].native is copied[1] is not x.native
 
 
 def test_copies_while_jax_traces() -> None:
@@ -171,7 +171,7 @@ def test_copies_while_jax_traces() -> None:
     assert "trace" in failed[0]
 
 
-def test_copies_do_not_compute_what_mlx_has_not_yet() -> None:
+def test_copies_do_not_evaluate_lazy_arrays_of_mlx() -> None:
     mx = pytest.importorskip("mlx.core")
     x = pa.asarray(mx.ones((3,)) + 1)
     assert copy.deepcopy([x, x, copy.copy(x)])[2].tolist() == [2.0, 2.0, 2.0]
@@ -183,7 +183,7 @@ def test_copies_do_not_compute_what_mlx_has_not_yet() -> None:
 
 @pytest.fixture(autouse=True)
 def said_again() -> None:
-    """Let what was warned of be warned of again."""
+    """Reset warnings that are given once."""
     notices.forget()
 
 
@@ -192,7 +192,7 @@ def gone(library: str) -> None:
     pa.reset_gpu_device()
 
 
-def test_a_library_that_is_not_known_here(fake: str) -> None:
+def test_an_array_of_an_unknown_library(fake: str) -> None:
     stored = pickle.dumps([pa.asarray([1.0, 2.0], device="fake:cuda:1"), pa.ones(1, device=fake)])
     device = pickle.dumps(pa.device(fake))
     gone(fake)
@@ -201,10 +201,10 @@ def test_a_library_that_is_not_known_here(fake: str) -> None:
         x, y = pickle.loads(stored)
     assert x.device is y.device is pa.device("numpy")
     assert x.tolist() == [1.0, 2.0]
-    assert [one.category for one in said] == [errors.DeviceSelectionWarning] * 2
-    assert [one.filename for one in said] == [__file__] * 2
-    for text, one in zip(("fake:cuda:1", "fake:cuda:0"), said, strict=True):
-        assert str(one.message).startswith(
+    assert [warning.category for warning in said] == [errors.DeviceSelectionWarning] * 2
+    assert [warning.filename for warning in said] == [__file__] * 2
+    for text, warning in zip(("fake:cuda:1", "fake:cuda:0"), said, strict=True):
+        assert str(warning.message).startswith(
             f"an array pickled on '{text}' is loaded to numpy:cpu:0, as "
             f"config.unpickle_device says: 'fake' is neither a library"
         )
@@ -275,7 +275,7 @@ def test_a_device_without_the_dtype_that_it_had(nofloat64: str) -> None:
 
 
 class Rebuilt:
-    """What is pickled as a call, as a program on another machine would have written it."""
+    """An object pickled as a call, as written on another machine."""
 
     def __init__(self, *call: Any) -> None:
         self.call = call
@@ -306,8 +306,8 @@ def test_a_process_that_is_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
     for device in pa.devices():
         x = pa.asarray([[1, 2], [3, 4]], dtype=pa.int32, device=device)
         ours.send(x)
-        place, y = ours.recv()
-        assert place == str(device)
+        device_name, y = ours.recv()
+        assert device_name == str(device)
         assert y.device is device
         assert y.dtype == pa.int32
         assert y.tolist() == [[2, 4], [6, 8]]
@@ -319,13 +319,13 @@ def test_a_process_that_is_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_machine_without_drivers_and_libraries(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    wanted = [text for text in ("clarray:opencl:0", "mlx:cpu:0") if pa.functional(text)]
-    kept = [
+    names = [text for text in ("clarray:opencl:0", "mlx:cpu:0") if pa.functional(text)]
+    pickles = [
         pickle.dumps(pickle.dumps(pa.asarray([1.0, 2.0], dtype=pa.float32, device=text)))
-        for text in wanted
+        for text in names
     ]
     file = tmp_path / "arrays"
-    file.write_bytes(pickle.dumps(kept))
+    file.write_bytes(pickle.dumps(pickles))
     done = subprocess.run(
         [sys.executable, "-W", "error", str(FILES / "elsewhere.py"), str(file)],
         env={**os.environ, "OCL_ICD_VENDORS": str(empty)},
@@ -339,11 +339,11 @@ def test_a_machine_without_drivers_and_libraries(tmp_path: Path) -> None:
         "clarray:opencl:0": "clarray:opencl: OpenCL: the loader finds no driver",
         "mlx:cpu:0": "mlx:cpu: its import failed",
     }
-    for text in wanted:
+    for text in names:
         assert (
             f"DeviceSelectionWarning: an array pickled on {text!r} is loaded to numpy:cpu:0, "
             f"as config.unpickle_device says: {reasons[text]}"
         ) in done.stdout
         assert f"{text!r} is not functional: {reasons[text]}" in done.stdout
-    if not wanted:
+    if not names:
         pytest.skip("neither clarray nor MLX is here")

@@ -1,7 +1,7 @@
-"""``pa.transfer_plan`` says what a move does: its route, how often data is copied, and why.
+"""``pa.transfer_plan`` predicts a move: its route, the number of copies, and the reasons.
 
-Between real devices memory tells: nothing is copied exactly where both arrays lie in the same.
-GPUs that are not real, with libraries that share them or not, count what they copy.
+Between real devices shared memory shows whether data was copied. Simulated GPUs, of one library or
+of two that share memory, count their copies.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ def check(x: pa.Array, target: pa.Device) -> None:
     again = pa.asarray(x, device=target, copy=True)
     assert not x.size or not np.shares_memory(memory(x), memory(again)), context
     if plan.copies == 0:
-        kept = pa.asarray(x, device=target, copy=False)
-        assert not x.size or np.shares_memory(memory(x), memory(kept)), context
+        uncopied = pa.asarray(x, device=target, copy=False)
+        assert not x.size or np.shares_memory(memory(x), memory(uncopied)), context
 
 
 @pytest.mark.skipif(len(DEVICES) == 1, reason="there is one device, so nothing to move between")
 @given(st.data())
 @settings(max_examples=30, deadline=None)
-def test_a_plan_is_what_a_move_does(data: st.DataObject) -> None:
+def test_a_plan_predicts_the_move(data: st.DataObject) -> None:
     names = ("bool", "int8", "uint16", "int32", "float16", "bfloat16", "float32", "complex64")
     dtype = np.dtype(getattr(pa, data.draw(st.sampled_from(names), "dtype")))
     layout = data.draw(st.sampled_from(sorted(LAYOUTS)), "layout")
@@ -105,7 +105,7 @@ def test_a_plan_is_what_a_move_does(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("view", ["transposed", "strided", "reversed"])
-def test_plans_of_views_that_a_library_made(device: str, view: str) -> None:
+def test_plans_of_native_views(device: str, view: str) -> None:
     x = pa.asarray(np.arange(48, dtype=np.float32).reshape(6, 8), device=device)
     x = {"transposed": x.T, "strided": x[::2, 1::3], "reversed": pa.flip(x)}[view]
     for target in pa.devices():
@@ -125,20 +125,20 @@ def test_lazily_conjugated_tensors_are_resolved_once() -> None:
 
 def test_planning_and_copying_leave_no_trace(device: str) -> None:
     x = pa.asarray(np.arange(4.0, dtype=np.float32), device=device, copy=True)
-    before = x.native
+    native = x.native
     for target in pa.devices():
         plan = pa.transfer_plan(x, target)
-        assert x.native is before
+        assert x.native is native
         if target.library == x.device.library:
             continue
         y = pa.asarray(x, device=target, copy=None if plan.copies else True)
         np.testing.assert_array_equal(y.to_device("numpy").native, np.arange(4.0))
         if device.startswith("clarray"):  # its mark of memory that others see slows every call
-            assert not before.storage.shared
+            assert not native.storage.shared
 
 
 def refused(function: Callable[..., object], *args: Any, **options: Any) -> str:
-    """Return the class of the error that a call raises, and what it says of values; or nothing."""
+    """Return the class and the values of the error that a call raises, or an empty text."""
     try:
         function(*args, **options)
     except (TypeError, ValueError) as error:
@@ -148,7 +148,7 @@ def refused(function: Callable[..., object], *args: Any, **options: Any) -> str:
 
 def test_a_plan_refuses_what_a_move_refuses() -> None:
     wide = (2**31, 2**33)
-    found = []
+    outcomes = []
     for dtype in map(np.dtype, ("bool", "int64", "float64", "complex128")):
         none = np.zeros((1, 0), dtype)
         cases = [np.broadcast_to(none, (length, 0)) for length in wide]
@@ -169,13 +169,13 @@ def test_a_plan_refuses_what_a_move_refuses() -> None:
                 planned = refused(pa.transfer_plan, x, target, narrow=narrow)
                 moved = refused(pa.asarray, x, device=target, narrow=narrow)
                 assert planned == moved, where
-                found.append((target.partition(":")[0], moved))
-    assert ("numpy", "") in found
+                outcomes.append((target.partition(":")[0], moved))
+    assert ("numpy", "") in outcomes
     if "mlx:cpu:0" in DEVICES:
-        assert any(library == "mlx" and "exceeds MLX's limit" in text for library, text in found)
+        assert any(library == "mlx" and "exceeds MLX's limit" in text for library, text in outcomes)
 
 
-def test_nothing_is_asked_of_what_stays_where_it_is() -> None:
+def test_arrays_that_stay_are_not_read() -> None:
     jnp = pytest.importorskip("jax.numpy")
     x = pa.asarray(jnp.zeros(3) + 1)
     x.native.delete()
@@ -220,27 +220,29 @@ def test_narrowing_is_a_copy_that_is_counted(nofloat64: str) -> None:
 
 @dataclass
 class Gpus:
-    """Two libraries on GPUs that are not real, and what was copied."""
+    """Two libraries on simulated GPUs, and the copies that they made."""
 
     monkeypatch: pytest.MonkeyPatch
     copies: list[str] = field(default_factory=list)
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    exports: list[dict[str, Any]] = field(default_factory=list)
 
     def transfer(self, library: str) -> Any:
         return registry.load_backend(library)
 
     def hook(self, library: str, name: str, function: Any) -> None:
-        """Give a backend a hook, or another one."""
+        """Set or replace a hook of a backend."""
         self.monkeypatch.setattr(self.transfer(library), name, function, raising=False)
 
     def count(self, library: str) -> None:
-        """Count the copies that a backend's ways in and out make."""
+        """Count the copies of a backend's transfers."""
         transfer = self.transfer(library)
         for name in ("from_host", "to_host", "move"):
-            own = getattr(transfer, name)
+            original = getattr(transfer, name)
 
-            def counted(*args: Any, _own: Any = own, _name: str = name, **options: Any) -> Any:
-                result = _own(*args, **options)
+            def counted(
+                *args: Any, _original: Any = original, _name: str = name, **options: Any
+            ) -> Any:
+                result = _original(*args, **options)
                 if result is not args[0]:
                     self.copies.append(f"{library}.{_name}")
                 return result
@@ -252,7 +254,7 @@ class Gpus:
         backend = registry.load_backend(library)
 
         def to_dlpack(x: Any, **options: Any) -> Any:
-            self.asked.append(options)
+            self.exports.append(options)
             if options["copy"]:
                 self.copies.append(f"{library}.to_dlpack")
                 return x.data.copy()
@@ -273,15 +275,15 @@ class Gpus:
         self.hook(library, "from_dlpack", from_dlpack)
 
     def move(self, x: pa.Array, device: str, copy: bool | None = None) -> tuple[pa.Array, int]:
-        """Return a moved array, and how often it was copied."""
-        del self.copies[:], self.asked[:]
+        """Return a moved array and the number of its copies."""
+        del self.copies[:], self.exports[:]
         y = pa.asarray(x, device=device, copy=copy)
         assert str(y.device) == device
         np.testing.assert_array_equal(values_of(y), values_of(x))
         return y, len(self.copies)
 
     def agree(self, x: pa.Array, device: str) -> Any:
-        """Return the plan for an array once a move has done what it says."""
+        """Return the plan for an array after checking it against a move."""
         plan = pa.transfer_plan(x, device)
         _, copies = self.move(x, device)
         assert (plan.copies, len(plan.reasons)) == (copies, copies), plan
@@ -290,10 +292,10 @@ class Gpus:
 
 
 def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
-    """Return values where no counter looks."""
+    """Return values without a counted copy."""
     native = x.native
-    found: np.ndarray[Any, Any] = native if isinstance(native, np.ndarray) else native.data
-    return found
+    values: np.ndarray[Any, Any] = native if isinstance(native, np.ndarray) else native.data
+    return values
 
 
 @pytest.fixture
@@ -301,14 +303,14 @@ def gpus(fake: str, settable: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """Two GPUs of ``fake`` and one of ``settable``, each with memory of its own."""
     routes.kind_of.cache_clear()  # devices of earlier tests had other hooks
     monkeypatch.setattr(importlib.import_module("settable.backend").LIBRARY, "on_host", False)
-    found = Gpus(monkeypatch)
-    found.count(fake)
-    found.count(settable)
-    yield found
+    pair = Gpus(monkeypatch)
+    pair.count(fake)
+    pair.count(settable)
+    yield pair
     routes.kind_of.cache_clear()
 
 
-FIRST, SECOND, OTHER, HOST = "fake:cuda:0", "fake:cuda:1", "settable:rocm:0", "numpy:cpu:0"
+FIRST, SECOND, THIRD, HOST = "fake:cuda:0", "fake:cuda:1", "settable:rocm:0", "numpy:cpu:0"
 
 
 def ones(device: str) -> pa.Array:
@@ -332,7 +334,7 @@ def test_two_gpus_of_one_library(gpus: Gpus) -> None:
 
 
 def test_two_gpus_of_two_libraries_go_by_page_locked_memory(gpus: Gpus) -> None:
-    plan = gpus.agree(ones(FIRST), OTHER)
+    plan = gpus.agree(ones(FIRST), THIRD)
     assert (plan.route, plan.copies, gpus.copies) == (
         *("staged", 2),
         ["fake.to_host", "settable.from_host"],
@@ -345,79 +347,79 @@ def test_two_gpus_of_two_libraries_go_by_page_locked_memory(gpus: Gpus) -> None:
         return locked[-1]
 
     gpus.hook("fake", "pinned_copy", staged)
-    given: list[Any] = []
-    own = gpus.transfer("settable").from_host
+    received: list[Any] = []
+    original = gpus.transfer("settable").from_host
 
     def from_host(array: Any, device: Any, **options: Any) -> Any:
-        given.append((array, options["non_blocking"]))
-        return own(array, device, **options)
+        received.append((array, options["non_blocking"]))
+        return original(array, device, **options)
 
     gpus.hook("settable", "from_host", from_host)
-    assert gpus.agree(ones(FIRST), OTHER).route == "staged"
+    assert gpus.agree(ones(FIRST), THIRD).route == "staged"
     assert gpus.copies == ["fake.staged", "settable.from_host"]
     # Page-locked memory would be read after the call, and is gone by then.
-    assert given[-1][0] is locked[-1]
+    assert received[-1][0] is locked[-1]
     native = ones(FIRST).native
-    routes.move(native, pa.device(FIRST), pa.device(OTHER), copy=None, non_blocking=True)
-    assert given[-1][1] is False
+    routes.move(native, pa.device(FIRST), pa.device(THIRD), copy=None, non_blocking=True)
+    assert received[-1][1] is False
     # To and from the host there is nothing to stage.
     assert gpus.agree(ones(FIRST), HOST).route == "host"
     assert "fake.staged" not in gpus.copies
     with pytest.raises(ValueError, match="do not share memory"):
-        gpus.move(ones(FIRST), OTHER, copy=False)
+        gpus.move(ones(FIRST), THIRD, copy=False)
 
 
 def test_two_libraries_share_the_memory_of_one_gpu(gpus: Gpus) -> None:
     gpus.share("fake")
     gpus.share("settable")
-    for source, target in ((FIRST, OTHER), (OTHER, FIRST)):
+    for source, target in ((FIRST, THIRD), (THIRD, FIRST)):
         x = ones(source)
         plan = gpus.agree(x, target)
         assert (plan.route, plan.copies, plan.why) == ("dlpack", 0, "")
         for copy in (None, False):
             y, _ = gpus.move(x, target, copy)
             assert np.shares_memory(values_of(x), values_of(y))
-        # The producer is asked once, and told the consumer's stream.
-        assert [options["stream"] for options in gpus.asked] == [77]
+        # The producer is called once, with the consumer's stream.
+        assert [options["stream"] for options in gpus.exports] == [77]
         y, copies = gpus.move(x, target, True)
         assert copies == 1
         assert not np.shares_memory(values_of(x), values_of(y))
     # The other GPU is another memory.
-    assert gpus.agree(ones(SECOND), OTHER).route == "staged"
+    assert gpus.agree(ones(SECOND), THIRD).route == "staged"
 
 
 def test_memory_of_another_type_goes_by_the_host(gpus: Gpus) -> None:
     gpus.share("fake", frozenset({2, 13}))
     gpus.share("settable")
     gpus.hook("fake", "dlpack_device", lambda x: (13, x.device.index))  # CUDA's managed memory
-    plan = gpus.agree(ones(FIRST), OTHER)
+    plan = gpus.agree(ones(FIRST), THIRD)
     assert (plan.route, plan.copies) == ("staged", 2)
-    assert gpus.asked == []
+    assert gpus.exports == []
     # A library that reads nothing of others gets all by the host.
     gpus.hook("fake", "readable_dlpack_types", lambda device: frozenset())
     routes.kind_of.cache_clear()
-    assert gpus.agree(ones(OTHER), FIRST).route == "staged"
+    assert gpus.agree(ones(THIRD), FIRST).route == "staged"
 
 
 def test_arrays_that_never_change_are_copied_between_libraries(gpus: Gpus) -> None:
     gpus.share("fake")
     gpus.share("settable")
     gpus.hook("fake", "immutable", True)
-    out = gpus.agree(ones(FIRST), OTHER)
+    out = gpus.agree(ones(FIRST), THIRD)
     assert (out.route, out.copies) == ("dlpack", 1)
     assert "are immutable, and those of" in out.why
     with pytest.raises(ValueError, match=r"copy=False, but arrays of .* are immutable"):
-        gpus.move(ones(FIRST), OTHER, copy=False)
-    into = gpus.agree(ones(OTHER), FIRST)
+        gpus.move(ones(FIRST), THIRD, copy=False)
+    into = gpus.agree(ones(THIRD), FIRST)
     assert (into.route, into.copies) == ("dlpack", 1)
     assert "are immutable, and the memory may change" in into.why
     # Whoever asks for it promises not to write.
-    assert gpus.move(ones(OTHER), FIRST, copy=False)[1] == 0
+    assert gpus.move(ones(THIRD), FIRST, copy=False)[1] == 0
 
 
-def test_what_an_export_copies_is_planned(gpus: Gpus) -> None:
+def test_copies_of_an_export_are_planned(gpus: Gpus) -> None:
     gpus.share("fake")
     gpus.share("settable")
     gpus.hook("fake", "why_copied_on_export", lambda x: "it is lazily conjugated")
-    plan = pa.transfer_plan(ones(FIRST), OTHER)
+    plan = pa.transfer_plan(ones(FIRST), THIRD)
     assert (plan.copies, plan.why) == (1, "it is lazily conjugated")

@@ -1,6 +1,6 @@
-"""DLPack producers on devices that are not this machine's, that lie, or that hold odd dtypes.
+"""DLPack producers on absent devices, with wrong reports, or with unusual dtypes.
 
-What every producer gives every device stands in ``test_capsules.py``.
+``test_capsules.py`` tests valid producers on every device.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from portarray.backends import registry
 
 
 class Producer:
-    """Host memory that says it is wherever a test wants it."""
+    """A producer of host memory that reports any device."""
 
     def __init__(self, values: Any, device: object = (1, 0)) -> None:
         self.values = values
         self.device = device
-        self.asked: list[dict[str, Any]] = []
+        self.calls: list[dict[str, Any]] = []
 
     def __dlpack_device__(self) -> object:
         return self.device
 
     def __dlpack__(self, **options: Any) -> Any:
-        self.asked.append(options)
+        self.calls.append(options)
         return self.values.__dlpack__(max_version=options.get("max_version"))
 
 
 class Elsewhere(Producer):
-    """A producer that exports to no other device than its own."""
+    """A producer that exports to its own device only."""
 
     def __dlpack__(self, **options: Any) -> Any:
         if options.get("dl_device") is not None:
@@ -56,14 +56,14 @@ def test_a_device_that_nothing_drives_is_named() -> None:
         pa.asarray(Elsewhere(np.ones(3), (99, 0)))
 
 
-def test_a_copy_on_the_host_is_asked_for_where_nothing_reads_the_memory() -> None:
+def test_a_host_copy_is_requested_where_nothing_reads_the_memory() -> None:
     if not pa.functional("torch"):
         pytest.skip("PyTorch is not functional here")
     x = Producer(np.arange(3.0), (2, 7))
     y = pa.from_dlpack(x, device="torch", copy=True)
     np.testing.assert_array_equal(np.asarray(y), np.arange(3.0))
-    (asked,) = x.asked
-    assert asked["dl_device"] == (1, 0)
+    (options,) = x.calls
+    assert options["dl_device"] == (1, 0)
 
 
 def test_a_producer_whose_capsule_is_elsewhere() -> None:
@@ -91,7 +91,7 @@ def test_a_producer_that_names_no_device(answer: object) -> None:
 # --- dtypes ---------------------------------------------------------------------------------------
 
 
-def test_what_is_refused_for_its_dtype_is_not_used_up(nofloat64: str) -> None:
+def test_a_producer_refused_for_its_dtype_can_still_be_read(nofloat64: str) -> None:
     values = np.arange(3.0)
     capsule = values.__dlpack__(max_version=(1, 0))
 
@@ -173,12 +173,12 @@ def test_foreign_byte_order_is_converted_and_that_is_a_copy(device: str) -> None
 
 @pytest.fixture
 def gpu(fake: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Let ``fake`` drive CUDA's GPUs, and import memory of them; the devices that were asked."""
+    """Let ``fake`` drive CUDA's GPUs; yield the device and ``copy`` of each import."""
     backend = registry.load_backend(fake)
-    asked: list[str] = []
+    imports: list[str] = []
 
     def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> Any:
-        asked.append(f"{device.index} {copy}")
+        imports.append(f"{device.index} {copy}")
         values = np.from_dlpack(dlpack.take(x, stream=1))
         return backend.array_type(values.copy() if copy else values, device)
 
@@ -190,7 +190,7 @@ def gpu(fake: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     for name, hook in hooks.items():
         monkeypatch.setattr(backend, name, hook, raising=False)
     routes.kind_of.cache_clear()
-    yield asked
+    yield imports
     routes.kind_of.cache_clear()
 
 
@@ -212,7 +212,7 @@ def test_memory_of_a_gpu_is_taken_by_who_drives_it(gpu: list[str], kind: int) ->
         pa.from_dlpack(x, device="numpy", copy=False)
 
 
-def test_the_device_of_the_block_takes_its_own_memory(gpu: list[str]) -> None:
+def test_the_current_device_imports_memory_of_its_own(gpu: list[str]) -> None:
     with pa.device("fake:cuda:0"):
         assert str(pa.from_dlpack(Producer(np.ones(3), (2, 0))).device) == "fake:cuda:0"
         # What lies on the host stays there; asarray brings it to the block's device.

@@ -1,7 +1,7 @@
-"""Programs of moves, views and writes, drawn at random and followed in a model.
+"""Random programs of moves, views and writes, compared with a model.
 
-The model of an array is a NumPy array of the test's own. Where a move shares memory the two models
-are one, where it copies they are two, and at the end every array must hold what its model does.
+The model of an array is a NumPy array. A move that shares memory shares the model, and one that
+copies copies it; at the end every array must equal its model.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOVES: tuple[Move, ...] = (
 
 
 class Program:
-    """One program while it runs: every array it has made, with its model."""
+    """A running program, with every array and its model."""
 
     def __init__(self, seed: int, devices: Sequence[pa.Device]) -> None:
         self.rng = np.random.default_rng(seed)
@@ -47,7 +47,7 @@ class Program:
         return options[int(self.rng.integers(len(options)))]
 
     def add(self, x: pa.Array, model: np.ndarray[Any, Any], how: str) -> None:
-        """Keep an array with its model."""
+        """Add an array and its model."""
         self.arrays.append(x)
         self.models.append(model)
         self.log.append(f"{len(self.arrays) - 1}: {how} on {x.device}")
@@ -97,25 +97,25 @@ class Program:
             self.arrays[i] = x
 
     def run(self) -> None:
-        """Run it, and compare at the end."""
+        """Run the program, and compare every array with its model."""
         self.make()
         for _ in range(int(self.rng.integers(3, 16))):
             i = int(self.rng.integers(len(self.arrays)))
             self.pick((self.move, self.move, self.move, self.view, self.write, self.write))(i)
         for i, (x, model) in enumerate(zip(self.arrays, self.models, strict=True)):
-            seen = x.device._backend.to_host(x.native, copy=True)
-            told = "\n".join((f"array {i} is wrong, of", *self.log))
-            np.testing.assert_array_equal(seen, model, err_msg=told)
+            values = x.device._backend.to_host(x.native, copy=True)
+            message = "\n".join((f"array {i} is wrong, of", *self.log))
+            np.testing.assert_array_equal(values, model, err_msg=message)
 
 
 @pytest.mark.parametrize("library", sorted({device.library for device in DEVICES} - {"numpy"}))
-def test_every_array_holds_what_its_model_does(library: str) -> None:
-    """With NumPy and one other library, where memory is shared most."""
+def test_arrays_equal_their_models(library: str) -> None:
+    """NumPy and one other library share memory most often."""
     near = [device for device in DEVICES if device.library in ("numpy", library)]
     for seed in range(PROGRAMS):
         Program(seed, near).run()
 
 
-def test_every_array_holds_what_its_model_does_anywhere() -> None:
+def test_arrays_equal_their_models_on_every_device() -> None:
     for seed in range(5 * PROGRAMS):
         Program(1000 + seed, DEVICES).run()

@@ -1,4 +1,4 @@
-"""The bar that trees show: when it appears, what it says, and that it is gone afterwards."""
+"""The progress bar of trees: when it appears, its text, and its removal."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ print("rich" in sys.modules)
 
 
 def run(delay: float, ends: str, setting: str, *, terminal: bool = True) -> tuple[list[str], str]:
-    """Run the program; return its lines and what a terminal got from its standard error."""
+    """Run the program; return its output, and its standard error on a terminal."""
     pty = pytest.importorskip("pty")
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(delay), ends, setting]
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
@@ -102,7 +102,7 @@ def test_a_bar_appears_and_goes(ends: str, setting: str) -> None:
 
 @needs_rich
 @pytest.mark.parametrize(("delay", "setting"), [(300.0, "argument"), (0.2, "off")])
-def test_no_bar_for_what_is_fast_or_where_none_is_wanted(delay: float, setting: str) -> None:
+def test_fast_moves_and_disabled_progress_show_no_bar(delay: float, setting: str) -> None:
     lines, drawn = run(delay, "well", setting)
     assert lines == ["moved", "False"]  # rich is not even imported
     assert drawn == ""
@@ -117,8 +117,8 @@ def test_nothing_is_drawn_where_there_is_no_terminal() -> None:
 
 
 @needs_rich
-def test_sizes_that_are_told_otherwise_are_no_matter() -> None:
-    class Other:
+def test_nbytes_that_is_a_method_is_ignored() -> None:
+    class NbytesMethod:
         def __dlpack_device__(self) -> tuple[int, int]:
             return 1, 0
 
@@ -128,16 +128,16 @@ def test_sizes_that_are_told_otherwise_are_no_matter() -> None:
         def nbytes(self) -> int:
             return 16
 
-    moved = pa.to_device([Other(), np.ones(2)], "numpy", native=False, progress=True)
+    moved = pa.to_device([NbytesMethod(), np.ones(2)], "numpy", native=False, progress=True)
     assert [float(pa.sum(x)) for x in moved] == [2.0, 2.0]
 
 
 def test_without_rich_nothing_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Asked:
-        asked = False
+    class Source:
+        is_read = False
 
         def __dlpack_device__(self) -> tuple[int, int]:
-            Asked.asked = True
+            Source.is_read = True
             return 1, 0
 
         def __dlpack__(self, **options: Any) -> Any:
@@ -145,11 +145,11 @@ def test_without_rich_nothing_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "rich", None)  # as Python has it where an import fails
     with pytest.raises(ModuleNotFoundError, match=re.escape("portarray[cli]")) as caught:
-        pa.to_device([Asked()], "numpy", progress=True)
+        pa.to_device([Source()], "numpy", progress=True)
     assert caught.value.name == "rich"
     with pa.config(progress=True), pytest.raises(ModuleNotFoundError):
-        pa.to_device([Asked()], "numpy")
-    assert not Asked.asked
+        pa.to_device([Source()], "numpy")
+    assert not Source.is_read
     with pa.config(progress=True):
-        pa.to_device([Asked()], "numpy", progress=False)
-    assert Asked.asked
+        pa.to_device([Source()], "numpy", progress=False)
+    assert Source.is_read

@@ -38,7 +38,7 @@ def test_moves_in_a_row_and_from_threads(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Values only: what short runs first load is more than memory may grow in long ones."""
+    """Short runs compare values only, since first calls use more memory than the limit."""
     if len(pa.devices()) == 1:
         pytest.skip("there is one device, so nothing to move between")
     file = tmp_path / "soak.json"
@@ -54,8 +54,10 @@ def test_moves_in_a_row_and_from_threads(
     assert row["wrong"] == threads["wrong"] == 0
     assert row["routes"] != again["routes"]  # each round has moves of its own
     # Whatever was moved is gone, and of few moves nothing else stays.
-    known = {str(one) for one in pa.devices() if pa.memory(one).used is not None}
-    assert threads["used_after"].keys() == threads["used_before"].keys() == known
+    measurable = {
+        str(candidate) for candidate in pa.devices() if pa.memory(candidate).used is not None
+    }
+    assert threads["used_after"].keys() == threads["used_before"].keys() == measurable
     # Every device is come to, and most moves are made.
     assert len({route.split()[-1] for route in row["routes"]}) == len(
         {device.library for device in pa.devices()}
@@ -65,7 +67,7 @@ def test_moves_in_a_row_and_from_threads(
 
 
 def test_the_soak_finds_what_is_wrong(walks: ModuleType) -> None:
-    """A value that changed on its way, a call that raises, and a copy that is none."""
+    """The soak finds a changed value, a call that raises, and a missing copy."""
     host = pa.device("numpy")
 
     def walked(way: object, moves: int = 60) -> list[str]:
@@ -153,7 +155,7 @@ def test_the_soak_finds_a_leak() -> None:
 
 @pytest.mark.parametrize("way", ["hanging", "clinging"])
 def test_the_soak_ends_what_hangs(way: str) -> None:
-    """Asleep, and asleep with the interpreter lock held."""
+    """The soak ends moves that hang, with and without the interpreter lock."""
     done = soaked(way, "--stall", "3")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Timeout" in done.stderr
@@ -161,10 +163,10 @@ def test_the_soak_ends_what_hangs(way: str) -> None:
     assert "in run" in done.stderr
 
 
-def test_what_was_moved_is_anyones(device: str, walks: ModuleType) -> None:
-    """Arrays that one thread moved to a device are read, moved and computed with by another."""
+def test_moved_arrays_are_usable_in_any_thread(device: str, walks: ModuleType) -> None:
+    """Arrays moved by one thread are read, moved and used by another."""
     where = pa.device(device)
-    made: dict[str, tuple[pa.Array, np.ndarray[Any, Any]]] = {}
+    moved: dict[str, tuple[pa.Array, np.ndarray[Any, Any]]] = {}
     errors: list[str] = []
 
     def move() -> None:
@@ -172,13 +174,13 @@ def test_what_was_moved_is_anyones(device: str, walks: ModuleType) -> None:
             for shape in ((2, 3), (0, 3), ()):
                 values = np.ones(shape, dtype)
                 x = pa.asarray(values, device=device, copy=True)
-                made[f"{dtype}{shape}"] = x, values
-                made[f"copied {dtype}{shape}"] = x.to_device(device, copy=True), values
+                moved[f"{dtype}{shape}"] = x, values
+                moved[f"copied {dtype}{shape}"] = x.to_device(device, copy=True), values
         host = np.broadcast_to(np.arange(3, dtype=np.float32)[::-1], (2, 3))
-        made["view"] = pa.asarray(host, device="numpy").to_device(device), host
+        moved["view"] = pa.asarray(host, device="numpy").to_device(device), host
 
     def use() -> None:
-        for name, (x, values) in made.items():
+        for name, (x, values) in moved.items():
             if not walks.same(walks.read(x), values):
                 errors.append(f"{name} differs")
             if not walks.same(walks.read(pa.flip(x)), np.flip(values)):

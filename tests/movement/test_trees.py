@@ -1,4 +1,4 @@
-"""Trees of arrays on every device: containers, sharing, what is moved and what is not."""
+"""Trees of arrays on every device: containers, sharing, and leaves that stay."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ def test_containers_keep_their_class_and_order(device: str) -> None:
     assert moved["time"] == tree["time"]
     assert moved["empty"] == [{}, (), []]
     assert moved["z"] is not tree["z"]
-    found = arrays_in(moved)
-    assert len(found) == 8
-    assert {str(one.device) for one in found} == {device}
+    arrays = arrays_in(moved)
+    assert len(arrays) == 8
+    assert {str(array.device) for array in arrays} == {device}
     np.testing.assert_array_equal(host(moved["z"][1][0]), sample() + 1)
     # And the tree that was given is as it was.
     assert tree["z"][0] is x
-    assert {str(one.device) for one in arrays_in(tree)} == {"numpy:cpu:0"}
+    assert {str(array.device) for array in arrays_in(tree)} == {"numpy:cpu:0"}
     back = pa.to_device(moved, "numpy")
     np.testing.assert_array_equal(host(back["a"]["b"]), sample() + 2)
 
 
 class Point(Pair):
-    """A named tuple that is made from something else than its fields."""
+    """A named tuple whose constructor does not take its fields."""
 
     def __new__(cls, both: Any) -> Point:
         return super().__new__(cls, both, both)
@@ -95,7 +95,7 @@ def test_named_tuples_with_a_constructor_of_their_own(device: str) -> None:
 
 
 class Unordered:
-    """A key that cannot be compared; optimizers have tensors for keys."""
+    """A key that cannot be compared, like the tensors that are keys in optimizers."""
 
     def __lt__(self, other: object) -> bool:
         raise RuntimeError("ambiguous")
@@ -104,9 +104,9 @@ class Unordered:
 def test_keys_stay_as_they_are(device: str) -> None:
     x = pa.asarray(sample(), device="numpy")
     keys: list[Any] = [Unordered(), 2, Unordered(), "b", float("nan"), (1, "a"), None]
-    tree = {key: [x, number] for number, key in enumerate(keys)}
-    for given in (tree, OrderedDict(tree), defaultdict(list, tree)):
-        moved = pa.to_device(given, device)
+    tree = {key: [x, index] for index, key in enumerate(keys)}
+    for mapping in (tree, OrderedDict(tree), defaultdict(list, tree)):
+        moved = pa.to_device(mapping, device)
         assert [a is b for a, b in zip(moved, keys, strict=True)] == [True] * len(keys)
         assert [part[1] for part in moved.values()] == list(range(len(keys)))
         assert str(moved[2][0].device) == device
@@ -121,18 +121,18 @@ def test_an_array_alone_is_a_tree(device: str) -> None:
     assert pa.to_device("text", device) == "text"
 
 
-def test_arrays_come_back_as_what_they_were(device: str) -> None:
+def test_arrays_keep_their_kind_of_class(device: str) -> None:
     where = pa.device(device)
-    own = where._backend.array_type
+    array_type = where._backend.array_type
     wrapped = pa.asarray(sample(), device="numpy")
     tree = {"array": wrapped, "native": sample(2), "other": Producer(sample(3))}
     moved = pa.to_device(tree, device)
     assert type(moved["array"]) is pa.Array
-    assert isinstance(moved["native"], own)
+    assert isinstance(moved["native"], array_type)
     assert type(moved["other"]) is pa.Array
     assert {type(x) for x in pa.to_device(tree, device, native=False).values()} == {pa.Array}
     natives = pa.to_device(tree, device, native=True)
-    assert all(isinstance(x, own) for x in natives.values())
+    assert all(isinstance(x, array_type) for x in natives.values())
     for name, count in (("array", 1), ("native", 2), ("other", 3)):
         for answer in (moved, natives):
             np.testing.assert_array_equal(host(answer[name]), sample(count))
@@ -146,7 +146,7 @@ def test_arrays_come_back_as_what_they_were(device: str) -> None:
     assert all(outside[name].native is natives[name] for name in natives)
 
 
-def test_what_is_shared_stays_shared(device: str) -> None:
+def test_shared_arrays_stay_shared(device: str) -> None:
     x = pa.asarray(sample(), device="numpy")
     again = pa.asarray(x.native, device="numpy")  # another Array around the same NumPy array
     assert again is not x
@@ -162,7 +162,7 @@ def test_what_is_shared_stays_shared(device: str) -> None:
     assert (moved["two"] is moved["one"]) == (again is x)
 
 
-def test_other_producers_are_narrowed_where_that_is_asked_for(nofloat64: str) -> None:
+def test_other_producers_are_narrowed_on_request(nofloat64: str) -> None:
     tree = [Producer(np.ones(3)), pa.ones(3, device="numpy"), np.ones(3)]
     moved = pa.to_device(tree, nofloat64, narrow=True, native=False)
     assert {(str(x.dtype), str(x.device)) for x in moved} == {("float32", "nofloat64:metal:0")}
@@ -209,7 +209,7 @@ UNTOUCHED: list[Any] = [
 
 
 @pytest.mark.parametrize("native", [None, False, True])
-def test_what_is_no_array_is_the_same_object(device: str, native: bool | None) -> None:
+def test_leaves_that_are_not_arrays_are_the_same_objects(device: str, native: bool | None) -> None:
     tree = {"x": pa.asarray(sample(), device="numpy"), "rest": UNTOUCHED}
     moved = pa.to_device(tree, device, native=native)
     assert [a is b for a, b in zip(moved["rest"], UNTOUCHED, strict=True)] == [True] * len(
@@ -219,7 +219,7 @@ def test_what_is_no_array_is_the_same_object(device: str, native: bool | None) -
 
 @pytest.mark.one_device
 @pytest.mark.parametrize("value", UNTOUCHED, ids=lambda value: type(value).__name__)
-def test_what_is_no_tree_at_all(device: str, value: Any) -> None:
+def test_objects_that_are_not_trees(device: str, value: Any) -> None:
     if value is None or isinstance(value, (str, bytes, int, float, np.generic)):
         assert pa.to_device(value, device) is value
     else:  # who names it means it to be moved
@@ -246,12 +246,12 @@ def test_numpy_arrays_of_other_byte_order_and_in_files(device: str, tmp_path: Pa
     sample().tofile(tmp_path / "values")
     mapped = np.memmap(tmp_path / "values", dtype=np.float32, mode="r", shape=(2, 3))
     moved = pa.to_device([swapped, mapped], device)
-    own = pa.device(device)._backend.array_type
-    for one in moved:
-        assert isinstance(one, own)
-        np.testing.assert_array_equal(host(one), sample())
-        assert pa.asarray(one).dtype == np.float32
-    if own is np.ndarray:
+    array_type = pa.device(device)._backend.array_type
+    for native in moved:
+        assert isinstance(native, array_type)
+        np.testing.assert_array_equal(host(native), sample())
+        assert pa.asarray(native).dtype == np.float32
+    if array_type is np.ndarray:
         assert moved[0].dtype.isnative
         assert moved[1] is mapped
     assert {type(x) for x in pa.to_device([swapped, mapped], device, native=False)} == {pa.Array}
@@ -267,8 +267,8 @@ def test_many_mapped_arrays_keep_their_own_values(
         np.memmap(tmp_path / f"{count}", dtype=np.float32, mode="r", shape=(2, 3))
         for count in range(8)
     ]
-    for count, one in enumerate(pa.to_device(mapped, device, native=native)):
-        np.testing.assert_array_equal(host(one), sample(count))
+    for count, moved in enumerate(pa.to_device(mapped, device, native=native)):
+        np.testing.assert_array_equal(host(moved), sample(count))
 
 
 def test_every_dtype_of_both_goes_through(device: str) -> None:
@@ -282,7 +282,7 @@ def test_every_dtype_of_both_goes_through(device: str) -> None:
 
 
 class Layer:
-    """A class of the user's that is registered as a node."""
+    """A user's class that is registered as a node."""
 
     def __init__(self, weight: Any, name: str) -> None:
         self.weight = weight
@@ -315,9 +315,9 @@ def test_registered_classes(device: str) -> None:
         np.testing.assert_array_equal(host(layer.weight), sample(count))
 
 
-def test_what_is_no_array_takes_little_memory() -> None:
+def test_leaves_that_are_not_arrays_take_little_memory() -> None:
     numbers = list(range(1000, 101_000))
-    pairs = [[number, number] for number in range(20_000)]
+    pairs = [[value, value] for value in range(20_000)]
     pa.to_device([numbers[:2], pairs[:2]], "numpy")
     for tree, most in ((numbers, 30), (pairs, 600)):
         gc.collect()

@@ -1,4 +1,4 @@
-"""Trees that cannot be moved: where it says so, and what is left behind."""
+"""Trees that cannot be moved: the path in the error, and released arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Layer:
 
 
 class Unreadable:
-    """A DLPack producer that fails, after a look at what there is by then."""
+    """A DLPack producer that runs a check and then fails."""
 
     def __init__(self, error: BaseException, look: Any = None) -> None:
         self.error = error
@@ -90,7 +90,7 @@ def test_a_tree_within_itself_is_refused_by_its_path(make: Any, again: str, firs
     assert not hasattr(caught.value, "__notes__")
 
 
-def test_what_is_there_twice_is_no_cycle() -> None:
+def test_a_container_that_occurs_twice_is_not_a_cycle() -> None:
     part: list[Any] = [some()]
     for _ in range(60):  # each level twice the one before: 2**60 ways to the array
         part = [part, part]
@@ -191,8 +191,8 @@ def test_errors_of_a_users_class_have_the_path_too(picky: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [MemoryError, RuntimeError, KeyboardInterrupt])
-def test_an_error_releases_what_was_moved(device: str, kind: type[BaseException]) -> None:
-    """While it is handled, and though its traceback is kept."""
+def test_an_error_releases_moved_arrays(device: str, kind: type[BaseException]) -> None:
+    """Moved arrays are freed while the error is handled and its traceback is kept."""
     target = pa.device(device)
     where = "torch:cpu:0" if device == "numpy:cpu:0" and pa.functional("torch") else "numpy:cpu:0"
     sources = [pa.asarray(np.ones((3, 11), np.float32), device=where, copy=True) for _ in "1234"]
@@ -229,8 +229,8 @@ def test_an_error_releases_what_was_moved(device: str, kind: type[BaseException]
 
 def test_an_error_that_is_being_handled_keeps_its_variables() -> None:
     def failing() -> None:
-        kept = "mine"
-        raise LookupError(kept)
+        local = "mine"
+        raise LookupError(local)
 
     def handling() -> None:
         try:
@@ -244,7 +244,7 @@ def test_an_error_that_is_being_handled_keeps_its_variables() -> None:
     assert type(outer) is LookupError
     assert outer.__traceback__ is not None
     assert outer.__traceback__.tb_next is not None
-    assert outer.__traceback__.tb_next.tb_frame.f_locals == {"kept": "mine"}
+    assert outer.__traceback__.tb_next.tb_frame.f_locals == {"local": "mine"}
 
 
 OUT_OF_MEMORY = """
@@ -281,7 +281,7 @@ print("released")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of a process are Linux's")
-def test_out_of_memory_in_the_middle_gives_back_what_was_moved() -> None:
+def test_out_of_memory_releases_moved_arrays() -> None:
     if not pa.functional("torch"):
         pytest.skip("PyTorch is not functional here")
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Whole models: scikit-learn's predict where they are moved to, PyTorch's come back the same."""
+"""Models: scikit-learn's predict on every device, and PyTorch's make a round trip."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABELS = (TARGET > 0).astype(np.int64)
 
 
 def fitted(name: str) -> tuple[Any, str]:
-    """Return a pipeline fitted on NumPy arrays, and the method that answers."""
+    """Return a pipeline fitted on NumPy arrays, and the name of its prediction method."""
     pytest.importorskip("sklearn")
     from sklearn import decomposition, linear_model, pipeline, preprocessing
 
@@ -45,9 +45,9 @@ def test_a_fitted_model_predicts_on_every_device(name: str, device: str) -> None
     else:
         assert type(answer) is pa.Array
         assert str(answer.device) == device
-        found = np.asarray(answer.to_device("numpy").native)
+        result = np.asarray(answer.to_device("numpy").native)
         tolerance = float(np.finfo(str(rows.dtype)).eps) * 64
-        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance)
     # What was fitted is as it was.
     np.testing.assert_array_equal(getattr(model, method)(ROWS), expected)
     assert type(model[-1].coef_) is np.ndarray
@@ -82,11 +82,11 @@ def test_the_state_of_a_model_to_numpy_and_back() -> None:
     back = pa.to_device(values, "torch")
     assert back["head.weight"] is back["embed.weight"]
     assert all(torch.equal(back[name], state[name]) for name in state)
-    other = Tied().eval()
-    other.load_state_dict(back)
+    restored = Tied().eval()
+    restored.load_state_dict(back)
     tokens = torch.arange(7)
-    assert torch.equal(other(tokens), model(tokens))
-    assert other.head.weight is other.embed.weight
+    assert torch.equal(restored(tokens), model(tokens))
+    assert restored.head.weight is restored.embed.weight
 
 
 def test_the_state_of_a_model_on_every_device(device: str) -> None:

@@ -33,11 +33,11 @@ class Plain:
 class Frozen:
     weight: Any
     times: InitVar[int] = 2
-    made: Any = field(init=False)
+    scaled: Any = field(init=False)
     free: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self, times: int) -> None:
-        object.__setattr__(self, "made", self.weight * times)
+        object.__setattr__(self, "scaled", self.weight * times)
 
     @functools.cached_property
     def total(self) -> Any:
@@ -59,11 +59,11 @@ class FrozenSlots:
 @dataclass(slots=True)
 class Derived(Slots):
     bias: Any = None
-    __own: Any = 3
+    __hidden: Any = 3
 
 
 class Guarded:
-    """A class that lets nobody set its attributes but itself."""
+    """A class that does not allow setting its attributes from outside."""
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{name} is not for you to set")
@@ -80,7 +80,7 @@ class WithRules(Guarded):
 
 
 class Mapping(OrderedDict[str, Any]):
-    """A dict whose keys are its attributes, as some libraries return their outputs."""
+    """A dict whose keys are its attributes, like the outputs of some libraries."""
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Output(Mapping):
         return type(self), (self.weight,)
 
 
-def made() -> dict[str, Any]:
+def objects() -> dict[str, Any]:
     x = x_on_numpy()
     slots = Slots(x)
     both = Slots(x)
@@ -121,33 +121,33 @@ def where(x: Any) -> str:
 
 
 def test_dataclasses_of_every_kind(device: str) -> None:
-    tree = made()
+    tree = objects()
     x = tree["plain"].weight
     moved = pa.to_device(tree, device)
     assert [type(part) for part in moved.values()] == [type(part) for part in tree.values()]
-    one = moved["plain"].weight
-    assert where(one) == device
+    weight = moved["plain"].weight
+    assert where(weight) == device
     for name in set(moved) - {"nested"}:
-        assert moved[name].weight is one, name
+        assert moved[name].weight is weight, name
         assert tree[name].weight is x, name
     assert moved["plain"].name == "plain"
     assert Plain.scale is VALUES
     frozen = moved["frozen"]
-    assert str(frozen.made.device) == device
-    assert float(frozen.made[1]) == 2.0
+    assert str(frozen.scaled.device) == device
+    assert float(frozen.scaled[1]) == 2.0
     assert str(frozen.__dict__["total"].device) == device
     assert str(tree["frozen"].__dict__["total"].device) == "numpy:cpu:0"
     assert not hasattr(moved["slots"], "later")
-    assert moved["both"].later is one
-    assert moved["derived"].bias is one
-    assert moved["derived"]._Derived__own == 3
-    assert moved["rules"].cache[0] is one
+    assert moved["both"].later is weight
+    assert moved["derived"].bias is weight
+    assert moved["derived"]._Derived__hidden == 3
+    assert moved["rules"].cache[0] is weight
     assert tree["rules"].cache[0] is x
     assert moved["rules"].default == "of the class"
-    assert moved["nested"].weight[0].weight is one
-    assert moved["nested"].weight[1]["in"].weight is one
+    assert moved["nested"].weight[0].weight is weight
+    assert moved["nested"].weight[1]["in"].weight is weight
     assert list(moved["output"]) == ["weight"]
-    assert moved["output"]["weight"] is one
+    assert moved["output"]["weight"] is weight
     assert tree["output"]["weight"] is x
 
 
@@ -170,7 +170,7 @@ def test_a_dataclass_that_is_a_list_has_its_items(device: str) -> None:
 
 
 class Kind(Plain, Enum):
-    """Constants that are dataclasses; there are no others than these."""
+    """Constants that are instances of a dataclass."""
 
     FIRST = (np.ones(3), "first")
 
@@ -188,7 +188,7 @@ def test_classes_of_attrs(device: str, options: dict[str, bool]) -> None:
     class Layer:
         weight: Any
         name: str = "attrs"
-        made: Any = attrs.field(init=False, default=None)
+        computed: Any = attrs.field(init=False, default=None)
 
         def __attrs_post_init__(self) -> None:
             assert str(self.weight.device) == "numpy:cpu:0"  # checked once, when it is made
@@ -266,7 +266,7 @@ def test_scikit_learn_is_not_imported() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_estimators_and_what_they_are_made_of(device: str) -> None:
+def test_estimators_and_their_parts(device: str) -> None:
     pytest.importorskip("sklearn")
     from sklearn.ensemble import VotingClassifier
     from sklearn.linear_model import LogisticRegression
@@ -282,36 +282,36 @@ def test_estimators_and_what_they_are_made_of(device: str) -> None:
     )
     search = GridSearchCV(inner, {"logisticregression__C": [0.1, 1.0]}, cv=2).fit(rows, labels)
     voting = VotingClassifier([("a", inner), ("b", LogisticRegression())]).fit(rows, labels)
-    found = pa.to_device({"search": search, "voting": voting}, device, native=False, narrow=True)
-    best = found["search"].best_estimator_
+    moved = pa.to_device({"search": search, "voting": voting}, device, native=False, narrow=True)
+    best = moved["search"].best_estimator_
     assert best is not search.best_estimator_
     logistic = best[-1]
     assert type(logistic) is LogisticRegression
     scaler = best[0].transformer_list[0][1]
-    for one in (logistic.coef_, scaler.mean_, found["voting"].estimators_[1].coef_):
-        assert type(one) is pa.Array
-        assert str(one.device) == device
+    for array in (logistic.coef_, scaler.mean_, moved["voting"].estimators_[1].coef_):
+        assert type(array) is pa.Array
+        assert str(array.device) == device
     # scikit-learn has the same estimators twice, the second time in a class of its own.
-    assert found["voting"].named_estimators_["b"] is found["voting"].estimators_[1]
+    assert moved["voting"].named_estimators_["b"] is moved["voting"].estimators_[1]
     # Labels are no numbers, and settings are no arrays.
     assert logistic.classes_ is search.best_estimator_[-1].classes_
-    assert found["search"].best_params_ == search.best_params_
+    assert moved["search"].best_params_ == search.best_params_
     assert type(search.best_estimator_[-1].coef_) is np.ndarray
     # And back: what was fitted predicts the same.
-    back = pa.to_device(found, "numpy", native=True)
+    back = pa.to_device(moved, "numpy", native=True)
     np.testing.assert_array_equal(back["search"].predict(rows), search.predict(rows))
     np.testing.assert_array_equal(back["voting"].predict(rows), voting.predict(rows))
 
 
 def test_data_sets_of_scikit_learn() -> None:
     utils = pytest.importorskip("sklearn.utils")
-    given = utils.Bunch(data=np.ones((2, 3)), names=["a", "b"])
-    found = pa.to_device(given, "numpy", native=False)
-    assert type(found) is utils.Bunch
-    assert type(found.data) is pa.Array
-    assert found["data"] is found.data
-    assert found.names == given.names
-    assert type(given.data) is np.ndarray
+    bunch = utils.Bunch(data=np.ones((2, 3)), names=["a", "b"])
+    moved = pa.to_device(bunch, "numpy", native=False)
+    assert type(moved) is utils.Bunch
+    assert type(moved.data) is pa.Array
+    assert moved["data"] is moved.data
+    assert moved.names == bunch.names
+    assert type(bunch.data) is np.ndarray
 
 
 def test_classes_that_are_registered_with_jax(device: str) -> None:
@@ -328,11 +328,11 @@ def test_classes_that_are_registered_with_jax(device: str) -> None:
         lambda name, parts: Layer(parts[0], name),
     )
     layer = Layer({"w": pa.asarray(VALUES, device="numpy"), "none": None}, "first")
-    found = pa.to_device([layer, layer], device)
-    assert found[0] is found[1]
-    assert found[0].name == "first"
-    assert found[0].weights["none"] is None
-    assert where(found[0].weights["w"]) == device
+    moved = pa.to_device([layer, layer], device)
+    assert moved[0] is moved[1]
+    assert moved[0].name == "first"
+    assert moved[0].weights["none"] is None
+    assert where(moved[0].weights["w"]) == device
     assert where(layer.weights["w"]) == "numpy:cpu:0"
     # Paths are JAX's, and what contains itself is found here as everywhere.
     layer.weights["again"] = layer

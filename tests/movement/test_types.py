@@ -1,4 +1,4 @@
-"""What moves has the types that mypy says: this file is checked with the package."""
+"""Types of moved values, which mypy checks in this file with the package."""
 
 from __future__ import annotations
 

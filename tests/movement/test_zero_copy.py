@@ -1,8 +1,7 @@
 """Where memory is shared and where it is not: ``copy=None``, ``True`` and ``False`` on all pairs.
 
-What lies in host memory is looked at where it lies, so that two arrays of any libraries show
-whether they are the same memory. What shares and may be written is written through one side and
-read on the other.
+Addresses in host memory show whether arrays of any two libraries share memory. Writable shared
+memory is written on one side and read on the other.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ LIBRARY = {text: text.partition(":")[0] for text in DEVICES}
 
 
 def on_host(device: str) -> bool:
-    """Return whether a device's memory is host memory, which can be looked at where it lies."""
-    found = pa.device(device)
-    return found._backend.on_host(found.native)
+    """Return whether a device's memory is host memory."""
+    pa_device = pa.device(device)
+    return pa_device._backend.on_host(pa_device.native)
 
 
 WRITABLE = [
@@ -42,25 +41,25 @@ PAIRS = list(itertools.permutations(DEVICES, 2))
 
 def memory(x: pa.Array) -> np.ndarray[Any, Any]:
     """Return NumPy's view of an array's own memory."""
-    found: np.ndarray[Any, Any] = x.device._backend.to_host(x.native, copy=False)
-    return found
+    view: np.ndarray[Any, Any] = x.device._backend.to_host(x.native, copy=False)
+    return view
 
 
 def address(x: pa.Array) -> int:
-    """Return where an array's first element lies."""
-    found: int = memory(x).__array_interface__["data"][0]
-    return found
+    """Return the address of an array's first element."""
+    pointer: int = memory(x).__array_interface__["data"][0]
+    return pointer
 
 
 def shared(x: pa.Array, y: pa.Array) -> bool:
-    """Return whether two arrays are the same memory."""
+    """Return whether two arrays share memory."""
     if not (on_host(str(x.device)) and on_host(str(y.device))):
         return False
     return np.shares_memory(memory(x), memory(y))
 
 
 def matrix(device: str, dtype: str = "float32") -> pa.Array:
-    """Return a matrix of the numbers 0 to 47, in memory of the device's own."""
+    """Return a matrix of the numbers 0 to 47, in the device's own memory."""
     values = np.arange(48).reshape(6, 8).astype(np.dtype(getattr(pa, dtype)))
     return pa.asarray(values, device=device, copy=True)
 
@@ -76,8 +75,8 @@ LAYOUTS: dict[str, Callable[[pa.Array], pa.Array]] = {
 }
 
 
-def seen(x: pa.Array) -> Any:
-    """Return an array's values as they are now, wherever it is."""
+def as_numpy(x: pa.Array) -> Any:
+    """Return a copy of an array's current values."""
     return np.array(x.device._backend.to_host(x.native, copy=True))
 
 
@@ -85,7 +84,7 @@ def seen(x: pa.Array) -> Any:
 
 
 @pytest.mark.parametrize(("source", "target"), SHARING)
-def test_each_side_sees_what_the_other_writes(source: str, target: str) -> None:
+def test_writes_are_seen_on_both_sides(source: str, target: str) -> None:
     for layout, view in LAYOUTS.items():
         if layout == "reversed" and "torch" in (LIBRARY[source], LIBRARY[target]):
             continue  # tensors have no negative strides
@@ -94,20 +93,20 @@ def test_each_side_sees_what_the_other_writes(source: str, target: str) -> None:
         y = x.to_device(target)
         assert pa.transfer_plan(x, target).copies == 0, layout
         assert (address(y), memory(y).strides) == (address(x), memory(x).strides), layout
-        place = tuple(size - 1 for size in x.shape)
-        before = seen(base)
-        y[place] = -7.0
-        assert float(x[place]) == -7.0, layout
+        index = tuple(size - 1 for size in x.shape)
+        previous = as_numpy(base)
+        y[index] = -7.0
+        assert float(x[index]) == -7.0, layout
         # Nothing but that one element of the whole was written.
-        after = seen(base)
-        assert int((after != before).sum()) == 1, layout
-        x[place] = 90.0
-        assert float(y[place]) == 90.0, layout
+        after = as_numpy(base)
+        assert int((after != previous).sum()) == 1, layout
+        x[index] = 90.0
+        assert float(y[index]) == 90.0, layout
         y[...] = pa.asarray(5.0, dtype=pa.float32, device=target)
-        assert (seen(x) == 5.0).all(), layout
-        assert int((seen(base) == 5.0).sum()) >= x.size, layout
+        assert (as_numpy(x) == 5.0).all(), layout
+        assert int((as_numpy(base) == 5.0).sum()) >= x.size, layout
         x += 1
-        assert (seen(y) == 6.0).all(), layout
+        assert (as_numpy(y) == 6.0).all(), layout
 
 
 @pytest.mark.parametrize(("source", "target"), SHARING)
@@ -120,24 +119,24 @@ def test_memory_of_every_dtype_is_shared(source: str, target: str) -> None:
             assert (way.dtype, str(way.device)) == (x.dtype, target)
             assert shared(x, way), name
         y = pa.from_dlpack(x, device=target, copy=False)
-        assert seen(y)[0, 0] == 0, name
+        assert as_numpy(y)[0, 0] == 0, name
         x[0, 0] = True
-        assert seen(y)[0, 0] == 1, name
-        assert bool(np.asarray(seen(y) == seen(x)).all())
+        assert as_numpy(y)[0, 0] == 1, name
+        assert bool(np.asarray(as_numpy(y) == as_numpy(x)).all())
 
 
 @pytest.mark.parametrize(("source", "target"), SHARING)
 def test_a_view_keeps_the_memory_alive(source: str, target: str) -> None:
     y = matrix(source)[3:, ::2].to_device(target)
-    rest = [matrix(source) for _ in range(4)]  # what was freed would be used again
-    wanted = np.arange(48, dtype=np.float32).reshape(6, 8)[3:, ::2]
-    np.testing.assert_array_equal(seen(y), wanted)
-    del rest
+    fillers = [matrix(source) for _ in range(4)]  # what was freed would be used again
+    expected = np.arange(48, dtype=np.float32).reshape(6, 8)[3:, ::2]
+    np.testing.assert_array_equal(as_numpy(y), expected)
+    del fillers
 
 
 @pytest.mark.parametrize("target", [t for t in WRITABLE if LIBRARY[t] != "numpy"])
 def test_numpy_arrays_of_the_user_are_shared(target: str) -> None:
-    """There and back: three names of one memory."""
+    """A round trip shares the memory of a user's NumPy array."""
     a = np.zeros((3, 4))
     x = pa.asarray(a[1:, ::2], device=target)
     back = np.asarray(x)
@@ -161,24 +160,24 @@ def test_memory_that_never_changes_is_shared_until_it_is_written(source: str) ->
         assert pa.transfer_plan(x, "numpy").copies == 0
         assert address(y) == address(x), name
         assert not y.native.flags.writeable
-        before = seen(x)
+        initial = as_numpy(x)
         view = y[1:, :]
         y[0, 0] = True
         assert not shared(x, y), name
         assert bool(y[0, 0])
         assert not bool(x[0, 0])
-        np.testing.assert_array_equal(seen(x), before)
-        np.testing.assert_array_equal(seen(view), before[1:])
+        np.testing.assert_array_equal(as_numpy(x), initial)
+        np.testing.assert_array_equal(as_numpy(view), initial[1:])
         # From then on it is memory of its own, like any other of NumPy's.
-        place = address(y)
+        pointer = address(y)
         y[1, 1] = False
-        assert address(y) == place
+        assert address(y) == pointer
         z = x.to_device("numpy")
         if name == "bool":
             z ^= z
         else:
             z -= z
-        np.testing.assert_array_equal(seen(x), before)
+        np.testing.assert_array_equal(as_numpy(x), initial)
 
 
 @pytest.mark.parametrize("source", CONSTANT)
@@ -190,7 +189,7 @@ def test_memory_that_never_changes_is_copied_where_it_could_be_written(
     y = x.to_device(target)
     assert pa.transfer_plan(x, target).copies == 1
     y[...] = pa.asarray(0.0, dtype=pa.float32, device=target)
-    np.testing.assert_array_equal(seen(x), np.arange(48).reshape(6, 8))
+    np.testing.assert_array_equal(as_numpy(x), np.arange(48).reshape(6, 8))
     with pytest.raises(ValueError, match=r"(?s)copy=False, but .*read-only.*copy=None"):
         x.to_device(target, copy=False)
 
@@ -207,8 +206,8 @@ def test_read_only_memory_of_the_user() -> None:
 
 
 @pytest.mark.parametrize("target", [text for text in DEVICES if LIBRARY[text] == "clarray"])
-def test_what_was_made_for_a_device_is_its_own(target: str) -> None:
-    """clarray's calls wait for the kernels that use memory which others see."""
+def test_arrays_made_for_a_device_are_not_marked_as_shared(target: str) -> None:
+    """Only memory visible to others is marked, since calls on marked memory wait for kernels."""
 
     def marked(x: pa.Array) -> bool:
         return bool(x.native.storage.shared)
@@ -218,7 +217,7 @@ def test_what_was_made_for_a_device_is_its_own(target: str) -> None:
     a = np.arange(6.0)
     x = pa.asarray(a, device=target)
     assert marked(x)
-    made: dict[str, pa.Array] = {
+    arrays: dict[str, pa.Array] = {
         "converted": pa.asarray(a, dtype="float32", device=target),
         "converted and copied": pa.asarray(a, dtype="float32", device=target, copy=True),
         "converted from there": pa.astype(pa.asarray(a, device="numpy"), "int32", device=target),
@@ -228,22 +227,22 @@ def test_what_was_made_for_a_device_is_its_own(target: str) -> None:
     if "torch:cpu:0" in DEVICES:
         conjugated = pa.asarray(pa.namespace("torch").asarray([1j, 2j]).conj(), device=target)
         assert conjugated.tolist() == [-1j, -2j]
-        made["resolved"] = conjugated
+        arrays["resolved"] = conjugated
     # Whoever reads on the spot keeps nothing.
-    y = made["copied"] = pa.asarray(a, device=target, copy=True)
-    made["of a ufunc"] = special._ufuncs.erf(y)
+    y = arrays["copied"] = pa.asarray(a, device=target, copy=True)
+    arrays["of a ufunc"] = special._ufuncs.erf(y)
     repr(y), y.tolist(), y[0].item(), float(y[0]), np.asarray(y, dtype=np.float32)
-    for name, one in made.items():
-        assert not marked(one), name
+    for name, array in arrays.items():
+        assert not marked(array), name
     # Who is handed the memory does, as long as that is there, in parts and by other libraries too.
     view = np.asarray(y)
     part = view[1:].reshape(-1, 1)
     del view
     assert marked(y)
-    other = y[2:].to_device("torch" if "torch:cpu:0" in DEVICES else "numpy").native
+    exported = y[2:].to_device("torch" if "torch:cpu:0" in DEVICES else "numpy").native
     del part
     assert marked(y)
-    del other
+    del exported
     assert not marked(y)
     buffers: list[pickle.PickleBuffer] = []
     pickle.dumps(y, 5, buffer_callback=buffers.append)
@@ -257,13 +256,13 @@ def test_what_was_made_for_a_device_is_its_own(target: str) -> None:
 
 
 def aligned(count: int, dtype: Any, off: int = 0) -> np.ndarray[Any, Any]:
-    """Return the numbers from 0 on, at an address divisible by 64, or `off` bytes beside it."""
+    """Return the numbers from 0 up, at an address divisible by 64, plus `off` bytes."""
     dtype = np.dtype(dtype)
     block = np.zeros(count * dtype.itemsize + 128, dtype=np.uint8)
     start = -block.ctypes.data % 64 + off
-    found: np.ndarray[Any, Any] = block[start : start + count * dtype.itemsize].view(dtype)
-    found[...] = np.arange(count)
-    return found
+    values: np.ndarray[Any, Any] = block[start : start + count * dtype.itemsize].view(dtype)
+    values[...] = np.arange(count)
+    return values
 
 
 @pytest.mark.parametrize("source", WRITABLE)
@@ -309,7 +308,7 @@ def layouts(source: str) -> Iterator[tuple[str, pa.Array]]:
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_copy_true_shares_with_nobody(source: str, target: str) -> None:
     for layout, x in layouts(source):
-        wanted = seen(x)
+        expected = as_numpy(x)
         for y in (
             x.to_device(target, copy=True),
             pa.asarray(x, device=target, copy=True),
@@ -319,7 +318,7 @@ def test_copy_true_shares_with_nobody(source: str, target: str) -> None:
             assert str(y.device) == target
             assert not shared(x, y), layout
             y[...] = pa.asarray(-1.0, dtype=pa.float32, device=target)
-            np.testing.assert_array_equal(seen(x), wanted)
+            np.testing.assert_array_equal(as_numpy(x), expected)
 
 
 def test_copy_true_where_it_is(device: str) -> None:
@@ -337,7 +336,7 @@ def test_copy_true_where_it_is(device: str) -> None:
 
 
 def on_demand(x: pa.Array, target: str) -> tuple[pa.Array | None, str]:
-    """Return an array moved with ``copy=False``, or None and what was said instead."""
+    """Return an array moved with ``copy=False``, or None and the message of the refusal."""
     try:
         return x.to_device(target, copy=False), ""
     except ValueError as error:
@@ -351,7 +350,7 @@ def test_copies_are_as_planned(source: str, target: str) -> None:
     for layout, x in layouts(source):
         plan = pa.transfer_plan(x, target)
         y = x.to_device(target)
-        wanted = seen(x)
+        expected = as_numpy(x)
         if plan.route != "dlpack":
             assert shared(x, y) is (plan.copies == 0), layout
         assert plan.nbytes == plan.copies * x.size * x.dtype.itemsize
@@ -368,4 +367,4 @@ def test_copies_are_as_planned(source: str, target: str) -> None:
         else:
             assert on_request, f"{layout}: the plan says {plan}"
             assert shared(x, z), layout
-        np.testing.assert_array_equal(seen(y), wanted)
+        np.testing.assert_array_equal(as_numpy(y), expected)

@@ -1,4 +1,4 @@
-"""A call of NumPy's functions on portarray arrays beside the same call on NumPy's."""
+"""Compare calls of NumPy's functions on portarray arrays with calls on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def inputs(wide: bool) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def changed(x: Any, change: Callable[[Any], object]) -> Any:
-    """Return what an array is after a function that changes it."""
+    """Return an array after a function changed it."""
     mine = x.copy()
     assert change(mine) is None
     return mine
@@ -65,7 +65,7 @@ def changed(x: Any, change: Callable[[Any], object]) -> Any:
 def into_out(
     function: Any, *args: Any, shape: tuple[int, ...], dtype: Any = None, **options: Any
 ) -> Any:
-    """Return what a function puts into ``out=``, which it returns."""
+    """Return the ``out=`` array of a function, which it must return."""
     out = np.zeros_like(args[0], shape=shape, dtype=dtype)
     if type(args[0]) is np.ndarray:
         out = np.zeros(shape, dtype=dtype or args[0].dtype)
@@ -83,7 +83,7 @@ def evaluated(line: str, arrays: dict[str, Any]) -> Any:
 
 @contextmanager
 def copies_to_host() -> Iterator[list[str]]:
-    """Record what is copied to the host meanwhile."""
+    """Record the copies to the host in a block."""
     copies: list[str] = []
 
     def listen(transfer: host_access.Transfer) -> None:

@@ -1,4 +1,4 @@
-"""NumPy's functions on portarray arrays: the table is complete, and what it serves is NumPy's."""
+"""NumPy's functions on portarray arrays: the table is complete, and results are NumPy's."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_parameters_are_numpys() -> None:
 
 
 def test_a_gpu_computes_all(fake: str) -> None:
-    """Memory that the host cannot read is not read, and nothing falls back."""
+    """A GPU computes every function without reading memory on the host."""
     device = f"{fake}:cuda:0"
     values = inputs(wide=True)
     arrays = {name: pa.asarray(x, device=device) for name, x in values.items()}
@@ -110,7 +110,7 @@ def test_a_gpu_computes_all(fake: str) -> None:
 
 
 class Foreign:
-    """An array of a library that computes with our arrays as chunks."""
+    """An array of a library whose chunks are portarray arrays."""
 
     def __init__(self, chunk: Any) -> None:
         self.chunk = chunk
@@ -148,7 +148,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("message", REFUSED)
-def test_what_is_not_served_is_refused_by_name(message: str) -> None:
+def test_unsupported_functions_are_refused_by_name(message: str) -> None:
     arrays = {name: pa.asarray(x, device="numpy") for name, x in inputs(wide=True).items()}
     with pytest.raises((TypeError, ValueError), match=message):
         evaluated(REFUSED[message], arrays)

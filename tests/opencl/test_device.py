@@ -34,17 +34,17 @@ FILL = """__kernel void fill(__global int *o, int value) { o[get_global_id(0)] =
 
 def test_there_is_one_object_for_each_device() -> None:
     assert len(set(devices())) == len(devices())
-    for index, one in enumerate(devices()):
-        assert device_of(index) is device_of(one) is device_of(one.native) is one
-        assert pickle.loads(pickle.dumps(one)) is one
-        assert copy.deepcopy(one) is copy.copy(one) is one
-        assert str(one) == f"clarray:{index}"
-        assert one.name in repr(one)
-        assert one == one
-        assert one != index
+    for index, device in enumerate(devices()):
+        assert device_of(index) is device_of(device) is device_of(device.native) is device
+        assert pickle.loads(pickle.dumps(device)) is device
+        assert copy.deepcopy(device) is copy.copy(device) is device
+        assert str(device) == f"clarray:{index}"
+        assert device.name in repr(device)
+        assert device == device
+        assert device != index
 
 
-def test_a_device_made_by_hand_is_not_pickled() -> None:
+def test_a_device_outside_the_registry_is_not_pickled() -> None:
     values = Device(devices()[0].native, 0, discrete=True)
     with pytest.raises(TypeError, match=r"not in clarray\.devices"):
         pickle.dumps(values)
@@ -59,7 +59,7 @@ def test_a_device_made_by_hand_is_not_pickled() -> None:
         (True, TypeError, "got True"),
     ],
 )
-def test_what_names_no_device_is_an_error(
+def test_values_that_do_not_name_a_device_are_refused(
     wrong: object, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -101,16 +101,16 @@ def test_scopes_of_threads_and_tasks_are_apart(device: Device) -> None:
 
 
 def test_figures_synchronize_and_reclaim_take_whatever_names_a_device() -> None:
-    for one in (None, 0, devices()[0], devices()[0].native):
-        figures = memory(one)
+    for device_like in (None, 0, devices()[0], devices()[0].native):
+        figures = memory(device_like)
         assert isinstance(figures, Memory)
         assert figures.total >= figures.free >= 0
-        synchronize(one)
-        reclaim(one)
-        assert memory(one).pooled == 0
+        synchronize(device_like)
+        reclaim(device_like)
+        assert memory(device_like).pooled == 0
 
 
-def test_finish_waits_for_what_was_launched(device: Device) -> None:
+def test_finish_waits_for_launched_kernels(device: Device) -> None:
     out = empty((1000,), np.dtype(np.int32), device)
     kernel = device.kernel(FILL, "fill", 1, [np.int32])
     for value in range(100):
@@ -150,7 +150,7 @@ def test_errors_of_drivers_have_names(
     device: Device,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The driver's errors are stood in for: none here can be made to lose its device."""
+    """A simulated driver loses its device, since real ones cannot be made to."""
     retained = from_numpy(np.arange(10), device)
     kernel = device.kernel(FILL, "fill", 1, [np.int32])
     tries = []
@@ -180,7 +180,7 @@ def test_a_wrong_work_group_is_the_kernels_error(device: Device) -> None:
     assert (to_numpy(out) == 3).all()
 
 
-def test_a_device_that_is_lost_while_one_waits_says_so(
+def test_a_device_lost_during_a_wait_raises(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Lost:

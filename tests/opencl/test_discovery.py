@@ -48,7 +48,7 @@ needs_intel = pytest.mark.skipif(
     not wheel_is_there(), reason="the wheel intel-opencl-rt is missing"
 )
 needs_pocl = pytest.mark.skipif(
-    not any("Portable" in one.platform_name for one in devices()), reason="PoCL is missing"
+    not any("Portable" in device.platform_name for device in devices()), reason="PoCL is missing"
 )
 
 
@@ -88,8 +88,8 @@ def test_a_folder_of_the_users_own_is_left_alone(process: Process, tmp_path: Pat
     assert result["platforms"] == ["Intel(R) OpenCL"]
 
 
-def test_platforms_asked_for_before_are_used(process: Process) -> None:
-    """The loader looks once; what it did not see then is missing, and nothing breaks."""
+def test_platforms_listed_earlier_are_used(process: Process) -> None:
+    """The loader lists platforms once; later ones are missing without an error."""
     ask = """
 import contextlib, pyopencl
 with contextlib.suppress(pyopencl.Error):
@@ -100,7 +100,7 @@ with contextlib.suppress(pyopencl.Error):
 
 @needs_linux
 @pytest.mark.parametrize("how", ["no folder", "no library", "no entry"])
-def test_without_a_driver_the_reason_says_what_is_wrong(
+def test_without_a_driver_the_reason_names_the_cause(
     how: str, process: Process, tmp_path: Path
 ) -> None:
     folder = tmp_path / "vendors"
@@ -155,7 +155,7 @@ if "portarray._opencl.probe" in sys.orig_argv and {platform!r} in sys.orig_argv:
 def test_a_driver_that_ends_its_process_is_tried_once_and_named(
     process: Process, cache: Path, tmp_path: Path
 ) -> None:
-    """The one stood in for ends the process that tries it, as a driver's compiler would."""
+    """A simulated driver ends the process that tries it, like a broken compiler."""
     for file in (cache / "verdicts").iterdir():
         file.unlink()
     platform = devices()[0].platform_name
@@ -192,10 +192,10 @@ def test_a_device_that_computes_wrongly_is_refused(
 def test_the_environment_chooses_the_default(process: Process) -> None:
     code = "from portarray import clarray; print(clarray.default_device().index)"
     every = devices()
-    for one in every:
-        assert process(code, CLARRAY_DEVICE=str(one.index)).stdout.strip() == str(one.index)
-        name = one.platform_name.lower()
-        assert process(code, CLARRAY_DEVICE=name).stdout.strip() == str(one.index)
+    for device in every:
+        assert process(code, CLARRAY_DEVICE=str(device.index)).stdout.strip() == str(device.index)
+        name = device.platform_name.lower()
+        assert process(code, CLARRAY_DEVICE=name).stdout.strip() == str(device.index)
     wrong = process(code, check=False, CLARRAY_DEVICE="no such thing")
     assert "CLARRAY_DEVICE='no such thing' does not name a device" in wrong.stderr
     assert every[0].name in wrong.stderr
@@ -210,9 +210,9 @@ def test_the_environment_makes_devices_discrete(process: Process) -> None:
 
 
 def test_intels_cpu_runtime_comes_before_pocl() -> None:
-    kinds = [one.kind for one in devices()]
+    kinds = [device.kind for device in devices()]
     assert kinds == sorted(kinds, key=["gpu", "cpu", "accelerator"].index)
-    platforms = [one.platform_name for one in devices() if one.kind == "cpu"]
+    platforms = [device.platform_name for device in devices() if device.kind == "cpu"]
     ranks = [0 if "Intel" in name else 2 if "Portable" in name else 1 for name in platforms]
     assert ranks == sorted(ranks)
 
@@ -273,13 +273,13 @@ def test_reasons_come_without_asking_for_devices_first(process: Process) -> None
     }
 
 
-def test_without_pyopencl_the_import_says_what_to_install(process: Process) -> None:
+def test_without_pyopencl_the_import_names_the_package(process: Process) -> None:
     code = "import sys; sys.modules['pyopencl'] = None; import portarray.clarray"
     result = process(code, check=False)
     assert "pip install 'portarray[opencl]'" in result.stderr
 
 
-def test_no_device_at_all_is_told_with_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_device_at_all_is_reported_with_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_devices", ())
     monkeypatch.setattr(selection, "_default", None)
     with pytest.raises(DeviceNotFunctionalError, match="no OpenCL device"):
@@ -336,5 +336,5 @@ def test_intels_driver_is_tried_in_the_first_process_unless_that_ended(
         assert file.read_text() == probe.WORKS
 
 
-def test_the_device_that_was_opened_ahead_is_one_of_all(process: Process) -> None:
+def test_the_device_opened_early_is_listed(process: Process) -> None:
     process(FIRST)

@@ -51,7 +51,7 @@ os._exit(7)
 
 
 @pytest.mark.parametrize("pending", [False, True])
-def test_a_forked_process_is_told(device: Device, pending: bool) -> None:
+def test_a_forked_process_gets_an_error(device: Device, pending: bool) -> None:
     if not device.host_memory:
         pytest.skip("the program opens devices of its own")
     done = subprocess.run(

@@ -27,7 +27,7 @@ NO_MEMORY = cl._cl._ErrorRecord(
 
 @pytest.fixture
 def pool(device: Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
-    """A pool of its own for a device, without guard bytes."""
+    """A new pool for a device, without guard bytes."""
     gc.collect()
     result = Pool(device, guard=False)
     monkeypatch.setattr(device, "pool", result)
@@ -205,7 +205,7 @@ def test_memory_is_not_promised_twice_though_nobody_wrote_to_it(device: Device, 
 
 
 @pytest.mark.parametrize("memory", ["there", "gone"])
-def test_a_driver_that_refuses_is_asked_again_after_unused_blocks_went(
+def test_a_refused_allocation_is_retried_after_unused_blocks_are_freed(
     memory: str, device: Device, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh = Pool._fresh
@@ -240,7 +240,7 @@ BESIDE = """__kernel void beside(__global uchar *o, int at) { o[at] = 1; }"""
 
 
 @pytest.mark.parametrize("at", [-1, 1000, 1003])
-def test_guard_bytes_show_what_is_written_beside_a_block(
+def test_guard_bytes_show_writes_outside_a_block(
     at: int, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guarded = Pool(device, guard=True)
@@ -285,13 +285,13 @@ def test_freed_memory_goes_back_to_the_system(pool: Pool, device: Device) -> Non
 
     for _ in range(5):  # other threads' memory comes and goes
         gc.collect()
-        resident_before = resident()
+        initial = resident()
         x = filled(device, 32 * MIB, 1)
         device.finish()
-        grown = resident() - resident_before
+        grown = resident() - initial
         del x
         pool.reclaim()
-        growth = resident() - resident_before
+        growth = resident() - initial
         if grown > 100 * MIB and growth < 40 * MIB:
             return
     pytest.fail(f"{grown >> 20} MiB more with an array of 128 MiB, {growth >> 20} MiB without it")

@@ -41,7 +41,7 @@ def run(device: Device, programs: Programs, plus: int = 0) -> None:
 
 
 def stored(device: Device, folder: Path) -> Path:
-    """Run a program in as many 'processes' as it takes until it is kept, and return its file."""
+    """Run a program in new 'processes' until it is stored, and return its file."""
     for _ in range(2):
         run(device, Programs(device))
     (file,) = folder.iterdir()
@@ -71,7 +71,7 @@ def test_a_kernel_is_built_once(device: Device, folder: Path, builds: list[str])
     assert builds == ["fill", "fill"]
 
 
-def test_the_next_process_loads_what_was_built(
+def test_the_next_process_loads_built_programs(
     device: Device, folder: Path, builds: list[str]
 ) -> None:
     stored(device, folder)
@@ -81,7 +81,7 @@ def test_the_next_process_loads_what_was_built(
 
 
 @pytest.mark.parametrize("how", ["empty", "cut short", "changed", "another format", "no program"])
-def test_damaged_files_are_made_anew(
+def test_damaged_files_are_rebuilt(
     how: str, device: Device, folder: Path, builds: list[str]
 ) -> None:
     file = stored(device, folder)
@@ -104,17 +104,21 @@ def test_damaged_files_are_made_anew(
     assert builds == []
 
 
-def test_files_are_told_apart_by_all_that_matters(
+def test_file_names_depend_on_everything_that_matters(
     device: Device, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = program_cache.ProgramCache(device.native)
-    names = {one.file("text", "options"), one.file("text", "option"), one.file("texts", "options")}
+    cache = program_cache.ProgramCache(device.native)
+    names = {
+        cache.file("text", "options"),
+        cache.file("text", "option"),
+        cache.file("texts", "options"),
+    }
     assert len(names) == 3
     with monkeypatch.context() as patch:
         patch.setattr(program_cache, "processor", lambda: "another")
         assert program_cache.ProgramCache(device.native).file("text", "options") not in names
     # Where one part ends matters too.
-    assert one.file("text", "a b") != one.file("b text", "a")
+    assert cache.file("text", "a b") != cache.file("b text", "a")
 
 
 def test_files_have_a_limit_and_the_oldest_go(
@@ -128,19 +132,19 @@ def test_files_have_a_limit_and_the_oldest_go(
     for index, second in enumerate(others):
         second.write_bytes(bytes(size))
         os.utime(second, (10 + index, 10 + index))
-    one = program_cache.ProgramCache(device.native, max_bytes=3 * size)
+    cache = program_cache.ProgramCache(device.native, max_bytes=3 * size)
     text = programs._types() + FILL
     program = Programs(device)._program(text, "fill", ("-DPLUS=0",))  # used: no more the oldest
-    one.store(folder / "new.bin", program)
-    one.store(folder / "new.bin", program)
-    left = {result.name for result in folder.iterdir()}
-    assert {file.name, "new.bin"} <= left
-    assert "other0.bin" not in left
+    cache.store(folder / "new.bin", program)
+    cache.store(folder / "new.bin", program)
+    remaining = {result.name for result in folder.iterdir()}
+    assert {file.name, "new.bin"} <= remaining
+    assert "other0.bin" not in remaining
     assert sum(result.stat().st_size for result in folder.iterdir()) <= 3 * size
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder below a file")
-def test_without_a_folder_all_goes_on_with_one_warning(
+def test_without_a_folder_kernels_run_after_a_warning(
     device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -152,8 +156,8 @@ def test_without_a_folder_all_goes_on_with_one_warning(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder below a file")
-def test_nothing_at_all_can_be_kept(process: Process, tmp_path: Path) -> None:
-    """As in a container that is read-only, where pyopencl by itself makes no kernel."""
+def test_without_any_writable_folder(process: Process, tmp_path: Path) -> None:
+    """Kernels run in a read-only container, where pyopencl alone builds none."""
     (tmp_path / "file").write_text("")
     below = str(tmp_path / "file" / "below")
     code = f"""
@@ -222,14 +226,14 @@ for plus in range(6):
             )
             for _ in range(3)
         ]
-        for one in running:
-            _, said = one.communicate(timeout=120)
-            assert one.returncode == 0, said
+        for process in running:
+            _, said = process.communicate(timeout=120)
+            assert process.returncode == 0, said
     files = list(folder.iterdir())
     assert not [file for file in files if file.suffix != ".bin"], "half-written files are left"
-    one = program_cache.ProgramCache(device.native)
+    cache = program_cache.ProgramCache(device.native)
     assert all(program_cache.binary_of(file.read_bytes()) is not None for file in files)
-    assert one.file("", "").parent == folder
+    assert cache.file("", "").parent == folder
 
 
 def test_a_kernel_that_does_not_build_says_its_name_and_the_log(device: Device) -> None:
@@ -267,15 +271,15 @@ def test_values_of_every_type_arrive(dtype: str, device: Device) -> None:
     else:
         values = [False, True] if kind.kind == "b" else [-1.5, float(np.finfo(kind).max)]
     kernel = device.kernel(source, "put", 1, [kind, kind])
-    scalars = [] if kind.kind == "b" else [[kind.type(one) for one in values]]
-    for given in (values, *scalars):
+    scalars = [] if kind.kind == "b" else [[kind.type(value) for value in values]]
+    for arguments in (values, *scalars):
         out = empty((2,), kind, device)
-        kernel.launch((1,), None, (out.storage,), *given)
+        kernel.launch((1,), None, (out.storage,), *arguments)
         assert to_numpy(out).tolist() == values
 
 
 def test_the_warmup_in_a_process_is_quick_once_it_was_built(process: Process) -> None:
-    """Of the thread's own time: waiting for a processor on a busy machine is no part of it."""
+    """The warmup with stored programs takes little processor time of its thread."""
     code = f"""
 import time
 import numpy as np

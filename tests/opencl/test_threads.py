@@ -34,10 +34,10 @@ def together(work: Callable[[int], None]) -> None:
             errors.append(error)
 
     threads = [threading.Thread(target=run, args=(index,)) for index in range(THREADS)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     if errors:
         raise errors[0]
 
@@ -62,7 +62,7 @@ def test_launches_keep_their_arguments_and_their_order(device: Device) -> None:
 
 
 def test_whoever_waits_finds_finished_memory(device: Device) -> None:
-    """One thread's wait must not make another believe that nothing is left to wait for."""
+    """A thread's wait does not hide pending work from other threads."""
     kernel = device.kernel(STEP, "advance", 2, [np.int64, np.int64])
     size = 1 << 14
 
@@ -92,12 +92,12 @@ def test_a_kernel_that_fails_harms_no_other_thread(device: Device) -> None:
                     device.kernel(f"__kernel void bad{index}() {{ missing; }}", f"bad{index}", 0)
             else:
                 kernel.launch((64,), None, (y.storage, x.storage), 2, step)
-                assert to_numpy(y).tolist() == [2 * one + step for one in range(64)]
+                assert to_numpy(y).tolist() == [2 * value + step for value in range(64)]
 
     together(work)
 
 
-def test_programs_wanted_at_once_are_built_once(device: Device) -> None:
+def test_programs_requested_at_once_are_built_once(device: Device) -> None:
     programs = Programs(device)
     result = []
     together(

@@ -1,4 +1,4 @@
-"""Distributions, by tests whose level is 1e-4 at fixed seeds; and what samples are made of."""
+"""Statistical tests of distributions and samples at level 1e-4, with fixed seeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def key(seed: int) -> pa.Array:
     return pa.random.key(seed, device="numpy")
 
 
-def seen(x: pa.Array) -> Any:
+def as_numpy(x: pa.Array) -> Any:
     return np.asarray(x)
 
 
@@ -40,21 +40,21 @@ LAWS = {
 def test_distributions_and_moments(name: str, dtype: str) -> None:
     make, law = LAWS[name]
     for seed in range(4):
-        x = seen(make(key(seed), dtype)).astype(np.float64)
+        x = as_numpy(make(key(seed), dtype)).astype(np.float64)
         assert stats.kstest(x, law.cdf).pvalue > LEVEL
         central = (x - law.mean()) / law.std()
         for power in (1, 2, 3, 4):
-            wanted = law.moment(power) if law.mean() == 0 else None
+            moment = law.moment(power) if law.mean() == 0 else None
             got = np.mean(central**power)
             exact = {1: 0.0, 2: 1.0, 3: float(law.stats("s")), 4: float(law.stats("k")) + 3}[power]
             spread = np.std(central**power) / np.sqrt(N)
-            assert wanted is None or wanted == pytest.approx(exact)
+            assert moment is None or moment == pytest.approx(exact)
             assert abs(got - exact) < 4.5 * spread
 
 
 def test_bits_are_independent() -> None:
     for seed in range(3):
-        x = seen(pa.random.bits(key(seed), N))
+        x = as_numpy(pa.random.bits(key(seed), N))
         planes = (x[:, None] >> np.arange(32, dtype=np.uint32)) & 1
         ones = planes.sum(axis=0)
         assert stats.chisquare(np.stack([ones, N - ones])[:, :].ravel()).pvalue > LEVEL
@@ -63,11 +63,11 @@ def test_bits_are_independent() -> None:
         assert stats.chisquare(np.bincount(x >> 20, minlength=4096)).pvalue > LEVEL
 
 
-def test_numbers_do_not_depend_on_their_neighbours_nor_keys_on_each_other() -> None:
+def test_numbers_and_keys_are_independent() -> None:
     root = key(7)
     keys = [root, *pa.random.split(root, 4), *pa.random.split(pa.random.split(root)[0], 2)]
     keys += [pa.random.fold_in(root, 1000 + n) for n in range(3)] + [key(8), key(6)]
-    draws = np.stack([seen(pa.random.uniform(one, N, dtype="float64")) for one in keys[1:]])
+    draws = np.stack([as_numpy(pa.random.uniform(k, N, dtype="float64")) for k in keys[1:]])
     off = np.abs(np.corrcoef(draws) - np.eye(len(draws)))
     assert off.max() < 5 / np.sqrt(N)
     for x in draws:
@@ -77,42 +77,44 @@ def test_numbers_do_not_depend_on_their_neighbours_nor_keys_on_each_other() -> N
 
 @pytest.mark.parametrize("count", [2, 6, 10, 1000])
 def test_integers_are_equally_probable(count: int) -> None:
-    x = seen(pa.random.integers(key(count), count, shape=(N,)))
+    x = as_numpy(pa.random.integers(key(count), count, shape=(N,)))
     assert stats.chisquare(np.bincount(x, minlength=count)).pvalue > LEVEL
 
 
 def test_large_integers_are_equally_probable() -> None:
     for low, high in ((-(2**62), 2**62 + 2**61), (0, 3 * 2**40)):
-        x = seen(pa.random.integers(key(1), low, high, (N,), dtype="int64")).astype(np.float64)
+        x = as_numpy(pa.random.integers(key(1), low, high, (N,), dtype="int64")).astype(np.float64)
         assert stats.kstest(x, stats.uniform(low, high - low).cdf).pvalue > LEVEL
 
 
 def test_permutations_are_equally_probable() -> None:
     keys = pa.random.split(key(3), 4800)
-    orders = [tuple(pa.random.permutation(one, 4).tolist()) for one in keys[:2400]]
+    orders = [tuple(pa.random.permutation(k, 4).tolist()) for k in keys[:2400]]
     assert stats.chisquare(list(np.unique(orders, axis=0, return_counts=True)[1])).pvalue > LEVEL
     assert len(set(orders)) == 24
 
 
 def test_choices_have_their_probabilities() -> None:
     p = pa.asarray([0.05, 0.0, 0.5, 0.2, 0.25], dtype=pa.float64, device="numpy")
-    x = seen(pa.random.choice(key(0), 5, N, p=p))
+    x = as_numpy(pa.random.choice(key(0), 5, N, p=p))
     counts = np.bincount(x, minlength=5)
     assert counts[1] == 0
-    kept = [0, 2, 3, 4]
-    assert stats.chisquare(counts[kept], N * seen(p)[kept]).pvalue > LEVEL
-    assert stats.chisquare(np.bincount(seen(pa.random.choice(key(0), 5, N)))).pvalue > LEVEL
+    possible = [0, 2, 3, 4]
+    assert stats.chisquare(counts[possible], N * as_numpy(p)[possible]).pvalue > LEVEL
+    assert stats.chisquare(np.bincount(as_numpy(pa.random.choice(key(0), 5, N)))).pvalue > LEVEL
 
 
 def test_choices_without_replacement_have_their_probabilities() -> None:
-    """The first as ``p`` says, the second as ``p`` of those that are left."""
+    """The first follows ``p``, the second ``p`` renormalized without the first."""
     p = np.array([0.1, 0.0, 0.6, 0.3])
     keys = pa.random.split(key(5), 3000)
     pairs = [
         tuple(pa.random.choice(k, 4, 2, p=pa.asarray(p, device="numpy"), replace=False).tolist())
         for k in keys
     ]
-    wanted = {(a, b): p[a] * p[b] / (1 - p[a]) for a in (0, 2, 3) for b in (0, 2, 3) if a != b}
-    assert set(pairs) == set(wanted)
-    counts = [pairs.count(pair) for pair in wanted]
-    assert stats.chisquare(counts, 3000 * np.array(list(wanted.values()))).pvalue > LEVEL
+    probabilities = {
+        (a, b): p[a] * p[b] / (1 - p[a]) for a in (0, 2, 3) for b in (0, 2, 3) if a != b
+    }
+    assert set(pairs) == set(probabilities)
+    counts = [pairs.count(pair) for pair in probabilities]
+    assert stats.chisquare(counts, 3000 * np.array(list(probabilities.values()))).pvalue > LEVEL

@@ -1,6 +1,6 @@
-"""The numbers themselves: published vectors, other implementations, and one answer on all devices.
+"""Random numbers equal published vectors and other implementations, on every device.
 
-Everything is made twice, by a kernel and of the standard's functions.
+Each test runs twice, with the kernels and with the standard's functions.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ SMALLEST_STEP = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
 
 @pytest.fixture(params=["kernel", "functions"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Make the numbers by kernels where the device runs them, also if they are few; or never."""
+    """Use kernels wherever the device runs them, even for few numbers, or never."""
     monkeypatch.setattr(drawing, "_FEW", 0)
     monkeypatch.setattr(drawing, "_started", set())
     with pa.config(tuned_kernels=request.param == "kernel"):
         yield request.param
 
 
-def seen(x: pa.Array) -> Values:
+def as_numpy(x: pa.Array) -> Values:
     return np.asarray((pa.astype(x, pa.float32) if x.dtype.itemsize == 2 else x).to_device("numpy"))
 
 
@@ -81,15 +81,15 @@ def test_published_vectors(
     there = pa.asarray(key, dtype=pa.uint32, device=device)
     position = counter[0] * 2**32 + counter[1]
     assert tuple(pa.random.fold_in(there, position).tolist()) == result
-    one, two = (int(one[0]) for one in words(key, position, 1))
-    assert (one, two) == result  # as the reference of the other tests
+    first, second = (int(word[0]) for word in words(key, position, 1))
+    assert (first, second) == result  # as the reference of the other tests
 
 
 def test_words_of_the_first_positions_and_around_a_carry(device: str, way: str) -> None:
     key = pa.random.key(SEED, device=device)
     draw = drawing.Draw(distributions.WORDS)
     for start, count in ((0, 70), (2**32 - 5, 11), (5 * 2**32 + 2**31, 3), (2**64 - 2, 2)):
-        got = seen(drawing.at(draw, key, start, count))
+        got = as_numpy(drawing.at(draw, key, start, count))
         assert np.array_equal(got, np.stack(words((0, SEED), start, count), axis=-1))
 
 
@@ -100,16 +100,16 @@ def test_bits_and_keys_are_those_of_jax(device: str, way: str) -> None:
         with jax.enable_x64(True):
             theirs = jax.random.key(seed)
             ours = pa.random.key(seed, device=device)
-            assert np.array_equal(seen(ours), jax.random.key_data(theirs))
+            assert np.array_equal(as_numpy(ours), jax.random.key_data(theirs))
             split = jax.random.key_data(jax.random.split(theirs, (2, 3)))
-            assert np.array_equal(seen(pa.random.split(ours, (2, 3))), split)
+            assert np.array_equal(as_numpy(pa.random.split(ours, (2, 3))), split)
             folded = jax.random.key_data(jax.random.fold_in(theirs, 2**32 - 7))
-            assert np.array_equal(seen(pa.random.fold_in(ours, 2**32 - 7)), folded)
+            assert np.array_equal(as_numpy(pa.random.fold_in(ours, 2**32 - 7)), folded)
             for dtype in ("uint8", "uint16", "uint32", "uint64"):
                 if not has(device, dtype):
                     continue
-                wanted = jax.random.bits(theirs, (5, 7), dtype)
-                assert np.array_equal(seen(pa.random.bits(ours, (5, 7), dtype=dtype)), wanted)
+                expected = jax.random.bits(theirs, (5, 7), dtype)
+                assert np.array_equal(as_numpy(pa.random.bits(ours, (5, 7), dtype=dtype)), expected)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -119,19 +119,19 @@ def test_uniform_numbers_are_exact(device: str, way: str, dtype: str) -> None:
     key = pa.random.key(SEED, device=device)
     x0, x1 = words((0, SEED), 0, 200)
     if dtype == "float64":
-        wanted = ((x0 << np.uint64(32) | x1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        expected = ((x0 << np.uint64(32) | x1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     else:
         step = SMALLEST_STEP[dtype]
-        wanted = np.floor((x0 ^ x1).astype(np.float64) * 2.0**-32 / step) * step
+        expected = np.floor((x0 ^ x1).astype(np.float64) * 2.0**-32 / step) * step
     x = pa.random.uniform(key, (4, 50), dtype=dtype)
     assert x.dtype == pa.ones(1, dtype=dtype, device=device).dtype
-    assert np.array_equal(seen(x).astype(np.float64).ravel(), wanted)
+    assert np.array_equal(as_numpy(x).astype(np.float64).ravel(), expected)
     # Scaled, each product and sum rounded by itself.
     kind = np.float64 if dtype == "float64" else np.float32
     low, high = (float(pa.asarray(v, dtype=dtype, device=device)) for v in (-3.1, 5.7))
     width = float(pa.asarray(high - low, dtype=dtype, device=device))
-    scaled = wanted.astype(kind) * kind(width) + kind(low)
-    got = seen(pa.random.uniform(key, 200, dtype=dtype, low=-3.1, high=5.7))
+    scaled = expected.astype(kind) * kind(width) + kind(low)
+    got = as_numpy(pa.random.uniform(key, 200, dtype=dtype, low=-3.1, high=5.7))
     if dtype in ("float32", "float64"):
         assert np.array_equal(
             got, np.where(scaled < kind(high), scaled, np.nextafter(kind(high), 0))
@@ -142,17 +142,19 @@ def test_uniform_numbers_are_exact(device: str, way: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_uniform_numbers_stay_below_the_end(device: str, way: str, dtype: str) -> None:
-    """In a range of few numbers of the dtype sums are rounded up to its end, if nothing is done."""
+    """Rounding does not reach the upper end of a narrow range."""
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
     eps = float(pa.finfo(dtype).eps)
     key = pa.random.key(1, device=device)
-    got = seen(pa.random.uniform(key, COUNT, dtype=dtype, low=1, high=1 + 2 * eps)).astype(float)
+    got = as_numpy(pa.random.uniform(key, COUNT, dtype=dtype, low=1, high=1 + 2 * eps)).astype(
+        float
+    )
     assert set(((got - 1) / eps).tolist()) == {0.0, 1.0}
 
 
 def quantiles(dtype: str) -> tuple[Values, Values]:
-    """Return normal and exponential numbers of the first words, in higher precision."""
+    """Return the normal and exponential numbers of the first words in higher precision."""
     special = pytest.importorskip("scipy.special")
     x0, x1 = words((0, SEED), 0, COUNT)
     if dtype == "float64":
@@ -174,15 +176,15 @@ def test_normal_and_exponential_numbers_are_quantiles(device: str, way: str, dty
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
     key = pa.random.key(SEED, device=device)
-    for name, wanted in zip(("normal", "exponential"), quantiles(dtype), strict=True):
-        got = seen(getattr(pa.random, name)(key, COUNT, dtype=dtype))[: wanted.size]
-        units = np.abs(got - wanted) / np.spacing(np.abs(wanted).astype(dtype))
+    for name, expected in zip(("normal", "exponential"), quantiles(dtype), strict=True):
+        got = as_numpy(getattr(pa.random, name)(key, COUNT, dtype=dtype))[: expected.size]
+        units = np.abs(got - expected) / np.spacing(np.abs(expected).astype(dtype))
         assert units.max() <= 4
 
 
 @pytest.mark.one_device
 def test_tails() -> None:
-    """The ends of the quantiles, which no draw of this test would reach."""
+    """Quantiles at both ends are exact, which no random draw would reach."""
     mpmath = pytest.importorskip("mpmath")
 
     def arrays(*columns: Any) -> list[pa.Array]:
@@ -193,23 +195,23 @@ def test_tails() -> None:
         half = 2 ** (bits - 1)
         powers = [int(2**power) for power in rng.uniform(0, bits - 1.01, 300)]
         m = [0, 1, 2, 3, *powers]  # distances from the ends and from the middle
-        places = [*m, *(2 * half - 1 - one for one in m), *(half + one for one in m)]
+        places = [*m, *(2 * half - 1 - value for value in m), *(half + value for value in m)]
         if bits == 32:
             x0, x1 = arrays(places, [0] * len(places))
         else:
-            x0, x1 = arrays(*zip(*(divmod(one, 2**32) for one in places), strict=True))
+            x0, x1 = arrays(*zip(*(divmod(value, 2**32) for value in places), strict=True))
         normal = getattr(distributions, f"NORMAL{bits}").formula(x0, x1, 1.0, 0.0)
         exponential = getattr(distributions, f"EXPONENTIAL{bits}").formula(x0, x1, 1.0)
         worst = 0.0
         with mpmath.workdps(60):
-            for place, z, e in zip(places, seen(normal), seen(exponential), strict=True):
-                x = (mpmath.mpf(place) + mpmath.mpf(1) / 2) / 2**bits
-                for got, wanted in (
+            for position, z, e in zip(places, as_numpy(normal), as_numpy(exponential), strict=True):
+                x = (mpmath.mpf(position) + mpmath.mpf(1) / 2) / 2**bits
+                for got, expected in (
                     (z, mpmath.sqrt(2) * mpmath.erfinv(2 * x - 1)),
                     (e, -mpmath.log1p(-x)),
                 ):
-                    unit = float(np.spacing(dtype(abs(wanted))))
-                    worst = max(worst, float(abs(mpmath.mpf(float(got)) - wanted)) / unit)
+                    unit = float(np.spacing(dtype(abs(expected))))
+                    worst = max(worst, float(abs(mpmath.mpf(float(got)) - expected)) / unit)
         assert worst <= 4
 
 
@@ -218,22 +220,22 @@ def test_tails() -> None:
 def test_numbers_are_those_of_numpy_and_of_any_part(
     device: str, way: str, name: str, dtype: str
 ) -> None:
-    """The same on every device, by either way, at once or in parts."""
+    """Numbers are the same on every device, with and without kernels, whole or in parts."""
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
     make = getattr(pa.random, name)
-    got = seen(make(pa.random.key(SEED, device=device), COUNT, dtype=dtype))
+    got = as_numpy(make(pa.random.key(SEED, device=device), COUNT, dtype=dtype))
     if has("numpy", dtype):
         with pa.config(tuned_kernels=False):
-            want = seen(make(pa.random.key(SEED, device="numpy"), COUNT, dtype=dtype))
+            want = as_numpy(make(pa.random.key(SEED, device="numpy"), COUNT, dtype=dtype))
         if name == "uniform":
             assert np.array_equal(got, want)
         else:
             eps = np.finfo(dtype).eps
             np.testing.assert_allclose(got, want, rtol=4 * eps, atol=0)
-    shape = seen(make(pa.random.key(SEED, device=device), (COUNT // 100, 10, 10), dtype=dtype))
+    shape = as_numpy(make(pa.random.key(SEED, device=device), (COUNT // 100, 10, 10), dtype=dtype))
     assert np.array_equal(shape.ravel(), got)
-    few = seen(make(pa.random.key(SEED, device=device), 37, dtype=dtype))
+    few = as_numpy(make(pa.random.key(SEED, device=device), 37, dtype=dtype))
     assert np.array_equal(few, got[:37])
 
 
@@ -241,12 +243,12 @@ def test_parts_of_a_draw(device: str, way: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(drawing, "_BLOCK", 64)
     monkeypatch.setattr(drawing, "_LARGEST", 100)
     key = pa.random.key(SEED, device=device)
-    whole = seen(pa.random.bits(key, 1000))
+    whole = as_numpy(pa.random.bits(key, 1000))
     monkeypatch.undo()
-    assert np.array_equal(whole, seen(pa.random.bits(key, 1000)))
+    assert np.array_equal(whole, as_numpy(pa.random.bits(key, 1000)))
     for start, count in ((0, 1), (1, 130), (999, 1), (500, 0)):
         part = drawing.at(numbers._BITS32, key, start, count)
-        assert np.array_equal(seen(part), whole[start : start + count])
+        assert np.array_equal(as_numpy(part), whole[start : start + count])
 
 
 RANGES = [
@@ -261,7 +263,7 @@ RANGES = [
 
 @pytest.mark.parametrize(("low", "high", "dtype"), RANGES)
 def test_integers_are_exact(device: str, way: str, low: int, high: int, dtype: str) -> None:
-    """Beside Python's integers: the product of the range and the random bits, shifted."""
+    """Integers equal the shifted product of the range and the random bits."""
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
     key = pa.random.key(SEED, device=device)
@@ -269,15 +271,15 @@ def test_integers_are_exact(device: str, way: str, low: int, high: int, dtype: s
     x2 = words((0, SEED), 2**63, 100)[0].tolist()
     count = high - low
     if count <= 2**32:
-        wanted = [low + (count * (a * 2**32 + b) >> 64) for a, b in zip(x0, x1, strict=True)]
+        expected = [low + (count * (a * 2**32 + b) >> 64) for a, b in zip(x0, x1, strict=True)]
     else:
         parts = zip(x0, x1, x2, strict=True)
-        wanted = [low + (count * (a * 2**64 + b * 2**32 + c) >> 96) for a, b, c in parts]
+        expected = [low + (count * (a * 2**64 + b * 2**32 + c) >> 96) for a, b, c in parts]
     got = pa.random.integers(key, low, high, (100,), dtype=dtype)
     assert got.dtype == np.dtype(dtype)
-    assert got.tolist() == wanted
+    assert got.tolist() == expected
     same = pa.random.integers(key, low, high - 1, (10, 10), dtype=dtype, endpoint=True)
-    assert pa.reshape(same, (100,)).tolist() == wanted
+    assert pa.reshape(same, (100,)).tolist() == expected
 
 
 @pytest.mark.one_device
@@ -318,9 +320,9 @@ def test_keys_of_many_numbers(device: str) -> None:
         data = pa.asarray(values, dtype=dtype, device=device)
         keys = pa.random.fold_in(key, data)
         assert keys.shape == (*data.shape, 2)
-        for place in np.ndindex(data.shape):
-            one = pa.random.fold_in(key, int(data[place]))
-            assert keys[place].tolist() == one.tolist()
+        for index in np.ndindex(data.shape):
+            single_key = pa.random.fold_in(key, int(data[index]))
+            assert keys[index].tolist() == single_key.tolist()
 
 
 @pytest.mark.one_device
@@ -333,23 +335,23 @@ def test_seeds_of_any_size_have_their_own_keys() -> None:
 
 
 def test_under_the_transformations_of_libraries(way: str) -> None:
-    """Functions compiled or mapped by a library draw the numbers that they draw without it."""
+    """Functions that a library compiles or maps draw the same numbers as without it."""
 
     def drawn(native: Any) -> Any:
-        one, two = pa.random.split(pa.asarray(native))
+        key1, key2 = pa.random.split(pa.asarray(native))
         return (
-            pa.random.uniform(one, (2, 2), dtype="float32").native,
-            pa.random.normal(two, 3, dtype="float32", loc=2.0).native,
-            pa.random.exponential(two, 3, dtype="float32").native,
-            pa.random.integers(one, -3, 9, 4).native,
-            pa.random.permutation(one, 6).native,
-            pa.random.choice(one, 5, 3).native,
+            pa.random.uniform(key1, (2, 2), dtype="float32").native,
+            pa.random.normal(key2, 3, dtype="float32", loc=2.0).native,
+            pa.random.exponential(key2, 3, dtype="float32").native,
+            pa.random.integers(key1, -3, 9, 4).native,
+            pa.random.permutation(key1, 6).native,
+            pa.random.choice(key1, 5, 3).native,
         )
 
-    wanted = [np.asarray(x) for x in drawn(pa.random.key(3, device="numpy").native)]
+    expected = [np.asarray(x) for x in drawn(pa.random.key(3, device="numpy").native)]
 
     def check(got: Any) -> None:
-        for x, y in zip(got, wanted, strict=True):
+        for x, y in zip(got, expected, strict=True):
             # Of a sum with loc, which may be near zero, the rounding is that of its terms.
             np.testing.assert_allclose(np.asarray(x), y, rtol=5e-7, atol=5e-7)
 
@@ -372,7 +374,9 @@ def test_under_the_transformations_of_libraries(way: str) -> None:
 
 
 def test_plain_words() -> None:
-    """The function of arrays is one of any namespace's: NumPy's own here."""
-    one, two = (np.arange(9, dtype=np.uint32) for _ in range(2))
-    got = threefry(np.zeros(1, np.uint32), np.full(1, SEED, np.uint32), one * 0, two)
+    """The generator works with arrays of any namespace, such as NumPy's."""
+    counters_high, counters_low = (np.arange(9, dtype=np.uint32) for _ in range(2))
+    got = threefry(
+        np.zeros(1, np.uint32), np.full(1, SEED, np.uint32), counters_high * 0, counters_low
+    )
     assert np.array_equal(np.stack(got), np.stack(words((0, SEED), 0, 9)))

@@ -1,4 +1,4 @@
-"""Choices, permutations, and what wrong arguments are told, on every device."""
+"""Choices, permutations, and messages for wrong arguments, on every device."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ import portarray as pa
 from portarray.random import sampling
 
 
-def seen(x: pa.Array) -> Any:
+def as_numpy(x: pa.Array) -> Any:
     return np.asarray(x.to_device("numpy"))
 
 
 def test_permutations(device: str) -> None:
     key = pa.random.key(11, device=device)
-    order = seen(pa.random.permutation(key, 100))
+    order = as_numpy(pa.random.permutation(key, 100))
     with pa.config(tuned_kernels=False):
-        assert np.array_equal(order, seen(pa.random.permutation(pa.random.key(11), 100)))
+        assert np.array_equal(order, as_numpy(pa.random.permutation(pa.random.key(11), 100)))
     assert np.array_equal(np.sort(order), np.arange(100))
     x = pa.reshape(pa.arange(300, dtype=pa.int32, device=device), (3, 100))
-    assert np.array_equal(seen(pa.random.permutation(key, x, axis=1)), seen(x)[:, order])
-    assert np.array_equal(seen(pa.random.permutation(key, x, axis=-1)), seen(x)[:, order])
+    assert np.array_equal(as_numpy(pa.random.permutation(key, x, axis=1)), as_numpy(x)[:, order])
+    assert np.array_equal(as_numpy(pa.random.permutation(key, x, axis=-1)), as_numpy(x)[:, order])
     assert pa.random.permutation(key, x).shape == (3, 100)
     assert pa.random.permutation(key, 0).shape == (0,)
 
 
 def test_the_order_is_that_of_64_bits(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Devices without uint64 sort twice, to the same end."""
+    """Devices without uint64 sort twice and get the same order."""
     key = pa.random.key(12, device=device)
-    once = seen(pa.random.permutation(key, 500))
+    once = as_numpy(pa.random.permutation(key, 500))
     monkeypatch.setattr(sampling.distributions, "U64", None)
-    assert np.array_equal(once, seen(pa.random.permutation(key, 500)))
+    assert np.array_equal(once, as_numpy(pa.random.permutation(key, 500)))
     drawn = pa.asarray([[1, 2], [1, 1], [0, 5], [1, 0]], dtype=pa.uint32, device=device)
     monkeypatch.setattr(sampling.drawing, "at", lambda *_: drawn)
-    assert seen(pa.random.permutation(key, 4)).tolist() == [2, 3, 1, 0]
+    assert as_numpy(pa.random.permutation(key, 4)).tolist() == [2, 3, 1, 0]
 
 
 def test_choices(device: str) -> None:
     key = pa.random.key(13, device=device)
     x = pa.reshape(pa.arange(30, dtype=pa.float32, device=device), (5, 6))
-    rows = seen(pa.random.choice(key, 5, 4))
-    assert np.array_equal(rows, seen(pa.random.integers(key, 5, shape=4)))
-    assert np.array_equal(seen(pa.random.choice(key, x, 4)), seen(x)[rows])
-    columns = seen(pa.random.choice(key, 6, (2, 2)))
+    rows = as_numpy(pa.random.choice(key, 5, 4))
+    assert np.array_equal(rows, as_numpy(pa.random.integers(key, 5, shape=4)))
+    assert np.array_equal(as_numpy(pa.random.choice(key, x, 4)), as_numpy(x)[rows])
+    columns = as_numpy(pa.random.choice(key, 6, (2, 2)))
     got = pa.random.choice(key, x, (2, 2), axis=-1)
-    assert np.array_equal(seen(got), seen(x)[:, columns])
+    assert np.array_equal(as_numpy(got), as_numpy(x)[:, columns])
     assert pa.random.choice(key, x).shape == (6,)
     assert pa.random.choice(key, 0, 0).shape == (0,)
-    without = seen(pa.random.choice(key, 50, 50, replace=False))
+    without = as_numpy(pa.random.choice(key, 50, 50, replace=False))
     assert np.array_equal(np.sort(without), np.arange(50))
     assert np.array_equal(
-        seen(pa.random.choice(key, 50, (3, 2), replace=False)).ravel(), without[:6]
+        as_numpy(pa.random.choice(key, 50, (3, 2), replace=False)).ravel(), without[:6]
     )
 
 
@@ -66,23 +66,23 @@ def test_choices_with_probabilities(device: str, dtype: str) -> None:
     key = pa.random.key(14, device=device)
     values = np.array([0.0, 0.125, 0.5, 0.0, 0.25, 0.125, 0.0])  # whose sums are exact
     p = pa.asarray(values, dtype=dtype, device=device)
-    got = seen(pa.random.choice(key, 7, (10, 20), p=p))
-    x = seen(pa.random.bits(pa.random.key(14, device="numpy"), (10, 20), dtype="uint64"))
+    got = as_numpy(pa.random.choice(key, 7, (10, 20), p=p))
+    x = as_numpy(pa.random.bits(pa.random.key(14, device="numpy"), (10, 20), dtype="uint64"))
     ends = (np.cumsum(values) * 2.0**52).astype(np.uint64)
     assert np.array_equal(got, np.searchsorted(ends, x >> np.uint64(12), side="right"))
     # The same on every device, whatever the order in which it computes sums.
     many = np.random.default_rng(1).dirichlet(np.full(2000, 0.1)).astype(dtype)
-    got = seen(pa.random.choice(key, 2000, 5000, p=pa.asarray(many, device=device)))
-    weights = [round(float(one) * 2**52) for one in many]
-    x = seen(pa.random.bits(pa.random.key(14, device="numpy"), 5000, dtype="uint64"))
-    places = [int(one) * sum(weights) >> 64 for one in x]
+    got = as_numpy(pa.random.choice(key, 2000, 5000, p=pa.asarray(many, device=device)))
+    weights = [round(float(value) * 2**52) for value in many]
+    x = as_numpy(pa.random.bits(pa.random.key(14, device="numpy"), 5000, dtype="uint64"))
+    places = [int(value) * sum(weights) >> 64 for value in x]
     assert np.array_equal(got, np.searchsorted(np.cumsum(weights), places, side="right"))
-    got = seen(pa.random.choice(key, 7, 4, p=p, replace=False))
+    got = as_numpy(pa.random.choice(key, 7, 4, p=p, replace=False))
     assert sorted(got.tolist()) == [1, 2, 4, 5]
 
 
 def test_the_ends_of_probabilities(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The least and the largest words choose none whose probability is 0."""
+    """The smallest and the largest words select no item of probability 0."""
     drawn = pa.asarray([[0, 0], [2**32 - 1, 2**32 - 1]], dtype=pa.uint32, device=device)
     monkeypatch.setattr(sampling.drawing, "at", lambda *_: drawn)
     key = pa.random.key(0, device=device)
@@ -102,7 +102,7 @@ def test_keys_are_arrays_like_any_other(device: str, tmp_path: Any) -> None:
 
 
 def of(text: str) -> Callable[..., Any]:
-    """Return what makes a call of this text, where k is a key and x an array."""
+    """Return a function that evaluates a text, where k is a key and x an array."""
     return eval(f"lambda pa, np, k, x: {text}")  # type: ignore[no-any-return]
 
 
@@ -159,7 +159,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "kind", "message"), WRONG, ids=[row[0] for row in WRONG])
-def test_what_wrong_arguments_are_told(
+def test_messages_for_wrong_arguments(
     device: str, text: str, kind: type[Exception], message: str
 ) -> None:
     key = pa.random.key(0, device=device)
@@ -181,7 +181,7 @@ def test_arrays_of_another_device(fake: str) -> None:
 
 
 def test_devices_without_wide_dtypes(no64bit: str) -> None:
-    """Bits are made of uint32 alone; what the device has not is refused by name."""
+    """Bits need uint32 only; unsupported dtypes are refused by name."""
     key = pa.random.key(5, device=no64bit)
     here = pa.random.key(5, device="numpy")
     for make in (

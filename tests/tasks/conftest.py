@@ -1,4 +1,4 @@
-"""The drawn programs of this folder are a module of their own, found here."""
+"""Put this folder's modules on the path."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ SIZE = 6
 
 
 class Step(NamedTuple):
-    """A task: what it does, to which view of which device's array, from which, where, how long."""
+    """A task: operation, target and source views, device, and duration."""
 
-    what: str
+    operation: str
     target: tuple[int, Any]
     source: tuple[int, Any]
     device: int | None
@@ -49,9 +49,9 @@ def drawn(draw: Random, count: int) -> list[Step]:
     def view() -> tuple[int, Any]:
         return draw.randrange(3), draw.choice([span(), (span(), span()), ...])
 
-    what = ["add", "fill", "scale", "read", "chain"]
+    operations = ["add", "fill", "scale", "read", "chain"]
     return [
-        Step(draw.choice(what), view(), view(), None, draw.choice([0, 0, 0.02]))
+        Step(draw.choice(operations), view(), view(), None, draw.choice([0, 0, 0.02]))
         for _ in range(count)
     ]
 
@@ -84,42 +84,42 @@ def starts() -> list[Any]:
     return [np.arange(SIZE * SIZE).reshape(SIZE, SIZE) * (k + 1) + k for k in range(3)]
 
 
-def one_after_the_other(program: Sequence[Step]) -> tuple[list[Any], list[int]]:
+def run_sequentially(program: Sequence[Step]) -> tuple[list[Any], list[int]]:
     arrays, read = starts(), []
     for step in program:
         y, x = (arrays[k][key] for k, key in (step.target, step.source))
-        if step.what == "add":
+        if step.operation == "add":
             add(x, y, 0)
-        elif step.what == "fill":
+        elif step.operation == "fill":
             fill(x, y, 0)
-        elif step.what == "scale":
+        elif step.operation == "scale":
             scale(y, 0)
         else:
             read.append(int(x.sum()))
-            if step.what == "chain":
+            if step.operation == "chain":
                 put(read[-1], y)
     return arrays, read
 
 
 def spawned(region: Region, step: Step, arrays: Sequence[Any], device: Any) -> list[Any]:
-    """Spawn a step, and return the task that reads."""
+    """Spawn a step, and return its task if it reads."""
     y, x = (arrays[k] if key is ... else arrays[k][key] for k, key in (step.target, step.source))
-    if step.what == "add":
+    if step.operation == "add":
         region.spawn(add, In(x), InOut(y), step.seconds, device=device)
-    elif step.what == "fill":
+    elif step.operation == "fill":
         region.spawn(fill, In(x), Out(y), seconds=step.seconds, device=device)
-    elif step.what == "scale":
+    elif step.operation == "scale":
         region.spawn(scale, InOut(y), step.seconds, device=device)
     else:
         task = region.spawn(total, In(x), step.seconds, device=device)
-        if step.what == "chain":
+        if step.operation == "chain":
             region.spawn(put, task, Out(y))
         return [task]
     return []
 
 
 def in_a_region(program: Sequence[Step], devices: Sequence[Any], **options: Any) -> Any:
-    """Return the arrays and what was read, of a program in a region."""
+    """Run a program in a region; return the arrays and the values it read."""
     arrays = [pa.asarray(x, device=d) for x, d in zip(starts(), devices, strict=True)]
     tasks: list[Any] = []
     with Region(devices, **options) as region:

@@ -1,4 +1,4 @@
-"""Regions equal the calls one after the other: drawn programs of views that overlap.
+"""Regions equal sequential calls, for drawn programs on overlapping views.
 
 ``PORTARRAY_TASKS_EXAMPLES`` is how many programs are drawn for each set of devices.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawn_programs import Step, in_a_region, one_after_the_other, steps
+from drawn_programs import Step, in_a_region, run_sequentially, steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,7 +45,7 @@ def test_drawn_programs(three: list[Any], program: list[Step], workers: int) -> 
             step._replace(target=(step.target[0], ...), source=(step.source[0], ...))
             for step in program
         ]
-    expected, read = one_after_the_other(program)
+    expected, read = run_sequentially(program)
     arrays, values = in_a_region(program, three, workers=workers)
     for actual, serial in zip(arrays, expected, strict=True):
         np.testing.assert_array_equal(actual, serial, strict=True)
@@ -64,17 +64,17 @@ def test_extents_that_do_not_meet_share_nothing(first: Any, second: Any) -> None
     def view(parts: Any) -> Any:
         return whole[tuple(slice(b, b + n, abs(s) or None) for b, n, s in parts)]
 
-    left_view, right_view = view(first), view(second)
-    a, b = extent_of(left_view), extent_of(right_view)
+    first_view, second_view = view(first), view(second)
+    a, b = extent_of(first_view), extent_of(second_view)
     if a is None or b is None:
-        assert not (left_view.size and right_view.size)
+        assert not (first_view.size and second_view.size)
     elif not meet(a, b):
-        assert not np.shares_memory(left_view, right_view)
+        assert not np.shares_memory(first_view, second_view)
         assert not meet(b, a)
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "meeting"),
+    ("first_key", "second_key", "meeting"),
     [
         (np.s_[0:2, 0:2], np.s_[0:2, 2:4], False),  # tiles of a row, of a column, and beyond
         (np.s_[0:2, 0:2], np.s_[2:4, 0:2], False),
@@ -87,16 +87,16 @@ def test_extents_that_do_not_meet_share_nothing(first: Any, second: Any) -> None
         (np.s_[::-1], np.s_[5], True),
     ],
 )
-def test_views_of_a_matrix(one: Any, two: Any, meeting: bool) -> None:
+def test_views_of_a_matrix(first_key: Any, second_key: Any, meeting: bool) -> None:
     whole = np.zeros((6, 6))
-    first, second = extent_of(whole[one]), extent_of(whole[two])
+    first, second = extent_of(whole[first_key]), extent_of(whole[second_key])
     assert first is not None
     assert second is not None
-    assert meet(first, second) is meeting is np.shares_memory(whole[one], whole[two])
+    assert meet(first, second) is meeting is np.shares_memory(whole[first_key], whole[second_key])
 
 
 def test_memory_of_every_device(device: str) -> None:
-    """A view has its array's memory; two arrays share none."""
+    """A view overlaps its array; separate arrays do not overlap."""
     x, y = pa.ones((4, 6), device=device), pa.ones((4, 6), device=device)
     whole, part, separate = extent_of(x), extent_of(x[1:3, ::2]), extent_of(y)
     assert whole is not None

@@ -42,7 +42,7 @@ def wait_for(event: threading.Event) -> None:
 # --- errors --------------------------------------------------------------------------------------
 
 
-def test_errors_reach_what_depends_on_them_and_nothing_else() -> None:
+def test_errors_reach_only_dependent_tasks() -> None:
     a, b, c, d = (ones() for _ in range(4))
     region = Region()
     with pytest.raises(ExceptionGroup) as caught, region:  # noqa: PT012
@@ -69,7 +69,7 @@ def test_errors_reach_what_depends_on_them_and_nothing_else() -> None:
     assert float(after.result()) == 15.0
 
 
-def test_what_comes_after_a_cancelled_task_waits_for_those_before_it() -> None:
+def test_tasks_after_a_cancelled_one_wait_for_those_before_it() -> None:
     """A write after a task that is not run still waits for readers before that task."""
     x, y = ones(), ones()
     go = threading.Event()
@@ -93,7 +93,7 @@ def test_what_comes_after_a_cancelled_task_waits_for_those_before_it() -> None:
     assert x.tolist() == [7.0] * 3
 
 
-def test_a_write_with_strides_hides_no_write_of_what_it_leaves() -> None:
+def test_a_strided_write_does_not_hide_writes_of_other_elements() -> None:
     x = ones(6)
     go = threading.Event()
 
@@ -112,7 +112,7 @@ def test_a_write_with_strides_hides_no_write_of_what_it_leaves() -> None:
     assert x.tolist() == [2.0, 5.0, 10.0, 1.0, 2.0, 1.0]
 
 
-def test_an_error_that_was_asked_for_is_not_raised_again() -> None:
+def test_an_error_that_was_read_is_not_raised_again() -> None:
     with Region() as region:
         task = region.spawn(broken)
         with pytest.raises(KeyError):
@@ -120,7 +120,7 @@ def test_an_error_that_was_asked_for_is_not_raised_again() -> None:
     assert isinstance(task.exception(), KeyError)
 
 
-def test_an_error_in_the_block_cancels_what_does_not_run() -> None:
+def test_an_error_in_the_block_cancels_tasks_that_do_not_run() -> None:
     go, began = threading.Event(), threading.Event()
     x = ones()
 
@@ -131,14 +131,14 @@ def test_an_error_in_the_block_cancels_what_does_not_run() -> None:
 
     region = Region()
     with pytest.raises(ZeroDivisionError) as caught, region:  # noqa: PT012
-        other = region.spawn(broken, device="numpy")
+        failing = region.spawn(broken, device="numpy")
         first = region.spawn(slow, InOut(x))
         second = region.spawn(double, InOut(x))
         wait_for(began)
         threading.Timer(0.02, go.set).start()
         1 / 0  # noqa: B018
     assert (first.done(), first.cancelled(), second.cancelled()) == (True, False, True)
-    assert other.done()
+    assert failing.done()
     assert x.tolist() == [3.0] * 3
     assert "a task also failed: KeyError" in caught.value.__notes__[0]
     with pytest.raises(pa.TaskCancelledError, match="block raised ZeroDivisionError"):
@@ -157,7 +157,7 @@ def test_an_error_in_the_block_cancels_what_does_not_run() -> None:
         (lambda: InOut(_of_jax()), TypeError, "native arrays of jax:cpu:0 never change"),
     ],
 )
-def test_what_makes_no_sense(call: Any, error: type[Exception], match: str) -> None:
+def test_invalid_arguments_are_refused(call: Any, error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
         call()
 
@@ -205,7 +205,7 @@ def test_a_task_does_not_wait_for_its_own_region() -> None:
 # --- devices and moves ---------------------------------------------------------------------------
 
 
-def test_moves_are_tasks_and_made_once() -> None:
+def test_moves_are_tasks_that_run_once() -> None:
     with virtual_devices("cuda", count=2) as (gpu, second_gpu):
         x, y = pa.ones(4, device=gpu), pa.zeros(4, device=second_gpu)
         devices = []
@@ -253,33 +253,35 @@ def test_native_arrays() -> None:
 
 
 def test_arrays_in_containers_are_read_or_as_they_are_marked() -> None:
-    with virtual_devices("cuda", count=2) as (one, two):
-        x, y, z = pa.ones(3, device=one), pa.ones(3, device=two), pa.ones(3, device=one)
+    with virtual_devices("cuda", count=2) as (device1, device2):
+        x, y, z = pa.ones(3, device=device1), pa.ones(3, device=device2), pa.ones(3, device=device1)
 
         class Pair(NamedTuple):
             a: Any
             b: Any
 
-        def step(inputs: Any, *, rest: Any) -> None:
+        def step(inputs: Any, *, options: Any) -> None:
             assert isinstance(inputs, Pair)
-            for written in (*rest["out"], inputs.b):
+            for written in (*options["out"], inputs.b):
                 assert inputs.a.device == written.device
                 written += inputs.a
 
         with Region() as region:
             region.spawn(double, InOut(x))
-            region.spawn(step, Pair(x, InOut(y)), rest={"out": InOut([z]), "more": 3}, device=one)
+            region.spawn(
+                step, Pair(x, InOut(y)), options={"out": InOut([z]), "more": 3}, device=device1
+            )
             task = region.spawn(pa.sum, x)
-            region.spawn(lambda found, y: y.__imul__(int(found[0])), [task], InOut(y))
+            region.spawn(lambda results, y: y.__imul__(int(results[0])), [task], InOut(y))
             same = [1, (2, "three"), {}]
-            kept = region.spawn(lambda value: value, same)
-        assert kept.result() is same
-        found = [a.to_device("numpy").tolist() for a in (x, y, z)]
-        assert found == [[2.0] * 3, [18.0] * 3, [3.0] * 3]
+            echo = region.spawn(lambda value: value, same)
+        assert echo.result() is same
+        results = [a.to_device("numpy").tolist() for a in (x, y, z)]
+        assert results == [[2.0] * 3, [18.0] * 3, [3.0] * 3]
 
 
 def test_results_are_values_of_the_moment() -> None:
-    """A result that shares memory with an argument is a copy: later tasks write the argument."""
+    """A result that shares memory with an argument is copied before later writes."""
     x = ones(4)
     with Region() as region:
         view = region.spawn(lambda x: {"half": x[:2], "one": 1}, In(x))
@@ -292,7 +294,7 @@ def test_results_are_values_of_the_moment() -> None:
 
 
 def test_several_workers_and_devices_at_once() -> None:
-    """Three tasks that need each other to run at once: two of a device, one of another."""
+    """Three tasks that wait for each other run at once: two on one device, one on another."""
     with virtual_devices("cuda", count=2) as devices:
         meeting = threading.Barrier(3, timeout=20)
         with Region(devices, workers=2) as region:

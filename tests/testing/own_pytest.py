@@ -1,4 +1,4 @@
-"""A pytest of its own, with the plugin, in a process of its own."""
+"""Run pytest with the plugin in a new process."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ ROOT = Path(__file__).parents[2]
 
 
 class Run(NamedTuple):
-    """What a run of pytest said."""
+    """The result of a run of pytest."""
 
     code: int
     text: str
 
     @property
     def outcomes(self) -> dict[str, str]:
-        """Tests by what stands behind ``::``, with their outcomes."""
+        """Outcomes of tests by their names after ``::``."""
         counts = re.findall(r"^\S*::(\S+) (PASSED|FAILED|SKIPPED|XFAIL|ERROR)", self.text, re.M)
         return {name: outcome.lower() for name, outcome in counts}
 
     @property
     def errors(self) -> list[str]:
-        """The lines that pytest ends with for wrong usage."""
+        """The last lines that pytest prints for wrong usage."""
         return [line for line in self.text.splitlines() if line.startswith("ERROR: ")]
 
 

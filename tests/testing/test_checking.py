@@ -1,4 +1,4 @@
-"""``check_function``: each fault that works with NumPy is found on the device where it does not."""
+"""``check_function`` finds faults that NumPy hides on the devices that show them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def right(x: Any, y: Any, axis: int = 0) -> dict[str, Any]:
     return {"sum": (x + y, xp.sum(x, axis=axis)), "place": xp.argmax(x), "size": x.shape[0]}
 
 
-def test_what_is_right_everywhere_is_reported(devices: list[pa.Device]) -> None:
+def test_functions_that_are_right_everywhere_are_reported(devices: list[pa.Device]) -> None:
     report = check_function(functools.partial(right, axis=-1), X, np.asarray(Y), devices=devices)
     assert [row[:2] for row in report.rows] == [
         (name, dtype) for name in ("numpy:cpu", "torch:cpu") for dtype in ("float32", "float64")

@@ -1,4 +1,4 @@
-"""``examples/library`` is run as its author runs it: its tests, its table, its page, its badge."""
+"""The tests, table, page and badge of ``examples/library`` work."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_its_table_is_what_its_tests_say(library: Path) -> None:
+def test_its_table_matches_its_tests(library: Path) -> None:
     pytest.importorskip("click")
     run = python("-m", "portarray", "device-report", "table", "report.json", cwd=library)
     assert run.text in (LIBRARY / "README.md").read_text("utf-8")
@@ -51,8 +51,8 @@ def test_its_page_and_badge(library: Path) -> None:
     assert "devices: 1 + 3 virtual" in (library / "badge.svg").read_text("utf-8")
 
 
-def test_what_breaks_on_a_gpu_fails_its_tests(library: Path) -> None:
-    """A read of the host in the middle, which NumPy does not mind."""
+def test_faults_on_gpus_fail_its_tests(library: Path) -> None:
+    """A host read inside a function, which NumPy hides, fails the library's tests."""
     source = library / "smalllearn" / "robust.py"
     original = source.read_text("utf-8")
     broken = "import numpy as np\n" + original.replace("from __future__ import annotations\n", "")

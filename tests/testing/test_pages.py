@@ -1,4 +1,4 @@
-"""The pages for authors of libraries: their files are written and run as the reader would."""
+"""Files on the pages for authors of libraries run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Bugs that only GPUs show, each in a small function: NumPy lets them pass, virtual devices do not.
+"""Virtual devices find bugs that only GPUs show and NumPy hides.
 
-Each function takes an array of one axis and computes what its author wanted on NumPy.
+Each function takes an array of one axis and is right on NumPy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DATA = np.linspace(1.0, 2.0, 30, dtype=np.float32)
 
 @dataclass
 class Bug:
-    """One bug, and where it shows."""
+    """A bug, and the devices that show it."""
 
     function: Callable[[Any], Any]
     error: type[Exception]
@@ -46,7 +46,7 @@ BUGS: dict[str, Bug] = {}
 def bug(
     error: type[Exception], platform: str = "cuda", *, strict: bool = False, **traits: Any
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Note a bug, and what shows it."""
+    """Register a bug, and what shows it."""
 
     def note(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         BUGS[function.__name__] = Bug(function, error, platform, traits, strict)
@@ -327,7 +327,7 @@ def test_a_virtual_device_finds_it(name: str) -> None:
         assert __file__ in str(caught.value)  # the line that did it
 
 
-def test_what_is_right_passes() -> None:
+def test_correct_functions_pass() -> None:
     with (
         virtual_devices("cuda", count=2, launches=50, memory=10_000) as (_, device),
         host_transfers(refuse=True),

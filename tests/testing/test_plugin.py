@@ -1,4 +1,4 @@
-"""The pytest plugin: what it gives to tests, and what it costs where nobody asks for it."""
+"""The pytest plugin: its fixtures, and its cost when unused."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_fixtures_run_on_each_device_and_dtype(run_pytest: Pytest) -> None:
     assert "devices: numpy:cpu:0, clarray:opencl:0" in run.text
 
 
-def test_what_a_user_has_of_the_same_name_is_his(run_pytest: Pytest) -> None:
+def test_fixtures_of_the_user_with_the_same_name_win(run_pytest: Pytest) -> None:
     run = run_pytest(
         """
         import pytest
@@ -320,13 +320,13 @@ def test_wrong_options_and_marks_are_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in run.text
 
 
-def test_fixtures_asked_for_too_late_say_so(run_pytest: Pytest) -> None:
+def test_fixtures_requested_too_late_raise_with_a_hint(run_pytest: Pytest) -> None:
     run = run_pytest("def test_f(request): request.getfixturevalue('xp')")
     assert "make the fixture an argument of the test" in run.text
 
 
 def test_tests_run_device_by_device_in_groups_for_xdist(run_pytest: Pytest) -> None:
-    """A library then starts in one worker, with ``--dist loadgroup``."""
+    """With ``--dist loadgroup`` a library starts in one worker."""
     pytest.importorskip("pyopencl")
     run = run_pytest(
         """
@@ -361,7 +361,7 @@ def test_tests_run_device_by_device_in_groups_for_xdist(run_pytest: Pytest) -> N
 
 
 def test_hypothesis_needs_no_settings(run_pytest: Pytest) -> None:
-    """Neither for fixtures of one test, nor for the runs of one method on several devices."""
+    """Hypothesis accepts the fixtures and the runs of a test on several devices."""
     run = run_pytest(
         """
         from hypothesis import given, strategies as st
@@ -377,7 +377,7 @@ def test_hypothesis_needs_no_settings(run_pytest: Pytest) -> None:
 
 
 def test_the_plugin_costs_nothing_unasked(tmp_path: Path) -> None:
-    """It imports neither portarray nor an array library, and no module beyond pytest's own."""
+    """An unused plugin imports no module beyond pytest's."""
     code = """
 import sys, pytest
 class Seen:
@@ -398,7 +398,7 @@ pytest.main(["-q", "-p", "pytest_portarray", "--collect-only", "-p", "no:cachepr
 
 
 def test_the_entry_point_and_its_module_have_one_name() -> None:
-    """``-p pytest_portarray`` then registers the same plugin, not a second one."""
+    """``-p pytest_portarray`` registers the plugin once."""
     path = ROOT / "pyproject.toml"
     if not path.is_file():
         pytest.skip("the source is not beside the tests")
@@ -409,7 +409,7 @@ def test_the_entry_point_and_its_module_have_one_name() -> None:
 
 
 def test_runs_without_xdist_under_strict_settings(run_pytest: Pytest) -> None:
-    """Marks that only pytest-xdist knows are errors where it is not there."""
+    """Marks of pytest-xdist are not used without it, where they would be errors."""
     source = """
     def test_sum(xp, device):
         assert xp.sum(xp.ones(3, device=device)) == 3

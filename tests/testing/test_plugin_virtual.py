@@ -1,4 +1,4 @@
-"""The plugin on virtual devices: the default ones, and what only they find."""
+"""The plugin on virtual devices: the defaults, and faults that only they find."""
 
 from __future__ import annotations
 

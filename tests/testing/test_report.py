@@ -47,7 +47,7 @@ def counts(report: dict[str, Any]) -> dict[str, dict[str, dict[str, int]]]:
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_what_ran_where_is_written(
+def test_the_report_lists_outcomes_by_device(
     run_pytest: Callable[..., Run],
     report_of: Callable[[], dict[str, Any]],
     workers: tuple[str, ...],

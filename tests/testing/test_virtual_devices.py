@@ -1,4 +1,4 @@
-"""Virtual devices: when they are there, what they refuse, and that real libraries say so."""
+"""Virtual devices: lifetimes, refusals, and the declarations of real libraries."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_threads_have_devices_of_their_own() -> None:
     assert pa.devices() == previous
 
 
-def test_what_is_wrong_is_said_at_once() -> None:
+def test_wrong_arguments_are_refused_at_once() -> None:
     for wrong, error in (
         (lambda: virtual_devices("cudda"), ValueError),
         (lambda: virtual_devices("cuda", count=0), ValueError),
@@ -224,7 +224,7 @@ def virtual(request: pytest.FixtureRequest) -> Any:
         yield device
 
 
-def test_kernels_gradients_and_the_rest_work(virtual: pa.Device) -> None:
+def test_kernels_gradients_and_transfers_work(virtual: pa.Device) -> None:
     x = pa.asarray([1.0, 2.0, 3.0], dtype="float32", device=virtual)
     assert pa.grad(lambda x: pa.sum(x * x))(x).tolist() == [2, 4, 6]
     assert pa.compile(lambda x: pa.exp(x) * 2 - pa.exp(x) * 2 + x)(x).tolist() == [1, 2, 3]
@@ -331,7 +331,7 @@ def test_errors_that_depend_on_values_are_late() -> None:
             pa.linalg.inv(pa.zeros((2, 3), device=device))
 
 
-def test_host_functions_are_told() -> None:
+def test_host_functions_are_reported() -> None:
     with virtual_devices("cuda", host_functions=["sort"]) as (device,):
         x = pa.asarray([2.0, 1.0], device=device)
         with host_transfers() as copies, pytest.warns(HostFallbackWarning, match="sort"):
@@ -340,14 +340,14 @@ def test_host_functions_are_told() -> None:
         assert {row.function for row in pa.support(device) if row.served == "host"} == {"sort"}
 
 
-def test_a_device_that_is_made_is_as_new() -> None:
+def test_a_new_device_has_no_history() -> None:
     with host_transfers(refuse=True), virtual_devices("rocm", memory=1, launches=0) as (device,):
         assert (device.native.calls, device.native.peak) == (0, 0)
         with pytest.raises(AssertionError, match="launches=0"):
             pa.ones(0, device=device)
 
 
-def test_copies_are_told_to_their_thread() -> None:
+def test_copies_are_reported_to_their_thread() -> None:
     with virtual_devices("cuda") as (device,), host_transfers() as copies:
         x = pa.asarray([1.0, 2.0], device=device)
         with ThreadPoolExecutor(1) as pool:
@@ -381,7 +381,7 @@ def test_functions_refuse_shapes_that_depend_on_values() -> None:
         assert x.tolist() == [3, 0]
 
 
-def test_what_runs_on_the_host_is_said_in_each_block() -> None:
+def test_host_fallbacks_are_reported_in_each_block() -> None:
     for _ in range(2):
         with virtual_devices("cuda", host_functions=["sort"]) as (device,):
             x = pa.ones(2, device=device)

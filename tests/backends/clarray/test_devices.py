@@ -28,12 +28,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_every_device_of_clarray_is_one_of_portarrays() -> None:
-    found = [one for one in pa.devices() if one.library == "clarray"]
-    assert [one.index for one in found] == list(range(COUNT))
-    assert {one.native for one in found} == set(clarray.devices())
-    assert len({one.name for one in found}) == COUNT  # drivers of one processor are told apart
-    assert all(one.kind in ("cpu", "gpu", "accelerator") for one in found)
+def test_every_device_of_clarray_is_listed() -> None:
+    listed = [candidate for candidate in pa.devices() if candidate.library == "clarray"]
+    assert [candidate.index for candidate in listed] == list(range(COUNT))
+    assert {candidate.native for candidate in listed} == set(clarray.devices())
+    # Drivers of the same processor have different names.
+    assert len({candidate.name for candidate in listed}) == COUNT
+    assert all(candidate.kind in ("cpu", "gpu", "accelerator") for candidate in listed)
 
 
 def test_texts() -> None:
@@ -48,28 +49,28 @@ def test_texts() -> None:
         pa.device(f"clarray:{COUNT}")
 
 
-def test_the_processor_is_chosen_as_what_it_is() -> None:
-    if any(one.kind == "gpu" for one in pa.devices()):
+def test_opencl_processors_are_not_chosen_as_gpus() -> None:
+    if any(candidate.kind == "gpu" for candidate in pa.devices()):
         pytest.skip("this machine has a GPU")
     assert pa.device("auto").library == "numpy"
 
 
 def test_native_device_objects() -> None:
-    for one in clarray.devices():
-        assert pa.device(one) is pa.device(f"clarray:{one.index}")
-        assert pa.device(one.native) is pa.device(one)
+    for native_device in clarray.devices():
+        assert pa.device(native_device) is pa.device(f"clarray:{native_device.index}")
+        assert pa.device(native_device.native) is pa.device(native_device)
     assert devices.device_of_native("clarray") is None
     assert devices.device_of_native(0) is None
     assert devices.device_of_native(None) is None
 
 
-def test_arrays_of_foreign_devices_have_no_place() -> None:
-    own = clarray.devices()[0]
-    foreign = clarray.Device(own.native, own.index, discrete=True)
+def test_arrays_of_foreign_devices_are_refused() -> None:
+    listed = clarray.devices()[0]
+    foreign = clarray.Device(listed.native, listed.index, discrete=True)
     x = clarray.asarray([1.0, 2.0], device=foreign)
     with pytest.raises(ValueError, match=r"not in clarray\.devices"):
         pa.asarray(x)
-    assert pa.asarray(x.to_device(own)).device is pa.device(own)
+    assert pa.asarray(x.to_device(listed)).device is pa.device(listed)
 
 
 def test_native_arrays_cross_without_a_copy() -> None:
@@ -87,11 +88,11 @@ def test_other_platforms_have_no_device() -> None:
 
 def test_memory_figures() -> None:
     device = pa.device("clarray")
-    before = pa.memory(device)
+    initial = pa.memory(device)
     x = pa.zeros(1_000_000, dtype=pa.float64, device=device)
-    after = pa.memory(device)
-    assert after.used - before.used >= 8_000_000
-    assert after.total > after.free > 0
+    current = pa.memory(device)
+    assert current.used - initial.used >= 8_000_000
+    assert current.total > current.free > 0
     del x
     assert pa.memory(device).pooled >= 8_000_000
     pa.reclaim(device)
@@ -122,23 +123,23 @@ def test_drivers_and_version() -> None:
 
 def test_dtypes_are_those_of_the_device() -> None:
     for index in range(COUNT):
-        found = devices.dtypes("opencl", index)
-        assert set(found) == set(found.values()) == set(clarray.devices()[index].dtypes)
-        assert {np.dtype(np.float32), np.dtype(np.float16), np.dtype(bool)} <= set(found)
+        names = devices.dtypes("opencl", index)
+        assert set(names) == set(names.values()) == set(clarray.devices()[index].dtypes)
+        assert {np.dtype(np.float32), np.dtype(np.float16), np.dtype(bool)} <= set(names)
 
 
 def test_threads_have_their_own_default_device() -> None:
-    seen = []
+    libraries = []
     with pa.device("clarray"):
-        thread = threading.Thread(target=lambda: seen.append(pa.zeros(1).device.library))
+        thread = threading.Thread(target=lambda: libraries.append(pa.zeros(1).device.library))
         thread.start()
         thread.join()
         assert pa.zeros(1).device.library == "clarray"
-    assert seen == ["numpy"] or pa.device("auto").kind == "gpu"
+    assert libraries == ["numpy"] or pa.device("auto").kind == "gpu"
 
 
 def test_devices_with_memory_of_their_own_are_served() -> None:
-    """The ways of GPUs, on a processor: in a process of its own, as CLARRAY_MEMORY is read once."""
+    """A processor simulates separate memory in a new process, which reads CLARRAY_MEMORY."""
     program = """
 import os, warnings
 os.environ["CLARRAY_MEMORY"] = "discrete"

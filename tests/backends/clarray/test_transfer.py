@@ -1,4 +1,4 @@
-"""Arrays of clarray in and out of portarray, through its backend."""
+"""Transfers of clarray's arrays through its backend."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
 BACKEND = registry.load_backend("clarray")
-HOST = [one for one in clarray.devices() if one.host_memory]
+HOST = [candidate for candidate in clarray.devices() if candidate.host_memory]
 
 pytestmark = pytest.mark.skipif(not HOST, reason="no OpenCL device computes in host memory")
 
@@ -23,7 +23,7 @@ def where(request: pytest.FixtureRequest) -> pa.Device:
     return pa.device(HOST[request.param])
 
 
-def test_numpy_memory_is_shared_unless_a_copy_is_asked_for(where: pa.Device) -> None:
+def test_numpy_memory_is_shared_unless_a_copy_is_requested(where: pa.Device) -> None:
     values = np.arange(6.0).reshape(2, 3)
     shared = [pa.asarray(values, device=where, copy=copy) for copy in (None, False)]
     copied = pa.asarray(values, device=where, copy=True)
@@ -57,10 +57,10 @@ def test_printing_does_not_share_the_memory(where: pa.Device) -> None:
 
 
 def test_memory_that_nobody_else_has_is_not_waited_for(where: pa.Device) -> None:
-    for given in ([1.0, 2.0], 3, np.arange(3, dtype=np.float32).astype(">f4")):
-        x = pa.asarray(given, device=where)
+    for values in ([1.0, 2.0], 3, np.arange(3, dtype=np.float32).astype(">f4")):
+        x = pa.asarray(values, device=where)
         assert not x.native.storage.shared
-        np.testing.assert_array_equal(np.asarray(x + x), np.add(given, given))
+        np.testing.assert_array_equal(np.asarray(x + x), np.add(values, values))
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
@@ -81,19 +81,19 @@ def test_host_devices_share_memory(where: pa.Device, library: str) -> None:
 def test_kernels_under_way_and_writes_of_others_are_ordered(
     where: pa.Device, library: str, key: slice
 ) -> None:
-    others = [one for one in HOST if one is not where.native]
+    others = [candidate for candidate in HOST if candidate is not where.native]
     if not pa.functional(library) or (library == "clarray" and not others):
         pytest.skip(f"{library} has no device for this")
-    other = pa.device(others[0] if library == "clarray" else f"{library}:cpu")
+    target = pa.device(others[0] if library == "clarray" else f"{library}:cpu")
     size = 1 << 19
     x = pa.zeros(size, device=where)
     for _ in range(20):  # more than is done when the next line runs
         x += 1.0
     view = x[key]
-    y = view.to_device(other)
+    y = view.to_device(target)
     assert float(pa.min(y)) == float(pa.max(y)) == 20.0
     count = view.shape[0]
-    shares = not pa.transfer_plan(view, other).copies
+    shares = not pa.transfer_plan(view, target).copies
     assert shares or (library == "torch" and key.step == -2)  # tensors have no negative strides
     if not shares:
         return
@@ -113,7 +113,7 @@ def test_kernels_under_way_and_writes_of_others_are_ordered(
 
 
 def test_devices_of_clarray_share_memory(where: pa.Device) -> None:
-    others = [one for one in HOST if one is not where.native]
+    others = [candidate for candidate in HOST if candidate is not where.native]
     if not others:
         pytest.skip("there is one device")
     x = pa.asarray([1.0, 2.0], device=where)

@@ -1,4 +1,4 @@
-"""A shared composition may say beside itself which kinds of dtype it takes."""
+"""A shared composition may declare the kinds of dtypes that it accepts."""
 
 from __future__ import annotations
 

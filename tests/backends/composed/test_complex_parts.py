@@ -1,4 +1,4 @@
-"""Complex functions by parts: every special case of the standard, and drawn values in the plane."""
+"""Complex functions by parts: the standard's special cases and drawn values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FUNCTIONS = {
 
 
 def log1p(z: Values) -> Values:
-    """Return ``log(1 + z)``, with what NumPy lacks: digits near 0."""
+    """Return ``log(1 + z)`` accurately near 0, where NumPy loses digits."""
     a, b = z.real, z.imag
     excess = a * (2 + a) + b * b
     near = np.abs(excess) < 0.5
@@ -60,7 +60,7 @@ REFERENCES = {
 
 
 class Side:
-    """One library's namespace for real arrays, and the ways in and out."""
+    """A library's namespace for real arrays, and its conversions."""
 
     def __init__(self, library: str) -> None:
         backend = registry.load_backend(library)
@@ -69,7 +69,7 @@ class Side:
         self.xp = native_functions.NativeFunctions(backend, self.device).namespace
 
     def parts(self, name: str, z: Values) -> Values:
-        """Return what a function's parts are for complex numbers, put together bit by bit."""
+        """Return a function of complex numbers, assembled bit for bit from its parts."""
         operands = [
             self.transfer.from_host(part.copy(), self.device, copy=None)
             for part in (z.real, z.imag)
@@ -88,7 +88,7 @@ def side(request: pytest.FixtureRequest) -> Side:
 
 
 def drawn(dtype: str) -> Values:
-    """Return numbers of all magnitudes, near the unit circle, near 1, near both axes."""
+    """Draw numbers of all magnitudes, near the unit circle, 1 and both axes."""
     rng = np.random.default_rng(17)
     count, far = 2000, 20 if dtype == "complex64" else 150
 

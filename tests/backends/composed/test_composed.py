@@ -33,7 +33,7 @@ ELEMENTS: dict[str, Any] = {
 
 
 class Side:
-    """One library: its namespace, and the ways in and out."""
+    """A library's namespace and its conversions."""
 
     def __init__(self, library: str) -> None:
         backend = registry.load_backend(library)
@@ -56,11 +56,11 @@ def side(request: pytest.FixtureRequest) -> Side:
     return Side(request.param)
 
 
-each_dtype = pytest.mark.parametrize("dtype", ELEMENTS)
+with_dtypes = pytest.mark.parametrize("dtype", ELEMENTS)
 real_dtypes = pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "bool"])
 
 
-@each_dtype
+@with_dtypes
 @few
 @given(data=st.data())
 def test_unique(side: Side, dtype: str, data: st.DataObject) -> None:
@@ -80,7 +80,7 @@ def test_unique(side: Side, dtype: str, data: st.DataObject) -> None:
     side.check(sets.unique_inverse(side.xp, side.of(x)).inverse_indices, host(inverse, copy=None))
 
 
-@each_dtype
+@with_dtypes
 @few
 @given(data=st.data(), invert=st.booleans())
 def test_isin(side: Side, dtype: str, data: st.DataObject, invert: bool) -> None:

@@ -18,7 +18,7 @@ RANDOM = np.random.default_rng(7)
 
 
 class Side:
-    """A device's library: its namespace, and the ways in and out."""
+    """The namespace of a device's library, and its conversions."""
 
     def __init__(self, device: pa.Device) -> None:
         self.device = device

@@ -1,4 +1,4 @@
-"""CuPy without a GPU: what it says of the machine is imitated, everything else is CuPy's own."""
+"""CuPy without a GPU: only its reports about the machine are simulated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ghost = Callable[..., Any]
 
 @pytest.fixture(scope="session")
 def kernels_of() -> Callable[[ModuleType], dict[str, Any]]:
-    """Return what finds the CUDA kernels of a module, by name."""
+    """Return a function that finds the CUDA kernels of a module by name."""
     cupy = pytest.importorskip("cupy", exc_type=ImportError)
     classes = cupy.ElementwiseKernel, cupy.ReductionKernel
 
@@ -30,7 +30,7 @@ def kernels_of() -> Callable[[ModuleType], dict[str, Any]]:
 
 @pytest.fixture
 def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """CuPy's runtime, whose answers about the machine a test may replace."""
+    """CuPy's runtime, whose reports about the machine a test may replace."""
     cupy_runtime = pytest.importorskip("cupy", exc_type=ImportError).cuda.runtime
     from portarray.backends.cupy import devices
 
@@ -44,7 +44,7 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture
 def ghost() -> Ghost:
-    """Make arrays without memory: all that needs none to be read or written works on them."""
+    """Return a function that makes arrays without memory, for calls that touch no elements."""
     cupy = pytest.importorskip("cupy", exc_type=ImportError)
 
     def make(shape: tuple[int, ...], dtype: str = "float64", *, device: int = 0) -> Any:

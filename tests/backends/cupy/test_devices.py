@@ -1,4 +1,4 @@
-"""Which GPUs CuPy drives, why it drives none, and what its errors mean."""
+"""GPUs of CuPy, reasons for missing ones, and translated errors."""
 
 from __future__ import annotations
 

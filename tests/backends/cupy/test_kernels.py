@@ -1,7 +1,7 @@
 """The arithmetic of the backend's kernels, compiled for this machine's processor.
 
-A kernel is C++ that a GPU needs nothing special for: with CuPy's own header of complex numbers, and
-the few words of CUDA defined away, any C++ compiler takes it.
+Any C++ compiler accepts the kernels with CuPy's header of complex numbers and the keywords of CUDA
+defined away.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ THRUST = """
 #define THRUST_NAMESPACE_END }
 """
 
-BEFORE = """
+PREAMBLE = """
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -84,7 +84,7 @@ Call = Callable[..., np.ndarray[Any, Any]]
 
 
 def _loop(kernel: Any, dtype: str, name: str) -> str:
-    """Return a C function that does what a launch of an elementwise kernel does."""
+    """Return a C function that loops over elements like a launch of a kernel."""
     inputs = [parameter.name for parameter in kernel.in_params]
     (result,) = (parameter.name for parameter in kernel.out_params)
     arguments = "".join(f"const {dtype} *{parameter}_, " for parameter in inputs)
@@ -103,7 +103,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         (folder / header).parent.mkdir(parents=True, exist_ok=True)
         (folder / header).write_text(THRUST)
     preambles = {getattr(kernels, name).preamble for name in DTYPES_OF}
-    text = BEFORE + "".join(sorted(preambles))
+    text = PREAMBLE + "".join(sorted(preambles))
     for name, dtypes in DTYPES_OF.items():
         for dtype, c_name in dtypes.items():
             text += _loop(getattr(kernels, name), c_name, f"{name}_{dtype}")
@@ -158,7 +158,7 @@ ODD = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.0, 1e30, -1e30, 1e-30, math.inf, 
 
 
 def _same(actual: Any, expected: Any) -> np.ndarray[Any, Any]:
-    """Tell where values are the same, signs of zeros included; one NaN is as good as another."""
+    """Return where values are equal, including signs of zeros; all NaNs are equal."""
     alike = (actual == expected) & (np.signbit(actual) == np.signbit(expected))
     return np.asarray(alike | (np.isnan(actual) & np.isnan(expected)))
 
@@ -190,7 +190,7 @@ def test_division(run: Callable[[str], Call], dtype: str) -> None:
                 assert quotient == exact, (a, b)
 
 
-def test_the_next_number(run: Callable[[str], Call]) -> None:
+def test_nextafter(run: Callable[[str], Call]) -> None:
     tiny = [1e-45, -1e-45, 1.17549435e-38, 3.4028235e38]
     x, y = _pairs([*ODD[:6], *tiny, math.inf, -math.inf, math.nan], "float32")
     with np.errstate(all="ignore"):

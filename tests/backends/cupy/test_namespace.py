@@ -1,4 +1,4 @@
-"""The backend's use of CuPy, held against CuPy itself; views, which need no GPU."""
+"""The names and parameters of CuPy that the backend uses exist; views need no GPU."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ OPTIONAL = set() if hasattr(cupy.linalg, "eig") else {"eig", "eigvals"}
 
 
 def _uses() -> Iterator[tuple[str, Any, list[str], ast.AST]]:
-    """Yield each use of CuPy: where, what it begins with, what is read of that, and the node."""
+    """Yield each use of CuPy: location, root name, attribute path and node."""
     for file in FILES:
         tree = ast.parse(file.read_text("utf-8"))
         roots = _roots(tree)
@@ -134,7 +134,7 @@ def _method_parameters(name: str) -> list[str]:
         ("get", ["self", "stream", "order", "out", "blocking"]),
     ],
 )
-def test_methods_have_the_parameters_that_are_given(name: str, parameters: list[str]) -> None:
+def test_methods_pass_on_their_parameters(name: str, parameters: list[str]) -> None:
     assert _method_parameters(name) == parameters
 
 
@@ -238,9 +238,7 @@ def test_scalars_take_the_dtype_of_the_array(ghost: Any) -> None:
     assert scalars.fixed(x, x.dtype) is x
 
 
-def test_functions_that_look_at_the_value_of_a_scalar_get_one_with_a_dtype(
-    ghost: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scalar_operands_get_a_dtype(ghost: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from portarray.backends.cupy.namespace import scalars
 
     x = ghost((3,), "float32")

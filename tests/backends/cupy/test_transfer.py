@@ -1,4 +1,4 @@
-"""What of CuPy's transfer can be seen without a GPU: refusals, streams and views."""
+"""CuPy's transfers as far as they work without a GPU: refusals, streams and views."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""CuPy's versions of the core kernels, computed on by this machine's processor.
+"""CuPy's versions of the core kernels, compiled for this machine's processor.
 
-The kernels' C++ is compiled here, and stands for CuPy's launches on NumPy's arrays: what the
-functions around them do with shapes and views is as on a GPU.
+The compiled C++ replaces CuPy's launches on NumPy's arrays; the functions around the kernels handle
+shapes and views as on a GPU.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 if COMPILER is None:
     pytest.skip("needs a C++ compiler", allow_module_level=True)
 
-BEFORE = """
+PREAMBLE = """
 #include <cmath>
 #define __device__
 using std::erfc; using std::exp; using std::log; using std::sqrt;
@@ -54,7 +54,7 @@ def _source(kernel: Any, name: str, dtype: str) -> str:
 
 
 def _launch(library: ctypes.CDLL, kernel: Any, name: str) -> Callable[..., Any]:
-    """Return what stands for a kernel: it broadcasts, computes, and adds up where CuPy does."""
+    """Return a substitute for a kernel that broadcasts, computes and sums like CuPy's."""
     input_count = len(kernel.in_params)
 
     def launch(*args: Any, axis: int | None = None, keepdims: bool = False) -> Any:
@@ -76,7 +76,7 @@ def _launch(library: ctypes.CDLL, kernel: Any, name: str) -> Callable[..., Any]:
 def library(tmp_path_factory: pytest.TempPathFactory, kernels_of: Any) -> ctypes.CDLL:
     folder: Path = tmp_path_factory.mktemp("neural")
     kernels = kernels_of(neural)
-    text = BEFORE + "".join(sorted({kernel.preamble for kernel in kernels.values()}))
+    text = PREAMBLE + "".join(sorted({kernel.preamble for kernel in kernels.values()}))
     for name, kernel in kernels.items():
         text += "".join(_source(kernel, name, dtype) for dtype in C_NAMES)
     source, built = folder / "neural.cpp", folder / "neural.so"

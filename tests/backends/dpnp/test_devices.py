@@ -1,4 +1,4 @@
-"""Which SYCL devices there are, and that dpnp never computes where it would end the process."""
+"""SYCL devices, without those on which dpnp would end the process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ needs_pocl = pytest.mark.skipif(not pocl(), reason="PoCL is missing")
 
 
 def process(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a process of its own, in which nobody has asked for platforms."""
+    """Run code in a new process that has not listed platforms."""
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith("OCL_ICD_")
     }
@@ -109,7 +109,7 @@ def test_gpus_come_first() -> None:
 
 
 class Imitated:
-    """What a SYCL device says of itself."""
+    """A simulated SYCL device."""
 
     def __init__(self, name: str, backend: str, kind: str = "gpu", platform: str = "Intel") -> None:
         self.name = name
@@ -151,7 +151,7 @@ def test_one_card_under_two_drivers_is_one_device(rank_devices: Any) -> None:
     assert reasons == {"Arc (Intel)": "it is the same GPU as a Level Zero device"}
 
 
-def test_what_dpnp_cannot_use_is_left_out_with_the_reason(rank_devices: Any) -> None:
+def test_devices_that_dpnp_cannot_use_are_omitted_with_a_reason(rank_devices: Any) -> None:
     usable, reasons = rank_devices(
         Imitated("AMD", "hip", platform="AMD HIP"),
         Imitated("pthread", "opencl", "cpu", "Portable Computing Language"),
@@ -211,8 +211,8 @@ def test_without_help_of_the_user_intels_driver_is_found(first: str) -> None:
 
 @needs_pocl
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a Linux loader")
-def test_a_program_that_asked_for_platforms_first_finds_pocl_alone() -> None:
-    """SYCL has looked already; what it did not see then cannot be used, and PoCL never is."""
+def test_a_program_that_lists_platforms_first_finds_pocl_alone() -> None:
+    """Devices that SYCL did not list at first stay unusable, and PoCL is never used."""
     code = """
 import dpctl
 print([one.sycl_platform.name for one in dpctl.get_devices()])
@@ -234,7 +234,7 @@ except pa.errors.DeviceNotFunctionalError as error:
 @needs_pocl
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a Linux loader")
 def test_with_pocl_as_the_default_device_dpnp_is_never_called(tmp_path: Path) -> None:
-    """The user's own entries, in which PoCL comes first: any call of dpnp would end the process."""
+    """With PoCL first among the user's drivers any call of dpnp would end the process."""
     entries = loader._entries().values()
     (intel,) = [entry for entry in entries if "intelocl" in entry]
     (rejected,) = [entry for entry in entries if "pocl" in entry]

@@ -1,4 +1,4 @@
-"""Threads that come to dpnp at once do not wait for each other for ever."""
+"""Threads that first use dpnp at the same time do not deadlock."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ print(looked_at, calls)
 
 @pytest.mark.skipif(not pa.functional("dpnp"), reason="dpnp has no device here")
 def test_extensions_were_used_before_threads_use_them() -> None:
-    """What they look up at their first use is Python's, amid which threads are switched."""
+    """Their first use runs Python code, during which threads may switch."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""What dpnp's own functions do wrong, and its backend does right."""
+"""Functions that dpnp gets wrong and its backend corrects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMPY = {name: "arc" + name[1:] for name in INVERSE if name.startswith("a")}
 @pytest.mark.parametrize("layout", ["packed", "every second", "single"])
 @pytest.mark.parametrize("name", INVERSE)
 def test_complex_functions_keep_their_digits(name: str, layout: str) -> None:
-    """dpnp's kernels beside oneMKL's overflow from 1e4 on, and lose digits of logarithms near 1."""
+    """dpnp's own kernels overflow from 1e4 on and lose digits of logarithms near 1."""
     z = np.asarray(
         [-1017603.6 - 2.5j, 1 + 6.5j, -8 + 3j, 0.99941 + 0.00026j, -24288.7 + 0.4j, 90 + 1e6j],
         np.complex64,

@@ -62,14 +62,14 @@ def test_from_numpy_and_back(name: str) -> None:
         transfer.from_host(array, NATIVE, copy=False)
 
 
-def test_what_numpy_holds_is_copied_at_once() -> None:
+def test_numpy_memory_is_copied_at_once() -> None:
     array = np.zeros(3_000_000)
     x = pa.asarray(array, device=DEVICE)
     array[:] = 1
     assert float(pa.sum(x)) == 0.0
 
 
-def test_a_copy_for_numpy_is_its_own() -> None:
+def test_copies_for_numpy_do_not_share_memory() -> None:
     x = pa.zeros(3, device=DEVICE)
     for values in (x.to_device("numpy", copy=True), x.to_device("numpy")):
         values[0] = 1
@@ -98,7 +98,7 @@ def test_numpy_shares_memory_where_it_asks_for_it() -> None:
 
 
 @needs_cpu
-def test_the_memory_is_waited_for_and_what_is_new_is_not() -> None:
+def test_to_host_waits_for_pending_work() -> None:
     start = pa.zeros((2**20,), dtype=pa.float32, device=DEVICE)
     for copy in (None, True, False):
         x = start
@@ -172,7 +172,7 @@ def test_dlpack_of_dpnp_itself_shares_memory() -> None:
     assert float(native[0]) == 7
 
 
-def test_arrays_of_dpnps_own_tensor_class() -> None:
+def test_arrays_of_dpnps_tensor_class() -> None:
     native = dpnp.tensor.arange(3, dtype="i4", device=NATIVE)
     x = pa.asarray(native)
     assert type(x.native) is dpnp.ndarray
@@ -226,7 +226,7 @@ def test_broadcast_views_are_not_written_through() -> None:
 
 
 class Elsewhere:
-    """What a library that portarray does not know has in SYCL's memory."""
+    """An array in SYCL's memory of a library without a backend."""
 
     def __init__(self, x: Any) -> None:
         self.x = x
@@ -240,7 +240,7 @@ class Elsewhere:
 
 
 @needs_cpu
-def test_what_others_have_in_sycls_memory_was_read_when_it_was_copied() -> None:
+def test_copies_of_sycl_memory_are_complete_on_return() -> None:
     values = dpnp.full(4_000_000, 7, dtype="f4", device=NATIVE)
     view = transfer.to_host(values, copy=False)
     for _ in range(3):

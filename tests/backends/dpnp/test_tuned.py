@@ -1,4 +1,4 @@
-"""dpnp's versions of the core kernels: buffers that are written over, and are nobody else's."""
+"""dpnp's versions of the core kernels reuse only buffers without other references."""
 
 from __future__ import annotations
 

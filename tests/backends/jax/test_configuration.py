@@ -1,4 +1,4 @@
-"""64-bit dtypes exist as the user's setting of JAX says, at any time and in each thread."""
+"""64-bit dtypes follow the user's setting of JAX, at any time and in each thread."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDE = ("int64", "uint64", "float64", "complex128")
 
 @pytest.fixture(autouse=True)
 def warnings_are_errors() -> Iterator[None]:
-    """JAX warns where it narrows numbers; that must never happen."""
+    """Turn JAX's warnings about narrowed numbers into errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
@@ -73,7 +73,7 @@ def test_absent_dtypes_are_refused_and_nothing_is_narrowed(dtype: str) -> None:
 
 
 class Producer:
-    """Somebody else's array: nothing but DLPack."""
+    """An array of another library, with DLPack only."""
 
     def __init__(self, values: np.ndarray[Any, Any]) -> None:
         self.values = values
@@ -116,9 +116,7 @@ FLOATING: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("name", [*CALLS, *FLOATING])
-def test_what_was_learned_under_one_setting_is_not_used_under_the_other(
-    name: str, first: bool
-) -> None:
+def test_calls_cached_under_one_setting_are_not_used_under_another(name: str, first: bool) -> None:
     x = pa.asarray([1, 2, 3], dtype=pa.int32, device=CPU)
     function = (CALLS | FLOATING)[name]
     kind = "int" if name in CALLS else "float"
@@ -185,7 +183,7 @@ def test_threads_have_their_own_setting() -> None:
 
 @pytest.mark.parametrize("enabled", ["0", "1"])
 def test_nothing_of_jax_is_configured(enabled: str) -> None:
-    """Neither settings nor the environment change, whatever portarray does with JAX."""
+    """portarray changes neither JAX's settings nor the environment."""
     program = (
         "import os, jax\n"
         "def environment():\n"

@@ -1,4 +1,4 @@
-"""JAX's devices, the reasons for those that are not here, and arrays that stay where they are."""
+"""JAX's devices, reasons for missing ones, and arrays that stay on their device."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_memory_on_cpus_is_the_machines() -> None:
 
 
 def test_synchronize_waits() -> None:
-    """Work that was started before it is done when it returns."""
+    """Earlier work is finished when synchronize returns."""
     x = jnp.ones((1200, 1200), dtype=jnp.float32)
     work = jax.jit(lambda x: jax.lax.fori_loop(0, 6, lambda _, y: y @ x / 1200, x))
     work(x).block_until_ready()
@@ -71,7 +71,7 @@ def test_synchronize_waits() -> None:
 
 
 def test_arrays_that_another_thread_deletes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As donation does, between the list of what is alive and the question where it is."""
+    """A thread may delete an array between its listing and the look-up of its device."""
     gone = jnp.ones(8)
     gone.delete()
     monkeypatch.setattr(module, "_live_arrays", lambda platform: [gone])
@@ -85,7 +85,7 @@ def test_out_of_memory() -> None:
     assert caught.value.total is not None
 
 
-def test_failures_are_told_from_wrong_input() -> None:
+def test_failures_are_distinguished_from_wrong_input() -> None:
     error = jax.errors.JaxRuntimeError
     assert devices.is_device_failure(error("INTERNAL: CUDA_ERROR_ILLEGAL_ADDRESS"))
     assert not devices.is_device_failure(error("INVALID_ARGUMENT: no such shape"))
@@ -161,7 +161,7 @@ print("done")
 
 
 def test_two_devices() -> None:
-    """What is made on a device is there, stays there, and what is computed from it too."""
+    """Arrays are created on their device and results stay there."""
     flags = "--xla_force_host_platform_device_count=2"
     done = subprocess.run(
         [sys.executable, "-c", TWO_DEVICES],

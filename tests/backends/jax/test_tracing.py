@@ -21,7 +21,7 @@ X = np.asarray([0.5, -1.5, 2.0], dtype=np.float32)
 
 
 def native(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function of native arrays from one of portarray's."""
+    """Return a function of native arrays that calls a function of portarray's arrays."""
     return lambda x: function(pa.asarray(x)).native
 
 
@@ -89,7 +89,7 @@ def test_gradients_through_assignment() -> None:
 
 
 @pytest.mark.parametrize("name", ["sinh", "cosh", "sqrt", "log1p", "tanh", "abs"])
-def test_gradients_of_functions_that_are_not_jaxs_own(name: str) -> None:
+def test_gradients_of_functions_that_jax_lacks(name: str) -> None:
     x = jnp.asarray([0.5, 30.0], dtype=jnp.float32)
     ours = jax.grad(native(lambda x: pa.sum(getattr(pa, name)(x))))(x)
     np.testing.assert_allclose(ours, jax.grad(lambda x: jnp.sum(getattr(jnp, name)(x)))(x), 1e-5)
@@ -112,7 +112,7 @@ NEED_VALUES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", NEED_VALUES)
-def test_what_needs_values_says_so(name: str) -> None:
+def test_functions_that_need_values_raise_when_traced(name: str) -> None:
     with pytest.raises(
         TypeError, match="values are needed, and they are not known while JAX traces"
     ):
@@ -140,7 +140,7 @@ def test_printing_needs_no_values() -> None:
 
 
 def test_the_warmup_of_a_device_may_be_inside_a_traced_function() -> None:
-    """Looking whether a device functions computes on it, which must not be traced."""
+    """Probing a device computes on it, which must not be traced."""
     program = (
         "import jax, jax.numpy as jnp, portarray as pa\n"
         "f = jax.jit(lambda x: pa.sin(pa.asarray(x)).native)\n"

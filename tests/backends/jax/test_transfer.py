@@ -1,4 +1,4 @@
-"""JAX's arrays in and out. They never change, so that sharing memory has conditions."""
+"""Transfers of JAX's immutable arrays, which share memory under conditions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def aligned(shape: tuple[int, ...], dtype: Any, *, off: int = 0) -> np.ndarray[A
 
 @pytest.mark.parametrize("off", [0, 16])
 @pytest.mark.parametrize("size", [4, 5000])
-def test_what_is_written_into_numpy_arrays_later_is_not_seen(size: int, off: int) -> None:
+def test_later_writes_into_numpy_arrays_are_not_seen(size: int, off: int) -> None:
     for copy in (None, True):
         a = aligned((size,), np.float32, off=off)
         x = pa.asarray(a, device=CPU, copy=copy)
@@ -46,7 +46,7 @@ def test_what_is_written_into_numpy_arrays_later_is_not_seen(size: int, off: int
 
 
 def test_xla_takes_private_copies_over() -> None:
-    """A second copy would leave NumPy nothing to keep."""
+    """XLA takes over a private copy instead of copying it again."""
     for a in (aligned((1000, 300), np.float32), aligned((300, 1000), np.int8, off=1)[:, ::2]):
         tracemalloc.start()
         x = transfer.from_host(a, DEVICE, copy=None)
@@ -69,7 +69,7 @@ def test_memory_of_arrays_that_are_gone_is_free_for_new_ones() -> None:
     assert peak < 1.5 * a.nbytes
 
 
-def test_transfers_that_were_asked_for_pass_the_users_guard() -> None:
+def test_explicit_transfers_pass_the_users_guard() -> None:
     with jax.transfer_guard("disallow"):
         assert pa.asarray(np.arange(3.0), device=CPU).tolist() == [0.0, 1.0, 2.0]
 
@@ -86,7 +86,7 @@ def test_arrays_from_the_host_have_values_while_jax_traces() -> None:
     np.testing.assert_array_equal(values[0], [0.0, 1.0, 2.0])
 
 
-def test_memory_is_shared_where_that_is_asked_for() -> None:
+def test_memory_is_shared_on_request() -> None:
     a = aligned((100,), np.float32)
     x = pa.asarray(a, device=CPU, copy=False)
     a[3] = 7.0
@@ -151,7 +151,7 @@ def test_numpy_sees_a_read_only_view() -> None:
 
 
 def test_other_libraries_get_memory_of_their_own() -> None:
-    """Theirs may be written, and JAX's arrays never change."""
+    """Arrays of other libraries may be written, and JAX's never change."""
     for library in {d.library for d in pa.devices() if d.platform == "cpu"} - {"jax"}:
         x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=CPU)
         y = x.to_device(library)
@@ -174,7 +174,7 @@ def test_dlpack_out() -> None:
 
 
 class Producer:
-    """Somebody else's array: nothing but DLPack."""
+    """An array of another library, with DLPack only."""
 
     def __init__(self, values: np.ndarray[Any, Any]) -> None:
         self.values = values
@@ -199,7 +199,7 @@ def test_dlpack_in() -> None:
         pa.from_dlpack(Producer(gaps), device=CPU, copy=False)
 
 
-def test_consumers_are_told_that_memory_is_read_only() -> None:
+def test_exported_memory_is_flagged_as_read_only() -> None:
     x = jnp.arange(3.0)
     for version, copy, sealed in (((1, 0), None, True), ((1, 0), True, False)):
         capsule = transfer.to_dlpack(
@@ -220,7 +220,7 @@ def test_memory_that_jax_cannot_read(kind: int) -> None:
 
 
 class Elsewhere:
-    """Data on a device, asked for in vain."""
+    """A producer on another device that refuses to export."""
 
     def __init__(self, kind: int) -> None:
         self.kind = kind
@@ -250,7 +250,7 @@ def test_reshape_has_no_views() -> None:
 
 
 def test_weak_types_end_at_the_door() -> None:
-    """JAX's arrays of Python scalars yield to others in its promotion; ours never do."""
+    """Weak types of JAX's scalars do not affect portarray's promotion."""
     weak = pa.asarray(jnp.asarray(1.0) * 1)
     half = pa.asarray([1.0], dtype=pa.float16, device=CPU)
     assert (weak + half).dtype == weak.dtype
@@ -266,7 +266,7 @@ def test_a_consumer_that_wants_no_order_gets_the_array() -> None:
         x.__dlpack__(stream=-1)
 
 
-def test_xla_takes_the_copy_that_a_producer_makes_of_what_has_gaps() -> None:
+def test_xla_takes_over_the_copy_of_a_producer_with_gaps() -> None:
     # On GPUs alone, where it is the producer's memory; the capsules are the same ones here.
     gaps = np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2]
     with pytest.raises(jax.errors.JaxRuntimeError, match="strid"):

@@ -31,7 +31,7 @@ def drawn(heads: int, length: int, shared: int, keys: int, size: int = 8) -> Dra
 
 
 def compare(q: Any, k: Any, v: Any, **options: Any) -> None:
-    """Compare blocks with the reference; what lies behind the keys in use is not a number."""
+    """Compare blocks with the reference; values beyond the keys in use are NaN."""
     options = OPTIONS | options
     want = reference.attention(*(x.astype(np.float64) for x in (q, k, v)), **options)
     if options["key_length"] is not None:
@@ -96,7 +96,7 @@ def test_memory_grows_with_the_length_only() -> None:
 
 
 def test_gradients() -> None:
-    """Those of attention in blocks are those of the formula, and rows that see nothing have 0."""
+    """Gradients of blocked attention equal the formula's, and are 0 for fully masked rows."""
     q, k, v = map(jnp.asarray, drawn(4, 600, 2, 600))
     mask = jnp.ones((600, 600), bool).at[7].set(False)
     visible = jnp.tril(mask)
@@ -134,7 +134,7 @@ def native(name: str, **options: Any) -> Any:
     ],
 )
 def test_traced(name: str, options: dict[str, Any], shapes: list[tuple[int, ...]]) -> None:
-    """Under jit and vmap they give the same; gradients are what differences tell."""
+    """Results agree under jit and vmap, and gradients agree with finite differences."""
     rng = np.random.default_rng(6)
     operands = [jnp.asarray(rng.standard_normal(shape), jnp.float32) for shape in shapes]
     function = native(name, **options)

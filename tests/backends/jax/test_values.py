@@ -1,4 +1,4 @@
-"""Values that JAX's own functions get wrong, and errors of the classes that others raise."""
+"""Values that JAX's functions get wrong, and errors of the common classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def array(values: Any, dtype: str = "float32") -> pa.Array:
     return pa.asarray(np.asarray(values, dtype=dtype), device=CPU)
 
 
-def test_division_by_what_is_broadcast_is_division() -> None:
+def test_division_by_broadcast_arrays_is_exact() -> None:
     """XLA multiplies by the inverse of a smaller divisor: 49 * (1/49) < 1, and 1/3e38 is 0."""
     whole = np.arange(1, 200, dtype=np.float32)
     for divisor in (49.0, array(49.0), array([49.0])):

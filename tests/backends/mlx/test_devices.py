@@ -52,7 +52,7 @@ def test_double_precision_is_the_cpus_alone() -> None:
     assert all(np.dtype("complex128") not in devices.dtypes(p, 0) for p in ("cpu", "cuda"))
 
 
-def test_what_the_device_lacks_is_refused_with_the_nearest() -> None:
+def test_unsupported_dtypes_are_refused_with_the_nearest() -> None:
     with pytest.raises(pa.errors.DTypeNotSupportedError, match="complex64"):
         pa.asarray([1j], dtype="complex128", device=CPU)
     with pytest.raises(pa.errors.DTypeNotSupportedError, match="complex64"):
@@ -93,7 +93,7 @@ def test_memory() -> None:
 
 @pytest.mark.parametrize("make", [pa.zeros, pa.ones, pa.empty])
 def test_more_than_the_machine_has_is_refused(make: Callable[..., pa.Array]) -> None:
-    """MLX' own allocator would end the process."""
+    """Too large requests are refused before MLX's allocator would end the process."""
     with pytest.raises(pa.errors.OutOfMemoryError) as caught:
         make((1 << 20, 1 << 20), device=CPU)
     assert caught.value.asked == 1 << 42
@@ -143,7 +143,7 @@ def test_errors_that_mean_memory() -> None:
     assert devices.is_device_failure(RuntimeError("[METAL] Command buffer execution failed: hang"))
 
 
-def test_work_of_another_thread_says_what_to_do() -> None:
+def test_work_of_another_thread_raises_with_a_hint() -> None:
     with ThreadPoolExecutor(1) as pool:
         late = pool.submit(lambda: pa.ones(3, device=CPU) * 2).result()
         done = pool.submit(lambda: _computed(pa.ones(3, device=CPU) * 2)).result()

@@ -1,4 +1,4 @@
-"""What MLX's own elementwise functions get wrong, and what it has no function for."""
+"""Elementwise functions that MLX lacks or gets wrong."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def of(x: Values) -> Any:
 
 
 def any_bits(dtype: str, count: int = 4000) -> Values:
-    """Return numbers of all magnitudes, and special ones."""
+    """Draw numbers of all magnitudes and special values."""
     info = np.finfo(dtype)
     whole = f"uint{info.bits}"
     bits = np.random.default_rng(5).integers(0, np.iinfo(whole).max, count, whole).view(dtype)
@@ -311,7 +311,7 @@ def test_direct_indexing_refuses_what_mlx_would_read_beyond_an_axis() -> None:
         pick(mx.array(1.0), 0)
 
 
-def test_short_calls_are_only_of_what_is_right() -> None:
+def test_short_calls_are_only_of_exact_functions() -> None:
     assert FUNCTIONS.plain("sum", np.dtype("float16")) is None
     assert FUNCTIONS.plain("divide", np.dtype("int32")) is None
     assert FUNCTIONS.plain("no_such_name", np.dtype(bool)) is None

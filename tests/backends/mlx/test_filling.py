@@ -1,4 +1,4 @@
-"""Arrays that are written straight into MLX's memory, small ones and large ones."""
+"""Small and large arrays are copied directly into MLX's memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LARGE = [pytest.param(1 << 30, id="written"), pytest.param(0, id="read", marks=r
 
 
 def drawn(data: st.DataObject, dtype: np.dtype[Any], values: Any = None) -> np.ndarray[Any, Any]:
-    """Return an array of any bits, or of some values, in any layout."""
+    """Draw an array of random bits or values in any layout."""
     shape = data.draw(drawn_arrays.array_shapes(max_dims=4, max_side=5))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     size = int(np.prod(shape))
@@ -94,12 +94,12 @@ def test_values_are_converted_as_numpy_does(large: int, data: st.DataObject) -> 
 
 @pytest.mark.parametrize("large", LARGE)
 def test_axes_lie_in_memory_as_they_did(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the source is read in steps, which takes many times as long."""
+    """Copies keep the order of axes, so that the source is read contiguously."""
     monkeypatch.setattr(filling, "_LARGE", large)
     x = np.zeros((3, 4, 5), np.float32)
     for order in itertools.permutations(range(3)):
-        for given_to in (x, x[::-1, :, ::-2]):
-            turned = given_to.transpose(order)
+        for array in (x, x[::-1, :, ::-2]):
+            turned = array.transpose(order)
             moved = transfer.to_host(filling.filled(turned, FLOAT32), copy=None)
             expected = turned.copy(order="K")
             assert moved.strides == expected.strides
@@ -108,7 +108,7 @@ def test_axes_lie_in_memory_as_they_did(large: int, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_what_has_gaps_is_not_copied_twice(dtype: str) -> None:
+def test_arrays_with_gaps_are_not_copied_twice(dtype: str) -> None:
     x = np.ones((1 << 10, 1 << 11), np.dtype(getattr(pa, dtype)))
     for view in (x[::-1], x[:, ::3], x.T[:, ::-2]):
         expected = view.copy()
@@ -206,7 +206,7 @@ def test_a_process_that_ends_at_once_ends_well() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_the_child_of_a_fork_goes_the_other_way() -> None:
+def test_a_forked_child_copies_without_threads() -> None:
     program = (
         "import os, signal, sys, numpy as np, portarray as pa\n"
         "x = np.arange(1 << 22, dtype=np.float32).reshape(1 << 11, -1)\n"

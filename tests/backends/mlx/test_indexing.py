@@ -1,4 +1,4 @@
-"""Keys of every kind against NumPy, and what MLX itself would not notice."""
+"""Keys of every kind against NumPy, with bounds that MLX does not check."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_integers_beyond_int64() -> None:
 
 @pytest.mark.parametrize("index", [3, -4, 2**40, -(2**40)])
 def test_index_arrays_out_of_bounds(index: int) -> None:
-    """MLX reads and writes what lies beyond the array."""
+    """Unchecked indices would make MLX access memory out of bounds."""
     x = pa.zeros((3, 3), device="mlx:cpu")
     places = pa.asarray([0, index], device="mlx:cpu")
     with pytest.raises(IndexError, match=str(index)):
@@ -174,7 +174,7 @@ def test_overlapping_writes_read_first() -> None:
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "complex64", "float32"])
 def test_rows_written_in_halves(dtype: str) -> None:
-    """As they are on GPUs, where MLX writes no single elements of 8 bytes."""
+    """Elements of 8 bytes are written as halves, as on GPUs."""
     rows = mx.array(np.arange(12).reshape(4, 3).astype(dtype))
     written = mx.array(np.asarray([[2**50, 1, 2], [3, 4, 5]]).astype(dtype))
     result = indexing.write_rows(rows, mx.array([3, 0]), written, in_halves=True)

@@ -1,4 +1,4 @@
-"""What MLX computes late: it fails as elsewhere, and operators and writes keep their order."""
+"""Lazy evaluation of MLX: errors, operators and writes behave as on other devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEVICE = "mlx:cpu"
 
 
 def failing() -> pa.Array:
-    """Return a 0-d array whose computation fails, once somebody wants to see it."""
+    """Return a 0-d array whose evaluation fails."""
     return pa.asarray(mx.sum(mx.linalg.inv(mx.zeros((2, 2)), stream=mx.cpu)))
 
 
@@ -50,7 +50,7 @@ def test_errors_come_at_once_from_functions_of_portarray() -> None:
 
 
 def test_elementwise_calls_compute_nothing() -> None:
-    """A call that computed at once would allocate its result; scalars take some bytes."""
+    """Elementwise calls allocate no result, only some bytes for scalars."""
     x = pa.ones((1 << 20,), dtype="float32", device=DEVICE)
     mx.eval(x.native)
     memory = mx.get_active_memory()
@@ -60,7 +60,7 @@ def test_elementwise_calls_compute_nothing() -> None:
     assert mx.get_active_memory() >= memory + (1 << 22)
 
 
-def test_what_was_asked_for_before_a_write_has_the_old_values() -> None:
+def test_results_requested_before_a_write_have_the_old_values() -> None:
     x = pa.asarray([1.0, 2.0, 3.0], device=DEVICE)
     doubled, total = x * 2, pa.sum(x)
     x[1] = 100
@@ -85,8 +85,8 @@ def test_in_place_operators_keep_the_native_array() -> None:
     x ^= 2
     x &= 7
     expected = []
-    for number, factor in ((4, 2), (9, 3)):
-        value = ((((number + 1) * factor - 1) // 2) ** 2) % 7
+    for start, factor in ((4, 2), (9, 3)):
+        value = ((((start + 1) * factor - 1) // 2) ** 2) % 7
         expected.append((((value << 2) >> 1 | 1) ^ 2) & 7)
     assert x.native is native
     assert native.dtype == mx.int32

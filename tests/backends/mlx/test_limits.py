@@ -1,4 +1,4 @@
-"""MLX ends the process where memory runs out; here that is an error before."""
+"""Requests beyond the memory raise before MLX would end the process."""
 
 from __future__ import annotations
 

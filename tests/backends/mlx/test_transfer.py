@@ -1,4 +1,4 @@
-"""MLX arrays in and out: nothing is narrowed, nobody writes into what MLX takes for constant."""
+"""Transfers of MLX's arrays narrow nothing and leave constant memory alone."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ DTYPES = [
     ml_dtypes.bfloat16,
 ]
 
-each_dtype = pytest.mark.parametrize("dtype", [np.dtype(dtype) for dtype in DTYPES], ids=str)
+with_dtypes = pytest.mark.parametrize("dtype", [np.dtype(dtype) for dtype in DTYPES], ids=str)
 
 
-@each_dtype
+@with_dtypes
 def test_there_and_back(dtype: np.dtype[Any]) -> None:
     array = np.arange(6).reshape(2, 3).astype(dtype)
     native = transfer.from_host(array, CPU, copy=None)
@@ -39,8 +39,8 @@ def test_there_and_back(dtype: np.dtype[Any]) -> None:
         assert back.flags.writeable is (copy is True)
 
 
-@each_dtype
-def test_what_comes_in_is_a_copy(dtype: np.dtype[Any]) -> None:
+@with_dtypes
+def test_imports_are_copies(dtype: np.dtype[Any]) -> None:
     array = np.zeros(3, dtype=dtype)
     native = transfer.from_host(array, CPU, copy=None)
     array[0] = 1
@@ -88,7 +88,7 @@ def test_any_layout_comes_in_with_every_digit(array: np.ndarray[Any, Any]) -> No
 
 
 def test_gaps_are_not_copied() -> None:
-    """MLX copies all memory from the first element to the last: of a column, the whole matrix."""
+    """A column is exported without the matrix around it, which MLX would copy."""
     matrix = np.ones((1000, 1000))
     memory = mx.get_active_memory()
     columns = [transfer.from_host(matrix[:, index], CPU, copy=None) for index in range(3)]
@@ -110,7 +110,7 @@ def test_work_of_another_stream_is_waited_for() -> None:
     np.testing.assert_array_equal(host, 1 / 256)
 
 
-def test_reading_computes_what_is_read_and_no_more() -> None:
+def test_reading_evaluates_only_the_array_read() -> None:
     x = mx.ones(3) + 1
     unread = mx.sum(mx.linalg.inv(mx.zeros((2, 2)), stream=mx.cpu))  # which cannot be computed
     np.testing.assert_array_equal(transfer.to_host(x, copy=None), [2, 2, 2])
@@ -150,7 +150,7 @@ _pointer_in.argtypes = (ctypes.py_object, ctypes.c_char_p)
 _pointer_in.restype = ctypes.c_void_p
 
 
-def test_views_outlive_what_is_written_later() -> None:
+def test_views_keep_their_values_after_later_writes() -> None:
     x = pa.asarray([1.0, 2.0, 3.0], device="mlx:cpu")
     view = np.asarray(x)
     x[0] = 10
@@ -193,7 +193,7 @@ def test_writing_through_portarray_changes_the_users_array() -> None:
     assert native.tolist() == [1, 6, 1]
 
 
-@each_dtype
+@with_dtypes
 def test_dlpack_out(dtype: np.dtype[Any]) -> None:
     torch = pytest.importorskip("torch")
     x = transfer.from_host(np.arange(4).astype(dtype), CPU, copy=None)
@@ -207,7 +207,7 @@ def test_dlpack_out(dtype: np.dtype[Any]) -> None:
     assert mx.array_equal(back, x)
 
 
-def test_consumers_are_told_that_memory_is_read_only() -> None:
+def test_exported_memory_is_flagged_as_read_only() -> None:
     x = pa.asarray(mx.arange(3))
     shared = np.from_dlpack(x)
     assert not shared.flags.writeable
@@ -247,7 +247,7 @@ def test_dlpack_in_narrows_nothing() -> None:
     assert transfer.from_dlpack(native, CPU, copy=False) is native
 
 
-def test_what_lies_in_cudas_memory_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_memory_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     x = mx.arange(6.0)
     monkeypatch.setattr(mx.cuda, "is_available", lambda: True)
     for copy in (None, True):

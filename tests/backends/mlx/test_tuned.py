@@ -1,4 +1,4 @@
-"""MLX's versions of the core kernels: blocks of attention, and what is left to generic ones."""
+"""MLX's versions of the core kernels, and cases left to the generic ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def exact(x: Any) -> Any:
 
 
 def compare(q: Any, k: Any, v: Any, *, used: int | None = None, **options: Any) -> None:
-    """Compare with the reference; keys beyond those in use have values that are no numbers."""
+    """Compare with the reference; values beyond the keys in use are NaN."""
     options = OPTIONS | options
     reference_options = {name: exact(x) for name, x in options.items()} | {"key_length": used}
     want = reference.attention(*map(exact, (q, k, v)), **reference_options)
@@ -56,7 +56,7 @@ def compare(q: Any, k: Any, v: Any, *, used: int | None = None, **options: Any) 
 
 @pytest.fixture(params=["processors", "fused"])
 def processor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Attend as on processors, and as on GPUs: MLX's own function runs everywhere."""
+    """Run attention both as on processors and as on GPUs."""
     monkeypatch.setattr(blocks, "_SCORES", 2000)
     if request.param == "fused":
         monkeypatch.setattr(blocks, "on_cpu", lambda: False)

@@ -1,4 +1,4 @@
-"""NumPy's arrays in and out, and read-only memory: shared, and copied at the first assignment."""
+"""Transfers of NumPy's arrays; read-only memory is copied at the first assignment."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_copies_are_as_compact_as_can_be() -> None:
 
 
 class Producer:
-    """Offers the elements of a NumPy array as a library would whose arrays are elsewhere."""
+    """A producer that exports a NumPy array as from another device."""
 
     def __init__(self, values: np.ndarray[Any, Any], kind: int) -> None:
         self.values = values
@@ -161,7 +161,7 @@ def test_dlpack_shares_memory_of_the_host_and_asks_once() -> None:
     assert values[0] == 3
 
 
-def test_dlpack_asks_other_devices_for_a_copy() -> None:
+def test_dlpack_requests_a_copy_from_other_devices() -> None:
     producer = Producer(np.arange(3), 2)
     assert pa.from_dlpack(producer, device="numpy").tolist() == [0, 1, 2]
     assert producer.asked[-1]["dl_device"] == (1, 0)
@@ -186,7 +186,7 @@ def test_read_only_memory_is_exported_with_its_mark_or_as_a_copy(
 
 
 class Exported:
-    """An array as consumers see it who read DLPack up to some version."""
+    """An array exported for consumers of DLPack up to a version."""
 
     def __init__(self, x: pa.Array, version: tuple[int, int] | None) -> None:
         self.x = x

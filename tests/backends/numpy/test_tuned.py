@@ -31,7 +31,7 @@ Values = np.ndarray[Any, Any]
 
 @pytest.fixture
 def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Share all work among three threads, in blocks of a few elements."""
+    """Split work among three threads in blocks of a few elements."""
     monkeypatch.setattr(blocks, "SMALL", 0)
     monkeypatch.setattr(blocks, "BLOCK", 64)
     monkeypatch.setattr(blocks, "SHARED", 0)
@@ -238,7 +238,7 @@ def test_exact_gelu_is_that_of_float32() -> None:
 
 
 @pytest.mark.parametrize("hidden", [math.nan, math.inf])
-def test_keys_that_are_not_seen_do_not_count(hidden: float) -> None:
+def test_masked_keys_do_not_count(hidden: float) -> None:
     rng = np.random.default_rng(11)
     q, k, v = (normal(rng, 2, 6, 8) for _ in range(3))
     k[0, 3, 5] = hidden

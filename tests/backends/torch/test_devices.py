@@ -1,4 +1,4 @@
-"""PyTorch's devices and the reasons for those that are not here."""
+"""PyTorch's devices, and reasons for missing ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_recognize() -> None:
     assert devices.device_of_native("cpu") is None
 
 
-def test_a_tensor_without_data_has_no_place() -> None:
+def test_a_tensor_without_data_is_refused() -> None:
     with pytest.raises(ValueError, match="meta"):
         devices.device_of_array(torch.zeros(1, device="meta"))
 

@@ -1,4 +1,4 @@
-"""Indexing tensors as NumPy indexes arrays, where PyTorch's own differs."""
+"""Tensors are indexed like NumPy's arrays where PyTorch differs."""
 
 from __future__ import annotations
 

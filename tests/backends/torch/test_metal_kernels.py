@@ -1,4 +1,4 @@
-"""User kernels on Metal, with what PyTorch would be asked in place of a GPU."""
+"""User kernels on Metal, with recorded calls of PyTorch instead of a GPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 
 class Library:
-    """Compiled programs; a kernel of any name."""
+    """A compiled library with a kernel of every name."""
 
     def __init__(self, text: str) -> None:
         if "wrong" in text:

@@ -1,4 +1,4 @@
-"""Special values that PyTorch's own functions get wrong, and accuracy that they lose."""
+"""Special values and accuracy that PyTorch's functions get wrong."""
 
 from __future__ import annotations
 

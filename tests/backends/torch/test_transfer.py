@@ -1,4 +1,4 @@
-"""Tensors in and out: what shares memory, what is copied, what is refused."""
+"""Transfers of tensors: shared memory, copies and refusals."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ DTYPES = [
     ml_dtypes.bfloat16,
 ]
 
-each_dtype = pytest.mark.parametrize("dtype", [np.dtype(dtype) for dtype in DTYPES], ids=str)
+with_dtypes = pytest.mark.parametrize("dtype", [np.dtype(dtype) for dtype in DTYPES], ids=str)
 
 
-@each_dtype
+@with_dtypes
 def test_both_ways_share_memory(dtype: np.dtype[Any]) -> None:
     array = np.zeros((2, 3), dtype=dtype)
     tensor = transfer.from_host(array, CPU, copy=False)
@@ -38,7 +38,7 @@ def test_both_ways_share_memory(dtype: np.dtype[Any]) -> None:
     assert np.shares_memory(back, array)
 
 
-@each_dtype
+@with_dtypes
 def test_copies_are_copies(dtype: np.dtype[Any]) -> None:
     array = np.zeros(3, dtype=dtype)
     tensor = transfer.from_host(array, CPU, copy=True)
@@ -76,7 +76,7 @@ def test_layouts_that_tensors_lack_are_copied(array: np.ndarray[Any, Any]) -> No
 
 
 def layouts(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-    """Return views of an array of shape (4, 6), and copies in other byte order and alignment."""
+    """Return views of an array of shape (4, 6), and copies of other byte order and alignment."""
     unaligned = np.zeros(values.nbytes + 1, np.uint8)[1:].view(values.dtype).reshape(values.shape)
     unaligned[...] = values
     sealed = values.view()
@@ -97,7 +97,7 @@ def layouts(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     ]
 
 
-@each_dtype
+@with_dtypes
 @pytest.mark.parametrize("copy", [None, True])
 def test_every_layout_arrives_and_comes_back(dtype: np.dtype[Any], copy: bool | None) -> None:
     values = np.arange(24).reshape(4, 6).astype(dtype)
@@ -157,7 +157,7 @@ def test_large_copies_are_copies() -> None:
 
 
 class Exporter:
-    """Hands on what another object exports through DLPack."""
+    """A producer that forwards another object's DLPack export."""
 
     def __init__(self, inner: Any, *, old: bool = False, kind: int | None = None) -> None:
         self.inner = inner
@@ -185,7 +185,7 @@ def test_dlpack_shares_memory(old: bool) -> None:
 
 
 class Once(Exporter):
-    """Counts how often it is asked for a copy."""
+    """A producer that counts requests for a copy."""
 
     copied = 0
 
@@ -241,7 +241,7 @@ def test_dlpack_never_writes_into_read_only_memory() -> None:
 
 
 class OneShot:
-    """Gives its capsule once; what it gives later was used."""
+    """A producer that returns the same capsule each time, which can be consumed once."""
 
     def __init__(self, capsule: Any, kind: int = 1) -> None:
         self.capsule = capsule
@@ -261,7 +261,7 @@ VERSIONS = [None, (1, 0)]
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("copy", [None, False, True])
-def test_a_capsule_is_asked_for_once(version: tuple[int, int] | None, copy: bool | None) -> None:
+def test_a_capsule_is_requested_once(version: tuple[int, int] | None, copy: bool | None) -> None:
     array = np.arange(3.0)
     producer = OneShot(array.__dlpack__(max_version=version))
     tensor = transfer.from_dlpack(producer, CPU, copy=copy)
@@ -300,7 +300,7 @@ def test_memory_of_an_unsupported_gpu_is_copied_to_the_host() -> None:
 
 
 class Noted(np.ndarray[Any, Any]):
-    """NumPy's own arrays take no weak references to their memory."""
+    """A subclass of NumPy's array, for weak references to its memory."""
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -339,7 +339,7 @@ def test_unused_capsules_free_the_tensor(version: tuple[int, int] | None) -> Non
 
 
 class Exported:
-    """What NumPy sees of a tensor that the backend exports."""
+    """A tensor exported by the backend, as NumPy imports it."""
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor

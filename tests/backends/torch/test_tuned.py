@@ -38,7 +38,7 @@ def close(got: Any, want: np.ndarray[Any, Any], dtype: str) -> None:
 
 
 def attend(q: Any, k: Any, v: Any, **options: Any) -> None:
-    """Compare attention with the reference, and see that it writes into nothing."""
+    """Compare attention with the reference, and check that it modifies no operand."""
     options = {**NO_OPTIONS, **options}
     copies = [x.clone() for x in (q, k, v)]
     got = attention.attention(q, k, v, **options)

@@ -1,4 +1,4 @@
-"""uint16, uint32 and uint64 against NumPy, on values around their edges."""
+"""uint16, uint32 and uint64 against NumPy, on values near their limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from portarray.backends import registry  # noqa: E402
 XP = native_functions.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 DTYPES = [np.dtype(name) for name in ("uint16", "uint32", "uint64")]
 
-each_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
+with_dtypes = pytest.mark.parametrize("dtype", DTYPES, ids=str)
 
 
 def elements(dtype: np.dtype[Any]) -> st.SearchStrategy[int]:
@@ -63,7 +63,7 @@ BINARY = {
 }
 
 
-@each_dtype
+@with_dtypes
 @pytest.mark.parametrize("name", BINARY)
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
@@ -75,7 +75,7 @@ def test_binary(name: str, dtype: np.dtype[Any], data: st.DataObject) -> None:
     check(getattr(XP, name)(native(x1), native(x2)), expected)
 
 
-@each_dtype
+@with_dtypes
 @pytest.mark.parametrize("name", BINARY)
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
@@ -89,7 +89,7 @@ def test_binary_with_a_scalar(name: str, dtype: np.dtype[Any], data: st.DataObje
     check(getattr(XP, name)(scalar, native(x)), result)
 
 
-@each_dtype
+@with_dtypes
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_shifts(dtype: np.dtype[Any], data: st.DataObject) -> None:
@@ -116,7 +116,7 @@ UNARY = {
 }
 
 
-@each_dtype
+@with_dtypes
 @pytest.mark.parametrize("name", UNARY)
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
@@ -128,7 +128,7 @@ def test_unary(name: str, dtype: np.dtype[Any], data: st.DataObject) -> None:
 REDUCTIONS = ("max", "min", "sum", "prod", "all", "any", "argmax", "argmin", "count_nonzero")
 
 
-@each_dtype
+@with_dtypes
 @pytest.mark.parametrize("name", REDUCTIONS)
 @settings(max_examples=20, deadline=None)
 @given(data=st.data(), axis=st.sampled_from([None, 0, -1]), keepdims=st.booleans())
@@ -140,7 +140,7 @@ def test_reductions(
     check(getattr(XP, name)(native(x), axis=axis, keepdims=keepdims), expected)
 
 
-@each_dtype
+@with_dtypes
 @pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
 @settings(max_examples=20, deadline=None)
 @given(data=st.data(), target=st.sampled_from([*DTYPES, np.dtype("int64"), np.dtype("float64")]))
@@ -157,7 +157,7 @@ def test_sums_into_another_dtype(
         np.testing.assert_array_equal(got, expected)
 
 
-@each_dtype
+@with_dtypes
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_sorting_and_searching(dtype: np.dtype[Any], data: st.DataObject) -> None:
@@ -179,7 +179,7 @@ def test_sorting_and_searching(dtype: np.dtype[Any], data: st.DataObject) -> Non
     )
 
 
-@each_dtype
+@with_dtypes
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_moving_data(dtype: np.dtype[Any], data: st.DataObject) -> None:
@@ -205,7 +205,7 @@ def test_moving_data(dtype: np.dtype[Any], data: st.DataObject) -> None:
         check(got, expected)
 
 
-@each_dtype
+@with_dtypes
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_products(dtype: np.dtype[Any], data: st.DataObject) -> None:
@@ -220,7 +220,7 @@ def test_products(dtype: np.dtype[Any], data: st.DataObject) -> None:
     check(XP.linalg.trace(native(x)), np.asarray(np.trace(x)))
 
 
-@each_dtype
+@with_dtypes
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_unique_all(dtype: np.dtype[Any], data: st.DataObject) -> None:
@@ -229,7 +229,7 @@ def test_unique_all(dtype: np.dtype[Any], data: st.DataObject) -> None:
         check(got, expected)
 
 
-@each_dtype
+@with_dtypes
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_writing(dtype: np.dtype[Any], data: st.DataObject) -> None:
@@ -255,7 +255,7 @@ def test_writing(dtype: np.dtype[Any], data: st.DataObject) -> None:
     check(XP.getitem(got, (native(mask),)), expected[mask])
 
 
-@each_dtype
+@with_dtypes
 @pytest.mark.parametrize("target", ["float32", "float64", "complex128", "bool", "int64", "uint8"])
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
@@ -264,7 +264,7 @@ def test_converting(dtype: np.dtype[Any], target: str, data: st.DataObject) -> N
     check(XP.astype(native(x), getattr(torch, target)), x.astype(target))
 
 
-@each_dtype
+@with_dtypes
 @pytest.mark.parametrize("source", ["float32", "float64"])
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
@@ -277,7 +277,7 @@ def test_converting_back(dtype: np.dtype[Any], source: str, data: st.DataObject)
     check(XP.astype(native(x), getattr(torch, dtype.name)), x.astype(dtype))
 
 
-@each_dtype
+@with_dtypes
 def test_making(dtype: np.dtype[Any]) -> None:
     t = getattr(torch, dtype.name)
     top = int(np.iinfo(dtype).max)

@@ -1,4 +1,4 @@
-"""The comparators: what they let pass, and what they do not, by how little it is wrong."""
+"""The comparators accept correct results and find the smallest errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMPLEXES = ("complex64", "complex128")
 
 
 def fails(check: Callable[[], None], *messages: str) -> None:
-    """Check that a comparator fails, and says these words."""
+    """Check that a comparator fails with a message that has these words."""
     with pytest.raises(AssertionError) as caught:
         check()
     assert str(caught.value).startswith("f(x): ")
@@ -44,7 +44,7 @@ def test_equal_values_are_the_same(dtype: str) -> None:
     [(0.0, -0.0), (-0.0, 0.0), (NAN, 1.0), (1.0, NAN), (INF, -INF), (1.0, INF), (1.5, 1.25)],
 )
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEXES])
-def test_one_other_value_is_not_the_same(dtype: str, got: float, want: float) -> None:
+def test_a_single_different_value_is_found(dtype: str, got: float, want: float) -> None:
     expected = np.array([1.0, want, 2.0], dtype=dtype)
     actual = np.array([1.0, got, 2.0], dtype=dtype)
     fails(lambda: compare.same(TARGET, actual, expected, CALL), "1 of 3", "(1,)", "x: float64 (2,)")
@@ -54,7 +54,7 @@ def test_one_other_value_is_not_the_same(dtype: str, got: float, want: float) ->
         fails(lambda: compare.same(TARGET, parts[0], parts[1], CALL), "1 of 3")
 
 
-def test_the_sign_of_zero_may_be_left_out_of_it() -> None:
+def test_the_sign_of_zero_may_be_ignored() -> None:
     zeros = np.array([0.0, -0.0]), np.array([-0.0, 0.0])
     compare.same(TARGET, *zeros, CALL, signed_zeros=False)
     both = zeros[0] + 1j * zeros[1], zeros[1] + 1j * zeros[0]
@@ -175,7 +175,7 @@ def test_within_the_smallest_normal_number(dtype: str) -> None:
 
 
 class OwnError(Exception):
-    """What some library calls its own."""
+    """An exception class of a library."""
 
 
 def raising(error: BaseException) -> Callable[..., None]:
@@ -194,12 +194,12 @@ NO_REFUSALS = (
 
 
 @pytest.mark.parametrize("kind", [*REFUSALS, np.exceptions.AxisError, np.linalg.LinAlgError])
-def test_what_refuses_arguments(kind: type[Exception]) -> None:
+def test_exceptions_that_count_as_refusals(kind: type[Exception]) -> None:
     compare.raises(raising(kind("no")), CALL, "the rule", 1, axis=2)
 
 
 @pytest.mark.parametrize("kind", NO_REFUSALS)
-def test_what_is_no_refusal(kind: type[Exception]) -> None:
+def test_exceptions_that_do_not_count_as_refusals(kind: type[Exception]) -> None:
     error = kind("it broke")
     fails(
         lambda: compare.raises(raising(error), CALL, "the rule", 1, axis=2),

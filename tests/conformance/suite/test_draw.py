@@ -1,4 +1,4 @@
-"""What is drawn stays within its domain and says much in few examples."""
+"""Drawn inputs stay within their domain and vary in few examples."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_subnormal_numbers_are_not_drawn(name: str) -> None:
     check()
 
 
-def test_zero_and_the_most_negative_integer_can_be_left_out() -> None:
+def test_zero_and_the_most_negative_integer_can_be_excluded() -> None:
     @settings(max_examples=50, database=None, deadline=None)
     @given(draw.arrays("int8", (20,), Domain(symmetric=True, nonzero=True)))
     def check(x: Any) -> None:
@@ -63,7 +63,7 @@ def test_zero_and_the_most_negative_integer_can_be_left_out() -> None:
 
 
 def test_examples_differ_from_each_other() -> None:
-    """Choices that Hypothesis repeats from example to example would cost half the suite."""
+    """Hypothesis does not repeat choices from example to example."""
     drawn = set()
 
     @seed(0)
@@ -105,7 +105,7 @@ def test_axes_are_valid(ndim: int) -> None:
 
 
 def examples_of(function: Callable[[Any], Any], count: int = 80) -> list[Any]:
-    """Return what a function draws in many examples."""
+    """Return the draws of a function in many examples."""
     examples: list[Any] = []
 
     @seed(0)
@@ -124,7 +124,7 @@ def many(name: str, domain: Domain) -> Any:
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_small_numbers_are_drawn_often_where_they_are_asked_for(name: str) -> None:
+def test_small_numbers_are_drawn_often_on_request(name: str) -> None:
     def share(domain: Domain) -> float:
         x = np.abs(many(name, domain))
         return float(np.mean((x > 0) & (x < 2.0**-20)))

@@ -19,7 +19,7 @@ def test_no_name_is_written_twice() -> None:
 
 
 def test_the_whole_standard_is_there() -> None:
-    """How many names the standard's categories have, counted in its table of contents."""
+    """Every category has as many names as the standard's table of contents."""
     sizes = {category: len(names) for category, names in CATEGORIES.items()}
     elementwise = list(CATEGORIES)[: list(CATEGORIES).index("creation")]
     assert sum(sizes[family] for family in elementwise) == 67

@@ -1,4 +1,4 @@
-"""The suite against namespaces whose deviations from the standard are known."""
+"""The suite against namespaces with known deviations from the standard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The references against mpmath, which computes to any precision in another way."""
+"""The references against mpmath in higher precision."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_complex_references_are_far_better_than_the_bound(name: str) -> None:
 
 
 def _exact(value: Any) -> Any:
-    """Hand a longdouble to mpmath without rounding it: in two doubles."""
+    """Convert a longdouble to mpmath exactly, as the sum of two doubles."""
     high = float(value)
     return mpmath.mpf(high) + mpmath.mpf(float(value - type(value)(high)))
 

@@ -1,4 +1,4 @@
-"""A GPU whose probe fails as the variable FAULTY says."""
+"""A GPU whose probe fails according to the variable FAULTY."""
 
 from portarray.backends.types import BackendInfo
 

@@ -10,7 +10,7 @@ LIBRARY = Library("faulty", "opencl", 1, "gpu")
 
 
 def note(step: str) -> str:
-    """Write down that a step was tried; return what is to go wrong with it."""
+    """Record that a step was tried; return how it should fail."""
     with open(os.environ["FAULTY_LOG"], "a", encoding="utf-8") as log:
         log.write(f"{step}\n")
     broken, _, how = os.environ.get("FAULTY", "").partition(":")

@@ -1,8 +1,8 @@
-"""What the fake backends share: arrays over NumPy that are no NumPy arrays, with a device each.
+"""Base of the fake backends: wrappers of NumPy's arrays, each with a device.
 
-A fake backend computes with the NumPy backend's functions. Its arrays cannot be read by NumPy by
-accident, its functions refuse arrays of two devices and dtypes that it lacks, and results are
-narrowed as a library without 64-bit types would make them.
+A fake backend computes with the NumPy backend's functions. NumPy cannot read its arrays by
+accident, its functions refuse mixed devices and unsupported dtypes, and results are narrowed like
+those of a library without 64-bit types.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Standard:
 
 
 class Scope:
-    """A block in which a device is current; one that is never left keeps it so."""
+    """A block in which a device is current; an unclosed block leaves it current."""
 
     def __init__(self, library: Library, device: NativeDevice) -> None:
         self._library, self._device = library, device
@@ -109,7 +109,7 @@ class Scope:
 
 @dataclass
 class Library:
-    """One fake library: its devices, what they lack, and what was done with them."""
+    """A fake library: its devices, unsupported dtypes, and recorded calls."""
 
     name: str
     platform: str
@@ -134,7 +134,7 @@ class Library:
         return Scope(self, device)
 
     def check(self, dtype: np.dtype[Any]) -> None:
-        """Refuse dtypes that the library lacks."""
+        """Raise for dtypes that the library lacks."""
         if dtype not in self.dtypes:
             raise TypeError(f"{self.name} has no {dtype}")
 
@@ -146,35 +146,37 @@ class Library:
     def _over(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def over(*args: Any, **options: Any) -> Any:
-            given: list[FakeArray] = []
-            args = self._bare(args, given)
-            options = {key: self._bare(value, given) for key, value in options.items()}
-            places = {x.device for x in given}
-            if len(places) > 1:
-                raise RuntimeError(f"{self.name} got arrays of {places}")
-            asked = options.pop("device", None)
-            place = asked or (places.pop() if places else NativeDevice(self.name, self.current))
-            return self._wrapped(function(*args, **options), place, given)
+            arrays: list[FakeArray] = []
+            args = self._bare(args, arrays)
+            options = {key: self._bare(value, arrays) for key, value in options.items()}
+            devices = {x.device for x in arrays}
+            if len(devices) > 1:
+                raise RuntimeError(f"{self.name} got arrays of {devices}")
+            requested = options.pop("device", None)
+            device = requested or (
+                devices.pop() if devices else NativeDevice(self.name, self.current)
+            )
+            return self._wrapped(function(*args, **options), device, arrays)
 
         return over
 
-    def _bare(self, value: Any, given: list[FakeArray]) -> Any:
+    def _bare(self, value: Any, arrays: list[FakeArray]) -> Any:
         if isinstance(value, FakeArray):
             if not isinstance(value, self.array_type):
                 raise TypeError(f"{self.name} got {value!r}")
-            given.append(value)
+            arrays.append(value)
             return value.data
         if isinstance(value, np.ndarray):
             raise TypeError(f"{self.name} got a NumPy array")
         if isinstance(value, np.dtype):
             self.check(value)
         if type(value) in (list, tuple):
-            return type(value)(self._bare(part, given) for part in value)
+            return type(value)(self._bare(part, arrays) for part in value)
         return value
 
-    def _wrapped(self, value: Any, place: NativeDevice, given: list[FakeArray]) -> Any:
+    def _wrapped(self, value: Any, device: NativeDevice, arrays: list[FakeArray]) -> Any:
         if isinstance(value, np.ndarray | np.generic):
-            for x in given:
+            for x in arrays:
                 if x.data is value:  # changed in place
                     return x
             data = np.asarray(value)
@@ -183,12 +185,12 @@ class Library:
                 while name in self.lacking:
                     name = _NARROWER[name]
                 data = data.astype(name)
-            return self.array_type(data, place)
+            return self.array_type(data, device)
         if isinstance(value, tuple):
-            parts = [self._wrapped(part, place, given) for part in value]
+            parts = [self._wrapped(part, device, arrays) for part in value]
             return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
         if isinstance(value, list):
-            return [self._wrapped(part, place, given) for part in value]
+            return [self._wrapped(part, device, arrays) for part in value]
         return value
 
 
@@ -261,8 +263,8 @@ class OverNumpy(Backend):
         if not on_host and copy is False:
             raise ValueError(f"{self._library.name} cannot share memory with the host")
         mine = array.copy() if copy or not on_host else array
-        made: FakeArray = self.array_type(mine, device)
-        return made
+        result: FakeArray = self.array_type(mine, device)
+        return result
 
     def to_host(self, x: FakeArray, *, copy: bool | None) -> np.ndarray[Any, Any]:
         on_host = self._library.on_host

@@ -1,4 +1,4 @@
-"""A GPU whose library has 64-bit types as its user's setting says, and arrays of two classes."""
+"""A GPU whose library has arrays of two classes, and 64-bit types by a user's setting."""
 
 from portarray.backends.types import BackendInfo
 

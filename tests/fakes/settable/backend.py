@@ -13,17 +13,17 @@ LACKING = ("int64", "uint64", "float64", "complex128")
 
 
 class SetError(Exception):
-    """What the library raises, whatever is wrong."""
+    """The exception that the library raises for every error."""
 
 
 class Deferred(FakeArray):
-    """An array of the library that is of another class than most."""
+    """An array of the library's second class."""
 
     __slots__ = ()
 
 
 class Settable(Library):
-    """A library that asks the setting what it lacks."""
+    """A library whose unsupported dtypes depend on a setting."""
 
     @property
     def lacking(self) -> tuple[str, ...]:
@@ -33,12 +33,12 @@ class Settable(Library):
     def lacking(self, lacking: tuple[str, ...]) -> None:
         assert lacking == ()
 
-    def _bare(self, value: Any, given: list[FakeArray]) -> Any:
+    def _bare(self, value: Any, arrays: list[FakeArray]) -> Any:
         if isinstance(value, Deferred):
-            given.append(value)
+            arrays.append(value)
             return value.data
         try:
-            return super()._bare(value, given)
+            return super()._bare(value, arrays)
         except TypeError as error:
             raise SetError(str(error)) from error
 
