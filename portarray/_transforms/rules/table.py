@@ -137,7 +137,8 @@ def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
     dtype = x._dispatch.dtype
     if dtype.itemsize > 2:
         return _summed_to(x, shape)
-    return pa.astype(_summed_to(pa.astype(x, pa.float32), shape), dtype)
+    total: Array = pa.astype(_summed_to(pa.astype(x, pa.float32), shape), dtype)
+    return total
 
 
 def _summed_to(x: Array, shape: tuple[int, ...]) -> Array:

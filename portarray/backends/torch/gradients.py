@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,6 +14,7 @@ from torch.compiler import is_compiling
 from torch.overrides import has_torch_function
 
 from portarray.backends.base import Backend
+from portarray.backends.torch.tracing import is_traced
 from portarray.backends.types import NoOwnGradientError
 
 Natives = Sequence[Any]
@@ -24,6 +27,18 @@ class _Depth(threading.local):
 
 
 _depth = _Depth()
+
+def with_tape(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function that leaves its gradient to the tape, as PyTorch's over- or underflows."""
+
+    @functools.wraps(function)
+    def called(*tensors: Tensor) -> Tensor:
+        if _depth.now and any([x.requires_grad for x in tensors]):
+            raise NoOwnGradientError(f"PyTorch squares the operands of {function.__name__}")
+        return function(*tensors)
+
+    return called
+
 
 # In autograd's messages about missing derivatives and in-place changes.
 _REFUSED = ("derivative", "in-place", "inplace", "not implemented", "require grad", "requires grad")
@@ -80,7 +95,11 @@ class OwnGradients(Backend):
                 if _is_refusal(error):
                     raise NoOwnGradientError(str(error)) from error
                 raise
-            return [None if x is None or x._is_zerotensor() else x for x in gradients]
+            gradients = [None if x is None or x._is_zerotensor() else x for x in gradients]
+            # Autograd multiplies cotangents of zero by infinite derivatives; the tape does not.
+            if not is_compiling() and _has_nan([x for x in gradients if x is not None]):
+                raise NoOwnGradientError("a gradient is NaN")
+            return gradients
 
         if nested:
             return results, vjp
@@ -117,6 +136,30 @@ def _backward(
             results, cotangents, retain, create, inputs, True, accumulate_grad=False
         )
     return gradients
+
+
+_FEW = 4096
+"""Elements up to which ``torch.equal`` is faster than a sum, which uses vector instructions."""
+
+_nan = torch.tensor(math.nan)
+_equal_finds_nan = not torch.equal(_nan, _nan)  # PyTorch had an error for the same tensor
+
+
+def _has_nan(tensors: Sequence[Tensor]) -> bool:
+    """Return whether tensors contain NaN; False for tensors without values."""
+    if has_torch_function(tuple(tensors)) or any(map(is_traced, tensors)):
+        return False
+    if not all([x.is_cpu for x in tensors]):  # read the device once
+        return bool(tensors) and bool(torch.stack([x.isnan().any() for x in tensors]).any())
+    for x in tensors:
+        if _equal_finds_nan and x.numel() <= _FEW:
+            if not torch.equal(x, x):
+                return True
+            continue
+        total = x.sum().item()
+        if total != total and bool(x.isnan().any()):  # noqa: PLR0124  (infinities can cancel)
+            return True
+    return False
 
 
 # Not public, but all of torch.autograd calls it, with the same arguments since PyTorch 1.8.
