@@ -7,7 +7,15 @@ from typing import Any
 
 from portarray._array.array import Array
 from portarray._namespace import pa
-from portarray._transforms.rules.table import conj, define, divided, over, scaled, times
+from portarray._transforms.rules.table import (
+    conj,
+    define,
+    divided,
+    in_single,
+    over,
+    scaled,
+    times,
+)
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
@@ -69,8 +77,9 @@ def _sum_of_square(x: Any) -> Any:
 
 def _weight(y: Any, x: Any, other: Any) -> Any:
     """Return ``exp(x) / (exp(x) + exp(other))``; equal infinities share the gradient."""
-    infinite = pa.where(x == other, -_LN2, pa.where(x == y, pa.zeros_like(y), -math.inf))
-    return pa.exp(pa.where(pa.isinf(y), infinite, x - y))
+    # Not exp(x - y), which is inaccurate for large numbers.
+    equal = pa.isinf(y) & (x == other)
+    return 1 / (1 + pa.exp(pa.where(equal, 0, other - x)))
 
 
 define(
@@ -110,8 +119,8 @@ define(
         "log1p": over(lambda y, x: 1 + x),
         "log2": over(lambda y, x: x * _LN2),
         "logaddexp": (
-            times(lambda y, a, b: _weight(y, a, b)),
-            times(lambda y, a, b: _weight(y, b, a)),
+            in_single(times(lambda y, a, b: _weight(y, a, b))),
+            in_single(times(lambda y, a, b: _weight(y, b, a))),
         ),
         "maximum": (
             lambda g, y, a, b: _share(g, pa.greater, a, b),

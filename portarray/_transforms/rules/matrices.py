@@ -38,16 +38,14 @@ def with_strong_zeros(part: Any, stack: int, *gs: Any) -> Any:
     unused: Any = True
     for g in gs:
         if g is not None:
-            unused = unused & pa.all(g == 0, axis=tuple(range(stack, g.ndim)), keepdims=True)
-            unused = pa.reshape(unused, unused.shape[:stack] + (1,) * (part.ndim - stack))
+            is_zero = pa.all(g == 0, axis=tuple(range(stack, g.ndim)))
+            unused = unused & pa.reshape(is_zero, g.shape[:stack] + (1,) * (part.ndim - stack))
     return pa.where(pa.isnan(part) & unused, 0, part)
 
 
 def _matmul_first(g: Any, y: Any, a: Any, b: Any) -> Any:
     if b.ndim == 1:
-        if a.ndim == 1:
-            return g * conj(b)
-        return g[..., None] * conj(b)
+        return scaled(g[..., None], conj(b))
     if a.ndim == 1:
         return summed_to(pa.squeeze(g[..., None, :] @ _adjoint(b), axis=-2), a.shape)
     return g @ _adjoint(b)
@@ -55,9 +53,7 @@ def _matmul_first(g: Any, y: Any, a: Any, b: Any) -> Any:
 
 def _matmul_second(g: Any, y: Any, a: Any, b: Any) -> Any:
     if a.ndim == 1:
-        if b.ndim == 1:
-            return g * conj(a)
-        return conj(a)[:, None] * g[..., None, :]
+        return scaled(g[..., None, :], conj(a)[:, None]) if b.ndim > 1 else scaled(g, conj(a))
     if b.ndim == 1:
         return summed_to(pa.squeeze(_adjoint(a) @ g[..., None], axis=-1), b.shape)
     return _adjoint(a) @ g
@@ -91,11 +87,11 @@ def _tensordot_second(g: Any, y: Any, a: Any, b: Any, *, axes: Any = 2) -> Any:
 
 def _vecdot_first(g: Any, y: Any, a: Any, b: Any, *, axis: int = -1) -> Any:
     # sum of conj(a) * b
-    return conj(pa.expand_dims(g, axis=axis)) * b
+    return scaled(conj(pa.expand_dims(g, axis=axis)), b)
 
 
 def _vecdot_second(g: Any, y: Any, a: Any, b: Any, *, axis: int = -1) -> Any:
-    return pa.expand_dims(g, axis=axis) * a
+    return scaled(pa.expand_dims(g, axis=axis), a)
 
 
 def _cross_first(g: Any, y: Any, a: Any, b: Any, *, axis: int = -1) -> Any:
@@ -354,20 +350,27 @@ def _vector_norm(
 
 
 def _norm_derivative(y: Any, x: Any, axis: Any, ord: Any) -> Any:
-    """Return the derivative of a vector norm y, 0 at the origin."""
+    """Return the derivative of a vector norm, 0 at the origin."""
     if ord == 1:
         return pa.sign(x)
     size = pa.abs(x)
     if ord in (float("inf"), float("-inf")):
         return shares(size == y, size, axis) * pa.sign(x)
-    is_zero = y == 0
-    # Ratios to the norm neither over- nor underflow, as powers of elements do.
-    safe = pa.where(is_zero, 1, y)
+    # Squares and powers of elements may over- or underflow, as may y; the derivative is that of the
+    # elements divided by the largest.
+    scale = pa.stop_gradient(pa.max(size, axis=axes_of(axis, x.ndim), keepdims=True))
+    is_zero = scale == 0
+    unit = pa.where(is_zero | pa.isinf(scale), 1, scale)
+    x, size = x / unit, size / unit
     if ord == 2:
-        return pa.where(is_zero, 0, x / safe)
+        norm = pa.sqrt(pa.sum(size * size, axis=axes_of(axis, x.ndim), keepdims=True))
+        return x / pa.where(is_zero, 1, norm)
     is_zero_element = size == 0
-    ratio = pa.where(is_zero_element, 0, (pa.where(is_zero_element, 1, size) / safe) ** (ord - 1))
-    return pa.where(is_zero, 0, ratio) * pa.sign(x)
+    size = pa.where(is_zero_element, 1, size)
+    powers = pa.where(is_zero_element, 0, size**ord)
+    norm = pa.sum(powers, axis=axes_of(axis, x.ndim), keepdims=True) ** (1 / ord)
+    ratio = pa.where(is_zero_element, 0, (size / pa.where(is_zero, 1, norm)) ** (ord - 1))
+    return ratio * pa.sign(x)
 
 
 def _matrix_norm(g: Any, y: Any, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
@@ -418,8 +421,8 @@ define(
         "linalg.inv": _inverse,
         "linalg.matrix_norm": in_single(_matrix_norm),
         "linalg.outer": (
-            lambda g, y, a, b: g @ conj(b),
-            lambda g, y, a, b: conj(a) @ g,
+            lambda g, y, a, b: pa.sum(scaled(g, conj(b)), axis=-1),
+            lambda g, y, a, b: pa.sum(scaled(g, conj(a)[:, None]), axis=-2),
         ),
         "linalg.pinv": _pinv,
         "linalg.trace": _trace,

@@ -147,11 +147,11 @@ def _cumulative_prod(
     step = 1
     while step < n:
         later = pa.concat([total[..., step:], pa.zeros_like(total[..., :step])], axis=-1)
-        total = total + factor * later
+        total = total + scaled(later, factor)
         further = pa.concat([factor[..., step:], pa.zeros_like(factor[..., :step])], axis=-1)
         factor = factor * further
         step *= 2
-    return as_operand(pa.moveaxis(products_before * total, -1, axis), x)
+    return as_operand(pa.moveaxis(scaled(total, products_before), -1, axis), x)
 
 
 def _sort(

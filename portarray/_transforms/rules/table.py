@@ -120,12 +120,13 @@ def in_single(part: Part) -> Part:
     Counts and sums of thousands of elements exceed the precision and the range of 16 bits.
     """
 
-    def computed(g: Any, y: Any, x: Any, /, *operands: Any, **options: Any) -> Any:
-        dtype = x._dispatch.dtype
+    def computed(*arrays: Any, **options: Any) -> Any:
+        g, y, *operands = arrays
+        dtype = next(x._dispatch.dtype for x in operands if x.__class__ is Array)
         if dtype.itemsize > 2:
-            return part(g, y, x, *operands, **options)
-        wide = [pa.astype(array, pa.float32) for array in (g, y, x)]
-        return pa.astype(part(*wide, *operands, **options), dtype)
+            return part(g, y, *operands, **options)
+        wide = [pa.astype(x, pa.float32) if x.__class__ is Array else x for x in arrays]
+        return pa.astype(part(*wide, **options), dtype)
 
     return computed
 
