@@ -14,7 +14,6 @@ from torch.compiler import is_compiling
 from torch.overrides import has_torch_function
 
 from portarray.backends.base import Backend
-from portarray.backends.torch.tracing import is_traced
 from portarray.backends.types import NoOwnGradientError
 
 Natives = Sequence[Any]
@@ -95,9 +94,11 @@ class OwnGradients(Backend):
                 if _is_refusal(error):
                     raise NoOwnGradientError(str(error)) from error
                 raise
-            gradients = [None if x is None or x._is_zerotensor() else x for x in gradients]
+            gradients = tuple(
+                [None if x is None or x._is_zerotensor() else x for x in gradients]
+            )
             # Autograd multiplies cotangents of zero by infinite derivatives; the tape does not.
-            if not is_compiling() and _has_nan([x for x in gradients if x is not None]):
+            if _has_nan(gradients):
                 raise NoOwnGradientError("a gradient is NaN")
             return gradients
 
@@ -138,29 +139,34 @@ def _backward(
     return gradients
 
 
-_FEW = 4096
+_FEW = 2048
 """Elements up to which ``torch.equal`` is faster than a sum, which uses vector instructions."""
 
 _nan = torch.tensor(math.nan)
 _equal_finds_nan = not torch.equal(_nan, _nan)  # PyTorch had an error for the same tensor
 
 
-def _has_nan(tensors: Sequence[Tensor]) -> bool:
+def _has_nan(tensors: tuple[Tensor | None, ...]) -> bool:
     """Return whether tensors contain NaN; False for tensors without values."""
-    if has_torch_function(tuple(tensors)) or any(map(is_traced, tensors)):
+    if is_compiling() or has_torch_function(tensors) or _innermost_transform() is not None:
         return False
-    if not all([x.is_cpu for x in tensors]):  # read the device once
-        return bool(tensors) and bool(torch.stack([x.isnan().any() for x in tensors]).any())
     for x in tensors:
-        if _equal_finds_nan and x.numel() <= _FEW:
+        if x is None:
+            continue
+        if not x.is_cpu:  # read the device once
+            flags = [x.isnan().any() for x in tensors if x is not None]
+            return bool(torch.stack(flags).any())
+        if x.numel() <= _FEW and _equal_finds_nan:
             if not torch.equal(x, x):
                 return True
-            continue
-        total = x.sum().item()
-        if total != total and bool(x.isnan().any()):  # noqa: PLR0124  (infinities can cancel)
-            return True
+        else:
+            total = x.sum().item()
+            if total != total and bool(x.isnan().any()):  # noqa: PLR0124  (infinities can cancel)
+                return True
     return False
 
+
+_innermost_transform: Callable[[], Any] = torch._C._functorch.peek_interpreter_stack
 
 # Not public, but all of torch.autograd calls it, with the same arguments since PyTorch 1.8.
 _engine: Any = getattr(torch.autograd.Variable, "_execution_engine", None)
