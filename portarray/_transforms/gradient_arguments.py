@@ -57,17 +57,19 @@ def _parameter(function: Function, n: int) -> str:
 
 
 def parameters(caller: str, function: Function, n: int, tree: Any) -> list[Array]:
-    """Return the arrays of a differentiated argument; raise unless all are floating-point."""
-    leaves = array_trees.leaves(tree, others=True)
+    """Return the arrays of a differentiated argument; raise unless all are floating-point.
+
+    Other leaves, such as numbers and functions, are constants.
+    """
+    leaves: list[Array] = array_trees.leaves(tree)
     for x in leaves:
-        if x.__class__ is not Array or x._dispatch.kind not in "fc":
+        if x._dispatch.kind not in "fc":
             break
     else:
         if leaves:
             return leaves
-        raise TypeError(f"{caller}: {_parameter(function, n)} contains no arrays")
     for path, x in array_trees.arrays(tree):
-        if is_floating(x):
+        if is_floating(x) or (leaves and type(x) is not Array):
             continue
         where = f"{_parameter(function, n)}{path}"
         fix = (
@@ -79,7 +81,7 @@ def parameters(caller: str, function: Function, n: int, tree: Any) -> list[Array
             f"{caller}: {where} of {name_of(function)} is {described(x)}, and derivatives need "
             f"floating-point arrays\nHint: {fix}"
         )
-    raise AssertionError("one leaf is not a floating-point array")
+    raise TypeError(f"{caller}: {_parameter(function, n)} contains no arrays")
 
 
 def check_cotangent(subject: str, y: Array, g: Any, of: str = "output") -> None:
@@ -101,15 +103,17 @@ def check_directions(caller: str, primals: Any, tangents: Any) -> tuple[Any, Any
                 f"{caller}: {name} is {described(argument)}, not a tuple with one entry for each "
                 f"argument\nHint: write (x,) for one argument"
             )
-    ours, theirs = ([*array_trees.arrays(tuple(tree))] for tree in (primals, tangents))
+    ours, theirs = (
+        [(path, x) for path, x in array_trees.arrays(tuple(tree)) if type(x) is Array]
+        for tree in (primals, tangents)
+    )
     if [path for path, _ in ours] != [path for path, _ in theirs]:
         raise ValueError(
             f"{caller}: primals and tangents have different structures, with {len(ours)} and "
             f"{len(theirs)} arrays"
         )
     for (path, x), (_, v) in zip(ours, theirs, strict=True):
-        if type(x) is Array:  # other leaves raise later, as arguments
-            check_cotangent(f"{caller}: tangents{path}", x, v, "argument")
+        check_cotangent(f"{caller}: tangents{path}", x, v, "argument")
     return tuple(primals), tuple(tangents)
 
 

@@ -105,8 +105,9 @@ def value_and_grad(
     function : callable
         Returns one real number: an array of shape ``()`` and a real floating-point dtype.
     argnums : int or sequence of int, default: 0
-        The positional arguments to differentiate: arrays of floating-point dtypes, or trees of
-        them.
+        The positional arguments to differentiate: arrays of floating-point dtypes, or trees with
+        such arrays. Other leaves of a tree (numbers, strings, functions) are constants, and are in
+        the gradient unchanged.
     has_aux : bool, default: False
         Whether `function` returns a pair ``(value, aux)``; ``aux`` is returned unchanged.
 
@@ -171,8 +172,9 @@ def grad(
     function : callable
         Returns one real number: an array of shape ``()`` and a real floating-point dtype.
     argnums : int or sequence of int, default: 0
-        The positional arguments to differentiate: arrays of floating-point dtypes, or trees of
-        them.
+        The positional arguments to differentiate: arrays of floating-point dtypes, or trees with
+        such arrays. Other leaves of a tree (numbers, strings, functions) are constants, and are in
+        the gradient unchanged.
     has_aux : bool, default: False
         Whether `function` returns a pair ``(value, aux)``; ``aux`` is returned unchanged.
 
@@ -272,7 +274,8 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     check_function("jvp", function)
     primals, tangents = check_directions("jvp", primals, tangents)
     vjp_call = _VJPCall("jvp", function, primals, {}, range(len(primals)))
-    zeros = array_trees.mapped(pa.zeros_like, vjp_call.output)
+    y = vjp_call.output
+    zeros = array_trees.refilled(y, map(pa.zeros_like, array_trees.leaves(y)))
     _, push = vjp(vjp_call.vjp_fun, zeros)
     return vjp_call.output, push(tangents)[0]
 
@@ -315,7 +318,7 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
             )
         for tree in vjp_call.inputs:
             for path, x in array_trees.arrays(tree):
-                if not pa.isdtype(x.dtype, "real floating"):
+                if type(x) is Array and not pa.isdtype(x.dtype, "real floating"):
                     raise TypeError(
                         f"jacobian: the argument{path} of {vjp_call.name} is {described(x)}, not "
                         f"a real array\nHint: use pa.vjp for complex arrays"
@@ -324,9 +327,7 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
         products = [vjp_call.vjp_fun(basis[n, ...]) for n in range(y.size)]
         out = []
         for n, tree in enumerate(vjp_call.inputs):
-            columns = zip(
-                *([x for _, x in array_trees.arrays(row[n])] for row in products), strict=True
-            )
+            columns = zip(*(array_trees.leaves(row[n]) for row in products), strict=True)
 
             def stacked(x: Array, columns: Any = columns) -> Any:
                 parts = list(next(columns, ()))
@@ -335,7 +336,7 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
                     return pa.zeros(shape, dtype=x.dtype, device=x.device)
                 return pa.reshape(pa.stack(parts), shape)
 
-            out.append(array_trees.mapped(stacked, tree))
+            out.append(array_trees.refilled(tree, map(stacked, array_trees.leaves(tree))))
         return out[0] if isinstance(argnums, int) else tuple(out)
 
     return rows
@@ -372,8 +373,8 @@ def hvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
 
     def slope(*args: Any) -> Any:
         products = []
-        pairs = zip(array_trees.arrays(gradient(*args)), array_trees.arrays(tangents), strict=True)
-        for (_, g), (_, v) in pairs:
+        pairs = zip(array_trees.leaves(gradient(*args)), array_trees.leaves(tangents), strict=True)
+        for g, v in pairs:
             is_complex = pa.isdtype(g.dtype, "complex floating")
             products.append(pa.sum(pa.real(g * pa.conj(v)) if is_complex else g * v))
         return sum(products[1:], start=products[0])

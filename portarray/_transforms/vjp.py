@@ -130,10 +130,13 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         return result
 
     def vjp_fun(cotangents: Arrays) -> Sequence[Array | None]:
-        try:
-            parts = native_vjp_fun([g._native for g in cotangents])
-        except NoOwnGradientError:  # only the backward pass shows it: run again with a tape
-            return _vjp_by_tape(function, inputs, ended, once=once).vjp_fun(cotangents)
-        return wrapped_like(parts, inputs)
+        natives = [g._native for g in cotangents]
+        if not (_tapes.active and any([g.__class__ is Tracer for g in natives])):
+            try:
+                return wrapped_like(native_vjp_fun(natives), inputs)
+            except NoOwnGradientError:  # only the backward pass shows it: run again with a tape
+                if any(map(backend.is_watched, (*natives, *[x._native for x in inputs]))):
+                    raise  # so that the enclosing gradient uses a tape, too
+        return _vjp_by_tape(function, inputs, ended, once=once).vjp_fun(cotangents)
 
     return VJP(wrapped_like(results, outputs), vjp_fun, value)

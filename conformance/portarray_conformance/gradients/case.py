@@ -41,6 +41,8 @@ class Case(NamedTuple):
         Whether its second derivative can be computed in floating-point numbers.
     library_gradients
         Whether the libraries' own gradients are right; docs/gradients.md lists the exceptions.
+    singular
+        Whether cotangents of zero meet infinite or NaN derivatives, which PyTorch makes NaN.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Case(NamedTuple):
     make: Callable[[Draw], Drawn]
     twice: bool = True
     library_gradients: bool = True
+    singular: bool = False
 
     def drawn(self, seed: int, example: int) -> Drawn:
         """Return the arguments that a seed draws: the same each time, whatever else is drawn."""

@@ -13,7 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import portarray as pa
-from portarray_conformance.gradients import elementwise, fourier_and_kernels, matrices, shapes
+from portarray_conformance.gradients import (
+    elementwise,
+    fourier_and_kernels,
+    matrices,
+    shapes,
+    singular,
+)
 from portarray_conformance.gradients.case import Case, Draw, Drawn, Values
 from portarray_conformance.gradients.differences import (
     NARROW,
@@ -33,7 +39,13 @@ from portarray_conformance.target import Target
 
 __all__ = ["CASES", "cases_of", "run_cases"]
 
-CASES = (*elementwise.CASES, *shapes.CASES, *matrices.CASES, *fourier_and_kernels.CASES)
+CASES = (
+    *elementwise.CASES,
+    *shapes.CASES,
+    *matrices.CASES,
+    *fourier_and_kernels.CASES,
+    *singular.CASES,
+)
 
 NARROW_SECOND = 3e-2
 COMPLEX_WITHIN = ("fft.", "linalg.eig")
@@ -229,7 +241,8 @@ def _check(target: Target, case: Case, order: str, seed: int, example: int) -> N
     bound = NARROW if method.narrow else WIDE
     got = _gradients(reference, target, method)
     _compare(target, got, reference.derivatives, args, method, bound, "central differences")
-    pytorch = _by_pytorch(case, seed, example) if case.library_gradients else None
+    has_peer = case.library_gradients and not case.singular
+    pytorch = _by_pytorch(case, seed, example) if has_peer else None
     if pytorch is not None:
         _compare(target, got, pytorch, args, method, bound, "PyTorch's float64 gradient")
 

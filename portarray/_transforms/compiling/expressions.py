@@ -17,7 +17,7 @@ ELEMENTWISE = frozenset(
     {
         *OPERATORS, *COMPARISONS, *NAMESPACE, "astype", "clip", "conj", "logical_and",
         "kernels.gelu", "kernels.relu", "kernels.silu", "logical_not", "logical_or",
-        "logical_xor", "real", "where",
+        "logical_xor", "real", "strong_divide", "strong_multiply", "where",
     }
 )  # fmt: skip
 """Elementwise functions that a kernel can contain."""
@@ -44,6 +44,9 @@ def expression(
         x, low, high = (*operands, "None", "None")[:3]
         x = x if low == "None" else f"pa.maximum({x}, {low})"
         return x if high == "None" else f"pa.minimum({x}, {high})"
+    if name in _STRONG:
+        first, second = operands
+        return f"pa.where({first} == 0, {first}, {first} {_STRONG[name]} {second})"
     if name in _KERNELS:
         half = dtype.itemsize == 2
         x = f"kl.float32({operands[0]})" if half else operands[0]
@@ -51,6 +54,9 @@ def expression(
         return cast(text, dtype) if half else text
     return f"pa.{name}({', '.join(operands)})"
 
+
+_STRONG: Mapping[str, str] = {"strong_divide": "/", "strong_multiply": "*"}
+"""Operators of the products in gradients, which are zero where the first operand is."""
 
 _KERNELS: Mapping[str, Mapping[str, str]] = {
     "kernels.relu": {"": "pa.where({0} <= 0, 0, {0})"},

@@ -12,8 +12,17 @@ from typing import Any
 
 from portarray._array import call
 from portarray._namespace import pa
-from portarray._transforms.rules.reductions import axes_of, excluding, with_axes
-from portarray._transforms.rules.table import RULES, as_operand, conj, define, summed_to
+from portarray._transforms.rules.reductions import axes_of, excluding, shares, with_axes
+from portarray._transforms.rules.table import (
+    RULES,
+    Rule,
+    as_operand,
+    conj,
+    define,
+    in_single,
+    scaled,
+    summed_to,
+)
 from portarray.errors import LinAlgError, NoGradientError, TracedArrayError
 
 
@@ -21,11 +30,22 @@ def _adjoint(x: Any) -> Any:
     return conj(call.options("matrix_transpose", x))
 
 
+def with_strong_zeros(part: Any, stack: int, *gs: Any) -> Any:
+    """Return the cotangents of stacked matrices, 0 for NaN of those whose results have only zeros.
+
+    The results, with cotangents ``gs``, and the matrices have the same ``stack`` leading axes.
+    """
+    unused: Any = True
+    for g in gs:
+        if g is not None:
+            is_zero = pa.all(g == 0, axis=tuple(range(stack, g.ndim)))
+            unused = unused & pa.reshape(is_zero, g.shape[:stack] + (1,) * (part.ndim - stack))
+    return pa.where(pa.isnan(part) & unused, 0, part)
+
+
 def _matmul_first(g: Any, y: Any, a: Any, b: Any) -> Any:
     if b.ndim == 1:
-        if a.ndim == 1:
-            return g * conj(b)
-        return g[..., None] * conj(b)
+        return scaled(g[..., None], conj(b))
     if a.ndim == 1:
         return summed_to(pa.squeeze(g[..., None, :] @ _adjoint(b), axis=-2), a.shape)
     return g @ _adjoint(b)
@@ -33,9 +53,7 @@ def _matmul_first(g: Any, y: Any, a: Any, b: Any) -> Any:
 
 def _matmul_second(g: Any, y: Any, a: Any, b: Any) -> Any:
     if a.ndim == 1:
-        if b.ndim == 1:
-            return g * conj(a)
-        return conj(a)[:, None] * g[..., None, :]
+        return scaled(g[..., None, :], conj(a)[:, None]) if b.ndim > 1 else scaled(g, conj(a))
     if b.ndim == 1:
         return summed_to(pa.squeeze(_adjoint(a) @ g[..., None], axis=-1), b.shape)
     return _adjoint(a) @ g
@@ -69,11 +87,11 @@ def _tensordot_second(g: Any, y: Any, a: Any, b: Any, *, axes: Any = 2) -> Any:
 
 def _vecdot_first(g: Any, y: Any, a: Any, b: Any, *, axis: int = -1) -> Any:
     # sum of conj(a) * b
-    return conj(pa.expand_dims(g, axis=axis)) * b
+    return scaled(conj(pa.expand_dims(g, axis=axis)), b)
 
 
 def _vecdot_second(g: Any, y: Any, a: Any, b: Any, *, axis: int = -1) -> Any:
-    return pa.expand_dims(g, axis=axis) * a
+    return scaled(pa.expand_dims(g, axis=axis), a)
 
 
 def _cross_first(g: Any, y: Any, a: Any, b: Any, *, axis: int = -1) -> Any:
@@ -111,14 +129,15 @@ def _inverse(g: Any, y: Any, x: Any) -> Any:
 def _solve(gs: Any, ys: Any, needs_grad: Any, a: Any, b: Any) -> Any:
     (g,), (y,) = gs, ys
     vector = b.ndim == 1
-    second = pa.linalg.solve(_adjoint(a), g)
+    stack = g.ndim - min(b.ndim, 2)
+    second = with_strong_zeros(pa.linalg.solve(_adjoint(a), g), stack, g)
     parts: list[Any] = [None, None]
     if needs_grad[1]:
         parts[1] = summed_to(second, b.shape)
     if needs_grad[0]:
         if vector:
             second, y = second[..., None], y[..., None]
-        parts[0] = summed_to(-(second @ _adjoint(y)), a.shape)
+        parts[0] = summed_to(with_strong_zeros(-(second @ _adjoint(y)), stack, g), a.shape)
     return parts
 
 
@@ -150,7 +169,11 @@ def _matrix(x: Any) -> Any:
 
 def _slogdet(gs: Any, ys: Any, needs_grad: Any, x: Any) -> Any:
     sign, logarithm = gs
-    inverse = _adjoint(pa.linalg.inv(x))
+    # The derivative at a singular matrix is infinite.
+    is_singular = _matrix(ys[0] == 0)
+    eye = pa.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    inverse = _adjoint(pa.linalg.inv(pa.where(is_singular, eye, x)))
+    inverse = pa.where(is_singular, pa.nan, inverse)
     part = pa.zeros_like(x)
     if logarithm is not None:
         part = _matrix(logarithm) * inverse
@@ -321,45 +344,55 @@ def _vector_norm(
     g: Any, y: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
     g, y = with_axes(g, x, axis), with_axes(y, x, axis)
-    axes = axes_of(axis, x.ndim)
     if ord == 0:
         return pa.zeros_like(x)
-    if ord in (float("inf"), float("-inf")):
-        size = pa.abs(x)
-        there = pa.astype(size == y, y.dtype)
-        return g * (there / pa.sum(there, axis=axes, keepdims=True)) * pa.sign(x)
+    return as_operand(scaled(g, _norm_derivative(y, x, axis, ord)), x)
+
+
+def _norm_derivative(y: Any, x: Any, axis: Any, ord: Any) -> Any:
+    """Return the derivative of a vector norm, 0 at the origin."""
     if ord == 1:
-        return g * pa.sign(x)
-    is_zero = y == 0
-    safe = pa.where(is_zero, 1, y)
-    if ord == 2:
-        return pa.where(is_zero, 0, g / safe) * x
+        return pa.sign(x)
     size = pa.abs(x)
+    if ord in (float("inf"), float("-inf")):
+        return shares(size == y, size, axis) * pa.sign(x)
+    # Squares and powers of elements may over- or underflow, as may y; the derivative is that of the
+    # elements divided by the largest.
+    scale = pa.stop_gradient(pa.max(size, axis=axes_of(axis, x.ndim), keepdims=True))
+    is_zero = scale == 0
+    unit = pa.where(is_zero | pa.isinf(scale), 1, scale)
+    x, size = x / unit, size / unit
+    if ord == 2:
+        norm = pa.sqrt(pa.sum(size * size, axis=axes_of(axis, x.ndim), keepdims=True))
+        return x / pa.where(is_zero, 1, norm)
     is_zero_element = size == 0
-    ratio = pa.where(is_zero_element, 0, (pa.where(is_zero_element, 1, size) / safe) ** (ord - 1))
-    return pa.where(is_zero, 0, g) * ratio * pa.sign(x)
+    size = pa.where(is_zero_element, 1, size)
+    powers = pa.where(is_zero_element, 0, size**ord)
+    norm = pa.sum(powers, axis=axes_of(axis, x.ndim), keepdims=True) ** (1 / ord)
+    ratio = pa.where(is_zero_element, 0, (size / pa.where(is_zero, 1, norm)) ** (ord - 1))
+    return ratio * pa.sign(x)
 
 
 def _matrix_norm(g: Any, y: Any, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    axes = (x.ndim - 2, x.ndim - 1)
     if ord == "fro":
-        return _vector_norm(g, y, x, axis=axes)
-    if not keepdims:
-        g = _matrix(g)
+        return _vector_norm(g, y, x, axis=(x.ndim - 2, x.ndim - 1))
+    return scaled(g if keepdims else _matrix(g), _matrix_norm_derivative(x, ord))
+
+
+def _matrix_norm_derivative(x: Any, ord: Any) -> Any:
     if ord in (1, -1, float("inf"), float("-inf")):
         along, across = (-2, -1) if ord in (1, -1) else (-1, -2)
         sums = pa.sum(pa.abs(x), axis=along, keepdims=True)
         # Not y: the library may add its sums in another order.
         extreme = (pa.max if ord > 0 else pa.min)(sums, axis=across, keepdims=True)
-        there = pa.astype(sums == extreme, y.dtype)
-        return g * there / pa.sum(there, axis=axes, keepdims=True) * pa.sign(x)
+        return shares(sums == extreme, sums, across) * pa.sign(x)
     u, s, vh = pa.linalg.svd(x, full_matrices=False)
     if ord == "nuc":
         weights = pa.ones_like(s)
     else:
-        there = pa.astype(s == (pa.max if ord == 2 else pa.min)(s, axis=-1, keepdims=True), s.dtype)
-        weights = there / pa.sum(there, axis=-1, keepdims=True)
-    return g * ((u * pa.astype(weights, u.dtype, copy=False)[..., None, :]) @ vh)
+        extreme = (pa.max if ord == 2 else pa.min)(s, axis=-1, keepdims=True)
+        weights = shares(s == extreme, s, -1)
+    return (u * pa.astype(weights, u.dtype, copy=False)[..., None, :]) @ vh
 
 
 def _matrix_power(gs: Any, ys: Any, needs_grad: Any, x: Any, n: int) -> Any:
@@ -386,14 +419,14 @@ define(
         "linalg.det": _det,
         "linalg.diagonal": _diagonal,
         "linalg.inv": _inverse,
-        "linalg.matrix_norm": _matrix_norm,
+        "linalg.matrix_norm": in_single(_matrix_norm),
         "linalg.outer": (
-            lambda g, y, a, b: g @ conj(b),
-            lambda g, y, a, b: conj(a) @ g,
+            lambda g, y, a, b: pa.sum(scaled(g, conj(b)), axis=-1),
+            lambda g, y, a, b: pa.sum(scaled(g, conj(a)[:, None]), axis=-2),
         ),
         "linalg.pinv": _pinv,
         "linalg.trace": _trace,
-        "linalg.vector_norm": _vector_norm,
+        "linalg.vector_norm": in_single(_vector_norm),
         "matmul": (_matmul_first, _matmul_second),
         "tensordot": (_tensordot_first, _tensordot_second),
         "vecdot": (_vecdot_first, _vecdot_second),
@@ -413,3 +446,22 @@ RULES.update(
         "linalg.svdvals": _svdvals,
     }
 )
+
+
+def _stacked(rule: Rule) -> Rule:
+    """Return the rule of a function of stacked matrices, with strong zeros."""
+
+    def with_zeros(gs: Any, ys: Any, needs_grad: Any, x: Any, *args: Any, **options: Any) -> Any:
+        parts = rule(gs, ys, needs_grad, x, *args, **options)
+        return [
+            None if part is None else with_strong_zeros(part, x.ndim - 2, *gs) for part in parts
+        ]
+
+    return with_zeros
+
+
+for _name in (
+    *("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_power", "pinv"),
+    *("qr", "slogdet", "svd", "svdvals"),
+):
+    RULES[f"linalg.{_name}"] = _stacked(RULES[f"linalg.{_name}"])

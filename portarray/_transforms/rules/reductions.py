@@ -7,7 +7,16 @@ from typing import Any
 
 from portarray._array import call
 from portarray._namespace import pa
-from portarray._transforms.rules.table import RULES, as_operand, conj, define, of_operands
+from portarray._transforms.rules.table import (
+    RULES,
+    as_operand,
+    conj,
+    define,
+    divided,
+    in_single,
+    of_operands,
+    scaled,
+)
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -54,20 +63,25 @@ def _deviations(g: Any, x: Any, axis: Any, correction: float) -> Any:
     axes = axes_of(axis, x.ndim)
     centred = x - pa.mean(x, axis=axes, keepdims=True)
     freedom = _count(x, axis) - correction
-    return g * (2 / freedom if freedom else math.inf) * centred
+    return scaled(scaled(g, 2 / freedom if freedom else math.inf), centred)
 
 
 def _std(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:
     deviation = with_axes(y, x, axis)
     is_zero = deviation == 0
-    half = pa.where(is_zero, 0, with_axes(g, x, axis) / (2 * pa.where(is_zero, 1, deviation)))
+    half = divided(with_axes(g, x, axis), 2 * pa.where(is_zero, 1, deviation))
+    half = pa.where(is_zero, 0, half)
     return _deviations(half, x, axis, correction)
 
 
 def _extreme(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
-    # Equal extremes share the gradient.
-    there = pa.astype(x == with_axes(y, x, axis), x.dtype)
-    return with_axes(g, x, axis) * there / pa.sum(there, axis=axes_of(axis, x.ndim), keepdims=True)
+    return scaled(with_axes(g, x, axis), shares(x == with_axes(y, x, axis), x, axis))
+
+
+def shares(selected: Any, x: Any, axis: Any) -> Any:
+    """Return the parts of the gradient that selected elements share equally."""
+    selected = pa.astype(selected, x.dtype)
+    return selected / pa.sum(selected, axis=axes_of(axis, x.ndim), keepdims=True)
 
 
 def _flat(x: Any, axis: Any) -> tuple[Any, Any]:
@@ -98,7 +112,7 @@ def excluding(x: Any) -> Any:
 
 def _prod(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
     flat, undo = _flat(pa.astype(x, y.dtype, copy=False), axis)
-    return as_operand(with_axes(g, x, axis) * conj(undo(excluding(flat))), x)
+    return as_operand(scaled(with_axes(g, x, axis), conj(undo(excluding(flat)))), x)
 
 
 def _cumulative_sum(
@@ -133,11 +147,11 @@ def _cumulative_prod(
     step = 1
     while step < n:
         later = pa.concat([total[..., step:], pa.zeros_like(total[..., :step])], axis=-1)
-        total = total + factor * later
+        total = total + scaled(later, factor)
         further = pa.concat([factor[..., step:], pa.zeros_like(factor[..., :step])], axis=-1)
         factor = factor * further
         step *= 2
-    return as_operand(pa.moveaxis(products_before * total, -1, axis), x)
+    return as_operand(pa.moveaxis(scaled(total, products_before), -1, axis), x)
 
 
 def _sort(
@@ -175,16 +189,16 @@ def _clip(g: Any, y: Any, x: Any, lower: Any = None, upper: Any = None) -> Any:
 
 define(
     {
-        "cumulative_prod": _cumulative_prod,
-        "cumulative_sum": _cumulative_sum,
-        "max": _extreme,
-        "mean": _mean,
-        "min": _extreme,
-        "prod": _prod,
+        "cumulative_prod": in_single(_cumulative_prod),
+        "cumulative_sum": in_single(_cumulative_sum),
+        "max": in_single(_extreme),
+        "mean": in_single(_mean),
+        "min": in_single(_extreme),
+        "prod": in_single(_prod),
         "sort": _sort,
-        "std": _std,
+        "std": in_single(_std),
         "sum": _sum,
-        "var": _var,
+        "var": in_single(_var),
     }
 )
 RULES["diff"] = _diff

@@ -5,12 +5,18 @@ operands, None for zero. Most rules consist of one function per operand,
 ``part(g, y, *operands, **options)``, where ``g`` is the cotangent of the result ``y``. Rules call
 portarray's own functions, so that nested derivatives record them.
 
+A cotangent of exactly zero is a *strong zero*: it contributes zero even where the local derivative
+is infinite or NaN, as in a branch that ``where`` does not take. So rules multiply and divide
+cotangents by :func:`scaled` and :func:`divided`; :func:`times` and :func:`over` make parts of local
+derivatives.
+
 Cotangents of complex numbers follow PyTorch: the derivative of a real function L of ``z = a + bj``
 is ``dL/da + 1j * dL/db``, the direction in which L grows fastest.
 """
 
 from __future__ import annotations
 
+import cmath
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +24,20 @@ from portarray._array import call
 from portarray._array.array import Array
 from portarray._namespace import pa
 
-__all__ = ["RULES", "Part", "Rule", "as_operand", "of_operands", "summed_to"]
+__all__ = [
+    "RULES",
+    "Part",
+    "Rule",
+    "as_operand",
+    "define",
+    "divided",
+    "in_single",
+    "of_operands",
+    "over",
+    "scaled",
+    "summed_to",
+    "times",
+]
 
 Part = Callable[..., Any]
 Rule = Callable[..., Sequence[Any]]
@@ -59,11 +78,72 @@ def define(rules: Mapping[str, Part | tuple[Part | None, ...]]) -> None:
         RULES[name] = of_operands(*(parts if isinstance(parts, tuple) else (parts,)))
 
 
+def scaled(g: Any, factor: Any) -> Any:
+    """Return a cotangent times a factor, zero where the cotangent is."""
+    if factor.__class__ is not Array:
+        if cmath.isfinite(factor):
+            return g * factor
+        factor = pa.full_like(g, factor)
+    return call.binary("strong_multiply", g, factor)
+
+
+def divided(g: Any, divisor: Any) -> Any:
+    """Return a cotangent divided by a divisor, zero where the cotangent is."""
+    if divisor.__class__ is not Array:
+        if divisor != 0 and cmath.isfinite(divisor):
+            return g / divisor
+        divisor = pa.full_like(g, divisor)
+    return call.binary("strong_divide", g, divisor)
+
+
+def times(derivative: Callable[..., Any]) -> Part:
+    """Return the part of an operand, given the local derivative by ``(y, *operands)``."""
+
+    def part(g: Any, y: Any, *operands: Any, **options: Any) -> Any:
+        return scaled(g, conj(derivative(y, *operands, **options)))
+
+    return part
+
+
+def over(inverse: Callable[..., Any]) -> Part:
+    """Return the part of an operand, given the inverse of the local derivative."""
+
+    def part(g: Any, y: Any, *operands: Any, **options: Any) -> Any:
+        return divided(g, conj(inverse(y, *operands, **options)))
+
+    return part
+
+
+def in_single(part: Part) -> Part:
+    """Return a part that is computed in float32 for 16-bit operands.
+
+    Counts and sums of thousands of elements exceed the precision and the range of 16 bits.
+    """
+
+    def computed(*arrays: Any, **options: Any) -> Any:
+        g, y, *operands = arrays
+        dtype = next(x._dispatch.dtype for x in operands if x.__class__ is Array)
+        if dtype.itemsize > 2:
+            return part(g, y, *operands, **options)
+        wide = [pa.astype(x, pa.float32) if x.__class__ is Array else x for x in arrays]
+        return pa.astype(part(*wide, **options), dtype)
+
+    return computed
+
+
 def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
-    """Sum over the axes that broadcasting added or stretched."""
-    x_shape = x.shape
-    if x_shape == shape:
+    """Sum over the axes that broadcasting added or stretched; 16-bit numbers in float32."""
+    if x.shape == shape:
         return x
+    dtype = x._dispatch.dtype
+    if dtype.itemsize > 2:
+        return _summed_to(x, shape)
+    total: Array = pa.astype(_summed_to(pa.astype(x, pa.float32), shape), dtype)
+    return total
+
+
+def _summed_to(x: Array, shape: tuple[int, ...]) -> Array:
+    x_shape = x.shape
     more = len(x_shape) - len(shape)
     if x_shape[more:] == shape:
         axis = 0 if more == 1 else tuple(range(more))
@@ -88,3 +168,19 @@ def as_operand(g: Any, x: Any) -> Any:
     if pa.isdtype(g.dtype, "complex floating") and not pa.isdtype(x.dtype, "complex floating"):
         g = pa.real(g)
     return pa.astype(g, x.dtype, copy=False)
+
+
+RULES["strong_multiply"] = of_operands(
+    times(lambda y, a, b: b), lambda g, y, a, b: _strong_product(g, conj(a))
+)
+RULES["strong_product"] = of_operands(
+    lambda g, y, a, b: _strong_product(g, conj(b)), lambda g, y, a, b: _strong_product(g, conj(a))
+)
+RULES["strong_divide"] = of_operands(
+    over(lambda y, a, b: b), lambda g, y, a, b: -_strong_product(g, conj(divided(y, b)))
+)
+
+
+def _strong_product(a: Any, b: Any) -> Any:
+    """Return a product of two cotangents: strong zeros of either are zero."""
+    return call.binary("strong_product", a, b)

@@ -1,4 +1,4 @@
-"""Composed arithmetic, for libraries whose functions are wrong.
+"""Composed arithmetic: for libraries whose functions are wrong, and for gradients.
 
 Complex functions take and return real and imaginary parts, ``a`` and ``b`` of one real dtype.
 ``xp`` has the standard's functions on native arrays: a native namespace, or a library whose
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__: list[str] = []
+__all__ = ["strong_divide", "strong_multiply", "strong_product"]
 
 
 def sign_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
@@ -35,3 +35,22 @@ def sign_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
     nan = xp.full_like(a, math.nan)
     real = xp.where(unknown, nan, xp.where(is_zero, zeros, x / size))
     return real, xp.where(unknown, nan, xp.where(is_zero, zeros, y / size))
+
+
+# Gradients are products whose first factor is the cotangent. A cotangent of exactly zero is a
+# "strong zero": it contributes zero even where the local derivative is infinite or NaN.
+
+
+def strong_multiply(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Return ``x1 * x2``, but zero where x1 is zero."""
+    return xp.where(x1 == 0, x1, x1 * x2)
+
+
+def strong_divide(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Return ``x1 / x2``, but zero where x1 is zero."""
+    return xp.where(x1 == 0, x1, x1 / x2)
+
+
+def strong_product(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Return ``x1 * x2``, but zero where either is zero."""
+    return xp.where(x1 == 0, x1, xp.where(x2 == 0, x2, x1 * x2))

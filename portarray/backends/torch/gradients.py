@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,6 +26,18 @@ class _Depth(threading.local):
 
 
 _depth = _Depth()
+
+def with_tape(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function that leaves its gradient to the tape, as PyTorch's over- or underflows."""
+
+    @functools.wraps(function)
+    def called(*tensors: Tensor) -> Tensor:
+        if _depth.now and any([x.requires_grad for x in tensors]):
+            raise NoOwnGradientError(f"PyTorch squares the operands of {function.__name__}")
+        return function(*tensors)
+
+    return called
+
 
 # In autograd's messages about missing derivatives and in-place changes.
 _REFUSED = ("derivative", "in-place", "inplace", "not implemented", "require grad", "requires grad")
@@ -80,7 +94,13 @@ class OwnGradients(Backend):
                 if _is_refusal(error):
                     raise NoOwnGradientError(str(error)) from error
                 raise
-            return [None if x is None or x._is_zerotensor() else x for x in gradients]
+            gradients = tuple(
+                [None if x is None or x._is_zerotensor() else x for x in gradients]
+            )
+            # Autograd multiplies cotangents of zero by infinite derivatives; the tape does not.
+            if _has_nan(gradients):
+                raise NoOwnGradientError("a gradient is NaN")
+            return gradients
 
         if nested:
             return results, vjp
@@ -118,6 +138,35 @@ def _backward(
         )
     return gradients
 
+
+_FEW = 2048
+"""Elements up to which ``torch.equal`` is faster than a sum, which uses vector instructions."""
+
+_nan = torch.tensor(math.nan)
+_equal_finds_nan = not torch.equal(_nan, _nan)  # PyTorch had an error for the same tensor
+
+
+def _has_nan(tensors: tuple[Tensor | None, ...]) -> bool:
+    """Return whether tensors contain NaN; False for tensors without values."""
+    if is_compiling() or has_torch_function(tensors) or _innermost_transform() is not None:
+        return False
+    for x in tensors:
+        if x is None:
+            continue
+        if not x.is_cpu:  # read the device once
+            flags = [x.isnan().any() for x in tensors if x is not None]
+            return bool(torch.stack(flags).any())
+        if x.numel() <= _FEW and _equal_finds_nan:
+            if not torch.equal(x, x):
+                return True
+        else:
+            total = x.sum().item()
+            if total != total and bool(x.isnan().any()):  # noqa: PLR0124  (infinities can cancel)
+                return True
+    return False
+
+
+_innermost_transform: Callable[[], Any] = torch._C._functorch.peek_interpreter_stack
 
 # Not public, but all of torch.autograd calls it, with the same arguments since PyTorch 1.8.
 _engine: Any = getattr(torch.autograd.Variable, "_execution_engine", None)

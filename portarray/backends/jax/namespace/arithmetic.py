@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
+from portarray.backends.composed import arithmetic as composed
 from portarray.backends.composed.arithmetic import sign_parts
 from portarray.backends.jax.namespace.rows import as_real_pairs, compiled, with_scalar
 from portarray.backends.types import Rows
@@ -33,6 +35,15 @@ def _modulus(x: jax.Array, /) -> jax.Array:
 def _floating_sign(x: jax.Array, /) -> jax.Array:
     """Return the sign; +0 for zeros of any sign, where jnp.sign returns the operand."""
     return jnp.where(x == 0, 0, jnp.sign(x))
+
+
+strong_multiply = compiled(partial(composed.strong_multiply, jnp))
+
+
+@compiled
+def strong_divide(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
+    """Return ``x1 / x2``, but zero where x1 is zero."""
+    return jnp.where(x1 == 0, x1, jnp.divide(*_spread(x1, x2)))
 
 
 def _quotient(x1: Any, x2: Any, /) -> jax.Array:

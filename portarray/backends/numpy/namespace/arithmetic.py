@@ -41,6 +41,25 @@ def _half_nextafter(x1: Any, x2: Any, /) -> Array:
     return out
 
 
+def _with_strong_zeros(out: Array, x1: Array) -> Array:
+    """Return a product or quotient with zeros where the first operand is zero."""
+    # Zero times anything is zero or NaN. A sum of squares finds NaN faster than np.isnan.
+    square = np.vdot(out, out)
+    if square == square:  # noqa: PLR0124
+        return out
+    return np.where(np.equal(x1, 0), out.dtype.type(0), out)
+
+
+def strong_multiply(x1: Any, x2: Any, /) -> Array:
+    """Return ``x1 * x2``, but zero where x1 is zero."""
+    return _with_strong_zeros(x1 * x2, x1)
+
+
+def strong_divide(x1: Any, x2: Any, /) -> Array:
+    """Return ``x1 / x2``, but zero where x1 is zero."""
+    return _with_strong_zeros(x1 / x2, x1)
+
+
 BY_DTYPE: Rows = {
     # For small arrays operators are faster than calls of the ufuncs.
     "add": {"iufc": operator.add},

@@ -91,6 +91,8 @@ def matrix_norm(
         raise ValueError(
             f"matrix_norm: ord {ord} is undefined for an empty array of shape {tuple(x.shape)}"
         )
+    if x.requires_grad and ord in ("fro", None):
+        return _scaled_norm(x, (-2, -1), keepdims=keepdims, ord=2)
     return _matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
 
 
@@ -151,7 +153,23 @@ def vector_norm(
         # Norms of no elements are 0; a negative power of 0 is infinite. PyTorch refuses both.
         least = 0 if ord > 0 else math.inf
         return torch.sum(torch.abs(x), axis, keepdim=keepdims) + least
+    if x.requires_grad and ord not in (0, 1, math.inf, -math.inf):
+        return _scaled_norm(x, axis, keepdims=keepdims, ord=ord)
     return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
+
+
+def _scaled_norm(x: Tensor, axis: Axes | None, *, keepdims: bool, ord: float) -> Tensor:
+    """Return norms whose gradient is right where squares or powers of elements over- or underflow.
+
+    The elements are divided by a power of two near the largest, which is exact.
+    """
+    if not x.numel():
+        return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    unit = torch.exp2(torch.floor(torch.log2(torch.amax(x.detach().abs(), axes, keepdim=True))))
+    unit = torch.where((unit == 0) | ~torch.isfinite(unit), 1, unit)
+    norm = _vector_norm(x / unit, ord=ord, dim=axis, keepdim=True) * unit
+    return norm if keepdims else norm.squeeze(axes)
 
 
 BY_DTYPE: Rows = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from portarray.backends.torch.gradients import with_tape
 from portarray.backends.types import Rows
 
-acosh = torch.acosh
+acosh = with_tape(torch.acosh)
 asin = torch.asin
-asinh = torch.asinh
+asinh = with_tape(torch.asinh)
 atan = torch.atan
-atan2 = torch.atan2
+atan2 = with_tape(torch.atan2)
 atanh = torch.atanh
 cos = torch.cos
 cosh = torch.cosh
