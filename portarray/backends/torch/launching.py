@@ -39,6 +39,16 @@ class Launching(Backend):
         itemsize = x.element_size()
         return None, x.data_ptr(), tuple([step * itemsize for step in x.stride()])
 
+    def allocation(self, x: torch.Tensor) -> int | None:
+        try:
+            storage: int = x.untyped_storage()._cdata
+        except (NotImplementedError, RuntimeError):  # PyTorch's transformations wrap tensors
+            return None
+        return storage
+
+    def is_broadcast(self, x: torch.Tensor) -> bool:
+        return not x.is_contiguous() and 0 in x.stride()
+
 
 @cache
 def _launcher(device: torch.device) -> Launcher | str:
