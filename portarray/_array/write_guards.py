@@ -24,19 +24,18 @@ class Guard(Protocol):
         """Prepare for a write to a native array in a block of memory, None for any block."""
 
 
-GUARDS: dict[int, weakref.ref[Any]] = {}
-"""The guards by their ids. Writers check that it is empty, which costs them nothing."""
+GUARDS: set[weakref.ref[Guard]] = set()
+"""The guards. Writers check that there is none, which costs them nothing."""
 
 
 def add(guard: Guard) -> None:
     """Have a guard called before every write to arrays whose memory can change."""
-    key = id(guard)
-    GUARDS[key] = weakref.ref(guard, lambda _: GUARDS.pop(key, None))
+    GUARDS.add(weakref.ref(guard, GUARDS.discard))
 
 
 def remove(guard: Guard) -> None:
     """Call a guard no longer."""
-    GUARDS.pop(id(guard), None)
+    GUARDS.discard(weakref.ref(guard))
 
 
 def before_write(x: Array) -> None:
@@ -46,7 +45,7 @@ def before_write(x: Array) -> None:
     if backend.immutable:  # assignments to such arrays, and to traced ones, make new native ones
         return
     memory = backend.allocation(x._native)
-    for reference in tuple(GUARDS.values()):
+    for reference in tuple(GUARDS):
         guard = reference()
         if guard is not None:
             guard.before_write(x._native, device, memory)

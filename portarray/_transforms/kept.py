@@ -46,6 +46,8 @@ class KeptValues:
         Returns the slots of an item.
     """
 
+    __slots__ = ("__weakref__", "_by_memory", "_indexed", "_items", "_slots")
+
     def __init__(self, items: Sequence[Any], slots: Callable[[Any], Iterable[Slot]]) -> None:
         self._items = items
         self._slots = slots
@@ -64,14 +66,16 @@ class KeptValues:
         for key in tuple(by_memory) if memory is None else (memory, None):
             copies: dict[int, Any] = {}
             for slot in by_memory.pop(key, ()):
-                if slot.container.__class__ is Tracer:  # the array has changed for its function
-                    slot.container.is_stale = True
-                else:
+                if slot.container.__class__ is not Tracer:
                     slot.replace(_with_copies(slot.value, slot.device, key, copies))
+                elif key is not None:  # the array has changed for its function
+                    slot.container.is_stale = True
 
 
 class WriteLog:
     """A guard that copies arrays before they are written, so that writes can be undone."""
+
+    __slots__ = ("__weakref__", "_before")
 
     def __init__(self) -> None:
         self._before: dict[int, tuple[Array, Any]] = {}

@@ -117,10 +117,9 @@ def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) 
         with np.errstate(all="ignore"):  # infinite derivatives are valid, such as of sqrt at 0
             by_slot = trace.backward(calls, by_slot, once=once)
         gradients = [by_slot.get(slot) for _, slot in watched]
-        return separated(gradients, (*inputs, *results, *cotangents), trace.lent)
+        return separated(gradients, cotangents, trace.lent)
 
-    results = [value(y) for y in outputs]
-    return VJP(results, vjp_fun, value, None if once else guard)
+    return VJP([value(y) for y in outputs], vjp_fun, value, None if once else guard)
 
 
 def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -> VJP | None:
@@ -132,27 +131,27 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         outputs = function(wrapped_like(natives, inputs))
         return [y._native for y in outputs]
 
-    # The backend may ask for the tape, which calls the function again.
+    natives = [x._native for x in inputs]
+    kept: list[list[Any]] | None = None if once else []
     writes = WriteLog()
     write_guards.add(writes)
-    kept: list[list[Any]] | None = None if once else []
-    input_cells = [[x._native] for x in inputs]
     try:
-        native_vjp = backend.vjp(native_function, [x._native for x in inputs], kept=kept)
-    except NoOwnGradientError:
-        write_guards.remove(writes)
+        native_vjp = backend.vjp(native_function, natives, kept=kept)
+    except NoOwnGradientError:  # the caller calls the function again, with a tape
         writes.undo()
         raise
+    finally:
+        write_guards.remove(writes)
     if native_vjp is None:
         return None
     results, native_vjp_fun = native_vjp
-    output_arrays = wrapped_like(results, outputs)
     guard: write_guards.Guard | None = None
     if kept is not None:
-        write_guards.remove(writes)
         device = inputs[0].device
-        kept += input_cells
-        guard = KeptValues(kept, lambda cell: (Slot(cell, 0, device),))
+        kept.append(natives)
+        guard = KeptValues(
+            kept, lambda values: [Slot(values, n, device) for n in range(len(values))]
+        )
         write_guards.add(guard)
 
     def value(x: Array) -> Array:
@@ -162,7 +161,6 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         return result
 
     def vjp_fun(cotangents: Arrays) -> Sequence[Array | None]:
-        write_guards.remove(writes)
         try:
             parts = native_vjp_fun([g._native for g in cotangents])
         except ChangedInPlaceError as error:
@@ -170,11 +168,11 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         except NoOwnGradientError:  # only the backward pass shows it: run again with a tape
             if once:
                 writes.undo()
-            originals = wrapped_like([native for (native,) in input_cells], inputs)
+            originals = wrapped_like(natives, inputs)
             return _vjp_by_tape(function, originals, ended, once=once).vjp_fun(cotangents)
-        return separated(wrapped_like(parts, inputs), (*inputs, *output_arrays, *cotangents))
+        return wrapped_like(parts, inputs)
 
-    return VJP(output_arrays, vjp_fun, value, guard)
+    return VJP(wrapped_like(results, outputs), vjp_fun, value, guard)
 
 
 _CHANGED = (

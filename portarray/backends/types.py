@@ -42,7 +42,7 @@ class NoOwnGradientError(Exception):
 
 
 class ChangedInPlaceError(Exception):
-    """An array that a library keeps for the backward pass was changed by the library's functions."""
+    """The library's own functions changed an array that it keeps for the backward pass."""
 
 
 class Arrays(NamedTuple):

@@ -63,7 +63,8 @@ class Launching(Backend):
         return pointer
 
     def is_broadcast(self, x: dpnp.ndarray) -> bool:
-        return 0 in x.strides
+        memory = x.get_array()
+        return not memory.flags.writable or 0 in memory.strides
 
 
 @cache

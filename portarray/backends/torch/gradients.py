@@ -13,6 +13,7 @@ from torch.compiler import is_compiling
 from torch.overrides import has_torch_function
 
 from portarray.backends.base import Backend
+from portarray.backends.torch.launching import allocation, is_broadcast
 from portarray.backends.types import ChangedInPlaceError, NoOwnGradientError
 
 Natives = Sequence[Any]
@@ -91,7 +92,7 @@ class OwnGradients(Backend):
                 if _is_refusal(error):
                     raise NoOwnGradientError(str(error)) from error
                 raise
-            return [None if x is None or x._is_zerotensor() else x for x in gradients]
+            return _separated(gradients, selected)
 
         if nested:
             return results, vjp
@@ -104,6 +105,23 @@ class OwnGradients(Backend):
     def stop_gradient(self, x: Any) -> Any:
         """See :meth:`portarray.backends.base.Backend.stop_gradient`."""
         return x.detach()
+
+
+def _separated(gradients: Sequence[Tensor | None], cotangents: Sequence[Tensor]) -> Natives:
+    """Return gradients that share memory with neither each other nor cotangents."""
+    taken = set(map(allocation, cotangents))
+    separate: list[Tensor | None] = []
+    for x in gradients:
+        if x is None or x._is_zerotensor():
+            separate.append(None)
+            continue
+        memory = allocation(x)
+        if memory is None or memory in taken or (x._is_view() and is_broadcast(x)):
+            x = x.clone(memory_format=torch.contiguous_format)
+            memory = allocation(x)
+        taken.add(memory)
+        separate.append(x)
+    return separate
 
 
 _Packed = tuple[list[Any], Tensor, int]
