@@ -197,6 +197,14 @@ def check_separate(gradients: Sequence[Any], others: Sequence[Any]) -> None:
             np.testing.assert_array_equal(host(x), expected)
 
 
+def test_gradients_of_two_sums_are_clipped_in_place(device: str) -> None:
+    x, y, _ = drawn_arrays(device)
+    gradients = pa.grad(lambda x, y: pa.sum(x) + pa.sum(y), (0, 1))(x, y)
+    for g in gradients:
+        g *= 0.25
+    assert [host(g).tolist() for g in gradients] == 2 * [[[0.25] * 3] * 2]
+
+
 @SETTINGS
 @given(program=programs)
 def test_gradients_share_memory_with_nothing(program: Program, device: str) -> None:
