@@ -18,6 +18,7 @@ from portarray._array import (
     refusals,
     results,
 )
+from portarray._array.write_guards import GUARDS, before_write
 from portarray._dtypes import promotion
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         native = value._native if same else table.cast(value._native)
     else:
         native = _fill_value(value, x)
+    if GUARDS and table is x._dispatch:
+        before_write(x)
     try:
         x._native = table.functions["setitem"](x._native, native_key, native)
         x._dispatch = table

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from portarray._array import base, call, call_cache, slow_path
 from portarray._array.operands import common, refused
 from portarray._array.results import reraise
+from portarray._array.write_guards import GUARDS, before_write
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -24,6 +25,8 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
     """
 
     def operator(self: Array, other: Any, /) -> Array:
+        if GUARDS:
+            before_write(self)
         own_table, first = self._dispatch, self._native
         second = other._native if type(other) is base.array_type else other
         if (own_table.accepts(other)) if second is other else (other._dispatch is own_table):

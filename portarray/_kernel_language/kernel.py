@@ -9,6 +9,7 @@ from typing import Any
 
 from portarray._array import results
 from portarray._array.array import Array
+from portarray._array.write_guards import GUARDS, before_write
 from portarray._config import config
 from portarray._kernel_language import arguments, launch_cache
 from portarray._kernel_language.arguments import CallSpec, hashable
@@ -105,6 +106,9 @@ class KernelFunction:
             and not config._kernel_debug
             and (not call.constants or current(call.constants))
         ):
+            if GUARDS:
+                for position in call.written:
+                    before_write(args[position])
             done = call.run(*args)
             if done is not None:
                 new, changed = done
@@ -137,6 +141,9 @@ class KernelFunction:
         sizes = spec.sizes(written)
         if 0 in sizes:
             return _returned([args[position] for position in written])
+        if GUARDS:
+            for position in written:
+                before_write(args[position])
         rounded, items = launch_ranges(launcher, sizes, spec.group, barriers=draft.tree.barriers)
         values = prepared.values(layouts, sizes or (1,), args)
         if shared is not None and hashable(shared):

@@ -40,6 +40,8 @@ class Call:
     """Launches with these arguments; returns the launch's result and the written arguments, or None
     if an array must be copied first."""
     constants: list[Captured]
+    written: tuple[int, ...]
+    """Positions of the arguments that the kernel writes."""
 
 
 def call_of(
@@ -66,7 +68,9 @@ def call_of(
         f"lambda {arguments}: None if {copied} else ({launched}, ({changed}))"
     )
     return Call(
-        make(prepared.launch, draft.launcher.writable, values, rounded, items), draft.constants
+        make(prepared.launch, draft.launcher.writable, values, rounded, items),
+        draft.constants,
+        tuple(draft.written),
     )
 
 

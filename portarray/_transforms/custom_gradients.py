@@ -59,11 +59,13 @@ def stop_gradient(x: Any, /) -> Any:
     return array_trees.mapped(detached, x)
 
 
-def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Function) -> Any:
+def _recorded(
+    name: str, run: Function, args: tuple[Any, ...], backward: Function, *, lends: bool
+) -> Any:
     """Call a function of trees and record it as one call of the innermost trace.
 
     ``run`` returns the output and the residuals that ``backward`` takes; ``backward`` returns a
-    cotangent for each array of the arguments.
+    cotangent for each array of the arguments, with ``lends`` perhaps arrays that others hold.
     """
     leaves = array_trees.leaves(args)
     trace = tracing.innermost([x._native for x in leaves])
@@ -72,15 +74,23 @@ def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Functio
     if not isinstance(trace, GradientTrace):  # other traces record the calls in it
         return run(*args)[0]
 
-    def lower(x: Any) -> Any:
-        native = x._native if type(x) is Array else None
-        if native.__class__ is Tracer and native.trace is trace:
-            return untraced(native.value, native.home)
-        return x
+    kept: list[Array] = []
 
-    inner = tuple(array_trees.mapped(lower, tree) for tree in args)
+    def keep(x: Any) -> Any:
+        """Return an array without the trace: a new one, as the original may change."""
+        if type(x) is not Array:
+            return x
+        native = x._native
+        is_traced = native.__class__ is Tracer and native.trace is trace
+        kept.append(untraced(native.value if is_traced else native, x.device))
+        return kept[-1]
+
+    inner = array_trees.mapped(keep, args)
     output, residuals = run(*inner)
-    return trace.record_composite(name, leaves, output, lambda g: backward(residuals, g, inner))
+    residuals = array_trees.mapped(keep, residuals)
+    return trace.record_composite(
+        name, leaves, output, lambda g: backward(residuals, g, inner), kept, lends=lends
+    )
 
 
 def _is_watched(args: Sequence[Any]) -> bool:
@@ -105,8 +115,8 @@ def checkpoint(function: Function, /) -> Function:
     Parameters
     ----------
     function : callable
-        Takes arrays, and trees of them, as positional arguments. Differentiated arrays that it
-        uses from an enclosing scope raise an error.
+        Takes arrays, and trees of them. Differentiated arrays that it uses from an enclosing scope
+        raise an error.
 
     Returns
     -------
@@ -122,13 +132,16 @@ def checkpoint(function: Function, /) -> Function:
     """
     check_function("checkpoint", function)
 
+    def call(args: Sequence[Any], named: dict[str, Any]) -> Any:
+        return function(*args, **named)
+
     @functools.wraps(function)
-    def checkpointed(*args: Any) -> Any:
+    def checkpointed(*args: Any, **named: Any) -> Any:
         def run(*inner: Any) -> tuple[Any, Any]:
             if _is_watched(inner):
                 # A new wrapper: a function that calls itself is a reference cycle.
-                return checkpoint(function)(*inner), None
-            return _unchanged(function, inner), None
+                return checkpoint(call)(*inner), None
+            return _unchanged(call, inner), None
 
         def backward(_: Any, g: Any, inner: tuple[Any, ...]) -> Sequence[Any]:
             def of_arrays(arrays: Sequence[Array]) -> list[Array]:
@@ -136,7 +149,7 @@ def checkpoint(function: Function, /) -> Function:
                 again = array_trees.mapped(
                     lambda x: next(next_arrays) if is_floating(x) else x, inner
                 )
-                return array_trees.leaves(function(*again))
+                return array_trees.leaves(call(*again))
 
             leaves = array_trees.leaves(inner)
             floating = [x for x in leaves if is_floating(x)]
@@ -144,7 +157,7 @@ def checkpoint(function: Function, /) -> Function:
             parts = iter(forward.vjp_fun(array_trees.leaves(g)))
             return [next(parts) if is_floating(x) else None for x in leaves]
 
-        return _recorded("checkpoint", run, args, backward)
+        return _recorded("checkpoint", run, (args, named), backward, lends=False)
 
     return checkpointed
 
@@ -250,4 +263,4 @@ class custom_vjp:  # noqa: N801  (used as a decorator, as in JAX)
                 check_cotangent(f"{name}: the cotangent of an argument", x, g, "argument")
             return cotangents
 
-        return _recorded(name, run, args, backward)
+        return _recorded(name, run, args, backward, lends=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,25 +13,28 @@ from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray._namespace import pa
 from portarray._transforms import tracing
+from portarray._transforms.kept import Slot
+from portarray._transforms.ownership import memory_of
 from portarray._transforms.rules import RULES
 from portarray._transforms.tracing import Trace, Tracer
 from portarray._trees import array_trees
 from portarray.errors import NoGradientError
 
-__all__ = ["GradientTrace", "ValueTrace", "wrap"]
+__all__ = ["Call", "GradientTrace", "ValueTrace", "wrap"]
 
 
-class _Call(NamedTuple):
+class Call(NamedTuple):
     """A recorded call."""
 
     name: str
     rule: Callable[..., Sequence[Any]] | None  # of a composite call
     device: Device  # of the results
     args: Sequence[Any]  # operands, with the tracers of this trace
-    values: Sequence[Any]  # the same without tracers
+    values: list[Any]  # the same without tracers; of a composite call, the arrays that it keeps
     options: Mapping[str, Any]
-    results: Sequence[Any]  # native arrays
+    results: list[Any]  # native arrays
     slots: Sequence[int]  # of the results, 0 for those without a gradient
+    lends: bool = False  # whether the rule may return arrays that others hold
 
     def vjp(self, cotangents: Sequence[Array | None], needs_grad: Sequence[bool]) -> Sequence[Any]:
         """Return the cotangents of the operands."""
@@ -56,6 +58,21 @@ class _Call(NamedTuple):
         ]
         return rule(cotangents, results, needs_grad, *operands, **self.options)
 
+    def kept(self) -> Iterator[Slot]:
+        """Yield the values that the call keeps."""
+        if self.rule is not None:
+            yield from [Slot(x, "_native", x.device) for x in self.values]
+            return
+        device = self.device
+        yield from [Slot(self.results, n, device) for n in range(len(self.results))]
+        for n, arg in enumerate(self.args):
+            is_traced = arg.__class__ is Tracer
+            yield Slot(self.values, n, arg.home if is_traced else device)
+            if is_traced:
+                yield Slot(arg, "value", arg.home)
+        for name in self.options:
+            yield Slot(self.options, name, device)
+
 
 class GradientTrace(Trace):
     """A trace that records the calls between the inputs and the outputs of a function."""
@@ -72,7 +89,9 @@ class GradientTrace(Trace):
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls: list[_Call] = []
+        self.calls: list[Call] = []
+        self.lent: set[Hashable] = set()
+        """The memory of cotangents that others may hold."""
         self._slots = 0
 
     def watch(self, x: Array) -> tuple[Array, int]:
@@ -97,29 +116,32 @@ class GradientTrace(Trace):
         """Return the result with tracers for what has a gradient."""
         if name in _CONSTANT:
             return result
-        if not device._backend.immutable:
-            for n, x in enumerate(values):
-                if x is args[n] and x.__class__ not in _PYTHON:
-                    values[n] = _snapshot(x, device)
         if isinstance(result, (tuple, list)):
             slots = [self._new_slot(item) for item in result]
             if any(slots):
-                self.calls.append(_Call(name, None, device, args, values, options, result, slots))
+                self.calls.append(Call(name, None, device, args, values, options, [*result], slots))
             pairs = zip(result, slots, strict=True)
             return tuple([Tracer(item, self, n, device) if n else item for item, n in pairs])
         if not _is_floating(result):
             return result
         self._slots = slot = self._slots + 1
-        self.calls.append(_Call(name, None, device, args, values, options, (result,), (slot,)))
+        self.calls.append(Call(name, None, device, args, values, options, [result], (slot,)))
         return Tracer(result, self, slot, device)
 
     def record_composite(
-        self, name: str, inputs: Sequence[Array], output: Any, rule: Callable[..., Any]
+        self,
+        name: str,
+        inputs: Sequence[Array],
+        output: Any,
+        rule: Callable[..., Any],
+        kept: list[Array],
+        *,
+        lends: bool,
     ) -> Any:
         """Record a call of a function of trees and return its traced output.
 
         ``rule`` takes the cotangents of the output, a tree like it, and returns those of the
-        inputs.
+        inputs, with ``lends`` perhaps arrays that others hold. It reads the arrays ``kept``.
         """
         leaves = [x for _, x in array_trees.arrays(output)]
         natives = [x._native if type(x) is Array else None for x in leaves]
@@ -141,7 +163,7 @@ class GradientTrace(Trace):
 
         args = tuple([x._native for x in inputs])
         device = inputs[0].device
-        self.calls.append(_Call(name, ruled, device, args, args, {}, natives, slots))
+        self.calls.append(Call(name, ruled, device, args, kept, {}, natives, slots, lends))
         outputs = iter(zip(natives, slots, strict=True))
 
         def traced(x: Any) -> Any:
@@ -156,7 +178,7 @@ class GradientTrace(Trace):
         self._slots += 1
         return self._slots
 
-    def end(self, message: str) -> list[_Call]:
+    def end(self, message: str) -> list[Call]:
         """Stop recording and return the calls.
 
         The calls hold tracers, which hold this trace. If the trace held the calls, only the garbage
@@ -167,7 +189,7 @@ class GradientTrace(Trace):
         return calls
 
     def backward(
-        self, calls: list[_Call], cotangents: Mapping[int, Array], *, once: bool
+        self, calls: list[Call], cotangents: Mapping[int, Array], *, once: bool
     ) -> dict[int, Array]:
         """Return the cotangents of the inputs by slot, given those of the outputs.
 
@@ -186,9 +208,10 @@ class GradientTrace(Trace):
                 x.trace is self and x.slot > 0 if x.__class__ is Tracer else self._is_watched(x)
                 for x in args
             ]
-            for x, needed, part in zip(
-                args, needs_grad, call.vjp(output_cotangents, needs_grad), strict=False
-            ):
+            parts = call.vjp(output_cotangents, needs_grad)
+            if call.lends:
+                self.lent.update([memory_of(g) for g in parts if g is not None])
+            for x, needed, part in zip(args, needs_grad, parts, strict=False):
                 if not needed or part is None:
                     continue
                 if x.__class__ is Tracer:
@@ -213,7 +236,7 @@ class GradientTrace(Trace):
                 self._add(by_slot, item, item_part)
 
 
-def _popped(calls: list[_Call]) -> Iterator[_Call]:
+def _popped(calls: list[Call]) -> Iterator[Call]:
     while calls:
         yield calls.pop()
 
@@ -273,17 +296,6 @@ def wrap(x: Any, device: Device) -> Any:
 
 
 _PYTHON = frozenset((bool, complex, float, int))
-
-_COPIED = 4096
-"""Most elements of a constant operand that is copied."""
-
-
-def _snapshot(x: Any, device: Device) -> Any:
-    """Copy a small constant, which may be modified before the backward pass."""
-    if not device._backend.owns(x) or not x.shape or math.prod(x.shape) > _COPIED:
-        return x
-    return dispatch.functions_of(device).namespace.asarray(x, copy=True)
-
 
 _CONSTANT = frozenset(("empty_like", "full_like", "ones_like", "zeros_like"))
 """Functions whose results do not depend on the values of their operands."""

@@ -477,6 +477,10 @@ class TracedBackend(Backend):
         """Return whether an array has no readable values."""
         return x.__class__ is Tracer or self._untraced.is_traced(x)
 
+    def is_broadcast(self, x: Any) -> bool:
+        """Return whether an assignment to an array marks others as stale, or changes them."""
+        return x.__class__ is not Tracer or x.sharing is not None
+
     def printable(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return an array's values for printing, which does not affect the trace."""
         return self._untraced.printable(lowered(x), device)

@@ -8,12 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._array import write_guards
 from portarray._array.array import Array
 from portarray._array.results import wrapped_like
-from portarray._transforms.tape import GradientTrace
+from portarray._transforms.kept import KeptValues, Slot, WriteLog
+from portarray._transforms.ownership import separated
+from portarray._transforms.tape import Call, GradientTrace
 from portarray._transforms.tracing import Tracer, current, untraced
 from portarray.backends.base import Backend
-from portarray.backends.types import NoOwnGradientError
+from portarray.backends.types import ChangedInPlaceError, NoOwnGradientError
+from portarray.errors import TracedArrayError
 
 __all__ = ["VJP", "compute_vjp"]
 
@@ -29,14 +33,18 @@ class VJP(NamedTuple):
     outputs : sequence of Array
         The outputs.
     vjp_fun : callable
-        Takes the cotangents of the outputs and returns those of the inputs, None for zeros.
+        Takes the cotangents of the outputs and returns those of the inputs, None for zeros. They
+        share memory with neither each other nor the inputs, outputs and cotangents.
     value : callable
         Returns an array of the function's body as an array outside it.
+    guard : Guard or None
+        Protects what `vjp_fun` reads from writes, as long as it exists.
     """
 
     outputs: Arrays
     vjp_fun: Callable[[Arrays], Sequence[Array | None]]
     value: Callable[[Array], Array]
+    guard: write_guards.Guard | None
 
 
 class _Tapes(threading.local):
@@ -82,12 +90,16 @@ def compute_vjp(function: Function, inputs: Arrays, ended: str, *, once: bool) -
 def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) -> VJP:
     trace = GradientTrace()
     watched = [trace.watch(x) for x in inputs]
+    guard = KeptValues(trace.calls, Call.kept)
+    write_guards.add(guard)
     _tapes.active += 1
     try:
         outputs = function([x for x, _ in watched])
     finally:
         calls = trace.end(ended)
         _tapes.active -= 1
+        if once:
+            write_guards.remove(guard)
 
     def value(x: Array) -> Array:
         native = x._native
@@ -104,9 +116,10 @@ def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) 
                 by_slot[native.slot] = g if previous is None else previous + g
         with np.errstate(all="ignore"):  # infinite derivatives are valid, such as of sqrt at 0
             by_slot = trace.backward(calls, by_slot, once=once)
-        return [by_slot.get(slot) for _, slot in watched]
+        gradients = [by_slot.get(slot) for _, slot in watched]
+        return separated(gradients, cotangents, trace.lent)
 
-    return VJP([value(y) for y in outputs], vjp_fun, value)
+    return VJP([value(y) for y in outputs], vjp_fun, value, None if once else guard)
 
 
 def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -> VJP | None:
@@ -118,10 +131,28 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         outputs = function(wrapped_like(natives, inputs))
         return [y._native for y in outputs]
 
-    native_vjp = backend.vjp(native_function, [x._native for x in inputs], once=once)
+    natives = [x._native for x in inputs]
+    kept: list[list[Any]] | None = None if once else []
+    writes = WriteLog()
+    write_guards.add(writes)
+    try:
+        native_vjp = backend.vjp(native_function, natives, kept=kept)
+    except NoOwnGradientError:  # the caller calls the function again, with a tape
+        writes.undo()
+        raise
+    finally:
+        write_guards.remove(writes)
     if native_vjp is None:
         return None
     results, native_vjp_fun = native_vjp
+    guard: write_guards.Guard | None = None
+    if kept is not None:
+        device = inputs[0].device
+        kept.append(natives)
+        guard = KeptValues(
+            kept, lambda values: [Slot(values, n, device) for n in range(len(values))]
+        )
+        write_guards.add(guard)
 
     def value(x: Array) -> Array:
         if not backend.owns(x._native):
@@ -130,13 +161,24 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         return result
 
     def vjp_fun(cotangents: Arrays) -> Sequence[Array | None]:
-        natives = [g._native for g in cotangents]
-        if not (_tapes.active and any([g.__class__ is Tracer for g in natives])):
+        cotangent_natives = [g._native for g in cotangents]
+        if not (_tapes.active and any([g.__class__ is Tracer for g in cotangent_natives])):
             try:
-                return wrapped_like(native_vjp_fun(natives), inputs)
+                return wrapped_like(native_vjp_fun(cotangent_natives), inputs)
+            except ChangedInPlaceError as error:
+                raise TracedArrayError(_CHANGED) from error
             except NoOwnGradientError:  # only the backward pass shows it: run again with a tape
-                if any(map(backend.is_watched, (*natives, *[x._native for x in inputs]))):
+                if any(map(backend.is_watched, (*cotangent_natives, *natives))):
                     raise  # so that the enclosing gradient uses a tape, too
-        return _vjp_by_tape(function, inputs, ended, once=once).vjp_fun(cotangents)
+        if once:
+            writes.undo()
+        originals = wrapped_like(natives, inputs)
+        return _vjp_by_tape(function, originals, ended, once=once).vjp_fun(cotangents)
 
-    return VJP(wrapped_like(results, outputs), vjp_fun, value)
+    return VJP(wrapped_like(results, outputs), vjp_fun, value, guard)
+
+
+_CHANGED = (
+    "vjp: an array whose values the derivative needs was changed through the library itself\n"
+    "Hint: change a copy, x.copy(), or change the array after the last call of the vjp function"
+)

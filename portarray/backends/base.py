@@ -282,13 +282,17 @@ class Backend(ABC):
         function: Callable[[Sequence[Any]], Sequence[Any]],
         primals: Sequence[Any],
         *,
-        once: bool,
+        kept: list[list[Any]] | None,
     ) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Sequence[Any]]] | None:
         """Call a function of native arrays and return its results and what pulls cotangents back.
 
         **May**, for libraries whose own gradients cost less than a record of the calls; None, the
-        default, has the calls recorded. ``once`` says that cotangents are pulled back at most once.
-        Raises :class:`~portarray.backends.types.NoOwnGradientError` where the library refuses.
+        default, has the calls recorded. What is returned shares memory with neither each other nor
+        the cotangents. Cotangents are pulled back at most once if ``kept`` is
+        None. Otherwise the backend appends lists of the native arrays that are read then;
+        they are replaced in these lists before their memory is written.
+        Raises :class:`~portarray.backends.types.NoOwnGradientError` where the library refuses, and
+        :class:`~portarray.backends.types.ChangedInPlaceError` where such an array has changed.
         """
         return None
 
@@ -367,6 +371,21 @@ class Backend(ABC):
                 strides = value.get("strides")
                 return None, value["data"][0], None if strides is None else tuple(strides)
         return self.device_of_array(x), -1, None
+
+    def allocation(self, x: Any) -> Hashable | None:
+        """Return a key of the block of memory that an array is in; equal for arrays of one block.
+
+        **Should** for mutable libraries, from attributes only: each gradient calls it. With None,
+        the default, every gradient is copied.
+        """
+        return None
+
+    def is_broadcast(self, x: Any) -> bool:
+        """Return whether an array is read-only, or has elements that share memory.
+
+        **Should**, with :meth:`allocation`.
+        """
+        return False
 
     def evaluate(self, x: Any) -> None:  # noqa: B027 - optional
         """Compute an array's values in this thread. **Should** for libraries that compute late."""

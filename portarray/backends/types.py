@@ -10,6 +10,7 @@ __all__ = [
     "PLATFORMS",
     "Arrays",
     "BackendInfo",
+    "ChangedInPlaceError",
     "Description",
     "Kind",
     "MemoryFigures",
@@ -38,6 +39,10 @@ Rows = Mapping[str, Mapping[str, Callable[..., Any]]]
 
 class NoOwnGradientError(Exception):
     """A library's own gradients do not reach through a function; the calls are recorded instead."""
+
+
+class ChangedInPlaceError(Exception):
+    """The library's own functions changed an array that it keeps for the backward pass."""
 
 
 class Arrays(NamedTuple):

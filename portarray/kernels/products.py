@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from portarray._array import array as _array
 from portarray._array.kernel import Kernel, written
+from portarray._array.write_guards import GUARDS, before_write
 from portarray.kernels import generic
 from portarray.kernels.activations import silu
 from portarray.kernels.checks import products as checks
@@ -123,6 +124,8 @@ def gemm(
     >>> found is y, y.tolist()
     (True, [[0.0, 1.0], [1.0, 0.0]])
     """
+    if GUARDS and type(out) is _array.Array:
+        before_write(out)
     options = {"transpose_a": transpose_a, "transpose_b": transpose_b}
     result = GEMM(a, b, out=out, alpha=alpha, beta=beta, **options)
     return result if out is None else written(out, result)

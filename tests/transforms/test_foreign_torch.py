@@ -242,3 +242,35 @@ def test_inductor(x: pa.Array) -> None:
         return pa.where(y > 0.3, pa.matmul(y, x.mT)[:, :1], -y)
 
     assert_close(compiled(function, backend="inductor")(x), function(x), bound=BOUND)
+
+
+DECOMPOSED: dict[str, Callable[[Any], Any]] = {
+    "eigh": lambda x: pa.linalg.eigh(pa.matmul(x.mT, x))[0],
+    "eigvalsh": lambda x: pa.linalg.eigvalsh(pa.matmul(x.mT, x)),
+    "svd": lambda x: pa.linalg.svd(x, full_matrices=False)[1],
+    "svdvals": pa.linalg.svdvals,
+    "pinv": pa.linalg.pinv,
+    "matrix_norm 2": lambda x: pa.linalg.matrix_norm(x, ord=2),
+    "matrix_norm nuc": lambda x: pa.linalg.matrix_norm(x, ord="nuc"),
+    "matrix_rank": lambda x: x * pa.astype(pa.linalg.matrix_rank(x), x.dtype),
+}
+
+
+@pytest.mark.parametrize("name", DECOMPOSED)
+def test_autograd_through_decompositions(name: str) -> None:
+    values = np.random.default_rng(3).normal(size=(3, 3))
+    leaf = torch.tensor(values, requires_grad=True)
+    pa.sum(DECOMPOSED[name](pa.asarray(leaf))).native.backward()
+    reference = pa.grad(lambda x: pa.sum(DECOMPOSED[name](x)))(pa.asarray(values, device="numpy"))
+    assert_close(leaf.grad, reference, bound=1e-8)
+
+
+def test_a_first_call_may_be_in_a_transformed_function() -> None:
+    program = (
+        "import torch, portarray as pa\n"
+        "f = lambda t: pa.sum(pa.asarray(t) ** 2).native\n"
+        "print(torch.func.vmap(torch.func.grad(f))(torch.ones(1, 1)).item(),"
+        " pa.functional('torch'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "2.0 True\n", done.stderr

@@ -48,6 +48,12 @@ def _tile(g: Any, y: Any, x: Any, repeats: Any) -> Any:
     )
 
 
+def _moved(g: Any, device: Any) -> Any:
+    """Return a cotangent on a device, a copy where two libraries might share its memory."""
+    moved = pa.to_device(g, device)
+    return pa.asarray(moved, copy=True) if moved.device.kind == g.device.kind == "cpu" else moved
+
+
 define(
     {
         "astype": lambda g, y, x, *_, **__: as_operand(g, x),
@@ -65,7 +71,7 @@ define(
         "roll": _roll,
         "squeeze": lambda g, y, x, *_, **__: pa.reshape(g, x.shape),
         "tile": _tile,
-        "to_device": lambda g, y, x, back: as_operand(pa.to_device(g, back), x),
+        "to_device": lambda g, y, x, back: as_operand(_moved(g, back), x),
         "tril": lambda g, y, x, *, k=0: pa.tril(g, k=k),
         "triu": lambda g, y, x, *, k=0: pa.triu(g, k=k),
     }

@@ -55,6 +55,12 @@ class Launching(Backend):
         strides = tuple([stride * itemsize for stride in x.strides])
         return memory, start + x.offset * itemsize, strides
 
+    def allocation(self, x: Array) -> int:
+        return id(x.storage)
+
+    def is_broadcast(self, x: Array) -> bool:
+        return not x.contiguous and 0 in x.strides
+
 
 @cache
 def _launcher(device: Device) -> Launcher:

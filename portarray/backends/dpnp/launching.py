@@ -58,6 +58,14 @@ class Launching(Backend):
         start = memory.usm_data._pointer + memory._element_offset * itemsize
         return None, start, tuple([step * itemsize for step in memory.strides])
 
+    def allocation(self, x: dpnp.ndarray) -> int:
+        pointer: int = x.get_array().usm_data._pointer
+        return pointer
+
+    def is_broadcast(self, x: dpnp.ndarray) -> bool:
+        memory = x.get_array()
+        return not memory.flags.writable or 0 in memory.strides
+
 
 @cache
 def _launcher(queue: dpctl.SyclQueue) -> Launcher | str:

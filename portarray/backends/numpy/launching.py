@@ -23,6 +23,14 @@ class Launching(Backend):
 
     layout = staticmethod(layout_of)  # called for each array of each launch
 
+    def allocation(self, x: Any) -> int:
+        while (base := getattr(x, "base", None)) is not None:
+            x = base
+        return id(x)
+
+    def is_broadcast(self, x: np.ndarray[Any, Any]) -> bool:
+        return x.base is not None and (not x.flags.writeable or 0 in x.strides)
+
 
 @cache
 def _launcher() -> Launcher | str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform as _host
 import re
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import ml_dtypes  # noqa: F401  # registers bfloat16 with NumPy
 import numpy as np
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from portarray.backends.base import Backend
 from portarray.backends.common import machine
@@ -216,6 +217,13 @@ class Devices(Backend):
                 pooled=driver_bytes - used,
             )
         return machine.memory()
+
+    @staticmethod
+    @contextmanager
+    def eager() -> Iterator[None]:
+        """Compute outside torch.func's transformations and PyTorch's dispatch modes."""
+        with torch._C._DisableFuncTorch(), _disable_current_modes():
+            yield
 
     def is_traced(self, x: torch.Tensor) -> bool:
         wrapped: bool = torch._C._functorch.is_functorch_wrapped_tensor(x)

@@ -10,11 +10,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
 from torch.compiler import is_compiling
 from torch.overrides import has_torch_function
 
 from portarray.backends.base import Backend
-from portarray.backends.types import NoOwnGradientError
+from portarray.backends.torch.launching import allocation, is_broadcast
+from portarray.backends.types import ChangedInPlaceError, NoOwnGradientError
 
 Natives = Sequence[Any]
 
@@ -26,6 +28,7 @@ class _Depth(threading.local):
 
 
 _depth = _Depth()
+
 
 def with_tape(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return a function that leaves its gradient to the tape, as PyTorch's over- or underflows."""
@@ -47,7 +50,11 @@ class OwnGradients(Backend):
     """The hooks of gradients."""
 
     def vjp(
-        self, function: Callable[[Natives], Natives], primals: Natives, *, once: bool
+        self,
+        function: Callable[[Natives], Natives],
+        primals: Natives,
+        *,
+        kept: list[list[Any]] | None,
     ) -> tuple[Natives, Callable[[Natives], Natives]]:
         """See :meth:`portarray.backends.base.Backend.vjp`."""
         nested = _depth.now > 0
@@ -59,12 +66,18 @@ class OwnGradients(Backend):
                 inputs.append(x.view_as(x))
             else:
                 inputs.append(x.detach().requires_grad_())
+        saved = None if kept is None else _Saved(kept)
         _depth.now += 1
         enabled = torch.is_grad_enabled()
         if not enabled:
             torch.set_grad_enabled(True)
         try:
-            results = function(inputs)
+            if saved is None:
+                results = function(inputs)
+            else:
+                with saved_tensors_hooks(saved.pack, _unpack):
+                    results = function(inputs)
+                saved.check()
         except Exception as error:
             if _is_refusal(error) or _is_refusal(error.__cause__):
                 raise NoOwnGradientError(str(error)) from error
@@ -88,19 +101,17 @@ class OwnGradients(Backend):
                     tuple(inputs),
                     selected,
                     create=deeper,
-                    retain=deeper or not once,
+                    retain=deeper or kept is not None,
                 )
             except RuntimeError as error:
                 if _is_refusal(error):
                     raise NoOwnGradientError(str(error)) from error
                 raise
-            gradients = tuple(
-                [None if x is None or x._is_zerotensor() else x for x in gradients]
-            )
+            separated = _separated(gradients, selected)
             # Autograd multiplies cotangents of zero by infinite derivatives; the tape does not.
-            if _has_nan(gradients):
+            if _has_nan(tuple(separated)):
                 raise NoOwnGradientError("a gradient is NaN")
-            return gradients
+            return separated
 
         if nested:
             return results, vjp
@@ -113,6 +124,57 @@ class OwnGradients(Backend):
     def stop_gradient(self, x: Any) -> Any:
         """See :meth:`portarray.backends.base.Backend.stop_gradient`."""
         return x.detach()
+
+
+def _separated(gradients: Sequence[Tensor | None], cotangents: Sequence[Tensor]) -> Natives:
+    """Return gradients that share memory with neither each other nor cotangents."""
+    taken = set(map(allocation, cotangents))
+    separate: list[Tensor | None] = []
+    for x in gradients:
+        if x is None or x._is_zerotensor():
+            separate.append(None)
+            continue
+        memory = allocation(x)
+        if memory is None or memory in taken or (x._is_view() and is_broadcast(x)):
+            x = x.clone(memory_format=torch.contiguous_format)
+            memory = allocation(x)
+        taken.add(memory)
+        separate.append(x)
+    return separate
+
+
+_Packed = tuple[list[Any], Tensor, int]
+
+
+class _Saved:
+    """The tensors that autograd saves while a function runs, each in a list of its own."""
+
+    def __init__(self, cells: list[list[Any]]) -> None:
+        self._cells = cells
+        self._packed: list[_Packed] = []
+
+    def pack(self, x: Tensor) -> _Packed:
+        """Return what autograd saves instead of a tensor."""
+        packed = [x], x, x._version
+        self._cells.append(packed[0])
+        self._packed.append(packed)
+        return packed
+
+    def check(self) -> None:
+        """Raise if a tensor was changed since it was saved: then the tape takes the gradient."""
+        for _, x, version in self._packed:
+            if x._version != version:
+                raise NoOwnGradientError("a saved tensor was changed in place")
+        self._packed.clear()
+
+
+def _unpack(packed: _Packed) -> Tensor:
+    """Return the tensor that autograd saved, or the copy made before it was written."""
+    cell, original, version = packed
+    x: Tensor = cell[0]
+    if x is original and x._version != version:
+        raise ChangedInPlaceError
+    return x
 
 
 def _backward(

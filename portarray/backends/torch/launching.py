@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import torch
@@ -12,7 +13,7 @@ from portarray.backends.base import Backend
 from portarray.backends.torch.dlpack_devices import DLPackDevices
 from portarray.backends.torch.gpu_launching import gpu_launcher, writable
 
-__all__ = ["Launching"]
+__all__ = ["Launching", "allocation", "is_broadcast"]
 
 
 class Launching(Backend):
@@ -38,6 +39,34 @@ class Launching(Backend):
             return None, x.data_ptr(), None
         itemsize = x.element_size()
         return None, x.data_ptr(), tuple([step * itemsize for step in x.stride()])
+
+    def allocation(self, x: torch.Tensor) -> int | None:
+        return allocation(x)
+
+    def is_broadcast(self, x: torch.Tensor) -> bool:
+        return is_broadcast(x)
+
+
+def _storage(x: torch.Tensor) -> int:
+    address: int = x.untyped_storage()._cdata
+    return address
+
+
+# Not public, but it does not make a Python object for the storage, which takes a microsecond.
+_storage_address: Callable[[torch.Tensor], int] = getattr(torch._C, "_storage_address", _storage)
+
+
+def allocation(x: torch.Tensor) -> int | None:
+    """Return the address of the object that owns a tensor's memory, None if it has none."""
+    try:
+        return _storage_address(x)
+    except (NotImplementedError, RuntimeError):  # PyTorch's transformations wrap tensors
+        return None
+
+
+def is_broadcast(x: torch.Tensor) -> bool:
+    """Return whether elements of a tensor share memory."""
+    return not x.is_contiguous() and 0 in x.stride()
 
 
 @cache

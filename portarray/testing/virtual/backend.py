@@ -157,6 +157,12 @@ class VirtualBackend(Backend):
     def extent(self, x: VirtualArray) -> tuple[None, int, tuple[int, ...]] | None:
         return launching.extent(x)
 
+    def allocation(self, x: VirtualArray) -> int:
+        return id(x._memory)
+
+    def is_broadcast(self, x: VirtualArray) -> bool:
+        return launching.is_broadcast(x)
+
     # Host memory
 
     def on_host(self, device: VirtualDevice) -> bool:

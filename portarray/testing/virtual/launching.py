@@ -13,7 +13,7 @@ from portarray._launchers.launcher import Launch, Launcher, Layout, Program, Ran
 from portarray.testing.virtual.array import VirtualArray, new_array
 from portarray.testing.virtual.machine import VirtualDevice
 
-__all__ = ["extent", "launcher", "layout"]
+__all__ = ["extent", "is_broadcast", "launcher", "layout"]
 
 
 @cache  # devices are kept
@@ -33,6 +33,11 @@ def extent(x: VirtualArray) -> tuple[None, int, tuple[int, ...]] | None:
     if x._memory.device.traits.immutable:
         return None
     return None, x._values.__array_interface__["data"][0], x._values.strides
+
+
+def is_broadcast(x: VirtualArray) -> bool:
+    """Return whether an array is read-only, or has elements that share memory."""
+    return not x._values.flags.writeable or 0 in x._values.strides
 
 
 class _Launcher(OverHost):

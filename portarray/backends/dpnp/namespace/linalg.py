@@ -19,7 +19,6 @@ diagonal = dpnp.linalg.diagonal
 eigh = dpnp.linalg.eigh
 inv = dpnp.linalg.inv
 matrix_norm = dpnp.linalg.matrix_norm
-matrix_power = dpnp.linalg.matrix_power
 matrix_rank = dpnp.linalg.matrix_rank
 outer = dpnp.linalg.outer
 pinv = dpnp.linalg.pinv
@@ -40,6 +39,12 @@ def _on_host(function: F) -> F:
 
 def _complex(x: ndarray) -> ndarray:
     return x if x.dtype.kind == "c" else dpnp.astype(x, f"c{2 * x.dtype.itemsize}")
+
+
+def matrix_power(x: ndarray, n: int, /) -> ndarray:
+    """Return powers of matrices."""
+    # The products refuse broadcast matrices.
+    return dpnp.linalg.matrix_power(dpnp.ascontiguousarray(x) if 0 in x.strides else x, n)
 
 
 @_on_host

@@ -1,0 +1,120 @@
+"""Values that are kept for the backward pass, protected from later writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from portarray._array import dispatch
+from portarray._array.array import Array
+from portarray._array.results import wrapped
+from portarray._devices.device import Device
+from portarray._transforms.tracing import Tracer
+
+__all__ = ["KeptValues", "Slot", "WriteLog"]
+
+
+class Slot(NamedTuple):
+    """Where a kept value is: an element of a list or dict, or an attribute of an object."""
+
+    container: Any
+    key: Any
+    device: Device
+
+    @property
+    def value(self) -> Any:
+        """The value."""
+        is_attribute = type(self.key) is str and not isinstance(self.container, dict)
+        return getattr(self.container, self.key) if is_attribute else self.container[self.key]
+
+    def replace(self, value: Any) -> None:
+        """Replace the value."""
+        if type(self.key) is str and not isinstance(self.container, dict):
+            setattr(self.container, self.key, value)
+        else:
+            self.container[self.key] = value
+
+
+class KeptValues:
+    """A guard that copies kept arrays before the memory is written.
+
+    Parameters
+    ----------
+    items : list
+        What keeps values, such as the calls of a tape. It may grow.
+    slots : callable
+        Returns the slots of an item.
+    """
+
+    __slots__ = ("__weakref__", "_by_memory", "_indexed", "_items", "_slots")
+
+    def __init__(self, items: Sequence[Any], slots: Callable[[Any], Iterable[Slot]]) -> None:
+        self._items = items
+        self._slots = slots
+        self._indexed = 0
+        self._by_memory: dict[Hashable | None, list[Slot]] = {}
+
+    def before_write(self, native: Any, device: Device, memory: Hashable | None) -> None:
+        """Replace the arrays in a block of memory by copies."""
+        while self._indexed < len(self._items):
+            item = self._items[self._indexed]
+            self._indexed += 1
+            for slot in self._slots(item):
+                for key in set(_memories(slot.value, slot.device)):
+                    self._by_memory.setdefault(key, []).append(slot)
+        by_memory = self._by_memory
+        for key in tuple(by_memory) if memory is None else (memory, None):
+            copies: dict[int, Any] = {}
+            for slot in by_memory.pop(key, ()):
+                if slot.container.__class__ is not Tracer:
+                    slot.replace(_with_copies(slot.value, slot.device, key, copies))
+                elif key is not None:  # the array has changed for its function
+                    slot.container.is_stale = True
+
+
+class WriteLog:
+    """A guard that copies arrays before they are written, so that writes can be undone."""
+
+    __slots__ = ("__weakref__", "_before")
+
+    def __init__(self) -> None:
+        self._before: dict[int, tuple[Array, Any]] = {}
+
+    def before_write(self, native: Any, device: Device, memory: Hashable | None) -> None:
+        """Copy an array, unless a library takes derivatives through it."""
+        if id(native) not in self._before and not device._backend.is_watched(native):
+            table = dispatch.tables_of(device)[native.dtype]
+            self._before[id(native)] = wrapped(native, table), _copied(native, device)
+
+    def undo(self) -> None:
+        """Restore the values before the first write to each array."""
+        for x, values in reversed(self._before.values()):
+            functions = x._dispatch.functions
+            functions["setitem"](x.device._backend.stop_gradient(x._native), (...,), values)
+        self._before.clear()
+
+
+def _memories(value: Any, device: Device) -> Iterator[Hashable | None]:
+    """Yield the blocks of memory of native arrays in a value, which may be a list or tuple."""
+    if value.__class__ in (list, tuple):
+        for item in value:
+            yield from _memories(item, device)
+    elif device._backend.owns(value) and not device._backend.immutable:
+        yield device._backend.allocation(value)
+
+
+def _with_copies(
+    value: Any, device: Device, memory: Hashable | None, copies: dict[int, Any]
+) -> Any:
+    """Return a value with copies of the native arrays that are in a block of memory."""
+    if value.__class__ in (list, tuple):
+        return value.__class__([_with_copies(item, device, memory, copies) for item in value])
+    if not device._backend.owns(value) or device._backend.allocation(value) != memory:
+        return value
+    if id(value) not in copies:
+        copies[id(value)] = _copied(value, device)
+    return copies[id(value)]
+
+
+def _copied(native: Any, device: Device) -> Any:
+    return dispatch.functions_of(device).namespace.asarray(native, copy=True)

@@ -1,0 +1,45 @@
+"""Gradients as arrays of their own, which share memory with nothing that a caller holds."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+
+from portarray._array.array import Array
+from portarray._array.results import wrapped
+from portarray._namespace import pa
+from portarray._transforms.tracing import Tracer
+
+__all__ = ["memory_of", "separated"]
+
+
+def separated(
+    gradients: Sequence[Array | None], cotangents: Iterable[Array], lent: Iterable[Hashable] = ()
+) -> list[Array | None]:
+    """Return gradients that share memory with neither each other nor cotangents, nor lent memory.
+
+    A rule returns new memory, or the cotangent itself, a view or a broadcast of it. Only the latter
+    are copied, so that ``g *= 0.1`` changes one gradient and nothing else.
+    """
+    taken = {memory_of(x) for x in cotangents}
+    taken.update(lent)
+    separate: list[Array | None] = []
+    for g in gradients:
+        if g is not None:
+            native, backend = g._native, g._dispatch.device._backend
+            memory = memory_of(g)
+            if memory is None or memory in taken or backend.is_broadcast(native):
+                is_constant = backend.immutable and native.__class__ is not Tracer
+                g = wrapped(native, g._dispatch) if is_constant else pa.asarray(g, copy=True)
+                memory = memory_of(g)
+            taken.add(memory)
+        separate.append(g)
+    return separate
+
+
+def memory_of(x: Array) -> Hashable | None:
+    """Return a key of the memory that an assignment to an array changes, None if unknown."""
+    native, backend = x._native, x._dispatch.device._backend
+    if not backend.immutable:
+        return backend.allocation(native)
+    # Assignments change the Array: it gets another native array.
+    return id(native if native.__class__ is Tracer else x)
