@@ -6,7 +6,10 @@ Kernels compute float16 and bfloat16 as float32.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from portarray import clarray as cl
+from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use
 from portarray.backends.types import TunedKernel
 from portarray.clarray import neural
 
@@ -18,6 +21,19 @@ _ANY = _FLOATS | {
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 }
 _BACKEND = "portarray.clarray.neural"
+
+
+def _refuses_attention(q: cl.Array, k: cl.Array, v: cl.Array, /, **options: Any) -> str:
+    """Return why clarray's attention cannot take its arguments."""
+    if not excludes(q, **options):
+        return ""
+    # NaN is neither less than a number nor greater.
+    is_small = all(
+        not x.size or (float(cl.max(x)) < LARGE and float(cl.min(x)) > -LARGE)
+        for x in (q, *in_use(k, v, **options))
+    )
+    return "" if is_small else NONFINITE
+
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "softmax": (TunedKernel(neural.softmax, f"{_BACKEND}.softmax", _FLOATS, "softmax 512x4096"),),
@@ -36,7 +52,11 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "rope": (TunedKernel(neural.rope, f"{_BACKEND}.rope", _FLOATS, "rope 9x1024x64"),),
     "attention": (
         TunedKernel(
-            neural.attention, f"{_BACKEND}.attention", _FLOATS, "attention 9x1024x64 causal"
+            neural.attention,
+            f"{_BACKEND}.attention",
+            _FLOATS,
+            "attention 9x1024x64 causal",
+            _refuses_attention,
         ),
     ),
     "linear": (

@@ -18,8 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from portarray.backends.common.attention import excludes
 from portarray.backends.composed.indexing import check_within
-from portarray.backends.jax.attention import attention
+from portarray.backends.jax.attention import attention, is_small
 from portarray.backends.jax.tracing import is_traced
 from portarray.backends.types import TunedKernel
 
@@ -77,6 +78,41 @@ def _rope(generic: Function) -> Function:
         return turned(x, positions, tables=tables, **options)
 
     return rope
+
+
+@cache
+def _attention(generic: Function) -> Function:
+    @partial(jax.jit, static_argnames=("scale", "causal"))
+    def attend(
+        q: jax.Array,
+        k: jax.Array,
+        v: jax.Array,
+        /,
+        *,
+        scale: float | None,
+        causal: bool,
+        mask: jax.Array | None,
+        key_length: Any,
+    ) -> jax.Array:
+        by_blocks: Function = partial(attention, scale=scale, causal=causal)
+        if not excludes(q, causal=causal, mask=mask):
+            return by_blocks(q, k, v, mask=mask, key_length=key_length)
+
+        def small(q: Any, k: Any, v: Any, mask: Any, key_length: Any) -> Any:
+            return by_blocks(q, k, v, mask=mask, key_length=key_length)
+
+        # Rematerialized for gradients, which would store all scores otherwise.
+        @jax.checkpoint
+        def any_values(q: Any, k: Any, v: Any, mask: Any, key_length: Any) -> Any:
+            options = {"scale": scale, "causal": causal, "mask": mask, "key_length": key_length}
+            return generic(jnp, q, k, v, **options)
+
+        out: jax.Array = lax.cond(
+            is_small(q, k, v), small, any_values, q, k, v, mask, key_length
+        )
+        return out
+
+    return attend
 
 
 def _of(function: Function, name: str, dtypes: frozenset[str], wins: str) -> tuple[TunedKernel]:
@@ -166,8 +202,14 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "layer_norm": _jit("layer_norm 512x576", "eps"),
     "rope_tables": _jit("rope_tables 1024x128", "dimensions", "theta", "dtype", dtypes=INTEGERS),
     "rope": (TunedKernel(_rope, _GENERIC, FLOATING, "rope 9x1024x64", wraps_generic=True),),
-    "attention": _of(
-        attention, "jax.jit of attention by blocks", FLOATING, "attention 9x1024x64 causal"
+    "attention": (
+        TunedKernel(
+            _attention,
+            "jax.jit of attention by blocks",
+            FLOATING,
+            "attention 9x1024x64 causal",
+            wraps_generic=True,
+        ),
     ),
     "cross_entropy": _jit("cross_entropy 512x4096", *_LOSS, check=_check_classes),
 }

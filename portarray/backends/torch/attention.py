@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use
+
 Tensor = torch.Tensor
 
 QUERIES = 512
@@ -58,6 +60,22 @@ def attention(
         q, k, v, is_causal=causal, scale=scale, enable_gqa=lead != groups
     )
     return out.squeeze(0) if len(lead) == 1 else out
+
+
+def refuses(q: Tensor, k: Tensor, v: Tensor, /, **options: Any) -> str:
+    """Return why :func:`attention` cannot take its arguments."""
+    return NONFINITE if excludes(q, **options) and not _is_small(q, *in_use(k, v, **options)) else ""
+
+
+def _is_small(*tensors: Tensor) -> bool:
+    """Return whether all numbers are known to be finite and far from overflow."""
+    if tensors[0].is_cuda and torch.cuda.is_current_stream_capturing():
+        return False  # reading a value ends the capture
+    extremes = [torch.aminmax(x.detach()) for x in tensors if x.numel()]
+    try:
+        return all(bool(low > -LARGE) and bool(high < LARGE) for low, high in extremes)
+    except RuntimeError:
+        return False  # a compiler or another transformation does not know the values
 
 
 def _attention(

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use
 from portarray.backends.numpy.tuned import threads
 from portarray.backends.numpy.tuned.blocks import Array, quick, wide
 
-__all__ = ["attention"]
+__all__ = ["attention", "refuses"]
 
 KEYS = 128
 """Keys of one product."""
@@ -64,6 +65,16 @@ def attention(
             grouped = queries.reshape(-1, heads // groups, length, size)
             out = _blocks(grouped, wide(k), wide(v), causal, shown)
     return out.reshape(*shape[:-1], v.shape[-1]).astype(dtype, copy=False)
+
+
+def refuses(q: Array, k: Array, v: Array, /, **options: Any) -> str:
+    """Return why :func:`attention` cannot take its arguments."""
+    return NONFINITE if excludes(q, **options) and not _is_small(q, *in_use(k, v, **options)) else ""
+
+
+def _is_small(*arrays: Array) -> bool:
+    """Return whether all numbers are finite and far from overflow; NaN is not less than any."""
+    return all(not x.size or (x.max() < LARGE and x.min() > -LARGE) for x in arrays)
 
 
 def _shown(mask: Array, shape: tuple[int, ...], heads: int, groups: int, keys: int) -> Array:

@@ -1,0 +1,28 @@
+"""When fused attention does not exclude keys: a weight of 0 times NaN is NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["LARGE", "NONFINITE", "excludes", "in_use"]
+
+LARGE = 1e15
+"""Absolute value below which products and sums of attention are finite."""
+
+NONFINITE = "some numbers are not known to be finite, and a weight of 0 does not exclude others"
+"""The reason why a fused function is not used."""
+
+
+def excludes(q: Any, /, *, causal: bool, mask: Any, **_: Any) -> bool:
+    """Return whether some queries may not see keys that others see, or that are there for none.
+
+    Keys behind ``key_length`` are not counted: every version leaves them out.
+    """
+    return mask is not None or (causal and q.shape[-2] > 1)
+
+
+def in_use(k: Any, v: Any, /, *, key_length: Any, **_: Any) -> tuple[Any, Any]:
+    """Return the keys and values before an integer ``key_length``."""
+    if not isinstance(key_length, int):
+        return k, v
+    return k[..., :key_length, :], v[..., :key_length, :]
