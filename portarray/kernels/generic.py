@@ -504,7 +504,7 @@ def _by_head(xp: Any, out: Any) -> Any:
 def _is_small(xp: Any, *arrays: Any) -> bool:
     """Return whether all numbers are known to be finite and far from overflow."""
     try:
-        return all(bool(xp.all(xp.abs(x) < _LARGE)) for x in arrays)
+        return all(bool(xp.all(xp.abs(_wide(xp, x)) < _LARGE)) for x in arrays)
     except (TypeError, ValueError, RuntimeError):
         return False  # a compiler or another transformation does not know the values
 

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from portarray import clarray as cl
-from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use
+from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use, is_small
 from portarray.backends.types import TunedKernel
 from portarray.clarray import neural
+from portarray.clarray.engine.transfer import to_numpy
 
 __all__ = ["TUNED"]
 
@@ -27,12 +28,13 @@ def _refuses_attention(q: cl.Array, k: cl.Array, v: cl.Array, /, **options: Any)
     """Return why clarray's attention cannot take its arguments."""
     if not excludes(q, **options):
         return ""
-    # NaN is neither less than a number nor greater.
-    is_small = all(
-        not x.size or (float(cl.max(x)) < LARGE and float(cl.min(x)) > -LARGE)
-        for x in (q, *in_use(k, v, **options))
-    )
-    return "" if is_small else NONFINITE
+    arrays = (q, *in_use(k, v, **options))
+    if q.device.host_memory:
+        small = is_small(*[to_numpy(x) for x in arrays])
+    else:
+        largest = [cl.max(cl.abs(x)) for x in arrays if x.size]
+        small = all(float(x) < LARGE for x in largest)  # NaN is not less than a number
+    return "" if small else NONFINITE
 
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {

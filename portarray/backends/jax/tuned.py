@@ -107,9 +107,7 @@ def _attention(generic: Function) -> Function:
             options = {"scale": scale, "causal": causal, "mask": mask, "key_length": key_length}
             return generic(jnp, q, k, v, **options)
 
-        out: jax.Array = lax.cond(
-            is_small(q, k, v), small, any_values, q, k, v, mask, key_length
-        )
+        out: jax.Array = lax.cond(is_small(q, k, v), small, any_values, q, k, v, mask, key_length)
         return out
 
     return attend

@@ -81,9 +81,7 @@ def attention(
     return out.reshape(*q.shape[:-1], width)
 
 
-def refuses(
-    q: mx.array, k: mx.array, v: mx.array, /, **options: Any
-) -> str:
+def refuses(q: mx.array, k: mx.array, v: mx.array, /, **options: Any) -> str:
     """Return why :func:`attention` cannot take its arguments."""
     k, v = in_use(k, v, **options)
     if not (q.size and k.size and v.size):

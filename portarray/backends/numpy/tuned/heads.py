@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use
+from portarray.backends.common.attention import NONFINITE, excludes, in_use, is_small
 from portarray.backends.numpy.tuned import threads
 from portarray.backends.numpy.tuned.blocks import Array, quick, wide
 
@@ -69,12 +69,7 @@ def attention(
 
 def refuses(q: Array, k: Array, v: Array, /, **options: Any) -> str:
     """Return why :func:`attention` cannot take its arguments."""
-    return NONFINITE if excludes(q, **options) and not _is_small(q, *in_use(k, v, **options)) else ""
-
-
-def _is_small(*arrays: Array) -> bool:
-    """Return whether all numbers are finite and far from overflow; NaN is not less than any."""
-    return all(not x.size or (x.max() < LARGE and x.min() > -LARGE) for x in arrays)
+    return NONFINITE if excludes(q, **options) and not is_small(q, *in_use(k, v, **options)) else ""
 
 
 def _shown(mask: Array, shape: tuple[int, ...], heads: int, groups: int, keys: int) -> Array:
