@@ -159,7 +159,7 @@ class Tokenizer:
         tokens: list[int] = []
         for n, part in enumerate(names.split(text)):
             if n % 2:
-                tokens.append(self._built.token_to_id(part))
+                tokens += self.encode(part, begin=False)
             elif part:
                 plain = part.translate({ord(x): name for x, name in shown.items()})
                 tokens += self._plain.encode(plain, add_special_tokens=False).ids

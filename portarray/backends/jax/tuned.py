@@ -96,7 +96,8 @@ def _attention(generic: Function) -> Function:
     ) -> jax.Array:
         by_blocks: Function = partial(attention, scale=scale, causal=causal)
         if not excludes(q, causal=causal, mask=mask):
-            return by_blocks(q, k, v, mask=mask, key_length=key_length)
+            alone: jax.Array = by_blocks(q, k, v, mask=mask, key_length=key_length)
+            return alone
 
         def small(q: Any, k: Any, v: Any, mask: Any, key_length: Any) -> Any:
             return by_blocks(q, k, v, mask=mask, key_length=key_length)
