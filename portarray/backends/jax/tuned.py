@@ -18,7 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from portarray.backends.common.attention import excludes
+from portarray.backends.common.attention import excludes, in_use
+from portarray.backends.common.attention import is_small as is_small_on_host
 from portarray.backends.composed.indexing import check_within
 from portarray.backends.jax.attention import attention, is_small
 from portarray.backends.jax.tracing import is_traced
@@ -82,36 +83,54 @@ def _rope(generic: Function) -> Function:
 
 @cache
 def _attention(generic: Function) -> Function:
-    @partial(jax.jit, static_argnames=("scale", "causal"))
-    def attend(
-        q: jax.Array,
-        k: jax.Array,
-        v: jax.Array,
-        /,
-        *,
-        scale: float | None,
-        causal: bool,
-        mask: jax.Array | None,
-        key_length: Any,
-    ) -> jax.Array:
-        by_blocks: Function = partial(attention, scale=scale, causal=causal)
-        if not excludes(q, causal=causal, mask=mask):
-            alone: jax.Array = by_blocks(q, k, v, mask=mask, key_length=key_length)
-            return alone
+    """Return attention by blocks, or the generic version where numbers are not small."""
 
-        def small(q: Any, k: Any, v: Any, mask: Any, key_length: Any) -> Any:
-            return by_blocks(q, k, v, mask=mask, key_length=key_length)
+    @partial(jax.jit, static_argnames=("scale", "causal"))
+    def any_values(
+        q: Any, k: Any, v: Any, /, *, scale: float | None, causal: bool, mask: Any, key_length: Any
+    ) -> Any:
+        options = {"scale": scale, "causal": causal, "mask": mask, "key_length": key_length}
+        return generic(jnp, q, k, v, **options)
+
+    @partial(jax.jit, static_argnames=("scale", "causal"))
+    def traced(
+        q: Any, k: Any, v: Any, /, *, scale: float | None, causal: bool, mask: Any, key_length: Any
+    ) -> Any:
+        def branch(function: Function) -> Function:
+            def called(q: Any, k: Any, v: Any, mask: Any, key_length: Any) -> Any:
+                options = {"scale": scale, "causal": causal, "mask": mask}
+                return function(q, k, v, **options, key_length=key_length)
+
+            return called
 
         # Rematerialized for gradients, which would store all scores otherwise.
-        @jax.checkpoint
-        def any_values(q: Any, k: Any, v: Any, mask: Any, key_length: Any) -> Any:
-            options = {"scale": scale, "causal": causal, "mask": mask, "key_length": key_length}
-            return generic(jnp, q, k, v, **options)
+        general = jax.checkpoint(branch(any_values))
+        operands = (q, k, v, mask, key_length)
+        return lax.cond(is_small(q, k, v), branch(attention), general, *operands)
 
-        out: jax.Array = lax.cond(is_small(q, k, v), small, any_values, q, k, v, mask, key_length)
+    def attend(q: jax.Array, k: jax.Array, v: jax.Array, /, **options: Any) -> jax.Array:
+        if not excludes(q, **options):
+            function: Function = attention
+        elif is_traced(q) or is_traced(k) or is_traced(v):
+            function = traced
+        else:
+            # A conditional within the program makes blocks a quarter slower.
+            function = attention if _is_small(q, k, v, **options) else any_values
+        out: jax.Array = function(q, k, v, **options)
         return out
 
     return attend
+
+
+_small = jax.jit(is_small)
+
+
+def _is_small(q: jax.Array, k: jax.Array, v: jax.Array, /, **options: Any) -> bool:
+    """Return whether all numbers of arrays with values are finite and far from overflow."""
+    if q.platform() != "cpu":
+        return bool(_small(q, k, v))
+    queries, keys, values = map(np.asarray, (q, k, v))  # views
+    return is_small_on_host(queries, *in_use(keys, values, **options))
 
 
 def _of(function: Function, name: str, dtypes: frozenset[str], wins: str) -> tuple[TunedKernel]:
