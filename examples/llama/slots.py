@@ -115,8 +115,13 @@ class Slots:
         self.config = config
         self.tables = positions.tables(rates, context, device=device, dtype=dtype)
         shape, kept = (count, config.kv_heads, context, config.head_dim), kept or dtype
-        self._keys = [pa.zeros(shape, dtype=kept, device=device) for _ in range(config.layers)]
-        self._values = [pa.zeros(shape, dtype=kept, device=device) for _ in range(config.layers)]
+
+        def zeros() -> pa.Array:
+            # A copy has values at once: MLX computes an array in the thread that made it alone.
+            return pa.asarray(pa.zeros(shape, dtype=kept, device=device), copy=True)
+
+        self._keys = [zeros() for _ in range(config.layers)]
+        self._values = [zeros() for _ in range(config.layers)]
         self.in_place = stores_in_place(config, self._keys[0], self.tables[0])
         self._views: dict[tuple[int, int], tuple[pa.Array, pa.Array]] = {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -73,7 +74,7 @@ class Tokenizer:
         self._tokens: Sequence[str] = self._need("tokenizer.ggml.tokens")
         self._types: Sequence[int] = metadata.get("tokenizer.ggml.token_type", ())
         self._kind = str(metadata.get("tokenizer.ggml.pre", "gpt-2"))
-        self._built = self._build()
+        self._built = self._build(CONTROL, USER_DEFINED)
         candidates = (metadata.get(f"tokenizer.ggml.{key}") for key in STOPS)
         named = (self._built.token_to_id(text) for text in STOP_TEXTS)
         self.stops = frozenset(int(token) for token in (*candidates, *named) if token is not None)
@@ -135,9 +136,50 @@ class Tokenizer:
             If the file has no chat template, or one that cannot be used.
         """
         messages = [] if system is None else [{"role": "system", "content": system}]
-        return self.encode(
-            self.render([*messages, {"role": "user", "content": prompt}]), begin=False
-        )
+        return self.encode_chat([*messages, {"role": "user", "content": prompt}])
+
+    def encode_chat(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
+        """Return the tokens of a conversation, up to where the answer begins.
+
+        Only the template's own names of control tokens stand for tokens: in messages they are text.
+        """
+        names = self._control_names
+        if names is None:
+            return self.encode(self.render(messages), begin=False)
+        # Templates trim and join texts, so names in messages are characters that none has.
+        written = "".join(text for message in messages for text in message.values())
+        spare = (chr(code) for code in range(0xF0000, 0xFFFFE) if chr(code) not in written)
+        hidden = dict(zip(dict.fromkeys(names.findall(written)), spare, strict=False))
+        shown = {character: name for name, character in hidden.items()}
+
+        def hide(text: str) -> str:
+            return names.sub(lambda match: hidden[match[0]], text)
+
+        text = self.render([{key: hide(x) for key, x in message.items()} for message in messages])
+        tokens: list[int] = []
+        for n, part in enumerate(names.split(text)):
+            if n % 2:
+                tokens += self.encode(part, begin=False)
+            elif part:
+                plain = part.translate({ord(x): name for x, name in shown.items()})
+                tokens += self._plain.encode(plain, add_special_tokens=False).ids
+        return tokens
+
+    @cached_property
+    def _control_names(self) -> re.Pattern[str] | None:
+        """The names of control tokens, longest first; None if there are none."""
+        names = sorted((x for x in self._texts(CONTROL) if x), key=len, reverse=True)
+        return re.compile(f"({'|'.join(map(re.escape, names))})") if names else None
+
+    @cached_property
+    def _plain(self) -> tokenizers.Tokenizer:
+        """The tokenizer of text in which no control token has a name."""
+        return self._build(USER_DEFINED)
+
+    def _texts(self, kind: int) -> list[str]:
+        """Return the texts of all tokens of a type."""
+        pairs = zip(self._tokens, self._types, strict=False)
+        return [text for text, this in pairs if this == kind]
 
     def render(self, messages: Sequence[Mapping[str, str]]) -> str:
         """Return a conversation in the file's form, up to where the answer begins."""
@@ -190,7 +232,8 @@ class Tokenizer:
             raise LlamaError(f"{self._name} has no {key}: it holds no tokenizer, take another file")
         return self._metadata[key]
 
-    def _build(self) -> tokenizers.Tokenizer:
+    def _build(self, *added: int) -> tokenizers.Tokenizer:
+        """Return a tokenizer that finds the names of tokens of some types in texts."""
         import tokenizers
         from tokenizers import decoders, models, pre_tokenizers
 
@@ -206,6 +249,9 @@ class Tokenizer:
                 f"{', '.join(SPLITS)}"
             )
         vocab = {text: token for token, text in enumerate(self._tokens)}
+        if CONTROL not in added:
+            for text in self._texts(CONTROL):
+                vocab.pop(text, None)
         merges = [tuple(pair.split(" ", 1)) for pair in self._need("tokenizer.ggml.merges")]
         whole = self._kind in WHOLE_WORDS
         built = tokenizers.Tokenizer(models.BPE(vocab, merges, ignore_merges=whole))
@@ -216,12 +262,12 @@ class Tokenizer:
         spelled = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         built.pre_tokenizer = pre_tokenizers.Sequence([*cuts, spelled])
         built.decoder = decoders.ByteLevel()
-        for special, kind in ((True, CONTROL), (False, USER_DEFINED)):
+        for kind in added:
+            special = kind == CONTROL
             built.add_tokens(
                 [
                     tokenizers.AddedToken(text, special=special, normalized=False)
-                    for text, this in zip(self._tokens, self._types, strict=False)
-                    if this == kind
+                    for text in self._texts(kind)
                 ]
             )
         return built

@@ -72,8 +72,10 @@ def attention(
     A. Vaswani et al., "Attention Is All You Need" (2017), arXiv:1706.03762; shared heads of keys
     are those of J. Ainslie et al., "GQA" (2023), arXiv:2305.13245. Memory grows linearly with the
     lengths: scores are computed for some queries at a time. float16 and bfloat16 are computed in
-    float32; matrix units of GPUs may round the weights to the dtype of `v`. Keys and values behind
-    `key_length` are never used, whatever they hold; those that a mask hides must be finite.
+    float32; matrix units of GPUs may round the weights to the dtype of `v`. Where `mask`,
+    `causal` or `key_length` exclude a key from a query, neither the result nor gradients depend on
+    what the key and its value hold, NaN and infinity included. Such numbers, and those beyond
+    ``1e15``, cost time: the generic version computes the call.
 
     Examples
     --------

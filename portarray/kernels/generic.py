@@ -349,6 +349,8 @@ def rope(
 
 _SCORES = 2**21  # how many scores are in memory at once, where that is enough for _FEWEST queries
 _FEWEST = 16
+_LARGE = 1e15
+"""Absolute value below which products and sums are finite, so that a weight of 0 excludes."""
 
 
 def attention(
@@ -378,7 +380,8 @@ def attention(
     elif key_length is not None:
         used = xp.astype(key_length, xp.int32)
         # Keys beyond key_length get the weight 0, and 0 times infinity would be NaN.
-        v = xp.where(_count(xp, keys, device)[:, None] < used, v, 0.0)
+        in_use = _count(xp, keys, device)[:, None] < used
+        k, v = xp.where(in_use, k, 0.0), xp.where(in_use, v, 0.0)
     if keys == 0 or 0 in q.shape[:-1]:
         return xp.zeros((*q.shape[:-1], v.shape[-1]), dtype=q.dtype, device=device)
     # Heads that share keys become rows of one product, so that no key is repeated in memory.
@@ -386,6 +389,8 @@ def attention(
     scale = 1 / math.sqrt(features) if scale is None else scale
     rows = xp.reshape(_wide(xp, q) * scale, (*lead, kv_heads, share, length, features))
     columns, values = xp.matrix_transpose(_wide(xp, k)), _wide(xp, v)
+    is_exact = (mask is None and not (causal and length > 1)) or _is_small(xp, q, k, v)
+    attend = _attend if is_exact else _attend_to_nonfinite
     mask = None if mask is None else _by_group(xp, mask, q.shape, share)
     blocks = []
     # Where there are fewer keys than queries, the first queries come before all keys.
@@ -401,7 +406,7 @@ def attention(
         visible = _visible(xp, start + 1 - length, stop - start, limit, causal, keys, used, device)
         part = None if mask is None else _part(mask, start, stop, limit)
         block = rows[..., start:stop, :], columns[..., :limit], values[..., :limit, :]
-        blocks.append(_back(xp, _attend(xp, *block, part, visible), q))
+        blocks.append(_back(xp, attend(xp, *block, part, visible), q))
     return blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=-2)
 
 
@@ -423,24 +428,90 @@ def _visible(
 
 def _attend(xp: Any, rows: Any, columns: Any, values: Any, mask: Any, visible: Any) -> Any:
     """Attend from queries, (..., kv_heads, share, queries, features), to all keys given."""
-    *lead, kv_heads, share, queries, features = rows.shape
-    flat = xp.reshape(rows, (*lead, kv_heads, share * queries, features))
-    scores = xp.matmul(flat, columns)
-    scores = xp.reshape(scores, (*lead, kv_heads, share, queries, columns.shape[-1]))
+    scores = _flat_product(xp, rows, columns)
     if mask is not None and mask.dtype == xp.bool:
         visible = mask if visible is None else xp.logical_and(mask, visible)
     elif mask is not None:
         scores = scores + _wide(xp, mask)
     if visible is not None:
         scores = xp.where(visible, scores, -math.inf)
+    return _by_head(xp, _weighted(xp, scores, None, values))
+
+
+def _attend_to_nonfinite(
+    xp: Any, rows: Any, columns: Any, values: Any, mask: Any, visible: Any
+) -> Any:
+    """Attend as :func:`_attend`, where a weight of 0 does not exclude infinities and NaN.
+
+    Only finite numbers are multiplied, so that derivatives are finite, too. The effect of the
+    others on the queries that see them follows from the scores' signs and from counts.
+    """
+    scores = _flat_product(xp, rows, columns)
+    if mask is None:
+        added = 0.0
+    elif mask.dtype == xp.bool:
+        added = 0.0
+        visible = mask if visible is None else xp.logical_and(mask, visible)
+    else:
+        mask = _wide(xp, mask)
+        shown = mask != -math.inf
+        visible = shown if visible is None else xp.logical_and(shown, visible)
+        scores = scores + mask
+        added = _finite(xp, mask)
+    seen = scores != -math.inf
+    seen = seen if visible is None else xp.logical_and(seen, visible)
+    # The softmax of a row with NaN or infinity is NaN.
+    is_nan = xp.any(xp.logical_and(seen, ~(scores < math.inf)), axis=-1, keepdims=True)
+    seen = xp.logical_and(seen, ~is_nan)
+    scores = _flat_product(xp, _finite(xp, rows), _finite(xp, columns)) + added
+    out = _weighted(xp, xp.where(seen, scores, -math.inf), seen, _finite(xp, values))
+    kinds = [xp.isnan(values), values == math.inf, values == -math.inf]
+    marks = xp.astype(xp.concat(kinds, axis=-1), rows.dtype)
+    counts = _flat_product(xp, xp.astype(seen, rows.dtype), marks)
+    width = values.shape[-1]
+    nans, above, below = (counts[..., i * width : (i + 1) * width] > 0 for i in range(3))
+    is_nan = xp.logical_or(is_nan, xp.logical_or(nans, xp.logical_and(above, below)))
+    out = xp.where(above, math.inf, xp.where(below, -math.inf, out))
+    return _by_head(xp, xp.where(is_nan, math.nan, out))
+
+
+def _flat_product(xp: Any, rows: Any, matrix: Any) -> Any:
+    """Multiply (..., kv_heads, share, queries, n) by one matrix for each head of keys."""
+    *lead, share, queries, size = rows.shape
+    out = xp.matmul(xp.reshape(rows, (*lead, share * queries, size)), matrix)
+    return xp.reshape(out, (*lead, share, queries, matrix.shape[-1]))
+
+
+def _weighted(xp: Any, scores: Any, seen: Any, values: Any) -> Any:
+    """Return the means of values, weighted by the softmax of scores; 0 if all are -inf.
+
+    Derivatives pass through weights where ``seen``.
+    """
     top = xp.max(scores, axis=-1, keepdims=True)
-    # A row whose keys are all masked has weights of 0 and a result of 0.
     powers = xp.exp(scores - xp.where(top == -math.inf, 0.0, top))
+    if seen is not None:
+        powers = xp.where(seen, powers, 0.0)
     total = xp.sum(powers, axis=-1, keepdims=True)
-    out = xp.matmul(xp.reshape(powers, (*flat.shape[:-1], columns.shape[-1])), values)
-    out = xp.reshape(out, (*lead, kv_heads, share, queries, values.shape[-1]))
-    out = out / xp.where(total == 0, 1.0, total)
-    return xp.reshape(out, (*lead, kv_heads * share, queries, values.shape[-1]))
+    return _flat_product(xp, powers, values) / xp.where(total == 0, 1.0, total)
+
+
+def _by_head(xp: Any, out: Any) -> Any:
+    """Merge the axes of the heads of keys and of those that share them."""
+    *lead, kv_heads, share, queries, width = out.shape
+    return xp.reshape(out, (*lead, kv_heads * share, queries, width))
+
+
+def _is_small(xp: Any, *arrays: Any) -> bool:
+    """Return whether all numbers are known to be finite and far from overflow."""
+    try:
+        return all(bool(xp.all(xp.abs(_wide(xp, x)) < _LARGE)) for x in arrays)
+    except (TypeError, ValueError, RuntimeError):
+        return False  # a compiler or another transformation does not know the values
+
+
+def _finite(xp: Any, x: Any) -> Any:
+    """Return an array with zeros in place of infinities and NaN."""
+    return xp.where(xp.isfinite(x), x, 0.0)
 
 
 def _by_group(xp: Any, mask: Any, shape: tuple[int, ...], share: int) -> Any:

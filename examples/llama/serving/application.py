@@ -182,7 +182,7 @@ class _Served:
         """Return what a body asks for, and the tokens of its messages."""
         ask = parsed(body, model=self.name, most=self.limits.tokens)
         try:
-            prompt = self.tokenizer.encode(self.tokenizer.render(ask.messages), begin=False)
+            prompt = self.tokenizer.encode_chat(ask.messages)
         except LlamaError as error:
             raise RefusalError(str(error), param="messages") from None
         return ask, prompt

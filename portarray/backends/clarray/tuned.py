@@ -6,9 +6,13 @@ Kernels compute float16 and bfloat16 as float32.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from portarray import clarray as cl
+from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use, is_small
 from portarray.backends.types import TunedKernel
 from portarray.clarray import neural
+from portarray.clarray.engine.transfer import to_numpy
 
 __all__ = ["TUNED"]
 
@@ -18,6 +22,20 @@ _ANY = _FLOATS | {
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 }
 _BACKEND = "portarray.clarray.neural"
+
+
+def _refuses_attention(q: cl.Array, k: cl.Array, v: cl.Array, /, **options: Any) -> str:
+    """Return why clarray's attention cannot take its arguments."""
+    if not excludes(q, **options):
+        return ""
+    arrays = (q, *in_use(k, v, **options))
+    if q.device.host_memory:
+        small = is_small(*[to_numpy(x) for x in arrays])
+    else:
+        largest = [cl.max(cl.abs(x)) for x in arrays if x.size]
+        small = all(float(x) < LARGE for x in largest)  # NaN is not less than a number
+    return "" if small else NONFINITE
+
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "softmax": (TunedKernel(neural.softmax, f"{_BACKEND}.softmax", _FLOATS, "softmax 512x4096"),),
@@ -36,7 +54,11 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "rope": (TunedKernel(neural.rope, f"{_BACKEND}.rope", _FLOATS, "rope 9x1024x64"),),
     "attention": (
         TunedKernel(
-            neural.attention, f"{_BACKEND}.attention", _FLOATS, "attention 9x1024x64 causal"
+            neural.attention,
+            f"{_BACKEND}.attention",
+            _FLOATS,
+            "attention 9x1024x64 causal",
+            _refuses_attention,
         ),
     ),
     "linear": (

@@ -15,7 +15,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-__all__ = ["attention"]
+from portarray.backends.common.attention import LARGE
+
+__all__ = ["attention", "is_small"]
 
 _ONE_BLOCK = 2**20  # scores up to which one block is used
 _FEW = 16  # queries up to which one block is used
@@ -46,7 +48,10 @@ def attention(
     mask: jax.Array | None,
     key_length: Any,
 ) -> jax.Array:
-    """Compute :func:`portarray.kernels.attention`; ``key_length`` may be traced."""
+    """Compute :func:`portarray.kernels.attention`; ``key_length`` may be traced.
+
+    A weight of 0 excludes finite numbers alone, as in :func:`is_small`.
+    """
     if q.ndim == 2:
         q, k, v = q[None], k[None], v[None]
         options = {"scale": scale, "causal": causal, "mask": mask, "key_length": key_length}
@@ -70,6 +75,12 @@ def attention(
     else:
         out = _by_blocks(rules, scale, grouped, k, v)
     return out.reshape(*q.shape[:-1], width)
+
+
+def is_small(*arrays: jax.Array) -> jax.Array:
+    """Return whether all numbers are finite and far from overflow."""
+    small = [jnp.all(jnp.abs(x) < LARGE) for x in arrays]
+    return jnp.all(jnp.stack(small))
 
 
 def _one_block(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
@@ -168,9 +179,10 @@ def _step(
     wide = jnp.promote_types(q.dtype, jnp.float32)
     if q.shape[-2] <= _FEW:
         q, k = q.astype(wide), k.astype(wide)  # faster than products of 16-bit numbers
-    scores = jnp.einsum("...gqd,...kd->...gqk", q, k, preferred_element_type=wide) * scale
-    queries, keys = scores.shape[-2:]
+    queries, keys = q.shape[-2], k.shape[-2]
     position = column + lax.iota(jnp.int32, keys)
+    in_use = None if rules.used is None else (position < rules.used)[:, None]
+    scores = _scores(q, k, in_use) * scale
     visible = None if start is None or rules.keys % keys == 0 else position >= start
     if rules.causal:
         used = rules.keys if rules.used is None else rules.used
@@ -191,11 +203,25 @@ def _step(
     top = lax.stop_gradient(jnp.max(scores, axis=-1, keepdims=True))
     weights = jnp.exp(scores - _finite(top))
     v = v.astype(wide)
-    if rules.used is not None:
+    if in_use is not None:
         # Unused keys have weight 0, but 0 * inf is NaN.
-        v = jnp.where((position < rules.used)[:, None], v, 0)
+        v = jnp.where(in_use, v, 0)
     total = jnp.sum(weights, axis=-1, keepdims=True)
     return top, total, jnp.einsum("...gqk,...kd->...gqd", weights, v)
+
+
+@jax.custom_jvp
+def _scores(q: jax.Array, k: jax.Array, in_use: jax.Array | None) -> jax.Array:
+    """Return the inner products of queries and keys, whose derivatives leave out unused keys."""
+    wide = jnp.promote_types(q.dtype, jnp.float32)
+    return jnp.einsum("...gqd,...kd->...gqk", q, k, preferred_element_type=wide)
+
+
+@_scores.defjvp
+def _scores_jvp(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
+    (q, k, in_use), (dq, dk, _) = primals, tangents
+    used_keys = k if in_use is None else jnp.where(in_use, k, 0)
+    return _scores(q, k, in_use), _scores(dq, used_keys, None) + _scores(q, dk, None)
 
 
 def _merge(first: _State, second: _State) -> _State:

@@ -18,8 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from portarray.backends.common.attention import excludes, in_use
+from portarray.backends.common.attention import is_small as is_small_on_host
 from portarray.backends.composed.indexing import check_within
-from portarray.backends.jax.attention import attention
+from portarray.backends.jax.attention import attention, is_small
 from portarray.backends.jax.tracing import is_traced
 from portarray.backends.types import TunedKernel
 
@@ -77,6 +79,58 @@ def _rope(generic: Function) -> Function:
         return turned(x, positions, tables=tables, **options)
 
     return rope
+
+
+@cache
+def _attention(generic: Function) -> Function:
+    """Return attention by blocks, or the generic version where numbers are not small."""
+
+    @partial(jax.jit, static_argnames=("scale", "causal"))
+    def any_values(
+        q: Any, k: Any, v: Any, /, *, scale: float | None, causal: bool, mask: Any, key_length: Any
+    ) -> Any:
+        options = {"scale": scale, "causal": causal, "mask": mask, "key_length": key_length}
+        return generic(jnp, q, k, v, **options)
+
+    @partial(jax.jit, static_argnames=("scale", "causal"))
+    def traced(
+        q: Any, k: Any, v: Any, /, *, scale: float | None, causal: bool, mask: Any, key_length: Any
+    ) -> Any:
+        def branch(function: Function) -> Function:
+            def called(q: Any, k: Any, v: Any, mask: Any, key_length: Any) -> Any:
+                options = {"scale": scale, "causal": causal, "mask": mask}
+                return function(q, k, v, **options, key_length=key_length)
+
+            return called
+
+        # Rematerialized for gradients, which would store all scores otherwise.
+        general = jax.checkpoint(branch(any_values))
+        operands = (q, k, v, mask, key_length)
+        return lax.cond(is_small(q, k, v), branch(attention), general, *operands)
+
+    def attend(q: jax.Array, k: jax.Array, v: jax.Array, /, **options: Any) -> jax.Array:
+        if not excludes(q, **options):
+            function: Function = attention
+        elif is_traced(q) or is_traced(k) or is_traced(v):
+            function = traced
+        else:
+            # A conditional within the program makes blocks a quarter slower.
+            function = attention if _is_small(q, k, v, **options) else any_values
+        out: jax.Array = function(q, k, v, **options)
+        return out
+
+    return attend
+
+
+_small = jax.jit(is_small)
+
+
+def _is_small(q: jax.Array, k: jax.Array, v: jax.Array, /, **options: Any) -> bool:
+    """Return whether all numbers of arrays with values are finite and far from overflow."""
+    if q.platform() != "cpu":
+        return bool(_small(q, k, v))
+    queries, keys, values = map(np.asarray, (q, k, v))  # views
+    return is_small_on_host(queries, *in_use(keys, values, **options))
 
 
 def _of(function: Function, name: str, dtypes: frozenset[str], wins: str) -> tuple[TunedKernel]:
@@ -166,8 +220,14 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "layer_norm": _jit("layer_norm 512x576", "eps"),
     "rope_tables": _jit("rope_tables 1024x128", "dimensions", "theta", "dtype", dtypes=INTEGERS),
     "rope": (TunedKernel(_rope, _GENERIC, FLOATING, "rope 9x1024x64", wraps_generic=True),),
-    "attention": _of(
-        attention, "jax.jit of attention by blocks", FLOATING, "attention 9x1024x64 causal"
+    "attention": (
+        TunedKernel(
+            _attention,
+            "jax.jit of attention by blocks",
+            FLOATING,
+            "attention 9x1024x64 causal",
+            wraps_generic=True,
+        ),
     ),
     "cross_entropy": _jit("cross_entropy 512x4096", *_LOSS, check=_check_classes),
 }

@@ -13,6 +13,7 @@ from typing import Any
 
 import mlx.core as mx
 
+from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use
 from portarray.backends.mlx.namespace.scalars import on_cpu, wide
 
 _SCORES = 2**19  # of one block; several blocks are in memory at a time
@@ -39,7 +40,8 @@ def attention(
     elif key_length is not None:
         used = key_length.astype(mx.int32)
         # Unused keys have weight 0, but 0 * inf is NaN.
-        v = mx.where(mx.arange(v.shape[-2])[:, None] < used, v, mx.zeros((), v.dtype))
+        in_use = mx.arange(v.shape[-2])[:, None] < used
+        k, v = (mx.where(in_use, x, mx.zeros((), x.dtype)) for x in (k, v))
     *lead, heads, length, features = (1, *q.shape) if q.ndim == 2 else q.shape
     shared, (keys, width) = k.shape[-3] if k.ndim > 2 else 1, v.shape[-2:]
     batch, scale = math.prod(lead), 1 / math.sqrt(features) if scale is None else scale
@@ -79,10 +81,22 @@ def attention(
     return out.reshape(*q.shape[:-1], width)
 
 
-def refuses(q: mx.array, k: mx.array, v: mx.array, /, *, key_length: Any, **_: Any) -> str:
+def refuses(q: mx.array, k: mx.array, v: mx.array, /, **options: Any) -> str:
     """Return why :func:`attention` cannot take its arguments."""
-    is_empty = key_length.__class__ is int and not key_length
-    return "" if q.size and k.size and v.size and not is_empty else "there are no queries or keys"
+    k, v = in_use(k, v, **options)
+    if not (q.size and k.size and v.size):
+        return "there are no queries or keys"
+    return NONFINITE if excludes(q, **options) and not _is_small(q, k, v) else ""
+
+
+def _is_small(*arrays: mx.array) -> bool:
+    """Return whether all numbers are known to be finite and far from overflow."""
+    is_small = [mx.all(mx.abs(x) < LARGE) for x in arrays]
+    try:
+        mx.eval(is_small)
+    except ValueError:
+        return False  # MLX compiles or maps the function, and does not know the values
+    return all(x.item() for x in is_small)
 
 
 def _attend(

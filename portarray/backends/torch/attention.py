@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use, is_small
+
 Tensor = torch.Tensor
 
 QUERIES = 512
@@ -58,6 +60,29 @@ def attention(
         q, k, v, is_causal=causal, scale=scale, enable_gqa=lead != groups
     )
     return out.squeeze(0) if len(lead) == 1 else out
+
+
+def refuses(q: Tensor, k: Tensor, v: Tensor, /, **options: Any) -> str:
+    """Return why :func:`attention` cannot take its arguments."""
+    return (
+        NONFINITE if excludes(q, **options) and not _is_small(q, *in_use(k, v, **options)) else ""
+    )
+
+
+def _is_small(*tensors: Tensor) -> bool:
+    """Return whether all numbers are known to be finite and far from overflow."""
+    if tensors[0].is_cuda and torch.cuda.is_current_stream_capturing():
+        return False  # reading a value ends the capture
+    try:
+        if tensors[0].is_cpu:
+            return is_small(
+                *[(x.float() if x.dtype in NARROW else x).detach().numpy() for x in tensors]
+            )
+        wide = torch.float32 if tensors[0].dtype in NARROW else None
+        norms = [torch.linalg.vector_norm(x.detach(), dtype=wide) for x in tensors]
+        return torch.stack(norms).max().item() < LARGE  # NaN is not less than a number
+    except RuntimeError:
+        return False  # a compiler or another transformation does not know the values
 
 
 def _attention(

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from portarray.backends.torch.attention import NARROW, attention
+from portarray.backends.torch.attention import NARROW, attention, refuses
 from portarray.backends.types import TunedKernel
 
 Tensor = torch.Tensor
@@ -327,6 +327,7 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
             "torch.nn.functional.scaled_dot_product_attention",
             _FLOATS,
             "attention 9x1024x64 causal",
+            refuses,
         ),
     ),
     "cross_entropy": (

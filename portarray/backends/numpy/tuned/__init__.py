@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from portarray.backends.numpy.tuned import blas, rows
-from portarray.backends.numpy.tuned.heads import attention
+from portarray.backends.numpy.tuned.heads import attention, refuses
 from portarray.backends.types import TunedKernel
 
 __all__ = ["TUNED"]
@@ -67,6 +67,14 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "rms_norm": _row(rows.rms_norm, "blocks of rows", "rms_norm 1x576"),
     "layer_norm": _row(rows.layer_norm, "blocks of rows", "layer_norm 512x4096"),
     "rope": _row(rows.rope, "blocks of heads", "rope 32x1024x128"),
-    "attention": _row(attention, "blocks of queries and keys", "attention 9/3x1024x64 causal"),
+    "attention": (
+        TunedKernel(
+            attention,
+            "blocks of queries and keys",
+            _FLOATS,
+            "attention 9/3x1024x64 causal",
+            refuses,
+        ),
+    ),
     "cross_entropy": _row(rows.cross_entropy, "blocks of rows", "cross_entropy 512x49152"),
 }

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.common.attention import NONFINITE, excludes, in_use, is_small
 from portarray.backends.numpy.tuned import threads
 from portarray.backends.numpy.tuned.blocks import Array, quick, wide
 
-__all__ = ["attention"]
+__all__ = ["attention", "refuses"]
 
 KEYS = 128
 """Keys of one product."""
@@ -64,6 +65,11 @@ def attention(
             grouped = queries.reshape(-1, heads // groups, length, size)
             out = _blocks(grouped, wide(k), wide(v), causal, shown)
     return out.reshape(*shape[:-1], v.shape[-1]).astype(dtype, copy=False)
+
+
+def refuses(q: Array, k: Array, v: Array, /, **options: Any) -> str:
+    """Return why :func:`attention` cannot take its arguments."""
+    return NONFINITE if excludes(q, **options) and not is_small(q, *in_use(k, v, **options)) else ""
 
 
 def _shown(mask: Array, shape: tuple[int, ...], heads: int, groups: int, keys: int) -> Array:
