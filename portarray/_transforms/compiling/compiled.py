@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -28,16 +29,18 @@ from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.compiling.lowering import Sized
 from portarray._transforms.compiling.program import Output, Program
-from portarray._transforms.compiling.signatures import is_value, repeats, signature
+from portarray._transforms.compiling.signatures import frozen, is_value, repeats, signature
 from portarray._transforms.compiling.state import (
     State,
     check_constant,
     read_state,
     traced_state,
 )
+from portarray._transforms.gradient_arguments import parameter
 from portarray._transforms.precision import Precision
 from portarray._transforms.tracing import Tracer
 from portarray._trees import array_trees
+from portarray._trees.node_types import node_type
 from portarray._verification.functions import check_close, check_finite
 from portarray.errors import TracedArrayError
 
@@ -262,7 +265,7 @@ class _Traced:
 
         args, named = array_trees.mapped(trace, (tuple(call.args), dict(call.named)))
         natives = [x._native for x in self._arguments]
-        before = _contents((args, named))
+        before = _contents(function, args, named)
         try:
             settings = config.values
             with watch_default() as devices, traced_state(state, self.capture):
@@ -282,11 +285,10 @@ class _Traced:
                     f"{self._name}: a compiled function cannot change an argument in place\n"
                     f"Hint: change a copy, x.copy(), and return it"
                 )
-        if _contents((args, named)) != before:
-            raise TracedArrayError(
-                f"{self._name}: a compiled function cannot change a container that is an argument"
-                f"\nHint: change a copy and return it"
-            )
+        after = _contents(function, args, named)
+        for old, new in itertools.zip_longest(before, after, fillvalue=("", None, None)):
+            if old[:2] != new[:2]:
+                raise state.refuse_change(min(old[0], new[0], key=len) or old[0] or new[0])
         if config.values is not settings:
             raise state.refuse_change("pa.config")
         if len(devices) > 1:
@@ -380,13 +382,24 @@ def _output(where: Any, index: int, data: Any, is_shared: bool) -> Output:
     return Output(where, index)
 
 
-def _contents(tree: Any) -> Any:
-    """Return the structure of a tree and the identities of its leaves."""
-    arrays: list[Array] = []
-    parts: list[Any] = []
-    objects: list[Any] = []
-    signature(tree, arrays, parts, objects)
-    return parts, [id(x) for x in (*arrays, *objects)]
+def _contents(
+    function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> list[tuple[str, Any, Any]]:
+    """Return the paths of arguments and of what is in them, with what tells them apart."""
+
+    def contents(tree: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+        node = None if type(tree) is Array else node_type(tree)
+        if node is None:
+            yield path, frozen(tree) if is_value(tree) else id(tree), tree
+            return
+        children, aux = node.flatten(tree)
+        yield path, (type(tree), len(children), frozen(node.structure(tree, aux))), tree
+        for n, child in enumerate(children):
+            yield from contents(child, path + node.entry(tree, aux, n))
+
+    parts = [contents(x, parameter(function, n)) for n, x in enumerate(args)]
+    parts += [contents(x, name) for name, x in named.items()]
+    return list(itertools.chain.from_iterable(parts))
 
 
 def _never(*_: Any) -> Any:

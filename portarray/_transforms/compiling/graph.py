@@ -424,7 +424,7 @@ def _replaced(x: Any, values: Mapping[int, Any]) -> Any:
     """Return operands with values instead of some tracers."""
     if x.__class__ in (list, tuple):
         return x.__class__([_replaced(item, values) for item in x])
-    return values[id(x)] if id(x) in values else x
+    return values.get(id(x), x)
 
 
 def _is_mask(x: Any) -> bool:

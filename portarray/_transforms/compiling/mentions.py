@@ -35,8 +35,10 @@ _READERS = frozenset(
 """Functions that read attributes whose names are not in the code."""
 
 _CHANGING = frozenset(
-    ("add", "append", "appendleft", "clear", "discard", "extend", "insert", "move_to_end", "pop")
-    + ("popitem", "remove", "reverse", "setdefault", "sort", "update")
+    {
+        *("add", "append", "appendleft", "clear", "discard", "extend", "insert", "move_to_end"),
+        *("pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"),
+    }
 )
 """Methods that change a container."""
 
