@@ -159,11 +159,14 @@ def fast_path(program: Program, arrays: Sequence[Array]) -> Function:
             results.append(f"y{next(count)}")
         elif output.source == "argument":
             results.append(f"x{output.index}")
+        elif output.source == "leaf":
+            results.append(results[output.index])
         elif output.source == "state":
             results.append(state.variables[output.index])
         else:
             names[f"make{n}"] = output.make
-            results.append(f"make{n}()")
+            results.append(f"m{n}")
+            wraps += f"    m{n} = make{n}()\n"
     unpacked = "".join(f"r{n}, " for n in range(len(outputs)))
     text = (
         f"def call({', '.join(f'x{n}' for n in range(len(arrays)))}):\n"

@@ -315,8 +315,14 @@ class _Traced:
         of_state = {id(x): n for n, x in enumerate(state.arrays)}
         objects = {id(x): n for n, x in enumerate(call.objects)}
 
+        leaves: dict[int, int] = {}
+
         def source(x: Any) -> Any:
             if type(x) is Array:
+                if id(x) in leaves:
+                    self._sources.append(("leaf", leaves[id(x)], None))
+                    return _LEAF
+                leaves[id(x)] = len(self._sources)
                 if id(x) in arguments or id(x) in of_state:
                     where = "argument" if id(x) in arguments else "state"
                     self._sources.append((where, (arguments | of_state)[id(x)], None))

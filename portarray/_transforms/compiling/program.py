@@ -24,10 +24,10 @@ class Output:
     Attributes
     ----------
     source : str
-        ``"run"``, the compiled code, or else an argument, an array or object of the call, or a
-        new constant.
+        ``"run"``, the compiled code; or else an argument, an array of the state, an object among
+        the arguments, an earlier leaf, or a new constant.
     index : int
-        Of the argument, array or object.
+        Of the argument, array, object or leaf.
     table : DispatchTable or None
         The dispatch table of an array from the compiled code.
     copy : callable or None
@@ -36,7 +36,7 @@ class Output:
         Returns a new constant.
     """
 
-    source: Literal["run", "argument", "state", "object", "constant"]
+    source: Literal["run", "argument", "state", "object", "leaf", "constant"]
     index: int = 0
     table: Any = None
     copy: Function | None = None
@@ -93,8 +93,10 @@ class Program:
             results = iter(self.run(*natives))
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             reraise(error, self.explanation.name, *self.explanation.devices)
-        sources = {"argument": arrays, "state": state, "object": objects}
         leaves: list[Any] = []
+        sources: dict[str, Sequence[Any]] = {
+            "argument": arrays, "state": state, "object": objects, "leaf": leaves,
+        }  # fmt: skip
         for output in self.outputs:
             if output.source == "run":
                 native = next(results)

@@ -10,6 +10,7 @@ import numpy as np
 
 from portarray._array.array import Array
 from portarray._devices.device import Device
+from portarray._kernel_language.arguments import hashable
 from portarray._trees.node_types import node_type, slots_of
 
 __all__ = ["frozen", "is_value", "repeats", "signature"]
@@ -43,7 +44,7 @@ def signature(
     else:
         node = node_type(tree)
         if node is None:
-            if objects is None or not _has_state(tree):
+            if objects is None or not (hashable(tree) or _has_state(tree)):
                 parts.append((kind, tree))
             else:
                 parts.append((object, kind))
@@ -72,8 +73,8 @@ def is_value(x: Any) -> bool:
 
 
 def _has_state(x: Any) -> bool:
-    """Return whether an object has attributes, or is a function."""
-    return hasattr(x, "__dict__") or callable(x) or bool(slots_of(type(x)))
+    """Return whether an object has attributes."""
+    return hasattr(x, "__dict__") or bool(slots_of(type(x)))
 
 
 def frozen(x: Any) -> Any:

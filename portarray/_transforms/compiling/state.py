@@ -16,6 +16,7 @@ import functools
 import itertools
 import random
 import sys
+import threading
 import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -282,6 +283,9 @@ class _Walk:
             self._check(f"{variable} is not {self.state.constant(x)}", path)
 
     def _array(self, x: Array, variable: str, path: str) -> None:
+        if x._native.__class__ is Tracer and x._native.trace.ended:  # its use is refused
+            self._check(f"{variable} is not {self.state.constant(x)}", path)
+            return
         table, native = self.state.constant(x._dispatch), f"n{variable[1:]}"
         self.state.checks.append((f"{native} = {variable}._native", path))
         shape = self.state.constant(x._native.shape)
@@ -488,7 +492,7 @@ def _is_library_class(cls: type) -> bool:
     return cls.__module__ != "__main__" and is_library(getattr(module, "__file__", None))
 
 
-_READABLE = ("argparse", "types", "collections", "threading", "_thread")
+_READABLE = ("argparse", "collections", "types")
 """Modules of Python whose objects have attributes of the user's."""
 
 
@@ -496,6 +500,8 @@ _READABLE = ("argparse", "types", "collections", "threading", "_thread")
 def _is_opaque(cls: type) -> bool:
     """Return whether an object of a class is compared by identity: Python's own, such as locks."""
     package = cls.__module__.partition(".")[0]
+    if cls is threading.local:
+        return False
     return package in sys.stdlib_module_names and package not in _READABLE
 
 
