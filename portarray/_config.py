@@ -44,6 +44,7 @@ class Config:
         "_progress",
         "_tuned_kernels",
         "_unpickle_device",
+        "values",
     )
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class Config:
         self._kernel_debug = False
         self._progress = False
         self._tuned_kernels = True
+        self._set({})
 
     @property
     def check_linalg(self) -> bool:
@@ -196,6 +198,9 @@ class Config:
     def _set(self, values: dict[str, Any]) -> None:
         for name, value in values.items():
             setattr(self, name, value)
+        # The same tuple for the same settings, so that compiled functions compare identities.
+        current = tuple([getattr(self, name) for name in self.__slots__[:-1]])
+        self.values: tuple[Any, ...] = _tuples.setdefault(current, current)
 
     def __repr__(self) -> str:
         return (
@@ -237,6 +242,8 @@ class Restore:
     def __exit__(self, *exc_info: object) -> None:
         self._config._set(self._before)
 
+
+_tuples: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
 config = Config()
 """The settings of this process."""

@@ -19,7 +19,7 @@ from portarray.errors import UnknownDeviceError
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["MARKED", "SCOPES", "WORDS", "Device", "DeviceText", "make", "parse"]
+__all__ = ["MARKED", "SCOPES", "WATCHES", "WORDS", "Device", "DeviceText", "make", "parse"]
 
 WORDS = ("auto", "gpu")
 """Texts that ask for a choice instead of naming a device."""
@@ -30,8 +30,19 @@ SCOPES: ContextVar[str] = ContextVar("portarray_device_scopes", default="")
 An immutable stack: threads start with an empty one, asyncio tasks with that of their creator.
 """
 
-MARKED: dict[str, Device] = {}
+
+class _Marked(dict[str, "Device"]):
+    """Devices by mark; any other mark calls its watch."""
+
+    def __missing__(self, mark: str) -> Device:
+        return WATCHES[mark]()
+
+
+MARKED = _Marked()
 """Devices by mark, the character that represents each on the stack."""
+
+WATCHES: dict[str, Callable[[], Device]] = {}
+"""Functions that resolve a mark when it is used: see ``selection.watch_default``."""
 
 _marks = map(chr, count())
 

@@ -7,12 +7,14 @@ The default device of the running code is the innermost ``with device:`` block's
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from portarray._devices import discovery, notices
 from portarray._devices.choice import Choice
-from portarray._devices.device import MARKED, SCOPES, WORDS, Device, parse
+from portarray._devices.device import MARKED, SCOPES, WATCHES, WORDS, Device, parse
 from portarray.backends import registry
 from portarray.backends.types import PLATFORMS
 from portarray.errors import (
@@ -57,6 +59,28 @@ def current() -> Device:
     if stack:
         return MARKED[stack[-1]]
     return _fixed or _automatic or _choose()
+
+
+@contextmanager
+def watch_default() -> Iterator[set[Device | None]]:
+    """Collect the default devices that the code of a ``with`` block uses or sets."""
+    stack, fixed, mark = SCOPES.get(), _fixed, chr(sys.maxunicode - len(WATCHES))
+    used: set[Device | None] = set()
+
+    def resolved() -> Device:
+        device = MARKED[stack[-1]] if stack else _fixed or _automatic or _choose()
+        used.add(device)
+        return device
+
+    WATCHES[mark] = resolved
+    token = SCOPES.set(stack + mark)
+    try:
+        yield used
+    finally:
+        SCOPES.reset(token)
+        del WATCHES[mark]
+        if _fixed is not fixed:
+            used.update((_fixed, fixed))
 
 
 def resolve(obj: Any) -> Device:

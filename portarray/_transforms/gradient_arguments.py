@@ -19,6 +19,7 @@ __all__ = [
     "name_of",
     "normalize_argnums",
     "pair",
+    "parameter",
     "parameters",
 ]
 
@@ -49,7 +50,8 @@ def described(x: Any) -> str:
     return f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
 
 
-def _parameter(function: Function, n: int) -> str:
+def parameter(function: Function, n: int) -> str:
+    """Return the name of a positional parameter."""
     try:
         return list(inspect.signature(function).parameters)[n]
     except (TypeError, ValueError, IndexError):  # no signature, or *args
@@ -71,7 +73,7 @@ def parameters(caller: str, function: Function, n: int, tree: Any) -> list[Array
     for path, x in array_trees.arrays(tree):
         if is_floating(x) or (leaves and type(x) is not Array):
             continue
-        where = f"{_parameter(function, n)}{path}"
+        where = f"{parameter(function, n)}{path}"
         fix = (
             f"convert it to a floating-point dtype: pa.astype({where}, pa.float32)"
             if type(x) is Array
@@ -81,7 +83,7 @@ def parameters(caller: str, function: Function, n: int, tree: Any) -> list[Array
             f"{caller}: {where} of {name_of(function)} is {described(x)}, and derivatives need "
             f"floating-point arrays\nHint: {fix}"
         )
-    raise TypeError(f"{caller}: {_parameter(function, n)} contains no arrays")
+    raise TypeError(f"{caller}: {parameter(function, n)} contains no arrays")
 
 
 def check_cotangent(subject: str, y: Array, g: Any, of: str = "output") -> None:

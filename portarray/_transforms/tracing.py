@@ -106,7 +106,8 @@ class Tracer:
         return self.xp.getitem(self, key)
 
     def __array__(self, *args: Any, **options: Any) -> Any:
-        raise TracedArrayError(self.trace.unreadable)
+        value = lowered(self.trace.exported(self))
+        return np.asarray(self.home._backend.read_host(value, self.device), *args, **options)
 
     # Generic core kernels use the operators of native arrays.
     __add__, __radd__ = _binary("add")
@@ -143,6 +144,16 @@ class Trace(ABC):
     def __init__(self) -> None:
         self.level = next(_levels)
         self.ended = ""
+
+    def read(self, x: Tracer) -> Any:
+        """Return the value of a tracer for the host; raise if it is not known."""
+        if x.shape or not self.reads_numbers:
+            raise TracedArrayError(self.unreadable)
+        return current(x).value
+
+    def exported(self, x: Tracer) -> Any:
+        """Return the value of a tracer for other code than portarray's; raise if not known."""
+        raise TracedArrayError(self.unreadable)
 
     def refuse_kernel(self, name: str) -> NoReturn:
         """Raise the error for a user kernel that is called with a traced array."""
@@ -487,20 +498,17 @@ class TracedBackend(Backend):
 
     def read_host(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return the value of a 0-d array; raise for others, as the trace requires."""
-        shape = x.shape
         while x.__class__ is Tracer:
-            if shape or not x.trace.reads_numbers:
-                raise TracedArrayError(x.trace.unreadable)
-            x = current(x).value
+            x = x.trace.read(x)
         return self._untraced.read_host(x, device)
 
 
 def _passed_on(name: str) -> Function:
     def hook(self: TracedBackend, *args: Any, **options: Any) -> Any:
-        for x in args:
-            if x.__class__ is Tracer:
-                raise TracedArrayError(x.trace.unreadable)
-        return getattr(self._untraced, name)(*args, **options)
+        values = [x.trace.exported(x) if x.__class__ is Tracer else x for x in args]
+        if any(x.__class__ is Tracer for x in values):
+            return hook(self, *values, **options)
+        return getattr(self._untraced, name)(*values, **options)
 
     return hook
 

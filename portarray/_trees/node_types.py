@@ -39,6 +39,9 @@ class NodeType(Protocol):
     def flatten(self, value: Any, /) -> tuple[list[Any], Any]:
         """Return a value's children, in a new list, and the auxiliary data of the node."""
 
+    def structure(self, value: Any, aux: Any, /) -> Any:
+        """Return what distinguishes a value from others of its class, besides its children."""
+
     def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
         """Return a value like the one flattened, with other children."""
 
@@ -77,6 +80,9 @@ class _Sequence:
     def flatten(self, value: Any, /) -> tuple[list[Any], Any]:
         return list(value), None
 
+    def structure(self, value: Any, aux: Any, /) -> Any:
+        return None
+
     def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
         return self._make(children)
 
@@ -96,6 +102,9 @@ class _Mapping:
 
     def flatten(self, value: Any, /) -> tuple[list[Any], Any]:
         return list(value.values()), list(value)
+
+    def structure(self, value: Any, aux: Any, /) -> Any:
+        return aux, getattr(value, "default_factory", None), getattr(value, "__dict__", None)
 
     def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
         new = copy.copy(value)  # with the attributes that PyTorch sets on a state_dict
@@ -126,6 +135,9 @@ class _Registered:
         flat = optree.tree_flatten_one_level(value, none_is_leaf=True, namespace=NAMESPACE)
         return list(flat.children), flat
 
+    def structure(self, value: Any, flat: Any, /) -> Any:
+        return flat.metadata, flat.entries
+
     def unflatten(self, value: Any, children: list[Any], flat: Any, /) -> Any:
         return flat.unflatten_func(flat.metadata, tuple(children))
 
@@ -139,6 +151,9 @@ class _RegisteredWithJax:
     def flatten(self, value: Any, /) -> tuple[list[Any], Any]:
         children, treedef = _one_level(value, sys.modules["jax.tree_util"].tree_flatten)
         return list(children), treedef
+
+    def structure(self, value: Any, treedef: Any, /) -> Any:
+        return treedef
 
     def unflatten(self, value: Any, children: list[Any], treedef: Any, /) -> Any:
         return sys.modules["jax.tree_util"].tree_unflatten(treedef, children)
@@ -174,17 +189,22 @@ class _Item(NamedTuple):
     key: Any
 
 
+def slots_of(cls: type) -> list[Any]:
+    """Return the descriptors of the slots of a class."""
+    return [
+        member
+        for base in cls.__mro__
+        if "__slots__" in base.__dict__
+        for member in base.__dict__.values()
+        if isinstance(member, MemberDescriptorType)
+    ]
+
+
 class _Attributes:
     """Objects of one class, their attributes as children; unflattening sets them on a copy."""
 
     def __init__(self, cls: type) -> None:
-        self._slots = [
-            member
-            for base in cls.__mro__
-            if "__slots__" in base.__dict__
-            for member in base.__dict__.values()
-            if isinstance(member, MemberDescriptorType)
-        ]
+        self._slots = slots_of(cls)
         # A field's default may be an attribute of the class alone.
         self._defaults = {
             field.name: getattr(cls, field.name)
@@ -203,6 +223,9 @@ class _Attributes:
         elif isinstance(value, list):
             attributes.update((_Item(index), child) for index, child in enumerate(value))
         return list(attributes.values()), attributes
+
+    def structure(self, value: Any, aux: Any, /) -> Any:
+        return list(aux)
 
     def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
         new = copy.copy(value)

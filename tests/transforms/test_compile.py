@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -226,10 +227,10 @@ def test_arguments_are_trees(device: str) -> None:
 
 
 def test_functions_are_traced_once_for_each_kind_of_arguments(device: str) -> None:
-    traced = []
+    traced = io.StringIO()  # a file: functions may write to it
 
     def function(x: Any, n: Any) -> Any:
-        traced.append(x.shape)
+        traced.write("x")
         return x * n
 
     compiled = pa.compile(function)
@@ -241,10 +242,10 @@ def test_functions_are_traced_once_for_each_kind_of_arguments(device: str) -> No
         for _ in range(2):
             compiled(pa.reshape(x, shape), x)
     compiled(pa.astype(x, pa.int32), x)
-    assert len(traced) == 6 + 3 + 1
+    assert len(traced.getvalue()) == 6 + 3 + 1
 
 
-def test_arrays_from_outside_are_constants(device: str) -> None:
+def test_arrays_from_outside_are_inputs(device: str) -> None:
     weights = asarray([1.0, 2.0], device)
     x = asarray([3.0, 5.0], device)
 
@@ -256,7 +257,7 @@ def test_arrays_from_outside_are_constants(device: str) -> None:
     compiled = pa.compile(function)
     compiled(x)
     weights += 100.0
-    np.testing.assert_array_equal(host(compiled(x)), [7.0, 10.0])
+    np.testing.assert_array_equal(host(compiled(x)), [307.0, 510.0])
     identity = pa.compile(lambda x: (x, weights))
     np.testing.assert_array_equal(host(identity(x)[1]), [101.0, 102.0])
 
@@ -369,7 +370,8 @@ def test_mistakes_are_told(device: str) -> None:
         leaked.append(x)
         return x * 2
 
-    pa.compile(keeping)(x)
+    with pytest.raises(TracedArrayError, match=r"(?s)^keeping: .*changes leaked, at line .*return"):
+        pa.compile(keeping)(x)
     with pytest.raises(TracedArrayError, match=r"^keeping: .*is used after"):
         leaked[0] + 1
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from portarray._array import dispatch
 from portarray._array.array import Array
+from portarray._array.results import wrapped
+from portarray._config import config
 from portarray._devices.device import Device
+from portarray._devices.selection import watch_default
 from portarray._kernel_language.arguments import hashable
 from portarray._kernel_language.launch_cache import put
 from portarray._namespace import pa
@@ -20,11 +28,19 @@ from portarray._transforms.compiling.codegen import OTHER, builder
 from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.compiling.lowering import Sized
-from portarray._transforms.compiling.program import Program
-from portarray._transforms.compiling.signatures import setting, signature
+from portarray._transforms.compiling.program import Output, Program
+from portarray._transforms.compiling.signatures import frozen, is_value, repeats, signature
+from portarray._transforms.compiling.state import (
+    State,
+    check_constant,
+    read_state,
+    traced_state,
+)
+from portarray._transforms.gradient_arguments import parameter
 from portarray._transforms.precision import Precision
 from portarray._transforms.tracing import Tracer
 from portarray._trees import array_trees
+from portarray._trees.node_types import node_type
 from portarray._verification.functions import check_close, check_finite
 from portarray.errors import TracedArrayError
 
@@ -36,7 +52,10 @@ __all__ = ["Compiled", "compile"]
 Function = Callable[..., Any]
 
 MOST_PROGRAMS = 256
-"""Programs that a compiled function caches."""
+"""Signatures that a compiled function caches."""
+
+MOST_STATES = 8
+"""Programs that it caches for one signature: what it reads elsewhere had as many values."""
 
 
 class Compiled:
@@ -58,7 +77,7 @@ class Compiled:
         self._optimize = optimize
         self._verify = verify
         self._sized = Sized() if dynamic else None
-        self._programs: dict[Any, Program] = {}
+        self._programs: dict[Any, tuple[Program, ...]] = {}
         self._recent: tuple[Function, int] = (_never, -1)
         self._lock = threading.RLock()
         functools.update_wrapper(self, function)
@@ -79,18 +98,20 @@ class Compiled:
             fast_output = recent(*args)
             if fast_output is not OTHER:
                 return fast_output
-        args, named, arrays, key = self._signature(args, named)
-        program = self._programs.get(key)
+        call = self._call_of(args, named)
+        program, state = self._cached(call)
         if program is not None:
-            self._set_fast_path(args, named, program)
-            return self._checked(program(arrays))
-        if any(x._native.__class__ is Tracer for x in arrays):
-            return self._function(*args, **named)  # the outer trace records its calls
-        program = self._program(args, named, arrays, key)
-        output = program(arrays)
+            self._set_fast_path(call, program)
+            return self._checked(program(call.arrays, call.objects, state))
+        if any(x._native.__class__ is Tracer for x in call.arrays):
+            return self._function(*call.args, **call.named)  # the outer trace records its calls
+        program, state = self._program(call)
+        if program is None:
+            return self._function(*call.args, **call.named)
+        output = program(call.arrays, call.objects, state)
         if self._verify:
             calls = program.explanation.calls
-            check_close(self.__name__, self._function, args, named, output, calls)
+            check_close(self.__name__, self._function, call.args, call.named, output, calls)
         return self._checked(output)
 
     def _checked(self, output: Any) -> Any:
@@ -98,40 +119,69 @@ class Compiled:
             check_finite(self.__name__, output)
         return output
 
-    def _signature(self, args: Any, named: Any) -> tuple[Any, Any, list[Array], tuple[Any, ...]]:
-        """Return the arguments of a call, their arrays and the key of the program."""
+    def _call_of(self, args: Any, named: Any) -> _Call:
+        """Return the arguments of a call, what they contain and the key of the programs."""
         if self._device is not None:
             device: Any = self._device
             args, named = array_trees.mapped(
                 lambda x: x.to_device(device) if type(x) is Array else x, (args, named)
             )
         arrays: list[Array] = []
-        parts: list[Any] = [setting(), self._precision or precisions.now()]
+        objects: list[Any] = []
+        parts: list[Any] = [config.values, self._precision or precisions.now()]
         for x in args:
-            signature(x, arrays, parts)
+            signature(x, arrays, parts, objects)
         if named:
-            signature(named, arrays, parts)
+            signature(named, arrays, parts, objects)
+        if len(arrays) > 1:
+            parts.append(repeats(arrays))
+        if len(objects) > 1:
+            parts.append(repeats(objects))
         key = tuple(parts)
         if not hashable(key):
             raise self._unhashable(parts)
-        return args, named, arrays, key
+        return _Call(args, named, arrays, objects, key)
 
-    def _program(
-        self, args: Any, named: Any, arrays: Sequence[Array], key: tuple[Any, ...]
-    ) -> Program:
-        with self._lock:
-            program = self._programs.get(key)
-            if program is None:
-                program = self._make(args, named, arrays, self._precision or precisions.now())
-                put(self._programs, key, program, MOST_PROGRAMS)
-        return program
+    def _cached(self, call: _Call) -> tuple[Program | None, list[Array]]:
+        """Return the program for a call and the arrays that it reads elsewhere."""
+        for program in self._programs.get(call.key, ()):
+            state = program.state_arrays(call.arrays, call.objects)
+            if state is not None:
+                return program, state
+        return None, []
 
-    def _set_fast_path(self, args: Sequence[Any], named: Any, program: Program) -> None:
+    def _program(self, call: _Call) -> tuple[Program | None, list[Array]]:
+        """Return a cached or new program; None if an outer trace records the calls."""
+        with ExitStack() as tracing_now:
+            tracing_now.enter_context(_tracing)
+            with self._lock:
+                program, state = self._cached(call)
+                if program is not None:
+                    return program, state
+                reading = read_state(self._function, call.objects, self.__name__)
+                if any(x._native.__class__ is Tracer for x in reading.arrays):
+                    return None, []
+                started = time.perf_counter()
+                traced = _Traced(self.__name__, self._precision or precisions.now())
+                traced.run(self._function, call, reading)
+                if traced.capture.borrowed:
+                    return None, []
+                tracing_now.close()  # other functions may be traced while this one is compiled
+                program = traced.program(call, self._optimize, self._sized)
+                program.explanation.seconds = time.perf_counter() - started
+                state, reading.arrays = reading.arrays, []
+                programs = self._programs.get(call.key, ())[: MOST_STATES - 1]
+                put(self._programs, call.key, (program, *programs), MOST_PROGRAMS)
+                return program, state
+
+    def _set_fast_path(self, call: _Call, program: Program) -> None:
         """Use a program's fast path for calls like this one, if all arguments are arrays."""
-        plain = not named and self._device is None and not self._verify
+        plain = not call.named and self._device is None and not self._verify
         plain = plain and self._precision is None and precisions.now() is None
-        if plain and all(x.__class__ is Array and x._dispatch.known_type is not None for x in args):
-            self._recent = program.fast_path(args), len(args)
+        if plain and all(
+            x.__class__ is Array and x._dispatch.known_type is not None for x in call.args
+        ):
+            self._recent = program.fast_path(call.args), len(call.args)
 
     def explain(self, *args: Any, **named: Any) -> Explanation:
         """Explain what a call runs, compiling the function if necessary.
@@ -147,8 +197,13 @@ class Compiled:
             The calls, the fused kernels, what was not fused and why, and the compilation time.
             ``print`` shows it.
         """
-        args, named, arrays, key = self._signature(args, named)
-        return self._program(args, named, arrays, key).explanation
+        program, _ = self._program(self._call_of(args, named))
+        if program is None:
+            raise TracedArrayError(
+                f"{self.__name__}: explain cannot be called with traced arrays\n"
+                f"Hint: call it outside functions that are compiled or differentiated"
+            )
+        return program.explanation
 
     def _unhashable(self, parts: Sequence[Any]) -> TypeError:
         wrong = next((x for x in parts if not hashable(x)), None)
@@ -159,60 +214,198 @@ class Compiled:
             f"string or a tuple"
         )
 
-    def _make(
-        self, args: Any, named: Any, arrays: Sequence[Array], precision: str | None
-    ) -> Program:
-        """Trace the function and compile what it calls."""
-        started = time.perf_counter()
-        capture = Capture(precision)
-        narrow = precision if precision in ("float16", "bfloat16") else None
-        traced: list[Array] = []
-        natives_before: list[Any] = []
-        widest: list[Any] = []
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """The arguments of a call, the arrays and objects in them, and the key of its programs."""
+
+    args: tuple[Any, ...]
+    named: dict[str, Any]
+    arrays: list[Array]
+    objects: list[Any]
+    key: tuple[Any, ...]
+
+
+_tracing = threading.RLock()
+"""Held while a function is traced: tracing changes arrays that other functions may read, too.
+
+It is acquired before the lock of a compiled function, whose trace may call other ones.
+"""
+
+
+class _Traced:
+    """A call of a function that is traced."""
+
+    def __init__(self, name: str, precision: str | None) -> None:
+        self._name = name
+        self._narrow = precision if precision in ("float16", "bfloat16") else None
+        self.capture = Capture(precision)
+        self._arguments: list[Array] = []  # the traced ones
+        self._widest: list[Any] = []
+
+    def run(self, function: Function, call: _Call, state: State) -> None:
+        """Call the function with traced arrays; raise if it changes what it is given."""
+        of_state = {} if self._narrow else {id(x): index for index, x in enumerate(state.arrays)}
+        self.aliases = [
+            (n, of_state[id(x)]) for n, x in enumerate(call.arrays) if id(x) in of_state
+        ]
+        self.state = state
+        traced: dict[int, Array] = {}
 
         def trace(x: Any) -> Any:
             if type(x) is not Array:
                 return x
-            argument = capture.argument(x)
-            traced.append(argument)
-            natives_before.append(argument._native)
-            if narrow is not None and x._dispatch.kind == "f" and x.dtype.itemsize > 2:
-                widest.append(x.dtype)
-                return pa.astype(argument, narrow)
-            return argument
+            argument = self.capture.argument(x)
+            self._arguments.append(argument)
+            if id(x) in of_state:
+                return x  # it is traced in its place
+            if id(x) not in traced:
+                traced[id(x)] = self._narrowed(x, argument)
+            return traced[id(x)]
 
-        traced_args, options = array_trees.mapped(trace, (tuple(args), named))
+        args, named = array_trees.mapped(trace, (tuple(call.args), dict(call.named)))
+        natives = [x._native for x in self._arguments]
+        before = _contents(function, args, named)
         try:
-            output = self._function(*traced_args, **options)
-            if widest:
-                wide = max(widest, key=lambda dtype: dtype.itemsize)
-                output = array_trees.mapped(lambda x: _widened(x, wide), output)
+            settings = config.values
+            with watch_default() as devices, traced_state(state, self.capture):
+                output = function(*args, **named)
+                if self._widest:
+                    wide = max(self._widest, key=lambda dtype: dtype.itemsize)
+                    output = array_trees.mapped(lambda x: _widened(x, wide), output)
+                self._keep(output, call, state)
         finally:
-            capture.ended = (
-                f"{self.__name__}: an array traced by pa.compile is used after the function has "
+            self.capture.ended = (
+                f"{self._name}: an array traced by pa.compile is used after the function has "
                 f"returned\nHint: return it from the function"
             )
-        for x, native in zip(traced, natives_before, strict=True):
-            if x._native is not native:
+        for x, native in zip(self._arguments, natives, strict=True):
+            if x._native is not native or native.is_stale:
                 raise TracedArrayError(
-                    f"{self.__name__}: a compiled function cannot change an argument in place\n"
+                    f"{self._name}: a compiled function cannot change an argument in place\n"
                     f"Hint: change a copy, x.copy(), and return it"
                 )
-        leaves = array_trees.leaves(output)
-        if not leaves:
+        after = _contents(function, args, named)
+        for old, new in itertools.zip_longest(before, after, fillvalue=("", None, None)):
+            if old[:2] != new[:2]:
+                raise state.refuse_change(min(old[0], new[0], key=len) or old[0] or new[0])
+        if config.values is not settings:
+            raise state.refuse_change("pa.config")
+        if len(devices) > 1:
+            raise state.refuse_change("the default device")
+        for device in devices:
+            state.check_default(device)
+        arrays = state.reader(len(call.objects))(*call.objects)
+        if type(arrays) is not list:
+            raise state.refuse_change(arrays)
+        for x, y, path in zip(arrays, state.arrays, state.paths, strict=True):
+            if x is not y:
+                raise state.refuse_change(path)
+
+    def _narrowed(self, x: Array, argument: Array) -> Array:
+        if self._narrow is not None and x._dispatch.kind == "f" and x.dtype.itemsize > 2:
+            self._widest.append(x.dtype)
+            return pa.astype(argument, self._narrow)
+        return argument
+
+    def _keep(self, output: Any, call: _Call, state: State) -> None:
+        """Note where the leaves of the output come from, while the state is traced."""
+        self._sources: list[tuple[str, int, Any]] = []
+        arguments = {id(x): n for n, x in enumerate(self._arguments)}
+        of_state = {id(x): n for n, x in enumerate(state.arrays)}
+        objects = {id(x): n for n, x in enumerate(call.objects)}
+
+        leaves: dict[int, int] = {}
+
+        def source(x: Any) -> Any:
+            if type(x) is Array:
+                if id(x) in leaves:
+                    self._sources.append(("leaf", leaves[id(x)], None))
+                    return _LEAF
+                leaves[id(x)] = len(self._sources)
+                if id(x) in arguments or id(x) in of_state:
+                    where = "argument" if id(x) in arguments else "state"
+                    self._sources.append((where, (arguments | of_state)[id(x)], None))
+                elif x._native.__class__ is Tracer and x._native.trace is self.capture:
+                    self._sources.append(("run", 0, (x._native, table_of(x))))
+                else:
+                    values = self.capture.snapshot(tracing.lowered(x._native), x.device)
+                    self._sources.append(("constant", 0, (values, table_of(x))))
+                return _LEAF
+            if id(x) in objects:
+                self._sources.append(("object", objects[id(x)], None))
+                return _LEAF
+            if not is_value(x) and not isinstance(x, type):
+                check_constant(x, self._name)
+                self._sources.append(("constant", 0, (x, None)))
+                return _LEAF
+            return x
+
+        if not array_trees.leaves(output):
             raise TypeError(
-                f"{self.__name__}: a compiled function must return arrays; it returned "
+                f"{self._name}: a compiled function must return arrays; it returned "
                 f"{type(output).__name__}"
             )
-        graph = capture.graph([x._native for x in leaves])
-        tables = [table_of(x) for x in leaves]
-        natives = [x._native for x in arrays]
+        self._template = array_trees.mapped(source, output)
+
+    def program(self, call: _Call, optimize: str, sized: Sized | None) -> Program:
+        """Compile what the function called."""
+        capture, state = self.capture, self.state
+        tracers = [data[0] for where, _, data in self._sources if where == "run"]
+        graph = capture.graph(tracers)
+        shared = iter(capture.shared_outputs(tracers, graph.outputs))
+        outputs = [
+            _output(where, index, data, where == "run" and next(shared))
+            for where, index, data in self._sources
+        ]
+        used = [n for n, index in enumerate(capture.state) if index in set(graph.inputs)]
+        natives = [x._native for x in (*call.arrays, *[state.arrays[n] for n in used])]
         run, explanation = lowering.program(
-            graph, self.__name__, natives, optimize=self._optimize, sized=self._sized
+            graph, self._name, natives, optimize=optimize, sized=sized
         )
-        explanation.seconds = time.perf_counter() - started
-        template = array_trees.mapped(lambda x: _LEAF if type(x) is Array else x, output)
-        return Program(run, tables, builder(template, lambda x: x is _LEAF), explanation)
+        for n, index in enumerate(capture.state):
+            if index in capture.read_state:
+                state.check_values(n)
+        read = state.reader(len(call.objects))
+        build = builder(self._template, lambda x: x is _LEAF)
+        return Program(run, state, read, used, self.aliases, outputs, build, explanation)
+
+
+def _output(where: Any, index: int, data: Any, is_shared: bool) -> Output:
+    if where == "constant" and data[1] is None:
+        return Output(where, make=functools.partial(copy.deepcopy, data[0]))
+    if where in ("run", "constant"):
+        native, table = data
+        backend = table.device._backend
+        asarray = dispatch.functions_of(table.device).namespace.asarray
+        copied = functools.partial(asarray, copy=True)
+        if where == "run":
+            copies = is_shared and not backend.immutable
+            return Output(where, table=table, copy=copied if copies else None)
+        if backend.immutable:
+            return Output(where, make=lambda: wrapped(native, table))
+        return Output(where, make=lambda: wrapped(copied(native), table))
+    return Output(where, index)
+
+
+def _contents(
+    function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> list[tuple[str, Any, Any]]:
+    """Return the paths of arguments and of what is in them, with what tells them apart."""
+
+    def contents(tree: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+        node = None if type(tree) is Array else node_type(tree)
+        if node is None:
+            yield path, frozen(tree) if is_value(tree) else id(tree), tree
+            return
+        children, aux = node.flatten(tree)
+        yield path, (type(tree), len(children), frozen(node.structure(tree, aux))), tree
+        for n, child in enumerate(children):
+            yield from contents(child, path + node.entry(tree, aux, n))
+
+    parts = [contents(x, parameter(function, n)) for n, x in enumerate(args)]
+    parts += [contents(x, name) for name, x in named.items()]
+    return list(itertools.chain.from_iterable(parts))
 
 
 def _never(*_: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -85,8 +86,9 @@ class Graph:
     calls: int  # before merging equal calls and dropping unused ones
 
     def devices(self) -> list[Device]:
-        """Return the devices of its values."""
-        return list(dict.fromkeys(value.device for value in self.values))
+        """Return the devices of its inputs and calls."""
+        indices = [*self.inputs, *(index for node in self.nodes for index in node.outputs)]
+        return list(dict.fromkeys(self.values[index].device for index in indices))
 
 
 class Capture(Trace):
@@ -117,12 +119,47 @@ class Capture(Trace):
         self._constants: dict[int, Constant] = {}
         self._originals: list[Any] = []
         self.borrowed: list[Tracer] = []  # tracers of outer traces; they are the last inputs
+        self.state: list[int] = []  # inputs that are not arguments
+        self.read_state: set[int] = set()  # those whose values were read
+        self._state_of: dict[int, frozenset[int] | None] = {}
+        self._thread = threading.get_ident()
 
-    def argument(self, x: Any) -> Any:
-        """Return an argument as a traced array."""
+    def argument(self, x: Any, *, is_state: bool = False) -> Any:
+        """Return an argument, or an array that the function reads elsewhere, as a traced array."""
         index = self._value(x._native, x.device, None)
         self.inputs.append(index)
+        if is_state:
+            self.state.append(index)
+            self._state_of[index] = frozenset((index,))
         return tracing.traced(x, self, index + 1)
+
+    def read(self, x: Tracer) -> Any:
+        """Return a value that no argument affects; each call compares the arrays behind it."""
+        if threading.get_ident() != self._thread:
+            return self._plain(x)
+        value = self.known(x)
+        if value is None:
+            raise TracedArrayError(self.ended or self.unreadable)
+        return value
+
+    exported = read
+
+    def known(self, x: Tracer) -> Any:
+        """Return the value of a tracer if no argument affects it, else None."""
+        tracer = tracing.current(x)
+        state: frozenset[int] | None = frozenset()
+        if tracer.slot:
+            state = self._state_of.get(tracer.slot - 1)
+        if state is None or self.ended:
+            return None
+        self.read_state |= state
+        return tracer.value
+
+    def _plain(self, x: Tracer) -> Any:
+        """Return the value of an array of the function's scope for another thread."""
+        if x.slot - 1 not in self.state:
+            raise TracedArrayError(self.ended or self.unreadable)
+        return x.value
 
     def refuse_kernel(self, name: str) -> NoReturn:
         """Raise the error for a user kernel in a compiled function."""
@@ -153,14 +190,23 @@ class Capture(Trace):
         result: Any,
     ) -> Any:
         """Return the result as traced arrays."""
+        if threading.get_ident() != self._thread and self._is_of_scope(args, options):
+            return result
         self.calls += 1
-        _check_shape(name, args)
+        reason, deciding = _deciding_shape(name, args)
+        if reason:
+            self._require_known(deciding, _SHAPE.format(reason))
+            known = {id(x): x.value for x in deciding}
+            args = tuple([_replaced(x, known) for x in args])
+            if not self._tracers(args, options):
+                return result
         operands = tuple([self._argument(x, device) for x in args])
         named = {key: self._argument(x, device) for key, x in options.items()}
         several = isinstance(result, (tuple, list))
         natives = result if several else (result,)
         if not all(hasattr(x, "dtype") and hasattr(x, "shape") for x in natives):
-            raise TracedArrayError(self.unreadable)
+            self._require_known(self._tracers(args, options), self.unreadable)
+            return result
         key = _key((name, device, function, operands, tuple(named.items())))
         node = self._nodes_by_key.get(key) if key is not None else None
         if node is None:
@@ -169,6 +215,10 @@ class Capture(Trace):
             node = Node(name, function, device, operands, named, several=several)
             node.outputs = [self._value(x, device, node) for x in natives]
             self.nodes.append(node)
+            sources = [self._state_of.get(index) for index in node.inputs()]
+            if None not in sources:
+                state = frozenset().union(*sources)  # type: ignore[arg-type]
+                self._state_of.update(dict.fromkeys(node.outputs, state))
             if key is not None:
                 self._nodes_by_key[key] = node
         pairs = zip(natives, node.outputs, strict=True)
@@ -185,6 +235,19 @@ class Capture(Trace):
         if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, np.generic):
             return self._constant(x, device)
         return x
+
+    def _tracers(self, args: Any, options: Mapping[str, Any]) -> list[Tracer]:
+        """Return the tracers of this trace among operands."""
+        return [x for x in _leaves([*args, *options.values()]) if x.trace is self]
+
+    def _is_of_scope(self, args: Any, options: Mapping[str, Any]) -> bool:
+        return all(x.slot - 1 in self.state for x in self._tracers(args, options))
+
+    def _require_known(self, tracers: Sequence[Tracer], message: str) -> None:
+        """Raise if an argument affects one of the values."""
+        for x in tracers:
+            if x.trace is not self or self.known(x) is None:
+                raise TracedArrayError(message)
 
     def _borrow(self, x: Tracer) -> Ref:
         """Return a tracer of an outer trace as an argument."""
@@ -213,13 +276,49 @@ class Capture(Trace):
         self._originals.append(x)
         return copied
 
+    def snapshot(self, x: Any, device: Device) -> Any:
+        """Return the values of an array that no argument affects, now."""
+        return self._constant(x, device).native
+
     def graph(self, outputs: Sequence[Any]) -> Graph:
-        """Return the graph for some outputs: tracers of this trace, and constants."""
-        ends = [
-            self._argument(tracing.current(x), x.home) if x.__class__ is Tracer else x
-            for x in outputs
-        ]
-        return Graph(self.values, self.inputs, needed(self.nodes, ends), ends, self.calls)
+        """Return the graph for some outputs, tracers of this trace.
+
+        Its inputs are the arguments, the state that the outputs depend on, and borrowed tracers.
+        """
+        ends = [self._argument(tracing.current(x), x.home) for x in outputs]
+        nodes = needed(self.nodes, ends)
+        used = {*refs(ends), *(index for node in nodes for index in node.inputs())}
+        inputs = [index for index in self.inputs if index in used or index not in self.state]
+        return Graph(self.values, inputs, nodes, ends, self.calls)
+
+    def shared_outputs(self, outputs: Sequence[Tracer], ends: Sequence[Any]) -> list[bool]:
+        """Return which outputs share memory that they do not share in the traced function.
+
+        Results of equal calls are one array of the graph, and constants are those of all calls.
+        """
+        owners: dict[int, Any] = {}
+        shared = []
+        for x, end in zip(outputs, ends, strict=True):
+            root = end
+            while root.__class__ is Ref:
+                node = self.values[root.index].node
+                if node is None or node.name not in tracing.VIEWS or _copies(node):
+                    break
+                several = node.name == "broadcast_arrays"
+                root = node.args[node.outputs.index(root.index) if several else 0]
+            if root.__class__ is Ref:
+                owner = x if x.sharing is None else x.sharing
+                shared.append(owners.setdefault(root.index, owner) is not owner)
+            else:
+                shared.append(True)
+        return shared
+
+
+def _copies(node: Node) -> bool:
+    """Return whether an index has arrays, so that the result is not a view."""
+    return node.name == "getitem" and any(
+        part.__class__ in (Ref, Constant, list) for part in tracing.parts(node.args[1])
+    )
 
 
 def needed(nodes: Sequence[Node], ends: Sequence[Any]) -> list[Node]:
@@ -297,20 +396,35 @@ _BY_VALUES = frozenset(
 """Functions whose result shapes depend on values."""
 
 
-def _check_shape(name: str, args: Sequence[Any]) -> None:
-    """Raise for results whose shapes depend on values."""
-    why = ""
+_SHAPE = (
+    "{}: the shape of the result depends on values, which pa.compile cannot trace\n"
+    "Hint: use pa.where, or compute this part outside the compiled function"
+)
+
+
+def _deciding_shape(name: str, args: Sequence[Any]) -> tuple[str, list[Tracer]]:
+    """Return what makes the shape of a result depend on values, and the tracers of the values."""
     if name in _BY_VALUES:
-        why = name
-    elif name == "repeat" and len(args) > 1 and args[1].__class__ is Tracer:
-        why = "repeat with an array of counts"
-    elif name == "getitem" and any(_is_mask(x) for x in tracing.parts(args[1])):
-        why = "indexing with a mask"
-    if why:
-        raise TracedArrayError(
-            f"{why}: the shape of the result depends on values, which pa.compile cannot trace\n"
-            f"Hint: use pa.where, or compute this part outside the compiled function"
-        )
+        return name, [x for x in args if x.__class__ is Tracer]
+    if name == "repeat" and len(args) > 1 and args[1].__class__ is Tracer:
+        return "repeat with an array of counts", [args[1]]
+    if name == "getitem":
+        masks = [x for x in tracing.parts(args[1]) if _is_mask(x)]
+        return ("indexing with a mask" if masks else ""), masks
+    return "", []
+
+
+def _leaves(x: Any) -> list[Tracer]:
+    if x.__class__ is Tracer:
+        return [x]
+    return [y for item in x for y in _leaves(item)] if x.__class__ in (list, tuple) else []
+
+
+def _replaced(x: Any, values: Mapping[int, Any]) -> Any:
+    """Return operands with values instead of some tracers."""
+    if x.__class__ in (list, tuple):
+        return x.__class__([_replaced(item, values) for item in x])
+    return values.get(id(x), x)
 
 
 def _is_mask(x: Any) -> bool:

@@ -60,6 +60,8 @@ def program(
         graph, explanation.rewritten = rewritten(graph)
     plain = replay(graph, graph.nodes)
     explanation.steps = [node.name for node in graph.nodes]
+    if not graph.nodes:
+        return plain, explanation
     if all(device is devices[0] for device in devices):
         backend = devices[0]._backend
         compiler = f"{backend.info.title}'s compiler"

@@ -1,41 +1,112 @@
-"""Programs: functions of arrays that were compiled for one signature."""
+"""Programs: functions of arrays that were compiled for one signature and state."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from portarray._array.array import Array
 from portarray._array.results import reraise, wrapped
 from portarray._transforms.compiling import codegen
 from portarray._transforms.compiling.explanation import Explanation
-from portarray._transforms.compiling.signatures import setting
+from portarray._transforms.compiling.state import State
 
-__all__ = ["Program"]
+__all__ = ["Output", "Program"]
 
 Function = Callable[..., Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a leaf of the output of a program comes from.
+
+    Attributes
+    ----------
+    source : str
+        ``"run"``, the compiled code; or else an argument, an array of the state, an object among
+        the arguments, an earlier leaf, or a new constant.
+    index : int
+        Of the argument, array, object or leaf.
+    table : DispatchTable or None
+        The dispatch table of an array from the compiled code.
+    copy : callable or None
+        Copies the native array, if it shares memory that the function's own result does not.
+    make : callable or None
+        Returns a new constant.
+    """
+
+    source: Literal["run", "argument", "state", "object", "leaf", "constant"]
+    index: int = 0
+    table: Any = None
+    copy: Function | None = None
+    make: Function | None = None
+
+
+@dataclass(slots=True, eq=False)
 class Program:
-    """A function compiled for arguments of one signature."""
+    """A function compiled for arguments of one signature and what the function reads elsewhere.
 
-    def __init__(
-        self, run: Function, tables: list[Any], build: Function, explanation: Explanation
-    ) -> None:
-        self._run = run
-        self._tables = tables  # of the outputs
-        self._build = build
-        self._fast_path: Function | None = None
-        self.explanation = explanation
+    Attributes
+    ----------
+    run : callable
+        Takes native arrays: the arguments, and ``used_state`` of the state.
+    state : State
+        What the function reads that is not an argument.
+    read : callable
+        Returns the arrays of the state for the objects of a call, see :meth:`State.reader`.
+    used_state : sequence of int
+        The arrays of the state that ``run`` takes.
+    aliases : sequence of pairs of int
+        The arguments that are arrays of the state.
+    outputs : sequence of Output
+        Where the leaves of the output come from.
+    build : callable
+        Returns the output for its leaves.
+    """
 
-    def __call__(self, arrays: Sequence[Array]) -> Any:
-        """Return the output for the arrays of a call."""
+    run: Function
+    state: State
+    read: Function
+    used_state: Sequence[int]
+    aliases: Sequence[tuple[int, int]]
+    outputs: Sequence[Output]
+    build: Function
+    explanation: Explanation
+    _fast_path: Function | None = None
+
+    def state_arrays(self, arrays: Sequence[Array], objects: Sequence[Any]) -> list[Array] | None:
+        """Return the arrays of the state; None if the program is not for what is there now."""
+        state = self.read(*objects)
+        if type(state) is not list:
+            return None
+        same = all(arrays[argument] is state[index] for argument, index in self.aliases)
+        return state if same else None
+
+    def __call__(
+        self, arrays: Sequence[Array], objects: Sequence[Any], state: Sequence[Array]
+    ) -> Any:
+        """Return the output of a call."""
+        natives = [x._native for x in arrays]
+        natives += [state[index]._native for index in self.used_state]
         try:
-            natives = self._run(*[x._native for x in arrays])
+            results = iter(self.run(*natives))
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             reraise(error, self.explanation.name, *self.explanation.devices)
-        pairs = zip(natives, self._tables, strict=True)
-        return self._build([wrapped(native, table) for native, table in pairs])
+        leaves: list[Any] = []
+        sources: dict[str, Sequence[Any]] = {
+            "argument": arrays, "state": state, "object": objects, "leaf": leaves,
+        }  # fmt: skip
+        for output in self.outputs:
+            if output.source == "run":
+                native = next(results)
+                native = native if output.copy is None else output.copy(native)
+                leaves.append(wrapped(native, output.table))
+            elif output.make is not None:
+                leaves.append(output.make())
+            else:
+                leaves.append(sources[output.source][output.index])
+        return self.build(leaves)
 
     def fast_path(self, arrays: Sequence[Array]) -> Function:
         """Return a function for calls whose arguments are arrays like these.
@@ -43,8 +114,5 @@ class Program:
         It returns :data:`codegen.OTHER` for other arguments.
         """
         if self._fast_path is None:
-            name, devices = self.explanation.name, self.explanation.devices
-            self._fast_path = codegen.fast_path(
-                self._run, arrays, setting(), self._tables, self._build, name, devices
-            )
+            self._fast_path = codegen.fast_path(self, arrays)
         return self._fast_path

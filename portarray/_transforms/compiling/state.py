@@ -1,0 +1,549 @@
+"""What a function reads that is not an argument: variables of its scope, attributes, defaults.
+
+:func:`read_state` follows a function through its closure, its defaults, the global names in its
+code, the functions it refers to, and the attributes of objects. Arrays become inputs of the
+compiled program; each call takes them from where they were when the function was traced. All else
+is compared with what it was: functions, classes and modules by identity, values by type and value,
+containers and objects by structure.
+
+The comparison is generated code, because most calls make it and find nothing new.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import itertools
+import random
+import sys
+import threading
+import types
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from portarray import _codegen
+from portarray._array.array import Array
+from portarray._devices.device import Device
+from portarray._devices.selection import current
+from portarray._transforms.compiling.graph import Capture
+from portarray._transforms.compiling.mentions import Mentions, is_library, mentions, stores
+from portarray._transforms.compiling.signatures import frozen, is_value
+from portarray._transforms.tracing import Tracer
+from portarray._trees.node_types import node_type, slots_of
+from portarray.errors import TracedArrayError
+
+__all__ = ["State", "check_constant", "read_state", "traced_state"]
+
+Function = Callable[..., Any]
+
+MISSING = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""Errors of reading what is no longer there."""
+
+
+@dataclass
+class State:
+    """What a function reads that is not an argument, and how to read it again.
+
+    ``checks`` are pairs of a line of Python and the path of what it reads; a line without a colon
+    assigns a variable, another is a condition that something has changed.
+    """
+
+    name: str
+    checks: list[tuple[str, str]] = field(default_factory=list)
+    constants: dict[str, Any] = field(default_factory=dict)
+    variables: list[str] = field(default_factory=list)  # of the arrays
+    paths: list[str] = field(default_factory=list)  # of the arrays
+    arrays: list[Array] = field(default_factory=list)  # only while the function is traced
+    codes: list[types.CodeType] = field(default_factory=list)
+
+    def constant(self, value: Any) -> str:
+        """Return a name for a value in generated code."""
+        name = f"k{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def names(self) -> dict[str, Any]:
+        """Return what the lines of the checks refer to."""
+        return {**_HELPERS, **self.constants}
+
+    def check_default(self, device: Device | None) -> None:
+        """Have each call compare the default device."""
+        changed = f"if current() is not {self.constant(device)}:"
+        self.checks.append((changed, "the default device"))
+
+    def check_values(self, index: int) -> None:
+        """Have each call compare the values of an array, which were read during tracing."""
+        variable, x = self.variables[index], self.arrays[index]
+        same = self.constant(functools.partial(_has_values, _values(x)))
+        self.checks.append((f"if not {same}({variable}):", self.paths[index]))
+
+    def reader(self, count: int) -> Function:
+        """Return a function of the objects of a call.
+
+        It returns a list of the arrays, or the path of something that has changed.
+        """
+        lines = []
+        for text, path in self.checks:
+            lines.append(f"{text} return {path!r}" if text.endswith(":") else text)
+        body = "".join(f"    {line}\n" for line in lines)
+        objects = ", ".join(f"o{n}" for n in range(count))
+        source = f"def read({objects}):\n{body}    return [{', '.join(self.variables)}]\n"
+        read = _codegen.define("read", source, self.names())
+        paths = [path for _, path in self.checks]
+
+        def reading(*objects: Any) -> Any:
+            try:
+                return read(*objects)
+            except MISSING as error:
+                trace = error.__traceback__
+                line = 0 if trace is None or trace.tb_next is None else trace.tb_next.tb_lineno - 2
+                return paths[line] if 0 <= line < len(paths) else self.name
+
+        return reading
+
+    def refuse_change(self, path: str) -> TracedArrayError:
+        """Return the error for something that the function changed while it was traced."""
+        last = path.rpartition(".")[2].partition("[")[0]
+        lines = [(code.co_filename, line) for code in self.codes for line in stores(code, last)]
+        where = f", at line {lines[0][1]} of {lines[0][0]}" if lines else ""
+        return TracedArrayError(
+            f"{self.name}: the function changes {path}{where}, which a compiled function would do "
+            f"only once\nHint: return the new value and assign it outside the function"
+        )
+
+
+def _values(x: Array) -> Any:
+    device = x.device
+    host = device._backend.read_host(x._native, device.native)
+    return host.dtype.str, host.shape, host.tobytes()
+
+
+def _has_values(values: Any, x: Array) -> bool:
+    return bool(_values(x) == values)
+
+
+def _is(x: Any, snapshot: Any) -> bool:
+    """Return whether an immutable value or a container of them has not changed."""
+    return bool(frozen(x) == snapshot)
+
+
+def _is_unset(member: Any, x: Any) -> bool:
+    try:
+        member.__get__(x)
+    except AttributeError:
+        return True
+    return False
+
+
+def _is_empty(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return True
+    return False
+
+
+def _host_values(x: Any) -> Any:
+    host = np.asarray(x)
+    return type(x), host.dtype.str, host.shape, host.tobytes()
+
+
+_HELPERS = {
+    "Array": Array, "Tracer": Tracer, "same": _is, "is_unset": _is_unset, "is_empty": _is_empty,
+    "host_values": _host_values, "deque": deque, "current": current,
+}  # fmt: skip
+
+
+def check_constant(x: Any, name: str) -> None:
+    """Raise if an object that a compiled function returns has traced arrays."""
+    walk = _Walk(x, frozenset(), name, everything=True)
+    if any(y._native.__class__ is Tracer for y in walk.state.arrays):
+        raise TracedArrayError(
+            f"{name}: the result contains {type(x).__name__}, in which pa.compile does not see "
+            f"arrays\nHint: return a list, a dict or a dataclass, or register the class with optree"
+        )
+
+
+# --- walking ---------------------------------------------------------------------------------
+
+
+def read_state(function: Function, objects: Sequence[Any], name: str) -> State:
+    """Return what a function, called with objects among its arguments, reads elsewhere."""
+    names: frozenset[str] = frozenset()
+    everything = False
+    while True:
+        walk = _Walk(function, names, name, everything=everything)
+        for n, x in enumerate(objects):
+            walk.visit(x, f"o{n}", getattr(x, "__name__", type(x).__name__))
+        seen = walk.attributes
+        if seen <= names and walk.is_dynamic == everything:
+            return walk.state
+        names, everything = frozenset(seen | names), walk.is_dynamic
+
+
+_FUNCTIONS = (
+    types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType,
+    types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType,
+    types.MemberDescriptorType, types.MethodWrapperType,
+)  # fmt: skip
+_UNREADABLE = (
+    types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, random.Random,
+    itertools.count, itertools.cycle, itertools.chain,
+    itertools.islice, itertools.repeat, enumerate, zip, map, filter,
+    *(type(iter(x)) for x in ([], (), {}, {}.values(), {}.items(), set(), "", range(0))),
+)  # fmt: skip
+_CONTAINERS = (dict, OrderedDict, defaultdict, list, tuple, deque)
+
+
+class _Walk:
+    """A walk through what a function refers to, which writes the checks of the state."""
+
+    def __init__(
+        self, function: Function, names: frozenset[str], name: str, *, everything: bool
+    ) -> None:
+        self.state = State(name)
+        self.attributes: set[str] = set()
+        self.is_dynamic = False
+        self._names = names
+        self._everything = everything
+        self._variables: dict[int, str] = {}
+        self._alive: list[Any] = []  # so that ids are not used again
+        self._count = itertools.count()
+        self._own = _module_of(function)
+        self._classes: set[int] = set()
+        self.visit(function, self.state.constant(function), name, is_fixed=True)
+
+    def visit(self, x: Any, text: str, path: str, *, is_fixed: bool = False) -> None:
+        """Write the checks for a value; a fixed one cannot be replaced, but may change."""
+        if isinstance(x, _UNREADABLE) or type(x).__module__.startswith("numpy.random"):
+            raise TypeError(
+                f"{self.state.name}: {path} is {type(x).__name__}, whose state pa.compile cannot "
+                f"read\nHint: pass its values to the function as arguments"
+            )
+        variable = self._variables.get(id(x))
+        if variable is not None and not is_value(x):
+            if variable != text:
+                self._check(f"{text} is not {variable}", path)
+        elif isinstance(x, (*_FUNCTIONS, type, types.ModuleType)):
+            constant = text if is_fixed else self.state.constant(x)
+            if not is_fixed:
+                self._check(f"{text} is not {constant}", path)
+            self._remember(x, constant)
+            self._follow(x, constant, path)
+        elif is_value(x):
+            if not is_fixed:
+                constant = self.state.constant(x)
+                snapshot = self.state.constant(frozen(x))
+                variable = f"v{next(self._count)}"
+                self.state.checks.append((f"{variable} = {text}", path))
+                self._check(
+                    f"{variable} is not {constant} and not same({variable}, {snapshot})", path
+                )
+        else:
+            variable = f"v{next(self._count)}"
+            self.state.checks.append((f"{variable} = {text}", path))
+            self._remember(x, variable)
+            self._object(x, variable, path)
+
+    def _remember(self, x: Any, variable: str) -> None:
+        self._variables[id(x)] = variable
+        self._alive.append(x)
+
+    def _check(self, changed: str, path: str) -> None:
+        self.state.checks.append((f"if {changed}:", path))
+
+    def _object(self, x: Any, variable: str, path: str) -> None:
+        kind = type(x)
+        if kind is Array:
+            self._array(x, variable, path)
+            return
+        self._check(f"{variable}.__class__ is not {self.state.constant(kind)}", path)
+        if _is_data(x):
+            self._check(f"not same({variable}, {self.state.constant(frozen(x))})", path)
+        elif isinstance(x, types.MethodType):
+            self.visit(x.__func__, f"{variable}.__func__", path)
+            self.visit(x.__self__, f"{variable}.__self__", path.rpartition(".")[0] or path)
+        elif isinstance(x, functools.partial):
+            for name in ("func", "args", "keywords"):
+                self.visit(getattr(x, name), f"{variable}.{name}", f"{path}.{name}")
+        elif isinstance(x, functools._lru_cache_wrapper):
+            self.visit(x.__wrapped__, f"{variable}.__wrapped__", path)
+        elif isinstance(x, types.MappingProxyType):
+            self._items(x, variable, path)
+        elif hasattr(kind, "__array__") or hasattr(kind, "__dlpack__"):
+            self._foreign_array(x, variable, path)
+        elif kind.__module__.partition(".")[0] == "portarray":
+            self._own_object(x, variable, path)
+        elif not self._attributes(x, variable, path):
+            self._check(f"{variable} is not {self.state.constant(x)}", path)
+
+    def _array(self, x: Array, variable: str, path: str) -> None:
+        if x._native.__class__ is Tracer and x._native.trace.ended:  # its use is refused
+            self._check(f"{variable} is not {self.state.constant(x)}", path)
+            return
+        table, native = self.state.constant(x._dispatch), f"n{variable[1:]}"
+        self.state.checks.append((f"{native} = {variable}._native", path))
+        shape = self.state.constant(x._native.shape)
+        self._check(
+            f"{variable}._dispatch is not {table} "
+            f"or {native}.shape != {shape} or {native}.__class__ is Tracer",
+            path,
+        )
+        if x._dispatch.known_type is None:  # results depend on the library's settings
+            configuration = x._dispatch.device._backend.configuration
+            setting = self.state.constant(configuration())
+            self._check(f"{self.state.constant(configuration)}() != {setting}", path)
+        self.state.variables.append(variable)
+        self.state.paths.append(path)
+        self.state.arrays.append(x)
+
+    def _foreign_array(self, x: Any, variable: str, path: str) -> None:
+        try:
+            values = _host_values(x)
+        except Exception:  # noqa: BLE001  (each library refuses in its own way)
+            self._check(f"{variable} is not {self.state.constant(x)}", path)
+            return
+        self._check(f"host_values({variable}) != {self.state.constant(values)}", path)
+
+    def _own_object(self, x: Any, variable: str, path: str) -> None:
+        """Follow the functions in an object of portarray, such as a compiled function."""
+        self._check(f"{variable} is not {self.state.constant(x)}", path)
+        for name, child in getattr(x, "__dict__", {}).items():
+            if isinstance(child, (types.FunctionType, types.MethodType, functools.partial)) or (
+                callable(child) and name in ("_function", "_forward", "_backward")
+            ):
+                self.visit(
+                    child, f"{variable}.__dict__[{name!r}]", getattr(child, "__name__", path)
+                )
+
+    # --- objects -----------------------------------------------------------------------------
+
+    def _attributes(self, x: Any, variable: str, path: str) -> bool:
+        """Write the checks of an object's attributes and items; return whether it has any."""
+        kind = type(x)
+        is_read_whole = self._everything or node_type(x) is not None or _is_library_class(kind)
+        is_readable = isinstance(x, _CONTAINERS)
+        attributes = getattr(x, "__dict__", None)
+        if isinstance(attributes, dict) and not _is_opaque(kind):
+            is_readable = True
+            dictionary = f"v{next(self._count)}"
+            self.state.checks.append((f"{dictionary} = {variable}.__dict__", path))
+            self._check_keys(attributes, dictionary, path)
+            for key, child in attributes.items():
+                if is_read_whole or key in self._names:
+                    self.visit(child, f"{dictionary}[{key!r}]", f"{path}.{key}")
+        for member in () if _is_opaque(kind) else slots_of(kind):
+            is_readable = True
+            name = member.__name__
+            slot = self.state.constant(member)
+            if _is_unset(member, x):
+                self._check(f"not is_unset({slot}, {variable})", f"{path}.{name}")
+            elif is_read_whole or name in self._names:
+                self.visit(member.__get__(x), f"{slot}.__get__({variable})", f"{path}.{name}")
+        if isinstance(x, dict):
+            self._items(x, variable, path)
+        elif isinstance(x, (list, tuple, deque)):
+            self._check(f"len({variable}) != {len(x)}", path)
+            if kind not in (list, tuple):  # whose class may define __getitem__
+                base = next(base for base in (list, tuple, deque) if isinstance(x, base))
+                items = f"v{next(self._count)}"
+                self.state.checks.append(
+                    (f"{items} = [*{base.__name__}.__iter__({variable})]", path)
+                )
+                variable = items
+            for n, child in enumerate(x):
+                self.visit(child, f"{variable}[{n}]", f"{path}[{n}]")
+        elif isinstance(x, (set, frozenset)):
+            is_readable = True
+            self._check(f"not same({variable}, {self.state.constant(frozen(x))})", path)
+        if is_readable:
+            self._class(kind)
+        return is_readable
+
+    def _check_keys(self, x: Any, variable: str, path: str) -> None:
+        keys = list(x)
+        constant = self.state.constant(keys)
+        self._check(f"[*{variable}] != {constant}", path)
+        if not all(type(key) is str for key in keys):
+            snapshot = self.state.constant(frozen(tuple(keys)))
+            self._check(f"not same(tuple({variable}), {snapshot})", path)
+
+    def _items(self, x: Any, variable: str, path: str) -> None:
+        self._check_keys(x, variable, path)
+        if isinstance(x, defaultdict):
+            self.visit(x.default_factory, f"{variable}.default_factory", f"{path}.default_factory")
+        get = (
+            f"{variable}[{{}}]" if type(x) in _CONTAINERS else f"dict.__getitem__({variable}, {{}})"
+        )
+        get = f"{variable}[{{}}]" if isinstance(x, types.MappingProxyType) else get
+        for key, child in list(x.items()):
+            text = repr(key) if type(key) in (str, int) else self.state.constant(key)
+            self.visit(child, get.format(text), f"{path}[{key!r}]")
+
+    # --- code --------------------------------------------------------------------------------
+
+    def _follow(self, x: Any, constant: str, path: str) -> None:
+        """Follow a function, a class or a module."""
+        if isinstance(x, types.FunctionType):
+            self._function(x, constant, path)
+        elif isinstance(x, type):
+            self._class(x)
+        elif isinstance(x, types.ModuleType):
+            file = getattr(x, "__file__", None)
+            if x.__name__ != "__main__" and is_library(file):
+                return
+            dictionary = self.state.constant(x.__dict__)
+            for name in sorted(self._names.intersection(x.__dict__)):
+                self.visit(x.__dict__[name], f"{dictionary}[{name!r}]", f"{path}.{name}")
+        elif isinstance(x, types.BuiltinFunctionType):
+            owner = x.__self__
+            if isinstance(owner, _UNREADABLE):
+                self.visit(owner, f"{constant}.__self__", path)
+
+    def _function(self, x: types.FunctionType, constant: str, path: str) -> None:
+        of_library = is_library(x.__code__.co_filename) and x.__module__ != self._own
+        for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
+            text = self.state.constant(cell)
+            if _is_empty(cell):
+                self._check(f"not is_empty({text})", name)
+            elif not of_library or _is_users(cell.cell_contents):
+                self.visit(cell.cell_contents, f"{text}.cell_contents", name)
+        if x.__defaults__:
+            defaults = self.state.constant(x.__defaults__)
+            self._check(f"{constant}.__defaults__ is not {defaults}", path)
+            for n, default in enumerate(x.__defaults__):
+                name = x.__code__.co_varnames[x.__code__.co_argcount - len(x.__defaults__) + n]
+                self.visit(default, f"{defaults}[{n}]", name, is_fixed=True)
+        for name, default in (x.__kwdefaults__ or {}).items():
+            self.visit(default, f"{constant}.__kwdefaults__[{name!r}]", name)
+        for name, attribute in x.__dict__.items():
+            if name in self._names or name in ("__wrapped__", "registry"):
+                self.visit(attribute, f"{constant}.__dict__[{name!r}]", f"{path}.{name}")
+        if of_library:
+            return
+        self.state.codes.append(x.__code__)
+        self._mentions(mentions(x.__code__), x.__globals__)
+
+    def _mentions(self, names: Mentions, variables: dict[str, Any]) -> None:
+        self.attributes |= names.attributes
+        self.is_dynamic = self.is_dynamic or names.is_dynamic
+        dictionary = self._variables.get(id(variables))
+        if dictionary is None:
+            dictionary = self.state.constant(variables)
+            self._remember(variables, dictionary)
+        for name in sorted(names.variables):
+            if name in variables:
+                self.visit(variables[name], f"{dictionary}[{name!r}]", name)
+            elif not hasattr(builtins, name):
+                self._check(f"{name!r} in {dictionary}", name)
+        for name in sorted(names.modules):
+            module = sys.modules.get(name)
+            if isinstance(module, types.ModuleType) and id(module) not in self._variables:
+                self.visit(module, self.state.constant(module), name, is_fixed=True)
+
+    def _class(self, x: type) -> None:
+        for base in x.__mro__:
+            if _is_library_class(base) or id(base) in self._classes:
+                continue
+            self._classes.add(id(base))
+            text = f"{self.state.constant(base)}.__dict__"
+            for name, entry in list(base.__dict__.items()):
+                is_special = name.startswith("__") and name.endswith("__")
+                is_named = name in self._names and not is_special
+                child, access = entry, f"{text}[{name!r}]"
+                for wrapper, attribute in _WRAPPERS.items():
+                    if isinstance(child, wrapper):
+                        child, access = getattr(child, attribute), f"{access}.{attribute}"
+                if isinstance(child, types.FunctionType):
+                    if is_named:
+                        self.visit(child, access, f"{base.__name__}.{name}")
+                    elif is_special and id(child) not in self._variables:
+                        constant = self.state.constant(child)
+                        self._remember(child, constant)
+                        self._function(child, constant, f"{base.__name__}.{name}")
+                elif is_named and not isinstance(child, _FUNCTIONS):
+                    self.visit(child, access, f"{base.__name__}.{name}")
+
+
+_WRAPPERS = {
+    property: "fget", classmethod: "__func__", staticmethod: "__func__",
+    functools.cached_property: "func", functools.partialmethod: "func",
+}  # fmt: skip
+
+
+def _module_of(function: Any) -> str | None:
+    """Return the module of a function, of a method's class or of an object's class."""
+    if isinstance(function, functools.partial):
+        return _module_of(function.func)
+    name = getattr(function, "__module__", None)
+    return name if isinstance(name, str) else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_library_class(cls: type) -> bool:
+    module = sys.modules.get(cls.__module__)
+    if cls.__module__ == "builtins":
+        return True
+    return cls.__module__ != "__main__" and is_library(getattr(module, "__file__", None))
+
+
+_READABLE = ("argparse", "collections", "types")
+"""Modules of Python whose objects have attributes of the user's."""
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_opaque(cls: type) -> bool:
+    """Return whether an object of a class is compared by identity: Python's own, such as locks."""
+    package = cls.__module__.partition(".")[0]
+    if cls is threading.local:
+        return False
+    return package in sys.stdlib_module_names and package not in _READABLE
+
+
+def _is_users(x: Any) -> bool:
+    """Return whether a variable of a library's function may be the user's, not a cache of it."""
+    if type(x) is Array or is_value(x) or isinstance(x, (tuple, types.FunctionType)):
+        return True
+    return callable(x) or not _is_library_class(type(x))
+
+
+def _is_data(x: Any) -> bool:
+    """Return whether a container holds nothing but immutable values."""
+    if type(x) in (list, tuple):
+        return all(is_value(child) or _is_data(child) for child in x)
+    if type(x) is dict:
+        return all(is_value(key) and (is_value(y) or _is_data(y)) for key, y in x.items())
+    return type(x) in (set, frozenset, bytearray)
+
+
+# --- tracing ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def traced_state(state: State, capture: Capture) -> Iterator[None]:
+    """Have the arrays of a state be traced ones in a ``with`` block.
+
+    The arrays themselves change, not copies: objects and functions refer to them.
+    """
+    before = [(x, x._dispatch, x._native) for x in state.arrays]
+    tracers = []
+    try:
+        for x, _, _ in before:
+            traced = capture.argument(x, is_state=True)
+            tracers.append(traced._native)
+            x._dispatch = traced._dispatch
+            x._native = traced._native
+        yield
+        for (x, _, _), tracer, path in zip(before, tracers, state.paths, strict=True):
+            if tracer.is_stale or (x._native is not tracer and x._native.__class__ is Tracer):
+                raise state.refuse_change(path)
+    finally:
+        for x, table, native in before:
+            if x._native.__class__ is Tracer:  # not assigned to by another thread
+                x._native = native
+            x._dispatch = table

@@ -1,0 +1,589 @@
+"""``pa.compile``: what a function reads besides its arguments, and what it must not change."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import decimal
+import functools
+import io
+import random
+import threading
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import optree
+import pytest
+from compiled_arrays import asarray, host
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import portarray as pa
+from portarray.errors import TracedArrayError
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+@dataclasses.dataclass
+class Layer:
+    weight: Any
+    power: Any
+
+
+class Slotted:
+    __slots__ = ("weight", "power")
+
+    def __init__(self, weight: Any, power: Any) -> None:
+        self.weight, self.power = weight, power
+
+
+class Plain:
+    shift = 1.0
+
+    def __init__(self, weight: Any, power: Any) -> None:
+        self.weight, self.power, self.itself = weight, power, self
+
+    @property
+    def doubled(self) -> Any:
+        return self.weight * 2
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.doubled + self.power + self.shift
+
+
+class Tagged:
+    """Registered with optree, with metadata."""
+
+    def __init__(self, weight: Any, power: Any) -> None:
+        self.weight, self.power = weight, power
+
+
+optree.register_pytree_node(
+    Tagged, lambda x: ((x.weight,), x.power), lambda power, xs: Tagged(xs[0], power),
+    namespace="portarray",
+)  # fmt: skip
+
+HOLDERS: dict[str, Callable[[Any, Any], Any]] = {
+    "tuple": lambda w, p: (w, p),
+    "list": lambda w, p: [w, p],
+    "dict": lambda w, p: {"weight": w, "power": p},
+    "ordered": lambda w, p: collections.OrderedDict([("power", p), ("weight", w)]),
+    "default": lambda w, p: collections.defaultdict(int, weight=w, power=p),
+    "named tuple": Pair,
+    "dataclass": Layer,
+    "registered": Tagged,
+    "slots": Slotted,
+    "plain": Plain,
+    "namespace": lambda w, p: types.SimpleNamespace(weight=w, power=p),
+    "nested": lambda w, p: {"a": [Plain(w, p)], "b": (Slotted(w, p), {"c": Layer(w, p)})},
+    "partial": lambda w, p: functools.partial(lambda w, p, x: x * w + p, w, p),
+    "method": lambda w, p: Plain(w, p).__call__,
+    "closure": lambda w, p: lambda x: x * w + p,
+    "default argument": lambda w, p: lambda x, *, w=w: x * w + p,
+    "deque": lambda w, p: collections.deque([w, p]),
+}
+
+
+def used(holder: Any, x: Any) -> Any:
+    """Return a number that depends on all that a holder holds, and on the order of it."""
+    if type(holder) is pa.Array:
+        return x * holder
+    if isinstance(holder, bool):
+        return x * 3 if holder else -x
+    if isinstance(holder, (int, float)):
+        return x + holder if np.copysign(1.0, holder) > 0 else x - holder * holder - 1
+    if isinstance(holder, str):
+        return x * len(holder)
+    if isinstance(holder, dict):
+        for key, value in holder.items():
+            x = used(value, x * 2 + len(str(key)))
+        return x
+    if isinstance(holder, (list, tuple, collections.deque)):
+        for value in holder:
+            x = used(value, x * 2)
+        return x
+    if callable(holder):
+        return holder(x)
+    return used(holder.power, used(holder.weight, x))
+
+
+VALUES = st.sampled_from([0, 1, 1.0, True, 0.0, -0.0, 2.5, float("nan"), "ab", "abc"])
+KINDS = st.sampled_from(sorted(HOLDERS))
+WAYS = st.sampled_from(["argument", "closure", "global", "attribute", "default", "callee"])
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["array", "value", "kind", "in place"]), VALUES), max_size=3
+)
+
+GLOBAL: Any = None
+
+
+def reads_global(x: Any) -> Any:
+    return used(GLOBAL, x)
+
+
+def calls_reader(x: Any) -> Any:
+    return reads_global(x) * 2
+
+
+def program(way: str, holder: Any) -> tuple[Callable[..., Any], Callable[[Any], None]]:
+    """Return a function that reads a holder in some way, and one that replaces the holder."""
+    global GLOBAL
+
+    def rebind(new: Any) -> None:
+        nonlocal holder
+        global GLOBAL
+        holder = owner.holder = GLOBAL = new
+        with_default.__defaults__ = (new,)
+
+    def with_default(x: Any, held: Any = holder) -> Any:
+        return used(held, x)
+
+    class Owner:
+        def __init__(self) -> None:
+            self.holder = holder
+
+        def method(self, x: Any) -> Any:
+            return used(self.holder, x)
+
+    owner = Owner()
+    GLOBAL = holder
+    functions: dict[str, Callable[..., Any]] = {
+        "argument": lambda x, held=None: used(held, x),
+        "closure": lambda x: used(holder, x),
+        "global": reads_global,
+        "attribute": owner.method,
+        "default": with_default,
+        "callee": calls_reader,
+    }
+    return functions[way], rebind
+
+
+def assert_same(actual: Any, expected: Any) -> None:
+    assert actual.dtype == expected.dtype
+    np.testing.assert_allclose(host(actual), host(expected), rtol=1e-5, atol=1e-6)
+
+
+def test_drawn_programs_read_what_is_there_now(device: str) -> None:
+    examples = 40 if device.startswith("numpy") else 4
+
+    @settings(max_examples=examples, deadline=None)
+    @given(WAYS, KINDS, VALUES, STEPS, st.integers(0, 5))
+    def check(way: str, kind: str, power: Any, steps: list[tuple[str, Any]], seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        weight = asarray(rng.normal(size=2), device)
+        x = asarray(rng.normal(size=2), device)
+        power = 1 if isinstance(power, str) and kind not in ("tuple", "list", "dict") else power
+        holder = HOLDERS[kind](weight, power)
+        function, rebind = program(way, holder)
+        compiled = pa.compile(function)
+
+        def compare() -> None:
+            extra = (holder,) if way == "argument" else ()
+            expected = function(x, *extra)
+            for _ in range(2):
+                assert_same(compiled(x, *extra), expected)
+
+        compare()
+        for step, value in steps:
+            if step == "in place":
+                weight += 1.0
+            elif step == "array":
+                weight = asarray(rng.normal(size=2), device)
+                holder = HOLDERS[kind](weight, power)
+            elif step == "value" and not isinstance(value, str):
+                power = value
+                holder = HOLDERS[kind](weight, power)
+            rebind(holder)
+            compare()
+
+    check()
+
+
+COUNTER = 0
+OUTSIDE: list[Any] = []
+SEEN: dict[str, Any] = {}
+
+
+def changes_global(x: Any) -> Any:
+    global COUNTER
+    COUNTER += 1
+    return x + COUNTER
+
+
+def grows_list(x: Any) -> Any:
+    OUTSIDE.append(x.shape)
+    return x * len(OUTSIDE)
+
+
+def stores_in_dict(x: Any) -> Any:
+    SEEN["last"] = x
+    return x * 2
+
+
+def sets_attribute(x: Any) -> Any:
+    OWNER.power = OWNER.power + 1
+    return x * OWNER.power
+
+
+def swaps_arrays(x: Any) -> Any:
+    OWNER.weight, OWNER.other = OWNER.other, OWNER.weight
+    return x * OWNER.weight
+
+
+def writes_state(x: Any) -> Any:
+    OWNER.weight[0] = 5.0
+    return x * OWNER.weight
+
+
+def writes_view_of_state(x: Any) -> Any:
+    view = OWNER.weight[0:1]
+    view[...] = 5.0
+    return x * 2
+
+
+def grows_argument(x: Any, tree: Any) -> Any:
+    tree["more"][0].append(x)
+    return x * 2
+
+
+def adds_key(x: Any, tree: Any) -> Any:
+    tree["new"] = x * 3
+    return x * 2
+
+
+def replaces_leaf(x: Any, tree: Any) -> Any:
+    tree["more"][0][0] = x * 2
+    return x * 2
+
+
+def sets_attribute_of_argument(x: Any, tree: Any) -> Any:
+    tree["object"].power = 3
+    return x * 2
+
+
+def changes_settings(x: Any) -> Any:
+    pa.config(progress=not pa.config.progress)
+    return x * 2
+
+
+def changes_default(x: Any) -> Any:
+    pa.set_default_device(x.device)
+    return x * 2
+
+
+CHANGES: dict[Callable[..., Any], str] = {
+    changes_global: "COUNTER, at line",
+    grows_list: "OUTSIDE, at line",
+    stores_in_dict: "SEEN, at line",
+    sets_attribute: r"OWNER.power, at line",
+    swaps_arrays: r"OWNER\.(weight|other), at line",
+    writes_state: r"OWNER.weight",
+    writes_view_of_state: r"OWNER.weight",
+    grows_argument: r"tree\['more'\]\[0\]",
+    adds_key: "tree, at line",
+    replaces_leaf: r"tree\['more'\]\[0\]\[0\]",
+    sets_attribute_of_argument: r"Plain.power, at line",
+    changes_settings: r"pa.config",
+    changes_default: r"the default device",
+}
+
+
+@pytest.mark.parametrize("function", CHANGES, ids=lambda function: function.__name__)
+def test_changes_of_what_is_not_local_are_refused(
+    function: Callable[..., Any], device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if function is writes_view_of_state and pa.device(device)._backend.immutable:
+        pytest.skip("views are copies")
+    x, y = asarray([1.0, 2.0], device), asarray([3.0, 4.0], device)
+    owner = Plain(x, 2)
+    owner.other = y
+    monkeypatch.setitem(globals(), "OWNER", owner)
+    tree = {"more": [[x]], "object": Plain(x, 2)}
+    progress = pa.config.progress
+    args = (y, tree) if function.__code__.co_argcount == 2 else (y,)
+    try:
+        with pytest.raises(
+            TracedArrayError, match=rf"(?s)^{function.__name__}.*{CHANGES[function]}"
+        ):
+            pa.compile(function)(*args)
+        np.testing.assert_array_equal(host(x), [1.0, 2.0])
+        assert type(x.native) is type(y.native)
+    finally:
+        pa.config(progress=progress)
+        pa.set_default_device(None)
+
+
+OWNER: Any = None
+
+
+def test_results_are_the_callers(device: str) -> None:
+    """Write into every result, then look at the other ones, the arguments and a second call."""
+    weight, x = asarray([1.0, 2.0], device), asarray([3.0, 4.0], device)
+    table = pa.asarray([5.0, 6.0], dtype=pa.float32, device=device)
+    hidden = weakref.ref(table)  # through which functions are not followed
+
+    def function(x: Any, y: Any) -> Any:
+        ones = pa.ones_like(x)
+        return {
+            "zeros": [pa.zeros_like(x), pa.zeros_like(x)],
+            "sums": (x + y, x + y),
+            "parts": ((x + y)[0:1], (x + y)[0:1]),
+            "created": pa.zeros(2, dtype=pa.float32, device=x.device),
+            "hidden": hidden() * 1.0,
+            "same": (ones, ones),
+            "constants": [3, "text", None],
+        }
+
+    compiled = pa.compile(function)
+    for _ in range(3):
+        output = compiled(x, weight)
+        expected = function(x, weight)
+        assert output["same"][0] is output["same"][1]
+        arrays = [
+            *output["zeros"], *output["sums"], *output["parts"], output["created"],
+            output["hidden"], output["same"][0],
+        ]  # fmt: skip
+        for n, array in enumerate(arrays):
+            before = [host(other).copy() for other in arrays]
+            array[...] = 100.0 + n
+            for m, other in enumerate(arrays):
+                if m != n:
+                    np.testing.assert_array_equal(host(other), before[m])
+        output["constants"].append(4)
+        expected["constants"].append(4)
+        assert output["constants"] == expected["constants"]
+        np.testing.assert_array_equal(host(x), [3.0, 4.0])
+        np.testing.assert_array_equal(host(weight), [1.0, 2.0])
+    returned = pa.compile(lambda x, y: (y, weight, {"x": x}, x * 2))
+    for _ in range(2):
+        y, same, of_x, _ = returned(x, x)
+        assert y is x
+        assert same is weight
+        assert of_x["x"] is x
+
+
+def test_calls_without_arrays(device: str) -> None:
+    weight = asarray([1.0, 2.0], device)
+    for function, args in (
+        (lambda: weight * 2, ()),
+        (lambda: pa.ones(2, device=device), ()),
+        (lambda n, text: pa.full(2, n, device=device) * len(text), (2.5, "ab")),
+        (lambda n: weight, (1,)),
+        (lambda key: {key: weight + 1.0}[key], (decimal.Decimal("-0.0"),)),
+    ):
+        compiled = pa.compile(function)
+        for _ in range(2):
+            assert_same(compiled(*args), function(*args))
+    signed = pa.compile(lambda n: weight * 0 + float(np.copysign(1.0, n.real)))
+    for zero in (0.0, -0.0, 0, complex(0.0, 0.0), complex(-0.0, 0.0), np.float64(-0.0)):
+        np.testing.assert_array_equal(host(signed(zero)), np.copysign(1.0, [zero.real] * 2))
+
+
+def test_the_same_object_is_the_same_object(device: str) -> None:
+    x, y = asarray([1.0, 2.0], device), asarray([3.0, 4.0], device)
+    weight = x
+
+    def function(a: Any, b: Any) -> Any:
+        return a + b if a is b else (a * 5 if b is weight else a * b)
+
+    compiled = pa.compile(function)
+    for a, b in ((x, y), (y, y), (y, x), (x, x), (x, y)):
+        for _ in range(2):
+            assert_same(compiled(a, b), function(a, b))
+
+
+def test_settings_and_default_devices_are_part_of_the_key(device: str) -> None:
+    def function(x: Any) -> Any:
+        created = pa.ones(2, dtype=pa.float32)
+        scale = 2.0 if pa.config.progress else 3.0
+        return {"created": created * scale, "x": x * scale}
+
+    compiled = pa.compile(function)
+    other = "numpy" if not device.startswith("numpy") else "clarray"
+    x = asarray([1.0, 2.0], device)
+    for where in (device, other, device):
+        if not pa.functional(where):
+            continue
+        for progress in (False, True):
+            with pa.device(where), pa.config(progress=progress):
+                for _ in range(2):
+                    output, expected = compiled(x), function(x)
+                    assert output["created"].device is pa.device(where)
+                    assert_same(output["created"], expected["created"])
+                    assert_same(output["x"], expected["x"])
+
+
+def test_values_of_the_scope_may_be_read(device: str) -> None:
+    """They are compared in each call; those that arguments affect are still refused."""
+    mask = pa.asarray([True, False], device=device)
+    scale = asarray([2.0, 3.0], device)
+
+    def function(x: Any) -> Any:
+        total = float(pa.sum(scale * 2))
+        return x[mask] * total if scale[0] < 3 else pa.repeat(x, pa.astype(scale, pa.int64))
+
+    x = asarray([1.0, 2.0], device)
+    compiled = pa.compile(function)
+    for step in (None, "mask", "scale"):
+        if step == "mask":
+            mask[1] = True
+        elif step == "scale":
+            scale += 1.0
+        for _ in range(2):
+            assert_same(compiled(x), function(x))
+    with pytest.raises(TracedArrayError, match=r"pa\.where"):
+        pa.compile(lambda x: x * float(x[0] * scale[0]))(x)
+
+
+def test_an_error_in_the_function_leaves_all_as_it_was(device: str) -> None:
+    weight = asarray([1.0, 2.0], device)
+    holder = Plain(weight, True)
+    native = weight.native
+
+    def function(x: Any) -> Any:
+        y = holder(x) * weight
+        if holder.power:
+            raise KeyError("in the middle")
+        return y
+
+    x = asarray([3.0, 4.0], device)
+    compiled = pa.compile(function)
+    with pytest.raises(KeyError, match="in the middle"):
+        compiled(x)
+    assert weight.native is native
+    holder.power = 0
+    assert_same(compiled(x), function(x))
+    holder.power = True
+    with pytest.raises(KeyError, match="in the middle"):
+        compiled(x)
+
+
+def test_other_threads_may_use_the_arrays_of_a_traced_function(device: str) -> None:
+    weight = asarray([1.0, 2.0], device)
+    x = asarray([3.0, 4.0], device)
+    inside, done = threading.Event(), threading.Event()
+    outputs: list[Any] = []
+
+    def function(x: Any, wait: Any = None) -> Any:
+        y = x * weight
+        if wait is not None:
+            inside.set()
+            assert done.wait(30)
+        return y + weight
+
+    def beside() -> None:
+        try:
+            assert inside.wait(30)
+            outputs.append(host(weight * 2 + 1))
+            outputs.append(float(pa.sum(weight)))
+            outputs.append(host(again(weight)))
+            outputs.append(np.asarray(pa.to_device(weight, "numpy")))
+        finally:
+            done.set()
+
+    again = pa.compile(lambda x: x + 1.0)
+    again(weight)
+    thread = threading.Thread(target=beside)
+    thread.start()
+    output = pa.compile(function)(x, "wait")
+    thread.join()
+    np.testing.assert_array_equal(host(output), [4.0, 10.0])
+    np.testing.assert_array_equal(outputs[0], [3.0, 5.0])
+    assert outputs[1] == 3.0
+    np.testing.assert_array_equal(outputs[2], [2.0, 3.0])
+    np.testing.assert_array_equal(outputs[3], [1.0, 2.0])
+
+
+def test_programs_are_found_again_and_do_not_keep_arrays(device: str) -> None:
+    holder = Plain(asarray([1.0, 2.0], device), 2)
+    compiled = pa.compile(lambda x: holder(x))
+    x = asarray([3.0, 4.0], device)
+    compiled(x)
+    (program,) = next(iter(compiled._programs.values()))
+    for n in range(3):  # a training loop: new arrays, and attributes that are not read
+        holder.weight = holder.weight + 1.0
+        holder.step = n
+        compiled(x)
+    assert len(compiled._programs) == 1
+    assert program in next(iter(compiled._programs.values()))
+    assert len(next(iter(compiled._programs.values()))) <= 2
+    for n in range(20):
+        holder.power = n
+        compiled(x)
+    assert len(next(iter(compiled._programs.values()))) <= 8
+    alive = weakref.ref(holder.weight)
+    del holder.weight
+    assert alive() is None
+
+
+def test_objects_that_cannot_be_read_are_refused(device: str) -> None:
+    x = asarray([1.0, 2.0], device)
+    numbers, generator = iter([1, 2, 3]), np.random.default_rng(0)
+    dice = random.Random(0)
+    for function in (
+        lambda x: x * next(numbers),
+        lambda x: x * generator.normal(),
+        lambda x: x * dice.random(),
+    ):
+        with pytest.raises(TypeError, match=r"(?s)pa.compile cannot read.*as arguments"):
+            pa.compile(function)(x)
+    with pytest.raises(TypeError, match="cannot read"):
+        pa.compile(lambda x, numbers: x * next(numbers))(x, numbers)
+
+    class Result:
+        def __init__(self, y: Any) -> None:
+            self.y = y
+
+    with pytest.raises(TracedArrayError, match=r"(?s)Result.*dataclass"):
+        pa.compile(lambda x: [x, Result(x * 2)])(x)
+
+
+@functools.lru_cache(maxsize=1)
+def cached() -> list[float]:
+    return [2.0]
+
+
+@pytest.mark.one_device
+def test_what_is_not_followed(device: str, tmp_path: Any) -> None:
+    """The list in docs/compile.md: the first call's value stays."""
+    x = asarray([1.0, 2.0], device)
+    file = tmp_path / "scale"
+    memory = io.StringIO("2")
+    scale = asarray([2.0], device)
+
+    def from_thread(x: Any) -> Any:
+        results: list[float] = []
+        thread = threading.Thread(target=lambda: results.append(float(scale[0])))
+        thread.start()
+        thread.join()
+        return x * results[0]
+
+    def from_file(x: Any) -> Any:
+        return x * float(file.read_text())
+
+    def from_memory(x: Any) -> Any:
+        return x * float(memory.getvalue())
+
+    def from_c_function(x: Any) -> Any:
+        return x * cached()[0]
+
+    for function in (from_file, from_memory, from_c_function, from_thread):
+        file.write_text("2")
+        memory.seek(0)
+        memory.truncate()
+        memory.write("2")
+        compiled = pa.compile(function)
+        np.testing.assert_array_equal(host(compiled(x)), [2.0, 4.0])
+        file.write_text("3")
+        memory.write("2")
+        cached()[0] = 3.0
+        scale[0] = 3.0
+        np.testing.assert_array_equal(host(compiled(x)), [2.0, 4.0])
+        cached()[0] = 2.0
+        scale[0] = 2.0
