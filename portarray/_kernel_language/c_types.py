@@ -13,7 +13,7 @@ import numpy as np
 
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.c_text import atom
-from portarray._kernel_language.dialects import RESERVED, Dialect
+from portarray._kernel_language.dialects import Dialect
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.types import Array, DType, Scalar, Tuple
 
@@ -45,13 +45,29 @@ class Types:
         self.offset = "i64" if self.wide else "i32"
         self.used: dict[tuple[str, str, int], DType] = {}  # sizes and strides that are read
         self.tuples: dict[tuple[str, ...], str] = {}
+        self.unicode_names: dict[str, int] = {}
         self.small: dict[str, str] = {}  # functions needed in addition to the prelude's, by name
 
     def name(self, name: str) -> str:
-        """Return a user's name, with a suffix if it is reserved."""
-        if name in RESERVED or name.startswith(("pa_", "PA_", "get_")) or not name.isascii():
-            return f"{name.encode('ascii', 'backslashreplace').decode().replace(chr(92), '_')}_"
-        return name
+        """Return the C name of a user's variable, array or function, or of a temporary.
+
+        No language has words that begin so, and all other names in programs begin with ``pa_``.
+        """
+        return f"pa_value{name[1:]}" if name.startswith(".") else f"u_{self.in_ascii(name)}"
+
+    def generated(self, prefix: str, name: str) -> str:
+        """Return the C name of what belongs to a user's name, such as an array's size."""
+        return f"pa_{prefix}_{self.in_ascii(name)}"
+
+    def argument(self, function: tree.Function, name: str) -> str:
+        """Return the C name of a parameter; one that is assigned to has a variable too."""
+        return self.generated("given", name) if name in function.variables else self.name(name)
+
+    def in_ascii(self, name: str) -> str:
+        """Return a name, or instead of other letters than those of ASCII a number."""
+        if name.isascii():
+            return name
+        return f"0u{self.unicode_names.setdefault(name, len(self.unicode_names))}"
 
     def settled(self, type_: Scalar) -> Scalar:
         """Return the strong type in which numbers are stored."""
@@ -123,8 +139,7 @@ class Types:
         self.used["offset" if quantity == "offset" else quantity, array.name, axis] = (
             types.INT64 if self.wide else types.INT32
         )
-        letter = {"size": "n", "stride": "s"}[quantity]
-        return f"{self.name(array.name)}__{letter}{axis}"
+        return self.generated(f"{quantity}{axis}", array.name)
 
     def inherited(self, helper: tree.Function, *, declare: bool = False) -> list[str]:
         """Return a helper's arrays, their sizes and strides, and the work-item's place.

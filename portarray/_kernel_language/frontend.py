@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from portarray._kernel_language import source, tree
+from portarray._kernel_language.evaluation_order import evaluate_in_order
 from portarray._kernel_language.scope import Scope, Shared, Value
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.statements import Statements
@@ -55,4 +56,5 @@ def _read(scope: Scope, name: str) -> tree.Function:
     scope.result.body = body
     scope.result.variables = dict(scope.types)
     scope.result.result = scope.returned
+    evaluate_in_order(scope.result)
     return scope.result
