@@ -12,6 +12,7 @@ import numpy as np
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._kernel_language import tree, types
+from portarray._kernel_language.captures import exact
 from portarray._kernel_language.constants import from_python, plain
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.ranges import Range, checked
@@ -165,10 +166,3 @@ def hashable(x: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def exact(x: Any) -> Any:
-    """Return a key that is equal only for equal values of the same types: 1 is not True."""
-    if type(x) is tuple:
-        return (tuple, *map(exact, x))
-    return (float, x.hex()) if type(x) is float else (type(x), x)

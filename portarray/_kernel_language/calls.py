@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from portarray._kernel_language import functions, operators, source, tree, types
+from portarray._kernel_language.captures import exact
 from portarray._kernel_language.constants import dtype_of, near
 from portarray._kernel_language.deep import deep
 from portarray._kernel_language.expressions import Expressions
@@ -287,7 +288,7 @@ def _helper_call(
 
 def _key(value: Value) -> Any:
     if isinstance(value, tree.Literal):
-        return ("literal", value.type, type(value.value), value.value)
+        return ("literal", value.type, exact(value.value))
     if isinstance(value, tree.Items) and all(isinstance(i, tree.Literal) for i in value.items):
         return tuple(_key(item) for item in value.items)
     return value.type if isinstance(value, tree.Expr) else value

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from portarray._kernel_language import operators, source, tree, types
+from portarray._kernel_language.captures import is_fixed
 from portarray._kernel_language.constants import (
     described,
     dtype_of,
@@ -116,8 +117,7 @@ class Expressions:
             value = self.scope.lookup(name)
         except source.Missing as error:
             raise Wrong(node, f"{error}{near(name, self.scope.known_names())}") from None
-        if is_number(value) or isinstance(value, tuple):
-            self.scope.constants[name] = value
+        self.scope.capture((name,), value)
         meaning = from_python(node, value)
         if isinstance(meaning, Constant) and not usable(meaning.value):
             raise Wrong(
@@ -128,15 +128,16 @@ class Expressions:
         return meaning
 
     def _binop(self, node: ast.BinOp) -> tree.Expr:
-        return self.binary(node, self.numeric(node.left), node.op, node.right)
+        return self.binary(node, node.left, node.op, node.right)
 
     def binary(
-        self, node: ast.AST, x: tree.Expr, op: ast.operator, second: ast.expr
+        self, node: ast.AST, first: ast.expr | tree.Expr, op: ast.operator, second: ast.expr
     ) -> tree.Expr:
-        """Return the result of an operator whose first operand is read already."""
+        """Return the result of an operator; the first operand may have been read already."""
         sign = _BINARY.get(type(op))
         if sign is None:
             raise Wrong(node, "the operator @ is not in the kernel language; write a loop")
+        x = self.numeric(first) if isinstance(first, ast.expr) else first
         return operators.operation(self.setting, node, sign, x, self.numeric(second))
 
     def _unaryop(self, node: ast.UnaryOp) -> tree.Expr:
@@ -254,11 +255,25 @@ class Expressions:
             )
         if isinstance(owner, Constant) and isinstance(owner.value, ModuleType):
             try:
-                return from_python(node, getattr(owner.value, name))
+                value = getattr(owner.value, name)
             except AttributeError:
                 hint = near(name, dir(owner.value))
                 raise Wrong(node, f"{owner.value.__name__} has no {name!r}{hint}") from None
+            path = self.outside_path(node)
+            if path is not None and not is_fixed(owner.value):
+                self.scope.capture(path, value)
+            return from_python(node, value)
         raise Wrong(node, f"{ast.unparse(node.value)} has no attribute {name!r} in kernels")
+
+    def outside_path(self, node: ast.expr) -> tuple[str, ...] | None:
+        """Return the names of an attribute of an outside name, such as of a module."""
+        names = []
+        while isinstance(node, ast.Attribute):
+            names.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in self.scope.parameters:
+            return None
+        return node.id, *reversed(names)
 
     def size(self, node: ast.AST, array: Array, axis: int) -> tree.Expr:
         if array.shape is not None:

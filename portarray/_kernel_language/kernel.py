@@ -18,7 +18,7 @@ from portarray._kernel_language.host_copies import on_host
 from portarray._kernel_language.launch_cache import Call, call_key, call_of, put
 from portarray._kernel_language.oracle import Oracle
 from portarray._kernel_language.plans import LaunchPlan, plan
-from portarray._kernel_language.preparing import Prepared, current, draft, prepare, read
+from portarray._kernel_language.preparing import Prepared, draft, prepare, read
 from portarray._kernel_language.printer import print_kernel
 from portarray._kernel_language.ranges import launch_ranges
 from portarray._kernel_language.work_items import units_between
@@ -32,10 +32,8 @@ class KernelFunction:
     :func:`portarray.synchronize` waits.
     """
 
-    def __init__(
-        self, function: FunctionType, static: Sequence[str] = (), *, fixed: bool = False
-    ) -> None:
-        self._definition = definition = define(function, static, fixed=fixed)
+    def __init__(self, function: FunctionType, static: Sequence[str] = ()) -> None:
+        self._definition = definition = define(function, static)
         self.__name__ = definition.name
         self._names = definition.names
         self._prepared: dict[Any, Prepared] = {}
@@ -103,7 +101,7 @@ class KernelFunction:
         if (
             call is not None
             and not config._kernel_debug
-            and (not call.constants or current(call.constants))
+            and (call.captures.check() or call.captures.are_current())
         ):
             done = call.run(*args)
             if done is not None:
@@ -116,7 +114,7 @@ class KernelFunction:
         if config._kernel_debug:
             return _returned(self._oracle.run(spec, in_place=True))
         prepared = self._prepared.get(spec.key)
-        if prepared is None or not current(prepared.draft.constants):
+        if prepared is None or not prepared.draft.captures.are_current():
             prepared = prepare(self._definition, spec)
             put(self._prepared, spec.key, prepared, launch_cache.MOST_PROGRAMS)
         return self._run(prepared, spec, shared)
@@ -288,7 +286,7 @@ class KernelFunction:
         """
         spec = arguments.call_spec(self._definition, args, named, ndrange, group)
         prepared = self._prepared.get(spec.key)
-        ready = prepared is not None and current(prepared.draft.constants)
+        ready = prepared is not None and prepared.draft.captures.are_current()
         program = (
             prepared.draft if prepared is not None and ready else draft(self._definition, spec)
         )

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from portarray import _codegen
 from portarray._array.array import Array
-from portarray._kernel_language.preparing import CONVERSIONS, Captured, Prepared
+from portarray._kernel_language.captures import Captures
+from portarray._kernel_language.preparing import CONVERSIONS, Prepared
 from portarray._kernel_language.ranges import Range
 
 T = TypeVar("T")
@@ -39,7 +40,7 @@ class Call:
     run: Callable[..., tuple[Any, Any] | None]
     """Launches with these arguments; returns the launch's result and the written arguments, or None
     if an array must be copied first."""
-    constants: list[Captured]
+    captures: Captures
 
 
 def call_of(
@@ -66,7 +67,7 @@ def call_of(
         f"lambda {arguments}: None if {copied} else ({launched}, ({changed}))"
     )
     return Call(
-        make(prepared.launch, draft.launcher.writable, values, rounded, items), draft.constants
+        make(prepared.launch, draft.launcher.writable, values, rounded, items), draft.captures
     )
 
 

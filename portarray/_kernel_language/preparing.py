@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from portarray import _codegen
 from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._devices.device import Device
-from portarray._kernel_language import source, tree, types
+from portarray._kernel_language import tree, types
 from portarray._kernel_language.arguments import CallSpec, parameters
+from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS, Dialect
 from portarray._kernel_language.frontend import read_kernel
@@ -24,9 +25,6 @@ from portarray._kernel_language.ranges import Range
 from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.setting import Setting
 from portarray._launchers.launcher import Launch, Launcher, Program
-
-Captured: TypeAlias = tuple[Callable[[str], Any], str, Any]
-"""What looks a name up, the name, and the value that a program was compiled with."""
 
 CONVERSIONS: Mapping[str, type] = {"b": bool, "f": float}
 """What makes values of scalar arguments, by kind; int of others."""
@@ -44,7 +42,7 @@ class Draft:
     arrays: list[int]  # places of the arrays among the arguments
     written: list[int]  # places of those that are written
     local_memory: int  # bytes of a group
-    constants: list[Captured]
+    captures: Captures
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +94,9 @@ def draft(definition: Definition, spec: CallSpec) -> Draft:
     changed = [
         position for position, is_written in zip(positions, written, strict=True) if is_written
     ]
-    constants = [] if definition.fixed else list(shared.constants.values())
+    captures = Captures(shared.captures.values())
     return Draft(
-        function, setting, printed, program, launcher, positions, changed, local, constants
+        function, setting, printed, program, launcher, positions, changed, local, captures
     )
 
 
@@ -190,15 +188,3 @@ def values_of(
     # Generated, as a loop takes a tenth of a launch: benchmarks/user_kernels.py.
     expression = f"lambda layouts, ndrange, args: [{', '.join(parts)}]"
     return _codegen.evaluate(expression)  # type: ignore[no-any-return]
-
-
-def current(constants: Sequence[Captured]) -> bool:
-    """Return whether captured globals still have the values that were compiled in."""
-    for lookup, name, value in constants:
-        try:
-            now = lookup(name)
-        except source.Missing:
-            return False
-        if now is not value and (type(now) is not type(value) or now != value):
-            return False
-    return True
