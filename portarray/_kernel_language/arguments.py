@@ -13,7 +13,7 @@ from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.captures import exact
-from portarray._kernel_language.constants import from_python, plain
+from portarray._kernel_language.constants import from_python, is_static, plain
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.ranges import Range, checked
 from portarray._kernel_language.scope import Wrong
@@ -86,7 +86,7 @@ def call_spec(
 
 def key(definition: Definition, x: Any, static: bool) -> Any:
     """Return the part of the cache key for an argument that is not an array."""
-    if static or isinstance(x, (tuple, str, np.dtype, type)):
+    if static or is_static(x):
         if not hashable(x):
             raise TypeError(
                 f"{definition.name}: a static argument must be hashable, not {type(x).__name__}"
@@ -126,7 +126,7 @@ def parameters(definition: Definition, spec: CallSpec) -> dict[str, Any]:
             shape, strides, _ = layout(x.native)
             strided = is_strided(shape, strides)
             parameters_by_name[name] = types.Array(name, x.dtype, len(shape), strided=strided)
-        elif static or isinstance(x, (tuple, str, np.dtype, type)):
+        elif static or is_static(x):
             try:
                 parameters_by_name[name] = from_python(node, plain(x))
             except Wrong as wrong:

@@ -40,7 +40,7 @@ class Types:
         self.dialect = dialect
         self.written = kernel.written
         self.changing = tree.changing_in_helpers(kernel)
-        self.default = types.strong(setting.default)
+        self.default = types.strong(tree.weak_dtype(kernel, setting.default))
         self.wide = setting.index_bits > 31
         self.offset = "i64" if self.wide else "i32"
         self.used: dict[tuple[str, str, int], DType] = {}  # sizes and strides that are read
@@ -117,14 +117,16 @@ class Types:
                 with np.errstate(all="ignore"):
                     value = float(np.asarray(value).astype(dtype))
             real = float(value)
+            if dtype.itemsize <= 4:
+                with np.errstate(over="ignore"):
+                    real = float(np.float32(real))
             if math.isnan(real) or math.isinf(real):
                 word = "PA_NAN" if math.isnan(real) else "PA_INF"
                 text = f"(-{word})" if real < 0 else word
                 return f"(({c_name(dtype) if dtype.itemsize > 2 else 'f32'}){text})"
             if dtype.itemsize == 8:
                 return repr(real) if real >= 0 else f"({real!r})"
-            short = repr(float(np.float32(real)))
-            return f"{short}f" if not short.startswith("-") else f"({short}f)"
+            return f"{real!r}f" if not repr(real).startswith("-") else f"({real!r}f)"
         whole = int(value)
         limits = np.iinfo(dtype)
         if whole == limits.min and whole < 0 and dtype.itemsize >= 4:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -81,9 +81,28 @@ class Expressions:
         """Return a number as a bool."""
         if isinstance(node, ast.BoolOp):
             sign = "and" if isinstance(node.op, ast.And) else "or"
-            operands = [self.truth(operand) for operand in node.values]
+            operands = list(self.deciding(node, self.truth))
+            if len(operands) == 1:
+                return operands[0]
             return tree.Logic(node, types.TRUTH, sign, operands)
-        return operators.truth(self.setting, node, self.numeric(node))
+        value = self.value(node)
+        if isinstance(value, Constant) and isinstance(value.value, (str, tuple, type(None))):
+            return tree.Literal(node, types.TRUTH, bool(value.value))
+        return operators.truth(self.setting, node, self.number(node, value))
+
+    def deciding(
+        self, node: ast.BoolOp, read: Callable[[ast.expr], tree.Expr]
+    ) -> Iterator[tree.Expr]:
+        """Yield operands up to the first that decides at compile time; skip those that cannot."""
+        for n, operand in enumerate(node.values):
+            value = read(operand)
+            last = n == len(node.values) - 1
+            if isinstance(value, tree.Literal) and not last:
+                if bool(value.value) == isinstance(node.op, ast.And):
+                    continue
+                yield value
+                return
+            yield value
 
     def constant(self, node: ast.expr) -> Any:
         """Return a value known at compile time."""
@@ -195,6 +214,15 @@ class Expressions:
                 raise Wrong(node, f"{x} and {y} have no order; compare with == or !=")
             same = dtype_of(x.value) == dtype_of(y.value) if dtype_of(x.value) else x.value == y.value
             return tree.Literal(node, types.TRUTH, same == (sign == "=="))
+        for constant, value in ((x, y), (y, x)):
+            if (
+                isinstance(constant, Constant)
+                and isinstance(constant.value, (str, type(None)))
+                and isinstance(value, (tree.Expr, Array))
+                and sign in ("==", "!=")
+            ):  # which no number equals
+                result = tree.Literal(node, types.TRUTH, sign == "!=")
+                return operators.after([value] if isinstance(value, tree.Expr) else [], result)
         if (
             isinstance(x, tree.Literal)
             and isinstance(y, tree.Literal)
@@ -205,9 +233,9 @@ class Expressions:
 
     def _boolop(self, node: ast.BoolOp) -> tree.Expr:
         """Return the first operand that decides, as Python does; of truth values, their logic."""
-        operands = [self.numeric(operand) for operand in node.values]
+        operands = list(self.deciding(node, self.numeric))
         sign = "and" if isinstance(node.op, ast.And) else "or"
-        if all(operand.scalar.kind == "b" for operand in operands):
+        if len(operands) > 1 and all(operand.scalar.kind == "b" for operand in operands):
             return tree.Logic(node, types.TRUTH, sign, operands)
         out = operands[-1]
         for operand in reversed(operands[:-1]):
@@ -218,12 +246,11 @@ class Expressions:
         return out
 
     def _ifexp(self, node: ast.IfExp) -> tree.Expr:
+        test = self.truth(node.test)
+        if isinstance(test, tree.Literal):  # the other value need not fit the types
+            return self.numeric(node.body if test.value else node.orelse)
         return operators.select(
-            self.setting,
-            node,
-            self.truth(node.test),
-            self.numeric(node.body),
-            self.numeric(node.orelse),
+            self.setting, node, test, self.numeric(node.body), self.numeric(node.orelse)
         )
 
     def _tuple(self, node: ast.Tuple) -> tree.Expr:

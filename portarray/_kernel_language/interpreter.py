@@ -59,7 +59,7 @@ def interpret(
     checked
         Whether division by zero is an error.
     """
-    shared = _Shared(setting, checked)
+    shared = _Shared(setting, tree.weak_dtype(kernel, setting.default), checked)
     function = None
     for part in [*tree.helpers_of(kernel), kernel]:
         printer = _FunctionPrinter(part, source_of(part), shared)
@@ -85,9 +85,8 @@ def _both(first: Callable[[Any], Any], second: Callable[[Any], Any] | None) -> C
 class _Shared:
     """State that the functions of a kernel share."""
 
-    def __init__(self, setting: Setting, checked: bool) -> None:
-        self.setting = setting
-        self.default = types.strong(setting.default)
+    def __init__(self, setting: Setting, weak: DType, checked: bool) -> None:
+        self.weak = weak
         self.double = np.dtype(np.float64) in setting.dtypes
         self.checked = checked
         self.names: dict[str, Any] = {}
@@ -97,7 +96,7 @@ class _Shared:
     def stored_dtype(self, type_: Scalar) -> DType | None:
         """Return the dtype in which a number is stored; None for Python integers."""
         if type_.dtype is None:
-            return self.setting.default if type_.kind == "f" else None
+            return self.weak if type_.kind == "f" else None
         return type_.dtype
 
     def converter(self, type_: Scalar | Tuple) -> Callable[[Any], Any]:

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from portarray._kernel_language.functions import Row
 from portarray._kernel_language.source import Source
-from portarray._kernel_language.types import Array, Scalar, Tuple
+from portarray._kernel_language.types import Array, DType, Scalar, Tuple
 
 
 @dataclass(slots=True)
@@ -338,6 +340,19 @@ def helpers_of(function: Function) -> list[Function]:
         for inner in (*helpers_of(helper), helper):
             helpers.setdefault(id(inner), inner)
     return list(helpers.values())
+
+
+def weak_dtype(kernel: Function, default: DType) -> DType:
+    """Return the dtype of weak floats: the default one, or float64 where a kernel uses it."""
+    double = np.dtype(np.float64)
+    for function in (kernel, *helpers_of(kernel)):
+        if any(array.dtype == double for array in arrays_of(function)):
+            return double
+        for statement in function.body:
+            for node in walk(statement):
+                if isinstance(node, Expr) and getattr(node.type, "dtype", None) == double:
+                    return double
+    return default
 
 
 def memories(body: Iterable[Statement]) -> Iterator[Array]:
