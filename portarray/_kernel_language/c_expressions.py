@@ -51,12 +51,16 @@ class Expressions:
             return f"pa_index{x.axis}"
         if x.name == "global_size":
             return f"pa_ndrange{x.axis}"
-        macro = f"PA_{x.name.upper()}"
-        if ndim > MAX_AXES:
-            if x.axis < ndim - 1:
-                return "0" if x.name.endswith("index") else "1"
-            return f"({self.types.offset}){macro}(0)"
-        return f"({self.types.offset}){macro}({ndim - 1 - x.axis})"
+        if ndim > MAX_AXES and x.axis < ndim - 1:
+            return "0" if x.name.endswith("index") else "1"
+        axis, d = (x.axis, ndim - 1 - x.axis) if ndim <= MAX_AXES else (0, 0)
+        kind = self.types.offset
+        if self.types.wide and x.name == "group_index":
+            return f"(({kind})PA_GROUP_INDEX({d}) + pa_origin{axis} / PA_GROUP_SIZE({d}))"
+        if self.types.wide and x.name == "group_count":
+            size = f"({kind})PA_GROUP_SIZE({d})"
+            return f"(({self.types.length(axis)} + {size} - 1) / {size})"
+        return f"({kind})PA_{x.name.upper()}({d})"
 
     def linear(self, name: str) -> str:
         ndim, kind = self.types.setting.ndim, self.types.offset

@@ -67,7 +67,7 @@ class Groups:
         self.function = function
         self.types = types_
         self.statements = _InRuns(function, types_)
-        self.axes = types_.setting.ndim if types_.setting.ndim <= MAX_AXES else 1
+        self.axes = types_.axes
         self.count = 0
         self.taken: list[tuple[str, str, str]] = []  # memory of a group: type, name, count
 
@@ -158,24 +158,18 @@ class Groups:
         lines = [f"    PA_TAKE({element}, {name}, {count});" for element, name, count in self.taken]
         for d in range(3):
             if d < self.axes:
-                lines.append(f"    const {kind} pa_first_{d} = ({kind})pa_group_{d} * pa_size_{d};")
+                first = f"({kind})pa_group_{d} * pa_size_{d}{self.types.origin(self.axes - 1 - d)}"
+                lines.append(f"    const {kind} pa_first_{d} = {first};")
                 end = f"pa_size_{d}"
                 if not self.function.barriers:
-                    end = f"({end} < {self._length(d)} - pa_first_{d}"
-                    end += f" ? pa_size_{d} : (i32)({self._length(d)} - pa_first_{d}))"
+                    end = f"({end} < {self.types.length(self.axes - 1 - d)} - pa_first_{d}"
+                    end += f" ? pa_size_{d} : (i32)({self.types.length(self.axes - 1 - d)} - pa_first_{d}))"
                 lines.append(f"    const i32 pa_end_{d} = {end};")
             else:
                 lines.append(f"    const i32 pa_local_{d} = 0;")
         if self.exits:
             lines.append("    for (i32 pa_n = 0; pa_n < pa_items; ++pa_n) pa_left[pa_n] = 0;")
         return [*lines, *self._block(self.parts, 1)]
-
-    def _length(self, d: int) -> str:
-        """Return the number of work-items along an axis."""
-        ndim = self.types.setting.ndim
-        if ndim <= MAX_AXES:
-            return f"pa_ndrange{ndim - 1 - d}"
-        return f"({' * '.join(f'pa_ndrange{axis}' for axis in range(ndim))})"
 
     def _block(self, parts: list[_Part], depth: int) -> Iterator[str]:
         for part in parts:

@@ -14,7 +14,7 @@ import numpy as np
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.c_text import atom
 from portarray._kernel_language.dialects import Dialect
-from portarray._kernel_language.setting import Setting
+from portarray._kernel_language.setting import MAX_AXES, Setting
 from portarray._kernel_language.types import Array, DType, Scalar, Tuple
 
 _SHORT = {"int": "i", "uint": "u", "float": "f"}
@@ -143,6 +143,25 @@ class Types:
         )
         return self.generated(f"{quantity}{axis}", array.name)
 
+    def length(self, axis: int) -> str:
+        """Return the number of work-items along an axis of launches."""
+        if self.setting.ndim <= MAX_AXES:
+            return f"pa_ndrange{axis}"
+        return f"({' * '.join(f'pa_ndrange{n}' for n in range(self.setting.ndim))})"
+
+    def origins(self) -> range:
+        """Return the axes whose indices begin at a value, as a launch may be a part of a call."""
+        return range(self.axes if self.wide else 0)
+
+    def origin(self, axis: int) -> str:
+        """Return what is added to an index of a launch."""
+        return f" + pa_origin{axis}" if self.wide else ""
+
+    @property
+    def axes(self) -> int:
+        """The number of axes of a launch."""
+        return self.setting.ndim if self.setting.ndim <= MAX_AXES else 1
+
     def inherited(self, helper: tree.Function, *, declare: bool = False) -> list[str]:
         """Return a helper's arrays, their sizes and strides, and the work-item's place.
 
@@ -166,6 +185,8 @@ class Types:
         for axis in range(self.setting.ndim):
             for size_name in (f"pa_index{axis}", f"pa_ndrange{axis}"):
                 out.append(f"const {self.offset} {size_name}" if declare else size_name)
+        for axis in self.origins():
+            out.append(f"const {self.offset} pa_origin{axis}" if declare else f"pa_origin{axis}")
         out += self.dialect.inherited_declared if declare else self.dialect.inherited
         return out
 

@@ -18,9 +18,9 @@ from portarray._kernel_language.host_copies import on_host
 from portarray._kernel_language.launch_cache import Call, call_key, call_of, put
 from portarray._kernel_language.oracle import Oracle
 from portarray._kernel_language.plans import LaunchPlan, plan
-from portarray._kernel_language.preparing import Prepared, draft, prepare, read
+from portarray._kernel_language.preparing import Prepared, draft, launched_in_parts, prepare, read
 from portarray._kernel_language.printer import print_kernel
-from portarray._kernel_language.ranges import launch_ranges
+from portarray._kernel_language.ranges import launch_parts, launch_ranges
 from portarray._kernel_language.work_items import units_between
 from portarray.errors import KernelVerificationError, TracedArrayError
 
@@ -136,11 +136,13 @@ class KernelFunction:
         if 0 in sizes:
             return _returned([args[position] for position in written])
         rounded, items = launch_ranges(launcher, sizes, spec.group, barriers=draft.tree.barriers)
+        parts = launch_parts(launcher, sizes, rounded, items)
+        launch = launched_in_parts(prepared, parts)
         values = prepared.values(layouts, sizes or (1,), args)
         if shared is not None and hashable(shared):
-            call = call_of(prepared, self._definition.names, values, rounded, items)
+            call = call_of(prepared, launch, self._definition.names, values, rounded, items)
             put(self._calls, shared, call, launch_cache.MOST_CALLS)
-        new = prepared.launch(natives, values, rounded, items)
+        new = launch(natives, values, rounded, items)
         if new is None:
             changed = []
             for n, position in enumerate(draft.arrays):
@@ -300,7 +302,7 @@ class KernelFunction:
         group: int | Sequence[int] | None = None,
         **named: Any,
     ) -> str:
-        """Return the source of the program, with the lines of Python as comments.
+        """Return the source of the program, with line numbers of the Python as comments.
 
         Parameters
         ----------

@@ -13,6 +13,7 @@ from portarray._array.array import Array
 from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.preparing import CONVERSIONS, Prepared
 from portarray._kernel_language.ranges import Range
+from portarray._launchers.launcher import Launch
 
 T = TypeVar("T")
 _lock = threading.Lock()
@@ -44,7 +45,12 @@ class Call:
 
 
 def call_of(
-    prepared: Prepared, names: list[str], values: list[Any], rounded: Range, items: Range
+    prepared: Prepared,
+    launch: Launch,
+    names: list[str],
+    values: list[Any],
+    rounded: Range,
+    items: Range,
 ) -> Call:
     """Return the launch state for calls of one kind."""
     draft = prepared.draft
@@ -67,7 +73,7 @@ def call_of(
         f"lambda {arguments}: None if {copied} else ({launched}, ({changed}))"
     )
     return Call(
-        make(prepared.launch, draft.launcher.writable, values, rounded, items), draft.captures
+        make(launch, draft.launcher.writable, values, rounded, items), draft.captures
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS, Dialect
 from portarray._kernel_language.frontend import read_kernel
 from portarray._kernel_language.printer import Printed, print_kernel
-from portarray._kernel_language.ranges import Range
+from portarray._kernel_language.ranges import Part, Range
 from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.setting import Setting
 from portarray._launchers.launcher import Launch, Launcher, Program
@@ -58,6 +58,28 @@ def prepare(definition: Definition, spec: CallSpec) -> Prepared:
     drafted = draft(definition, spec)
     launch = drafted.launcher.build(drafted.program)
     return Prepared(drafted, launch, values_of(drafted.printed, definition.names, drafted.arrays))
+
+
+def launched_in_parts(prepared: Prepared, parts: Sequence[Part]) -> Launch:
+    """Return the launch of a call; one of several parts makes them one after another."""
+    if len(parts) == 1:
+        return prepared.launch
+    values_of_program = prepared.draft.printed.values
+    origins = [n for n, value in enumerate(values_of_program) if value.quantity == "origin"]
+    written = [n for n, position in enumerate(prepared.draft.arrays) if position in prepared.draft.written]
+
+    def launch(arrays: Sequence[Any], values: Sequence[Any], _: Range, group: Range) -> Any:
+        natives, new = list(arrays), None
+        for origin, size in parts:
+            here = list(values)
+            for n, first in zip(origins, origin, strict=True):
+                here[n] = first
+            new = prepared.launch(natives, here, size, group)
+            for n, native in zip(written, new or (), strict=False):
+                natives[n] = native  # of immutable arrays, the next part continues with these
+        return new
+
+    return launch
 
 
 def draft(definition: Definition, spec: CallSpec) -> Draft:
@@ -181,6 +203,8 @@ def values_of(
             parts.append(f"{convert}(args[{position}])")
         elif value.quantity == "ndrange":
             parts.append(f"ndrange[{value.axis}]")
+        elif value.quantity == "origin":
+            parts.append("0")
         else:
             part = {"size": 0, "stride": 1, "offset": 2}[value.quantity]
             at = f"layouts[{order[value.name]}][{part}]"

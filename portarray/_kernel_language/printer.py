@@ -25,7 +25,7 @@ from portarray._kernel_language.types import Array, DType
 class Value:
     """A program's parameter after the pointers."""
 
-    quantity: str  # "size", "stride", "offset", "ndrange", "argument"
+    quantity: str  # "size", "stride", "offset", "ndrange", "origin", "argument"
     name: str
     axis: int
     dtype: DType
@@ -75,6 +75,7 @@ class _KernelPrinter:
         if offsets:
             values += [Value("offset", array.name, 0, index) for array in self.arrays]
         values += [Value("ndrange", "", axis, index) for axis in range(ndim)]
+        values += [Value("origin", "", axis, index) for axis in self.types.origins()]
         for name, parameter in function.parameters.items():
             if isinstance(parameter, tree.Variable):
                 stored = self.types.settled(parameter.scalar).dtype
@@ -119,8 +120,8 @@ class _KernelPrinter:
     def value_name(self, value: Value) -> str:
         if value.quantity == "argument":
             return self.types.argument(self.function, value.name)
-        if value.quantity == "ndrange":
-            return f"pa_ndrange{value.axis}"
+        if value.quantity in ("ndrange", "origin"):
+            return f"pa_{value.quantity}{value.axis}"
         if value.quantity == "offset":
             return self.types.generated("offset", value.name)
         return self.types.generated(f"{value.quantity}{value.axis}", value.name)
@@ -130,10 +131,10 @@ class _KernelPrinter:
         ndim, kind = self.types.setting.ndim, self.types.offset
         if ndim <= MAX_AXES:
             for axis in range(ndim):
-                index = f"PA_GLOBAL_INDEX({ndim - 1 - axis})"
-                yield f"    const {kind} pa_index{axis} = ({kind}){index};"
+                index = f"({kind})PA_GLOBAL_INDEX({ndim - 1 - axis}){self.types.origin(axis)}"
+                yield f"    const {kind} pa_index{axis} = {index};"
         else:
-            for line in self.types.unraveled(f"({kind})PA_GLOBAL_INDEX(0)"):
+            for line in self.types.unraveled(f"({kind})PA_GLOBAL_INDEX(0){self.types.origin(0)}"):
                 yield f"    {line}"
         if not self.function.barriers:
             checked = range(ndim) if ndim <= MAX_AXES else (0,)

@@ -14,7 +14,7 @@ from test_drawn import loaded
 
 import portarray as pa
 
-COUNT = int(os.environ.get("PORTARRAY_DRAWN_KERNELS", "20"))
+COUNT = int(os.environ.get("PORTARRAY_DRAWN_KERNELS", "10"))
 IMPORTS = "import math\n\nimport portarray as pa\nimport portarray.kernel_language as kl\n\n\n"
 
 
