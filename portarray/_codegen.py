@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Mapping
-from types import FunctionType
+from collections.abc import Callable, Mapping
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 
@@ -25,6 +25,38 @@ def define(name: str, source: str, names: dict[str, Any]) -> FunctionType:
     exec(compile(source, filename, "exec"), names)  # noqa: S102
     function: FunctionType = names[name]
     return function
+
+
+def define_in(
+    globals_: dict[str, Any],
+    values: Mapping[str, Any],
+    cells: Mapping[str, CellType],
+    body: list[ast.stmt],
+) -> Callable[[], Any]:
+    """Return a function with other functions' globals and closure variables, and these values.
+
+    Names of values and cells need not be identifiers, so that they differ from all globals.
+    """
+    parameters = [ast.arg(name) for name in values]
+    inner = ast.FunctionDef(
+        "check", ast.arguments([], parameters, None, [], [], None, []), body, [], None, None
+    )
+    targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in cells]
+    assigned: list[ast.stmt] = [ast.Assign(targets, ast.Constant(None))] if targets else []
+    outer = ast.FunctionDef(
+        "outer", ast.arguments([], [], None, [], [], None, []), [*assigned, inner], [], None, None
+    )
+    if hasattr(outer, "type_params"):
+        outer.type_params = inner.type_params = []  # type: ignore[attr-defined, unused-ignore]
+    module = compile(ast.fix_missing_locations(ast.Module([outer], [])), "<portarray>", "exec")
+    code = _code_in(_code_in(module))
+    closure = tuple([cells[name] for name in code.co_freevars])
+    return FunctionType(code, globals_, "check", tuple(values.values()), closure)
+
+
+def _code_in(code: CodeType) -> CodeType:
+    """Return the code of the function that is defined in some code."""
+    return next(constant for constant in code.co_consts if isinstance(constant, CodeType))
 
 
 def define_tree(definition: ast.FunctionDef, filename: str, names: dict[str, Any]) -> FunctionType:

@@ -12,7 +12,8 @@ import numpy as np
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._kernel_language import tree, types
-from portarray._kernel_language.constants import from_python, plain
+from portarray._kernel_language.captures import exact
+from portarray._kernel_language.constants import from_python, is_static, plain
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.ranges import Range, checked
 from portarray._kernel_language.scope import Wrong
@@ -85,7 +86,7 @@ def call_spec(
 
 def key(definition: Definition, x: Any, static: bool) -> Any:
     """Return the part of the cache key for an argument that is not an array."""
-    if static or isinstance(x, (tuple, str, np.dtype, type)):
+    if static or is_static(x):
         if not hashable(x):
             raise TypeError(
                 f"{definition.name}: a static argument must be hashable, not {type(x).__name__}"
@@ -125,7 +126,7 @@ def parameters(definition: Definition, spec: CallSpec) -> dict[str, Any]:
             shape, strides, _ = layout(x.native)
             strided = is_strided(shape, strides)
             parameters_by_name[name] = types.Array(name, x.dtype, len(shape), strided=strided)
-        elif static or isinstance(x, (tuple, str, np.dtype, type)):
+        elif static or is_static(x):
             try:
                 parameters_by_name[name] = from_python(node, plain(x))
             except Wrong as wrong:
@@ -165,10 +166,3 @@ def hashable(x: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def exact(x: Any) -> Any:
-    """Return a key that is equal only for equal values of the same types: 1 is not True."""
-    if type(x) is tuple:
-        return (tuple, *map(exact, x))
-    return (float, x.hex()) if type(x) is float else (type(x), x)

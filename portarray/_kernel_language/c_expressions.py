@@ -5,6 +5,7 @@ from __future__ import annotations
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.c_text import atom, closed, opened
 from portarray._kernel_language.c_types import HALVES, Types, c_name
+from portarray._kernel_language.deep import deep
 from portarray._kernel_language.setting import MAX_AXES
 from portarray._kernel_language.types import Array, Scalar, Tuple
 
@@ -29,6 +30,7 @@ class Expressions:
         text = self.text(x)
         return text if source == target else self.types.cast(text, source, target)
 
+    @deep
     def text(self, x: tree.Expr) -> str:
         return str(getattr(self, f"_{type(x).__name__.lower()}")(x))
 
@@ -49,12 +51,16 @@ class Expressions:
             return f"pa_index{x.axis}"
         if x.name == "global_size":
             return f"pa_ndrange{x.axis}"
-        macro = f"PA_{x.name.upper()}"
-        if ndim > MAX_AXES:
-            if x.axis < ndim - 1:
-                return "0" if x.name.endswith("index") else "1"
-            return f"({self.types.offset}){macro}(0)"
-        return f"({self.types.offset}){macro}({ndim - 1 - x.axis})"
+        if ndim > MAX_AXES and x.axis < ndim - 1:
+            return "0" if x.name.endswith("index") else "1"
+        axis, d = (x.axis, ndim - 1 - x.axis) if ndim <= MAX_AXES else (0, 0)
+        kind = self.types.offset
+        if self.types.wide and x.name == "group_index":
+            return f"(({kind})PA_GROUP_INDEX({d}) + pa_origin{axis} / PA_GROUP_SIZE({d}))"
+        if self.types.wide and x.name == "group_count":
+            size = f"({kind})PA_GROUP_SIZE({d})"
+            return f"(({self.types.length(axis)} + {size} - 1) / {size})"
+        return f"({kind})PA_{x.name.upper()}({d})"
 
     def linear(self, name: str) -> str:
         ndim, kind = self.types.setting.ndim, self.types.offset
@@ -218,8 +224,14 @@ class Expressions:
         return f"({sign.join(self.text(operand) for operand in x.operands)})"
 
     def _select(self, x: tree.Select) -> str:
-        a, b = self.converted(x.first, x.scalar), self.converted(x.second, x.scalar)
-        return f"({self.branch(x.condition)} ? {a} : {b})"
+        # A chain of them has brackets around the whole: compilers limit their nesting.
+        parts = []
+        last: tree.Expr = x
+        while isinstance(last, tree.Select) and last.scalar == x.scalar:
+            first = self.converted(last.first, x.scalar)
+            parts.append(f"{self.branch(last.condition)} ? {first} : ")
+            last = last.second
+        return f"({''.join(parts)}{self.converted(last, x.scalar)})"
 
     def branch(self, x: tree.Expr) -> str:
         """Return a condition's text, kept in its loop where it stays the same in it.
@@ -245,7 +257,10 @@ class Expressions:
             or (isinstance(node, tree.Variable) and node.name in private)
             for node in tree.walk(x)
         )
-        return f"PA_KEEP({opened(self.text(x))})" if varies else self.text(x)
+        text = self.text(x)
+        if not varies:
+            return text
+        return f"PA_KEEP({text if isinstance(x, tree.Sequence) else opened(text)})"
 
     def _call(self, x: tree.Call) -> str:
         work = self.types.settled(x.work)
@@ -298,6 +313,13 @@ class Expressions:
     def _item(self, x: tree.Item) -> str:
         return f"{self.text(x.value)}.i{x.position}"
 
+    def _sequence(self, x: tree.Sequence) -> str:
+        assignments = [
+            f"{self.types.name(name)} = {self.stored(value, self.function.variables[name])}"
+            for name, value in zip(x.names, x.values, strict=True)
+        ]
+        return f"({', '.join([*assignments, self.text(x.value)])})"
+
     def _atomic(self, x: tree.Atomic) -> str:
         array = x.array
         space = "local" if array.space == "local" else "global"
@@ -314,7 +336,7 @@ class Expressions:
                 self.converted(value, type_) if isinstance(type_, Scalar) else self.text(value)
             )
         arguments += self.types.inherited(x.helper)
-        return f"{self.types.name(x.helper.name)}({', '.join(arguments)})"
+        return f"{self.types.generated('helper', x.helper.name)}({', '.join(arguments)})"
 
     def stored(self, value: tree.Expr, type_: Scalar | Tuple) -> str:
         """Return a value converted to a variable's type."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
 from portarray._kernel_language import tree
 from portarray._kernel_language.c_statements import Statements
@@ -22,6 +23,8 @@ _ON_STACK = 32 * 1024
 """Bytes of private arrays that a work-item has on its thread's stack."""
 _WORTH = 16 * 1024
 """Work-items without loops that are worth a second thread."""
+
+_STATEMENTS = get_args(tree.Statement)
 
 # Why a work-item is inactive: until the loop's next iteration, its end, or the kernel's end.
 _CONTINUE, _BREAK, _RETURN = 1, 2, 3
@@ -64,7 +67,7 @@ class Groups:
         self.function = function
         self.types = types_
         self.statements = _InRuns(function, types_)
-        self.axes = types_.setting.ndim if types_.setting.ndim <= MAX_AXES else 1
+        self.axes = types_.axes
         self.count = 0
         self.taken: list[tuple[str, str, str]] = []  # memory of a group: type, name, count
 
@@ -99,7 +102,8 @@ class Groups:
             runs = uses.get(array.name, [])
             if array.space == "private" and (len(runs) > 1 or any(run.in_loop for run in runs)):
                 self.held.add(array.name)
-                self.taken.append((c_name(array.dtype), f"{name}__all", f"pa_items * {size}"))
+                outer = self.types.generated("all", array.name)
+                self.taken.append((c_name(array.dtype), outer, f"pa_items * {size}"))
             elif array.space == "private" and small:
                 self.on_stack.add(array.name)
             else:
@@ -108,7 +112,7 @@ class Groups:
         for name in self.function.variables:
             if name in self.held:
                 kind = self.types.c_type(self.function.variables[name])
-                self.taken.append((kind, f"{self.types.name(name)}__all", "pa_items"))
+                self.taken.append((kind, self.types.generated("all", name), "pa_items"))
         if self.exits:
             self.taken.append(("u8", "pa_left", "pa_items"))
 
@@ -154,11 +158,12 @@ class Groups:
         lines = [f"    PA_TAKE({element}, {name}, {count});" for element, name, count in self.taken]
         for d in range(3):
             if d < self.axes:
-                lines.append(f"    const {kind} pa_first_{d} = ({kind})pa_group_{d} * pa_size_{d};")
+                first = f"({kind})pa_group_{d} * pa_size_{d}{self.types.origin(self.axes - 1 - d)}"
+                lines.append(f"    const {kind} pa_first_{d} = {first};")
                 end = f"pa_size_{d}"
                 if not self.function.barriers:
-                    end = f"({end} < {self._length(d)} - pa_first_{d}"
-                    end += f" ? pa_size_{d} : (i32)({self._length(d)} - pa_first_{d}))"
+                    end = f"({end} < {self.types.length(self.axes - 1 - d)} - pa_first_{d}"
+                    end += f" ? pa_size_{d} : (i32)({self.types.length(self.axes - 1 - d)} - pa_first_{d}))"
                 lines.append(f"    const i32 pa_end_{d} = {end};")
             else:
                 lines.append(f"    const i32 pa_local_{d} = 0;")
@@ -166,20 +171,13 @@ class Groups:
             lines.append("    for (i32 pa_n = 0; pa_n < pa_items; ++pa_n) pa_left[pa_n] = 0;")
         return [*lines, *self._block(self.parts, 1)]
 
-    def _length(self, d: int) -> str:
-        """Return the number of work-items along an axis."""
-        ndim = self.types.setting.ndim
-        if ndim <= MAX_AXES:
-            return f"pa_ndrange{ndim - 1 - d}"
-        return f"({' * '.join(f'pa_ndrange{axis}' for axis in range(ndim))})"
-
     def _block(self, parts: list[_Part], depth: int) -> Iterator[str]:
         for part in parts:
             if isinstance(part, _Run):
                 yield from self._run(part, depth)
             else:
                 pad = "    " * depth
-                yield from self.statements.beside(part.node, pad)
+                yield self.statements.location(part.node, depth)
                 # Before a barrier, either all work-items have left or none.
                 yield f"{pad}if (!pa_left[0]) {{" if self.exits else f"{pad}{{"
                 if isinstance(part, _Loop):
@@ -213,13 +211,14 @@ class Groups:
                     self.types.name(name),
                     self.types.c_type(self.function.variables[name]),
                 )
-                value = f" = {c_variable}__all[pa_n]" if name in self.held else ""
+                value = f" = {self.types.generated('all', name)}[pa_n]" if name in self.held else ""
                 yield f"{inner}{kind} {c_variable}{value};"
         for name, array in self.arrays.items():
             c_variable, size = self.types.name(name), math.prod(array.shape or ())
             kind = c_name(array.dtype)
             if name in names and name in self.held:
-                yield f"{inner}{kind}* const {c_variable} = {c_variable}__all + (i64)pa_n * {size};"
+                outer = self.types.generated("all", name)
+                yield f"{inner}{kind}* const {c_variable} = {outer} + (i64)pa_n * {size};"
             elif name in names and name in self.on_stack:
                 yield f"{inner}{kind} {c_variable}[{size}];"
         for name, value in run.initial:
@@ -231,7 +230,8 @@ class Groups:
         changed = {*tree.assigned_in(run.body), *(name for name, _ in run.initial)}
         for name in self.function.variables:
             if name in self.held and name in changed:
-                yield f"{inner}{self.types.name(name)}__all[pa_n] = {self.types.name(name)};"
+                outer = self.types.generated("all", name)
+                yield f"{inner}{outer}[pa_n] = {self.types.name(name)};"
         yield f"{pad}}}"
 
     def _apart(self, run: _Run, names: set[str]) -> bool:
@@ -262,19 +262,16 @@ class Groups:
 
     def _read(self, expressions: Sequence[tree.Expr], pad: str) -> Iterator[str]:
         """Yield declarations of the variables of expressions that are equal for all work-items."""
-        used = {
-            x.name
-            for expression in expressions
-            for x in tree.walk(expression)
-            if isinstance(x, tree.Variable)
-        }
-        for name in self.function.variables:
-            if name in used:
-                c_variable, kind = (
-                    self.types.name(name),
-                    self.types.c_type(self.function.variables[name]),
-                )
-                yield f"{pad}const {kind} {c_variable} = {c_variable}__all[0];"
+        nodes = [x for expression in expressions for x in tree.walk(expression)]
+        used = {x.name for x in nodes if isinstance(x, tree.Variable)}
+        # Temporary variables of the expressions themselves.
+        assigned = {name for x in nodes if isinstance(x, tree.Sequence) for name in x.names}
+        for name, type_ in self.function.variables.items():
+            c_variable, kind = self.types.name(name), self.types.c_type(type_)
+            if name in assigned:
+                yield f"{pad}{kind} {c_variable};"
+            elif name in used:
+                yield f"{pad}const {kind} {c_variable} = {self.types.generated('all', name)}[0];"
 
     def _branch(self, part: _Branch, depth: int) -> Iterator[str]:
         pad = "    " * depth
@@ -330,7 +327,7 @@ class Groups:
         self, body: Sequence[str], pointers: Sequence[str], values: Sequence[tuple[str, str]]
     ) -> list[str]:
         """Return the functions that run one group and all groups."""
-        c_function = self.types.name(self.function.name)
+        c_function = self.types.generated("kernel", self.function.name)
         places = PLACES[3:]  # those of the group
         head = self.types.dialect.head(
             c_function,
@@ -400,10 +397,6 @@ class _InRuns(Statements):
     next = ""
     exits = False
 
-    def beside(self, node: tree.Node, pad: str) -> Iterator[str]:  # numpydoc ignore=YD01
-        assert self.function.source is not None
-        yield f"{pad}// {self.function.source.beside(node.at)}"
-
     def _do_return(self, x: tree.Return, depth: int) -> Iterator[str]:
         yield from self._leave(_RETURN, depth)
 
@@ -459,11 +452,10 @@ def _shared(parts: Iterable[_Part]) -> Iterator[str]:
         else:
             read = [part.node.start, part.node.stop, part.node.step]
             yield from _shared(part.body)
+        nodes = [x for expression in read for x in tree.walk(expression)]
+        temporary = {name for x in nodes if isinstance(x, tree.Sequence) for name in x.names}
         yield from (
-            x.name
-            for expression in read
-            for x in tree.walk(expression)
-            if isinstance(x, tree.Variable)
+            x.name for x in nodes if isinstance(x, tree.Variable) and x.name not in temporary
         )
 
 
@@ -474,7 +466,7 @@ def _names(run: _Run) -> Iterator[str]:
         for node in tree.walk(statement):
             if isinstance(node, tree.Variable):
                 yield node.name
-            elif isinstance(node, tree.Assign):
+            elif isinstance(node, (tree.Assign, tree.Sequence)):
                 yield from node.names
             elif isinstance(node, tree.For):
                 yield node.name
@@ -504,16 +496,14 @@ def _leaves(body: Iterable[tree.Statement]) -> bool:
 
 def _own(x: tree.Statement) -> Iterator[tree.Statement]:  # numpydoc ignore=YD01
     """Yield a statement and those in it, without the jumps of nested loops."""
-    yield x
-    if isinstance(x, tree.If):
-        for statement in (*x.first, *x.second):
-            yield from _own(statement)
-    elif isinstance(x, tree.Block):
-        for statement in x.body:
-            yield from _own(statement)
-    elif isinstance(x, (tree.For, tree.While)):
-        for statement in x.body:
-            yield from (inner for inner in _own(statement) if not isinstance(inner, tree.Jump))
+    stack = [(x, False)]
+    while stack:
+        statement, in_loop = stack.pop()
+        if not (in_loop and isinstance(statement, tree.Jump)):
+            yield statement
+        in_loop = in_loop or isinstance(statement, (tree.For, tree.While))
+        inner = [part for part in tree.parts(statement) if isinstance(part, _STATEMENTS)]
+        stack += [(part, in_loop) for part in inner]
 
 
 def _bytes(array: Array) -> int:

@@ -8,6 +8,7 @@ from portarray._kernel_language import tree, types
 from portarray._kernel_language.c_expressions import Expressions
 from portarray._kernel_language.c_text import atom, opened
 from portarray._kernel_language.c_types import HALVES, Types, c_name
+from portarray._kernel_language.deep import deep
 from portarray._kernel_language.types import Scalar
 
 
@@ -18,17 +19,26 @@ class Statements:
         self.values = Expressions(function, types_)
         self.count = 0
 
-    def block(self, body: Iterable[tree.Statement], depth: int) -> Iterator[str]:
-        pad = "    " * depth
-        source = self.function.source
-        assert source is not None
+    @deep
+    def block(self, body: Iterable[tree.Statement], depth: int) -> list[str]:
+        """Return the lines of statements, each after a comment with its line in Python."""
+        out: list[str] = []
+        previous = ""
         for statement in body:
-            first = True
-            for line in getattr(self, f"_do_{type(statement).__name__.lower()}")(statement, depth):
-                if first and not isinstance(statement, (tree.Block, tree.Memory)):
-                    yield f"{pad}// {source.beside(statement.at)}"
-                    first = False
-                yield line
+            lines = getattr(self, f"_do_{type(statement).__name__.lower()}")(statement, depth)
+            lines = list(lines)
+            if lines and not isinstance(statement, (tree.Block, tree.Memory)):
+                location = self.location(statement, depth)
+                if location != previous:
+                    out.append(location)
+                previous = location
+            out += lines
+        return out
+
+    def location(self, x: tree.Node, depth: int) -> str:
+        """Return a comment with a node's line number; no text of the user is in programs."""
+        assert self.function.source is not None
+        return f"{'    ' * depth}// line {self.function.source.line(x.at)}"
 
     def _do_block(self, x: tree.Block, depth: int) -> Iterator[str]:
         yield from self.block(x.body, depth)
@@ -64,9 +74,15 @@ class Statements:
         pad = "    " * depth
         yield f"{pad}if ({opened(self.values.branch(x.condition))}) {{"
         yield from self.block(x.first, depth + 1)
-        if x.second:
+        second = x.second
+        while len(second) == 1 and isinstance(branch := second[0], tree.If):  # without nesting
+            yield f"{pad}}} else if ({opened(self.values.branch(branch.condition))}) {{"
+            yield self.location(branch, depth + 1)
+            yield from self.block(branch.first, depth + 1)
+            second = branch.second
+        if second:
             yield f"{pad}}} else {{"
-            yield from self.block(x.second, depth + 1)
+            yield from self.block(second, depth + 1)
         yield f"{pad}}}"
 
     def _do_while(self, x: tree.While, depth: int) -> Iterator[str]:
@@ -85,18 +101,18 @@ class Statements:
         kind = self.types.c_type(type_)
         name = self.types.name(x.name)
         changed = x.keeps or x.name in set(tree.assigned_in(x.body))
-        counter = f"{name}__counter" if changed else name
+        counter = self.types.generated("counter", x.name) if changed else name
         self.count += 1
         mark = self.count
         yield f"{pad}{{"
         inner = pad + "    "
+        start = self.values.converted(x.start, type_)
         stop = self.values.converted(x.stop, type_)
         if not (isinstance(x.stop, tree.Literal) or atom(stop)) or isinstance(
             x.stop, tree.Variable
         ):
             yield f"{inner}const {kind} pa_stop{mark} = {stop};"
             stop = f"pa_stop{mark}"
-        start = self.values.converted(x.start, type_)
         initial = f"{kind} {counter} = {start}" if changed else f"{counter} = {start}"
         if isinstance(x.step, tree.Literal):
             step = int(x.step.value)
@@ -153,7 +169,7 @@ class Statements:
     def parameter_value(self, name: str) -> str:
         """Return the value of a parameter, converted to its variable's type."""
         passed, stored = self.function.parameters[name].type, self.function.variables[name]
-        value = f"{self.types.name(name)}__given"
+        value = self.types.generated("given", name)
         if isinstance(passed, Scalar) and isinstance(stored, Scalar):
             source, target = self.types.settled(passed), self.types.settled(stored)
             return value if source == target else self.types.cast(value, source, target)

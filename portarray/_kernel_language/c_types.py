@@ -13,8 +13,8 @@ import numpy as np
 
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.c_text import atom
-from portarray._kernel_language.dialects import RESERVED, Dialect
-from portarray._kernel_language.setting import Setting
+from portarray._kernel_language.dialects import Dialect
+from portarray._kernel_language.setting import MAX_AXES, Setting
 from portarray._kernel_language.types import Array, DType, Scalar, Tuple
 
 _SHORT = {"int": "i", "uint": "u", "float": "f"}
@@ -40,18 +40,34 @@ class Types:
         self.dialect = dialect
         self.written = kernel.written
         self.changing = tree.changing_in_helpers(kernel)
-        self.default = types.strong(setting.default)
+        self.default = types.strong(tree.weak_dtype(kernel, setting.default))
         self.wide = setting.index_bits > 31
         self.offset = "i64" if self.wide else "i32"
         self.used: dict[tuple[str, str, int], DType] = {}  # sizes and strides that are read
         self.tuples: dict[tuple[str, ...], str] = {}
+        self.unicode_names: dict[str, int] = {}
         self.small: dict[str, str] = {}  # functions needed in addition to the prelude's, by name
 
     def name(self, name: str) -> str:
-        """Return a user's name, with a suffix if it is reserved."""
-        if name in RESERVED or name.startswith(("pa_", "PA_", "get_")) or not name.isascii():
-            return f"{name.encode('ascii', 'backslashreplace').decode().replace(chr(92), '_')}_"
-        return name
+        """Return the C name of a user's variable, array or function, or of a temporary.
+
+        No language has words that begin so, and all other names in programs begin with ``pa_``.
+        """
+        return f"pa_value{name[1:]}" if name.startswith(".") else f"u_{self.in_ascii(name)}"
+
+    def generated(self, prefix: str, name: str) -> str:
+        """Return the C name of what belongs to a user's name, such as an array's size."""
+        return f"pa_{prefix}_{self.in_ascii(name)}"
+
+    def argument(self, function: tree.Function, name: str) -> str:
+        """Return the C name of a parameter; one that is assigned to has a variable too."""
+        return self.generated("given", name) if name in function.variables else self.name(name)
+
+    def in_ascii(self, name: str) -> str:
+        """Return a name, or instead of other letters than those of ASCII a number."""
+        if name.isascii():
+            return name
+        return f"0u{self.unicode_names.setdefault(name, len(self.unicode_names))}"
 
     def settled(self, type_: Scalar) -> Scalar:
         """Return the strong type in which numbers are stored."""
@@ -101,14 +117,16 @@ class Types:
                 with np.errstate(all="ignore"):
                     value = float(np.asarray(value).astype(dtype))
             real = float(value)
+            if dtype.itemsize <= 4:
+                with np.errstate(over="ignore"):
+                    real = float(np.float32(real))
             if math.isnan(real) or math.isinf(real):
                 word = "PA_NAN" if math.isnan(real) else "PA_INF"
                 text = f"(-{word})" if real < 0 else word
                 return f"(({c_name(dtype) if dtype.itemsize > 2 else 'f32'}){text})"
             if dtype.itemsize == 8:
                 return repr(real) if real >= 0 else f"({real!r})"
-            short = repr(float(np.float32(real)))
-            return f"{short}f" if not short.startswith("-") else f"({short}f)"
+            return f"{real!r}f" if not repr(real).startswith("-") else f"({real!r}f)"
         whole = int(value)
         limits = np.iinfo(dtype)
         if whole == limits.min and whole < 0 and dtype.itemsize >= 4:
@@ -123,8 +141,26 @@ class Types:
         self.used["offset" if quantity == "offset" else quantity, array.name, axis] = (
             types.INT64 if self.wide else types.INT32
         )
-        letter = {"size": "n", "stride": "s"}[quantity]
-        return f"{self.name(array.name)}__{letter}{axis}"
+        return self.generated(f"{quantity}{axis}", array.name)
+
+    def length(self, axis: int) -> str:
+        """Return the number of work-items along an axis of launches."""
+        if self.setting.ndim <= MAX_AXES:
+            return f"pa_ndrange{axis}"
+        return f"({' * '.join(f'pa_ndrange{n}' for n in range(self.setting.ndim))})"
+
+    def origins(self) -> range:
+        """Return the axes whose indices begin at a value, as a launch may be a part of a call."""
+        return range(self.axes if self.wide else 0)
+
+    def origin(self, axis: int) -> str:
+        """Return what is added to an index of a launch."""
+        return f" + pa_origin{axis}" if self.wide else ""
+
+    @property
+    def axes(self) -> int:
+        """The number of axes of a launch."""
+        return self.setting.ndim if self.setting.ndim <= MAX_AXES else 1
 
     def inherited(self, helper: tree.Function, *, declare: bool = False) -> list[str]:
         """Return a helper's arrays, their sizes and strides, and the work-item's place.
@@ -149,6 +185,8 @@ class Types:
         for axis in range(self.setting.ndim):
             for size_name in (f"pa_index{axis}", f"pa_ndrange{axis}"):
                 out.append(f"const {self.offset} {size_name}" if declare else size_name)
+        for axis in self.origins():
+            out.append(f"const {self.offset} pa_origin{axis}" if declare else f"pa_origin{axis}")
         out += self.dialect.inherited_declared if declare else self.dialect.inherited
         return out
 

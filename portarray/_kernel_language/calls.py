@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from portarray._kernel_language import functions, operators, source, tree, types
+from portarray._kernel_language.captures import exact
 from portarray._kernel_language.constants import dtype_of, near
+from portarray._kernel_language.deep import deep
 from portarray._kernel_language.expressions import Expressions
 from portarray._kernel_language.intrinsics import ATOMICS, LINEAR, PLACES, Helper, language_word
 from portarray._kernel_language.scope import Scope, Value, Wrong
@@ -71,7 +73,7 @@ def _function_call(reader: Expressions, node: ast.Call, target: Any) -> tree.Exp
         array = reader.value(argument)
         if isinstance(array, tree.Expr) and isinstance(array.type, Tuple):
             count = len(array.type.items)
-            return tree.Literal(node, types.of_python(count), count)
+            return operators.after([array], tree.Literal(node, types.of_python(count), count))
         if not isinstance(array, Array) or not array.ndim:
             raise Wrong(node, "len takes an array with axes, or a tuple")
         return reader.size(node, array, 0)
@@ -86,9 +88,9 @@ def _function_call(reader: Expressions, node: ast.Call, target: Any) -> tree.Exp
             return _named_operator(reader, node, name)
         if name == "where":
             test, x, y = arguments(reader, node, 3)
-            return operators.select(
-                reader.setting, node, reader.truth(test), reader.numeric(x), reader.numeric(y)
-            )
+            values = [reader.truth(test), reader.numeric(x), reader.numeric(y)]
+            values = list(map(operators.shared, values))  # all of them are evaluated
+            return operators.after(values, operators.select(reader.setting, node, *values))
         if name == "clip":
             x, low, high = arguments(reader, node, 3)
             lower = operators.row(
@@ -100,7 +102,8 @@ def _function_call(reader: Expressions, node: ast.Call, target: Any) -> tree.Exp
             parts = [reader.truth(operand) for operand in arguments(reader, node)]
             if name == "logical_xor":
                 return operators.comparison(reader.setting, node, "!=", *parts)
-            return tree.Logic(node, types.TRUTH, signs[name], parts)
+            parts = list(map(operators.shared, parts))  # all of them are evaluated
+            return operators.after(parts, tree.Logic(node, types.TRUTH, signs[name], parts))
     if table is None or name not in table:
         if target is print:
             raise Wrong(
@@ -141,11 +144,7 @@ def _python_cast(reader: Expressions, node: ast.Call, target: type) -> tree.Expr
     (argument,) = arguments(reader, node, 1)
     value = reader.numeric(argument)
     if target is bool:
-        if value.scalar.kind == "b":
-            return value
-        return operators.comparison(
-            reader.setting, node, "!=", value, tree.Literal(node, types.weak_int(1), 0)
-        )
+        return operators.truth(reader.setting, node, value)
     if target is int:
         return operators.row(reader.setting, node, "whole", [value])
     return tree.Cast(node, types.WEAK_FLOAT, value)
@@ -289,12 +288,13 @@ def _helper_call(
 
 def _key(value: Value) -> Any:
     if isinstance(value, tree.Literal):
-        return ("literal", value.type, type(value.value), value.value)
+        return ("literal", value.type, exact(value.value))
     if isinstance(value, tree.Items) and all(isinstance(i, tree.Literal) for i in value.items):
         return tuple(_key(item) for item in value.items)
     return value.type if isinstance(value, tree.Expr) else value
 
 
+@deep
 def _returns(body: list[ast.stmt]) -> bool:
     """Return whether statements always end in a return."""
     for statement in body:

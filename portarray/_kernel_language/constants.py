@@ -49,9 +49,16 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) and is_number(value) else value
 
 
+def is_static(value: Any) -> bool:
+    """Return whether an argument is a constant of the program, although no parameter is static."""
+    return value is None or isinstance(value, (tuple, str, np.dtype, type))
+
+
 def is_number(value: Any) -> bool:
     """Return whether kernels support a number."""
     if isinstance(value, np.generic):
+        if value.dtype.kind in "OSUMm":
+            return False
         return promotion.kind_of(value.dtype) in ("b", "i", "u", "f")
     return isinstance(value, (bool, int, float))
 

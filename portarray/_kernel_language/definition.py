@@ -21,7 +21,6 @@ class Definition:
     signature: inspect.Signature
     names: list[str]
     is_static: list[bool]
-    fixed: bool  # whether the names around it keep their values, so that no call looks at them
 
     def bound(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return all arguments in the order of the parameters."""
@@ -34,7 +33,7 @@ class Definition:
             ) from None
 
 
-def define(function: FunctionType, static: Sequence[str], *, fixed: bool = False) -> Definition:
+def define(function: FunctionType, static: Sequence[str]) -> Definition:
     """Return the definition of a kernel; raise TypeError for an unsupported signature."""
     text = source.read(function)
     signature = inspect.signature(function)
@@ -55,4 +54,4 @@ def define(function: FunctionType, static: Sequence[str], *, fixed: bool = False
             f"pa.kernel: static={unknown[0]!r} is not a parameter of {function.__name__}"
         )
     is_static = [parameter in static for parameter in names]
-    return Definition(text, function.__name__, signature, names, is_static, fixed)
+    return Definition(text, function.__name__, signature, names, is_static)

@@ -9,9 +9,6 @@ from functools import cached_property
 from importlib.resources import files
 
 _FOLDER = files("portarray._kernel_language") / "preludes"
-RESERVED = frozenset((_FOLDER / "reserved.txt").read_text("utf-8").split())
-"""Words that mean something in one of the languages; users' names that are one get a ``_``."""
-
 PARTS: Mapping[str, re.Pattern[str]] = {
     "PA_USES_ATOMICS": re.compile(r"\bpa_atomic_"),
     "PA_USES_WHOLE": re.compile(r"\bpa_(floordiv|mod|pow|shl|shr)_[iu]"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
 from portarray._kernel_language import operators, source, tree, types
+from portarray._kernel_language.captures import is_fixed
 from portarray._kernel_language.constants import (
     described,
     dtype_of,
@@ -17,6 +19,7 @@ from portarray._kernel_language.constants import (
     near,
     usable,
 )
+from portarray._kernel_language.deep import deep
 from portarray._kernel_language.scope import Scope, Value, Wrong, visited
 from portarray._kernel_language.types import Array, Constant, Tuple
 
@@ -27,6 +30,10 @@ _BINARY: Mapping[type[ast.AST], str] = {
 }  # fmt: skip
 _COMPARE: Mapping[type[ast.AST], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge,
 }  # fmt: skip
 _UNARY: Mapping[type[ast.AST], str] = {ast.USub: "-x", ast.UAdd: "+x", ast.Invert: "~x"}
 REFUSED: Mapping[type[ast.AST], str] = {
@@ -46,6 +53,7 @@ class Expressions:
         self.scope = scope
         self.setting = scope.setting
 
+    @deep
     def value(self, node: ast.expr) -> Value:
         return visited(self, node, REFUSED)  # type: ignore[no-any-return]
 
@@ -58,21 +66,43 @@ class Expressions:
         raise Wrong(node, f"{ast.unparse(node)} is {description}, not a number")
 
     def numeric(self, node: ast.expr) -> tree.Expr:
-        value = self.expr(node)
+        return self.number(node, self.value(node))
+
+    def number(self, node: ast.expr, value: Value) -> tree.Expr:
+        """Return the value of a syntax node; raise if it is not a number."""
+        if not isinstance(value, tree.Expr):
+            description = "an array" if isinstance(value, Array) else str(value)
+            raise Wrong(node, f"{ast.unparse(node)} is {description}, not a number")
         if isinstance(value.type, Tuple):
             raise Wrong(node, f"{ast.unparse(node)} is a tuple, not a number")
         return value
 
     def truth(self, node: ast.expr) -> tree.Expr:
         """Return a number as a bool."""
-        value = self.numeric(node)
-        if value.scalar.kind == "b":
-            return value
-        if isinstance(value, tree.Literal):
+        if isinstance(node, ast.BoolOp):
+            sign = "and" if isinstance(node.op, ast.And) else "or"
+            operands = list(self.deciding(node, self.truth))
+            if len(operands) == 1:
+                return operands[0]
+            return tree.Logic(node, types.TRUTH, sign, operands)
+        value = self.value(node)
+        if isinstance(value, Constant) and isinstance(value.value, (str, tuple, type(None))):
             return tree.Literal(node, types.TRUTH, bool(value.value))
-        return operators.comparison(
-            self.setting, node, "!=", value, tree.Literal(node, types.weak_int(1), 0)
-        )
+        return operators.truth(self.setting, node, self.number(node, value))
+
+    def deciding(
+        self, node: ast.BoolOp, read: Callable[[ast.expr], tree.Expr]
+    ) -> Iterator[tree.Expr]:
+        """Yield operands up to the first that decides at compile time; skip those that cannot."""
+        for n, operand in enumerate(node.values):
+            value = read(operand)
+            last = n == len(node.values) - 1
+            if isinstance(value, tree.Literal) and not last:
+                if bool(value.value) == isinstance(node.op, ast.And):
+                    continue
+                yield value
+                return
+            yield value
 
     def constant(self, node: ast.expr) -> Any:
         """Return a value known at compile time."""
@@ -106,8 +136,7 @@ class Expressions:
             value = self.scope.lookup(name)
         except source.Missing as error:
             raise Wrong(node, f"{error}{near(name, self.scope.known_names())}") from None
-        if is_number(value) or isinstance(value, tuple):
-            self.scope.constants[name] = value
+        self.scope.capture((name,), value)
         meaning = from_python(node, value)
         if isinstance(meaning, Constant) and not usable(meaning.value):
             raise Wrong(
@@ -118,12 +147,17 @@ class Expressions:
         return meaning
 
     def _binop(self, node: ast.BinOp) -> tree.Expr:
-        sign = _BINARY.get(type(node.op))
+        return self.binary(node, node.left, node.op, node.right)
+
+    def binary(
+        self, node: ast.AST, first: ast.expr | tree.Expr, op: ast.operator, second: ast.expr
+    ) -> tree.Expr:
+        """Return the result of an operator; the first operand may have been read already."""
+        sign = _BINARY.get(type(op))
         if sign is None:
             raise Wrong(node, "the operator @ is not in the kernel language; write a loop")
-        return operators.operation(
-            self.setting, node, sign, self.numeric(node.left), self.numeric(node.right)
-        )
+        x = self.numeric(first) if isinstance(first, ast.expr) else first
+        return operators.operation(self.setting, node, sign, x, self.numeric(second))
 
     def _unaryop(self, node: ast.UnaryOp) -> tree.Expr:
         if isinstance(node.op, ast.Not):
@@ -142,65 +176,81 @@ class Expressions:
 
     def _compare(self, node: ast.Compare) -> tree.Expr:
         parts = []
-        first = node.left
-        for op, second in zip(node.ops, node.comparators, strict=True):
+        values = [self.value(operand) for operand in (node.left, *node.comparators)]
+        # All but the first and the last are operands of two comparisons.
+        values[1:-1] = [
+            operators.shared(x) if isinstance(x, tree.Expr) else x for x in values[1:-1]
+        ]
+        for n, op in enumerate(node.ops):
+            pair = values[n], values[n + 1]
             sign = _COMPARE.get(type(op))
             if sign is None:
-                raise Wrong(node, "`in` and `is` are not in the kernel language; compare with ==")
-            folded = self.known_comparison(node, sign, first, second)
-            if folded is not None:
-                parts.append(folded)
-                first = second
+                parts.append(self.identity(node, op, *pair))
                 continue
-            parts.append(
-                operators.comparison(
-                    self.setting, node, sign, self.numeric(first), self.numeric(second)
-                )
-            )
-            first = second
+            known = self.known_comparison(node, sign, *pair)
+            if known is not None:
+                parts.append(known)
+                continue
+            operands = node.left if n == 0 else node.comparators[n - 1], node.comparators[n]
+            x, y = (self.number(at, value) for at, value in zip(operands, pair, strict=True))
+            parts.append(operators.comparison(self.setting, node, sign, x, y))
         return parts[0] if len(parts) == 1 else tree.Logic(node, types.TRUTH, "and", parts)
 
-    def known_comparison(
-        self, node: ast.AST, sign: str, x: ast.expr, y: ast.expr
-    ) -> tree.Expr | None:
+    def identity(self, node: ast.AST, op: ast.cmpop, x: Value, y: Value) -> tree.Expr:
+        """Return whether a value is None, which is known at compile time."""
+        if not (isinstance(op, (ast.Is, ast.IsNot)) and isinstance(y, Constant)) or y.value is not None:
+            raise Wrong(
+                node,
+                "`in` and `is` are not in the kernel language, except `is None`; compare with ==",
+            )
+        same = isinstance(x, Constant) and x.value is None
+        result = tree.Literal(node, types.TRUTH, same == isinstance(op, ast.Is))
+        return operators.after([x] if isinstance(x, tree.Expr) else [], result)
+
+    def known_comparison(self, node: ast.AST, sign: str, x: Value, y: Value) -> tree.Expr | None:
         """Return the result of comparing constants, or None if it is not known at compile time."""
-        values = [self.value(x), self.value(y)]
-        if all(isinstance(value, Constant) for value in values):
+        if isinstance(x, Constant) and isinstance(y, Constant):
             if sign not in ("==", "!="):
-                raise Wrong(
-                    node,
-                    f"{ast.unparse(x)} and {ast.unparse(y)} have no order; compare with == or !=",
-                )
-            first, second = (value.value for value in values)  # type: ignore[union-attr]
-            same = dtype_of(first) == dtype_of(second) if dtype_of(first) else first == second
+                raise Wrong(node, f"{x} and {y} have no order; compare with == or !=")
+            same = dtype_of(x.value) == dtype_of(y.value) if dtype_of(x.value) else x.value == y.value
             return tree.Literal(node, types.TRUTH, same == (sign == "=="))
-        if all(isinstance(value, tree.Literal) for value in values) and (
-            values[0].type == values[1].type  # type: ignore[union-attr]
-            or all(value.type.kind != "f" for value in values)  # type: ignore[union-attr]
+        for constant, value in ((x, y), (y, x)):
+            if (
+                isinstance(constant, Constant)
+                and isinstance(constant.value, (str, type(None)))
+                and isinstance(value, (tree.Expr, Array))
+                and sign in ("==", "!=")
+            ):  # which no number equals
+                result = tree.Literal(node, types.TRUTH, sign == "!=")
+                return operators.after([value] if isinstance(value, tree.Expr) else [], result)
+        if (
+            isinstance(x, tree.Literal)
+            and isinstance(y, tree.Literal)
+            and (x.type == y.type or (x.scalar.kind != "f" and y.scalar.kind != "f"))
         ):
-            a, b = (value.value for value in values)  # type: ignore[union-attr]
-            results = {
-                "==": a == b,
-                "!=": a != b,
-                "<": a < b,
-                "<=": a <= b,
-                ">": a > b,
-                ">=": a >= b,
-            }
-            return tree.Literal(node, types.TRUTH, results[sign])
+            return tree.Literal(node, types.TRUTH, _COMPARED[sign](x.value, y.value))
         return None
 
     def _boolop(self, node: ast.BoolOp) -> tree.Expr:
+        """Return the first operand that decides, as Python does; of truth values, their logic."""
+        operands = list(self.deciding(node, self.numeric))
         sign = "and" if isinstance(node.op, ast.And) else "or"
-        return tree.Logic(node, types.TRUTH, sign, [self.truth(operand) for operand in node.values])
+        if len(operands) > 1 and all(operand.scalar.kind == "b" for operand in operands):
+            return tree.Logic(node, types.TRUTH, sign, operands)
+        out = operands[-1]
+        for operand in reversed(operands[:-1]):
+            shared = operators.shared(operand)
+            test = operators.truth(self.setting, node, shared)
+            first, second = (out, shared) if sign == "and" else (shared, out)
+            out = operators.select(self.setting, node, test, first, second)
+        return out
 
     def _ifexp(self, node: ast.IfExp) -> tree.Expr:
+        test = self.truth(node.test)
+        if isinstance(test, tree.Literal):  # the other value need not fit the types
+            return self.numeric(node.body if test.value else node.orelse)
         return operators.select(
-            self.setting,
-            node,
-            self.truth(node.test),
-            self.numeric(node.body),
-            self.numeric(node.orelse),
+            self.setting, node, test, self.numeric(node.body), self.numeric(node.orelse)
         )
 
     def _tuple(self, node: ast.Tuple) -> tree.Expr:
@@ -232,11 +282,25 @@ class Expressions:
             )
         if isinstance(owner, Constant) and isinstance(owner.value, ModuleType):
             try:
-                return from_python(node, getattr(owner.value, name))
+                value = getattr(owner.value, name)
             except AttributeError:
                 hint = near(name, dir(owner.value))
                 raise Wrong(node, f"{owner.value.__name__} has no {name!r}{hint}") from None
+            path = self.outside_path(node)
+            if path is not None and not is_fixed(owner.value):
+                self.scope.capture(path, value)
+            return from_python(node, value)
         raise Wrong(node, f"{ast.unparse(node.value)} has no attribute {name!r} in kernels")
+
+    def outside_path(self, node: ast.expr) -> tuple[str, ...] | None:
+        """Return the names of an attribute of an outside name, such as of a module."""
+        names = []
+        while isinstance(node, ast.Attribute):
+            names.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in self.scope.parameters:
+            return None
+        return node.id, *reversed(names)
 
     def size(self, node: ast.AST, array: Array, axis: int) -> tree.Expr:
         if array.shape is not None:
@@ -252,37 +316,39 @@ class Expressions:
             return tree.Load(node, type_, owner, index)
         if isinstance(owner, tree.Expr) and isinstance(owner.type, Tuple):
             count = len(owner.type.items)
-            if isinstance(owner, tree.Items):
-                at = self.numeric(node.slice)
-                if not isinstance(at, tree.Literal):
-                    return self.chosen(node, owner.items, at)
-            position = self.constant(node.slice)
-            if not isinstance(position, int) or not -count <= position < count:
+            at = self.numeric(node.slice)
+            if not isinstance(at, tree.Literal):
+                return self.chosen(node, owner, at)
+            position = at.value
+            if type(position) is not int or not -count <= position < count:
                 raise Wrong(node, f"{position!r} is out of range for a tuple of {count} items")
-            if isinstance(owner, tree.Items):
+            if isinstance(owner, tree.Items) and not tree.has_effects(owner):
                 return owner.items[position % count]
             return tree.Item(node, owner.type.items[position % count], owner, position % count)
         raise Wrong(node, f"{ast.unparse(node.value)} cannot be indexed")
 
-    def chosen(self, node: ast.AST, items: list[tree.Expr], index: tree.Expr) -> tree.Expr:
-        """Return an item of a tuple of constants at a computed index; the last if out of range."""
+    def chosen(self, node: ast.AST, owner: tree.Expr, index: tree.Expr) -> tree.Expr:
+        """Return an item of a tuple at a computed index; the last if out of range."""
+        items, evaluated = operators.items_of(owner)
         if len(items) > _MANY_ITEMS:
             raise Wrong(
                 node, f"a tuple of more than {_MANY_ITEMS} items must be passed as an array"
             )
         if index.scalar.kind not in "iu":
             raise Wrong(node, f"an index is an integer, not {index.type}; write int(...)")
+        at = operators.shared(index)
         out = items[-1]
         for position in range(len(items) - 2, -1, -1):
-            literal = tree.Literal(node, types.of_python(position), position)
-            out = operators.select(
-                self.setting,
-                node,
-                operators.comparison(self.setting, node, "==", index, literal),
-                items[position],
-                out,
-            )
-        return out
+            signed = not isinstance(index, tree.Position) and index.scalar.kind == "i"
+            tests = [
+                operators.comparison(
+                    self.setting, node, "==", at, tree.Literal(node, types.of_python(n), n)
+                )
+                for n in ((position, position - len(items)) if signed else (position,))
+            ]
+            test = tests[0] if len(tests) == 1 else tree.Logic(node, types.TRUTH, "or", tests)
+            out = operators.select(self.setting, node, test, items[position], out)
+        return operators.after([*evaluated, at], out)
 
     def index(self, node: ast.Subscript, array: Array) -> list[tree.Expr]:
         return self.places(node, array, node.slice)
@@ -294,15 +360,7 @@ class Expressions:
         for part in parts:
             index = self.expr(part)
             if isinstance(index.type, Tuple):
-                items = (
-                    index.items
-                    if isinstance(index, tree.Items)
-                    else [
-                        tree.Item(node, item, index, position)
-                        for position, item in enumerate(index.type.items)
-                    ]
-                )
-                indices += items
+                indices += operators.items_of(index)[0]
             else:
                 indices.append(index)
         if len(indices) != array.ndim:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from portarray._kernel_language import source, tree
+from portarray._kernel_language.captures import Capture
+from portarray._kernel_language.evaluation_order import evaluate_in_order
 from portarray._kernel_language.scope import Scope, Shared, Value
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.statements import Statements
@@ -46,13 +48,11 @@ def _read(scope: Scope, name: str) -> tree.Function:
     if scope.problems:
         unique = {(p.line, p.column, p.message): p for p in scope.problems}
         raise KernelSyntaxError(sorted(unique.values(), key=lambda p: (p.line, p.column)))
-    for constant, value in scope.constants.items():
-        scope.shared.constants[id(scope.source.function), constant] = (
-            scope.lookup,
-            constant,
-            value,
-        )
+    function = scope.source.function
+    for path, value in scope.captured.items():
+        scope.shared.captures[id(function), path] = Capture(function, path, value)
     scope.result.body = body
     scope.result.variables = dict(scope.types)
     scope.result.result = scope.returned
+    evaluate_in_order(scope.result)
     return scope.result

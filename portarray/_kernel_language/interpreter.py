@@ -17,11 +17,12 @@ import numpy as np
 
 from portarray import _codegen
 from portarray._kernel_language import arithmetic, tree, types
+from portarray._kernel_language.deep import deep
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.source import Source
 from portarray._kernel_language.types import Array, DType, Scalar, Tuple
 
-ITEM = "__item"
+ITEM = ".item"
 """The parameter of printed functions that holds the work-item."""
 
 _OPERATORS: Mapping[str, type[ast.operator]] = {
@@ -58,12 +59,12 @@ def interpret(
     checked
         Whether division by zero is an error.
     """
-    shared = _Shared(setting, checked)
+    shared = _Shared(setting, tree.weak_dtype(kernel, setting.default), checked)
     function = None
     for part in [*tree.helpers_of(kernel), kernel]:
         printer = _FunctionPrinter(part, source_of(part), shared)
         function = printer.compiled()
-        shared.names[f"__run_{part.name}"] = function
+        shared.names[f".run_{part.name}"] = function
     assert function is not None
     convert = {}
     for name, parameter in kernel.parameters.items():
@@ -84,9 +85,8 @@ def _both(first: Callable[[Any], Any], second: Callable[[Any], Any] | None) -> C
 class _Shared:
     """State that the functions of a kernel share."""
 
-    def __init__(self, setting: Setting, checked: bool) -> None:
-        self.setting = setting
-        self.default = types.strong(setting.default)
+    def __init__(self, setting: Setting, weak: DType, checked: bool) -> None:
+        self.weak = weak
         self.double = np.dtype(np.float64) in setting.dtypes
         self.checked = checked
         self.names: dict[str, Any] = {}
@@ -96,7 +96,7 @@ class _Shared:
     def stored_dtype(self, type_: Scalar) -> DType | None:
         """Return the dtype in which a number is stored; None for Python integers."""
         if type_.dtype is None:
-            return self.setting.default if type_.kind == "f" else None
+            return self.weak if type_.kind == "f" else None
         return type_.dtype
 
     def converter(self, type_: Scalar | Tuple) -> Callable[[Any], Any]:
@@ -153,17 +153,17 @@ class _FunctionPrinter:
             isinstance(at, ast.FunctionDef) and isinstance(node, ast.expr)
         ):
             return node  # a parameter: the surrounding nodes have positions
-        first_line, indent = self.source.first - 1, self.source.indent
+        first_line = self.source.first - 1
         node.lineno = at.lineno + first_line
-        node.col_offset = at.col_offset + indent  # type: ignore[attr-defined]
+        node.col_offset = at.col_offset  # type: ignore[attr-defined]
         end = getattr(at, "end_lineno", None)
         node.end_lineno = at.lineno + first_line if end is None else end + first_line
-        node.end_col_offset = (getattr(at, "end_col_offset", None) or 0) + indent
+        node.end_col_offset = getattr(at, "end_col_offset", None) or 0
         return node
 
     def call(self, name: str, value: Any, *arguments: ast.expr) -> ast.expr:
         """Return a call of an internal function."""
-        return ast.Call(self.shared.use(f"__{name}", value), list(arguments), [])
+        return ast.Call(self.shared.use(f".{name}", value), list(arguments), [])
 
     def item(self, name: str) -> ast.expr:
         return ast.Attribute(ast.Name(ITEM, ast.Load()), name, ast.Load())
@@ -187,8 +187,9 @@ class _FunctionPrinter:
         if dtype.kind == "b":
             return ast.Constant(bool(value))
         converted = self.shared.converter(type_)(value)
-        return self.shared.use(f"__{dtype.name}_{value!r}", converted)
+        return self.shared.use(f".{dtype.name}_{value!r}", converted)
 
+    @deep
     def text(self, x: tree.Expr) -> ast.expr:
         node: ast.expr = getattr(self, f"_{type(x).__name__.lower()}")(x)
         self.placed(node, x.at)
@@ -298,6 +299,16 @@ class _FunctionPrinter:
     def _item(self, x: tree.Item) -> ast.expr:
         return ast.Subscript(self.text(x.value), ast.Constant(x.position), ast.Load())
 
+    def _sequence(self, x: tree.Sequence) -> ast.expr:
+        assignments: list[ast.expr] = [
+            ast.NamedExpr(
+                ast.Name(name, ast.Store()), self.stored(value, self.function.variables[name])
+            )
+            for name, value in zip(x.names, x.values, strict=True)
+        ]
+        parts = ast.Tuple([*assignments, self.text(x.value)], ast.Load())
+        return ast.Subscript(parts, ast.Constant(-1), ast.Load())
+
     def _atomic(self, x: tree.Atomic) -> ast.expr:
         change = ast.Attribute(self.array(x.array), "change", ast.Load())
         operands = [self.converted(value, types.strong(x.array.dtype)) for value in x.values]
@@ -311,7 +322,7 @@ class _FunctionPrinter:
                 parts.append(self.array(parameter))
             elif isinstance(parameter, tree.Variable):
                 parts.append(self.stored(next(values), parameter.type))
-        name = ast.Name(f"__run_{x.helper.name}", ast.Load())
+        name = ast.Name(f".run_{x.helper.name}", ast.Load())
         return ast.Call(name, [*parts, ast.Name(ITEM, ast.Load())], [])
 
     def stored(self, x: tree.Expr, type_: Scalar | Tuple) -> ast.expr:
@@ -339,6 +350,7 @@ class _FunctionPrinter:
                 out.append(ast.Assign([target], self.stored(parameter, type_)))
         return out
 
+    @deep
     def block(self, body: Iterable[tree.Statement]) -> list[ast.stmt]:
         out: list[ast.stmt] = []
         for statement in body:
@@ -380,7 +392,7 @@ class _FunctionPrinter:
         numbers = self.call("range", arithmetic.steps, *bounds)
         dtype = self.shared.stored_dtype(type_)
         if dtype is not None:
-            convert = self.shared.use(f"__to_{dtype.name}", self.shared.converter(type_))
+            convert = self.shared.use(f".to_{dtype.name}", self.shared.converter(type_))
             numbers = self.call("converted_range", arithmetic.converted_range, convert, numbers)
         return ast.For(ast.Name(x.name, ast.Store()), numbers, self.body(x.body), [])
 

@@ -19,9 +19,9 @@ from portarray._kernel_language.host_copies import on_host
 from portarray._kernel_language.launch_cache import Call, call_key, call_of, put
 from portarray._kernel_language.oracle import Oracle
 from portarray._kernel_language.plans import LaunchPlan, plan
-from portarray._kernel_language.preparing import Prepared, current, draft, prepare, read
+from portarray._kernel_language.preparing import Prepared, draft, launched_in_parts, prepare, read
 from portarray._kernel_language.printer import print_kernel
-from portarray._kernel_language.ranges import launch_ranges
+from portarray._kernel_language.ranges import launch_parts, launch_ranges
 from portarray._kernel_language.work_items import units_between
 from portarray.errors import KernelVerificationError, TracedArrayError
 
@@ -33,10 +33,8 @@ class KernelFunction:
     :func:`portarray.synchronize` waits.
     """
 
-    def __init__(
-        self, function: FunctionType, static: Sequence[str] = (), *, fixed: bool = False
-    ) -> None:
-        self._definition = definition = define(function, static, fixed=fixed)
+    def __init__(self, function: FunctionType, static: Sequence[str] = ()) -> None:
+        self._definition = definition = define(function, static)
         self.__name__ = definition.name
         self._names = definition.names
         self._prepared: dict[Any, Prepared] = {}
@@ -104,7 +102,7 @@ class KernelFunction:
         if (
             call is not None
             and not config._kernel_debug
-            and (not call.constants or current(call.constants))
+            and (call.captures.check() or call.captures.are_current())
         ):
             if GUARDS:
                 for position in call.written:
@@ -120,7 +118,7 @@ class KernelFunction:
         if config._kernel_debug:
             return _returned(self._oracle.run(spec, in_place=True))
         prepared = self._prepared.get(spec.key)
-        if prepared is None or not current(prepared.draft.constants):
+        if prepared is None or not prepared.draft.captures.are_current():
             prepared = prepare(self._definition, spec)
             put(self._prepared, spec.key, prepared, launch_cache.MOST_PROGRAMS)
         return self._run(prepared, spec, shared)
@@ -145,11 +143,13 @@ class KernelFunction:
             for position in written:
                 before_write(args[position])
         rounded, items = launch_ranges(launcher, sizes, spec.group, barriers=draft.tree.barriers)
+        parts = launch_parts(launcher, sizes, rounded, items)
+        launch = launched_in_parts(prepared, parts)
         values = prepared.values(layouts, sizes or (1,), args)
         if shared is not None and hashable(shared):
-            call = call_of(prepared, self._definition.names, values, rounded, items)
+            call = call_of(prepared, launch, self._definition.names, values, rounded, items)
             put(self._calls, shared, call, launch_cache.MOST_CALLS)
-        new = prepared.launch(natives, values, rounded, items)
+        new = launch(natives, values, rounded, items)
         if new is None:
             changed = []
             for n, position in enumerate(draft.arrays):
@@ -295,7 +295,7 @@ class KernelFunction:
         """
         spec = arguments.call_spec(self._definition, args, named, ndrange, group)
         prepared = self._prepared.get(spec.key)
-        ready = prepared is not None and current(prepared.draft.constants)
+        ready = prepared is not None and prepared.draft.captures.are_current()
         program = (
             prepared.draft if prepared is not None and ready else draft(self._definition, spec)
         )
@@ -309,7 +309,7 @@ class KernelFunction:
         group: int | Sequence[int] | None = None,
         **named: Any,
     ) -> str:
-        """Return the source of the program, with the lines of Python as comments.
+        """Return the source of the program, with line numbers of the Python as comments.
 
         Parameters
         ----------

@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 
 from portarray import _codegen
 from portarray._array.array import Array
-from portarray._kernel_language.preparing import CONVERSIONS, Captured, Prepared
+from portarray._kernel_language.captures import Captures
+from portarray._kernel_language.preparing import CONVERSIONS, Prepared
 from portarray._kernel_language.ranges import Range
+from portarray._launchers.launcher import Launch
 
 T = TypeVar("T")
 _lock = threading.Lock()
@@ -39,13 +41,18 @@ class Call:
     run: Callable[..., tuple[Any, Any] | None]
     """Launches with these arguments; returns the launch's result and the written arguments, or None
     if an array must be copied first."""
-    constants: list[Captured]
+    captures: Captures
     written: tuple[int, ...]
     """Positions of the arguments that the kernel writes."""
 
 
 def call_of(
-    prepared: Prepared, names: list[str], values: list[Any], rounded: Range, items: Range
+    prepared: Prepared,
+    launch: Launch,
+    names: list[str],
+    values: list[Any],
+    rounded: Range,
+    items: Range,
 ) -> Call:
     """Return the launch state for calls of one kind."""
     draft = prepared.draft
@@ -68,8 +75,8 @@ def call_of(
         f"lambda {arguments}: None if {copied} else ({launched}, ({changed}))"
     )
     return Call(
-        make(prepared.launch, draft.launcher.writable, values, rounded, items),
-        draft.constants,
+        make(launch, draft.launcher.writable, values, rounded, items),
+        draft.captures,
         tuple(draft.written),
     )
 

@@ -11,7 +11,7 @@ from portarray._kernel_language import tree, types
 from portarray._kernel_language.functions import FUNCTIONS
 from portarray._kernel_language.scope import Wrong
 from portarray._kernel_language.setting import Setting
-from portarray._kernel_language.types import DType, Scalar
+from portarray._kernel_language.types import DType, Scalar, Tuple
 
 
 def operation(setting: Setting, node: ast.AST, sign: str, x: tree.Expr, y: tree.Expr) -> tree.Expr:
@@ -80,6 +80,49 @@ def select(
     setting: Setting, node: ast.AST, condition: tree.Expr, x: tree.Expr, y: tree.Expr
 ) -> tree.Expr:
     return tree.Select(node, common(setting, node, x, y), condition, x, y)
+
+
+def truth(setting: Setting, node: ast.AST, value: tree.Expr) -> tree.Expr:
+    """Return a number as a bool."""
+    if value.scalar.kind == "b":
+        return value
+    if isinstance(value, tree.Literal):
+        return tree.Literal(node, types.TRUTH, bool(value.value))
+    zero = tree.Literal(node, types.weak_int(1), 0)
+    return comparison(setting, node, "!=", value, zero)
+
+
+def items_of(x: tree.Expr) -> tuple[list[tree.Expr], list[tree.Expr]]:
+    """Return the items of a tuple, and what is to be evaluated before one of them is used.
+
+    A tuple with effects is evaluated once, and as a whole.
+    """
+    assert isinstance(x.type, Tuple)
+    if isinstance(x, tree.Items):
+        if not tree.has_effects(x):
+            return x.items, []
+        items = list(map(shared, x.items))
+        return items, items
+    owner = shared(x)
+    items = [tree.Item(x.at, type_, owner, n) for n, type_ in enumerate(x.type.items)]
+    return items, [owner]
+
+
+def shared(x: tree.Expr, *, assigned: bool = False) -> tree.Expr:
+    """Return a value that several expressions may contain, and that is computed once."""
+    trivial = (tree.Literal, tree.Size, tree.Position)
+    if isinstance(x, trivial) or (isinstance(x, tree.Variable) and not assigned):
+        return x
+    return tree.Shared(x.at, x.type, x, assigned)
+
+
+def after(evaluated: list[tree.Expr], value: tree.Expr) -> tree.Expr:
+    """Return a value that is computed after others, of which the effects count."""
+    if not any(map(tree.has_effects, evaluated)):
+        return value
+    values = [*evaluated, value]
+    items = tree.Items(value.at, Tuple(tuple(x.type for x in values)), values)  # type: ignore[misc]
+    return tree.Item(value.at, value.type, items, len(evaluated))
 
 
 def row(setting: Setting, node: ast.AST, name: str, values: list[tree.Expr]) -> tree.Expr:

@@ -12,11 +12,12 @@ from portarray._array.array import Array
 from portarray._config import config
 from portarray._kernel_language import launch_cache, types
 from portarray._kernel_language.arguments import CallSpec
+from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.host_copies import copies
 from portarray._kernel_language.interpreter import Interpreted, interpret
-from portarray._kernel_language.preparing import current, read
+from portarray._kernel_language.preparing import read
 from portarray._kernel_language.ranges import launch_ranges
 from portarray._kernel_language.work_items import Run
 
@@ -26,12 +27,12 @@ class Oracle:
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
-        self.programs: dict[Any, tuple[Interpreted, list[Any]]] = {}
+        self.programs: dict[Any, tuple[Interpreted, Captures]] = {}
 
     def program(self, spec: CallSpec) -> Interpreted:
         debug = config._kernel_debug
-        program, constants = self.programs.get((debug, spec.key), (None, []))
-        if program is None or not current(constants):
+        program, captures = self.programs.get((debug, spec.key), (None, None))
+        if program is None or captures is None or not captures.are_current():
             launcher = spec.device._backend.launcher(spec.device.native)
             dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
             function, setting, shared = read(self._definition, spec, launcher, dialect)
@@ -41,7 +42,7 @@ class Oracle:
                 lambda part: part.source or self._definition.source,
                 checked=debug,
             )
-            entry = program, list(shared.constants.values())
+            entry = program, Captures(shared.captures.values())
             launch_cache.put(self.programs, (debug, spec.key), entry, launch_cache.MOST_PROGRAMS)
         return program
 

@@ -146,7 +146,7 @@ def plan(definition: Definition, spec: CallSpec, draft: Draft, *, prepared: bool
         index_bits=64 if setting.index_bits > 31 else 32,
         local_memory=draft.local_memory,
         parameters=_parameters(definition, spec, draft),
-        constants={name: value for _, name, value in draft.constants},
+        constants=draft.captures.constants(),
     )
 
 

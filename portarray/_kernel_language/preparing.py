@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -14,19 +14,17 @@ from portarray import _codegen
 from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._devices.device import Device
-from portarray._kernel_language import source, tree, types
+from portarray._kernel_language import tree, types
 from portarray._kernel_language.arguments import CallSpec, parameters
+from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS, Dialect
 from portarray._kernel_language.frontend import read_kernel
 from portarray._kernel_language.printer import Printed, print_kernel
-from portarray._kernel_language.ranges import Range
+from portarray._kernel_language.ranges import Part, Range
 from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.setting import Setting
 from portarray._launchers.launcher import Launch, Launcher, Program
-
-Captured: TypeAlias = tuple[Callable[[str], Any], str, Any]
-"""What looks a name up, the name, and the value that a program was compiled with."""
 
 CONVERSIONS: Mapping[str, type] = {"b": bool, "f": float}
 """What makes values of scalar arguments, by kind; int of others."""
@@ -44,7 +42,7 @@ class Draft:
     arrays: list[int]  # places of the arrays among the arguments
     written: list[int]  # places of those that are written
     local_memory: int  # bytes of a group
-    constants: list[Captured]
+    captures: Captures
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +58,28 @@ def prepare(definition: Definition, spec: CallSpec) -> Prepared:
     drafted = draft(definition, spec)
     launch = drafted.launcher.build(drafted.program)
     return Prepared(drafted, launch, values_of(drafted.printed, definition.names, drafted.arrays))
+
+
+def launched_in_parts(prepared: Prepared, parts: Sequence[Part]) -> Launch:
+    """Return the launch of a call; one of several parts makes them one after another."""
+    if len(parts) == 1:
+        return prepared.launch
+    values_of_program = prepared.draft.printed.values
+    origins = [n for n, value in enumerate(values_of_program) if value.quantity == "origin"]
+    written = [n for n, position in enumerate(prepared.draft.arrays) if position in prepared.draft.written]
+
+    def launch(arrays: Sequence[Any], values: Sequence[Any], _: Range, group: Range) -> Any:
+        natives, new = list(arrays), None
+        for origin, size in parts:
+            here = list(values)
+            for n, first in zip(origins, origin, strict=True):
+                here[n] = first
+            new = prepared.launch(natives, here, size, group)
+            for n, native in zip(written, new or (), strict=False):
+                natives[n] = native  # of immutable arrays, the next part continues with these
+        return new
+
+    return launch
 
 
 def draft(definition: Definition, spec: CallSpec) -> Draft:
@@ -96,9 +116,9 @@ def draft(definition: Definition, spec: CallSpec) -> Draft:
     changed = [
         position for position, is_written in zip(positions, written, strict=True) if is_written
     ]
-    constants = [] if definition.fixed else list(shared.constants.values())
+    captures = Captures(shared.captures.values())
     return Draft(
-        function, setting, printed, program, launcher, positions, changed, local, constants
+        function, setting, printed, program, launcher, positions, changed, local, captures
     )
 
 
@@ -183,6 +203,8 @@ def values_of(
             parts.append(f"{convert}(args[{position}])")
         elif value.quantity == "ndrange":
             parts.append(f"ndrange[{value.axis}]")
+        elif value.quantity == "origin":
+            parts.append("0")
         else:
             part = {"size": 0, "stride": 1, "offset": 2}[value.quantity]
             at = f"layouts[{order[value.name]}][{part}]"
@@ -190,15 +212,3 @@ def values_of(
     # Generated, as a loop takes a tenth of a launch: benchmarks/user_kernels.py.
     expression = f"lambda layouts, ndrange, args: [{', '.join(parts)}]"
     return _codegen.evaluate(expression)  # type: ignore[no-any-return]
-
-
-def current(constants: Sequence[Captured]) -> bool:
-    """Return whether captured globals still have the values that were compiled in."""
-    for lookup, name, value in constants:
-        try:
-            now = lookup(name)
-        except source.Missing:
-            return False
-        if now is not value and (type(now) is not type(value) or now != value):
-            return False
-    return True

@@ -25,7 +25,7 @@ from portarray._kernel_language.types import Array, DType
 class Value:
     """A program's parameter after the pointers."""
 
-    quantity: str  # "size", "stride", "offset", "ndrange", "argument"
+    quantity: str  # "size", "stride", "offset", "ndrange", "origin", "argument"
     name: str
     axis: int
     dtype: DType
@@ -75,19 +75,20 @@ class _KernelPrinter:
         if offsets:
             values += [Value("offset", array.name, 0, index) for array in self.arrays]
         values += [Value("ndrange", "", axis, index) for axis in range(ndim)]
+        values += [Value("origin", "", axis, index) for axis in self.types.origins()]
         for name, parameter in function.parameters.items():
             if isinstance(parameter, tree.Variable):
                 stored = self.types.settled(parameter.scalar).dtype
                 assert stored is not None
                 values.append(Value("argument", name, 0, stored))
-        suffix = "__buffer" if offsets else ""
         pointers = [
-            f"{self.types.pointer(array)} {self.types.name(array.name)}{suffix}"
+            f"{self.types.pointer(array)} "
+            + (self.types.generated("buffer", array.name) if offsets else self.types.name(array.name))
             for array in self.arrays
         ]
         parameters = self.parameters(values)
         if groups is None:
-            name = self.types.name(function.name)
+            name = self.types.generated("kernel", function.name)
             plain = _rotates(function)
             entry = [
                 self.types.dialect.head(name, pointers, parameters, plain=plain),
@@ -106,7 +107,8 @@ class _KernelPrinter:
             defines.insert(0, "PA_DOUBLE")
         defined = "".join(f"#define {name} 1\n" for name in defines)
         whole = f"{defined}{self.types.dialect.prelude}\n{body_text}"
-        return Printed(self.types.name(function.name), whole, self.arrays, values)
+        name = self.types.generated("kernel", function.name)
+        return Printed(name, whole, self.arrays, values)
 
     def parameters(self, values: list[Value]) -> list[tuple[str, str]]:
         out = []
@@ -116,24 +118,23 @@ class _KernelPrinter:
         return out
 
     def value_name(self, value: Value) -> str:
-        prefix = self.types.name(value.name) if value.name else ""
         if value.quantity == "argument":
-            return f"{prefix}__given" if value.name in self.function.variables else prefix
-        if value.quantity == "ndrange":
-            return f"pa_ndrange{value.axis}"
+            return self.types.argument(self.function, value.name)
+        if value.quantity in ("ndrange", "origin"):
+            return f"pa_{value.quantity}{value.axis}"
         if value.quantity == "offset":
-            return f"{prefix}__offset"
-        return f"{prefix}__{'n' if value.quantity == 'size' else 's'}{value.axis}"
+            return self.types.generated("offset", value.name)
+        return self.types.generated(f"{value.quantity}{value.axis}", value.name)
 
     def prologue(self, values: list[Value], *, offsets: bool) -> Iterator[str]:
         """Yield the declarations that each work-item begins with."""
         ndim, kind = self.types.setting.ndim, self.types.offset
         if ndim <= MAX_AXES:
             for axis in range(ndim):
-                index = f"PA_GLOBAL_INDEX({ndim - 1 - axis})"
-                yield f"    const {kind} pa_index{axis} = ({kind}){index};"
+                index = f"({kind})PA_GLOBAL_INDEX({ndim - 1 - axis}){self.types.origin(axis)}"
+                yield f"    const {kind} pa_index{axis} = {index};"
         else:
-            for line in self.types.unraveled(f"({kind})PA_GLOBAL_INDEX(0)"):
+            for line in self.types.unraveled(f"({kind})PA_GLOBAL_INDEX(0){self.types.origin(0)}"):
                 yield f"    {line}"
         if not self.function.barriers:
             checked = range(ndim) if ndim <= MAX_AXES else (0,)
@@ -141,8 +142,11 @@ class _KernelPrinter:
             yield f"    if ({outside}) return;"
         if offsets:
             for array in self.arrays:
-                pointer, kind = self.types.name(array.name), self.types.pointer(array)
-                yield f"    {kind} const {pointer} = {pointer}__buffer + {pointer}__offset;"
+                buffer, offset = (
+                    self.types.generated(word, array.name) for word in ("buffer", "offset")
+                )
+                name, kind = self.types.name(array.name), self.types.pointer(array)
+                yield f"    {kind} const {name} = {buffer} + {offset};"
         for memory in tree.memories(self.function.body):
             space = "PA_SHARED " if memory.space == "local" else ""
             size = math.prod(memory.shape or ())
@@ -164,10 +168,9 @@ def _helper(function: tree.Function, types_: Types) -> list[str]:
     body = list(statements.block(function.body, 1))
     names = []
     for name, type_ in tree.run_time_parameters(function).items():
-        suffix = "__given" if name in function.variables else ""
-        names.append(f"{types_.c_type(type_)} {types_.name(name)}{suffix}")
+        names.append(f"{types_.c_type(type_)} {types_.argument(function, name)}")
     parameters = [*names, *types_.inherited(function, declare=True)]
-    head = f"PA_FUNCTION {types_.c_type(function.result)} {types_.name(function.name)}"
+    head = f"PA_FUNCTION {types_.c_type(function.result)} {types_.generated('helper', function.name)}"
     return [
         f"{head}({', '.join(parameters)}) {{", *statements.declarations(), *body, "}", ""
     ]  # fmt: skip

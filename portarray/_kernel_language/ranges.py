@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Sequence
@@ -15,6 +16,14 @@ _GROUP = 64
 _AT_ONCE = 256
 """Work-items of a group with barriers: a CPU keeps the variables of all of them on its stack."""
 _LARGEST = 2**31
+_MOST = 2**30
+"""Work-items of one launch, where an ndrange is split into several."""
+
+_TOO_MANY = 2**48
+"""Work-items that take hours on any device."""
+
+Part = tuple[Range, Range]
+"""The origin and the size of a launch in an ndrange."""
 
 
 def checked(value: int | Sequence[int], name: str) -> Range:
@@ -28,8 +37,8 @@ def checked(value: int | Sequence[int], name: str) -> Range:
         ) from None
     if not sizes or any(n < 1 for n in sizes):
         raise ValueError(f"{name} is {value!r}; its sizes must be positive")
-    if any(n >= _LARGEST for n in sizes):
-        raise ValueError(f"{name} is {value!r}; sizes must be less than 2**31")
+    if math.prod(sizes) >= _TOO_MANY:
+        raise ValueError(f"{name} is {value!r}; it must have fewer than 2**48 work-items")
     return sizes
 
 
@@ -38,8 +47,6 @@ def launch_ranges(
 ) -> tuple[Range, Range]:
     """Return the rounded ndrange and the group, of at most three axes."""
     total = math.prod(sizes)
-    if total >= _LARGEST:
-        raise ValueError(f"ndrange {sizes} has {total} work-items; a launch has fewer than 2**31")
     ndrange = sizes or (1,)
     if group is not None and len(group) != len(ndrange):
         raise ValueError(f"group {group} and ndrange {ndrange} must have as many axes")
@@ -73,18 +80,46 @@ def launch_ranges(
     return rounded, group
 
 
+def launch_parts(
+    launcher: Launcher, ndrange: Range, rounded: Range, group: Range
+) -> list[Part]:
+    """Return the launches of a call: one, or several if its ndrange is too large for one."""
+    if not is_split(ndrange):
+        return [((0,) * len(rounded), rounded)]
+    groups = max(_MOST // math.prod(group), 1)
+    steps: list[int] = []
+    limits = launcher.max_groups[-len(rounded) :]
+    for n, size, limit in zip(rounded[::-1], group[::-1], limits[::-1], strict=True):
+        count = max(min(n // size, limit, groups), 1)
+        groups = max(groups // count, 1)
+        steps.insert(0, count * size)
+    axes = [range(0, n, step) for n, step in zip(rounded, steps, strict=True)]
+    return [
+        (origin, tuple([min(s, n - o) for s, n, o in zip(steps, rounded, origin, strict=True)]))
+        for origin in itertools.product(*axes)
+    ]
+
+
+def is_split(ndrange: Sequence[int]) -> bool:
+    """Return whether an ndrange may take several launches: if its indices take 64 bits."""
+    return math.prod(ndrange) >= _MOST
+
+
 def fitted(ndrange: Range, group: Range, launcher: Launcher) -> Range:
     """Shrink a group to powers of two that the device supports, if possible."""
     axes = len(ndrange)
     limits = zip(ndrange, launcher.max_groups[-axes:], strict=True)
-    needed = [1 << (-(-n // limit) - 1).bit_length() for n, limit in limits]
+    if is_split(ndrange):
+        needed = [1] * axes
+    else:
+        needed = [1 << (-(-n // limit) - 1).bit_length() for n, limit in limits]
     largest = [1 << (size.bit_length() - 1) for size in launcher.max_sizes[-axes:]]
     sizes = [max(min(g, m), n) for g, m, n in zip(group, largest, needed, strict=True)]
     while True:
         rounded = _rounded(ndrange, sizes)
         if math.prod(sizes) > launcher.max_group:
             excess: Sequence[float] = sizes
-        elif math.prod(rounded) > _LARGEST:
+        elif math.prod(rounded) > _LARGEST and not is_split(ndrange):
             excess = [whole / n for whole, n in zip(rounded, ndrange, strict=True)]
         else:
             return tuple(sizes)
@@ -107,6 +142,8 @@ def _check(ndrange: Range, group: Range, launcher: Launcher) -> None:
         raise ValueError(
             f"group {group} is too large; along its axes the device takes up to {sizes}"
         )
+    if is_split(ndrange):
+        return
     rounded = _rounded(ndrange, group)
     counts = tuple(n // size for n, size in zip(rounded, group, strict=True))
     limits = launcher.max_groups[-axes:]

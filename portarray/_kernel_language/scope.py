@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from portarray._kernel_language import source, tree
+from portarray._kernel_language.captures import Capture, is_fixed
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.types import Array, Constant, Scalar, Tuple
 from portarray.errors import KernelProblem
@@ -43,7 +44,7 @@ class Shared:
     def __init__(self) -> None:
         self.helpers: dict[tuple[Any, ...], tree.Function] = {}
         self.running: list[Any] = []
-        self.constants: dict[tuple[int, str], tuple[Callable[[str], Any], str, Any]] = {}
+        self.captures: dict[tuple[int, tuple[str, ...]], Capture] = {}
         self.count = 0
         self.read: Callable[[Scope, str], tree.Function]  # of a helper; set by the front end
 
@@ -77,7 +78,7 @@ class Scope:
         """Discard the results of one reading, except the types."""
         self.result = tree.Function(name, dict(self.parameters), source=self.source)
         self.problems: list[KernelProblem] = []
-        self.constants: dict[str, Any] = {}
+        self.captured: dict[tuple[str, ...], Any] = {}
         self.memory: dict[str, Array] = {}
         self.assigned: set[str] = set()
         self.unknown: set[str] = set()  # what wrong statements assign to
@@ -86,6 +87,11 @@ class Scope:
         self.bodies: list[int] = []  # the statements of each enclosing loop
         self.exited = False  # whether some work-items may have returned
         self.top = True
+
+    def capture(self, path: tuple[str, ...], value: Any) -> None:
+        """Record what an outside name means."""
+        if not is_fixed(self.source.function):
+            self.captured[path] = value
 
     def named(self) -> set[str]:
         """Return assigned names, except those of arrays and constants."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import textwrap
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from pathlib import PurePath
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -27,7 +25,6 @@ class Source:
     filename: str
     lines: list[str]
     first: int
-    indent: int
     node: ast.FunctionDef
     walked: list[ast.AST] = field(default_factory=list)
 
@@ -39,26 +36,15 @@ class Source:
     def problem(self, at: ast.AST, message: str) -> KernelProblem:
         line = getattr(at, "lineno", 1)
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
-        column = getattr(at, "col_offset", 0) + self.indent
+        column = getattr(at, "col_offset", 0)
         end = getattr(at, "end_col_offset", None)
         same = getattr(at, "end_lineno", line) == line
-        last = end + self.indent if end is not None and same else len(text.rstrip())
+        last = end if end is not None and same else len(text.rstrip())
         return KernelProblem(message, self.filename, self.first + line - 1, column, last, text)
-
-    def beside(self, at: ast.AST) -> str:
-        """Return a node's source line with its location, for comments."""
-        line = self.line(at)
-        text = self.lines[line - self.first].strip()
-        return f"{_file_name(self.filename)}:{line}: {text}"
 
     def line(self, at: ast.AST) -> int:
         """Return a node's line number in the user's file."""
         return self.first + int(getattr(at, "lineno", 1)) - 1
-
-
-@cache
-def _file_name(path: str) -> str:
-    return PurePath(path).name
 
 
 def read(function: Any, *, helper: bool = False) -> Source:
@@ -78,20 +64,22 @@ def read(function: Any, *, helper: bool = False) -> Source:
             f"\nHint: write the function in a file or a notebook's cell"
         ) from None
     text = "".join(lines)
-    dedented = textwrap.dedent(text)
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    tree = _parsed(dedented)
-    node = tree.body[0]
+    # In a block, as lines of strings and continuations may be less indented than the function.
+    indented = lines[0][:1].isspace()
+    node = _parsed(f"if True:\n{text}" if indented else text).body[0]
+    if isinstance(node, ast.If):
+        (node,) = node.body
+        ast.increment_lineno(node, -1)
     filename = inspect.getsourcefile(function) or function.__code__.co_filename
     if not isinstance(node, ast.FunctionDef):
-        source = Source(function, filename, lines, first, indent, node)  # type: ignore[arg-type]
+        source = Source(function, filename, lines, first, node)  # type: ignore[arg-type]
         kind = (
             "an async function" if isinstance(node, ast.AsyncFunctionDef) else "not a def statement"
         )
         raise KernelSyntaxError(
             [source.problem(node, f"{name} is {kind}; kernels are plain functions")]
         )
-    return Source(function, filename, lines, first, indent, node)
+    return Source(function, filename, lines, first, node)
 
 
 def _parsed(text: str) -> ast.Module:
@@ -148,7 +136,7 @@ def _read_lambda(function: FunctionType) -> Source:
         [ast.copy_location(ast.Return(expression.body), expression.body)],
     )
     ast.copy_location(node, expression)
-    return Source(function, code.co_filename, lines, 1, 0, node)
+    return Source(function, code.co_filename, lines, 1, node)
 
 
 def _start(node: ast.expr) -> tuple[int, int]:

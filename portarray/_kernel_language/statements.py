@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from portarray._kernel_language import calls, operators, tree, types
+from portarray._kernel_language.deep import deep
 from portarray._kernel_language.intrinsics import language_word
 from portarray._kernel_language.scope import Scope, Wrong, visited
 from portarray._kernel_language.types import Array, Constant, Scalar, Tuple
@@ -32,6 +33,7 @@ class Statements:
         self.scope = scope
         self.reader = calls.CallExpressions(scope)
 
+    @deep
     def block(self, body: list[ast.stmt], *, top: bool = False) -> list[tree.Statement]:
         """Return statements; record invalid ones and continue."""
         out: list[tree.Statement] = []
@@ -70,6 +72,10 @@ class Statements:
             call = self.reader.value(value)
             if isinstance(call, (tree.Atomic, tree.HelperCall)):
                 return tree.Evaluate(node, call)
+        elif isinstance(value, (ast.IfExp, ast.BoolOp, ast.Tuple, ast.Compare)):
+            result = self.reader.expr(value)
+            if tree.has_effects(result):
+                return tree.Evaluate(node, result)
         raise Wrong(node, f"{ast.unparse(value)} has no effect; assign it or remove it")
 
     def word_of(self, node: ast.AST) -> str | None:
@@ -83,10 +89,12 @@ class Statements:
         return language_word(function.value) if isinstance(function, Constant) else None
 
     def _assign(self, node: ast.Assign) -> tree.Statement:
-        if len(node.targets) > 1:
-            parts = [self.assign(node, one_target, node.value) for one_target in node.targets]
-            return tree.Block(node, parts)
-        return self.assign(node, node.targets[0], node.value)
+        if len(node.targets) == 1:
+            return self.assign(node, node.targets[0], node.value)
+        value = operators.shared(self.reader.expr(node.value), assigned=True)
+        parts: list[tree.Statement] = [tree.Evaluate(node, value)]
+        parts += [self.put(node, target, value) for target in node.targets]
+        return tree.Block(node, parts)
 
     def _annassign(self, node: ast.AnnAssign) -> tree.Statement:
         raise Wrong(
@@ -158,71 +166,67 @@ class Statements:
         """Return an assignment to several targets; all values are computed first."""
         if isinstance(value, ast.Tuple):
             pairs = list(_pairs(target, value))
-            if all(isinstance(part, ast.Name) for part, _ in pairs):
-                values = [self.reader.expr(part) for _, part in pairs]
-                for (part, _), unpacked in zip(pairs, values, strict=True):
-                    self.bind(part, unpacked)  # type: ignore[arg-type]
-                return tree.Assign(node, [part.id for part, _ in pairs], values)  # type: ignore[attr-defined]
-            return self.exchange(node, pairs)
-        unpacked = self.reader.expr(value)
-        if not isinstance(unpacked.type, Tuple):
-            raise Wrong(
-                value, f"{ast.unparse(value)} is one number, not a tuple of {len(target.elts)}"
-            )
-        items = (
-            unpacked.items
-            if isinstance(unpacked, tree.Items)
-            else [tree.Item(node, part, unpacked, n) for n, part in enumerate(unpacked.type.items)]
-        )
-        if len(items) != len(target.elts):
-            raise Wrong(node, f"{len(items)} values for {len(target.elts)} names")
-        if not all(isinstance(part, (ast.Name, ast.Subscript)) for part in target.elts):
-            raise Wrong(node, "a tuple is unpacked into names and elements only")
-        names = [
-            part
-            if isinstance(part, ast.Name)
-            else ast.copy_location(ast.Name(f"value_{n}_of_{node.lineno}", ast.Store()), part)
-            for n, part in enumerate(target.elts)
-        ]
-        for name, item in zip(names, items, strict=True):
-            self.bind(name, item)
-        out: list[tree.Statement] = [tree.Assign(node, [part.id for part in names], list(items))]
-        for name, part in zip(names, target.elts, strict=True):
-            if isinstance(part, ast.Subscript):
-                variable = tree.Variable(name, self.scope.types[name.id], name.id)
-                out.append(self.store(node, part, variable))
-        return out[0] if len(out) == 1 else tree.Block(node, out)
-
-    def exchange(self, node: ast.stmt, pairs: list[tuple[ast.expr, ast.expr]]) -> tree.Statement:
-        """Return an assignment to elements, through temporary variables."""
-        temporaries = [
-            ast.copy_location(ast.Name(f"value_{n}_of_{node.lineno}", ast.Store()), element)
-            for n, (element, _) in enumerate(pairs)
-        ]
-        out: list[tree.Statement] = []
-        for name, (_, expression) in zip(temporaries, pairs, strict=True):
-            computed = self.reader.numeric(expression)
-            self.bind(name, computed)
-            out.append(tree.Assign(node, [name.id], [computed]))
-        for name, (target, _) in zip(temporaries, pairs, strict=True):
-            value = tree.Variable(name, self.scope.types[name.id], name.id)
-            if isinstance(target, ast.Subscript):
-                out.append(self.store(node, target, value))
-            elif isinstance(target, ast.Name):
-                self.bind(target, value)
-                out.append(tree.Assign(node, [target.id], [value]))
-            else:
-                raise Wrong(target, f"{ast.unparse(target)} cannot be assigned to in a kernel")
+            values = [self.reader.expr(expression) for _, expression in pairs]
+            targets = [part for part, _ in pairs]
+        else:
+            unpacked = self.reader.expr(value)
+            if not isinstance(unpacked.type, Tuple):
+                raise Wrong(
+                    value, f"{ast.unparse(value)} is one number, not a tuple of {len(target.elts)}"
+                )
+            values, targets = operators.items_of(unpacked)[0], target.elts
+            if len(values) != len(targets):
+                raise Wrong(node, f"{len(values)} values for {len(targets)} names")
+        if all(isinstance(part, ast.Name) for part in targets):
+            for part, item in zip(targets, values, strict=True):
+                self.bind(part, item)  # type: ignore[arg-type]
+            return tree.Assign(node, [part.id for part in targets], values)  # type: ignore[attr-defined]
+        values = [operators.shared(item, assigned=True) for item in values]
+        out: list[tree.Statement] = [tree.Evaluate(node, item) for item in values]
+        out += [self.put(node, part, item) for part, item in zip(targets, values, strict=True)]
         return tree.Block(node, out)
 
+    def put(self, node: ast.stmt, target: ast.expr, value: tree.Expr) -> tree.Statement:
+        """Return the assignment of a value, which is computed already, to any target."""
+        if isinstance(target, ast.Name):
+            self.bind(target, value)
+            return tree.Assign(node, [target.id], [value])
+        if isinstance(target, ast.Subscript):
+            if not isinstance(value.type, Scalar):
+                raise Wrong(target, f"{ast.unparse(target)} is an element; the value {value.type}")
+            return self.store(node, target, value)
+        if not isinstance(target, (ast.Tuple, ast.List)):
+            raise Wrong(target, f"{ast.unparse(target)} cannot be assigned to in a kernel")
+        if not isinstance(value.type, Tuple):
+            raise Wrong(target, f"{value.type} is not a tuple of {len(target.elts)}")
+        items = operators.items_of(value)[0]
+        if len(items) != len(target.elts):
+            raise Wrong(node, f"{len(items)} values for {len(target.elts)} names")
+        pairs = zip(target.elts, items, strict=True)
+        return tree.Block(node, [self.put(node, part, item) for part, item in pairs])
+
     def store(self, node: ast.stmt, target: ast.Subscript, value: tree.Expr) -> tree.Statement:
+        array = self.array(target)
+        return self.stored(node, target, array, self.reader.index(target, array), value)
+
+    def array(self, target: ast.Subscript) -> Array:
+        """Return the array of which an element is assigned to."""
         array = self.reader.value(target.value)
         if not isinstance(array, Array):
             raise Wrong(
                 target,
                 f"{ast.unparse(target.value)} is not an array; its items cannot be assigned to",
             )
-        index = self.reader.index(target, array)
+        return array
+
+    def stored(
+        self,
+        node: ast.stmt,
+        target: ast.Subscript,
+        array: Array,
+        index: list[tree.Expr],
+        value: tree.Expr,
+    ) -> tree.Statement:
         kind = value.type.kind if isinstance(value.type, Scalar) else ""
         if array.dtype.kind in "biu" and kind == "f":
             raise Wrong(
@@ -234,9 +238,17 @@ class Statements:
         return tree.Store(node, array, index, operators.converted(node, value, array.dtype))
 
     def _augassign(self, node: ast.AugAssign) -> tree.Statement:
-        load = _loaded(node.target)
-        binary = ast.copy_location(ast.BinOp(load, node.op, node.value), node)
-        return self.assign(node, node.target, binary)
+        target = node.target
+        if isinstance(target, ast.Subscript):
+            # The index is computed once, and the element read before the other operand.
+            array = self.array(target)
+            index = list(map(operators.shared, self.reader.index(target, array)))
+            element = tree.Load(target, types.strong(array.dtype), array, index)
+            return self.stored(
+                node, target, array, index, self.reader.binary(node, element, node.op, node.value)
+            )
+        binary = ast.copy_location(ast.BinOp(_loaded(target), node.op, node.value), node)
+        return self.assign(node, target, binary)
 
     def allocate(
         self, node: ast.stmt, target: ast.expr, call: ast.Call, word: str

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from portarray._kernel_language.functions import Row
 from portarray._kernel_language.source import Source
-from portarray._kernel_language.types import Array, Scalar, Tuple
+from portarray._kernel_language.types import Array, DType, Scalar, Tuple
 
 
 @dataclass(slots=True)
@@ -130,6 +132,27 @@ class Item(Expr):
 
     value: Expr
     position: int
+
+
+@dataclass(slots=True)
+class Shared(Expr):
+    """A value that several expressions contain, and that is computed once.
+
+    Printers see a variable instead: `evaluation_order` assigns it where it is first used. With
+    `assigned` the variables in the value may change between its uses.
+    """
+
+    value: Expr
+    assigned: bool = False
+
+
+@dataclass(slots=True)
+class Sequence(Expr):
+    """A value after assignments to temporary variables."""
+
+    names: list[str]
+    values: list[Expr]
+    value: Expr
 
 
 @dataclass(slots=True)
@@ -258,19 +281,40 @@ def run_time_parameters(function: Function) -> dict[str, Scalar | Tuple]:
 
 
 def walk(x: object) -> Iterator[object]:  # numpydoc ignore=YD01
-    """Yield a node and everything below it."""
-    yield x
-    if not isinstance(x, Node):
-        return
-    for part in _parts(x):
-        if isinstance(part, Node):
-            yield from walk(part)
+    """Yield a node and everything below it, shared values once."""
+    stack = [x]
+    shared: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Shared):
+            if id(node) in shared:
+                continue
+            shared.add(id(node))
+        yield node
+        if isinstance(node, Node):
+            stack += [part for part in reversed(parts(node)) if isinstance(part, Node)]
 
 
-def _parts(x: Node) -> Iterator[object]:
+def parts(x: Node) -> list[object]:
+    """Return the values of a node's fields, lists as their items."""
+    out: list[object] = []
     for name in type(x).__dataclass_fields__:
         child = getattr(x, name)
-        yield from child if isinstance(child, list) else (child,)
+        if isinstance(child, list):
+            out += child
+        else:
+            out.append(child)
+    return out
+
+
+def writes(x: object) -> bool:
+    """Return whether an expression's own operation writes memory."""
+    return isinstance(x, Atomic) or (isinstance(x, HelperCall) and bool(x.helper.written))
+
+
+def has_effects(x: Expr) -> bool:
+    """Return whether evaluating an expression writes memory."""
+    return any(map(writes, walk(x)))
 
 
 def arrays_of(function: Function) -> list[Array]:
@@ -298,6 +342,19 @@ def helpers_of(function: Function) -> list[Function]:
     return list(helpers.values())
 
 
+def weak_dtype(kernel: Function, default: DType) -> DType:
+    """Return the dtype of weak floats: the default one, or float64 where a kernel uses it."""
+    double = np.dtype(np.float64)
+    for function in (kernel, *helpers_of(kernel)):
+        if any(array.dtype == double for array in arrays_of(function)):
+            return double
+        for statement in function.body:
+            for node in walk(statement):
+                if isinstance(node, Expr) and getattr(node.type, "dtype", None) == double:
+                    return double
+    return default
+
+
 def memories(body: Iterable[Statement]) -> Iterator[Array]:
     """Yield the arrays that statements allocate."""
     for statement in body:
@@ -311,7 +368,7 @@ def assigned_in(body: Iterable[Statement]) -> Iterator[str]:
     """Yield the variables that statements assign to."""
     for statement in body:
         for node in walk(statement):
-            if isinstance(node, Assign):
+            if isinstance(node, (Assign, Sequence)):
                 yield from node.names
             elif isinstance(node, For):
                 yield node.name
@@ -345,11 +402,13 @@ def changing_in_helpers(kernel: Function) -> dict[int, set[str]]:
 
 def _calls_in_loops(x: object, changing: set[str] | None) -> Iterator[tuple[HelperCall, set[str]]]:
     """Yield calls of helpers in loops, with the variables that the innermost loop changes."""
-    if not isinstance(x, Node):
-        return
-    if isinstance(x, (For, While)):
-        changing = {*assigned_in(x.body), *([x.name] if isinstance(x, For) else [])}
-    if isinstance(x, HelperCall) and changing is not None:
-        yield x, changing
-    for part in _parts(x):
-        yield from _calls_in_loops(part, changing)
+    stack = [(x, changing)]
+    while stack:
+        node, changing = stack.pop()
+        if not isinstance(node, Node):
+            continue
+        if isinstance(node, (For, While)):
+            changing = {*assigned_in(node.body), *([node.name] if isinstance(node, For) else [])}
+        if isinstance(node, HelperCall) and changing is not None:
+            yield node, changing
+        stack += [(part, changing) for part in reversed(parts(node))]

@@ -15,12 +15,13 @@ from portarray._array import dispatch
 from portarray._devices.device import Device
 from portarray._dtypes import promotion
 from portarray._kernel_language import source, tree, types
+from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.definition import Definition, define
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.frontend import read_kernel
 from portarray._kernel_language.intrinsics import Helper
 from portarray._kernel_language.launch_cache import put
-from portarray._kernel_language.preparing import current, setting_of
+from portarray._kernel_language.preparing import setting_of
 from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.types import DType, Scalar, Tuple
 from portarray.errors import KernelSyntaxError
@@ -39,7 +40,7 @@ _SIGNS = {
 }  # fmt: skip
 
 _helpers: dict[Any, Helper] = {}
-_types: dict[Any, tuple[Scalar | Tuple, list[Any]]] = {}
+_types: dict[Any, tuple[Scalar | Tuple, Captures]] = {}
 
 
 def helper_of(caller: str, function: Any, count: int) -> Helper:
@@ -208,10 +209,10 @@ def _number(
         [argument if isinstance(argument, np.dtype) else type(argument) for argument in arguments]
     )
     key = (helper, kinds, device)
-    result, constants = _types.get(key, (None, []))
-    if result is None or not current(constants):
-        result, constants = _read(caller, helper, kinds, device)
-        put(_types, key, (result, constants), _MOST)
+    result, captures = _types.get(key, (None, None))
+    if result is None or captures is None or not captures.are_current():
+        result, captures = _read(caller, helper, kinds, device)
+        put(_types, key, (result, captures), _MOST)
     if isinstance(result, Tuple):
         name = helper.__name__  # type: ignore[attr-defined]
         raise TypeError(
@@ -222,7 +223,7 @@ def _number(
 
 def _read(
     caller: str, helper: Helper, kinds: tuple[Any, ...], device: Device
-) -> tuple[Scalar | Tuple, list[Any]]:
+) -> tuple[Scalar | Tuple, Captures]:
     """Return a function's result type, and the globals that it depends on."""
     launcher = device._backend.launcher(device.native)
     dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
@@ -244,7 +245,7 @@ def _read(
         if error.problems[0].filename.startswith("<portarray"):
             raise TypeError(f"{caller}: {error.problems[0].message}") from None
         raise
-    return kernel.variables["value"], list(shared.constants.values())
+    return kernel.variables["value"], Captures(shared.captures.values())
 
 
 @cache

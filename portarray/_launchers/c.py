@@ -80,9 +80,9 @@ class _CLauncher:
         try:
             run = self._programs.function(program.text, len(program.arrays))
         except c_compiler.BuildError as error:
-            raise KernelBuildError(program.name, self.name, str(error), program.text) from error
+            raise KernelBuildError(program.kernel, self.name, str(error), program.text) from error
         submit = _submitter(run, program, self._address)
-        name = program.name
+        name = program.kernel
 
         def launch(
             arrays: Sequence[Any], values: Sequence[Any], ndrange: Range, group: Range

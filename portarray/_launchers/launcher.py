@@ -21,6 +21,7 @@ __all__ = [
     "DISK",
     "GPU_GROUPS",
     "MEMORY",
+    "PREFIX",
     "Launch",
     "Launcher",
     "Layout",
@@ -32,6 +33,9 @@ __all__ = [
 ]
 
 Range = tuple[int, ...]
+
+PREFIX = "pa_kernel_"
+"""What the names of user kernels begin with in programs."""
 
 MEMORY, DISK, COMPILER = "in memory", "in the cache on disk", "to be compiled"
 """Where programs come from."""
@@ -77,6 +81,11 @@ class Program:
     arrays: tuple[np.dtype[Any], ...]
     written: tuple[bool, ...]
     values: tuple[np.dtype[Any], ...]
+
+    @property
+    def kernel(self) -> str:
+        """The name of a user's kernel in Python, for people."""
+        return self.name.removeprefix(PREFIX)
 
 
 class Launcher(Protocol):

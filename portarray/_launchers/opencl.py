@@ -89,7 +89,7 @@ class OpenCLLauncher:
         except KernelError as error:
             name = f"{self._device} ({self._device.name})"
             log = error.log or str(error)
-            raise KernelBuildError(program.name, name, log, program.text) from error
+            raise KernelBuildError(program.kernel, name, log, program.text) from error
 
 
 class _HostLauncher(OpenCLLauncher):
@@ -108,7 +108,7 @@ class _HostLauncher(OpenCLLauncher):
         return svm.host_launch(
             self._device,
             self._kernel(program),
-            program.name,
+            program.kernel,
             len(program.arrays),
             program.values,
             self._address,

@@ -201,7 +201,7 @@ def programs(
                 out[row, n * block + index_in_block(step, lane)] = value
 
     functions: Any = products, unpacked
-    return Programs(*[KernelFunction(function, fixed=True) for function in functions])
+    return Programs(*[KernelFunction(function) for function in functions])
 
 
 # --- versions of ``packed_generic`` ---------------------------------------------------------------

@@ -154,11 +154,11 @@ def counted(x: Any, n: Any) -> None:
 
 def test_what_programs_are_fast_by() -> None:
     x = pa.ones(8, dtype=pa.int32, device="numpy")
-    assert "i32 part;" in halved.source("opencl", x)  # halving makes no number larger
+    assert "i32 u_part;" in halved.source("opencl", x)  # halving makes no number larger
     text = guarded.source("opencl", x, x)
     # Only what guards a load is a branch.
-    assert "if (((0 < i) & (i < (x__n0 - 1))) && (x[i] > 0)) {" in text.replace(
-        "(1 * x__n0)", "x__n0"
+    assert "if (((0 < u_i) & (u_i < (pa_size0_x - 1))) && (u_x[u_i] > 0)) {" in text.replace(
+        "(1 * pa_size0_x)", "pa_size0_x"
     )
     # Compilers read nothing that a program has no use for.
     texts = text, halved.source("opencl", x), counted.source("opencl", x, 3)
@@ -254,7 +254,7 @@ def test_transformations_say_what_they_do_not_do_with_kernels(device: str) -> No
         return pa.sum(scaled.interpret(pa.empty_like(x), 2.0, x))
 
     for function in (called, interpreted):
-        with pytest.raises(pa.errors.TracedArrayError, match=r"(?s)scaled: pa.compile does not trace user kernels.* outside"):
+        with pytest.raises(pa.errors.TracedArrayError, match=r"scaled: .* user kernels\n.* outside"):
             pa.compile(function)(x)
     with pytest.raises(
         pa.errors.NoGradientError, match=r"scaled: the function has no gradient.*custom_vjp"
@@ -283,6 +283,6 @@ def test_text_for_a_language_without_float64_takes_arguments() -> None:
     with pytest.raises(ValueError, match=r"metal does not support float64"):
         scaled.source("metal")
     text = scaled.source("metal", x, a=2.0, x=x, ndrange=4, group=2)
-    assert "f32& a" in text
+    assert "f32& u_a" in text
     with pytest.raises(ValueError, match=r"y is float64, which metal does not"):
         scaled.source("metal", pa.ones(4, device="numpy", dtype=pa.float64), 2.0, x)

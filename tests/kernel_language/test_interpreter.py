@@ -491,9 +491,9 @@ def test_branches_in_helpers_that_loops_call_are_kept_there() -> None:
     x, y = pa.ones(16, dtype=pa.float32, device="numpy"), pa.ones(16, device="numpy")
     text = same_branch_in_helpers.source("opencl", y, y, x, 7)
     body = text[text.index("halved_1(") :]
-    for kept in ("pa_isinf(v)", "is_third_2(i, ", "v > (f32)i"):
+    for kept in ("pa_isinf(u_v)", "pa_helper_is_third_2(u_i, ", "u_v > (f32)u_i"):
         assert f"PA_KEEP({kept}" in body, kept
-    assert "PA_KEEP(k < 0" not in body  # which changes
+    assert "PA_KEEP(u_k < 0" not in body  # which changes
     text = helpers_outside_loops.source("opencl", y, y, x, 7)
     assert "PA_KEEP" not in text[text.index("halved_1(") :]
 

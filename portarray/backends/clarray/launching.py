@@ -30,7 +30,7 @@ class _ArrayLauncher(OpenCLLauncher):
     def build(self, program: Program) -> Launch:
         native = self._kernel(program)
         kernel = Kernel(
-            self._device, native, program.name, len(program.arrays), program.values
+            self._device, native, program.kernel, len(program.arrays), program.values
         ).launch
 
         def launch(arrays: Sequence[Any], values: Sequence[Any], size: Range, group: Range) -> None:

@@ -95,7 +95,7 @@ class _Launcher:
                 module.compile()
                 kernel = module.get_function(program.name)
         except cupy.cuda.compiler.CompileException as error:
-            raise KernelBuildError(program.name, self.name, str(error), program.text) from error
+            raise KernelBuildError(program.kernel, self.name, str(error), program.text) from error
         scope = self._scope
         kinds = [dtype.type for dtype in program.values]
 

@@ -122,10 +122,10 @@ class _Launcher:
             built = create_program_from_source(queue, program.text, options)
         except SyclProgramCompilationError as error:
             log = str(error) or log_of(program)
-            raise KernelBuildError(program.name, self._device.name, log, program.text) from error
+            raise KernelBuildError(program.kernel, self._device.name, log, program.text) from error
         if not built.has_sycl_kernel(program.name):
             log = f"the program does not have a kernel {program.name!r}"
-            raise KernelBuildError(program.name, self._device.name, log, program.text)
+            raise KernelBuildError(program.kernel, self._device.name, log, program.text)
         kernel = built.get_sycl_kernel(program.name)
         kinds = [_KINDS.get(dtype) or _as_ctypes_type(dtype) for dtype in program.values]
         submit = queue.submit

@@ -79,7 +79,7 @@ class _OnGpu:
         return COMPILER
 
     def _error(self, program: Program, log: str) -> KernelBuildError:
-        return KernelBuildError(program.name, str(self._device), log, program.text)
+        return KernelBuildError(program.kernel, str(self._device), log, program.text)
 
 
 class _MetalLauncher(_OnGpu):

@@ -76,7 +76,7 @@ class _Launcher(OverHost):
         def launch(
             arrays: Sequence[VirtualArray], values: Sequence[Any], ndrange: Range, group: Range
         ) -> list[VirtualArray] | None:
-            device.called(program.name, entered=True)
+            device.called(program.kernel, entered=True)
             if not immutable:
                 inner([x._values for x in arrays], values, ndrange, group)
                 return None
