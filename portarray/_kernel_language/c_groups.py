@@ -163,7 +163,8 @@ class Groups:
                 end = f"pa_size_{d}"
                 if not self.function.barriers:
                     end = f"({end} < {self.types.length(self.axes - 1 - d)} - pa_first_{d}"
-                    end += f" ? pa_size_{d} : (i32)({self.types.length(self.axes - 1 - d)} - pa_first_{d}))"
+                    end += f" ? pa_size_{d}"
+                    end += f" : (i32)({self.types.length(self.axes - 1 - d)} - pa_first_{d}))"
                 lines.append(f"    const i32 pa_end_{d} = {end};")
             else:
                 lines.append(f"    const i32 pa_local_{d} = 0;")

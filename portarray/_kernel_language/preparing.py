@@ -66,7 +66,9 @@ def launched_in_parts(prepared: Prepared, parts: Sequence[Part]) -> Launch:
         return prepared.launch
     values_of_program = prepared.draft.printed.values
     origins = [n for n, value in enumerate(values_of_program) if value.quantity == "origin"]
-    written = [n for n, position in enumerate(prepared.draft.arrays) if position in prepared.draft.written]
+    written = [
+        n for n, position in enumerate(prepared.draft.arrays) if position in prepared.draft.written
+    ]
 
     def launch(arrays: Sequence[Any], values: Sequence[Any], _: Range, group: Range) -> Any:
         natives, new = list(arrays), None
@@ -117,9 +119,7 @@ def draft(definition: Definition, spec: CallSpec) -> Draft:
         position for position, is_written in zip(positions, written, strict=True) if is_written
     ]
     captures = Captures(shared.captures.values())
-    return Draft(
-        function, setting, printed, program, launcher, positions, changed, local, captures
-    )
+    return Draft(function, setting, printed, program, launcher, positions, changed, local, captures)
 
 
 def read(

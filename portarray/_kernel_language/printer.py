@@ -83,7 +83,11 @@ class _KernelPrinter:
                 values.append(Value("argument", name, 0, stored))
         pointers = [
             f"{self.types.pointer(array)} "
-            + (self.types.generated("buffer", array.name) if offsets else self.types.name(array.name))
+            + (
+                self.types.generated("buffer", array.name)
+                if offsets
+                else self.types.name(array.name)
+            )
             for array in self.arrays
         ]
         parameters = self.parameters(values)
@@ -170,7 +174,9 @@ def _helper(function: tree.Function, types_: Types) -> list[str]:
     for name, type_ in tree.run_time_parameters(function).items():
         names.append(f"{types_.c_type(type_)} {types_.argument(function, name)}")
     parameters = [*names, *types_.inherited(function, declare=True)]
-    head = f"PA_FUNCTION {types_.c_type(function.result)} {types_.generated('helper', function.name)}"
+    head = (
+        f"PA_FUNCTION {types_.c_type(function.result)} {types_.generated('helper', function.name)}"
+    )
     return [
         f"{head}({', '.join(parameters)}) {{", *statements.declarations(), *body, "}", ""
     ]  # fmt: skip

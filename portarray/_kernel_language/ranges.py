@@ -80,9 +80,7 @@ def launch_ranges(
     return rounded, group
 
 
-def launch_parts(
-    launcher: Launcher, ndrange: Range, rounded: Range, group: Range
-) -> list[Part]:
+def launch_parts(launcher: Launcher, ndrange: Range, rounded: Range, group: Range) -> list[Part]:
     """Return the launches of a call: one, or several if its ndrange is too large for one."""
     if not is_split(ndrange):
         return [((0,) * len(rounded), rounded)]

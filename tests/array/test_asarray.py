@@ -119,7 +119,9 @@ def test_rows_bring_their_dtype(device: str) -> None:
                         assert x.dtype == values.dtype, (name, target)
                         assert (x == 2).all().item()
                     else:
-                        with pytest.raises(pa.DTypeNotSupportedError, match=f"does not support {name}"):
+                        with pytest.raises(
+                            pa.DTypeNotSupportedError, match=f"does not support {name}"
+                        ):
                             pa.asarray(rows, device=target)
 
 

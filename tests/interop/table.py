@@ -9,7 +9,6 @@ machine (columns of others stay as they are)::
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext

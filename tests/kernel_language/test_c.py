@@ -178,7 +178,9 @@ def test_no_memory_is_an_error() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (1 << 38, hard))
     try:
-        with pytest.raises(MemoryError, match="too_large: out of memory for the local arrays of groups of"):
+        with pytest.raises(
+            MemoryError, match="too_large: out of memory for the local arrays of groups of"
+        ):
             too_large(pa.zeros(1 << 13, dtype=pa.int8, device="numpy"), group=(1 << 13,))
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -254,7 +254,9 @@ def test_transformations_say_what_they_do_not_do_with_kernels(device: str) -> No
         return pa.sum(scaled.interpret(pa.empty_like(x), 2.0, x))
 
     for function in (called, interpreted):
-        with pytest.raises(pa.errors.TracedArrayError, match=r"scaled: .* user kernels\n.* outside"):
+        with pytest.raises(
+            pa.errors.TracedArrayError, match=r"scaled: .* user kernels\n.* outside"
+        ):
             pa.compile(function)(x)
     with pytest.raises(
         pa.errors.NoGradientError, match=r"scaled: the function has no gradient.*custom_vjp"

@@ -116,7 +116,7 @@ WRONG = [
     ("pa.random.uniform(pa.random.split(k), 3)", ValueError, "such as keys[0]"),
     ("pa.random.uniform(k[:1], 3)", ValueError, "a key has shape (2,)"),
     ("pa.random.split(k, -1)", ValueError, "must not have negative sizes"),
-    ("pa.random.split(k, 2.0)", TypeError, "shape must be an integer or a tuple of integers, not 2.0"),
+    ("pa.random.split(k, 2.0)", TypeError, "shape must be an integer or a tuple of integers"),
     ("pa.random.fold_in(k, 1.0)", TypeError, "data=1.0 must be an integer"),
     ("pa.random.fold_in(k, x)", TypeError, "integer dtype"),
     ("pa.random.fold_in(k, 2**64)", ValueError, "at most 64 bits"),

@@ -8,7 +8,15 @@ from typing import Any
 from portarray._array import slow_path
 from portarray._namespace import pa
 from portarray._transforms.rules.matrices import with_strong_zeros
-from portarray._transforms.rules.table import RULES, conj, define, in_single, scaled, summed_to, times
+from portarray._transforms.rules.table import (
+    RULES,
+    conj,
+    define,
+    in_single,
+    scaled,
+    summed_to,
+    times,
+)
 
 _FAR = 40.0
 """A value at which the normal density is 0 in every dtype and its square is finite."""

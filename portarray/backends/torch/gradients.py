@@ -35,7 +35,7 @@ def with_tape(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(function)
     def called(*tensors: Tensor) -> Tensor:
-        if _depth.now and any([x.requires_grad for x in tensors]):
+        if _depth.now and any(x.requires_grad for x in tensors):
             raise NoOwnGradientError(f"PyTorch squares the operands of {function.__name__}")
         return function(*tensors)
 
@@ -223,7 +223,7 @@ def _has_nan(tensors: tuple[Tensor | None, ...]) -> bool:
                 return True
         else:
             total = x.sum().item()
-            if total != total and bool(x.isnan().any()):  # noqa: PLR0124  (infinities can cancel)
+            if total != total and bool(x.isnan().any()):
                 return True
     return False
 

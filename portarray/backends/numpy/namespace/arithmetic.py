@@ -45,7 +45,7 @@ def _with_strong_zeros(out: Array, x1: Array) -> Array:
     """Return a product or quotient with zeros where the first operand is zero."""
     # Zero times anything is zero or NaN. A sum of squares finds NaN faster than np.isnan.
     square = np.vdot(out, out)
-    if square == square:  # noqa: PLR0124
+    if square == square:
         return out
     return np.where(np.equal(x1, 0), out.dtype.type(0), out)
 
