@@ -295,7 +295,25 @@ def _reason_unsupported(graph: Graph, node: Node) -> str:
             return "a reduction of booleans"
     elif set(node.options) - {"approximate", "copy", "device"}:
         return f"with {', '.join(node.options)}"
+    if node.name == "clip" and not all(_is_bound(x, dtypes) for x in node.args[1:]):
+        return "with bounds that the dtype does not hold"
+    if node.name == "pow" and dtypes[0].kind == "i" and not _is_natural(node.args[1]):
+        return "negative powers of integers are an error"
     return ""
+
+
+def _is_bound(x: Any, dtypes: Sequence[np.dtype[Any]]) -> bool:
+    """Return whether a bound of ``clip`` needs no conversion to the dtype of the clipped array."""
+    if isinstance(x, (Ref, Constant)):
+        return len(set(dtypes)) == 1
+    if x is None or dtypes[0].kind not in "iu":
+        return True
+    limits = np.iinfo(dtypes[0])
+    return bool(limits.min <= x <= limits.max)
+
+
+def _is_natural(x: Any) -> bool:
+    return isinstance(x, int) and x >= 0
 
 
 def _lanes(device: Device) -> Callable[[int], int]:
