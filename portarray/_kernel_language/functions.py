@@ -94,7 +94,8 @@ def _rows() -> dict[str, Row]:
             whole="({0} < {1} ? {0} : {1})"),
         Row("maximum", 2, "({0} > {1} || {0} != {0} ? {0} : {1})", np.maximum,
             whole="({0} > {1} ? {0} : {1})"),
-        Row("sign", 1, "pa_sign_{T}({0})", np.sign, whole="(({0} > 0) - ({0} < 0))"),
+        # Intel's compiler takes the difference of two comparisons of a negated number for 0.
+        Row("sign", 1, "pa_sign_{T}({0})", np.sign, whole="({0} > 0 ? 1 : {0} < 0 ? -1 : 0)"),
         Row("square", 1, "({0} * {0})", np.square, whole="({0} * {0})"),
         Row("floor_divide", 2, "pa_floor_divide_{T}({0}, {1})", _floor_divide),
         Row("reciprocal", 1, "(1 / {0})", lambda x: type(x)(1) / x),

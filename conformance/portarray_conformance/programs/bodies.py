@@ -19,12 +19,14 @@ FEWEST, MOST = 4, 9
 LARGE: Sequence[Shape] = ((40960,), (40, 1024), (8, 40, 128))
 """Shapes that are worth a kernel: each call then has 40,960 elements."""
 SMALL: Sequence[Shape] = ((), (1,), (3,), (2, 1), (3, 5), (2, 3, 4))
+MOST_ELEMENTS = 1 << 17
 LENGTHS = (7, 11, 13, 17, 19, 23)
 """Numbers of distinct values of an argument: primes, so that two arguments meet in all pairs."""
 
 REAL = (
-    *(0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, -2.5, 3.0, -3.0, 7.0, 0.1, -0.7, 1e-3, 1e4, 65503.0),
-    *(2.0**24 + 1, 2.0**31, -(2.0**31), 2.0**53 + 2, 2.0**63, -(2.0**63), 2.0**64, 1e30, -1e30, 1e-30),
+    *(0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, -2.5, 3.0, -3.0, 7.0, 0.1, -0.7, 1e-3, 1e4),
+    *(65503.0, 2.0**24 + 1, 2.0**31, -(2.0**31), 2.0**53 + 2, 2.0**63, -(2.0**63), 2.0**64),
+    *(1e30, -1e30, 1e-30),
 )  # fmt: skip
 SPECIAL = (float("nan"), float("inf"), float("-inf"))
 SCALARS: Mapping[str, Sequence[str]] = {
@@ -39,9 +41,9 @@ COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_e
 UNARY: Mapping[str, str] = {
     **dict.fromkeys(("abs", "negative", "positive", "sign", "square"), NUMBERS),
     **dict.fromkeys(("floor", "ceil", "trunc", "round", "isnan", "isinf", "isfinite"), NUMBERS),
-    **dict.fromkeys(("sqrt", "reciprocal", "signbit", "exp", "expm1", "log", "log1p", "log2"), REALS),
-    **dict.fromkeys(("log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"), REALS),
-    **dict.fromkeys(("tanh", "asinh", "acosh", "atanh"), REALS),
+    **dict.fromkeys(("sqrt", "reciprocal", "signbit", "exp", "expm1", "log", "log1p"), REALS),
+    **dict.fromkeys(("log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan"), REALS),
+    **dict.fromkeys(("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"), REALS),
     **dict.fromkeys(("kernels.relu", "kernels.silu", "kernels.gelu"), REALS),
     "logical_not": ANY, "bitwise_invert": "biu", "conj": NUMBERS, "real": NUMBERS,
 }  # fmt: skip
@@ -84,6 +86,8 @@ class Body:
         if self.machine.run(statement, self.variables) is not None:
             return False
         value = self.variables[name]
+        if value.size > MOST_ELEMENTS:
+            return False
         self.statements.append(statement)
         self.arrays[name] = tuple(value.shape), self.machine.dtype_name(value.dtype)
         return True
@@ -133,7 +137,8 @@ def argument_text(rng: random.Random, shape: Shape, dtype: str, options: Program
         if options.subnormal:
             pool += [values.TINY[dtype], -values.TINY[dtype]]
         elements = [
-            rng.choice(pool) if rng.random() < 0.7 else round(rng.gauss(0, 3), 2) for _ in range(count)
+            rng.choice(pool) if rng.random() < 0.7 else round(rng.gauss(0, 3), 2)
+            for _ in range(count)
         ]
         texts = [values.float_text(x) for x in elements]
     elif kind == "b":
@@ -171,7 +176,15 @@ def _call(body: Body) -> str:
 
 
 _ALL = (
-    *UNARY, *BINARY, *REDUCTIONS, "where", "clip", "astype", "expand_dims", "reshape", "broadcast_to"
+    *UNARY,
+    *BINARY,
+    *REDUCTIONS,
+    "where",
+    "clip",
+    "astype",
+    "expand_dims",
+    "reshape",
+    "broadcast_to",
 )
 
 

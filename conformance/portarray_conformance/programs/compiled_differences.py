@@ -1,4 +1,4 @@
-"""How far a compiled call may be from the call: by rounding, and by rows of the page of differences.
+"""How far compiled calls may be from calls: by rounding, and by rows of the page of differences.
 
 Integers, booleans, signs of zero, infinities and NaN are equal; functions that round correctly are
 equal to the bit.
@@ -61,8 +61,10 @@ def difference_of(
         return None
     where = tuple(np.argwhere(wrong)[0])
     kind = kind_of(got.value[where], want.value[where])
-    return kind, f"{got.value[where]!s} for {shown(machine, statement, variables, where)}", (
-        f"{want.value[where]!s} of {want.type_name}"
+    return (
+        kind,
+        f"{got.value[where]!s} for {shown(machine, statement, variables, where)}",
+        (f"{want.value[where]!s} of {want.type_name}"),
     )
 
 
@@ -135,8 +137,9 @@ def allowed(
             return nothing if kind not in "iu" else _out_of_range(operands[0], want.value.dtype)
         if function == "signbit":
             return np.isnan(_wide(operands[0]))  # NaN have no sign
-        if function == "copysign" and len(operands) > 1:
-            return np.broadcast_to(np.isnan(_wide(operands[-1])), want.value.shape)
+        if function == "copysign":
+            nans = [np.isnan(_wide(x)) for x in operands]
+            return np.broadcast_to(np.logical_or.reduce(np.broadcast_arrays(*nans)), nothing.shape)
         if kind not in "fVc":
             return nothing
         a, b = _wide(got.value), _wide(want.value)
@@ -185,7 +188,7 @@ def _out_of_range(x: NumpyArray, dtype: np.dtype[Any]) -> NumpyArray:
 
 def _of_sum(function: str, x: NumpyArray, a: NumpyArray, b: NumpyArray, dtype: str) -> NumpyArray:
     """Return where sums and products in another order may differ."""
-    digits, smallest = _DIGITS.get(dtype, (52, -1022))
+    smallest = _DIGITS.get(dtype, (52, -1022))[1]
     wide = _wide(x)
     finite = np.abs(wide[np.isfinite(wide)])
     if function.endswith("prod"):

@@ -297,9 +297,19 @@ def _reason_unsupported(graph: Graph, node: Node) -> str:
         return f"with {', '.join(node.options)}"
     if node.name == "clip" and not all(_is_bound(x, dtypes) for x in node.args[1:]):
         return "with bounds that the dtype does not hold"
+    if node.name in _INVERTING and dtypes[0].kind in "iu" and _inverts(node):
+        return "Intel's compiler keeps bits of the last elements in some kernels"
     if node.name == "pow" and dtypes[0].kind == "i" and not _is_natural(node.args[1]):
         return "negative powers of integers are an error"
     return ""
+
+
+_INVERTING = frozenset(("bitwise_invert", "bitwise_xor"))
+
+
+def _inverts(node: Node) -> bool:
+    """Return whether a node inverts all bits of its operand."""
+    return node.name == "bitwise_invert" or -1 in [x for x in node.args if type(x) is int]
 
 
 def _is_bound(x: Any, dtypes: Sequence[np.dtype[Any]]) -> bool:

@@ -10,7 +10,6 @@ import torch
 
 from portarray.backends.base import Backend
 
-
 _OPTIONS = {
     "emulate_precision_casts": True,  # round half precision like the calls
     "joint_graph_constant_folding": False,  # takes 0 * x for 0 and x + 0.0 for x: NaN, -0.0
