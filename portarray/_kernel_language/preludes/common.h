@@ -6,7 +6,7 @@
         if (b == 0) return 0;                                                                     \
         if (b == (T)-1) return (T)((U)0 - (U)a);                                                  \
         const T q = a / b;                                                                        \
-        return q - (a % b != 0 && (a < 0) != (b < 0));                                            \
+        return q - ((U)q * (U)b != (U)a && (a < 0) != (b < 0));                                   \
     }                                                                                             \
     PA_FUNCTION T pa_mod_##name(T a, T b) {                                                       \
         if (b == 0 || b == (T)-1) return 0;                                                       \
