@@ -25,7 +25,13 @@ from portarray_conformance.expected import (
 )
 from portarray_conformance.official import run_official
 from portarray_conformance.official_suite import OfficialSuite, OfficialSuiteError, find_suite
-from portarray_conformance.programs import PROGRAMS, run_programs, run_threads, show_program
+from portarray_conformance.programs import (
+    PROGRAMS,
+    run_compiled,
+    run_programs,
+    run_threads,
+    show_program,
+)
 from portarray_conformance.progress import BarWatch, PlainWatch, Watch, watch
 from portarray_conformance.report import (
     Report,
@@ -71,6 +77,7 @@ class _Plan:
     expected: list[ExpectedFailure]
     programs: int = 0
     threads: int = 1
+    compiled: bool = False
     gradients: bool = False
 
 
@@ -157,6 +164,11 @@ def conformance() -> None:
     help="With --suite programs: run them from T threads at once and compare with serial runs.",
 )
 @click.option(
+    "--compiled",
+    is_flag=True,
+    help="With --suite programs: compare functions compiled by pa.compile with the functions.",
+)
+@click.option(
     "--quick", is_flag=True, help="Few inputs, and little time spent on simplifying failing ones."
 )
 @click.option(
@@ -194,6 +206,7 @@ def run_command(
     programs: int | None,
     only: int | None,
     threads: int | None,
+    compiled: bool,
     quick: bool,
     processes: int,
     folder: Path | None,
@@ -210,6 +223,7 @@ def run_command(
       portarray conformance run --suite official --examples 200 --seed 1
       portarray conformance run --suite programs --programs 10000 --device torch
       portarray conformance run --suite programs --seed 3 --only 17 --device torch
+      portarray conformance run --suite programs --compiled --programs 1000 --device torch
       portarray conformance run --suite gradients --examples 20 --seed 1 --device torch
 
     \b
@@ -223,8 +237,14 @@ def run_command(
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(notes))
     if suite_dir is not None and suite != "official":
         raise click.UsageError("--suite-dir is the official suite's: add --suite official.")
-    if suite != "programs" and not only is threads is None:
-        raise click.UsageError("--only and --threads need --suite programs.")
+    if suite != "programs" and (not only is threads is None or compiled):
+        raise click.UsageError("--only, --threads and --compiled need --suite programs.")
+    if compiled and not only is threads is None:
+        raise click.UsageError("--compiled goes with neither --only nor --threads.")
+    if compiled and modules:
+        raise click.UsageError(
+            "--compiled tests portarray's own compiler: name a --device, not a --module."
+        )
     if suite not in ("programs", "gradients") and programs is not None:
         raise click.UsageError("--programs needs --suite programs or --suite gradients.")
     if suite == "gradients" and modules:
@@ -248,6 +268,7 @@ def run_command(
         expected=_expected(expected_file, suite),
         programs=_programs(suite, programs, names),
         threads=threads or 1,
+        compiled=compiled,
         gradients=suite == "gradients",
     )
     if plan.gradients:
@@ -416,7 +437,9 @@ def _run(plan: _Plan, target: Target, view: Watch) -> TargetReport:
         results = _run_gradients(plan, target, view)
     elif plan.programs:
         view.start_target(target.label, plan.programs)
-        if plan.threads > 1:
+        if plan.compiled:
+            results = run_compiled(target, plan.programs, plan.seed, on_result=view.result)
+        elif plan.threads > 1:
             results = run_threads(
                 target, plan.programs, plan.seed, plan.threads, on_result=view.result
             )

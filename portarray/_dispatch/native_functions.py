@@ -259,7 +259,9 @@ class NativeFunctions:
                 return [convert(item) for item in x]
             if convert_number is not None and isinstance(x, (int, float, complex)):
                 return convert_number(x)
-            return cast(x) if is_array(x) and x.dtype == native else x
+            # Traced functions get NumPy's scalars, which its functions return for 0-d arrays.
+            is_native = is_array(x) or isinstance(x, np.generic)
+            return cast(x) if is_native and x.dtype == native else x
 
         def casting(*args: Any, **options: Any) -> Any:
             return function(*map(convert, args), **options)

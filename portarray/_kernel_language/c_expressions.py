@@ -270,6 +270,9 @@ class Expressions:
             kind = self.types.c_type(work)
             unsigned = kind.replace("i", "u")
             form = f"({{0}} < 0 ? ({kind})(({unsigned})0 - ({unsigned}){{0}}) : {{0}})"
+        if x.row.name == "square" and work.kind in "iu" and all(map(atom, arguments)):
+            return self.wrapped(f"{arguments[0]} * {arguments[0]}", (arguments[0],) * 2, "*",
+                                x.work, work)  # fmt: skip
         # Arguments that are written twice are computed once.
         if any(form.count("{%d}" % n) > 1 and not atom(arg) for n, arg in enumerate(arguments)):  # noqa: UP031
             return self.through_function(x, form, work, len(arguments), arguments)

@@ -131,6 +131,8 @@ def _function_call(reader: Expressions, node: ast.Call, target: Any) -> tree.Exp
 def _named_operator(reader: Expressions, node: ast.Call, name: str) -> tree.Expr:
     values = [reader.numeric(argument) for argument in arguments(reader, node)]
     sign = functions.OPERATORS.get(name) or functions.COMPARISONS[name]
+    if name in functions.FUNCTIONS and operators.common(reader.setting, node, *values).kind == "f":
+        return operators.row(reader.setting, node, name, values)
     if len(values) != (1 if "x" in sign else 2):
         raise Wrong(node, f"{name} got {len(values)} arguments")
     if name in functions.COMPARISONS:

@@ -39,6 +39,11 @@ def _half_even(x: Any) -> int:
     return int(np.rint(x))
 
 
+def _floor_divide(x: Any, y: Any) -> Any:
+    """Return the standard's quotient, which differs from Python's for infinite operands."""
+    return np.floor(x / y) if np.isinf(x) or np.isinf(y) else x // y
+
+
 def _call(name: str, count: int = 1) -> str:
     return f"{name}({', '.join(f'{{{n}}}' for n in range(count))})"
 
@@ -89,8 +94,10 @@ def _rows() -> dict[str, Row]:
             whole="({0} < {1} ? {0} : {1})"),
         Row("maximum", 2, "({0} > {1} || {0} != {0} ? {0} : {1})", np.maximum,
             whole="({0} > {1} ? {0} : {1})"),
-        Row("sign", 1, "pa_sign_{T}({0})", np.sign, whole="(({0} > 0) - ({0} < 0))"),
+        # Intel's compiler takes the difference of two comparisons of a negated number for 0.
+        Row("sign", 1, "pa_sign_{T}({0})", np.sign, whole="({0} > 0 ? 1 : {0} < 0 ? -1 : 0)"),
         Row("square", 1, "({0} * {0})", np.square, whole="({0} * {0})"),
+        Row("floor_divide", 2, "pa_floor_divide_{T}({0}, {1})", _floor_divide),
         Row("reciprocal", 1, "(1 / {0})", lambda x: type(x)(1) / x),
         Row("fma", 3, "fma({0}, {1}, {2})", lambda x, y, z: type(x)(_fma(x, y, z))),
         Row("logaddexp", 2, "pa_logaddexp_{T}({0}, {1})", np.logaddexp),

@@ -107,6 +107,10 @@ class Backend(ABC):
     converts_on_copy: ClassVar[bool] = False
     """Whether :meth:`from_host_converted` converts without a temporary copy. **May**."""
 
+    folds_zeros: ClassVar[bool] = False
+    """Whether the library's compiler may drop the sign of a zero that it knows. **May**; zeros are
+    then inputs of compiled functions."""
+
     launch_cost: ClassVar[int] = 0
     """Elements times calls up to which the library's own calls cost less than the launch of a
     kernel that computes them all. **May**."""

@@ -115,9 +115,14 @@ class Programs:
 
     def check(self, name: str, statements: Sequence[str], drawn: Drawn | None) -> Result | None:
         """Check one program; return a result if its finding is new."""
+        return self.report(name, statements, self.find(statements, drawn))
+
+    def report(
+        self, name: str, statements: Sequence[str], difference: Difference | None
+    ) -> Result | None:
+        """Count a program and its difference; return a result if the finding is new."""
         for statement in statements:
             self.called[read_statement(statement).function] += 1
-        difference = self.find(statements, drawn)
         if difference is None:
             return None
         self.failed.add(name)

@@ -6,7 +6,7 @@
         if (b == 0) return 0;                                                                     \
         if (b == (T)-1) return (T)((U)0 - (U)a);                                                  \
         const T q = a / b;                                                                        \
-        return q - (a % b != 0 && (a < 0) != (b < 0));                                            \
+        return q - ((U)q * (U)b != (U)a && (a < 0) != (b < 0));                                   \
     }                                                                                             \
     PA_FUNCTION T pa_mod_##name(T a, T b) {                                                       \
         if (b == 0 || b == (T)-1) return 0;                                                       \
@@ -69,7 +69,11 @@ PA_SHIFTS(u64, u64, u64, 64, 0)
         T whole = floor(q);                                                                       \
         return q - whole > (T)0.5 ? whole + 1 : whole;                                            \
     }                                                                                             \
-    PA_FUNCTION T pa_sign_##name(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x; }             \
+    /* As the standard: the quotient of an infinity, or by one, is rounded down as it is. */       \
+    PA_FUNCTION T pa_floor_divide_##name(T a, T b) {                                              \
+        return pa_isinf(a) || pa_isinf(b) ? floor(a / b) : pa_floordiv_##name(a, b);              \
+    }                                                                                             \
+    PA_FUNCTION T pa_sign_##name(T x) { return x != x ? x : (T)((x > 0) - (x < 0)); }             \
     PA_FUNCTION T pa_logaddexp_##name(T a, T b) {                                              \
         if (a == b) return a + (T)0.69314718055994530942;                                         \
         const T d = a - b;                                                                        \

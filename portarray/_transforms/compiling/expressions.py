@@ -33,13 +33,20 @@ COSTLY = frozenset(
 
 
 def expression(
-    name: str, operands: Sequence[str], dtype: np.dtype[Any], options: Mapping[str, Any]
+    name: str,
+    operands: Sequence[str],
+    dtype: np.dtype[Any],
+    source: np.dtype[Any],
+    options: Mapping[str, Any],
 ) -> str:
-    """Return the source of a call on operands given as source; the dtype is the result's."""
-    if name in ("conj", "real", "positive"):
+    """Return the source of a call on operands given as source.
+
+    ``dtype`` is the result's, ``source`` that of the first array.
+    """
+    if name in _IDENTITIES or (name in _ROUNDING and dtype.kind in "biu"):
         return operands[0]
     if name == "astype":
-        return cast(operands[0], dtype)
+        return converted(operands[0], source, dtype)
     if name == "clip":
         x, low, high = (*operands, "None", "None")[:3]
         x = x if low == "None" else f"pa.maximum({x}, {low})"
@@ -57,6 +64,9 @@ def expression(
 
 _STRONG: Mapping[str, str] = {"strong_divide": "/", "strong_multiply": "*"}
 """Operators of the products in gradients, which are zero where the first operand is."""
+_IDENTITIES = frozenset(("conj", "positive", "real"))
+_ROUNDING = frozenset(("ceil", "floor", "round", "trunc"))
+"""Functions that return integers unchanged."""
 
 _KERNELS: Mapping[str, Mapping[str, str]] = {
     "kernels.relu": {"": "pa.where({0} <= 0, 0, {0})"},
@@ -71,6 +81,24 @@ _KERNELS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """Core kernels that are elementwise."""
+
+
+def converted(x: str, source: np.dtype[Any], dtype: np.dtype[Any]) -> str:
+    """Return the source of ``astype`` of a variable.
+
+    C leaves numbers beyond an integer's range undefined: a compiler may use another value in each
+    of the calls that read the result. They become the nearest integer, and NaN the lowest.
+    """
+    if dtype.kind not in "iu" or source.kind in "biu":
+        return cast(x, dtype)
+    limits = np.iinfo(dtype)
+    real = np.float32 if source.itemsize < 8 else np.float64
+    past = float(limits.max + 1)
+    last = min(float(limits.max), float(np.nextafter(real(past), real(0))))
+    x = f"kl.float32({x})" if source.itemsize == 2 else x
+    below = f"pa.where({x} < {past!r}, {x}, {last!r})"
+    lowest = float(limits.min)
+    return cast(f"pa.where({x} > {lowest - 1!r}, {below}, {lowest!r})", dtype)
 
 
 def cast(x: str, dtype: np.dtype[Any]) -> str:

@@ -90,15 +90,9 @@ class _Finder:
         self.of_node: dict[int, Group] = {}
         self.reasons: dict[str, str] = {}
         self._maker: dict[int, int] = {}  # value to node
-        self._before: list[int] = []  # nodes that a node depends on, and itself, as bits
 
     def add(self, n: int, node: Node) -> None:
         """Add a node to a group if possible."""
-        ancestors = 1 << n
-        for index in node.inputs():
-            if index in self._maker:
-                ancestors |= self._before[self._maker[index]]
-        self._before.append(ancestors)
         for index in node.outputs:
             self._maker[index] = n
         if node.name not in _ALIASES:
@@ -258,18 +252,25 @@ class _Finder:
         return True
 
     def _is_cyclic(self, group: Group) -> bool:
-        """Return whether a node outside the group is between nodes of the group."""
-        inside = 0
-        for n in group.nodes:
-            inside |= 1 << n
-        for n in group.nodes:
-            for index in self.graph.nodes[n].inputs():
-                maker = self._maker.get(index)
-                if maker is None or inside >> maker & 1:
-                    continue
-                if self._before[maker] & inside:
-                    return True
+        """Return whether a node or another group is between nodes of the group."""
+        inside = set(group.nodes)
+        reached: set[int] = set()
+        pending = self._makers(group.nodes) - inside
+        while pending:
+            n = pending.pop()
+            other = self.of_node.get(n)
+            members = [n] if other is None else other.nodes
+            reached.update(members)
+            makers = self._makers(members)
+            if makers & inside:
+                return True
+            pending |= makers - reached
         return False
+
+    def _makers(self, nodes: Iterable[int]) -> set[int]:
+        """Return the nodes that compute the inputs of nodes."""
+        inputs = {index for n in nodes for index in self.graph.nodes[n].inputs()}
+        return {self._maker[index] for index in inputs if index in self._maker}
 
     def _arrays(self, group: Group) -> int:
         nodes = [self.graph.nodes[n] for n in group.nodes]

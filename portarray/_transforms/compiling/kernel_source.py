@@ -224,7 +224,8 @@ class KernelWriter:
                 lines.append(f"v{index} = {operand_texts[0]}")
             else:
                 dtype = self.graph.values[index].dtype
-                text = expressions.expression(node.name, operand_texts, dtype, node.options)
+                source = self.graph.values[node.inputs()[0]].dtype
+                text = expressions.expression(node.name, operand_texts, dtype, source, node.options)
                 lines.append(f"v{index} = {text}")
         return lines
 

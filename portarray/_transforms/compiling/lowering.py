@@ -13,6 +13,7 @@ from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.fused import Fused, fused_steps
 from portarray._transforms.compiling.graph import Graph, pattern
 from portarray._transforms.compiling.rewriting import rewritten
+from portarray._transforms.compiling.zeros import zeros_as_inputs
 from portarray.backends.base import Backend
 
 __all__ = ["Sized", "program"]
@@ -97,6 +98,27 @@ def _by_library(
 ) -> Function | None:
     """Return a function compiled by the library, None if it has no compiler."""
     backend = graph.devices()[0]._backend
+    if backend.folds_zeros:
+        graph, zeros = zeros_as_inputs(graph)
+        if zeros:
+            plain, natives = replay(graph, graph.nodes), [*natives, *zeros]
+            run = _by_compiler(backend, graph, plain, natives, sized, explanation)
+            return None if run is None else _with_zeros(run, zeros)
+    return _by_compiler(backend, graph, plain, natives, sized, explanation)
+
+
+def _with_zeros(run: Function, zeros: Sequence[Any]) -> Function:
+    return lambda *natives: run(*natives, *zeros)
+
+
+def _by_compiler(
+    backend: Backend,
+    graph: Graph,
+    plain: Function,
+    natives: Sequence[Any],
+    sized: Sized | None,
+    explanation: Explanation,
+) -> Function | None:
     run = None if sized is None else sized.find(graph, natives)
     if run is not None:
         explanation.sizes = "compiled before, for other sizes"

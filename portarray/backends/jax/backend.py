@@ -18,6 +18,7 @@ class JAXBackend(Devices, Transfer, Launching, Trees):
     """JAX behind portarray."""
 
     standard: ClassVar[Any] = jax.numpy
+    folds_zeros = True
     unchecked_linalg = frozenset(("linalg.cholesky", "linalg.inv", "linalg.solve"))
     tuned_kernels = TUNED
 

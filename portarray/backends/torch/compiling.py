@@ -10,6 +10,11 @@ import torch
 
 from portarray.backends.base import Backend
 
+_OPTIONS = {
+    "emulate_precision_casts": True,  # round half precision like the calls
+    "joint_graph_constant_folding": False,  # takes 0 * x for 0 and x + 0.0 for x: NaN, -0.0
+}
+
 
 class Compiling(Backend):
     """The hook of compilation."""
@@ -46,7 +51,7 @@ class Compiling(Backend):
             run: Callable[..., Any] = _inductor.compile(
                 graph,
                 examples,
-                options={"emulate_precision_casts": True},  # round half precision like the calls
+                options=_OPTIONS,
             )
 
         def compiled(*natives: Any) -> Any:

@@ -43,7 +43,9 @@ inline R floor_divide_of(R a, R b) {
     R quotient = (a - rest) / b;
     if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
     /* a - rest is a multiple of b, but for rounding. */
-    return quotient == 0 ? copysign((R)0, a / b) : rint(quotient);
+    if (quotient == 0) return copysign((R)0, a / b);
+    const R whole = floor(quotient);
+    return quotient - whole > (R)0.5 ? whole + 1 : whole;
 }
 
 #endif

@@ -6,9 +6,15 @@ import mlx.core as mx
 
 from portarray.backends.types import Rows
 
+
+def _unchanged(x: mx.array, /) -> mx.array:
+    """Return integers; functions compiled by MLX would round them in float32 or float64."""
+    return mx.array(x)
+
+
 BY_DTYPE: Rows = {
-    "ceil": {"iuf": mx.ceil},
-    "floor": {"iuf": mx.floor},
-    "round": {"iufc": mx.round},
-    "trunc": {"iuf": mx.trunc},
+    "ceil": {"iu": _unchanged, "f": mx.ceil},
+    "floor": {"iu": _unchanged, "f": mx.floor},
+    "round": {"iu": _unchanged, "fc": mx.round},
+    "trunc": {"iu": _unchanged, "f": mx.trunc},
 }
