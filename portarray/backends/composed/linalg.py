@@ -164,10 +164,24 @@ def vector_norm(
         return xp.min(size, axis=axis, keepdims=keepdims)
     if ord == 1:
         return xp.sum(size, axis=axis, keepdims=keepdims)
+    scale = _scale(xp, size, axis, ord) if ord > 1 and 0 not in x.shape else None
+    if scale is not None:
+        size = xp.divide(size, scale)
     if ord == 2:
-        return xp.sqrt(xp.sum(xp.multiply(size, size), axis=axis, keepdims=keepdims))
-    powers = xp.sum(xp.pow(size, float(ord)), axis=axis, keepdims=keepdims)
-    return xp.pow(powers, 1 / ord)
+        norm = xp.sqrt(xp.sum(xp.multiply(size, size), axis=axis, keepdims=keepdims))
+    else:
+        powers = xp.sum(xp.pow(size, float(ord)), axis=axis, keepdims=keepdims)
+        norm = xp.pow(powers, 1 / ord)
+    return norm if scale is None else xp.multiply(norm, xp.reshape(scale, norm.shape))
+
+
+def _scale(xp: Any, size: Any, axis: Axes | None, ord: float) -> Any:
+    """Return the largest absolute values where their powers may leave the range, else 1."""
+    largest = xp.max(size, axis=axis, keepdims=True)
+    bound = float(xp.finfo(size.dtype).max) ** (0.25 / ord)
+    is_extreme = xp.logical_or(xp.greater(largest, bound), xp.less(largest, 1 / bound))
+    is_positive = xp.logical_and(xp.greater(largest, 0.0), xp.less(largest, math.inf))
+    return xp.where(xp.logical_and(is_extreme, is_positive), largest, xp.ones_like(largest))
 
 
 def check_vectors(x1: Any, x2: Any, axis: int) -> None:

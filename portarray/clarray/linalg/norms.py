@@ -35,6 +35,29 @@ def vector_norm(
             f"Hint: convert with astype"
         )
     axes = axes_of(axis, x.ndim)
+    norm = _norm(x, axes, keepdims, ord)
+    if not 1 < ord < math.inf or not x.size or not axes:
+        return norm
+    limits = np.finfo(np.float32 if x.dtype.itemsize == 2 else norm.dtype)
+    low, high = (statistical.min(norm), statistical.max(norm)) if norm.ndim else (norm, norm)
+    if float(limits.tiny / limits.eps) ** (1 / ord) < float(low) and float(high) < math.inf:
+        return norm
+    # The powers of numbers divided by the largest neither overflow nor underflow.
+    wide = cast(x, np.dtype(np.float32)) if x.dtype.itemsize == 2 else x
+    largest = statistical.max(_abs(wide), axis=axes, keepdims=True)
+    is_scale = logical_and(greater(largest, 0), less(largest, math.inf))
+    scale = where(is_scale, largest, cast(is_scale, largest.dtype) * 0 + 1)
+    norm = multiply(_norm(divide(wide, cast(scale, wide.dtype)), axes, True, ord), scale)
+    norm = norm if keepdims else norm.view(
+        tuple([n for a, n in enumerate(norm.shape) if a not in axes]),
+        tuple([n for a, n in enumerate(norm.strides) if a not in axes]),
+        norm.offset,
+    )
+    return cast(norm, x.dtype) if x.dtype.itemsize == 2 else norm
+
+
+def _norm(x: Array, axis: tuple[int, ...], keepdims: bool, ord: float) -> Array:
+    axes = axis
     dtype = real_dtype_of(x.dtype)
     if ord == 2:
         return _euclidean(x, axes, keepdims)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import dpnp
 from dpnp import ndarray
 
+from portarray.backends.common.blocks import normalize_axes, rescaled_norm
 from portarray.backends.composed.results import EigResult
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -18,7 +20,6 @@ det = dpnp.linalg.det
 diagonal = dpnp.linalg.diagonal
 eigh = dpnp.linalg.eigh
 inv = dpnp.linalg.inv
-matrix_norm = dpnp.linalg.matrix_norm
 matrix_rank = dpnp.linalg.matrix_rank
 outer = dpnp.linalg.outer
 pinv = dpnp.linalg.pinv
@@ -28,7 +29,41 @@ solve = dpnp.linalg.solve
 svd = dpnp.linalg.svd
 svdvals = dpnp.linalg.svdvals
 trace = dpnp.linalg.trace
-vector_norm = dpnp.linalg.vector_norm
+
+
+def matrix_norm(
+    x: ndarray, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro"
+) -> ndarray:
+    """Return norms of matrices."""
+    if ord == "fro" or ord is None:
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    return dpnp.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+
+
+def vector_norm(
+    x: ndarray,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> ndarray:
+    """Return norms of vectors, whose powers neither overflow nor underflow."""
+    norm = dpnp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    if not 1 < ord < math.inf or axis == () or not x.size:
+        return norm
+    limits = dpnp.finfo(norm.dtype)
+    low, high = (dpnp.min(norm), dpnp.max(norm)) if norm.ndim else (norm, norm)
+    if float(limits.tiny / limits.eps) ** (1 / ord) < float(low) and float(high) < math.inf:
+        return norm
+    axes = normalize_axes(axis, x.ndim)
+
+    def plain(y: ndarray) -> ndarray:
+        return dpnp.linalg.vector_norm(y, axis=axes, keepdims=True, ord=ord)
+
+    largest = dpnp.max(dpnp.abs(x), axis=axes, keepdims=True)
+    norm = rescaled_norm(plain, largest, dpnp.where, x)
+    return norm if keepdims else dpnp.squeeze(norm, axes)
 
 
 def _on_host(function: F) -> F:

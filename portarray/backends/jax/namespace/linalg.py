@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import wraps
-from typing import Any
+from functools import partial, wraps
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +33,39 @@ eigvalsh = _square(jnp.linalg.eigvalsh)
 def matrix_rank(x: jax.Array, /, *, rtol: float | jax.Array | None = None) -> jax.Array:
     """Count singular values; JAX's own takes `rtol` as absolute, and refuses empty matrices."""
     return _matrix_rank(x, rtol) if x.ndim < 2 or x.size else jnp.count_nonzero(x, axis=(-2, -1))
+
+
+def vector_norm(
+    x: jax.Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> jax.Array:
+    """Return norms over axes, whose powers neither overflow nor underflow."""
+    if x.dtype.itemsize == 2:
+        return _vector_norm(x.astype(jnp.float32), axis, keepdims, ord).astype(x.dtype)
+    return _vector_norm(x, axis, keepdims, ord)
+
+
+@partial(jax.jit, static_argnums=(1, 2, 3))
+def _vector_norm(
+    x: jax.Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: float
+) -> jax.Array:
+    if not 1 < ord < math.inf or x.ndim == 0 or axis == ():
+        return jnp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    norm: jax.Array = linalg.vector_norm(jnp, x, axis=axis, keepdims=keepdims, ord=ord)
+    return norm
+
+
+def matrix_norm(
+    x: jax.Array, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro"
+) -> jax.Array:
+    """Return norms of matrices."""
+    if ord == "fro" or ord is None:
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    return jnp.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
 
 
 @compiled

@@ -1,4 +1,7 @@
-"""Sums, products, means and extremes of MLX's arrays."""
+"""Sums, products, means and extremes of MLX's arrays.
+
+On CPUs MLX adds one number after another; float16 and bfloat16 are summed in float32.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,15 @@ from collections.abc import Callable
 
 import mlx.core as mx
 
+from portarray.backends.common.blocks import (
+    FEW,
+    blocked_sum,
+    cumulative_in_blocks,
+    normalize_axes,
+)
 from portarray.backends.composed.statistical import count
 from portarray.backends.mlx.namespace.reducing import Axes, Reduction, filled, reduced
-from portarray.backends.mlx.namespace.scalars import UNSIGNED, wide
+from portarray.backends.mlx.namespace.scalars import INTEGRAL, UNSIGNED, wide
 from portarray.backends.types import Rows, composed
 
 _HALF = (mx.float16, mx.bfloat16)
@@ -22,6 +31,32 @@ def _sum_dtype(x: mx.array, dtype: mx.Dtype | None) -> mx.Dtype:
     if dtype is not None or operand_dtype in _EXACT or operand_dtype in _HALF:
         return dtype or operand_dtype
     return mx.uint64 if operand_dtype in UNSIGNED else mx.int64
+
+
+def _narrow(x: mx.array, result: mx.array) -> mx.array:
+    return result.astype(x.dtype) if x.dtype in _HALF else result
+
+
+def accurate_sum(x: mx.array, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
+    """Return sums, in blocks where there are many terms."""
+    if x.size <= FEW or x.dtype in INTEGRAL:
+        return _narrow(x, mx.sum(wide(x), axis, keepdims))
+    ndim = x.ndim
+    if axis is None:
+        # One long axis. Its order matters to rounding alone.
+        flat = blocked_sum(_sum_over, wide(x).reshape(-1), (0,))
+        return _narrow(x, flat.reshape((1,) * ndim if keepdims else ()))
+    axes = normalize_axes(axis, ndim)
+    out = blocked_sum(_sum_over, wide(x), axes)
+    return _narrow(x, out if keepdims else mx.squeeze(out, axes))
+
+
+def _sum_over(x: mx.array, axes: tuple[int, ...]) -> mx.array:
+    return mx.sum(x, axes, True)
+
+
+def _average(x: mx.array, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
+    return accurate_sum(x, axis, keepdims) / count(x, axis)
 
 
 def _running(name: str, function: Callable[..., mx.array], first: int) -> Callable[..., mx.array]:
@@ -38,7 +73,7 @@ def _running(name: str, function: Callable[..., mx.array], first: int) -> Callab
                 raise ValueError(f"{name}: x has {x.ndim} axes and axis is None\nHint: pass axis=")
             axis = 0
         dtype = _sum_dtype(x, dtype)
-        totals = function(x.astype(dtype), axis) if x.size else mx.zeros(x.shape, dtype=dtype)
+        totals = function(x.astype(dtype), axis % x.ndim) if x.size else mx.zeros(x.shape, dtype)
         if not include_initial:
             return totals
         shape = list(x.shape)
@@ -49,7 +84,15 @@ def _running(name: str, function: Callable[..., mx.array], first: int) -> Callab
 
 
 cumulative_prod = _running("cumulative_prod", mx.cumprod, 1)
-cumulative_sum = _running("cumulative_sum", mx.cumsum, 0)
+
+
+def _cumsum(x: mx.array, axis: int) -> mx.array:
+    if x.shape[axis] <= FEW or x.dtype in INTEGRAL:
+        return _narrow(x, mx.cumsum(wide(x), axis))
+    return _narrow(x, cumulative_in_blocks(mx.cumsum, mx.concatenate, wide(x), axis))
+
+
+cumulative_sum = _running("cumulative_sum", _cumsum, 0)
 
 
 def _extreme(name: str, mlx_function: Reduction) -> Reduction:
@@ -67,15 +110,12 @@ max = _extreme("max", mx.max)
 min = _extreme("min", mx.min)
 
 
-def _result(x: mx.array, result: mx.array) -> mx.array:
-    return result.astype(x.dtype) if x.dtype in _HALF else result
-
 
 def mean(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
     """Return arithmetic means."""
     x32 = wide(x)
     nan = complex(math.nan, math.nan) if x32.dtype == mx.complex64 else math.nan
-    return _result(x, reduced(mx.mean, x32, axis, keepdims, empty_value=nan, dtype=x32.dtype))
+    return _narrow(x, reduced(_average, x32, axis, keepdims, empty_value=nan, dtype=x32.dtype))
 
 
 def _total(mlx_function: Reduction, empty_value: int) -> Reduction:
@@ -98,7 +138,7 @@ def _total(mlx_function: Reduction, empty_value: int) -> Reduction:
 
 
 prod = _total(mx.prod, 1)
-sum = _total(mx.sum, 0)
+sum = _total(accurate_sum, 0)
 
 
 @composed
@@ -106,7 +146,7 @@ def std(
     x: mx.array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> mx.array:
     """Return standard deviations."""
-    return _result(x, mx.sqrt(_variance(wide(x), axis, correction, keepdims)))
+    return _narrow(x, mx.sqrt(_variance(wide(x), axis, correction, keepdims)))
 
 
 @composed
@@ -114,14 +154,12 @@ def var(
     x: mx.array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> mx.array:
     """Return variances; NaN without degrees of freedom."""
-    return _result(x, _variance(wide(x), axis, correction, keepdims))
+    return _narrow(x, _variance(wide(x), axis, correction, keepdims))
 
 
 def _variance(x: mx.array, axis: Axes | None, correction: float, keepdims: bool) -> mx.array:
-    # MLX's sums lose digits for many values far from 0, and so does mx.var. The mean of the
-    # deviations is small and exact: it corrects the first mean.
+    # mx.var loses digits for values far from 0.
     deviations = x - mean(x, axis=axis, keepdims=True)
-    deviations = deviations - mean(deviations, axis=axis, keepdims=True)
     freedom = count(x, axis) - correction
     total = sum(mx.square(deviations), axis=axis, keepdims=keepdims)
     return total / freedom if freedom > 0 else total * math.nan
@@ -129,8 +167,8 @@ def _variance(x: mx.array, axis: Axes | None, correction: float, keepdims: bool)
 
 DIRECT: Rows = {
     "max": {"iuf": filled(mx.max, max)},
-    "mean": {"float32 float64": filled(mx.mean, mean)},
+    "mean": {"float32 float64": filled(_average, mean)},
     "min": {"iuf": filled(mx.min, min)},
     "prod": {"float32 float64 complex64": filled(mx.prod, prod)},
-    "sum": {"float32 float64 complex64": filled(mx.sum, sum)},
+    "sum": {"float32 float64 complex64": filled(accurate_sum, sum)},
 }

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
+from array_api_compat.numpy.linalg import matrix_norm as _matrix_norm
 from array_api_compat.numpy.linalg import matrix_rank as _matrix_rank
 
+from portarray.backends.common.blocks import normalize_axes, rescaled_norm
 from portarray.backends.composed.results import EigResult
+from portarray.backends.numpy.namespace.linear_algebra import vecdot
+from portarray.backends.numpy.namespace.statistical import accurate_sum
 
 Array = np.ndarray[Any, Any]
+
+
+def matrix_norm(
+    x: Array, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro"
+) -> Array:
+    """Return norms of matrices."""
+    if ord == "fro" or ord is None:
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    return np.asarray(_matrix_norm(x, keepdims=keepdims, ord=ord))
 
 
 def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
@@ -47,6 +62,38 @@ def vector_norm(
     ord: float = 2,
 ) -> Array:
     """Return norms of vectors."""
-    # NumPy's stubs do not know that axis may be None.
-    norm = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)  # type: ignore[arg-type]
+    if x.dtype.itemsize == 2:
+        wide = vector_norm(x.astype(np.float32), axis=axis, keepdims=keepdims, ord=ord)
+        return wide.astype(x.dtype)
+    if axis == () or ord < 1 or ord == math.inf:
+        # NumPy's stubs do not know that axis may be None.
+        norm = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)  # type: ignore[arg-type]
+        return np.asarray(norm)
+    with np.errstate(over="ignore", invalid="ignore"):
+        norm = _norm(x, axis, keepdims, ord)
+    # Powers lose digits near the ends of the range.
+    if ord > 1 and not np.all((norm > _lowest(x.dtype, ord)) & (norm < math.inf)):
+        axes = normalize_axes(axis, x.ndim)
+        largest = np.max(np.abs(x), axis=axes, keepdims=True, initial=0)
+        with np.errstate(invalid="ignore"):  # complex infinity divided by 1
+            norm = rescaled_norm(lambda y: _norm(y, axes, True, ord), largest, np.where, x)
+        norm = norm if keepdims else norm.squeeze(axes)
     return np.asarray(norm)
+
+
+def _norm(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: float) -> Array:
+    """Return the roots of accurate sums of powers."""
+    if ord != 2:
+        size = np.abs(x)
+        return accurate_sum(size if ord == 1 else size**ord, axis, keepdims) ** (1 / ord)
+    if x.ndim == 1 and not keepdims:
+        return np.sqrt(vecdot(x, x).real)
+    squares = np.square(x) if x.dtype.kind == "f" else np.square(x.real) + np.square(x.imag)
+    return np.sqrt(accurate_sum(squares, axis, keepdims))
+
+
+@cache
+def _lowest(dtype: np.dtype[Any], ord: float) -> float:
+    """Return the smallest norm whose powers have all digits."""
+    limits = np.finfo(dtype)
+    return float(limits.tiny / limits.eps) ** (1 / ord)

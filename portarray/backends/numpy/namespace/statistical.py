@@ -1,6 +1,8 @@
 """Statistics of NumPy arrays.
 
-They call the ufuncs' reductions: ``np.sum`` takes three times as long for small arrays.
+They call the ufuncs' reductions: ``np.sum`` takes three times as long for small arrays. NumPy's sums
+are pairwise along the axis of the smallest stride alone; along others, and in cumulative sums, it
+adds one number after another.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.common.blocks import FEW, blocked_sum, normalize_axes
 from portarray.backends.composed.statistical import count
 
 Array = np.ndarray[Any, Any]
@@ -36,13 +39,16 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the mean."""
-    out: Array
-    if x.size and x.dtype.kind == "f" and x.dtype.itemsize > 2:  # twice as fast as x.mean
-        size = x.size if axis is None else count(x, axis)
-        out = _add(x, axis, None, None, keepdims) / size
-    else:
-        out = x.mean(axis, keepdims=keepdims)
-    return out
+    if not x.size or x.dtype.kind in "biu":
+        out: Array = x.mean(axis, keepdims=keepdims)
+        return out
+    size = x.size if axis is None else count(x, axis)
+    if x.dtype.itemsize == 2:
+        wide = accurate_sum(x.astype(np.float32), axis, keepdims) / size
+        return wide.astype(x.dtype)
+    if x.size <= FEW:
+        return _add(x, axis, None, None, keepdims) / size  # twice as fast as x.mean
+    return accurate_sum(x, axis, keepdims) / size
 
 
 def prod(
@@ -63,15 +69,112 @@ def sum(
     x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Array:
     """Return the sum; small integers become the default integer."""
-    return _add(x, axis, dtype, None, keepdims)
+    target = x.dtype if dtype is None else dtype
+    if target.kind in "biu":
+        return _add(x, axis, dtype, None, keepdims)
+    if target.itemsize == 2:
+        return accurate_sum(x.astype(np.float32), axis, keepdims).astype(target)
+    if x.size <= FEW:
+        return _add(x, axis, dtype, None, keepdims)
+    return accurate_sum(x if dtype is None else x.astype(dtype, copy=False), axis, keepdims)
+
+
+def accurate_sum(x: Array, axis: Axis, keepdims: bool) -> Array:
+    """Return the sum of floating-point numbers in blocks, except where NumPy's is pairwise."""
+    if x.ndim < 2 or x.size <= FEW:
+        return _add(x, axis, None, None, keepdims)
+    if x.flags.forc if axis is None else isinstance(axis, int) and x.shape[axis] <= FEW:
+        return _add(x, axis, None, None, keepdims)
+    axes = normalize_axes(axis, x.ndim)
+    out: Array = blocked_sum(_sum_over, x, axes, _is_innermost)
+    return out if keepdims else out.squeeze(axes)[()]
+
+
+def _sum_over(x: Array, axes: tuple[int, ...]) -> Array:
+    return _add(x, axes, None, None, True)
+
+
+def _is_innermost(x: Array, axis: int) -> bool:
+    """Return whether NumPy's loops are along this axis: it has the smallest stride."""
+    stride = abs(x.strides[axis])
+    return all(
+        stride < abs(step) or size == 1 or at == axis
+        for at, (step, size) in enumerate(zip(x.strides, x.shape, strict=True))
+    )
 
 
 def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
     """Return the variance; NaN without a warning if the correction leaves nothing."""
-    if count(x, axis) > correction:
+    number = count(x, axis)
+    if number <= correction:  # the sum only shapes the result
+        return np.full_like(sum(x, axis=axis, keepdims=keepdims), np.nan)
+    is_half = x.dtype.itemsize == 2
+    if x.size <= FEW and not is_half:
         out: Array = np.var(x, axis=axis, correction=correction, keepdims=keepdims)
         return out
-    # The sum only shapes the result.
-    return np.full_like(sum(x, axis=axis, keepdims=keepdims), np.nan)
+    wide = x.astype(np.float32) if is_half else x
+    deviations = wide - accurate_sum(wide, axis, True) / number
+    np.square(deviations, out=deviations)
+    variance = accurate_sum(deviations, axis, keepdims) / (number - correction)
+    return variance.astype(x.dtype, copy=False)
+
+
+def cumulative_sum(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """Return cumulative sums; small integers become the default integer."""
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"cumulative_sum: x has {x.ndim} axes and axis is None\nHint: pass axis=")
+        axis = 0
+    axis = axis % x.ndim
+    if x.dtype.kind in "biu" and dtype is None:
+        dtype = _add(x[:0].reshape(-1)).dtype
+    target = x.dtype if dtype is None else dtype
+    shape = list(x.shape)
+    shape[axis] += include_initial
+    out = np.empty(shape, target)
+    moved = np.moveaxis(out, axis, -1)
+    if include_initial:
+        moved[..., :1] = 0
+        moved = moved[..., 1:]
+    terms = np.moveaxis(x, axis, -1)
+    if target.kind in "biu":
+        np.add.accumulate(terms, -1, dtype, moved)
+    elif target.itemsize == 2:
+        wide = np.empty(terms.shape, np.float32)
+        _accumulate(terms.astype(np.float32), wide)
+        moved[...] = wide
+    else:
+        _accumulate(terms, moved)
+    return out
+
+
+def _accumulate(x: Array, out: Array) -> None:
+    """Write cumulative sums along the last axis in blocks of 8.
+
+    Adding 8 columns takes a fifth of the time of ``np.add.accumulate``.
+    """
+    size = x.shape[-1]
+    if size <= FEW:
+        np.add.accumulate(x, -1, out.dtype, out)
+        return
+    blocks, rest = divmod(size, 8)
+    terms = x[..., : size - rest].reshape(*x.shape[:-1], blocks, 8)
+    sums = out[..., : size - rest].reshape(terms.shape)  # a view: one axis is split
+    sums[..., 0] = terms[..., 0]
+    for column in range(1, 8):
+        np.add(sums[..., column - 1], terms[..., column], out=sums[..., column])
+    ends = np.empty((*x.shape[:-1], blocks), out.dtype)
+    _accumulate(sums[..., 7], ends)
+    sums[..., 1:, :] += ends[..., :-1, None]
+    if rest:
+        np.add.accumulate(x[..., size - rest :], -1, out.dtype, out[..., size - rest :])
+        out[..., size - rest :] += ends[..., -1:]

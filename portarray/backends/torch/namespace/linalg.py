@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from portarray._config import config
+from portarray.backends.common.blocks import FEW, blocked_norm, normalize_axes, rescaled_norm
 from portarray.backends.composed.linalg import check_vectors
 from portarray.backends.composed.results import (
     EighResult,
@@ -20,6 +21,7 @@ from portarray.backends.composed.results import (
 )
 from portarray.backends.torch.namespace.statistical import sum as _sum
 from portarray.backends.torch.namespace.unsigned import NAMES, modular, moving
+from portarray.backends.torch.tracing import is_traced
 from portarray.backends.types import Rows
 
 Axes = int | tuple[int, ...]
@@ -93,7 +95,9 @@ def matrix_norm(
         )
     if x.requires_grad and ord in ("fro", None):
         return _scaled_norm(x, (-2, -1), keepdims=keepdims, ord=2)
-    return _matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
+    if ord == "fro" or ord is None:
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    return _matrix_norm(x, ord, keepdim=keepdims)
 
 
 def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
@@ -155,7 +159,37 @@ def vector_norm(
         return torch.sum(torch.abs(x), axis, keepdim=keepdims) + least
     if x.requires_grad and ord not in (0, 1, math.inf, -math.inf):
         return _scaled_norm(x, axis, keepdims=keepdims, ord=ord)
-    return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
+    if ord < 1 or ord == math.inf:
+        return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
+    if x.dtype.itemsize == 2:
+        wide = vector_norm(x.float(), axis=axis, keepdims=keepdims, ord=ord)
+        return wide.to(x.dtype)
+
+    def plain(y: Tensor, axes: tuple[int, ...]) -> Tensor:
+        return _vector_norm(y, ord=ord, dim=axes, keepdim=True)
+
+    if x.numel() <= FEW or x.device.type != "cpu":
+        norm = _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
+        axes = None
+    else:
+        axes = normalize_axes(axis, x.ndim)
+        norm = blocked_norm(plain, torch.concat, x, axes)
+    if ord > 1 and _is_out_of_range(norm, ord):
+        axes = normalize_axes(axis, x.ndim)
+        largest = torch.amax(torch.abs(x.detach()), axes, keepdim=True)
+        norm = rescaled_norm(lambda y: plain(y, axes), largest, torch.where, x)
+    return norm if keepdims or axes is None else torch.squeeze(norm, axes)
+
+
+def _is_out_of_range(norm: Tensor, ord: float) -> bool:
+    """Return whether powers may have overflowed or lost digits; True if values are not available."""
+    if is_traced(norm) or norm.device.type != "cpu" or torch.compiler.is_compiling():
+        return True
+    if not norm.numel():
+        return False
+    limits = torch.finfo(norm.dtype)
+    low, high = torch.aminmax(norm.detach()) if norm.ndim else (norm, norm)
+    return not ((limits.tiny / limits.eps) ** (1 / ord) < low.item() and high.item() < math.inf)
 
 
 def _scaled_norm(x: Tensor, axis: Axes | None, *, keepdims: bool, ord: float) -> Tensor:

@@ -11,15 +11,35 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from portarray.backends.common.blocks import FEW_TERMS, blocked_matmul
 from portarray.backends.composed.linear_algebra import as_matrices, restore_vectors
 from portarray.backends.torch.namespace.unsigned import NAMES, modular
 from portarray.backends.types import Rows
 
-matmul = torch.matmul
-
 # PyTorch has no types for these.
 _broadcast_shapes: Callable[..., tuple[int, ...]] = torch.broadcast_shapes
 _broadcast_tensors: Callable[..., tuple[Tensor, Tensor]] = torch.broadcast_tensors
+
+
+def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """Return the matrix product; on CPUs the sums of many terms are computed in blocks."""
+    if x1.ndim == 0 or x1.shape[-1] <= FEW_TERMS or x2.ndim == 0 or x1.device.type != "cpu":
+        return torch.matmul(x1, x2)
+    if x1.ndim == 1 == x2.ndim and x1.shape == x2.shape:
+        return _inner(x1, x2)
+    out: Tensor = blocked_matmul(torch.matmul, _sum_of_blocks, torch.moveaxis, x1, x2)
+    return out
+
+
+def _sum_of_blocks(x: Tensor) -> Tensor:
+    return torch.sum(x, 0)
+
+
+def _inner(x1: Tensor, x2: Tensor) -> Tensor:
+    """Return sums of products along the last axis; BLAS adds one after another in each lane."""
+    if x1.dtype.itemsize == 2:
+        return torch.sum(x1.float() * x2.float(), -1).to(x1.dtype)
+    return torch.sum(x1 * x2, -1)
 
 
 def _integer_matmul(x1: Tensor, x2: Tensor) -> Tensor:
@@ -56,6 +76,8 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     if x1.dtype.is_complex:
         x1 = torch.conj_physical(x1)
     inexact = x1.dtype.is_floating_point or x1.dtype.is_complex
+    if inexact and x1.device.type == "cpu" and x1.shape[axis] > FEW_TERMS:
+        return _inner(torch.movedim(x1, axis, -1), torch.movedim(x2, axis, -1))
     multiply = torch.matmul if inexact else _integer_matmul
     if x1.ndim == 1 == x2.ndim:
         return multiply(x1, x2)

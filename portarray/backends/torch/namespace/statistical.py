@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from portarray.backends.common.blocks import cumulative_in_blocks
 from portarray.backends.torch.namespace.data_type import astype
 from portarray.backends.torch.namespace.unsigned import NAMES, UNSIGNED, choosing, signed
 from portarray.backends.types import Rows
@@ -68,7 +69,18 @@ def _cumulative(function: Callable[..., Tensor], first: int) -> Callable[..., Te
 
 
 cumulative_prod = _cumulative(torch.cumprod, 1)
-cumulative_sum = _cumulative(torch.cumsum, 0)
+
+
+def _cumsum(x: Tensor, axis: int, dtype: torch.dtype) -> Tensor:
+    x = x.to(dtype)
+    # On CPUs PyTorch adds one number after another: float32 in float64, but float64 in float64.
+    if x.device.type != "cpu" or dtype not in (torch.float64, torch.complex128):
+        return torch.cumsum(x, axis, dtype=dtype)
+    sums: Tensor = cumulative_in_blocks(torch.cumsum, torch.concat, x, axis % x.ndim)
+    return sums
+
+
+cumulative_sum = _cumulative(_cumsum, 0)
 
 
 def refuse_empty(name: str, x: Tensor, axis: Axes | None) -> None:

@@ -1,0 +1,245 @@
+"""Sums of many numbers in blocks, for libraries that add one number after another.
+
+One after another, the rounding errors of ``n`` numbers add up to ``n`` units in the last place. In
+blocks of 16, and blocks of 16 such sums, they add up to about ``log2(n)``. Blocks are often faster
+too, because a library adds 16 long rows with vector instructions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["FEW", "FEW_TERMS", "blocked_matmul", "blocked_norm", "blocked_sum", "cumulative_in_blocks", "normalize_axes", "rescaled_norm"]
+
+FEW = 48
+"""Numbers that are added one after another: up to 60 equal ones stay within the bound."""
+
+_BLOCK = 16
+# Rows of at least this length are added one by one; shorter ones are joined to longer rows.
+_LONG_ROW = 64
+FEW_TERMS = 256
+"""Terms of an inner product, and of one block of a matrix product, that are left to a library."""
+
+# Takes an array and a tuple of axes; the result has these axes with size 1.
+Sum = Callable[[Any, tuple[int, ...]], Any]
+
+
+def _never(x: Any, axis: int) -> bool:
+    return False
+
+
+def blocked_sum(
+    function: Sum,
+    x: Any,
+    axes: tuple[int, ...],
+    is_accurate: Callable[[Any, int], bool] = _never,
+) -> Any:
+    """Return sums over axes, which stay with size 1.
+
+    Parameters
+    ----------
+    function : callable
+        The library's sum of an array over a tuple of axes, which stay with size 1.
+    x : native array
+        Array with methods ``reshape`` and ``+``.
+    axes : tuple of int
+        Non-negative axes.
+    is_accurate : callable, optional
+        Returns whether the library's sum of an array along an axis is accurate.
+    """
+    while axes:
+        axis = max(axes, key=x.shape.__getitem__)
+        if x.shape[axis] <= FEW:
+            break
+        if not is_accurate(x, axis):
+            return _in_blocks(function, x, axes, axis, is_accurate)
+        x = function(x, (axis,))
+        axes = tuple([a for a in axes if a != axis])
+    return function(x, axes)
+
+
+def _in_blocks(
+    function: Sum,
+    x: Any,
+    axes: tuple[int, ...],
+    axis: int,
+    is_accurate: Callable[[Any, int], bool],
+) -> Any:
+    before, size, after = tuple(x.shape[:axis]), x.shape[axis], tuple(x.shape[axis + 1 :])
+    blocks, rest = divmod(size, _BLOCK)
+    head = _part(x, axis, 0, size - rest) if rest else x
+    if math.prod(after) < _LONG_ROW:
+        split = function(head.reshape((*before, _BLOCK, blocks, *after)), (axis,))
+    else:
+        split = function(head.reshape((*before, blocks, _BLOCK, *after)), (axis + 1,))
+    out = blocked_sum(function, split.reshape((*before, blocks, *after)), axes, is_accurate)
+    if rest:
+        out = out + blocked_sum(function, _part(x, axis, size - rest, size), axes, is_accurate)
+    return out
+
+
+def cumulative_in_blocks(
+    function: Callable[[Any, int], Any],
+    concat: Callable[[list[Any], int], Any],
+    x: Any,
+    axis: int,
+) -> Any:
+    """Return cumulative sums along a non-negative axis.
+
+    Parameters
+    ----------
+    function : callable
+        The library's cumulative sum of an array along an axis.
+    concat : callable
+        Joins a list of arrays along an axis.
+    x : native array
+        Array with methods ``reshape`` and ``+``.
+    axis : int
+        Non-negative axis.
+    """
+    before, size, after = tuple(x.shape[:axis]), x.shape[axis], tuple(x.shape[axis + 1 :])
+    if size <= FEW:
+        return function(x, axis)
+    blocks, rest = divmod(size, _BLOCK)
+    head = _part(x, axis, 0, size - rest) if rest else x
+    sums = function(head.reshape((*before, blocks, _BLOCK, *after)), axis + 1)
+    totals = _part(sums, axis + 1, _BLOCK - 1, _BLOCK).reshape((*before, blocks, *after))
+    ends = cumulative_in_blocks(function, concat, totals, axis)
+    starts = _part(ends, axis, 0, blocks - 1).reshape((*before, blocks - 1, 1, *after))
+    # Nothing is added to the first block: 0.0 would change -0.0.
+    later = _part(sums, axis, 1, blocks) + starts
+    parts = [
+        _part(sums, axis, 0, 1).reshape((*before, _BLOCK, *after)),
+        later.reshape((*before, size - rest - _BLOCK, *after)),
+    ]
+    if rest:
+        tail = function(_part(x, axis, size - rest, size), axis)
+        parts.append(tail + _part(ends, axis, blocks - 1, blocks))
+    return concat(parts, axis)
+
+
+def blocked_matmul(
+    matmul: Callable[[Any, Any], Any],
+    total: Callable[[Any], Any],
+    moveaxis: Callable[[Any, int, int], Any],
+    x1: Any,
+    x2: Any,
+) -> Any:
+    """Return the matrix product of floating-point arrays as a sum of products of fewer terms.
+
+    Parameters
+    ----------
+    matmul, moveaxis : callable
+        The library's functions.
+    total : callable
+        Returns accurate sums along the first axis.
+    x1, x2 : native arrays
+        Operands of at least one axis, whose shapes match.
+    """
+    size = x1.shape[-1]
+    if size <= 4 * FEW_TERMS or size != x2.shape[-min(x2.ndim, 2)]:
+        return matmul(x1, x2)
+    rows = x1.shape[-2] if x1.ndim > 1 else 1
+    columns = x2.shape[-1] if x2.ndim > 1 else 1
+    terms = FEW_TERMS
+    # The products of the blocks are to take no more memory than the operands.
+    while terms * (rows + columns) < rows * columns:
+        terms *= 2
+    blocks, rest = divmod(size, terms)
+    if blocks < 4:
+        return matmul(x1, x2)
+    last = x2.ndim - min(x2.ndim, 2)
+    left, right = x1, x2
+    if rest:
+        left = _part(x1, x1.ndim - 1, 0, size - rest)
+        right = _part(x2, last, 0, size - rest)
+    left = left.reshape((*x1.shape[:-1], blocks, terms))
+    right = right.reshape((*x2.shape[:last], blocks, terms, *x2.shape[last + 1 :]))
+    if x1.ndim == 1:
+        left = left[:, None]
+    if x2.ndim == 1:
+        right = right[..., None]
+    if x1.ndim > 1:
+        left = moveaxis(left, -2, 0)
+    if x2.ndim > 2:
+        right = moveaxis(right, -3, 0)
+    # Stacks of unequal depth are aligned behind the axis of blocks.
+    depth = max(x1.ndim, x2.ndim, 2) + 1
+    left = left.reshape((blocks, *(1,) * (depth - left.ndim), *left.shape[1:]))
+    right = right.reshape((blocks, *(1,) * (depth - right.ndim), *right.shape[1:]))
+    out = total(matmul(left, right))
+    if x2.ndim == 1:
+        out = out[..., 0]
+    if x1.ndim == 1:
+        out = out[..., 0] if x2.ndim == 1 else out[..., 0, :]
+    if rest:
+        out = out + matmul(
+            _part(x1, x1.ndim - 1, size - rest, size), _part(x2, last, size - rest, size)
+        )
+    return out
+
+
+def normalize_axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
+    """Return axes as non-negative numbers, all of them for None."""
+    if axis is None:
+        return tuple(range(ndim))
+    return (axis % ndim,) if isinstance(axis, int) else tuple([a % ndim for a in axis])
+
+
+def blocked_norm(
+    function: Sum, concat: Callable[[list[Any], int], Any], x: Any, axes: tuple[int, ...]
+) -> Any:
+    """Return norms over axes, which stay with size 1: norms of the norms of blocks.
+
+    Parameters
+    ----------
+    function : callable
+        The library's norm over a tuple of axes, which stay with size 1.
+    concat : callable
+        Joins a list of arrays along an axis.
+    x : native array
+        Array with methods ``reshape`` and ``__abs__``.
+    axes : tuple of int
+        Non-negative axes.
+    """
+    axis = max(axes, key=x.shape.__getitem__)
+    size = x.shape[axis]
+    if size <= FEW:
+        return function(x, axes)
+    before, after = tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
+    blocks, rest = divmod(size, _BLOCK)
+    head = _part(x, axis, 0, size - rest) if rest else x
+    if math.prod(after) < _LONG_ROW:
+        norms = function(head.reshape((*before, _BLOCK, blocks, *after)), (axis,))
+    else:
+        norms = function(head.reshape((*before, blocks, _BLOCK, *after)), (axis + 1,))
+    norms = norms.reshape((*before, blocks, *after))
+    if rest:
+        norms = concat([norms, abs(_part(x, axis, size - rest, size))], axis)
+    return blocked_norm(function, concat, norms, axes)
+
+
+def rescaled_norm(
+    norm: Callable[[Any], Any], largest: Any, where: Callable[[Any, Any, Any], Any], x: Any
+) -> Any:
+    """Return norms whose powers would overflow or underflow, of x divided by its largest element.
+
+    Parameters
+    ----------
+    norm : callable
+        The plain norm, over axes that stay with size 1.
+    largest : native array
+        Largest absolute values along these axes.
+    where : callable
+        The library's function.
+    x : native array
+        Real or complex numbers.
+    """
+    scale = where((largest > 0) & (largest < math.inf), largest, 1)
+    return norm(x / scale) * scale
+
+
+def _part(x: Any, axis: int, start: int, stop: int) -> Any:
+    return x[(*(slice(None),) * axis, slice(start, stop))]

@@ -1,0 +1,25 @@
+"""Products of JAX arrays."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+from portarray.backends.common.blocks import FEW_TERMS, blocked_matmul
+
+
+def matmul(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
+    """Return the matrix product; the sums of many terms are computed in blocks."""
+    if x1.ndim == 0 or x1.shape[-1] <= 4 * FEW_TERMS or x2.ndim == 0 or x1.dtype.kind in "biu":
+        return jnp.matmul(x1, x2)
+    return _blocked(x1, x2)
+
+
+@jax.jit
+def _blocked(x1: jax.Array, x2: jax.Array) -> jax.Array:
+    product: jax.Array = blocked_matmul(
+        jnp.matmul, partial(jnp.sum, axis=0), jnp.moveaxis, x1, x2
+    )
+    return product
