@@ -11,7 +11,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["FEW", "FEW_TERMS", "blocked_matmul", "blocked_norm", "blocked_sum", "cumulative_in_blocks", "normalize_axes", "rescaled_norm"]
+__all__ = [
+    "FEW",
+    "FEW_TERMS",
+    "blocked_matmul",
+    "blocked_norm",
+    "blocked_sum",
+    "cumulative_in_blocks",
+    "normalize_axes",
+    "rescaled_norm",
+]
 
 FEW = 48
 """Numbers that are added one after another: up to 60 equal ones stay within the bound."""

@@ -48,10 +48,14 @@ def vector_norm(
     is_scale = logical_and(greater(largest, 0), less(largest, math.inf))
     scale = where(is_scale, largest, cast(is_scale, largest.dtype) * 0 + 1)
     norm = multiply(_norm(divide(wide, cast(scale, wide.dtype)), axes, True, ord), scale)
-    norm = norm if keepdims else norm.view(
-        tuple([n for a, n in enumerate(norm.shape) if a not in axes]),
-        tuple([n for a, n in enumerate(norm.strides) if a not in axes]),
-        norm.offset,
+    norm = (
+        norm
+        if keepdims
+        else norm.view(
+            tuple([n for a, n in enumerate(norm.shape) if a not in axes]),
+            tuple([n for a, n in enumerate(norm.strides) if a not in axes]),
+            norm.offset,
+        )
     )
     return cast(norm, x.dtype) if x.dtype.itemsize == 2 else norm
 

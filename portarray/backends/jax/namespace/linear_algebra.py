@@ -19,7 +19,5 @@ def matmul(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
 
 @jax.jit
 def _blocked(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    product: jax.Array = blocked_matmul(
-        jnp.matmul, partial(jnp.sum, axis=0), jnp.moveaxis, x1, x2
-    )
+    product: jax.Array = blocked_matmul(jnp.matmul, partial(jnp.sum, axis=0), jnp.moveaxis, x1, x2)
     return product

@@ -110,7 +110,6 @@ max = _extreme("max", mx.max)
 min = _extreme("min", mx.min)
 
 
-
 def mean(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
     """Return arithmetic means."""
     x32 = wide(x)

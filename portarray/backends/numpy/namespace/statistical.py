@@ -132,7 +132,9 @@ def cumulative_sum(
     """Return cumulative sums; small integers become the default integer."""
     if axis is None:
         if x.ndim != 1:
-            raise ValueError(f"cumulative_sum: x has {x.ndim} axes and axis is None\nHint: pass axis=")
+            raise ValueError(
+                f"cumulative_sum: x has {x.ndim} axes and axis is None\nHint: pass axis="
+            )
         axis = 0
     axis = axis % x.ndim
     if x.dtype.kind in "biu" and dtype is None:
