@@ -247,7 +247,8 @@ def rescaled_norm(
         Real or complex numbers.
     """
     scale = where((largest > 0) & (largest < math.inf), largest, 1)
-    return norm(x / scale) * scale
+    # Not x itself: complex infinity divided by 1 is NaN.
+    return norm(abs(x) / scale) * scale
 
 
 def _part(x: Any, axis: int, start: int, stop: int) -> Any:

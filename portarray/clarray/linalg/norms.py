@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import numpy as np
+
 from portarray.clarray import statistical
 from portarray.clarray.arguments import Axes, array_of, axes_of
 from portarray.clarray.arithmetic import abs as _abs
-from portarray.clarray.comparison import not_equal
+from portarray.clarray.arithmetic import divide, multiply
+from portarray.clarray.comparison import greater, less, not_equal, where
 from portarray.clarray.dtypes import kind_of, real_dtype_of
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.parts import as_parts
@@ -17,6 +20,7 @@ from portarray.clarray.exponential import pow as _pow
 from portarray.clarray.layout import strides_of
 from portarray.clarray.linalg.decompositions import svdvals
 from portarray.clarray.linalg.lapack import matrices
+from portarray.clarray.logical import logical_and
 from portarray.clarray.strided import Array
 
 _SUM = {"real": ("a + b", "0")}
@@ -44,24 +48,18 @@ def vector_norm(
         return norm
     # The powers of numbers divided by the largest neither overflow nor underflow.
     wide = cast(x, np.dtype(np.float32)) if x.dtype.itemsize == 2 else x
-    largest = statistical.max(_abs(wide), axis=axes, keepdims=True)
+    sizes = _abs(wide)
+    largest = statistical.max(sizes, axis=axes, keepdims=True)
     is_scale = logical_and(greater(largest, 0), less(largest, math.inf))
-    scale = where(is_scale, largest, cast(is_scale, largest.dtype) * 0 + 1)
-    norm = multiply(_norm(divide(wide, cast(scale, wide.dtype)), axes, True, ord), scale)
-    norm = (
-        norm
-        if keepdims
-        else norm.view(
-            tuple([n for a, n in enumerate(norm.shape) if a not in axes]),
-            tuple([n for a, n in enumerate(norm.strides) if a not in axes]),
-            norm.offset,
-        )
-    )
+    scale = where(is_scale, largest, 1.0)
+    norm = multiply(_norm(divide(sizes, scale), axes, True, ord), scale)
+    if not keepdims:
+        shape = tuple([n for at, n in enumerate(norm.shape) if at not in axes])
+        norm = norm.view(shape, strides_of(shape), norm.offset)
     return cast(norm, x.dtype) if x.dtype.itemsize == 2 else norm
 
 
-def _norm(x: Array, axis: tuple[int, ...], keepdims: bool, ord: float) -> Array:
-    axes = axis
+def _norm(x: Array, axes: tuple[int, ...], keepdims: bool, ord: float) -> Array:
     dtype = real_dtype_of(x.dtype)
     if ord == 2:
         return _euclidean(x, axes, keepdims)
@@ -100,7 +98,7 @@ def matrix_norm(
     x = matrices(x, "matrix_norm")
     rows, columns = x.ndim - 2, x.ndim - 1
     if ord is None or ord == "fro":
-        return _euclidean(x, (rows, columns), keepdims)
+        return vector_norm(x, axis=(rows, columns), keepdims=keepdims)
     dtype = real_dtype_of(x.dtype)
     if ord in (1, -1, math.inf, -math.inf):
         over = rows if ord in (1, -1) else columns

@@ -75,8 +75,7 @@ def vector_norm(
     if ord > 1 and not np.all((norm > _lowest(x.dtype, ord)) & (norm < math.inf)):
         axes = normalize_axes(axis, x.ndim)
         largest = np.max(np.abs(x), axis=axes, keepdims=True, initial=0)
-        with np.errstate(invalid="ignore"):  # complex infinity divided by 1
-            norm = rescaled_norm(lambda y: _norm(y, axes, True, ord), largest, np.where, x)
+        norm = rescaled_norm(lambda y: _norm(y, axes, True, ord), largest, np.where, x)
         norm = norm if keepdims else norm.squeeze(axes)
     return np.asarray(norm)
 

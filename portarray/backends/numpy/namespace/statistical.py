@@ -1,6 +1,6 @@
 """Statistics of NumPy arrays.
 
-They call the ufuncs' reductions: ``np.sum`` takes three times as long for small arrays. NumPy's sums
+They call the ufuncs' reductions: ``np.sum`` takes three times as long for small ones. NumPy's sums
 are pairwise along the axis of the smallest stride alone; along others, and in cumulative sums, it
 adds one number after another.
 """

@@ -182,7 +182,7 @@ def vector_norm(
 
 
 def _is_out_of_range(norm: Tensor, ord: float) -> bool:
-    """Return whether powers may have overflowed or lost digits; True if values are not available."""
+    """Return whether powers may have overflowed or lost digits; True for unknown values."""
     if is_traced(norm) or norm.device.type != "cpu" or torch.compiler.is_compiling():
         return True
     if not norm.numel():
