@@ -1,0 +1,165 @@
+"""Compiled functions compute what the functions compute, to the bit: odd values, and zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from compiled_arrays import host
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import portarray as pa
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+INF, NAN = float("inf"), float("nan")
+REAL = (0.0, -0.0, 1.0, -1.0, 2.5, -3.0, 0.1, 1e30, -1e30, INF, -INF, NAN)
+WHOLE = (0, 1, -1, 2, 7, -7, 127, -128, 2**31 - 1, -(2**31), -(2**31) + 1)
+
+FLOATS: dict[str, Callable[[Any, Any], Any]] = {
+    "a quotient of infinities": lambda x, y: x // y,
+    "a remainder": lambda x, y: x % y,
+    "a sign": lambda x, y: pa.sign(x) / 1e30,
+    "0 * x": lambda x, y: 0 * x + 1,
+    "x + 0.0": lambda x, y: x + 0.0,
+    "0.0 + x": lambda x, y: 0.0 + x,
+    "x - -0.0": lambda x, y: x - (-0.0),
+    "x + zeros": lambda x, y: x + pa.zeros_like(x),
+    "x * zeros": lambda x, y: x * pa.zeros_like(x),
+    "x + 0 * y": lambda x, y: x + y * 0,
+    "a choice of -0.0": lambda x, y: pa.where(x > y, x, -0.0),
+    "copysign": lambda x, y: pa.copysign(pa.where(y == y, y, 0.0), -0.0),
+    "x ** 2": lambda x, y: x**2,
+    "1 / x": lambda x, y: 1 / x,
+    "an integer": lambda x, y: pa.astype(pa.clip(pa.where(x == x, x, 0.0), -100, 100), pa.int32),
+}
+INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
+    "a quotient": lambda x, y: (x // y, x // 127, x // -1),
+    "a remainder": lambda x, y: (x % y, x % 127, x % -1),
+    "overflow": lambda x, y: (x + y, x * y, x - y, pa.square(x)),
+    "the sign of an overflow": lambda x, y: (pa.sign(-x), -x > 0),
+    "a limited square": lambda x, y: pa.clip(pa.square(x), -1, 1),
+    "inverted bits": lambda x, y: ~pa.maximum(x, y),
+    "negated bits": lambda x, y: (pa.maximum(~x, ~y), (x * -1) // 127),
+    "rounded": lambda x, y: pa.astype(pa.round(x + 1), pa.float32),
+    "powers": lambda x, y: x**3,
+    "shifts": lambda x, y: (x << 3, x >> 2),
+}
+
+
+def assert_equal(compiled: Any, function: Any, *arrays: Any) -> None:
+    got, want = compiled(*arrays), function(*arrays)
+    for actual, expected in zip(*(x if isinstance(x, tuple) else (x,) for x in (got, want)),
+                                strict=True):  # fmt: skip
+        assert actual.dtype == expected.dtype
+        values, exact = host(actual), host(expected)
+        np.testing.assert_array_equal(values, exact)
+        if exact.dtype.kind == "f":
+            numbers = ~np.isnan(exact)
+            np.testing.assert_array_equal(np.signbit(values)[numbers], np.signbit(exact)[numbers])
+
+
+def pairs(values: Any, device: str, dtype: Any) -> tuple[Any, Any]:
+    """Return two arrays that pair each value with each other."""
+    x, y = np.meshgrid(np.asarray(values, dtype), np.asarray(values, dtype))
+    return pa.asarray(x.ravel(), device=device), pa.asarray(y.ravel(), device=device)
+
+
+def test_minus_zero_plus_zero_is_zero() -> None:
+    x = pa.asarray([-0.0, 0.0, 2.0], device="numpy")
+    assert str(pa.compile(lambda x: x + 0.0)(x).tolist()) == "[0.0, 0.0, 2.0]"
+
+
+def test_floats_are_equal_to_the_bit(device: str, fuses: None) -> None:
+    functions = tuple(FLOATS.values())
+
+    def every(x: Any, y: Any) -> Any:
+        return tuple([function(x, y) for function in functions])
+
+    assert_equal(pa.compile(every), every, *pairs(REAL, device, np.float32))
+
+
+def test_integers_wrap_as_they_do_in_calls(device: str, fuses: None) -> None:
+    functions = dict(INTEGERS)
+    if not device.startswith("mlx"):  # whose C++ code leaves the lowest integer's undefined
+        functions["an absolute value"] = lambda x, y: pa.sign(pa.abs(x))
+
+    def every(x: Any, y: Any) -> Any:
+        results = [function(x, y) for function in functions.values()]
+        return tuple([x for r in results for x in (r if isinstance(r, tuple) else (r,))])
+
+    assert_equal(pa.compile(every), every, *pairs(WHOLE, device, np.int32))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
+@pytest.mark.parametrize("target", ["numpy", "clarray"])
+def test_bounds_of_clip_have_the_dtype_of_the_array(target: str, dtype: Any, fuses: None) -> None:
+    if target not in {pa.device(d).library for d in pa.devices()}:
+        pytest.skip(f"no {target}")
+    limits = np.iinfo(dtype)
+    x = pa.asarray([limits.min, limits.max, 3, 1], dtype=dtype, device=target)
+    bounds = pa.asarray([-3, 300, 2**40, -(2**40)], dtype=pa.int64, device=target)
+
+    def clipped(x: Any, y: Any) -> Any:
+        return pa.clip(x + 0, -1000, y) // 2
+
+    assert_equal(pa.compile(clipped), clipped, x, bounds)
+
+
+def test_an_integer_beyond_the_range_is_one_integer(fuses: None) -> None:
+    x = pa.asarray([INF, -INF, NAN, 1e30, -1e30, 300.7, -0.5], dtype=pa.float16, device="numpy")
+    n, back, small = pa.compile(
+        lambda x: (n := pa.astype(x * 2, pa.int8), pa.astype(n, pa.float32) + 0.0, n < 100)
+    )(x)
+    np.testing.assert_array_equal(host(back), host(n).astype(np.float32))
+    np.testing.assert_array_equal(host(small), host(n) < 100)
+
+
+def test_a_negative_power_of_an_integer_is_an_error(fuses: None) -> None:
+    x, y = (pa.asarray(v, device="numpy") for v in ([2, 3], [1, 2]))
+    power = pa.compile(lambda x, y: (x + 1) ** y + 1)
+    assert power(x, y).tolist() == [4, 17]
+    with pytest.raises(ValueError, match="negative"):
+        power(x, -y)
+
+
+def test_groups_of_calls_do_not_need_each_other(fuses: None) -> None:
+    """Calls before and after a call of another group are not one kernel."""
+
+    def function(x: Any, y: Any) -> Any:
+        a = x + 1
+        b, c = pa.exp(y), pa.reshape(a, (1, 4))
+        d = pa.sum(b, axis=0) + pa.exp(pa.sum(pa.matmul(c, y), axis=0))
+        return a * d, b * pa.flip(d) + c, d - a
+
+    x, y = (pa.asarray(v, device="numpy") for v in (np.arange(4.0), np.arange(16.0).reshape(4, 4)))
+    for got, want in zip(pa.compile(function)(x, y), function(x, y), strict=True):
+        np.testing.assert_allclose(host(got), host(want), rtol=1e-12)
+
+
+def test_the_imaginary_part_of_one_boolean() -> None:
+    x = pa.asarray(0.5, device="numpy")
+    assert pa.compile(lambda x: (x > 0).imag)(x).dtype == (x > 0).imag.dtype
+
+
+@settings(max_examples=15)
+@given(st.lists(st.sampled_from(REAL), min_size=1, max_size=40), st.data())
+def test_drawn_scalars_are_equal_to_the_bit(values: list[float], data: Any) -> None:
+    operators = [np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.copysign]
+    names = [data.draw(st.sampled_from(operators)).__name__ for _ in range(3)]
+    numbers = [data.draw(st.sampled_from(REAL)) for _ in range(3)]
+
+    def function(x: Any) -> Any:
+        for name, number in zip(names, numbers, strict=True):
+            x = getattr(pa, name)(x, number)
+        return x * 1
+
+    kind = type(pa.device("numpy")._backend)
+    cost, kind.launch_cost = kind.launch_cost, 0
+    try:
+        assert_equal(pa.compile(function), function, pa.asarray(values, device="numpy"))
+    finally:
+        kind.launch_cost = cost
