@@ -18,7 +18,7 @@ from portarray._kernel_language.deep import deep
 S = TypeVar("S", bound=tree.Node)
 
 _HEIGHT = 40
-"""Levels of an expression without temporaries. Each prints up to three brackets; clang takes 256."""
+"""Levels of an expression without temporaries; each has up to three brackets, clang takes 256."""
 _SMALL = 12
 """Parts of an expression that is written twice instead of being assigned to a temporary."""
 _CHEAP_SIGNS = ("+", "-", "*", "-x")
@@ -88,7 +88,10 @@ class _Orderer:
         return out
 
     def eager(
-        self, operands: Sequence[tree.Expr], out: list[tree.Statement], always: set[int] | None = None
+        self,
+        operands: Sequence[tree.Expr],
+        out: list[tree.Statement],
+        always: set[int] | None = None,
     ) -> list[tree.Expr]:
         """Return operands of which all are evaluated, from left to right.
 

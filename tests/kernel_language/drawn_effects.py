@@ -146,7 +146,8 @@ class Writer:
         elif choice == 5:
             self.add(f"{self.target()}, {self.target()} = pair(s, i, {self.value()})")
         elif choice == 6:
-            self.add(self.pick("f(s, i, {})", "kl.print({})", "nested(s, i, {})").format(self.value()))
+            call = self.pick("f(s, i, {})", "kl.print({})", "nested(s, i, {})")
+            self.add(call.format(self.value()))
         elif choice <= 8:
             self.add(f"if {self.truth(2)}:")
             self.block(depth)
