@@ -162,9 +162,9 @@ class Groups:
                 lines.append(f"    const {kind} pa_first_{d} = {first};")
                 end = f"pa_size_{d}"
                 if not self.function.barriers:
-                    end = f"({end} < {self.types.length(self.axes - 1 - d)} - pa_first_{d}"
-                    end += f" ? pa_size_{d}"
-                    end += f" : (i32)({self.types.length(self.axes - 1 - d)} - pa_first_{d}))"
+                    length = self.types.length(self.axes - 1 - d)
+                    end = f"({end} < {length} - pa_first_{d}"
+                    end += f" ? pa_size_{d} : (i32)({length} - pa_first_{d}))"
                 lines.append(f"    const i32 pa_end_{d} = {end};")
             else:
                 lines.append(f"    const i32 pa_local_{d} = 0;")

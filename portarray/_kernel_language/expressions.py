@@ -14,6 +14,7 @@ from portarray._kernel_language.constants import (
     described,
     dtype_of,
     from_python,
+    is_number,
     known_value,
     near,
     usable,
@@ -197,10 +198,8 @@ class Expressions:
 
     def identity(self, node: ast.AST, op: ast.cmpop, x: Value, y: Value) -> tree.Expr:
         """Return whether a value is None, which is known at compile time."""
-        if (
-            not (isinstance(op, (ast.Is, ast.IsNot)) and isinstance(y, Constant))
-            or y.value is not None
-        ):
+        against_none = isinstance(y, Constant) and y.value is None
+        if not (against_none and isinstance(op, (ast.Is, ast.IsNot))):
             raise Wrong(
                 node,
                 "`in` and `is` are not in the kernel language, except `is None`; compare with ==",
@@ -214,9 +213,8 @@ class Expressions:
         if isinstance(x, Constant) and isinstance(y, Constant):
             if sign not in ("==", "!="):
                 raise Wrong(node, f"{x} and {y} have no order; compare with == or !=")
-            same = (
-                dtype_of(x.value) == dtype_of(y.value) if dtype_of(x.value) else x.value == y.value
-            )
+            dtype = dtype_of(x.value)
+            same = x.value == y.value if dtype is None else dtype == dtype_of(y.value)
             return tree.Literal(node, types.TRUTH, same == (sign == "=="))
         for constant, value in ((x, y), (y, x)):
             if (

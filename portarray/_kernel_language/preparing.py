@@ -66,9 +66,8 @@ def launched_in_parts(prepared: Prepared, parts: Sequence[Part]) -> Launch:
         return prepared.launch
     values_of_program = prepared.draft.printed.values
     origins = [n for n, value in enumerate(values_of_program) if value.quantity == "origin"]
-    written = [
-        n for n, position in enumerate(prepared.draft.arrays) if position in prepared.draft.written
-    ]
+    positions = enumerate(prepared.draft.arrays)
+    written = [n for n, position in positions if position in prepared.draft.written]
 
     def launch(arrays: Sequence[Any], values: Sequence[Any], _: Range, group: Range) -> Any:
         natives, new = list(arrays), None
@@ -119,7 +118,9 @@ def draft(definition: Definition, spec: CallSpec) -> Draft:
         position for position, is_written in zip(positions, written, strict=True) if is_written
     ]
     captures = Captures(shared.captures.values())
-    return Draft(function, setting, printed, program, launcher, positions, changed, local, captures)
+    return Draft(
+        function, setting, printed, program, launcher, positions, changed, local, captures
+    )
 
 
 def read(

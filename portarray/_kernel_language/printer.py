@@ -81,15 +81,11 @@ class _KernelPrinter:
                 stored = self.types.settled(parameter.scalar).dtype
                 assert stored is not None
                 values.append(Value("argument", name, 0, stored))
-        pointers = [
-            f"{self.types.pointer(array)} "
-            + (
-                self.types.generated("buffer", array.name)
-                if offsets
-                else self.types.name(array.name)
-            )
-            for array in self.arrays
-        ]
+        pointers = []
+        for array in self.arrays:
+            name = self.types.generated("buffer", array.name)
+            name = name if offsets else self.types.name(array.name)
+            pointers.append(f"{self.types.pointer(array)} {name}")
         parameters = self.parameters(values)
         if groups is None:
             name = self.types.generated("kernel", function.name)
@@ -174,9 +170,8 @@ def _helper(function: tree.Function, types_: Types) -> list[str]:
     for name, type_ in tree.run_time_parameters(function).items():
         names.append(f"{types_.c_type(type_)} {types_.argument(function, name)}")
     parameters = [*names, *types_.inherited(function, declare=True)]
-    head = (
-        f"PA_FUNCTION {types_.c_type(function.result)} {types_.generated('helper', function.name)}"
-    )
+    name = types_.generated("helper", function.name)
+    head = f"PA_FUNCTION {types_.c_type(function.result)} {name}"
     return [
         f"{head}({', '.join(parameters)}) {{", *statements.declarations(), *body, "}", ""
     ]  # fmt: skip

@@ -180,7 +180,8 @@ class Statements:
         if all(isinstance(part, ast.Name) for part in targets):
             for part, item in zip(targets, values, strict=True):
                 self.bind(part, item)  # type: ignore[arg-type]
-            return tree.Assign(node, [part.id for part in targets], values)  # type: ignore[attr-defined]
+            names = [part.id for part in targets]  # type: ignore[attr-defined]
+            return tree.Assign(node, names, values)
         values = [operators.shared(item, assigned=True) for item in values]
         out: list[tree.Statement] = [tree.Evaluate(node, item) for item in values]
         out += [self.put(node, part, item) for part, item in zip(targets, values, strict=True)]

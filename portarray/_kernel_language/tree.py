@@ -350,7 +350,9 @@ def weak_dtype(kernel: Function, default: DType) -> DType:
             return double
         for statement in function.body:
             for node in walk(statement):
-                if isinstance(node, Expr) and getattr(node.type, "dtype", None) == double:
+                # A weak number's dtype is None, which NumPy takes for equal to float64.
+                type_ = node.type if isinstance(node, Expr) else None
+                if isinstance(type_, Scalar) and not type_.weak and type_.dtype == double:
                     return double
     return default
 

@@ -146,9 +146,8 @@ class Writer:
         elif choice == 5:
             self.add(f"{self.target()}, {self.target()} = pair(s, i, {self.value()})")
         elif choice == 6:
-            self.add(
-                self.pick("f(s, i, {})", "kl.print({})", "nested(s, i, {})").format(self.value())
-            )
+            call = self.pick("f(s, i, {})", "kl.print({})", "nested(s, i, {})")
+            self.add(call.format(self.value()))
         elif choice <= 8:
             self.add(f"if {self.truth(2)}:")
             self.block(depth)
@@ -210,7 +209,7 @@ def in_python(text: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
             int32=int, float32=float,
         ),
     }  # fmt: skip
-    exec(compile(text, "<drawn>", "exec"), names)
+    exec(compile(text, "<drawn>", "exec"), names)  # noqa: S102
     for item[0] in range(ITEMS):
         names["drawn"](state, result)
     return state.astype(np.int32), result.astype(np.int32)

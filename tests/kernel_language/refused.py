@@ -657,7 +657,7 @@ CALLS = [
     # What is given.
     call("list", "list.*asarray|asarray.*list", TypeError, make=_with(x=Raw([1.0, 2.0]))),
     call("dict", "dict", TypeError, make=_with(x=Raw({}))),
-    call("none-argument", "None", TypeError, make=_with(x=Raw(None))),
+    call("none-argument", "x cannot be indexed", SyntaxError, make=_with(x=Raw(None))),
     call("object", "object", TypeError, make=_with(a=Raw(object()))),
     call("native", "asarray", TypeError, make=_with(x=Raw(np.ones(8, np.float32)))),
     call("complex-number", "complex", TypeError, make=_with(a=2j)),
