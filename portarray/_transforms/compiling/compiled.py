@@ -468,9 +468,9 @@ def compile(
     Parameters
     ----------
     function : callable
-        Takes and returns arrays, and trees of them. Other arguments are constants: each new value
-        compiles again. Arrays from an enclosing scope are constants with the values they have
-        during tracing. Without a function, a decorator is returned.
+        Takes and returns arrays, and trees of them. Each new value of another argument compiles
+        again. So does each new value that the function reads in its scope and from attributes of
+        objects; arrays there are inputs. Without a function, a decorator is returned.
     device : device, optional
         The device that arguments are moved to first; by default they are not moved.
     precision : {"float16", "bfloat16", "mixed"}, optional
@@ -496,12 +496,13 @@ def compile(
     Raises
     ------
     TracedArrayError
-        If the function reads values of arrays, creates an array whose shape depends on values,
-        changes an argument in place, or stores an array outside.
+        If the function reads values of arguments, creates an array whose shape depends on them,
+        or changes what is not local: an argument or array in place, a container, an attribute.
     ValueError
         If `precision` or `optimize` is invalid.
     TypeError
-        If it returns no arrays, or an argument is neither an array nor hashable.
+        If it returns no arrays, an argument is neither an array nor hashable, or the function
+        reads an iterator or generator.
     VerificationError
         If a result is wrong, with `verify`.
 
