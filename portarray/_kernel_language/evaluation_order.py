@@ -185,12 +185,15 @@ class _Orderer:
             stack.pop()
             parts = [facts_by_id[id(operand)][1] for operand in operands]
             writes = tree.writes(node)
-            facts_by_id[id(node)] = node, _Facts(
-                writes or any(part.has_effects for part in parts),
-                not (writes or isinstance(node, (tree.Load, tree.HelperCall)))
-                and all(part.is_stable for part in parts),
-                isinstance(node, tree.Shared) or any(part.has_shared for part in parts),
-                1 + max((part.height for part in parts), default=0),
+            facts_by_id[id(node)] = (
+                node,
+                _Facts(
+                    writes or any(part.has_effects for part in parts),
+                    not (writes or isinstance(node, (tree.Load, tree.HelperCall)))
+                    and all(part.is_stable for part in parts),
+                    isinstance(node, tree.Shared) or any(part.has_shared for part in parts),
+                    1 + max((part.height for part in parts), default=0),
+                ),
             )
         return facts_by_id[id(x)][1]
 

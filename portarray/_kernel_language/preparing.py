@@ -118,9 +118,7 @@ def draft(definition: Definition, spec: CallSpec) -> Draft:
         position for position, is_written in zip(positions, written, strict=True) if is_written
     ]
     captures = Captures(shared.captures.values())
-    return Draft(
-        function, setting, printed, program, launcher, positions, changed, local, captures
-    )
+    return Draft(function, setting, printed, program, launcher, positions, changed, local, captures)
 
 
 def read(

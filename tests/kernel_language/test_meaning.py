@@ -76,7 +76,8 @@ def test_expressions_and_branches_of_any_depth(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [math.nan, math.inf, -math.inf, 1e300, -0.0, 0.0, True, 3, np.float32(0.5), np.int8(-2)]
+    "value",
+    [math.nan, math.inf, -math.inf, 1e300, -0.0, 0.0, True, 3, np.float32(0.5), np.int8(-2)],
 )
 def test_static_values_and_arguments_are_the_same_numbers(value: Any, tmp_path: Path) -> None:
     body = "y[i] = math.copysign(1.0, v) + x[i] * v"
