@@ -228,8 +228,9 @@ def _native_part(x: Array, part: Any) -> Any:
         return as_index(part)
     except TypeError:
         kind = type(part)
+        type_name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
         raise IndexError(
-            f"indexing: {kind.__module__}.{kind.__qualname__} is not an index\n"
+            f"indexing: {type_name} is not an index\n"
             f"Hint: use integers, slices, None, Ellipsis, or integer or boolean arrays"
         ) from None
 

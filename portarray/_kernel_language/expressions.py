@@ -14,7 +14,6 @@ from portarray._kernel_language.constants import (
     described,
     dtype_of,
     from_python,
-    is_number,
     known_value,
     near,
     usable,

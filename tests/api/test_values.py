@@ -17,13 +17,13 @@ def _values(x: pa.Array) -> np.ndarray[Any, Any]:
 
 
 RANGES: list[tuple[tuple[float, ...], str, type[Exception], str]] = [
-    ((0, 2, 0.5), "int32", ValueError, "step 0.5 and dtype int32"),
-    ((10, 3.5, -0.25), "int64", ValueError, "step -0.25 and dtype int64"),
-    ((0.5, 4), "uint8", ValueError, "start 0.5 and dtype uint8"),
-    ((0, 300), "uint8", OverflowError, "299, 256 does not fit uint8"),
-    ((-1, 3), "uint8", OverflowError, "-1, 256 does not fit uint8"),
-    ((0, -200, -1), "int8", OverflowError, "-199, which int8 does not hold"),
-    ((2**63 - 1, 2**63 + 1), "int64", OverflowError, f"{2**63}, which int64 does not hold"),
+    ((0, 2, 0.5), "int32", ValueError, "step 0.5 is not an integer, and dtype int32"),
+    ((10, 3.5, -0.25), "int64", ValueError, "step -0.25 is not an integer, and dtype int64"),
+    ((0.5, 4), "uint8", ValueError, "start 0.5 is not an integer, and dtype uint8"),
+    ((0, 300), "uint8", OverflowError, "299 does not fit uint8"),
+    ((-1, 3), "uint8", OverflowError, "-1 does not fit uint8"),
+    ((0, -200, -1), "int8", OverflowError, "-199 does not fit int8"),
+    ((2**63 - 1, 2**63 + 1), "int64", OverflowError, f"{2**63} does not fit int64"),
 ]
 
 

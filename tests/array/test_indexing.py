@@ -151,8 +151,8 @@ WRONG: list[tuple[Key, type[Exception], str]] = [
     ((..., -5), IndexError, "index -5 is out of bounds for axis 1 with length 4"),
     ((0, 0, 0), IndexError, "too many indices: the array has 2 axes, and 3 were indexed"),
     ((..., ...), IndexError, "only one ellipsis"),
-    (1.0, IndexError, "float is not an index; use integers, slices"),
-    ("row", IndexError, "str is not an index; use integers, slices"),
+    (1.0, IndexError, "float is not an index"),
+    ("row", IndexError, "str is not an index"),
     (slice(None, None, 0), ValueError, "slice step cannot be zero"),
     (slice(0, 1.5), TypeError, "float"),
     (np.asarray([0.5]), IndexError, "integer or boolean dtype, not float64"),
@@ -225,16 +225,16 @@ def test_float_arrays_are_no_indices(anywhere: str) -> None:
 
 
 REFUSED: list[tuple[str, Any, type[Exception], str]] = [
-    ("float32", 1j, TypeError, r"1j cannot be assigned into a float32 array; take its real"),
-    ("int16", 1j, TypeError, r"1j cannot be assigned into a int16 array"),
+    ("float32", 1j, TypeError, r"the complex number 1j does not fit a float32 array"),
+    ("int16", 1j, TypeError, r"the complex number 1j does not fit a int16 array"),
     ("int8", 128, OverflowError, r"128 is out of bounds for int8 \(-128 to 127\)"),
     ("uint8", -1, OverflowError, r"-1 is out of bounds for uint8 \(0 to 255\)"),
-    ("int32", float("nan"), ValueError, "nan cannot be assigned into a int32 array"),
-    ("int32", float("-inf"), ValueError, "-inf cannot be assigned into a int32 array"),
+    ("int32", float("nan"), ValueError, "nan does not fit a int32 array"),
+    ("int32", float("-inf"), ValueError, "-inf does not fit a int32 array"),
     ("float32", [1.0, 2.0], TypeError, r"got list\nHint: make an array of it first: pa\.asarray"),
-    ("float32", np.asarray([1.0, 2.0]), TypeError, r"not numpy\.ndarray; make an array"),
-    ("float32", "1", TypeError, "not str"),
-    ("float32", None, TypeError, "not NoneType"),
+    ("float32", np.asarray([1.0, 2.0]), TypeError, r"got numpy\.ndarray"),
+    ("float32", "1", TypeError, "got str"),
+    ("float32", None, TypeError, "got NoneType"),
 ]
 
 
@@ -294,7 +294,9 @@ def test_arrays_are_integers_and_conditions(anywhere: str) -> None:
     with pytest.raises(TypeError, match=r"pa\.real\(x\)"):
         float(pa.asarray(1j, device=anywhere))
     two = pa.asarray([1, 2], device=anywhere)
-    with pytest.raises(ValueError, match=r"shape \(2,\) is not defined; use pa\.any\(x\)"):
+    with pytest.raises(
+        ValueError, match=r"the truth value of an array of shape \(2,\) is ambiguous"
+    ):
         bool(two)
     for convert in (int, float, complex, operator.index):
         with pytest.raises(TypeError, match=r"shape \(2,\)"):

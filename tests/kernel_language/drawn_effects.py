@@ -209,7 +209,7 @@ def in_python(text: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
             int32=int, float32=float,
         ),
     }  # fmt: skip
-    exec(compile(text, "<drawn>", "exec"), names)  # noqa: S102
+    exec(compile(text, "<drawn>", "exec"), names)
     for item[0] in range(ITEMS):
         names["drawn"](state, result)
     return state.astype(np.int32), result.astype(np.int32)

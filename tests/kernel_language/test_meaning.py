@@ -53,7 +53,8 @@ def test_rebound_helpers_constants_and_modules_are_seen(tmp_path: Path) -> None:
 
 def test_names_and_comments_may_be_anything(tmp_path: Path) -> None:
     words = ["int", "double", "kernel", "pa_index0", "u_x", "é", "__global__", "size0_x", "saxpy"]
-    body = f'"""A docstring with */ and \\\\"""\n# ends in a backslash \\\n{" = ".join(words)} = x[i]\n'
+    comments = '"""A docstring with */ and \\\\"""\n# ends in a backslash \\\n'
+    body = f"{comments}{' = '.join(words)} = x[i]\n"
     kernel = kernel_of(f"{body}y[i] = {' + '.join(words)}", tmp_path)
     assert run(kernel).tolist() == (X * len(words)).tolist()
     for word in ("int", "struct", "x__n0", "uint3"):
