@@ -84,7 +84,8 @@ def _norm(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: flo
     """Return the roots of accurate sums of powers."""
     if ord != 2:
         size = np.abs(x)
-        return accurate_sum(size if ord == 1 else size**ord, axis, keepdims) ** (1 / ord)
+        norm: Array = accurate_sum(size if ord == 1 else size**ord, axis, keepdims) ** (1 / ord)
+        return norm
     if x.ndim == 1 and not keepdims:
         return np.sqrt(vecdot(x, x).real)
     squares = np.square(x) if x.dtype.kind == "f" else np.square(x.real) + np.square(x.imag)
@@ -95,4 +96,4 @@ def _norm(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: flo
 def _lowest(dtype: np.dtype[Any], ord: float) -> float:
     """Return the smallest norm whose powers have all digits."""
     limits = np.finfo(dtype)
-    return float(limits.tiny / limits.eps) ** (1 / ord)
+    return float((limits.tiny / limits.eps) ** (1 / ord))
