@@ -37,7 +37,7 @@ class Layer:
 
 
 class Slotted:
-    __slots__ = ("weight", "power")
+    __slots__ = ("power", "weight")
 
     def __init__(self, weight: Any, power: Any) -> None:
         self.weight, self.power = weight, power
