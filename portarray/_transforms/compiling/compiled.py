@@ -305,7 +305,8 @@ class _Traced:
     def _narrowed(self, x: Array, argument: Array) -> Array:
         if self._narrow is not None and x._dispatch.kind == "f" and x.dtype.itemsize > 2:
             self._widest.append(x.dtype)
-            return pa.astype(argument, self._narrow)
+            narrowed: Array = pa.astype(argument, self._narrow)
+            return narrowed
         return argument
 
     def _keep(self, output: Any, call: _Call, state: State) -> None:

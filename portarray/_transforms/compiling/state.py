@@ -19,7 +19,7 @@ import sys
 import threading
 import types
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -186,16 +186,19 @@ def read_state(function: Function, objects: Sequence[Any], name: str) -> State:
         names, everything = frozenset(seen | names), walk.is_dynamic
 
 
-_FUNCTIONS = (
+_FUNCTIONS: tuple[type, ...] = (
     types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType,
     types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType,
     types.MemberDescriptorType, types.MethodWrapperType,
 )  # fmt: skip
-_UNREADABLE = (
+_ITERABLES: tuple[Iterable[Any], ...] = (
+    [], (), {}, {}.values(), {}.items(), set(), "", range(0),
+)  # fmt: skip
+_UNREADABLE: tuple[type, ...] = (
     types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, random.Random,
     itertools.count, itertools.cycle, itertools.chain,
     itertools.islice, itertools.repeat, enumerate, zip, map, filter,
-    *(type(iter(x)) for x in ([], (), {}, {}.values(), {}.items(), set(), "", range(0))),
+    *(type(iter(x)) for x in _ITERABLES),
 )  # fmt: skip
 _CONTAINERS = (dict, OrderedDict, defaultdict, list, tuple, deque)
 
@@ -484,7 +487,6 @@ def _module_of(function: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-@functools.lru_cache(maxsize=4096)
 def _is_library_class(cls: type) -> bool:
     module = sys.modules.get(cls.__module__)
     if cls.__module__ == "builtins":
@@ -496,7 +498,6 @@ _READABLE = ("argparse", "collections", "types")
 """Modules of Python whose objects have attributes of the user's."""
 
 
-@functools.lru_cache(maxsize=4096)
 def _is_opaque(cls: type) -> bool:
     """Return whether an object of a class is compared by identity: Python's own, such as locks."""
     package = cls.__module__.partition(".")[0]
