@@ -60,7 +60,7 @@ def _checking(table: DispatchTable) -> Callable[[Any, Any], Any]:
 
 def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]`` for any key, after it was checked."""
-    return results.wrapped(_picked(x, key), x._dispatch)
+    return results.wrapped(_picked(x, key), _traced_by_key(x, key))
 
 
 def _picked(x: Array, key: Any) -> Any:
@@ -71,7 +71,7 @@ def _picked(x: Array, key: Any) -> Any:
         mask = key._dispatch.kind == "b"
         if (index.shape == shape) if mask else (shape and key._dispatch.kind == "i"):
             return _picked_native(table, native, (index,))
-    return _picked_native(table, native, _native_key(x, key))
+    return _picked_native(_traced_by_key(x, key), native, _native_key(x, key))
 
 
 def _picked_native(table: DispatchTable, native: Any, key: tuple[Any, ...]) -> Any:
@@ -90,8 +90,8 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         If the value's kind is above the array's (a complex value in a real array), or it is a list
         or another library's array.
     """
-    table = x._dispatch
     native_key = _native_key(x, key)
+    table = _traced_by_key(x, key)
     if type(value) is base.array_type:
         table = dispatch.require_same_device("assignment", table, value._dispatch)
         if value._dispatch.kind == "c" and table.kind != "c":
@@ -110,6 +110,15 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         x._dispatch = table
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         _refused(error, "assignment", table, x._native, native_key, native)
+
+
+def _traced_by_key(x: Array, key: Any) -> DispatchTable:
+    """Return the table of an array, or of traced arrays if a part of the key is traced."""
+    table = x._dispatch
+    for part in key if isinstance(key, tuple) else (key,):
+        if type(part) is base.array_type and part._dispatch.device._seen is table.device:
+            table = dispatch.require_same_device("indexing", table, part._dispatch)
+    return table
 
 
 def _refused(

@@ -164,3 +164,15 @@ def test_drawn_scalars_are_equal_to_the_bit(values: list[float], data: Any) -> N
         assert_equal(pa.compile(function), function, pa.asarray(values, device="numpy"))
     finally:
         kind.launch_cost = cost
+
+
+def test_arrays_made_inside_take_index_arrays_of_arguments(device: str) -> None:
+    def function(indices: pa.Array) -> tuple[pa.Array, pa.Array]:
+        y = pa.zeros(3, dtype=pa.float32, device=device)
+        y[indices] = 1
+        return y, pa.arange(3, device=device)[indices]
+
+    indices = pa.asarray([2, 0], device=device)
+    results = pa.compile(function)(indices)
+    for result, expected in zip(results, function(indices), strict=True):
+        assert result.tolist() == expected.tolist()
