@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from portarray._array.array import Array
 from portarray._array.operands import refused
 from portarray._trees import array_trees
@@ -61,17 +63,18 @@ def parameter(function: Function, n: int) -> str:
 def parameters(caller: str, function: Function, n: int, tree: Any) -> list[Array]:
     """Return the arrays of a differentiated argument; raise unless all are floating-point.
 
-    Other leaves, such as numbers and functions, are constants.
+    Other leaves, such as numbers and functions, are constants; arrays of other libraries raise.
     """
-    leaves: list[Array] = array_trees.leaves(tree)
+    leaves = array_trees.leaves(tree, others=True)
+    arrays: list[Array] = [x for x in leaves if x.__class__ is Array]
     for x in leaves:
-        if x._dispatch.kind not in "fc":
+        if x._dispatch.kind not in "fc" if x.__class__ is Array else _is_array(x):
             break
     else:
-        if leaves:
-            return leaves
+        if arrays:
+            return arrays
     for path, x in array_trees.arrays(tree):
-        if is_floating(x) or (leaves and type(x) is not Array):
+        if is_floating(x) or (arrays and not _is_array(x)):
             continue
         where = f"{parameter(function, n)}{path}"
         fix = (
@@ -84,6 +87,11 @@ def parameters(caller: str, function: Function, n: int, tree: Any) -> list[Array
             f"floating-point arrays\nHint: {fix}"
         )
     raise TypeError(f"{caller}: {parameter(function, n)} contains no arrays")
+
+
+def _is_array(x: Any) -> bool:
+    """Return whether a leaf is an array of any library; NumPy's scalars are numbers."""
+    return type(x) is Array or (hasattr(x, "shape") and not isinstance(x, np.generic))
 
 
 def check_cotangent(subject: str, y: Array, g: Any, of: str = "output") -> None:
@@ -106,7 +114,7 @@ def check_directions(caller: str, primals: Any, tangents: Any) -> tuple[Any, Any
                 f"argument\nHint: write (x,) for one argument"
             )
     ours, theirs = (
-        [(path, x) for path, x in array_trees.arrays(tuple(tree)) if type(x) is Array]
+        [(path, x) for path, x in array_trees.arrays(tuple(tree)) if _is_array(x)]
         for tree in (primals, tangents)
     )
     if [path for path, _ in ours] != [path for path, _ in theirs]:
@@ -115,7 +123,8 @@ def check_directions(caller: str, primals: Any, tangents: Any) -> tuple[Any, Any
             f"{len(theirs)} arrays"
         )
     for (path, x), (_, v) in zip(ours, theirs, strict=True):
-        check_cotangent(f"{caller}: tangents{path}", x, v, "argument")
+        if type(x) is Array:  # other arrays raise later, as arguments
+            check_cotangent(f"{caller}: tangents{path}", x, v, "argument")
     return tuple(primals), tuple(tangents)
 
 

@@ -60,9 +60,14 @@ def test_arguments_and_results(device: str) -> None:
         (lambda: pa.grad(pa.sum, argnums=0.5)(x), TypeError, "is not an int or a sequence"),
         (lambda: pa.grad(lambda x: pa.sum(x))(x=x), ValueError, "out of range for 0 positional"),
         (
-            lambda: pa.grad(lambda p: pa.sum(p["x"]))({"x": x, "n": 3}),
+            lambda: pa.grad(lambda p: p["n"])({"n": 3}),
             TypeError,
             r"(?s)p\['n'\] of .* is int, .*leave it out of argnums",
+        ),
+        (
+            lambda: pa.grad(lambda p: pa.sum(p["x"]))({"x": x, "n": np.ones(2)}),
+            TypeError,
+            r"(?s)p\['n'\] of .* is numpy.ndarray, .*pa.asarray",
         ),
         (lambda: pa.grad(pa.sum)(np.ones(2)), TypeError, "(?s)is numpy.ndarray, .*pa.asarray"),
         (lambda: pa.grad(lambda x: x * x)(3.0), TypeError, "(?s)x of .* is float, .*pa.asarray"),
