@@ -74,7 +74,7 @@ def test_error_of_sums_grows_with_the_logarithm_of_their_length(
         error = np.abs(np.asarray(pa.to_device(function(x), "numpy")) - expected.sum(axis=1))
         # Products, means and roots are rounded once more or twice.
         allowed = (bound + 4 * np.finfo(dtype).eps) * np.abs(expected).sum(axis=1)
-        if name == "norm":
+        if name in ("norm", "matmul"):  # BLAS adds up to 1/8 of the terms one after another
             allowed *= 2
         assert np.all(error <= allowed), (name, layout, kind, size, error / allowed)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def _cases() -> Iterator[Case]:
             yield Case(
                 f"{name} at {'tiny' if exponent < 0 else 'huge'} operands",
                 name,
-                lambda d, function=function: Drawn(function, (d.positive(3), d.positive(3))),
+                partial(_of_positive, function),
                 twice=False,
                 singular=True,
             )
@@ -131,6 +132,10 @@ def _case(
 
 def _with_options(function: Function, options: dict[str, Any]) -> Function:
     return lambda x: function(x, **options)
+
+
+def _of_positive(function: Function, d: Draw) -> Drawn:
+    return Drawn(function, (d.positive(3), d.positive(3)))
 
 
 def _at_scale(function: Function, exponent: float, power: int) -> Function:

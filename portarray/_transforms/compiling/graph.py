@@ -11,7 +11,8 @@ import numpy as np
 
 from portarray._array import dispatch
 from portarray._devices.device import Device
-from portarray._kernel_language.arguments import exact, hashable
+from portarray._kernel_language.arguments import hashable
+from portarray._kernel_language.captures import exact
 from portarray._kernel_language.functions import OPERATORS
 from portarray._transforms import tracing
 from portarray._transforms.precision import PRODUCTS, mixed_product

@@ -44,9 +44,10 @@ def vector_norm(
     ord: float = 2,
 ) -> jax.Array:
     """Return norms over axes, whose powers neither overflow nor underflow."""
-    if x.dtype.itemsize == 2:
-        return _vector_norm(x.astype(jnp.float32), axis, keepdims, ord).astype(x.dtype)
-    return _vector_norm(x, axis, keepdims, ord)
+    half = x.dtype.itemsize == 2
+    wide = x.astype(jnp.float32) if half else x
+    norm: jax.Array = _vector_norm(wide, axis, keepdims, ord)
+    return norm.astype(x.dtype) if half else norm
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
@@ -54,7 +55,8 @@ def _vector_norm(
     x: jax.Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: float
 ) -> jax.Array:
     if not 1 < ord < math.inf or x.ndim == 0 or axis == ():
-        return jnp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+        power: Any = ord  # typed as int
+        return jnp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=power)
     norm: jax.Array = linalg.vector_norm(jnp, x, axis=axis, keepdims=keepdims, ord=ord)
     return norm
 
@@ -65,7 +67,8 @@ def matrix_norm(
     """Return norms of matrices."""
     if ord == "fro" or ord is None:
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    return jnp.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+    kind: Any = ord  # typed as int
+    return jnp.linalg.matrix_norm(x, keepdims=keepdims, ord=kind)
 
 
 @compiled

@@ -14,7 +14,8 @@ def matmul(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Return the matrix product; the sums of many terms are computed in blocks."""
     if x1.ndim == 0 or x1.shape[-1] <= 4 * FEW_TERMS or x2.ndim == 0 or x1.dtype.kind in "biu":
         return jnp.matmul(x1, x2)
-    return _blocked(x1, x2)
+    product: jax.Array = _blocked(x1, x2)
+    return product
 
 
 @jax.jit
