@@ -87,8 +87,8 @@ def _norm(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: flo
         norm: Array = accurate_sum(size if ord == 1 else size**ord, axis, keepdims) ** (1 / ord)
         return norm
     if x.ndim == 1 and not keepdims:
-        norm = np.sqrt(vecdot(x, x).real)
-        return norm
+        root: Array = np.sqrt(vecdot(x, x).real)
+        return root
     squares = np.square(x) if x.dtype.kind == "f" else np.square(x.real) + np.square(x.imag)
     return np.sqrt(accurate_sum(squares, axis, keepdims))
 
