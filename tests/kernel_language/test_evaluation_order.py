@@ -45,6 +45,7 @@ def check(text: str, device: Any, folder: Path, *, interpreted: bool = False) ->
         "kl.print(f(s, i, 1))",
         "a = 1 if math.isfinite(f(s, i, 1)) else 2",
         "a, b = b, a = f(s, i, 1), 2",
+        "a = pa.where(a > b, b, len((f(s, i, 1), a)) + c)",
         "f(s, i, 1) if a > 3 else f(s, i, 2)",
     ],
 )
