@@ -188,7 +188,8 @@ class Expressions:
             return f"pa_{'floordiv' if x.sign == '//' else 'mod'}_{name}({a}, {b})"
         if x.sign == "**":
             power = x.operands[1]
-            if isinstance(power, tree.Literal) and power.value == 2 and atom(a):
+            squared = isinstance(power, tree.Literal) and power.value == 2
+            if squared and _may_repeat(x.operands[0], a):
                 return f"({a} * {a})"
             return f"pow({a}, {b})"
         return f"({a} {x.sign} {b})"
@@ -274,7 +275,8 @@ class Expressions:
             return self.wrapped(f"{arguments[0]} * {arguments[0]}", (arguments[0],) * 2, "*",
                                 x.work, work)  # fmt: skip
         # Arguments that are written twice are computed once.
-        if any(form.count("{%d}" % n) > 1 and not atom(arg) for n, arg in enumerate(arguments)):  # noqa: UP031
+        repeated = [n for n in range(len(arguments)) if form.count("{%d}" % n) > 1]  # noqa: UP031
+        if any(not _may_repeat(x.arguments[n], arguments[n]) for n in repeated):
             return self.through_function(x, form, work, len(arguments), arguments)
         return self.finished(x, form.format(*arguments, T=self.types.c_type(work)), work)
 
@@ -353,6 +355,13 @@ class Expressions:
             ]
             return f"make_{self.types.struct(kinds)}({', '.join(items)})"
         return self.text(value)
+
+
+def _may_repeat(x: tree.Expr, text: str) -> bool:
+    """Return whether an expression's text may be in a program twice."""
+    return atom(text) and not any(
+        tree.writes(node) or isinstance(node, tree.Sequence) for node in tree.walk(x)
+    )
 
 
 def _may_be_computed(x: tree.Expr) -> bool:

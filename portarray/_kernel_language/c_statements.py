@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.c_expressions import Expressions
-from portarray._kernel_language.c_text import atom, opened
+from portarray._kernel_language.c_text import opened
 from portarray._kernel_language.c_types import HALVES, Types, c_name
 from portarray._kernel_language.deep import deep
 from portarray._kernel_language.types import Scalar
@@ -108,9 +108,8 @@ class Statements:
         inner = pad + "    "
         start = self.values.converted(x.start, type_)
         stop = self.values.converted(x.stop, type_)
-        if not (isinstance(x.stop, tree.Literal) or atom(stop)) or isinstance(
-            x.stop, tree.Variable
-        ):
+        # Computed once, as the body may change what it depends on.
+        if not isinstance(x.stop, (tree.Literal, tree.Size, tree.Position)):
             yield f"{inner}const {kind} pa_stop{mark} = {stop};"
             stop = f"pa_stop{mark}"
         initial = f"{kind} {counter} = {start}" if changed else f"{counter} = {start}"

@@ -41,7 +41,7 @@ class _Orderer:
     def __init__(self, function: tree.Function) -> None:
         self.function = function
         self.facts_by_id: dict[int, tuple[tree.Expr, _Facts]] = {}
-        self.shared: dict[int, tree.Expr] = {}  # the variables of shared values
+        self.shared: dict[int, tree.Expr] = {}  # what shared values became
         self.count = 0
 
     @deep
@@ -150,13 +150,13 @@ class _Orderer:
         return tree.Sequence(x.at, x.type, names, values, value)
 
     def once(self, x: tree.Shared, out: list[tree.Statement]) -> tree.Expr:
-        variable = self.shared.get(id(x))
-        if variable is None:
+        value = self.shared.get(id(x))
+        if value is None:
             value = self.flat(x.value, out)
-            if isinstance(value, tree.Literal) or (not x.assigned and _is_small(value)):
-                return value
-            variable = self.shared[id(x)] = self.temporary(value, out)
-        return variable
+            if x.assigned or not _is_small(value):
+                value = self.temporary(value, out)
+            self.shared[id(x)] = value
+        return value
 
     def temporary(self, value: tree.Expr, out: list[tree.Statement]) -> tree.Expr:
         """Return a variable with a value."""

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import test_cases
 import test_drawn
+import test_evaluation_order
 
 import portarray as pa
 import portarray.kernel_language as kl
@@ -94,6 +95,11 @@ def test_bfloat16() -> None:
 @pytest.mark.parametrize("groups", [False, True], ids=["alone", "groups"])
 def test_drawn_kernels(groups: bool, tmp_path: Path) -> None:
     test_drawn.run(pa.device("numpy"), max(test_drawn.COUNT // 4, 2), groups, tmp_path)
+
+
+def test_drawn_orders(tmp_path: Path) -> None:
+    count = max(test_evaluation_order.COUNT // 2, 2)
+    test_evaluation_order.run(pa.device("numpy"), count, tmp_path)
 
 
 # --- threads ------------------------------------------------------------------------------------
