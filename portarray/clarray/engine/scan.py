@@ -143,6 +143,10 @@ def _plan(lines: _Lines, device: Device, kernels: Kernels) -> tuple[str, int, in
 @cache
 def _kernels(device: Device, operation: Scan, source: DType, target: DType) -> Kernels:
     partial = accumulator_dtype("result", source, target)
+    is_sum = operation.name == "cumulative_sum"
+    if is_sum and partial == np.float32 and device.double and not device.traits.local_memory:
+        # A work-item adds one number after another.
+        partial = np.dtype(np.float64)
     kind = kind_of(partial)
     lines = [
         *definitions(device, source, target, partial, operation.combine[kind], "T_(v)", "a"),

@@ -86,7 +86,8 @@ def _norm(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: flo
         size = np.abs(x)
         return accurate_sum(size if ord == 1 else size**ord, axis, keepdims) ** (1 / ord)
     if x.ndim == 1 and not keepdims:
-        return np.sqrt(vecdot(x, x).real)
+        root: Array = np.sqrt(vecdot(x, x).real)
+        return root
     squares = np.square(x) if x.dtype.kind == "f" else np.square(x.real) + np.square(x.imag)
     return np.sqrt(accurate_sum(squares, axis, keepdims))
 
@@ -95,4 +96,5 @@ def _norm(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: flo
 def _lowest(dtype: np.dtype[Any], ord: float) -> float:
     """Return the smallest norm whose powers have all digits."""
     limits = np.finfo(dtype)
-    return float(limits.tiny / limits.eps) ** (1 / ord)
+    lowest: float = float(limits.tiny / limits.eps) ** (1 / ord)
+    return lowest
