@@ -17,7 +17,7 @@ from portarray.clarray.statistical import sum
 from portarray.clarray.strided import Array, permuted, transposed
 
 _BOOL = np.dtype(np.bool_)
-_FEW_TERMS = 1024
+_FEW_TERMS = 128
 
 
 def _numeric(x1: object, x2: object, function: str) -> tuple[Array, Array]:

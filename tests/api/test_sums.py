@@ -68,14 +68,16 @@ def test_error_of_sums_grows_with_the_logarithm_of_their_length(
     wide = terms.astype(REFERENCE)
     bound = (2 + math.log2(size)) * np.finfo(dtype).eps
     for name, (function, terms_of) in SUMS.items():
-        if name == "matmul" and pa.device(device).library == "clarray":
-            continue  # its matrix products add one after another in each lane
+        if name == "matmul" and (size <= 512 or pa.device(device).library == "clarray"):
+            continue  # left to the library: see docs/where_devices_differ.md
         expected = np.ascontiguousarray(terms_of(wide))
         error = np.abs(np.asarray(pa.to_device(function(x), "numpy")) - expected.sum(axis=1))
         # Products, means and roots are rounded once more or twice.
         allowed = (bound + 4 * np.finfo(dtype).eps) * np.abs(expected).sum(axis=1)
-        if name in ("norm", "matmul"):  # BLAS adds up to 1/8 of the terms one after another
+        if name == "norm":
             allowed *= 2
+        if pa.device(device).library == "clarray":
+            allowed *= 1.25  # sums of 64 numbers
         assert np.all(error <= allowed), (name, layout, kind, size, error / allowed)
 
 

@@ -28,7 +28,7 @@ FEW = 48
 _BLOCK = 16
 # Rows of at least this length are added one by one; shorter ones are joined to longer rows.
 _LONG_ROW = 64
-FEW_TERMS = 256
+FEW_TERMS = 128
 """Terms of an inner product, and of one block of a matrix product, that are left to a library."""
 
 # Takes an array and a tuple of axes; the result has these axes with size 1.

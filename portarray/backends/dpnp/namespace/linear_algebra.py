@@ -44,7 +44,7 @@ def _matmul(x1: ndarray, x2: ndarray, /) -> ndarray:
 
 def _vecdot(x1: ndarray, x2: ndarray, /, *, axis: int = -1) -> ndarray:
     if (
-        x1.shape[axis] <= FEW_TERMS // 2
+        x1.shape[axis] <= FEW_TERMS
         or x1.dtype.kind in "biu"
         or x1.shape[axis] != x2.shape[axis]
     ):

@@ -25,6 +25,10 @@ def _square(function: Callable[..., Any]) -> Callable[..., Any]:
     return square
 
 
+# JAX's types lack norms of orders that are floats.
+_plain_vector_norm: Callable[..., jax.Array] = jnp.linalg.vector_norm
+_plain_matrix_norm: Callable[..., jax.Array] = jnp.linalg.matrix_norm
+
 cholesky = _square(jnp.linalg.cholesky)
 eigh = _square(jnp.linalg.eigh)
 eigvalsh = _square(jnp.linalg.eigvalsh)
@@ -44,10 +48,12 @@ def vector_norm(
     ord: float = 2,
 ) -> jax.Array:
     """Return norms over axes, whose powers neither overflow nor underflow."""
-    half = x.dtype.itemsize == 2
-    wide = x.astype(jnp.float32) if half else x
-    norm: jax.Array = _vector_norm(wide, axis, keepdims, ord)
-    return norm.astype(x.dtype) if half else norm
+    if x.dtype.itemsize == 2:
+        wide = _vector_norm(x.astype(jnp.float32), axis, keepdims, ord)
+        narrow: jax.Array = wide.astype(x.dtype)
+        return narrow
+    norm: jax.Array = _vector_norm(x, axis, keepdims, ord)
+    return norm
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
@@ -55,8 +61,8 @@ def _vector_norm(
     x: jax.Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: float
 ) -> jax.Array:
     if not 1 < ord < math.inf or x.ndim == 0 or axis == ():
-        power: Any = ord  # typed as int
-        return jnp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=power)
+        plain: jax.Array = _plain_vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+        return plain
     norm: jax.Array = linalg.vector_norm(jnp, x, axis=axis, keepdims=keepdims, ord=ord)
     return norm
 
@@ -67,8 +73,7 @@ def matrix_norm(
     """Return norms of matrices."""
     if ord == "fro" or ord is None:
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    kind: Any = ord  # typed as int
-    return jnp.linalg.matrix_norm(x, keepdims=keepdims, ord=kind)
+    return _plain_matrix_norm(x, keepdims=keepdims, ord=ord)
 
 
 @compiled

@@ -13,9 +13,10 @@ from portarray.backends.common.blocks import FEW_TERMS, blocked_matmul
 def matmul(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Return the matrix product; the sums of many terms are computed in blocks."""
     if x1.ndim == 0 or x1.shape[-1] <= 4 * FEW_TERMS or x2.ndim == 0 or x1.dtype.kind in "biu":
-        return jnp.matmul(x1, x2)
-    product: jax.Array = _blocked(x1, x2)
-    return product
+        plain: jax.Array = jnp.matmul(x1, x2)
+        return plain
+    blocked: jax.Array = _blocked(x1, x2)
+    return blocked
 
 
 @jax.jit

@@ -84,8 +84,7 @@ def _norm(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: flo
     """Return the roots of accurate sums of powers."""
     if ord != 2:
         size = np.abs(x)
-        norm: Array = accurate_sum(size if ord == 1 else size**ord, axis, keepdims) ** (1 / ord)
-        return norm
+        return accurate_sum(size if ord == 1 else size**ord, axis, keepdims) ** (1 / ord)
     if x.ndim == 1 and not keepdims:
         root: Array = np.sqrt(vecdot(x, x).real)
         return root
@@ -97,4 +96,5 @@ def _norm(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: flo
 def _lowest(dtype: np.dtype[Any], ord: float) -> float:
     """Return the smallest norm whose powers have all digits."""
     limits = np.finfo(dtype)
-    return float((limits.tiny / limits.eps) ** (1 / ord))
+    lowest: float = float(limits.tiny / limits.eps) ** (1 / ord)
+    return lowest
