@@ -43,11 +43,7 @@ def _matmul(x1: ndarray, x2: ndarray, /) -> ndarray:
 
 
 def _vecdot(x1: ndarray, x2: ndarray, /, *, axis: int = -1) -> ndarray:
-    if (
-        x1.shape[axis] <= FEW_TERMS
-        or x1.dtype.kind in "biu"
-        or x1.shape[axis] != x2.shape[axis]
-    ):
+    if x1.shape[axis] <= FEW_TERMS or x1.dtype.kind in "biu" or x1.shape[axis] != x2.shape[axis]:
         return dpnp.vecdot(x1, x2, axis=axis)
     x1, x2 = dpnp.moveaxis(x1, axis, -1), dpnp.moveaxis(x2, axis, -1)
     return dpnp.sum((dpnp.conj(x1) if x1.dtype.kind == "c" else x1) * x2, axis=-1)
