@@ -49,7 +49,8 @@ def check(text: str, device: Any, folder: Path, *, interpreted: bool = False) ->
         "a = abs(f(s, i, 1) + 1) + min(f(s, i, 2) - 1, 50, f(s, i, 3) + a)",
         "a = kl.int32((kl.float32(f(s, i, 1)) + 1.0) ** 2)",
         "for k in range(s[i, 2] + 2):\n        s[i, 2] = 0 * k\n        a += f(s, i, k)",
-        "for k in range(f(s, i, 1) - 3, f(s, i, 2) + 7, f(s, i, 3) % 3 + 1):\n        a += f(s, i, k)",
+        "for k in range(f(s, i, 1) - 3, f(s, i, 2) + 7, f(s, i, 3) % 3 + 1):\n"
+        "        a += f(s, i, k)",
         "f(s, i, 1) if a > 3 else f(s, i, 2)",
     ],
 )
