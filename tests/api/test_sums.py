@@ -130,6 +130,13 @@ def test_halves_are_summed_in_float32(device: str, name: str) -> None:
         pa.linalg.vector_norm(x, axis=0)[0] ** 2,
     ):
         assert float(total) == pytest.approx(5000, rel=2**-6 if name == "bfloat16" else 2**-9)
+    # Each is rounded once.
+    random = np.random.default_rng(0).random(5000)
+    terms = pa.astype(pa.asarray(random, dtype=pa.float32, device=device), dtype)
+    wide = np.asarray(pa.to_device(pa.astype(terms, pa.float32), "numpy"))
+    exact = np.add.accumulate(wide, dtype=np.float64)
+    sums = pa.to_device(pa.astype(pa.cumulative_sum(terms), pa.float32), "numpy")
+    assert np.asarray(sums) == pytest.approx(exact, rel=2**-7.9 if name == "bfloat16" else 2**-10.9)
 
 
 @pytest.mark.parametrize("scale", [1e30, 1e-30])

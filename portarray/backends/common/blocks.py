@@ -15,7 +15,6 @@ __all__ = [
     "FEW",
     "FEW_TERMS",
     "blocked_matmul",
-    "blocked_norm",
     "blocked_sum",
     "cumulative_in_blocks",
     "normalize_axes",
@@ -195,39 +194,6 @@ def normalize_axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, 
     if axis is None:
         return tuple(range(ndim))
     return (axis % ndim,) if isinstance(axis, int) else tuple([a % ndim for a in axis])
-
-
-def blocked_norm(
-    function: Sum, concat: Callable[[list[Any], int], Any], x: Any, axes: tuple[int, ...]
-) -> Any:
-    """Return norms over axes, which stay with size 1: norms of the norms of blocks.
-
-    Parameters
-    ----------
-    function : callable
-        The library's norm over a tuple of axes, which stay with size 1.
-    concat : callable
-        Joins a list of arrays along an axis.
-    x : native array
-        Array with methods ``reshape`` and ``__abs__``.
-    axes : tuple of int
-        Non-negative axes.
-    """
-    axis = max(axes, key=x.shape.__getitem__)
-    size = x.shape[axis]
-    if size <= FEW:
-        return function(x, axes)
-    before, after = tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
-    blocks, rest = divmod(size, _BLOCK)
-    head = _part(x, axis, 0, size - rest) if rest else x
-    if math.prod(after) < _LONG_ROW:
-        norms = function(head.reshape((*before, _BLOCK, blocks, *after)), (axis,))
-    else:
-        norms = function(head.reshape((*before, blocks, _BLOCK, *after)), (axis + 1,))
-    norms = norms.reshape((*before, blocks, *after))
-    if rest:
-        norms = concat([norms, abs(_part(x, axis, size - rest, size))], axis)
-    return blocked_norm(function, concat, norms, axes)
 
 
 def rescaled_norm(

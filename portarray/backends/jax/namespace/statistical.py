@@ -29,3 +29,15 @@ def cumulative_prod(
     if dtype is None and x.dtype.kind in "iu":
         dtype = jax.dtypes.canonicalize_dtype(np.dtype(f"{x.dtype.kind}8"))
     return jnp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
+
+
+def cumulative_sum(
+    x: jax.Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> jax.Array:
+    """Return cumulative sums; float16 and bfloat16 are summed in float32."""
+    target = x.dtype if dtype is None else np.dtype(dtype)
+    is_half = target.itemsize == 2 and target.kind not in "iu"
+    sums = jnp.cumulative_sum(
+        x, axis=axis, dtype=jnp.float32 if is_half else dtype, include_initial=include_initial
+    )
+    return sums.astype(target) if is_half else sums

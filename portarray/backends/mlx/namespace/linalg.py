@@ -18,6 +18,7 @@ import numpy as np
 
 from portarray._config import config
 from portarray.backends.composed import complex_linalg
+from portarray.backends.common.blocks import normalize_axes, rescaled_norm
 from portarray.backends.composed.linalg import refuse_oblong
 from portarray.backends.composed.results import (
     EighResult,
@@ -26,8 +27,10 @@ from portarray.backends.composed.results import (
     SlogdetResult,
     SVDResult,
 )
-from portarray.backends.mlx.namespace.scalars import refuse_double
+from portarray.backends.mlx.namespace.scalars import on_cpu, refuse_double
+from portarray.backends.mlx.namespace.statistical import accurate_sum
 from portarray.backends.mlx.tracing import is_traced
+from portarray.backends.types import Rows, composed
 
 _FACTORIZED = (mx.float32, mx.float64, mx.complex64)
 
@@ -266,3 +269,44 @@ def svdvals(x: mx.array, /) -> mx.array:
     """Return singular values, descending."""
     values = functools.partial(mx.linalg.svd, compute_uv=False)
     return _values(_checked("svdvals", x, square=False), _real(x), values)
+
+
+@composed
+def _vector_norm(
+    x: mx.array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> mx.array:
+    """Return norms of single precision and less, whose powers neither overflow nor underflow."""
+    size = mx.abs(x)
+    axes = normalize_axes(axis, x.ndim)
+    if not axes or not x.size:
+        nonzero = (size != 0).astype(size.dtype)
+        return (nonzero if ord == 0 else size) if not axes else mx.sum(size, axes, keepdims)
+    if ord == 0:
+        return accurate_sum((size != 0).astype(mx.float32), axis, keepdims).astype(size.dtype)
+    if ord in (math.inf, -math.inf):
+        return (mx.max if ord > 0 else mx.min)(size, axes, keepdims)
+    if ord == 1:
+        return accurate_sum(size, axis, keepdims)
+    if on_cpu():
+        return _norm(size.astype(mx.float64), axis, keepdims, ord).astype(size.dtype)
+    wide = size.astype(mx.float32)
+    norm = rescaled_norm(
+        lambda y: _norm(y, axis, True, ord), mx.max(wide, axes, True), mx.where, wide
+    )
+    return (norm if keepdims else mx.squeeze(norm, axes)).astype(size.dtype)
+
+
+def _norm(
+    size: mx.array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: float
+) -> mx.array:
+    powers = mx.square(size) if ord == 2 else mx.power(size, ord)
+    total = accurate_sum(powers, axis, keepdims)
+    return mx.sqrt(total) if ord == 2 else mx.power(total, 1 / ord)
+
+
+BY_DTYPE: Rows = {"vector_norm": {"float16 bfloat16 float32 complex64": _vector_norm}}

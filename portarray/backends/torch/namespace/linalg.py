@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from portarray._config import config
-from portarray.backends.common.blocks import FEW, blocked_norm, normalize_axes, rescaled_norm
+from portarray.backends.common.blocks import FEW, normalize_axes, rescaled_norm
 from portarray.backends.composed.linalg import check_vectors
 from portarray.backends.composed.results import (
     EighResult,
@@ -165,20 +165,22 @@ def vector_norm(
         wide = vector_norm(x.float(), axis=axis, keepdims=keepdims, ord=ord)
         return wide.to(x.dtype)
 
-    def plain(y: Tensor, axes: tuple[int, ...]) -> Tensor:
+    if x.device.type != "cpu" or x.numel() <= FEW or is_traced(x) or torch.compiler.is_compiling():
+        norm = _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
+    else:  # PyTorch adds the powers one after another
+        size = torch.abs(x) if x.dtype.is_complex or ord != 2 else x
+        powers = size * size if ord == 2 else torch.pow(size, ord)
+        norm = torch.pow(torch.sum(powers, axis, keepdim=keepdims), 1 / ord)
+    if ord == 1 or not _is_out_of_range(norm, ord):
+        return norm
+    axes = normalize_axes(axis, x.ndim)
+    largest = torch.amax(torch.abs(x.detach()), axes, keepdim=True)
+
+    def plain(y: Tensor) -> Tensor:
         return _vector_norm(y, ord=ord, dim=axes, keepdim=True)
 
-    if x.numel() <= FEW or x.device.type != "cpu":
-        norm = _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
-        axes = None
-    else:
-        axes = normalize_axes(axis, x.ndim)
-        norm = blocked_norm(plain, torch.concat, x, axes)
-    if ord > 1 and _is_out_of_range(norm, ord):
-        axes = normalize_axes(axis, x.ndim)
-        largest = torch.amax(torch.abs(x.detach()), axes, keepdim=True)
-        norm = rescaled_norm(lambda y: plain(y, axes), largest, torch.where, x)
-    return norm if keepdims or axes is None else torch.squeeze(norm, axes)
+    norm = rescaled_norm(plain, largest, torch.where, x)
+    return norm if keepdims else torch.squeeze(norm, axes)
 
 
 def _is_out_of_range(norm: Tensor, ord: float) -> bool:
