@@ -112,6 +112,7 @@ class CheckError(AssertionError):
     scaled fails on 1 of 1:
       virtual:cuda float32
         DeviceMismatchError: divide: arrays are on virtual:cuda:0 and numpy:cpu:0
+          ...: return x / pa.asarray(2.0)  # a bug: created on the default device
     """
 
     def __init__(self, report: CheckReport) -> None:

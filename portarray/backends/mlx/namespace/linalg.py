@@ -17,8 +17,8 @@ import mlx.core as mx
 import numpy as np
 
 from portarray._config import config
-from portarray.backends.composed import complex_linalg
 from portarray.backends.common.blocks import normalize_axes, rescaled_norm
+from portarray.backends.composed import complex_linalg
 from portarray.backends.composed.linalg import refuse_oblong
 from portarray.backends.composed.results import (
     EighResult,
