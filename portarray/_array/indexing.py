@@ -60,18 +60,14 @@ def _checking(table: DispatchTable) -> Callable[[Any, Any], Any]:
 
 def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]`` for any key, after it was checked."""
-    return results.wrapped(_picked(x, key), _traced_by_key(x, key))
-
-
-def _picked(x: Array, key: Any) -> Any:
-    """Return ``x[key]`` as a native array, checking the key."""
     table, native = x._dispatch, x._native
     if type(key) is base.array_type and key._dispatch.device is table.device:
         index, shape = key._native, native.shape
         mask = key._dispatch.kind == "b"
         if (index.shape == shape) if mask else (shape and key._dispatch.kind == "i"):
-            return _picked_native(table, native, (index,))
-    return _picked_native(_traced_by_key(x, key), native, _native_key(x, key))
+            return results.wrapped(_picked_native(table, native, (index,)), table)
+    native_key, table = _native_key(x, key)
+    return results.wrapped(_picked_native(table, native, native_key), table)
 
 
 def _picked_native(table: DispatchTable, native: Any, key: tuple[Any, ...]) -> Any:
@@ -90,8 +86,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         If the value's kind is above the array's (a complex value in a real array), or it is a list
         or another library's array.
     """
-    native_key = _native_key(x, key)
-    table = _traced_by_key(x, key)
+    native_key, table = _native_key(x, key)
     if type(value) is base.array_type:
         table = dispatch.require_same_device("assignment", table, value._dispatch)
         if value._dispatch.kind == "c" and table.kind != "c":
@@ -110,15 +105,6 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         x._dispatch = table
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         _refused(error, "assignment", table, x._native, native_key, native)
-
-
-def _traced_by_key(x: Array, key: Any) -> DispatchTable:
-    """Return the table of an array, or of traced arrays if a part of the key is traced."""
-    table = x._dispatch
-    for part in key if isinstance(key, tuple) else (key,):
-        if type(part) is base.array_type and part._dispatch.device._seen is table.device:
-            table = dispatch.require_same_device("indexing", table, part._dispatch)
-    return table
 
 
 def _refused(
@@ -161,15 +147,23 @@ def _fill_value(value: Any, x: Array) -> Any:
     return promotion.checked(scalar, table.dtype)
 
 
-def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
-    """Return a key as a tuple of native parts, with its bounds checked."""
+def _native_key(x: Array, key: Any) -> tuple[tuple[Any, ...], DispatchTable]:
+    """Return a key as a tuple of native parts, with its bounds checked, and the table for it.
+
+    The table is the array's, traced if a part of the key is.
+    """
+    table = x._dispatch
     parts = key if isinstance(key, tuple) else (key,)
     if is_basic(map(type, parts)):
-        return _basic_key(x._native.shape, key)
-    native = [_native_part(x, part) for part in parts]
+        return _basic_key(x._native.shape, key), table
+    native = []
+    for part in parts:
+        if type(part) is base.array_type:
+            table = dispatch.require_same_device("indexing", table, part._dispatch)
+        native.append(_native_part(x, part))
     if len(parts) > len(x._native.shape) or not all(map(_needs_no_check, parts)):
         _check(native, parts, x)
-    return tuple(native)
+    return tuple(native), table
 
 
 def _needs_no_check(part: Any) -> bool:
@@ -220,7 +214,6 @@ def _native_part(x: Array, part: Any) -> Any:
     if isinstance(part, slice):
         return _native_slice(part, x._native.shape)
     if type(part) is base.array_type:
-        dispatch.require_same_device("indexing", x._dispatch, part._dispatch)
         if part._dispatch.kind not in "biu":
             raise IndexError(
                 f"indexing: index arrays must have an integer or boolean dtype, not {part.dtype}\n"
