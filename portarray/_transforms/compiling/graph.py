@@ -12,9 +12,9 @@ import numpy as np
 from portarray._array import dispatch
 from portarray._devices.device import Device
 from portarray._kernel_language.arguments import hashable
-from portarray._kernel_language.captures import exact
 from portarray._kernel_language.functions import OPERATORS
 from portarray._transforms import tracing
+from portarray._transforms.compiling.signatures import frozen
 from portarray._transforms.precision import PRODUCTS, mixed_product
 from portarray._transforms.tracing import Trace, Tracer
 from portarray.errors import TracedArrayError
@@ -334,10 +334,6 @@ def needed(nodes: Sequence[Node], ends: Sequence[Any]) -> list[Node]:
     return used_nodes
 
 
-def _values_of(x: np.ndarray[Any, Any]) -> Any:
-    return x.dtype.str, x.shape, x.tobytes()
-
-
 def pattern(graph: Graph) -> Any:
     """Return a key that is equal for graphs that differ only in the sizes of arrays.
 
@@ -352,15 +348,15 @@ def pattern(graph: Graph) -> Any:
         if x.__class__ in (list, tuple):
             return (x.__class__, *[part(item, device) for item in x])
         if hasattr(x, "dtype") and hasattr(x, "shape") and device._backend.owns(x):
-            return _values_of(device._backend.read_host(x, device.native))
-        return _exact(x)
+            return frozen(device._backend.read_host(x, device.native))
+        return frozen(x)
 
     def operands(node: Node) -> Any:
         """Return the operands; operators take scalars unchanged or as 0-d arrays."""
         dtypes = {graph.values[n].dtype for n in (*node.inputs(), *node.outputs)}
         numbers = (int, float) if node.name in OPERATORS and len(dtypes) == 1 else ()
         return tuple([
-            _values_of(np.asarray(x, next(iter(dtypes)))) if type(x) in numbers
+            frozen(np.asarray(x, next(iter(dtypes)))) if type(x) in numbers
             else part(x, node.device) for x in node.args
         ])  # fmt: skip
 
@@ -387,8 +383,7 @@ def pattern(graph: Graph) -> Any:
 
 def _is_same(previous: Any, x: Any, device: Device) -> bool:
     read = device._backend.read_host
-    old, new = read(previous, device.native), read(x, device.native)
-    return old.dtype == new.dtype and old.shape == new.shape and old.tobytes() == new.tobytes()
+    return bool(frozen(read(previous, device.native)) == frozen(read(x, device.native)))
 
 
 _BY_VALUES = frozenset(
@@ -434,13 +429,5 @@ def _is_mask(x: Any) -> bool:
 
 def _key(x: Any) -> Any:
     """Return a key that is equal for equal calls, None if they cannot be compared."""
-    key = _exact(x)
+    key = frozen(x)
     return key if hashable(key) else None
-
-
-def _exact(x: Any) -> Any:
-    if x.__class__ in (list, tuple):
-        return (x.__class__, *map(_exact, x))
-    if x.__class__ is slice:
-        return (slice, _exact(x.start), _exact(x.stop), _exact(x.step))
-    return exact(x)
