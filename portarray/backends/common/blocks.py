@@ -17,6 +17,7 @@ __all__ = [
     "blocked_matmul",
     "blocked_sum",
     "cumulative_in_blocks",
+    "least_exact_norm",
     "normalize_axes",
     "rescaled_norm",
 ]
@@ -194,6 +195,11 @@ def normalize_axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, 
     if axis is None:
         return tuple(range(ndim))
     return (axis % ndim,) if isinstance(axis, int) else tuple([a % ndim for a in axis])
+
+
+def least_exact_norm(limits: Any, ord: float) -> float:
+    """Return a norm above which powers have all digits, given ``finfo`` of the dtype."""
+    return float(float(limits.tiny / limits.eps) ** (1 / ord))
 
 
 def rescaled_norm(

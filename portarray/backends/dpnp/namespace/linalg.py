@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import dpnp
 from dpnp import ndarray
 
-from portarray.backends.common.blocks import normalize_axes, rescaled_norm
+from portarray.backends.common.blocks import least_exact_norm, normalize_axes, rescaled_norm
 from portarray.backends.composed.results import EigResult
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,9 +52,8 @@ def vector_norm(
     norm = dpnp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
     if not 1 < ord < math.inf or axis == () or not x.size:
         return norm
-    limits = dpnp.finfo(norm.dtype)
     low, high = (dpnp.min(norm), dpnp.max(norm)) if norm.ndim else (norm, norm)
-    if float(limits.tiny / limits.eps) ** (1 / ord) < float(low) and float(high) < math.inf:
+    if least_exact_norm(dpnp.finfo(norm.dtype), ord) < float(low) and float(high) < math.inf:
         return norm
     axes = normalize_axes(axis, x.ndim)
 

@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat.numpy.linalg import matrix_norm as _matrix_norm
 from array_api_compat.numpy.linalg import matrix_rank as _matrix_rank
 
-from portarray.backends.common.blocks import normalize_axes, rescaled_norm
+from portarray.backends.common.blocks import least_exact_norm, normalize_axes, rescaled_norm
 from portarray.backends.composed.results import EigResult
 from portarray.backends.numpy.namespace.linear_algebra import vecdot
 from portarray.backends.numpy.namespace.statistical import accurate_sum
@@ -95,6 +95,4 @@ def _norm(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: flo
 @cache
 def _lowest(dtype: np.dtype[Any], ord: float) -> float:
     """Return the smallest norm whose powers have all digits."""
-    limits = np.finfo(dtype)
-    lowest: float = float(limits.tiny / limits.eps) ** (1 / ord)
-    return lowest
+    return least_exact_norm(np.finfo(dtype), ord)

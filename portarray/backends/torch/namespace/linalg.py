@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from portarray._config import config
-from portarray.backends.common.blocks import FEW, normalize_axes, rescaled_norm
+from portarray.backends.common.blocks import FEW, least_exact_norm, normalize_axes, rescaled_norm
 from portarray.backends.composed.linalg import check_vectors
 from portarray.backends.composed.results import (
     EighResult,
@@ -189,9 +189,9 @@ def _is_out_of_range(norm: Tensor, ord: float) -> bool:
         return True
     if not norm.numel():
         return False
-    limits = torch.finfo(norm.dtype)
     low, high = torch.aminmax(norm.detach()) if norm.ndim else (norm, norm)
-    return not ((limits.tiny / limits.eps) ** (1 / ord) < low.item() and high.item() < math.inf)
+    least = least_exact_norm(torch.finfo(norm.dtype), ord)
+    return not (least < low.item() and high.item() < math.inf)
 
 
 def _scaled_norm(x: Tensor, axis: Axes | None, *, keepdims: bool, ord: float) -> Tensor:
