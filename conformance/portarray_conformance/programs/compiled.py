@@ -10,10 +10,9 @@ compared too.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from portarray_conformance.programs.program import (
     restore,
 )
 from portarray_conformance.programs.statements import read_statement
-from portarray_conformance.programs.suite import Programs
+from portarray_conformance.programs.suite import Programs, run_programs
 from portarray_conformance.run import Result
 from portarray_conformance.target import Target
 
@@ -220,7 +219,20 @@ def is_exact(machine: Machine, body: Body, arguments: Mapping[str, Any]) -> bool
 class CompiledPrograms(Programs):
     """The suite of compiled programs on one target."""
 
+    aspect: ClassVar[str] = "compiled"
     is_dynamic: bool = False
+
+    def outcomes(self, count: int, seed: int) -> Iterator[Result | None]:
+        """Compare drawn programs; yield a result for each, None if it is not new."""
+        for first in range(0, count, BATCH):
+            indices = range(first, min(count, first + BATCH))
+            programs = [self.drawn(seed, index) for index in indices]
+            for index, statements, difference in zip(
+                indices, programs, self.differences(programs), strict=True
+            ):
+                yield self.report(f"{seed}:{index}", statements, difference)
+            if indices[-1] % 1000 > 1000 - BATCH:
+                self.target.forget()
 
     def drawn(self, seed: int, index: int) -> tuple[str, ...]:
         """Return the statements of a program."""
@@ -261,20 +273,4 @@ def run_compiled(
     Return a result for each distinct difference and for each function without any.
     ``on_result`` is called once for each program, with its finding if that is new.
     """
-    passed = Result("programs", "programs", "compiled", target.label, "", "passed", 0.0)
-    with warnings.catch_warnings(), target.scope():
-        warnings.simplefilter("ignore")
-        suite = CompiledPrograms.on(target)
-        assert isinstance(suite, CompiledPrograms)
-        for first in range(0, count, BATCH):
-            indices = range(first, min(count, first + BATCH))
-            programs = [suite.drawn(seed, index) for index in indices]
-            for index, statements, difference in zip(
-                indices, programs, suite.differences(programs), strict=True
-            ):
-                result = suite.report(f"{seed}:{index}", statements, difference)
-                if on_result is not None:
-                    on_result(result or passed)
-            if indices[-1] % 1000 > 1000 - BATCH:
-                target.forget()
-    return suite.results()
+    return run_programs(target, count, seed, suite=CompiledPrograms, on_result=on_result)

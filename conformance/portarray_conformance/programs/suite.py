@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from portarray_conformance.programs.allowed_differences import Allowed
 from portarray_conformance.programs.corpus import corpus
@@ -78,6 +79,7 @@ def pasted(statements: Sequence[str], label: str) -> str:
 class Programs:
     """The suite on one target."""
 
+    aspect: ClassVar[str] = "drawn"
     target: Target
     machine: Machine
     references: References
@@ -96,6 +98,16 @@ class Programs:
         options = options_for(target, machine, subnormal=not flushed)
         references = reference_for(target, options)
         return cls(target, machine, references, options, flushed)
+
+    def outcomes(self, count: int, seed: int) -> Iterator[Result | None]:
+        """Run the corpus and drawn programs; yield a result for each, None if it is not new."""
+        for name, statements in corpus(self.options.portarray, self.options.dtypes):
+            yield self.check(name, statements, None)
+        for index in range(count):
+            drawn = self.draw(seed, index)
+            yield self.check(f"{seed}:{index}", drawn.statements, drawn)
+            if index % 1000 == 999:
+                self.target.forget()
 
     def find(self, statements: Sequence[str], drawn: Drawn | None = None) -> Difference | None:
         """Run a program on the target and return its first difference from the reference."""
@@ -167,26 +179,23 @@ class Programs:
 
 
 def run_programs(
-    target: Target, count: int, seed: int, *, on_result: Callable[[Result], None] | None = None
+    target: Target,
+    count: int,
+    seed: int,
+    *,
+    suite: type[Programs] = Programs,
+    on_result: Callable[[Result], None] | None = None,
 ) -> list[Result]:
-    """Run the corpus and drawn programs on a target.
+    """Run the corpus and drawn programs of a suite on a target.
 
     Return a result for each distinct difference and for each function without any.
     ``on_result`` is called once for each program, with its finding if that is new.
     """
-    passed = Result("programs", "programs", "drawn", target.label, "", "passed", 0.0)
+    passed = Result("programs", "programs", suite.aspect, target.label, "", "passed", 0.0)
     with warnings.catch_warnings(), target.scope():
         warnings.simplefilter("ignore")
-        suite = Programs.on(target)
-        for name, statements in corpus(suite.options.portarray, suite.options.dtypes):
-            result = suite.check(name, statements, None)
+        programs = suite.on(target)
+        for result in programs.outcomes(count, seed):
             if on_result is not None:
                 on_result(result or passed)
-        for index in range(count):
-            drawn = suite.draw(seed, index)
-            result = suite.check(f"{seed}:{index}", drawn.statements, drawn)
-            if on_result is not None:
-                on_result(result or passed)
-            if index % 1000 == 999:
-                target.forget()
-    return suite.results()
+    return programs.results()
