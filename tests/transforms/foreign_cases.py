@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -155,3 +157,8 @@ def assert_close(got: Any, expected: Any, *, bound: float) -> None:
     assert got.shape == expected.shape
     size = 1 + np.max(np.abs(expected), initial=0)
     np.testing.assert_allclose(got, expected, rtol=0, atol=bound * size)
+
+
+def in_new_process(program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program where no library has been imported yet."""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

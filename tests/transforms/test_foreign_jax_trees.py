@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
-from foreign_cases import assert_close, placed
+from foreign_cases import assert_close, in_new_process, placed
 
 jax = pytest.importorskip("jax")
 
@@ -116,7 +114,7 @@ def test_jax_is_imported_by_those_who_use_it() -> None:
         "assert type(jax.jit(pa.sin)(y)) is pa.Array\n"
         "print('fine')\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = in_new_process(program)
     assert done.stdout == "fine\n", done.stderr
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from foreign_cases import FUNCTIONS, assert_close, expected, loss, placed
+from foreign_cases import FUNCTIONS, assert_close, expected, in_new_process, loss, placed
 
 torch = pytest.importorskip("torch")
 
@@ -219,7 +217,7 @@ def test_a_first_call_may_be_in_a_compiled_function() -> None:
         " backend='aot_eager')\n"
         "print(float(f(torch.zeros(1))))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = in_new_process(program)
     assert done.stdout == "0.0\n", done.stderr
 
 
@@ -230,7 +228,7 @@ def test_dynamo_is_imported_by_those_who_use_it() -> None:
         "float(pa.sum(pa.sin(x) + x[0]))\n"
         "print('torch._dynamo' in sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = in_new_process(program)
     assert done.stdout == "False\n", done.stderr
 
 
@@ -272,5 +270,5 @@ def test_a_first_call_may_be_in_a_transformed_function() -> None:
         "print(torch.func.vmap(torch.func.grad(f))(torch.ones(1, 1)).item(),"
         " pa.functional('torch'))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = in_new_process(program)
     assert done.stdout == "2.0 True\n", done.stderr
