@@ -162,3 +162,19 @@ def test_norms_of_zeros_infinities_and_nan(device: str) -> None:
         assert zero == 0
         assert infinity == math.inf
         assert math.isnan(nan)
+
+
+@pytest.mark.parametrize("ord", [-1, 0, 1, 1.5, 2, 3, math.inf])
+@pytest.mark.parametrize("shape", [(2, 0), (0, 2), (0, 0)])
+def test_norms_of_no_elements_are_those_of_numpy(
+    device: str, shape: tuple[int, int], ord: float
+) -> None:
+    values = np.zeros(shape, np.float32)
+    x = pa.asarray(values, device=device)
+    for axis in (None, 0, 1, (0, 1)):
+        with np.errstate(divide="ignore"):
+            expected = np.linalg.vector_norm(values, axis=axis, ord=ord)
+            norms = pa.linalg.vector_norm(x, axis=axis, ord=ord)
+        np.testing.assert_array_equal(np.asarray(pa.to_device(norms, "numpy")), expected)
+    with pytest.raises(ValueError):
+        pa.linalg.vector_norm(pa.zeros((0,), device=device), ord=-math.inf)

@@ -29,6 +29,7 @@ from portarray.backends.composed.results import (
 )
 from portarray.backends.mlx.namespace.scalars import on_cpu, refuse_double
 from portarray.backends.mlx.namespace.statistical import accurate_sum
+from portarray.backends.mlx.namespace.statistical import min as _min
 from portarray.backends.mlx.tracing import is_traced
 from portarray.backends.types import Rows, composed
 
@@ -283,13 +284,15 @@ def _vector_norm(
     """Return norms of single precision and less, whose powers neither overflow nor underflow."""
     size = mx.abs(x)
     axes = normalize_axes(axis, x.ndim)
-    if not axes or not x.size:
-        nonzero = (size != 0).astype(size.dtype)
-        return (nonzero if ord == 0 else size) if not axes else mx.sum(size, axes, keepdims)
+    if not axes:
+        return (size != 0).astype(size.dtype) if ord == 0 else size
+    if not x.size and ord != -math.inf:
+        total = mx.sum(size, axes, keepdims)
+        return total + math.inf if ord < 0 else total
     if ord == 0:
         return accurate_sum((size != 0).astype(mx.float32), axis, keepdims).astype(size.dtype)
     if ord in (math.inf, -math.inf):
-        return (mx.max if ord > 0 else mx.min)(size, axes, keepdims)
+        return (mx.max if ord > 0 else _min)(size, axis=axes, keepdims=keepdims)
     if ord == 1:
         return accurate_sum(size, axis, keepdims)
     if on_cpu():

@@ -171,7 +171,7 @@ def vector_norm(
         size = torch.abs(x) if x.dtype.is_complex or ord != 2 else x
         powers = size * size if ord == 2 else torch.pow(size, ord)
         norm = torch.pow(torch.sum(powers, axis, keepdim=keepdims), 1 / ord)
-    if ord == 1 or not _is_out_of_range(norm, ord):
+    if ord == 1 or not x.numel() or not _is_out_of_range(norm, ord):
         return norm
     axes = normalize_axes(axis, x.ndim)
     largest = torch.amax(torch.abs(x.detach()), axes, keepdim=True)
