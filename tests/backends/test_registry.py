@@ -84,16 +84,16 @@ def test_built_in_names_read_no_plugins(distribution: Path) -> None:
         ("raise GeneratorExit('gone')", "plug_bad raised GeneratorExit: gone"),
         ("INFO = 3", "does not have INFO"),
         ("", "does not have INFO"),
-        (INFO.format(library="other", ranks={"cuda": 1}), "must be the same"),
+        (INFO.format(library="other", ranks={"cuda": 1}), "they must be equal"),
         (INFO.format(library="cuda", ranks={"cuda": 1}), "none of cuda"),
-        (INFO.format(library="Plug", ranks={"cuda": 1}), "lower case"),
+        (INFO.format(library="Plug", ranks={"cuda": 1}), "use lower-case letters"),
         (INFO.format(library="plug", ranks={"quantum": 1}), "quantum"),
         (INFO.format(library="plug", ranks={}), "at least one"),
-        (INFO.format(library="plug", ranks={"cpu": "first"}), "ranks are integers"),
+        (INFO.format(library="plug", ranks={"cpu": "first"}), "ranks must be integers"),
         (INFO.format(library=7, ranks={"cpu": 1}), "TypeError"),
         (
             INFO.format(library="plug", ranks={"cpu": 1}).replace("'Plug'", "None"),
-            "all else is text",
+            "all other fields text",
         ),
         ("from portarray.backends.types import Nothing", "ImportError: cannot import name"),
         ("def INFO(", "SyntaxError"),
@@ -112,7 +112,7 @@ def test_a_broken_plugin_harms_nothing(distribution: Path, text: str, reason: st
     with pytest.raises(pa.UnknownDeviceError, match="the plugin for 'plug' does not work"):
         pa.device("plug")
     assert reason in pa.summary().plugin_errors["plug"]
-    assert "Plugins that cannot be used" in str(pa.summary())
+    assert "Plugins that do not work" in str(pa.summary())
 
 
 FILES = {
@@ -162,14 +162,18 @@ def method(line: str) -> str:
         ("backend", "sys.exit('no licence')", "plug_bad raised SystemExit: no licence"),
         ("backend", "raise GeneratorExit", "plug_bad raised GeneratorExit"),
         ("namespace", "1 / 0", "ZeroDivisionError"),
-        ("backend", "del BACKEND", "needs BACKEND = a subclass of portarray.backends.base.Backend"),
-        ("backend", "BACKEND = Plug('info', None)", "needs BACKEND = a subclass of"),
+        (
+            "backend",
+            "del BACKEND",
+            "must have BACKEND = a subclass of portarray.backends.base.Backend",
+        ),
+        ("backend", "BACKEND = Plug('info', None)", "must have BACKEND = a subclass of"),
         (
             "backend",
             "class BACKEND(Backend):\n    to_host = Plug.to_host\n    count = Plug.count\n",
             "BACKEND lacks array_type, describe, device_of_array, device_of_native, dlpack_device, "
             "dtypes, from_dlpack, from_host, is_out_of_memory, move, native_device, on_host, "
-            "to_dlpack, version, why_not, which a backend must have",
+            "reason_unsupported, to_dlpack, version, which every backend must have",
         ),
         (
             "backend",
@@ -178,8 +182,12 @@ def method(line: str) -> str:
         ),
         ("backend", method("standrad = None"), "did you mean standard?"),
         ("backend", method("qqq = 1"), "qqq is not a hook (start private names with _: _qqq)"),
-        ("backend", method("memory = 7"), "memory is a method, and not 7"),
-        ("backend", method("def immutable(self): return True"), "immutable is an attribute"),
+        ("backend", method("memory = 7"), "memory must be a method, not 7"),
+        (
+            "backend",
+            method("def immutable(self): return True"),
+            "immutable must be an attribute, not a method",
+        ),
         (
             "backend",
             method("def memory(self): pass"),
@@ -201,14 +209,18 @@ def method(line: str) -> str:
             "move(x, device, *, copy) must be move(x, device, *, copy, non_blocking=False)",
         ),
         ("backend", method("def count(self, platform): 1 / 0"), "ZeroDivisionError"),
-        ("backend", method("def count(self, platform): pass"), "asking for its devices failed: "),
+        ("backend", method("def count(self, platform): pass"), "listing its devices failed: "),
         (
             "backend",
             method("def describe(self, platform, index): return Description('Plug', 'toy')"),
             "its kind is 'toy'",
         ),
         ("backend", method("def describe(self, platform, index): pass"), "describing it failed"),
-        ("backend", method("def dtypes(self, *where, **named): return {}"), "neither float32 nor"),
+        (
+            "backend",
+            method("def dtypes(self, *where, **named): return {}"),
+            "it does not have float32 or int32",
+        ),
         ("backend", method("def memory(self, device): 1 / 0"), "ZeroDivisionError"),
         ("backend", method("def scope(self, device): return 1"), "its probe failed: TypeError"),
         (
