@@ -140,10 +140,12 @@ def blocked_matmul(
 
     Parameters
     ----------
-    matmul, moveaxis : callable
-        The library's functions.
+    matmul : callable
+        The library's function.
     total : callable
         Returns accurate sums along the first axis.
+    moveaxis : callable
+        The library's function.
     x1, x2 : native arrays
         Operands of at least one axis, whose shapes match.
     """
