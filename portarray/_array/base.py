@@ -6,6 +6,7 @@ modules of this package import only this one, so that there is no import cycle.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,9 +18,17 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._array.dispatch import DispatchTable
     from portarray._devices.device import Device
+    from portarray._transforms.kept import Guard
     from portarray.typing import Namespace
 
-__all__ = ["NAMESPACE", "ArrayBase", "array_type", "new_uninitialized"]
+__all__ = [
+    "GUARDS",
+    "NAMESPACE",
+    "ArrayBase",
+    "array_type",
+    "before_write",
+    "new_uninitialized",
+]
 
 
 array_type: type[Array]
@@ -34,6 +43,22 @@ Bypasses the metaclass. 50 ns instead of the 70 of ``object.__new__(Array)``, fo
 # The portarray module, set by portarray/__init__.py: consumers call ``__array_namespace__`` often,
 # and looking the module up would cost more than the rest of that method.
 NAMESPACE: list[Namespace[Array]] = []
+
+GUARDS: set[weakref.ref[Guard]] = set()
+"""What is called before the memory of arrays is written. Writers check that there is nothing."""
+
+
+def before_write(x: ArrayBase) -> None:
+    """Call the guards, before the memory of an array is written."""
+    device = x._dispatch.device
+    backend = device._backend
+    if backend.immutable:  # assignments to such arrays, and to traced ones, make new native ones
+        return
+    memory = backend.allocation(x._native)
+    for reference in tuple(GUARDS):
+        guard = reference()
+        if guard is not None:
+            guard.before_write(x._native, device, memory)
 
 
 class _Uncalled(type):

@@ -18,7 +18,7 @@ from portarray._array import (
     refusals,
     results,
 )
-from portarray._array.write_guards import GUARDS, before_write
+from portarray._array.base import GUARDS, before_write
 from portarray._dtypes import promotion
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from portarray._array import base, call, call_cache, slow_path
+from portarray._array.base import GUARDS, before_write
 from portarray._array.operands import common, refused
 from portarray._array.results import reraise
-from portarray._array.write_guards import GUARDS, before_write
 
 if TYPE_CHECKING:
     from portarray._array.array import Array

@@ -9,7 +9,7 @@ from typing import Any
 
 from portarray._array import results
 from portarray._array.array import Array
-from portarray._array.write_guards import GUARDS, before_write
+from portarray._array.base import GUARDS, before_write
 from portarray._config import config
 from portarray._kernel_language import arguments, launch_cache
 from portarray._kernel_language.arguments import CallSpec, hashable

@@ -1,17 +1,40 @@
-"""Values that are kept for the backward pass, protected from later writes."""
+"""Values that are kept for the backward pass, protected from later writes.
+
+Derivatives keep values of arrays that a user may write before the backward pass. Copying them all
+would cost as much as the calls. A guard copies those that a write would change, before the write.
+"""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from portarray._array import dispatch
 from portarray._array.array import Array
+from portarray._array.base import GUARDS
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray._transforms.tracing import Tracer
 
-__all__ = ["KeptValues", "Slot", "WriteLog"]
+__all__ = ["Guard", "KeptValues", "Slot", "WriteLog", "add_guard", "remove_guard"]
+
+
+class Guard(Protocol):
+    """What is called before writes, until it is removed or freed."""
+
+    def before_write(self, native: Any, device: Device, memory: Hashable | None) -> None:
+        """Prepare for a write to a native array in a block of memory, None for any block."""
+
+
+def add_guard(guard: Guard) -> None:
+    """Have a guard called before every write to arrays whose memory can change."""
+    GUARDS.add(weakref.ref(guard, GUARDS.discard))
+
+
+def remove_guard(guard: Guard) -> None:
+    """Call a guard no longer."""
+    GUARDS.discard(weakref.ref(guard))
 
 
 class Slot(NamedTuple):

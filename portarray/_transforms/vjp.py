@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray._array import write_guards
 from portarray._array.array import Array
 from portarray._array.results import wrapped_like
-from portarray._transforms.kept import KeptValues, Slot, WriteLog
+from portarray._transforms.kept import Guard, KeptValues, Slot, WriteLog, add_guard, remove_guard
 from portarray._transforms.ownership import separated
 from portarray._transforms.tape import Call, GradientTrace
 from portarray._transforms.tracing import Tracer, current, untraced
@@ -44,7 +43,7 @@ class VJP(NamedTuple):
     outputs: Arrays
     vjp_fun: Callable[[Arrays], Sequence[Array | None]]
     value: Callable[[Array], Array]
-    guard: write_guards.Guard | None
+    guard: Guard | None
 
 
 class _Tapes(threading.local):
@@ -91,7 +90,7 @@ def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) 
     trace = GradientTrace()
     watched = [trace.watch(x) for x in inputs]
     guard = KeptValues(trace.calls, Call.kept)
-    write_guards.add(guard)
+    add_guard(guard)
     _tapes.active += 1
     try:
         outputs = function([x for x, _ in watched])
@@ -99,7 +98,7 @@ def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) 
         calls = trace.end(ended)
         _tapes.active -= 1
         if once:
-            write_guards.remove(guard)
+            remove_guard(guard)
 
     def value(x: Array) -> Array:
         native = x._native
@@ -134,25 +133,25 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
     natives = [x._native for x in inputs]
     kept: list[list[Any]] | None = None if once else []
     writes = WriteLog()
-    write_guards.add(writes)
+    add_guard(writes)
     try:
         native_vjp = backend.vjp(native_function, natives, kept=kept)
     except NoOwnGradientError:  # the caller calls the function again, with a tape
         writes.undo()
         raise
     finally:
-        write_guards.remove(writes)
+        remove_guard(writes)
     if native_vjp is None:
         return None
     results, native_vjp_fun = native_vjp
-    guard: write_guards.Guard | None = None
+    guard: Guard | None = None
     if kept is not None:
         device = inputs[0].device
         kept.append(natives)
         guard = KeptValues(
             kept, lambda values: [Slot(values, n, device) for n in range(len(values))]
         )
-        write_guards.add(guard)
+        add_guard(guard)
 
     def value(x: Array) -> Array:
         if not backend.owns(x._native):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from portarray._array import array as _array
+from portarray._array.base import GUARDS, before_write
 from portarray._array.kernel import Kernel, written
-from portarray._array.write_guards import GUARDS, before_write
 from portarray.kernels import generic
 from portarray.kernels.activations import silu
 from portarray.kernels.checks import products as checks

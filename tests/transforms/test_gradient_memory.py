@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import portarray as pa
 import portarray.kernel_language as kl
-from portarray._array import extents, write_guards
+from portarray._array import base, extents
 from portarray._trees import array_trees
 
 SHAPE = (2, 3)
@@ -330,16 +330,16 @@ def test_cotangents_are_not_changed(device: str) -> None:
 
 def test_nothing_is_guarded_once_the_function_is_gone(device: str) -> None:
     x, y, _ = drawn_arrays(device)
-    guards = len(write_guards.GUARDS)
+    guards = len(base.GUARDS)
     pa.grad(lambda x: pa.sum(x * y))(x)
-    assert len(write_guards.GUARDS) == guards
+    assert len(base.GUARDS) == guards
     output, vjp_fun = pa.vjp(lambda x: x * y, x)
-    assert len(write_guards.GUARDS) == guards + 1
+    assert len(base.GUARDS) == guards + 1
     del output, vjp_fun
-    assert len(write_guards.GUARDS) == guards
+    assert len(base.GUARDS) == guards
     with pytest.raises(ZeroDivisionError):
         pa.grad(lambda x: 1 / 0)(x)
-    assert len(write_guards.GUARDS) == guards
+    assert len(base.GUARDS) == guards
 
 
 def test_writes_by_pytorch_itself_are_refused() -> None:
