@@ -39,7 +39,6 @@ OTHERS = {
     "needs several machines": r"dask (scheduler|worker) ?.*",
     "needs a server that runs, as tests/examples/test_llama_serving.py has one": r"curl .*",
     "in the reader's project; tests/testing runs the plugin": r"pytest( --devices=all.*)?",
-    "runs this test": r"\.ci/run",
 }
 INSTALL = r"(?:python -m )?pip install (?:--no-deps )?(.*)"
 NOX = r"(?:\w+=\S+ )?nox(?: -s (\S+))?(?: -- (.*))?"

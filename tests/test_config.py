@@ -57,15 +57,31 @@ def test_blocks_restore_only_their_own_changes() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        ({"host_fallback": "never"}, ValueError, "'never': use one of error, warn, allow"),
-        ({"host_access": "warn"}, ValueError, "'warn': use one of error, allow"),
-        ({"host_fallback": None}, ValueError, "None: use one of error, warn, allow"),
+        (
+            {"host_fallback": "never"},
+            ValueError,
+            "host_fallback must be one of error, warn, allow, not 'never'",
+        ),
+        (
+            {"host_access": "warn"},
+            ValueError,
+            "host_access must be one of error, allow, not 'warn'",
+        ),
+        (
+            {"host_fallback": None},
+            ValueError,
+            "host_fallback must be one of error, warn, allow, not None",
+        ),
         ({"unpickle_device": "cqu"}, errors.UnknownDeviceError, "unknown device 'cqu'"),
         ({"unpickle_device": ""}, errors.UnknownDeviceError, "the text is empty"),
-        ({"unpickle_device": 3}, TypeError, "use a device's text such as 'cpu', or None"),
-        ({"kernel_debug": "on"}, TypeError, "kernel_debug='on': use True or False"),
-        ({"progress": "yes"}, TypeError, "progress='yes': use True or False"),
-        ({"tuned_kernels": 1}, TypeError, "tuned_kernels=1: use True or False"),
+        (
+            {"unpickle_device": 3},
+            TypeError,
+            "must be a device's text such as 'cpu', or None, not 3",
+        ),
+        ({"kernel_debug": "on"}, TypeError, "kernel_debug must be True or False, not 'on'"),
+        ({"progress": "yes"}, TypeError, "progress must be True or False, not 'yes'"),
+        ({"tuned_kernels": 1}, TypeError, "tuned_kernels must be True or False, not 1"),
     ],
 )
 def test_wrong_values_change_nothing(

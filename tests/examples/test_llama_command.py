@@ -53,7 +53,7 @@ def test_it_says_the_same_on_every_device(device: str, file: Path) -> None:
 def test_what_is_reported(file: Path) -> None:
     answer = report(file, "--tokens", "5")
     assert answer["device"] == "numpy:cpu:0"
-    assert answer["stop_gradient"] == "length"
+    assert answer["stopped"] == "length"
     assert len(answer["tokens"]) == 5
     rate = len(answer["prompt_tokens"]) / answer["prompt_seconds"]
     assert answer["prompt_tokens_per_second"] == pytest.approx(rate)
@@ -73,7 +73,7 @@ def test_it_ends_where_the_model_does(file: Path) -> None:
     stopping = tiny.but(metadata={"tokenizer.ggml.eos_token_id": free.tokens[count]})
     path = stopping.write(file.with_name("stops.gguf"), tensors)
     answer = json.loads(run(path, "--json", prompt="hello").stdout)
-    assert answer["stop_gradient"] == "stop"
+    assert answer["stopped"] == "stop"
     assert answer["tokens"] == free.tokens[:count]
 
 

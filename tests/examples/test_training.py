@@ -326,7 +326,7 @@ def test_a_stopped_training_goes_on(tmp_path: Path) -> None:
         (("--devices", "numpy", "--split", "numpy"), "take one"),
         (("--resume",), "--resume needs --checkpoint"),
         (("--resume", "--checkpoint", "no.safetensors"), "No such file"),
-        (("--checkpoint", "no/model.safetensors"), "no such folder"),
+        (("--checkpoint", "no/model.safetensors"), "the folder does not exist; create it first"),
         (("--batch", "0"), "batch is 0; it must be positive"),
         (("--width", "18"), "cannot be divided among 4 heads"),
         (("--every", "0"), "it must be positive"),

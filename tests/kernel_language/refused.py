@@ -157,7 +157,7 @@ EXPRESSIONS = [
     one("global-text", "v = TEXT + 'b'", "str|text"),
     one("bytes", "v = b'text'", "bytes"),
     one("none", "v = None", "None"),
-    one("is", "v = i is 3", r"\bis\b"),
+    one("is", "v = i is n", r"\bis\b"),
     one("in", "v = i in (1, 2)", r"\bin\b"),
     one("walrus", "y[i] = (v := x[i])", ":="),
     one("complex", "v = 1j", "complex"),
