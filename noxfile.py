@@ -200,10 +200,12 @@ def _one_opencl_driver(session: nox.Session) -> dict[str, str]:
     Tests of what OpenCL's drivers do differently are in the first parts. In the others a second
     driver takes a fifth of the time.
     """
-    driver = Path(session.virtualenv.location).resolve() / "lib" / "libintelocl.so"
+    environment = Path(session.virtualenv.location).resolve()
+    driver = environment / "lib" / "libintelocl.so"
     if not driver.exists():
         return {}
-    folder = Path(session.create_tmp()).resolve() / "opencl"
+    # Not in session.create_tmp(), after which tests have their temporary files in the checkout.
+    folder = environment / "opencl"
     folder.mkdir(exist_ok=True)
     (folder / "intel.icd").write_text(f"{driver}\n", "utf-8")
     return {"OCL_ICD_VENDORS": str(folder), "OCL_ICD_FILENAMES": str(driver)}
