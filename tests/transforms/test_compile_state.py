@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import collections
+import contextvars
 import dataclasses
 import decimal
 import functools
 import io
 import random
+import sys
 import threading
 import types
 import weakref
@@ -113,7 +115,9 @@ def used(holder: Any, x: Any) -> Any:
     return used(holder.power, used(holder.weight, x))
 
 
-VALUES = st.sampled_from([0, 1, 1.0, True, 0.0, -0.0, 2.5, float("nan"), "ab", "abc"])
+VALUES = st.sampled_from(
+    [0, 1, 1.0, True, 0.0, -0.0, 2.5, float("nan"), -float("nan"), "ab", "abc"]
+)
 KINDS = st.sampled_from(sorted(HOLDERS))
 WAYS = st.sampled_from(["argument", "closure", "global", "attribute", "default", "callee"])
 STEPS = st.lists(
@@ -211,6 +215,58 @@ def test_drawn_programs_read_what_is_there_now(device: str, replayed: None) -> N
             compare()
 
     check()
+
+
+class Base:
+    power = 2.0
+
+
+class Derived(Base):
+    pass
+
+
+CONTEXT = contextvars.ContextVar("CONTEXT", default=2.0)
+MADE = types.ModuleType("made")
+MADE.power = 2.0  # type: ignore[attr-defined]
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize(
+    ("function", "holder", "name"),
+    [
+        (lambda x: x * Derived().power, Base, "power"),
+        (lambda x: x * Derived().power, Derived, "power"),
+        (lambda x: x * getattr(Derived, "other", 2.0), Derived, "other"),
+        (lambda x: x * hash(2), sys.modules[__name__], "hash"),
+        (lambda x: x * MADE.power, MADE, "power"),
+    ],
+)
+def test_a_name_that_is_found_elsewhere_now(
+    device: str, monkeypatch: pytest.MonkeyPatch, function: Any, holder: Any, name: str
+) -> None:
+    """Attributes of a base class and functions of Python may be hidden later."""
+    x = asarray([1.0, 2.0], device)
+    compiled = pa.compile(function)
+    np.testing.assert_array_equal(host(compiled(x)), [2.0, 4.0])
+    monkeypatch.setattr(
+        holder, name, (lambda value: value + 1.0) if name == "hash" else 3.0, raising=False
+    )
+    np.testing.assert_array_equal(host(compiled(x)), [3.0, 6.0])
+    monkeypatch.undo()
+    np.testing.assert_array_equal(host(compiled(x)), [2.0, 4.0])
+
+
+@pytest.mark.one_device
+def test_context_variables_are_inputs(device: str) -> None:
+    x = asarray([1.0, 2.0], device)
+    compiled = pa.compile(lambda x: x * CONTEXT.get())
+    np.testing.assert_array_equal(host(compiled(x)), [2.0, 4.0])
+    context = contextvars.copy_context()
+    for value in (3.0, asarray([5.0, 7.0], device)):
+        context.run(CONTEXT.set, value)
+        expected = host(x) * host(pa.asarray(value, device=device))
+        np.testing.assert_array_equal(host(context.run(compiled, x)), expected)
+    np.testing.assert_array_equal(host(compiled(x)), [2.0, 4.0])
 
 
 COUNTER = 0

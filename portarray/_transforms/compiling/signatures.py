@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from enum import Enum
 from typing import Any
@@ -65,6 +66,8 @@ _VALUES = (np.generic, np.dtype, Enum, range, slice, Device)
 _BY_TEXT = frozenset(("datetime", "decimal", "fractions", "pathlib", "uuid"))
 """Modules of Python whose objects are immutable and differ if their texts do."""
 
+_bits = struct.Struct("d").pack
+
 
 def is_value(x: Any) -> bool:
     """Return whether an object is an immutable value, which :func:`frozen` compares."""
@@ -84,9 +87,9 @@ def frozen(x: Any) -> Any:
     """
     kind = x.__class__
     if kind is float:
-        return kind, x.hex()
+        return kind, _bits(x)
     if kind is complex:
-        return kind, x.real.hex(), x.imag.hex()
+        return kind, _bits(x.real), _bits(x.imag)
     if kind in _PLAIN:
         return kind, x
     if isinstance(x, np.generic):

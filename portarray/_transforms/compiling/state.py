@@ -11,7 +11,6 @@ The comparison is generated code, because most calls make it and find nothing ne
 
 from __future__ import annotations
 
-import builtins
 import functools
 import itertools
 import random
@@ -21,6 +20,7 @@ import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -151,9 +151,11 @@ def _host_values(x: Any) -> Any:
     return type(x), frozen(np.asarray(x))
 
 
+_UNSET = object()
+
 _HELPERS = {
     "Array": Array, "Tracer": Tracer, "same": _is, "is_unset": _is_unset, "is_empty": _is_empty,
-    "host_values": _host_values, "deque": deque, "current": current,
+    "host_values": _host_values, "deque": deque, "current": current, "unset": _UNSET,
 }  # fmt: skip
 
 
@@ -274,6 +276,11 @@ class _Walk:
                 self.visit(getattr(x, name), f"{variable}.{name}", f"{path}.{name}")
         elif isinstance(x, functools._lru_cache_wrapper):
             self.visit(x.__wrapped__, f"{variable}.__wrapped__", path)
+        elif isinstance(x, ContextVar):
+            if (value := x.get(_UNSET)) is _UNSET:
+                self._check(f"{variable}.get(unset) is not unset", path)
+            else:
+                self.visit(value, f"{variable}.get(unset)", path)
         elif isinstance(x, types.MappingProxyType):
             self._items(x, variable, path)
         elif hasattr(kind, "__array__") or hasattr(kind, "__dlpack__"):
@@ -395,8 +402,7 @@ class _Walk:
         elif isinstance(x, type):
             self._class(x)
         elif isinstance(x, types.ModuleType):
-            file = getattr(x, "__file__", None)
-            if x.__name__ != "__main__" and is_library(file):
+            if _is_library_module(x):
                 return
             dictionary = self.state.constant(x.__dict__)
             for name in sorted(self._names.intersection(x.__dict__)):
@@ -440,7 +446,7 @@ class _Walk:
         for name in sorted(names.variables):
             if name in variables:
                 self.visit(variables[name], f"{dictionary}[{name!r}]", name)
-            elif not hasattr(builtins, name):
+            else:  # a function of Python's, or of no value yet
                 self._check(f"{name!r} in {dictionary}", name)
         for name in sorted(names.modules):
             module = sys.modules.get(name)
@@ -453,6 +459,11 @@ class _Walk:
                 continue
             self._classes.add(id(base))
             text = f"{self.state.constant(base)}.__dict__"
+            absent = self.state.constant(self._names.difference(base.__dict__))
+            self._check(
+                f"len({text}) != {len(base.__dict__)} and not {absent}.isdisjoint({text})",
+                base.__name__,
+            )
             for name, entry in list(base.__dict__.items()):
                 is_special = name.startswith("__") and name.endswith("__")
                 is_named = name in self._names and not is_special
@@ -487,9 +498,17 @@ def _module_of(function: Any) -> str | None:
 
 def _is_library_class(cls: type) -> bool:
     module = sys.modules.get(cls.__module__)
-    if cls.__module__ == "builtins":
-        return True
-    return cls.__module__ != "__main__" and is_library(getattr(module, "__file__", None))
+    return cls.__module__ == "builtins" or module is None or _is_library_module(module)
+
+
+def _is_library_module(module: types.ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    if file is None:  # __main__, Python's own written in C, or one made while the program runs
+        return module.__name__.partition(".")[0] in _OF_PYTHON
+    return module.__name__ != "__main__" and is_library(file)
+
+
+_OF_PYTHON = sys.stdlib_module_names - {"__main__"}
 
 
 _READABLE = ("argparse", "collections", "types")
