@@ -55,8 +55,12 @@ def asarray(
         else:
             host_access.tell_move(owner, where)
         return _finished(native, target_dtype, where, copy=copy, narrow=narrow)
-    home = values.home_of(obj) if device is None and isinstance(obj, (list, tuple)) else None
+    arrays = values.arrays_in(obj) if isinstance(obj, (list, tuple)) else []
+    home = values.home_of(arrays) if device is None else None
     where = selection.resolve(device) if home is None else home
+    if any(map(values.is_traced, arrays)):  # their values are not known yet
+        joined = values.stacked(obj, target_dtype, values.home_of(arrays))
+        return _finished(joined, target_dtype, where, copy=None, narrow=narrow)
     if not isinstance(obj, np.ndarray) and producers.is_producer(obj):
         if target_dtype is None:
             return producers.imported(obj, where, copy=copy, narrow=narrow)

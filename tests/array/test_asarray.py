@@ -295,6 +295,31 @@ def test_arrays_in_lists(anywhere: str) -> None:
     assert pa.asarray([x[0], x[1]], device=anywhere).dtype == pa.float32
 
 
+def test_lists_follow_the_arrays_in_them(anywhere: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=anywhere)
+    other = next(device for device in pa.devices() if device is not x.device)
+    row = np.ones(2, np.float32)
+    with pa.device(other):
+        for nested in ([x[0], 0.0], [0.0, x[0]], [[1, 2.0], [3, x[0]]], (row, x)):
+            assert pa.asarray(nested).device is x.device
+            assert pa.asarray(nested, device=other).device is other
+        assert pa.asarray([row, [0, 1]]).device is other
+        with pytest.raises(pa.DeviceMismatchError, match=f"asarray: .*{x.device}.*{other}"):
+            pa.asarray([x[0], [pa.ones((), device=other)]])
+
+
+def test_gradients_and_programs_follow_arrays_in_lists(device: str) -> None:
+    x = pa.asarray([3.0, 5.0], device=device)
+
+    def last_row(x: Any) -> Any:
+        return pa.sum(pa.asarray([[7, 1.0], [x[1], 2 * x[0]]])[1, :])
+
+    assert pa.grad(last_row)(x).tolist() == [2.0, 1.0]
+    assert float(pa.compile(last_row)(x)) == 11.0
+    with pytest.raises(ValueError, match="ragged"):
+        pa.grad(lambda x: pa.sum(pa.asarray([x[0], x])))(x)
+
+
 def test_copy_of_our_arrays(anywhere: str) -> None:
     x = pa.asarray([1.0, 2.0], device=anywhere)
     assert pa.asarray(x) is x

@@ -40,7 +40,7 @@ def asarray(
         in sequences promote; Python numbers take the device's default dtype of their kind.
     device : device-like, optional
         Device of the result. By default arrays and native arrays stay where they are, a nested
-        sequence that begins with one is made there too, by way of the host, and NumPy's arrays and
+        sequence goes to the device of the arrays in it, by way of the host, and NumPy's arrays and
         everything else go to the default device.
     copy : bool, optional
         True always copies; False never does and raises where it would have to; None shares memory
@@ -65,6 +65,8 @@ def asarray(
         tensor that requires grad is to go to another library.
     DTypeNotSupportedError
         If the device lacks the dtype and `narrow` is False.
+    DeviceMismatchError
+        If a nested sequence holds arrays of several devices and `device` is None.
     UnknownDeviceError, DeviceNotFunctionalError
         If the text does not name a device, or one that cannot be used here.
     OutOfMemoryError
@@ -77,6 +79,8 @@ def asarray(
 
     Notes
     -----
+    Gradients and compiled functions follow the arrays in a nested sequence.
+
     Moving to a device whose memory is not host memory copies, and so do JAX, MLX and dpnp what
     other libraries have. NumPy arrays of another byte order are converted, which is a copy.
 
