@@ -31,12 +31,12 @@ _depth = _Depth()
 
 
 def with_tape(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a function that leaves its gradient to the tape, as PyTorch's over- or underflows."""
+    """Return a function that leaves its gradient to the tape, as PyTorch's is wrong somewhere."""
 
     @functools.wraps(function)
     def called(*tensors: Tensor) -> Tensor:
         if _depth.now and any(x.requires_grad for x in tensors):
-            raise NoOwnGradientError(f"PyTorch squares the operands of {function.__name__}")
+            raise NoOwnGradientError(f"PyTorch's gradient of {function.__name__} is not used")
         return function(*tensors)
 
     return called

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from portarray.backends.composed.arithmetic import sign_parts
+from portarray.backends.torch.gradients import with_tape
 from portarray.backends.torch.namespace import on_host, unsigned
 from portarray.backends.torch.namespace.creation import asarray
 from portarray.backends.torch.namespace.overlap import overlapping, written
@@ -123,6 +124,7 @@ def _fmod(x1: Tensor, x2: Tensor) -> Tensor:
     return torch.fmod(torch.fmod(torch.fmod(x1, largest), larger), x2)
 
 
+@with_tape  # copysign has no gradient where the remainder is 0
 def _remainder(x1: Tensor, x2: Tensor) -> Tensor:
     remainder = _fmod(x1, x2)
     has_other_sign = (remainder != 0) & ((remainder < 0) != (x2 < 0))

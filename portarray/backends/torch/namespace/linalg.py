@@ -19,6 +19,7 @@ from portarray.backends.composed.results import (
     SlogdetResult,
     SVDResult,
 )
+from portarray.backends.torch.gradients import with_tape
 from portarray.backends.torch.namespace.statistical import sum as _sum
 from portarray.backends.torch.namespace.unsigned import NAMES, modular, moving
 from portarray.backends.torch.tracing import is_traced
@@ -40,7 +41,8 @@ _solve: Callable[..., Tensor] = torch.linalg.solve
 _solve_ex: Callable[..., tuple[Tensor, Tensor]] = torch.linalg.solve_ex
 _vector_norm: Callable[..., Tensor] = torch.linalg.vector_norm
 
-det: Callable[[Tensor], Tensor] = torch.linalg.det
+# PyTorch's gradient is 0 for singular matrices.
+det: Callable[[Tensor], Tensor] = with_tape(torch.linalg.det)
 eigvals: Callable[[Tensor], Tensor] = torch.linalg.eigvals
 eigvalsh: Callable[[Tensor], Tensor] = torch.linalg.eigvalsh
 svdvals: Callable[[Tensor], Tensor] = torch.linalg.svdvals
