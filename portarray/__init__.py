@@ -239,6 +239,12 @@ def _load_numpy_functions() -> _typing.Any:
     return module
 
 
+def _define_einops_backend(module: object) -> None:
+    from portarray import _einops
+
+    _einops.define_backend(module)
+
+
 def _load_packed() -> _typing.Any:
     from portarray.kernels import packed as module
 
@@ -256,6 +262,7 @@ _namespace_module.register(_sys.modules[__name__])
 _base.NAMESPACE.append(_sys.modules[__name__])
 _interop.install_hooks(_load_numpy_functions)
 _registry.defer(_add_virtual_backend)
+_interop.after_import("einops._backends", _define_einops_backend)
 _CLASSES["packed"] = _SavedClass("portarray.kernels.packed", _load_packed)
 
 __all__ = [

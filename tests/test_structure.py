@@ -126,7 +126,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("backends.types", "errors", "kernel_language"),
     },
     "": {
-        *("_api", "_array", "_config", "_devices", "_kernel_language"),
+        *("_api", "_array", "_config", "_devices", "_einops", "_kernel_language"),
         *("_movement.routes", "_movement.to_device", "_name_hints", "_namespace"),
         *("_numpy_functions", "_saving", "_transforms", "_verification.functions"),
         *("_version", "backends.registry", "errors", "fft", "kernels", "linalg"),
@@ -138,6 +138,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("backends.base", "backends.registry", "backends.types"),
     },
     "dask": {"", "_array", "_devices", "_html", "errors", "random", "tasks"},
+    "_einops": {"_namespace"},
     "_numpy_functions": {"_array", "_name_hints", "_namespace", "errors"},
     "_cli": {
         *("", "_api", "_config", "_devices", "_kernel_language", "_movement.matrix"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "VERSION",
+    "after_import",
     "install_hooks",
     "dlpack",
     "dlpack_device",
@@ -228,6 +232,43 @@ def _two_integers(name: str, value: Any) -> tuple[int, int] | None:
 def dlpack_device(x: Array) -> tuple[int, int]:
     """Return DLPack's device type and index."""
     return x._dispatch.device._backend.dlpack_device(x._native)  # refuses a traced array
+
+
+# --- libraries that learn of arrays when they are imported ----------------------------------------
+
+
+def after_import(name: str, listener: Callable[[ModuleType], None]) -> None:
+    """Have a function called with a module: now if it is imported, and else once it is."""
+    module = sys.modules.get(name)
+    if module is not None:
+        listener(module)
+    else:
+        sys.meta_path.insert(0, _Finder(name, listener))
+
+
+class _Finder:
+    """A finder of ``sys.meta_path`` that waits for one module and then removes itself."""
+
+    def __init__(self, name: str, listener: Callable[[ModuleType], None]) -> None:
+        self.name = name
+        self.listener = listener
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
+        """Return the module's specification with a loader that calls the listener."""
+        if name != self.name:
+            return None
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
+        spec = find_spec(name)
+        loader: Any = None if spec is None else spec.loader
+        if loader is not None:
+            load = loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                load(module)
+                self.listener(module)
+
+            loader.exec_module = exec_module
+        return spec
 
 
 # --- other libraries' transformations, see library_transforms.py ----------------------------------
