@@ -175,6 +175,7 @@ from portarray.errors import (
 
 if _typing.TYPE_CHECKING:
     from portarray import random, tasks
+    from portarray._movement.prefetch import prefetch
     from portarray._transforms.compiling.compiled import compile
     from portarray._transforms.control import cond, scan, while_loop
     from portarray._transforms.custom_gradients import checkpoint, custom_vjp, stop_gradient
@@ -224,6 +225,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
             from portarray._transforms import custom_gradients as module
         elif name in ("cond", "scan", "while_loop"):
             from portarray._transforms import control as module
+        elif name == "prefetch":
+            from portarray._movement import prefetch as module
         elif name == "precision":
             from portarray._transforms import precision as module
         elif name == "verify":
@@ -487,6 +490,7 @@ __all__ = [
     # Moving data
     "TransferPlan",
     "load",
+    "prefetch",
     "save",
     "to_device",
     "transfer_plan",

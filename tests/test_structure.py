@@ -82,6 +82,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("backends.types", "errors"),
     },
     "_movement.array_moves": {"_array", "_movement.routes"},
+    "_movement.prefetch": {"_movement.to_device"},
     "_movement.to_device": {
         *("_array", "_config", "_devices", "_movement.array_moves", "_movement.progress"),
         *("_movement.routes", "_trees.node_types", "_trees.tree_map"),
@@ -127,7 +128,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "": {
         *("_api", "_array", "_config", "_devices", "_einops", "_kernel_language"),
-        *("_movement.routes", "_movement.to_device", "_name_hints", "_namespace"),
+        *("_movement.prefetch", "_movement.routes", "_movement.to_device", "_name_hints"),
+        "_namespace",
         *("_numpy_functions", "_saving", "_transforms", "_verification.functions"),
         *("_version", "backends.registry", "errors", "fft", "kernels", "linalg"),
         *("random", "tasks", "testing"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -16,6 +18,7 @@ from portarray.backends import registry
 
 if TYPE_CHECKING:
     from portarray._devices.device import Device
+    from portarray._movement.progress import TreeBar
     from portarray.typing import DeviceLike
 
 
@@ -107,7 +110,8 @@ def to_device(
     ----------
     tree : Any
         Arrays may be :class:`Array`, arrays of any library that portarray drives, and of others
-        that export DLPack. The tree and its arrays stay as they are.
+        that export DLPack. The tree and its arrays stay as they are. Of an iterator, such as a
+        generator of batches, each item is a tree.
     device : device-like
         As for :func:`portarray.device`.
     narrow : bool
@@ -127,7 +131,8 @@ def to_device(
     -------
     Any
         A new tree. What is in the given one several times is one object in it too: arrays,
-        containers and objects. An array that is on the device already is in it as it is.
+        containers and objects. An array that is on the device already is in it as it is. For an
+        iterator, an iterator that reads and moves each item when it is requested.
 
     Raises
     ------
@@ -144,6 +149,10 @@ def to_device(
         be moved; None, scalars and texts are let through.
     ModuleNotFoundError
         If a bar is wanted and rich is not installed; nothing was moved then.
+
+    See Also
+    --------
+    prefetch : Reads and moves the batches of an iterable ahead, in a thread.
 
     Notes
     -----
@@ -174,17 +183,52 @@ def to_device(
     """
     # Most programs move single arrays.
     from portarray._movement import progress as bars
-    from portarray._trees import node_types, tree_map
+    from portarray._trees import tree_map
 
-    if device is None:
-        raise TypeError("to_device: None does not name a device\nHint: pass a device or its text")
-    for name, value in (("native", native), ("progress", progress)):
-        if value is not None and not isinstance(value, bool):
-            raise TypeError(f"to_device: {name} must be True, False or None, not {value!r}")
-    where = selection.resolve(device)
+    where = checked_device("to_device", device, native=native, progress=progress)
+    if isinstance(tree, Iterator) and not tree_map.is_tree(tree):
+        return map(
+            partial(
+                to_device,
+                device=where,
+                narrow=narrow,
+                non_blocking=non_blocking,
+                native=native,
+                progress=progress,
+            ),
+            tree,
+        )
     shown = config.progress if progress is None else progress
     watch = bars.TreeBar(f"to {where}") if shown else None
-    mover = _Mover(where, narrow=narrow, non_blocking=non_blocking, native=native)
+    return moved_tree(
+        tree, where, narrow=narrow, non_blocking=non_blocking, native=native, watch=watch
+    )
+
+
+def checked_device(function: str, device: DeviceLike, **flags: bool | None) -> Device:
+    """Return the device that a function moves trees to; refuse flags that are not True or False."""
+    if device is None:
+        raise TypeError(f"{function}: None does not name a device\nHint: pass a device or its text")
+    for name, value in flags.items():
+        if value is not None and not isinstance(value, bool):
+            raise TypeError(f"{function}: {name} must be True, False or None, not {value!r}")
+    return selection.resolve(device)
+
+
+def moved_tree(
+    tree: Any,
+    device: Device,
+    *,
+    narrow: bool,
+    native: bool | None,
+    non_blocking: bool = False,
+    copy: bool | None = None,
+    watch: TreeBar | None = None,
+) -> Any:
+    """Return a tree like the given one with all its arrays on a device; see :func:`to_device`."""
+    from portarray._trees import node_types, tree_map
+
+    mover = _Mover(device, narrow=narrow, non_blocking=non_blocking, native=native, copy=copy)
     if not (isinstance(tree, _ATOMS) or mover.is_array(tree) or tree_map.is_tree(tree)):
         raise TypeError(_unmoved(tree, node_types.NAMESPACE))
     try:
@@ -220,17 +264,26 @@ class _Mover:
         Where to.
     narrow, non_blocking, native
         As for :func:`to_device`.
+    copy : bool or None
+        True gives each array new memory; None lets it share memory where it can.
     """
 
-    __slots__ = ("_as_native", "_classes", "_device", "_narrow", "_non_blocking", "moved")
+    __slots__ = ("_as_native", "_classes", "_copy", "_device", "_narrow", "_non_blocking", "moved")
 
     def __init__(
-        self, device: Device, *, narrow: bool, non_blocking: bool, native: bool | None
+        self,
+        device: Device,
+        *,
+        narrow: bool,
+        non_blocking: bool,
+        native: bool | None,
+        copy: bool | None,
     ) -> None:
         self._device = device
         self._narrow = narrow
         self._non_blocking = non_blocking
         self._as_native = native
+        self._copy = copy
         self._classes: dict[type, bool] = {}
         # Results by the id of the native array, which may be in the tree several times, bare and
         # within Arrays; with the array itself, so that its id is not used again.
@@ -256,12 +309,12 @@ class _Mover:
         plain = value.view(np.ndarray) if type(value) is np.memmap else value
         owner = native_arrays.device_of(plain)
         as_native = self._as_native is not False
-        if owner is self._device and as_native:
+        if owner is self._device and as_native and not self._copy:
             return value
         if owner is not None:
             x = self._moved(plain, native_arrays.from_native(plain, owner, copy=None))
         else:  # of another byte order, or of a library that portarray does not know
-            x = conversion.asarray(plain, device=self._device, narrow=self._narrow)
+            x = conversion.asarray(plain, device=self._device, copy=self._copy, narrow=self._narrow)
             as_native = as_native and (self._as_native is True or isinstance(plain, np.ndarray))
         return native_arrays.native_of(x) if as_native else x
 
@@ -272,12 +325,14 @@ class _Mover:
         if earlier is None:
             host_access.tell_move(x.device, device)
             there = array_moves.moved(
-                x, device, copy=None, narrow=self._narrow, non_blocking=self._non_blocking
+                x, device, copy=self._copy, narrow=self._narrow, non_blocking=self._non_blocking
             )
             self.moved[id(native)] = native, there
             return there
         return (
-            x if x.device is device else results.wrap(native_arrays.native_of(earlier[1]), device)
+            x
+            if x.device is device and not self._copy
+            else results.wrap(native_arrays.native_of(earlier[1]), device)
         )
 
 
