@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "typing": set(),
     "_version": set(),
     "_codegen": set(),
+    "_result_types": set(),
     "_dlpack": set(),
     "_host_memory": set(),
     "_html": set(),
@@ -45,15 +46,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.contract": {"backends.base"},
     "backends.registry": {"backends.types", "backends.base", "backends.contract"},
     "backends.common": {"_dtypes", "_host_memory", "backends.types"},
-    "backends.composed": {"_dtypes", "backends.types"},
+    "backends.composed": {"_dtypes", "_result_types", "backends.types"},
     "_launchers": {"_atomic_files", "_codegen", "_opencl", "backends.common", "errors"},
     "backends.BACKEND": {
         *("backends.types", "backends.base", "backends.common", "backends.composed"),
-        *("_config", "_dlpack", "_dtypes", "_launchers", "errors"),
+        *("_config", "_dlpack", "_dtypes", "_launchers", "_result_types", "errors"),
     },
     "backends.clarray": {"_opencl", "clarray"},
     "backends.dpnp": {"_opencl"},
-    "clarray": {"_dlpack", "_opencl"},
+    "clarray": {"_dlpack", "_opencl", "_result_types"},
     # From native functions to those of portarray's arrays.
     "_dispatch": {
         *("_config", "_dtypes", "errors", "backends.base", "backends.registry", "backends.types"),
@@ -78,7 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors",
     },
     "_api": {
-        *("_array", "_devices", "_dispatch", "_name_hints", "backends.registry"),
+        *("_array", "_devices", "_dispatch", "_name_hints", "_result_types", "backends.registry"),
         *("backends.types", "errors"),
     },
     "_movement.array_moves": {"_array", "_movement.routes"},
@@ -357,7 +358,7 @@ def test_backends_know_nothing_of_the_array() -> None:
                     "portarray._dtypes",
                     *("portarray._opencl", "portarray._host_memory", "portarray._dlpack"),
                     *("portarray.kernels.generic", "portarray.errors", "portarray._config"),
-                    "portarray._atomic_files",
+                    *("portarray._atomic_files", "portarray._result_types"),
                 )
             )
         ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portarray._api import arguments
-from portarray._api.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from portarray._array import call
+from portarray._result_types import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -48,7 +48,7 @@ def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> 
     return call.aligned("isin", x1, x2, invert=invert)
 
 
-def unique_all(x: Array, /) -> UniqueAllResult:
+def unique_all(x: Array, /) -> UniqueAllResult[Array]:
     """Return the unique elements with their places, what rebuilds the array, and their counts.
 
     Parameters
@@ -87,7 +87,7 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     return UniqueAllResult(*call.several("unique_all", x))
 
 
-def unique_counts(x: Array, /) -> UniqueCountsResult:
+def unique_counts(x: Array, /) -> UniqueCountsResult[Array]:
     """Return the unique elements and how often each occurs.
 
     Parameters
@@ -118,7 +118,7 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
     return UniqueCountsResult(*call.several("unique_counts", x))
 
 
-def unique_inverse(x: Array, /) -> UniqueInverseResult:
+def unique_inverse(x: Array, /) -> UniqueInverseResult[Array]:
     """Return the unique elements and the indices that rebuild the array from them.
 
     Parameters

@@ -6,7 +6,7 @@
 Array(14., dtype=float64)
 
 Arrays are strided views of pooled device memory. Operations are OpenCL programs, built once and
-cached on disk. Of portarray, it imports only ``_opencl`` and ``_dlpack``.
+cached on disk. Of portarray, it imports only ``_opencl``, ``_dlpack`` and ``_result_types``.
 """
 
 import numpy as _np  # noqa: ICN001  (not a public name)
@@ -24,6 +24,7 @@ except ImportError as error:
 
 from portarray._opencl.device import Device
 from portarray._opencl.registry import devices, reasons
+from portarray._result_types import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from portarray.clarray import fft, linalg
 from portarray.clarray.arithmetic import (
     abs,
@@ -131,9 +132,6 @@ from portarray.clarray.rounding import ceil, floor, round, trunc
 from portarray.clarray.searching import argmax, argmin, count_nonzero, nonzero, searchsorted
 from portarray.clarray.selection import default_device, memory, reclaim, synchronize
 from portarray.clarray.sets import (
-    UniqueAllResult,
-    UniqueCountsResult,
-    UniqueInverseResult,
     isin,
     unique_all,
     unique_counts,

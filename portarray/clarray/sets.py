@@ -5,10 +5,11 @@ In ``unique_*`` each NaN is a separate element; 0.0 and -0.0 are one element.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from portarray._result_types import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from portarray.clarray.arguments import array_of
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.host import fill, served, to_array, view
@@ -18,29 +19,6 @@ from portarray.clarray.strided import Array
 NumpyArray = np.ndarray[Any, Any]
 
 _INDEX = np.dtype(np.int64)
-
-
-class UniqueAllResult(NamedTuple):
-    """What :func:`unique_all` returns."""
-
-    values: Array
-    indices: Array
-    inverse_indices: Array
-    counts: Array
-
-
-class UniqueCountsResult(NamedTuple):
-    """What :func:`unique_counts` returns."""
-
-    values: Array
-    counts: Array
-
-
-class UniqueInverseResult(NamedTuple):
-    """What :func:`unique_inverse` returns."""
-
-    values: Array
-    inverse_indices: Array
 
 
 @served
@@ -65,7 +43,7 @@ def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Array:
 
 
 @served
-def unique_all(x: Array, /) -> UniqueAllResult:
+def unique_all(x: Array, /) -> UniqueAllResult[Array]:
     """Return the unique elements, their indices, those that rebuild the array, and counts."""
     x = array_of(x, "unique_all")
     values, indices, inverse, counts = np.unique(
@@ -80,7 +58,7 @@ def unique_all(x: Array, /) -> UniqueAllResult:
 
 
 @served
-def unique_counts(x: Array, /) -> UniqueCountsResult:
+def unique_counts(x: Array, /) -> UniqueCountsResult[Array]:
     """Return the unique elements and how often each occurs."""
     x = array_of(x, "unique_counts")
     values, counts = np.unique(_comparable(x), return_counts=True, equal_nan=False)
@@ -90,7 +68,7 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
 
 
 @served
-def unique_inverse(x: Array, /) -> UniqueInverseResult:
+def unique_inverse(x: Array, /) -> UniqueInverseResult[Array]:
     """Return the unique elements and the indices that rebuild the array from them."""
     x = array_of(x, "unique_inverse")
     values, inverse = np.unique(_comparable(x), return_inverse=True, equal_nan=False)

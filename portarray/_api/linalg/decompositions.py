@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from portarray._api import arguments
-from portarray._api.results import EighResult, EigResult, QRResult, SVDResult
 from portarray._array import call
+from portarray._result_types import EighResult, EigResult, QRResult, SVDResult
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -51,7 +51,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     return call.options("linalg.cholesky", x, upper=upper)
 
 
-def eig(x: Array, /) -> EigResult:
+def eig(x: Array, /) -> EigResult[Array]:
     """Return eigenvalues and eigenvectors of square matrices.
 
     Parameters
@@ -92,7 +92,7 @@ def eig(x: Array, /) -> EigResult:
     return EigResult(*call.several("linalg.eig", x))
 
 
-def eigh(x: Array, /) -> EighResult:
+def eigh(x: Array, /) -> EighResult[Array]:
     """Return eigenvalues and eigenvectors of Hermitian matrices.
 
     Parameters
@@ -190,7 +190,7 @@ def eigvalsh(x: Array, /) -> Array:
     return call.options("linalg.eigvalsh", x)
 
 
-def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
+def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult[Array]:
     """Factor matrices into orthonormal columns and an upper triangle.
 
     Parameters
@@ -235,7 +235,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
     return QRResult(*call.several("linalg.qr", x, mode=mode))
 
 
-def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult[Array]:
     """Return the singular value decomposition of matrices.
 
     Parameters

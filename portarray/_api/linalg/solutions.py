@@ -5,9 +5,9 @@ from __future__ import annotations
 from operator import index
 
 from portarray._api import arguments
-from portarray._api.results import SlogdetResult
 from portarray._array import call, slow_path
 from portarray._array.array import Array
+from portarray._result_types import SlogdetResult
 
 
 def det(x: Array, /) -> Array:
@@ -199,7 +199,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     return slow_path.apply("linalg.pinv", (x,), rtol=_tolerance(rtol))
 
 
-def slogdet(x: Array, /) -> SlogdetResult:
+def slogdet(x: Array, /) -> SlogdetResult[Array]:
     """Return signs and logarithms of the determinants of square matrices.
 
     Parameters

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from portarray.backends.composed.results import (
+from portarray._result_types import (
     UniqueAllResult,
     UniqueCountsResult,
     UniqueInverseResult,

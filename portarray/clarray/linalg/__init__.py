@@ -1,5 +1,12 @@
 """Linear algebra: products and norms on the device, decompositions by LAPACK on the host."""
 
+from portarray._result_types import (
+    EighResult,
+    EigResult,
+    QRResult,
+    SlogdetResult,
+    SVDResult,
+)
 from portarray.clarray.linalg.decompositions import (
     cholesky,
     eig,
@@ -12,13 +19,6 @@ from portarray.clarray.linalg.decompositions import (
 )
 from portarray.clarray.linalg.norms import matrix_norm, vector_norm
 from portarray.clarray.linalg.products import cross, diagonal, matrix_power, outer, trace
-from portarray.clarray.linalg.results import (
-    EighResult,
-    EigResult,
-    QRResult,
-    SlogdetResult,
-    SVDResult,
-)
 from portarray.clarray.linalg.solving import det, inv, matrix_rank, pinv, slogdet, solve
 from portarray.clarray.linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from portarray._result_types import EighResult, EigResult, QRResult, SVDResult
 from portarray.clarray.engine import host
 from portarray.clarray.linalg.lapack import matrices, on_host, square
-from portarray.clarray.linalg.results import EighResult, EigResult, QRResult, SVDResult
 from portarray.clarray.strided import Array
 
 NumpyArray = np.ndarray[Any, Any]
@@ -31,7 +31,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 
 
 @host.served
-def eigh(x: Array, /) -> EighResult:
+def eigh(x: Array, /) -> EighResult[Array]:
     """Return eigenvalues and eigenvectors of Hermitian matrices."""
     return EighResult(*on_host(lambda a: tuple(np.linalg.eigh(a)), square(x, "eigh")))
 
@@ -44,7 +44,7 @@ def eigvalsh(x: Array, /) -> Array:
 
 
 @host.served
-def eig(x: Array, /) -> EigResult:
+def eig(x: Array, /) -> EigResult[Array]:
     """Return eigenvalues and eigenvectors of square matrices."""
 
     def decompose(a: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
@@ -64,7 +64,7 @@ def eigvals(x: Array, /) -> Array:
 
 
 @host.served
-def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
+def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult[Array]:
     """Return an orthonormal basis of the columns of matrices, and the columns in it."""
     if mode not in ("reduced", "complete"):
         raise ValueError(f"qr: mode is {mode!r}\nHint: use 'reduced' or 'complete'")
@@ -72,7 +72,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
 
 
 @host.served
-def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult[Array]:
     """Return singular values and vectors of matrices."""
     return SVDResult(
         *on_host(lambda a: tuple(np.linalg.svd(a, full_matrices=full_matrices)), matrices(x, "svd"))

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from portarray._result_types import SlogdetResult
 from portarray.clarray.arguments import array_of, default_dtype
 from portarray.clarray.dtypes import kind_of, promote
 from portarray.clarray.engine import host
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.linalg.lapack import matrices, on_host, square
-from portarray.clarray.linalg.results import SlogdetResult
 from portarray.clarray.strided import Array
 
 NumpyArray = np.ndarray[Any, Any]
@@ -25,7 +25,7 @@ def det(x: Array, /) -> Array:
 
 
 @host.served
-def slogdet(x: Array, /) -> SlogdetResult:
+def slogdet(x: Array, /) -> SlogdetResult[Array]:
     """Return the sign and the logarithm of the magnitude of determinants."""
     return SlogdetResult(*on_host(lambda a: tuple(np.linalg.slogdet(a)), square(x, "slogdet")))
 

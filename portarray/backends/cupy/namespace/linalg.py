@@ -15,14 +15,14 @@ import numpy as np
 from cupy import ndarray
 
 from portarray._config import config
-from portarray.backends.composed.linalg import refuse_oblong
-from portarray.backends.composed.results import (
+from portarray._result_types import (
     EighResult,
     EigResult,
     QRResult,
     SlogdetResult,
     SVDResult,
 )
+from portarray.backends.composed.linalg import refuse_oblong
 
 det = cupy.linalg.det
 

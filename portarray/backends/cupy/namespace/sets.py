@@ -9,7 +9,7 @@ import cupy
 import numpy as np
 from cupy import ndarray
 
-from portarray.backends.composed.results import (
+from portarray._result_types import (
     UniqueAllResult,
     UniqueCountsResult,
     UniqueInverseResult,

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeVar
 import dpnp
 from dpnp import ndarray
 
+from portarray._result_types import EigResult
 from portarray.backends.common.blocks import least_exact_norm, normalize_axes, rescaled_norm
-from portarray.backends.composed.results import EigResult
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -17,16 +17,16 @@ import mlx.core as mx
 import numpy as np
 
 from portarray._config import config
-from portarray.backends.common.blocks import normalize_axes, rescaled_norm
-from portarray.backends.composed import complex_linalg
-from portarray.backends.composed.linalg import refuse_oblong
-from portarray.backends.composed.results import (
+from portarray._result_types import (
     EighResult,
     EigResult,
     QRResult,
     SlogdetResult,
     SVDResult,
 )
+from portarray.backends.common.blocks import normalize_axes, rescaled_norm
+from portarray.backends.composed import complex_linalg
+from portarray.backends.composed.linalg import refuse_oblong
 from portarray.backends.mlx.namespace.scalars import on_cpu, refuse_double
 from portarray.backends.mlx.namespace.statistical import accurate_sum
 from portarray.backends.mlx.namespace.statistical import min as _min

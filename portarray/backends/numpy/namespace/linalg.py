@@ -10,8 +10,8 @@ import numpy as np
 from array_api_compat.numpy.linalg import matrix_norm as _matrix_norm
 from array_api_compat.numpy.linalg import matrix_rank as _matrix_rank
 
+from portarray._result_types import EigResult
 from portarray.backends.common.blocks import least_exact_norm, normalize_axes, rescaled_norm
-from portarray.backends.composed.results import EigResult
 from portarray.backends.numpy.namespace.linear_algebra import vecdot
 from portarray.backends.numpy.namespace.statistical import accurate_sum
 

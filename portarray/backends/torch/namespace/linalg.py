@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from portarray._config import config
-from portarray.backends.common.blocks import FEW, least_exact_norm, normalize_axes, rescaled_norm
-from portarray.backends.composed.linalg import check_vectors
-from portarray.backends.composed.results import (
+from portarray._result_types import (
     EighResult,
     EigResult,
     QRResult,
     SlogdetResult,
     SVDResult,
 )
+from portarray.backends.common.blocks import FEW, least_exact_norm, normalize_axes, rescaled_norm
+from portarray.backends.composed.linalg import check_vectors
 from portarray.backends.torch.gradients import with_tape
 from portarray.backends.torch.namespace.statistical import sum as _sum
 from portarray.backends.torch.namespace.unsigned import NAMES, modular, moving

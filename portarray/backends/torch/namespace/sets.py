@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from portarray.backends.composed.results import UniqueCountsResult, UniqueInverseResult
+from portarray._result_types import UniqueCountsResult, UniqueInverseResult
 from portarray.backends.torch.namespace.searching import searchsorted
 from portarray.backends.torch.namespace.unsigned import NAMES, ordered, unordered, zero_or_not
 from portarray.backends.types import Rows

@@ -1,4 +1,4 @@
-"""Named tuples of native arrays, the results of functions with several."""
+"""The named tuples that functions with several results return."""
 
 from __future__ import annotations
 
