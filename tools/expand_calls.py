@@ -86,7 +86,7 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
         elif kind in table.scalars or (kind is int and table.low <= other <= table.high):
             @fast table.scalar_call_cache[name](self._native, other) else slow_path.cache_scalar_call(name, table, self._native, other)
         elif slow_path.is_foreign(other, name):
-            return NotImplemented
+            return slow_path.deferred(name, self, other)
         return slow_path.binary(name, self, other)
 
     return method

@@ -129,7 +129,7 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
                 return out
             return slow_path.finished(native, result)
         elif slow_path.is_foreign(other, name):
-            return NotImplemented
+            return slow_path.deferred(name, self, other)
         return slow_path.binary(name, self, other)
 
     return method

@@ -383,16 +383,34 @@ def is_foreign(operand: Any, name: str) -> bool:
 
     Those of pandas, xarray or units; arrays of libraries that portarray does not drive; and what a
     library has in an array's place while it transforms a function. Lists and arrays of the
-    libraries that portarray drives are refused with an error that tells what to do, and so is
-    whatever is an array where Python would answer itself (``==``), if nobody does.
+    libraries that portarray drives are refused with an error that tells what to do.
     """
     if isinstance(operand, (base.array_type, *dtypes.SCALARS, np.ndarray, list, tuple)):
         return False
-    if not (hasattr(operand, "__dlpack__") or hasattr(operand, "__array_namespace__")):
+    if not _is_array(operand):
         return True
-    if name in ("equal", "not_equal"):
-        return False
     backend = registry.owner(operand)
     if backend is None:
-        return hasattr(type(operand), "__radd__")
+        return name in _EQUALITIES or hasattr(type(operand), "__radd__")
     return type(operand) is not backend.array_type and backend.is_traced(operand)
+
+
+def deferred(name: str, x: Array, operand: Any) -> Any:
+    """Return NotImplemented, so that Python asks the class of a foreign operand.
+
+    ``==`` and ``!=`` of a foreign array ask it here and raise if it does not answer either, because
+    Python would then compare identities.
+    """
+    if name not in _EQUALITIES or not _is_array(operand):
+        return NotImplemented
+    answer = getattr(type(operand), _EQUALITIES[name])(operand, x)
+    if answer is NotImplemented:
+        raise refused(operand, name)
+    return answer
+
+
+_EQUALITIES = {"equal": "__eq__", "not_equal": "__ne__"}
+
+
+def _is_array(x: Any) -> bool:
+    return hasattr(x, "__dlpack__") or hasattr(x, "__array_namespace__")

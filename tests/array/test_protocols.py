@@ -343,15 +343,27 @@ class Unknown(Length):
     def __radd__(self, other: pa.Array) -> str:
         return f"{other.shape} and mine"
 
+    __lt__ = __radd__
+
+    def __eq__(self, other: object) -> Any:
+        return self.__radd__(other) if isinstance(other, pa.Array) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
 
 def test_operators_defer_to_arrays_of_unknown_libraries(anywhere: str) -> None:
     x = pa.asarray([1.0, 2.0], device=anywhere)
     mine: Any = Unknown(3.0)
-    assert x + mine == "(2,) and mine"
+    assert x + mine == (x == mine) == (x > mine) == "(2,) and mine"
     with pytest.raises(TypeError, match=r"unsupported operand .* 'Array' and 'Unknown'"):
         x * mine
     with pytest.raises(TypeError, match=r"Unknown\nHint: make an array of it first"):
-        operator.eq(x, mine)  # Python's own answer would be False
+        operator.ne(x, mine)  # Python's own answer would be True
+    with pytest.raises(TypeError, match=r"Unknown\nHint: make an array of it first"):
+        pa.equal(x, mine)
 
 
 def test_dlpack_of_host_memory_has_no_streams(sharing: str) -> None:
