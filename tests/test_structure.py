@@ -171,11 +171,21 @@ HOMES_OF = {
     "click": {"_cli"},
     "matplotlib": {"_cli"},
     "rich": {"_cli", "_movement.progress"},
+    "opt_einsum": {"_numpy_functions"},
     "optree": {"_trees.node_types"},
     "safetensors": {"_saving"},
 }
 # Imported where they are used, never with the module: most programs do without.
-LAZY = {"matplotlib", "ml_dtypes", "optree", "platformdirs", "rich", "safetensors", "tomllib"}
+LAZY = {
+    "matplotlib",
+    "ml_dtypes",
+    "opt_einsum",
+    "optree",
+    "platformdirs",
+    "rich",
+    "safetensors",
+    "tomllib",
+}
 # But for what all of a part's programs need.
 AT_ONCE = {("_cli", "rich")}
 

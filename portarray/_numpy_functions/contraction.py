@@ -53,70 +53,31 @@ def _shadow(x: Any) -> Any:
 
 def _parsed(operands: tuple[Any, ...]) -> tuple[list[str], str, list[Any]]:
     """Return the names of each operand's axes and of the result's, with ellipses expanded."""
-    if isinstance(operands[0], str):
-        text, arrays = operands[0].replace(" ", ""), list(operands[1:])
-    else:
-        text, arrays = _as_text(operands)
-    inputs, arrow, right = text.partition("->")
+    from opt_einsum.parser import parse_einsum_input
+
+    try:
+        inputs, result, arrays = parse_einsum_input(operands)
+    except ValueError as error:
+        raise ValueError(f"einsum: {error}") from error
     names = inputs.split(",")
-    if len(names) != len(arrays):
-        raise ValueError(
-            f"einsum: {text!r} has {len(names)} operands, but {len(arrays)} arrays are given"
-        )
-    unused = [chr(code) for code in (*range(97, 123), *range(65, 91)) if chr(code) not in text]
-    widest = 0
     for position, (name, x) in enumerate(zip(names, arrays, strict=True)):
         if type(x) is not pa.Array:
             raise TypeError(
                 f"einsum: operand {position} is {type(x).__name__}\nHint: use pa.asarray(x)"
             )
-        count = x.ndim - len(name.replace("...", ""))
-        if ("..." not in name and count) or count < 0:
+        if x.ndim != len(name):
             raise ValueError(
                 f"einsum: {name!r} does not match the {x.ndim} axes of operand {position}"
             )
-        if "..." in name:
-            widest = max(widest, count)
-            names[position] = name.replace("...", "".join(unused[:count][::-1]))
-    ellipsis = "".join(unused[:widest][::-1])
-    if arrow:
-        result = right.replace("...", ellipsis)
-    else:
-        every = "".join(names)
-        result = ellipsis + "".join(
-            sorted(
-                letter
-                for letter in set(every)
-                if every.count(letter) == 1 and letter not in ellipsis
-            )
-        )
-    if not set(result) <= set("".join(names)) or len(set(result)) != len(result):
-        raise ValueError(f"einsum: the output {right!r} repeats an axis or has an unknown one")
-    return names, result, arrays
-
-
-def _as_text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """Convert a call with alternating operands and lists of axes to subscripts."""
-
-    def letters(axes: Sequence[Any]) -> str:
-        return "".join(
-            "..." if axis is Ellipsis else chr(97 + axis if axis < 26 else 39 + axis)
-            for axis in axes
-        )
-
-    arrays, axes = operands[: len(operands) // 2 * 2 : 2], operands[1::2]
-    text = ",".join(map(letters, axes))
-    return (text + "->" + letters(operands[-1]) if len(operands) % 2 else text), list(arrays)
+    return names, result, list(arrays)
 
 
 def _order(names: list[str], result: str, arrays: list[Any], optimize: Any) -> list[Any]:
-    """Return the operands contracted in each step, from NumPy's path."""
+    """Return the operands contracted in each step."""
     if not optimize or len(arrays) < 3:
         return [(0, 1)] * (len(arrays) - 1) or [(0,)]
-    path = np.einsum_path(f"{','.join(names)}->{result}", *map(_shadow, arrays), optimize=optimize)[
-        0
-    ]
-    return list(path[1:])
+    path = np.einsum_path(f"{','.join(names)}->{result}", *map(_shadow, arrays), optimize=optimize)
+    return list(path[0][1:])
 
 
 def _with_each_name_once(names: str, x: Any) -> Term:

@@ -143,7 +143,7 @@ REFUSED = {
     "numpy.divide.accumulate: not supported": "np.divide.accumulate(x)",
     "where= needs initial=": "np.max(x, where=b)",
     "does not match .*2 axes of operand 1": "np.einsum('ij,j', x, x)",
-    "repeats an axis": "np.einsum('ij->iji', x)",
+    "appeared more than once": "np.einsum('ij->iji', x)",
 }
 
 
