@@ -129,6 +129,11 @@ class Model:
             return pa.empty((0, self.config.vocab), dtype=x.dtype, device=self.device)
         return self._logits(x)
 
+    def features(self, parts: Sequence[Part], slots: Slots) -> pa.Array:
+        """Read tokens as :meth:`read` does; return what the head gets of each, (tokens, hidden)."""
+        x = self._read(parts, slots, last=False)
+        return kernels.rms_norm(x, self.weights.norm, eps=self.config.eps)
+
     def step(self, token: int, cache: Cache) -> pa.Array:
         """Read one token; return the logits of the next as :meth:`prefill` does."""
         return self.prefill([token], cache)

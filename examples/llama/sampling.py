@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 import portarray as pa
 from examples.llama.errors import LlamaError
 
-__all__ = ["Sampler", "chances", "chosen"]
+__all__ = ["Sampler", "TokenLogprob", "chances", "chosen", "token_logprob"]
 
 
 class Sampler:
@@ -154,3 +157,51 @@ def chosen(logits: pa.Array, samplers: Sequence[Sampler], numbers: Sequence[int]
         tokens = pa.stack([sampler.token(logits[n, :], m) for n, (sampler, m) in enumerate(pairs)])
     chosen_tokens: list[int] = tokens.tolist()
     return chosen_tokens
+
+
+class TokenLogprob(NamedTuple):
+    """The logarithm of a token's probability, and those of the likeliest tokens in its place.
+
+    Attributes
+    ----------
+    token : int
+        The token.
+    logprob : float
+        Its natural logarithm of a probability.
+    top : tuple
+        Pairs of a token and its logarithm, the likeliest first.
+    """
+
+    token: int
+    logprob: float
+    top: tuple[tuple[int, float], ...] = ()
+
+
+def token_logprob(logits: pa.Array, token: int, count: int) -> TokenLogprob:
+    """Return the logarithm of a token's probability under the model.
+
+    Parameters
+    ----------
+    logits : Array
+        Of shape (vocab,), not divided by a temperature.
+    token : int
+        The token that was chosen.
+    count : int
+        How many of the likeliest tokens to return as well; of equally likely ones the first.
+
+    Returns
+    -------
+    TokenLogprob
+        Computed in float64 on the host.
+    """
+    scores = pa.astype(logits, pa.float32).to_device("numpy").native.astype(np.float64)
+    scores -= scores.max()
+    scores -= np.log(np.exp(scores).sum())
+    count = min(count, len(scores))
+    top: list[int] = []
+    if count:
+        candidates = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
+        order = np.argsort(-scores[candidates], kind="stable")
+        top = candidates[order][:count].tolist()
+    pairs = tuple((other, float(scores[other])) for other in top)
+    return TokenLogprob(token, float(scores[token]), pairs)

@@ -41,6 +41,11 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
 WHOLE_WORDS = frozenset({"llama-bpe", "llama3", "llama-v3", "tekken"})
 BEGINS = frozenset({"llama-bpe", "llama3", "llama-v3", "tekken"})  # begin a text by default
 
+# Byte-level vocabularies spell each byte as a printable character.
+PRINTABLE = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), 256)]
+OTHERS = sorted(set(range(256)) - set(PRINTABLE))
+BYTES = {chr(byte): byte for byte in PRINTABLE} | {chr(256 + n): x for n, x in enumerate(OTHERS)}
+
 CONTROL, USER_DEFINED = 3, 4  # types of tokens in the file
 STOPS = ("eos_token_id", "eot_token_id", "eom_token_id")
 # Files do not always say which tokens end an answer.
@@ -84,22 +89,25 @@ class Tokenizer:
         """Return the tokenizer of an open file."""
         return cls(file.metadata, file.path.name)
 
-    def encode(self, text: str, *, begin: bool | None = None) -> list[int]:
+    def encode(self, text: str, *, begin: bool | None = None, special: bool = True) -> list[int]:
         """Return the tokens of a text.
 
         Parameters
         ----------
         text : str
-            Any text; names of special tokens in it (``<|im_end|>``) stand for these.
+            Any text.
         begin : bool, optional
             Whether to put the token before it that begins texts; the default is what the file says.
+        special : bool, optional
+            Whether names of control tokens in the text (``<|im_end|>``) stand for these.
 
         Returns
         -------
         list of int
             The tokens.
         """
-        tokens: list[int] = self._built.encode(text, add_special_tokens=False).ids
+        tokenizer = self._built if special else self._plain
+        tokens: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
         if begin is None:
             key, default = "tokenizer.ggml.add_bos_token", self._kind in BEGINS
             begin = bool(self._metadata.get(key, default))
@@ -110,6 +118,14 @@ class Tokenizer:
         """Return the text of tokens; special ones have none, broken UTF-8 becomes U+FFFD."""
         text: str = self._built.decode(list(tokens), skip_special_tokens=True)
         return text
+
+    def bytes_of(self, token: int) -> bytes:
+        """Return the bytes of a token's text; those of the name of a special one."""
+        text = self._tokens[token] if token < len(self._tokens) else ""  # vocabularies are padded
+        kind = self._types[token] if token < len(self._types) else None
+        if kind in (CONTROL, USER_DEFINED) or any(character not in BYTES for character in text):
+            return text.encode()
+        return bytes(BYTES[character] for character in text)
 
     def stream(self) -> Stream:
         """Return what turns tokens into text one by one."""
@@ -162,7 +178,7 @@ class Tokenizer:
                 tokens += self.encode(part, begin=False)
             elif part:
                 plain = part.translate({ord(x): name for x, name in shown.items()})
-                tokens += self._plain.encode(plain, add_special_tokens=False).ids
+                tokens += self.encode(plain, begin=False, special=False)
         return tokens
 
     @cached_property

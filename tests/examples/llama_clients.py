@@ -41,12 +41,12 @@ class Server:
         finally:
             link.close()
 
-    def post(self, request: Any) -> tuple[int, dict[str, str], Any]:
-        """Return the answer to a completion's request, parsed."""
+    def post(
+        self, request: Any, path: str = "/v1/chat/completions"
+    ) -> tuple[int, dict[str, str], Any]:
+        """Return the answer to a request, parsed."""
         body = json.dumps(request).encode()
-        status, headers, answer = self.send(
-            "POST", "/v1/chat/completions", body, Content_Type="application/json"
-        )
+        status, headers, answer = self.send("POST", path, body, Content_Type="application/json")
         if headers["content-type"].startswith("text/event-stream"):
             return status, headers, events(answer)
         return status, headers, json.loads(answer)
@@ -55,6 +55,10 @@ class Server:
         """Ask a question, greedily."""
         messages = [{"role": "user", "content": text}]
         return self.post({"model": "tiny", "messages": messages, "temperature": 0} | more)
+
+    def embed(self, texts: Any, **more: Any) -> tuple[int, dict[str, str], Any]:
+        """Ask for embeddings."""
+        return self.post({"model": "tiny", "input": texts} | more, "/v1/embeddings")
 
     def begun(self, text: str, **more: Any) -> socket.socket:
         """Return the socket of a question that has been sent and whose answer is not read."""

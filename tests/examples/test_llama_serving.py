@@ -215,6 +215,9 @@ def test_limits(model: llama.Model) -> None:
             ({"stop": [""]}, 400, "stop must be texts"),
             ({"stop": ["a"] * 5}, 400, "stop must be"),
             ({"n": 2}, 400, "n is not served here: leave it out, or say 1"),
+            ({"logprobs": 1}, 400, "logprobs must be true or false"),
+            ({"top_logprobs": 2}, 400, "top_logprobs goes with logprobs: true"),
+            ({"logprobs": True, "top_logprobs": 21}, 400, "an integer from 0 to 20"),
             ({"tools": [{}]}, 400, "tools is not served here"),
             ({"colour": 1}, 400, "'colour' is no field"),
             ({"model": None}, 400, "give the name of the model"),
@@ -259,6 +262,9 @@ FIELDS = [
     "stream_options",
     "n",
     "logprobs",
+    "top_logprobs",
+    "input",
+    "encoding_format",
     "logit_bias",
     "tools",
     "tool_choice",
@@ -293,7 +299,19 @@ def malformed(drawn: random.Random) -> bytes:
     if kind == 3:
         method = drawn.choice(("GET", "PUT", "BREW", "p ost", "", "POST\x00"))
     elif kind == 4:
-        path = drawn.choice(("/", "//", "/v1/", "/%00", "/v1/chat/completions/x", "*", "/a b", "é"))
+        path = drawn.choice(
+            (
+                "/",
+                "/v1/embeddings",
+                "//",
+                "/v1/",
+                "/%00",
+                "/v1/chat/completions/x",
+                "*",
+                "/a b",
+                "é",
+            )
+        )
     elif kind == 5:
         headers = {"Host": "a" * 70_000, "A": "\x01", "Transfer-Encoding": "chunked"}
     elif kind == 6:

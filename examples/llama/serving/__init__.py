@@ -1,6 +1,7 @@
 """A server of one model, for the clients of the chat-completions interface.
 
-``python -m examples.llama serve`` runs it. ``requests.py`` says what a request may be,
-``answers.py`` what is sent, ``scheduler.py`` puts the tokens of several requests into one step of
-the model, and ``application.py`` is the HTTP around them.
+``python -m examples.llama serve`` runs it. ``requests.py`` reads and checks requests,
+``answers.py`` formats what is sent, and ``metrics.py`` what is measured. ``scheduler.py`` puts the
+tokens of several requests into one step of the model, and ``application.py`` is the HTTP around
+them.
 """

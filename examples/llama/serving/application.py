@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from examples.llama.errors import LlamaError
-from examples.llama.serving.answers import DONE, Answer, event
-from examples.llama.serving.requests import Ask, RefusalError, parsed
+from examples.llama.sampling import Sampler
+from examples.llama.serving.answers import DONE, Answer, embeddings, event
+from examples.llama.serving.metrics import CONTENT_TYPE, exposition
+from examples.llama.serving.requests import (
+    Ask,
+    EmbeddingAsk,
+    RefusalError,
+    parsed,
+    parsed_embedding,
+)
 from examples.llama.serving.scheduler import BusyError, ClosingError, Event, Job, Scheduler
 from examples.llama.tokenizer import Tokenizer
 
 __all__ = ["Limits", "application"]
+
+T = TypeVar("T")
 
 NOBODY = Response(status_code=499)  # for a client that has left; it is never sent
 
@@ -87,9 +98,11 @@ def application(
     return Starlette(
         routes=[
             Route("/v1/chat/completions", served.completions, methods=["POST"]),
+            Route("/v1/embeddings", served.embeddings, methods=["POST"]),
             Route("/v1/models", served.models, methods=["GET"]),
             Route("/v1/models/{name:path}", served.model, methods=["GET"]),
             Route("/health", served.health, methods=["GET"]),
+            Route("/metrics", served.metrics, methods=["GET"]),
         ],
         lifespan=lifespan,
         middleware=[Middleware(_Hosts, hosts=frozenset(limits.hosts))],
@@ -112,6 +125,10 @@ class _Served:
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok", **self.scheduler.state()})
 
+    async def metrics(self, request: Request) -> Response:
+        text = exposition(self.scheduler.values(), self.scheduler.metrics)
+        return PlainTextResponse(text, headers={"content-type": CONTENT_TYPE})
+
     async def models(self, request: Request) -> Response:
         return JSONResponse({"object": "list", "data": [self._model()]})
 
@@ -127,28 +144,62 @@ class _Served:
         return {"id": self.name, "object": "model", "created": self.since, "owned_by": "portarray"}
 
     async def completions(self, request: Request) -> Response:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            # A page of another site can send other types without asking the browser's user.
-            raise RefusalError("send the header Content-Type: application/json", status=415)
-        try:
-            body = await asyncio.wait_for(self._body(request), self.limits.upload)
-        except TimeoutError:
-            raise RefusalError(
-                f"the request did not arrive within {self.limits.upload:g} s",
-                status=408, headers={"x-should-retry": "false", "connection": "close"},
-            ) from None  # fmt: skip
-        except ClientDisconnect:
+        body = await self._received(request)
+        if body is None:
             return NOBODY
         ask, prompt = await run_in_threadpool(self._read, body)
+        room = self._room(ask, len(prompt))
         events: asyncio.Queue[Event] = asyncio.Queue()
-        loop = asyncio.get_running_loop()
+        job = Job(prompt, room, ask.sampler, _teller(events), ask.stops, ask.logprobs)
+        self._submit(job)
+        answer = Answer(self.name, job, self.tokenizer)
+        leave = partial(self.scheduler.cancel, job)
+        if ask.stream:
+            return _Stream(_events(answer, events, usage=ask.usage), leave)
+        try:
+            parts = await _unless_left(request, _all(events))
+        finally:
+            leave()
+        return NOBODY if parts is None else JSONResponse(answer.whole(parts))
 
-        def tell(event: Event) -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(events.put_nowait, event)
+    async def embeddings(self, request: Request) -> Response:
+        body = await self._received(request)
+        if body is None:
+            return NOBODY
+        ask, prompts = await run_in_threadpool(self._read_inputs, body)
+        vectors = await _unless_left(request, self._vectors(prompts))
+        if vectors is None:
+            return NOBODY
+        tokens = sum(map(len, prompts))
+        return JSONResponse(embeddings(self.name, vectors, tokens, as_base64=ask.base64))
 
-        job = Job(prompt, self._room(ask, len(prompt)), ask.sampler, tell, ask.stops)
+    async def _vectors(self, prompts: Sequence[Sequence[int]]) -> list[np.ndarray]:
+        """Return the embeddings of prompts, as many at once as there are slots."""
+        vectors: list[np.ndarray] = []
+        count = self.scheduler.state()["parallel"]
+        jobs: list[Job] = []
+        end = time.monotonic() + self.scheduler.seconds  # for all of them together
+        try:
+            for n in range(0, len(prompts), count):
+                queues = []
+                if time.monotonic() > end:
+                    raise _unfinished(Event("", "timeout"))
+                for prompt in prompts[n : n + count]:
+                    events: asyncio.Queue[Event] = asyncio.Queue()
+                    job = Job(prompt, 0, Sampler(), _teller(events), embeds=True)
+                    self._submit(job)
+                    jobs.append(job)
+                    queues.append(events)
+                for events in queues:
+                    (item,) = await _all(events)
+                    assert item.embedding is not None
+                    vectors.append(item.embedding)
+        finally:
+            for job in jobs:
+                self.scheduler.cancel(job)
+        return vectors
+
+    def _submit(self, job: Job) -> None:
         try:
             self.scheduler.submit(job)
         except BusyError as error:
@@ -158,14 +209,22 @@ class _Served:
             ) from None  # fmt: skip
         except ClosingError as error:
             raise RefusalError(str(error), status=503, code="shutting_down") from None
-        answer = Answer(self.name, job)
-        leave = partial(self.scheduler.cancel, job)
-        if ask.stream:
-            return _Stream(_events(answer, events, usage=ask.usage), leave)
+
+    async def _received(self, request: Request) -> bytes | None:
+        """Return the body of a request, or None if its client has left."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            # A page of another site can send other types without asking the browser's user.
+            raise RefusalError("send the header Content-Type: application/json", status=415)
         try:
-            return await self._whole(request, answer, events)
-        finally:
-            leave()
+            return await asyncio.wait_for(self._body(request), self.limits.upload)
+        except TimeoutError:
+            raise RefusalError(
+                f"the request did not arrive within {self.limits.upload:g} s",
+                status=408, headers={"x-should-retry": "false", "connection": "close"},
+            ) from None  # fmt: skip
+        except ClientDisconnect:
+            return None
 
     async def _body(self, request: Request) -> bytes:
         body = bytearray()
@@ -198,21 +257,47 @@ class _Served:
             )  # fmt: skip
         return ask.tokens or min(room, self.limits.tokens)
 
-    async def _whole(
-        self, request: Request, answer: Answer, events: asyncio.Queue[Event]
-    ) -> Response:
-        text_task = asyncio.ensure_future(_text(events))
-        gone = asyncio.ensure_future(_left(request))
-        try:
-            await asyncio.wait((text_task, gone), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            gone.cancel()
-            if not text_task.done():
-                text_task.cancel()
-        if text_task.cancelled() or not text_task.done():
-            return NOBODY
-        text, end = text_task.result()
-        return JSONResponse(answer.whole(text, end))
+    def _read_inputs(self, body: bytes) -> tuple[EmbeddingAsk, list[list[int]]]:
+        """Return what a body asks for, and the tokens of its inputs."""
+        config = self.scheduler.config
+        ask = parsed_embedding(body, model=self.name, vocab=config.vocab, width=config.hidden)
+        prompts = []
+        for n, entry in enumerate(ask.inputs):
+            tokens = (
+                self.tokenizer.encode(entry, special=False) if isinstance(entry, str) else entry
+            )
+            if not 0 < len(tokens) <= self.scheduler.context:
+                raise RefusalError(
+                    f"input[{n}] is {len(tokens)} tokens, but 1 to {self.scheduler.context} can "
+                    "be read at once",
+                    param="input", code="context_length_exceeded",
+                )  # fmt: skip
+            prompts.append(tokens)
+        return ask, prompts
+
+
+def _teller(events: asyncio.Queue[Event]) -> Callable[[Event], None]:
+    """Return what puts events of another thread into a queue of the running loop."""
+    loop = asyncio.get_running_loop()
+
+    def tell(event: Event) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(events.put_nowait, event)
+
+    return tell
+
+
+async def _unless_left(request: Request, result: Coroutine[Any, Any, T]) -> T | None:
+    """Return a result, or None if the client has left before."""
+    task = asyncio.ensure_future(result)
+    gone = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        if not task.done():
+            task.cancel()
+    return None if task.cancelled() or not task.done() else task.result()
 
 
 class _Stream(StreamingResponse):
@@ -244,8 +329,8 @@ async def _events(
         if item.end in ("timeout", "error"):
             yield event(_unfinished(item).record())
             break
-        if item.text:
-            yield answer.part({"content": item.text})
+        if item.text or item.logprobs:
+            yield answer.part({"content": item.text}, logprobs=item.logprobs)
         if item.end:
             yield answer.part({}, item.end)
             if usage:
@@ -254,16 +339,14 @@ async def _events(
     yield DONE
 
 
-async def _text(events: asyncio.Queue[Event]) -> tuple[str, str]:
-    """Return the whole text, and why it ended."""
-    pieces = []
-    while True:
-        item = await events.get()
-        if item.end in ("timeout", "error"):
-            raise _unfinished(item)
-        pieces.append(item.text)
-        if item.end:
-            return "".join(pieces), item.end
+async def _all(events: asyncio.Queue[Event]) -> list[Event]:
+    """Return the events of a request up to its end."""
+    items: list[Event] = []
+    while not items or not items[-1].end:
+        items.append(await events.get())
+        if items[-1].end in ("timeout", "error"):
+            raise _unfinished(items[-1])
+    return items
 
 
 def _unfinished(item: Event) -> RefusalError:

@@ -1,4 +1,4 @@
-"""What a request for a chat completion may be: read, checked, and refused with a reason."""
+"""What a request may be: read, checked, and refused with a reason."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 
 from examples.llama.sampling import Sampler
 
-__all__ = ["Ask", "RefusalError", "parsed"]
+__all__ = ["Ask", "EmbeddingAsk", "RefusalError", "parsed", "parsed_embedding"]
 
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 MESSAGES = 1000
+INPUTS = 2048
+TOP_LOGPROBS = 20
 STOPS = 4
 # Fields that change nothing of an answer here; and those that would, with the value that does not.
 WITHOUT_EFFECT = frozenset(
@@ -22,8 +24,6 @@ WITHOUT_EFFECT = frozenset(
 )  # fmt: skip
 NOT_HERE: Mapping[str, tuple[Any, ...]] = {
     "n": (1,),
-    "logprobs": (False,),
-    "top_logprobs": (0,),
     "frequency_penalty": (0, 0.0),
     "presence_penalty": (0, 0.0),
     "logit_bias": ({},),
@@ -102,6 +102,9 @@ class Ask:
         Whether the answer is sent while it is made.
     usage : bool
         Whether a stream ends with the numbers of tokens.
+    logprobs : int or None
+        Of how many of the likeliest tokens logarithms of probabilities are sent beside that of
+        each token; None sends none.
     """
 
     messages: list[dict[str, str]]
@@ -110,6 +113,23 @@ class Ask:
     stops: tuple[str, ...]
     stream: bool
     usage: bool
+    logprobs: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingAsk:
+    """A request for embeddings.
+
+    Attributes
+    ----------
+    inputs : list
+        Texts, or lists of tokens.
+    base64 : bool
+        Whether embeddings are sent as the bytes of float32.
+    """
+
+    inputs: list[str | list[int]]
+    base64: bool
 
 
 def parsed(body: bytes, *, model: str, most: int) -> Ask:
@@ -134,15 +154,7 @@ def parsed(body: bytes, *, model: str, most: int) -> Ask:
     RefusalError
         If it is none, or asks for what is not served.
     """
-    fields = _object(body)
-    named = fields.pop("model", None)
-    if not isinstance(named, str):
-        raise RefusalError(f'give the name of the model: "model": "{model}"', param="model")
-    if named != model:
-        raise RefusalError(
-            f"there is no model {named[:100]!r} here; the one that is served is {model!r}",
-            status=404, param="model", code="model_not_found",
-        )  # fmt: skip
+    fields = _object(body, model, "messages")
     messages = _messages(fields.pop("messages", None))
     tokens = [_integer(fields, name, 1, most) for name in ("max_completion_tokens", "max_tokens")]
     temperature = _number(fields, "temperature", 0.0, 2.0)
@@ -161,20 +173,88 @@ def parsed(body: bytes, *, model: str, most: int) -> Ask:
         raise RefusalError("stream_options goes with stream: true alone", param="stream_options")
     usage = _boolean(dict(options or {}), "include_usage")
     stops = _stops(fields.pop("stop", None))
+    with_logprobs = _boolean(fields, "logprobs")
+    top = _integer(fields, "top_logprobs", 0, TOP_LOGPROBS)
+    if top is not None and not with_logprobs:
+        raise RefusalError("top_logprobs goes with logprobs: true alone", param="top_logprobs")
+    _check_remaining(fields, NOT_HERE)
+    limit = next((entry for entry in tokens if entry is not None), None)
+    logprobs = (top or 0) if with_logprobs else None
+    return Ask(messages, limit, sampler, stops, stream, usage, logprobs)
+
+
+def parsed_embedding(body: bytes, *, model: str, vocab: int, width: int) -> EmbeddingAsk:
+    """Read the body of a request for embeddings.
+
+    Parameters
+    ----------
+    body : bytes
+        JSON.
+    model : str
+        The name of the model that is served.
+    vocab : int
+        How many tokens the model has.
+    width : int
+        How many numbers its embeddings have.
+
+    Returns
+    -------
+    EmbeddingAsk
+        What it asks for.
+
+    Raises
+    ------
+    RefusalError
+        If it is none, or asks for what is not served.
+    """
+    fields = _object(body, model, "input")
+    inputs = _inputs(fields.pop("input", None), vocab)
+    encoding = fields.pop("encoding_format", None)
+    if encoding not in (None, "float", "base64"):
+        raise RefusalError("encoding_format must be float or base64", param="encoding_format")
+    _check_remaining(fields, {"dimensions": (width,)})
+    return EmbeddingAsk(inputs, encoding == "base64")
+
+
+def _inputs(value: Any, vocab: int) -> list[str | list[int]]:
+    """Return the inputs of a request: a text, a list of tokens, or a list of either."""
+
+    def is_tokens(entry: Any) -> bool:
+        return isinstance(entry, list) and bool(entry) and all(type(x) is int for x in entry)
+
+    inputs = [value] if isinstance(value, str) or is_tokens(value) else value
+    if not isinstance(inputs, list) or not 0 < len(inputs) <= INPUTS:
+        raise RefusalError(
+            f"input must be a text, a list of tokens, or a list of 1 to {INPUTS} of these",
+            param="input",
+        )
+    for n, entry in enumerate(inputs):
+        path = f"input[{n}]"
+        if isinstance(entry, str):
+            _plain(entry, path)
+        elif not is_tokens(entry):
+            raise RefusalError(f"{path} must be a text or a list of tokens", param=path)
+        elif not all(0 <= token < vocab for token in entry):
+            raise RefusalError(f"{path}: tokens must be from 0 to {vocab - 1}", param=path)
+    return inputs
+
+
+def _check_remaining(fields: Mapping[str, Any], not_here: Mapping[str, tuple[Any, ...]]) -> None:
+    """Refuse fields that are not known, or would change an answer."""
     for name, value in fields.items():
         if name in WITHOUT_EFFECT or value is None:
             continue
-        if name not in NOT_HERE:
+        if name not in not_here:
             raise RefusalError(f"{name[:100]!r} is no field that is known here", param=name[:100])
-        if not any(value == entry and type(value) is type(entry) for entry in NOT_HERE[name]):
-            allowed = " or ".join(json.dumps(entry) for entry in NOT_HERE[name])
+        if not any(value == entry and type(value) is type(entry) for entry in not_here[name]):
+            allowed = " or ".join(json.dumps(entry) for entry in not_here[name])
             advice = f"leave it out, or say {allowed}" if allowed else "leave it out"
             raise RefusalError(f"{name} is not served here: {advice}", param=name)
-    limit = next((entry for entry in tokens if entry is not None), None)
-    return Ask(messages, limit, sampler, stops, stream, usage)
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _object(body: bytes, model: str, content: str) -> dict[str, Any]:
+    """Return the fields of a request without that of the model, which must be the one served."""
+
     def constant(name: str) -> Any:
         raise ValueError(f"{name} is no number of JSON")
 
@@ -185,7 +265,15 @@ def _object(body: bytes) -> dict[str, Any]:
     except ValueError as error:  # of what is no UTF-8, too
         raise RefusalError(f"the body is no JSON: {str(error)[:200]}") from None
     if not isinstance(fields, dict):
-        raise RefusalError('the body must be an object: {"model": ..., "messages": [...]}')
+        raise RefusalError(f'the body must be an object: {{"model": ..., "{content}": ...}}')
+    named = fields.pop("model", None)
+    if not isinstance(named, str):
+        raise RefusalError(f'give the name of the model: "model": "{model}"', param="model")
+    if named != model:
+        raise RefusalError(
+            f"there is no model {named[:100]!r} here; the one that is served is {model!r}",
+            status=404, param="model", code="model_not_found",
+        )  # fmt: skip
     return fields
 
 

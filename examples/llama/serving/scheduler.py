@@ -13,8 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
+import portarray as pa
 from examples.llama.model import Model
-from examples.llama.sampling import Sampler, chosen
+from examples.llama.sampling import Sampler, TokenLogprob, chosen, token_logprob
+from examples.llama.serving.metrics import Metrics
 from examples.llama.serving.text import Text
 from examples.llama.slots import Part, common
 from examples.llama.tokenizer import Tokenizer
@@ -51,10 +55,16 @@ class Event(NamedTuple):
         What was made since the last one.
     end : str
         Why there is no more: ``"stop"``, ``"length"``, ``"timeout"`` or ``"error"``, or empty.
+    logprobs : sequence of TokenLogprob
+        Of the tokens since the last one, if the request wants them.
+    embedding : numpy.ndarray or None
+        The embedding of the prompt, if the request is for that: float32, of length 1.
     """
 
     text: str
     end: str = ""
+    logprobs: Sequence[TokenLogprob] = ()
+    embedding: np.ndarray | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -73,6 +83,11 @@ class Job:
         Takes events, in the thread of the model.
     stops : sequence of str
         Texts that end the answer.
+    logprobs : int or None
+        With how many of the likeliest tokens events say the logarithms of probabilities; None says
+        none.
+    embeds : bool
+        Whether the embedding of the prompt is wanted, and no tokens.
     made : int
         How many tokens there are, the one that ended it among them.
     reused : int
@@ -84,13 +99,18 @@ class Job:
     sampler: Sampler
     tell: Callable[[Event], object]
     stops: Sequence[str] = ()
+    logprobs: int | None = None
+    embeds: bool = False
     made: int = 0
     reused: int = 0
+    _start: float = 0.0
     _deadline: float = 0.0
     _slot: int = -1
     _read: int = 0  # tokens of the prompt
     _next: int = 0  # the token that was made last
     _text: Text | None = None
+    _logprobs: list[TokenLogprob] = field(default_factory=list)  # which no event has told
+    _sum: np.ndarray | None = None  # of the features of the tokens that were read
     _left: bool = False
 
 
@@ -99,6 +119,7 @@ class Counts:
     """What a scheduler has done."""
 
     requests: int = 0
+    refused: int = 0
     steps: int = 0
     read: int = 0
     reused: int = 0
@@ -132,8 +153,14 @@ class Scheduler:
     ----------
     context : int
         As given.
+    config : Config
+        The model's sizes.
+    seconds : float
+        As given.
     counts : Counts
         What it has done.
+    metrics : Metrics
+        How long it took.
     """
 
     def __init__(
@@ -149,14 +176,16 @@ class Scheduler:
         cache_dtype: str | None = None,
     ) -> None:
         self.context = context
+        self.config = model.config
+        self.seconds = seconds
         self.counts = Counts()
+        self.metrics = Metrics()
         self._model = model
         self._tokenizer = tokenizer
         self._slots = model.slots(parallel, context, dtype=cache_dtype)
         self._used = [0.0] * parallel  # when each slot was
         self._queue = queue
         self._chunk = chunk
-        self._seconds = seconds
         self._active: list[Job] = []
         self._waiting: deque[Job] = deque()
         self._changed = threading.Condition()
@@ -183,8 +212,10 @@ class Scheduler:
                 raise ClosingError("the server is shutting down")
             running = len(self._active) + len(self._waiting)
             if running >= len(self._slots) + self._queue:
+                self.counts.refused += 1
                 raise BusyError(len(self._waiting), self._patience())
-            job._deadline = time.monotonic() + self._seconds
+            job._start = time.monotonic()
+            job._deadline = job._start + self.seconds
             self._waiting.append(job)
             self.counts.requests += 1
             self._changed.notify()
@@ -195,6 +226,7 @@ class Scheduler:
             job._left = True
             if job in self._waiting:
                 self._waiting.remove(job)
+                self.metrics.ended("cancelled")
             self._changed.notify()
 
     def state(self) -> dict[str, int]:
@@ -206,6 +238,26 @@ class Scheduler:
                 "parallel": len(self._slots),
                 "queue": self._queue,
             }
+
+    def values(self) -> dict[str, tuple[str, str, float]]:
+        """Return types, descriptions and values of what is measured, by name."""
+        state, counts = self.state(), self.counts
+        return {
+            "requests_running": ("gauge", "Requests that run.", state["running"]),
+            "requests_waiting": ("gauge", "Requests that wait for a slot.", state["waiting"]),
+            "slots": ("gauge", "Requests that can run at once.", state["parallel"]),
+            "queue_capacity": ("gauge", "Requests that may wait.", state["queue"]),
+            "requests_total": ("counter", "Requests that were accepted.", counts.requests),
+            "requests_refused_total": (
+                "counter", "Requests refused because the queue was full.", counts.refused
+            ),
+            "steps_total": ("counter", "Steps of the model.", counts.steps),
+            "prompt_tokens_total": ("counter", "Tokens of prompts that were read.", counts.read),
+            "prompt_tokens_reused_total": (
+                "counter", "Tokens of prompts whose keys were there.", counts.reused
+            ),
+            "generated_tokens_total": ("counter", "Tokens that were made.", counts.made),
+        }  # fmt: skip
 
     def close(self, grace: float = 0.0) -> None:
         """Take no more requests, and let those that there are end within some seconds."""
@@ -237,7 +289,9 @@ class Scheduler:
                 new = self._sorted_out()
             try:
                 for job in new:
-                    job.reused = job._read = self._slots.keep(job._slot, job.prompt)
+                    # An embedding needs the features of all tokens, not their keys and values.
+                    begin = () if job.embeds else job.prompt
+                    job.reused = job._read = self._slots.keep(job._slot, begin)
                     self.counts.reused += job.reused
                 if self._active:
                     self._step()
@@ -271,7 +325,10 @@ class Scheduler:
 
     def _step(self) -> None:
         """Read the next tokens of all requests, and tell each what was made."""
-        parts, ready, room = [], [], self._chunk
+        parts: list[Part] = []
+        ready: list[Job] = []
+        embedded: list[tuple[Job, Part]] = []
+        room = self._chunk
         for job in self._active:
             unread = len(job.prompt) - job._read
             if not unread:
@@ -282,9 +339,17 @@ class Scheduler:
                 room -= len(some)
                 job._read += len(some)
                 self.counts.read += len(some)
-                parts.append(Part(job._slot, some, wanted=len(some) == unread))
-                if len(some) == unread:
+                part = Part(job._slot, some, wanted=len(some) == unread)
+                if job.embeds:
+                    embedded.append((job, part))
+                    continue
+                parts.append(part)
+                if part.wanted:
                     ready.append(job)
+        if embedded:
+            self._embed(embedded)
+        if not parts:
+            return
         logits = self._model.read(parts, self._slots)
         self.counts.steps += 1
         if not ready:
@@ -292,12 +357,34 @@ class Scheduler:
         tokens = chosen(
             logits, [current.sampler for current in ready], [current.made for current in ready]
         )
-        for job, token in zip(ready, tokens, strict=True):
+        for n, (job, token) in enumerate(zip(ready, tokens, strict=True)):
+            if job.logprobs is not None:
+                job._logprobs.append(token_logprob(logits[n, :], token, job.logprobs))
             self._take(job, token)
+
+    def _embed(self, embedded: Sequence[tuple[Job, Part]]) -> None:
+        """Read tokens of prompts whose embeddings are wanted: the mean of the tokens' features."""
+        features = self._model.features([part for _, part in embedded], self._slots)
+        self.counts.steps += 1
+        features = pa.astype(features, pa.float32)
+        begin, sums = 0, []
+        for _, part in embedded:
+            end = begin + len(part.tokens)
+            sums.append(pa.sum(features[begin:end, :], axis=0))
+            begin = end
+        totals = pa.stack(sums).to_device("numpy").native.astype(np.float64)
+        for (job, part), total in zip(embedded, totals, strict=True):
+            job._sum = total if job._sum is None else job._sum + total
+            if part.wanted:
+                length = np.linalg.norm(job._sum)
+                embedding = (job._sum / max(length, np.finfo(np.float64).tiny)).astype(np.float32)
+                self._end(job, Event("", "stop", embedding=embedding))
 
     def _take(self, job: Job, token: int) -> None:
         """Give a request its next token."""
         job.made += 1
+        if job.made == 1:
+            self.metrics.first_token.observe(time.monotonic() - job._start)
         job._next = token
         self.counts.made += 1
         text = job._text
@@ -308,10 +395,12 @@ class Scheduler:
             piece += text.end()  # which may hold a text that stops
             self._end(job, Event(piece, "stop" if ends or text.stopped else "length"))
         elif piece:
-            job.tell(Event(piece))
+            self._tell(job, Event(piece))
 
     def _end(self, job: Job, event: Event) -> None:
+        self.metrics.request.observe(time.monotonic() - job._start)
         with self._changed:
+            self.metrics.ended("cancelled" if job._left else event.end)
             if job in self._waiting:
                 self._waiting.remove(job)
             if job in self._active:
@@ -321,7 +410,12 @@ class Scheduler:
                 since, self._ended = now - self._ended, now
                 self.counts.rate += 0.2 * (min(1 / max(since, 1e-3), 1e3) - self.counts.rate)
         if not job._left:
-            job.tell(event)
+            self._tell(job, event)
+
+    def _tell(self, job: Job, event: Event) -> None:
+        """Send an event with the logarithms of probabilities that no event has told."""
+        logprobs, job._logprobs = job._logprobs, []
+        job.tell(event._replace(logprobs=logprobs))
 
     def _fail(self, error: Exception) -> None:
         """End all requests that run; what their slots hold is not known."""
