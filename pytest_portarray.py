@@ -58,6 +58,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="dtypes of the fixture dtype, separated by commas. Default: float32,float64",
     )
     group.addoption(
+        "--strict-devices",
+        action="store_true",
+        help="functions of x.__array_namespace__() create on the default device, not beside x: "
+        "finds code that must pass device= for users of other libraries",
+    )
+    group.addoption(
         "--device-report",
         metavar="FILE",
         help="write to FILE, as JSON, which test ran on which device",
@@ -68,8 +74,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marks; check the options if any is set."""
     for line in MARKS:
         config.addinivalue_line("markers", line)
-    devices = config.getoption
-    if devices("--devices") or devices("--dtypes") or devices("--device-report"):
+    options = ("--devices", "--dtypes", "--strict-devices", "--device-report")
+    if any(map(config.getoption, options)):
         _of(config).check()
 
 
@@ -120,7 +126,8 @@ def device(_portarray_device: str) -> Device:
     """Each device that ``--devices`` names, as :class:`portarray.Device`.
 
     The default device is the CPU, so that arrays created without ``device=`` are detected on every
-    other device; with the fixture ``xp`` the default is this device.
+    other device: those of ``pa.ones(3)``, and with ``--strict-devices`` those of
+    ``x.__array_namespace__()``. With the fixture ``xp`` the default is this device.
     """
     import portarray
 

@@ -119,10 +119,10 @@ from portarray._array import base as _base
 from portarray._array import dtypes as _dtypes
 from portarray._array import interop as _interop
 from portarray._array.array import Array
-from portarray._array.info import __array_namespace_info__
-from portarray._array.interop import (
+from portarray._array.info import (
     VERSION as __array_api_version__,  # noqa: N811  (the standard's name)
 )
+from portarray._array.info import __array_namespace_info__
 from portarray._config import config
 from portarray._devices.device import Device
 from portarray._devices.memory import memory, reclaim, synchronize

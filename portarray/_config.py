@@ -42,6 +42,7 @@ class Config:
         "_host_fallback",
         "_kernel_debug",
         "_progress",
+        "_strict_devices",
         "_tuned_kernels",
         "_unpickle_device",
         "values",
@@ -54,6 +55,7 @@ class Config:
         self._unpickle_device: str | None = "cpu"
         self._kernel_debug = False
         self._progress = False
+        self._strict_devices = False
         self._tuned_kernels = True
         self._set({})
 
@@ -116,6 +118,16 @@ class Config:
         return self._progress
 
     @property
+    def strict_devices(self) -> bool:
+        """Whether library code has to name the devices of what it creates.
+
+        False, the default, creates beside ``x`` what the functions of ``x.__array_namespace__()``
+        create without ``device=``. True gives it the default device, as most other libraries do:
+        for tests of code that shall work with these too.
+        """
+        return self._strict_devices
+
+    @property
     def tuned_kernels(self) -> bool:
         """Whether kernels use the tuned versions of a library.
 
@@ -133,6 +145,7 @@ class Config:
         kernel_debug: bool | _Kept = _KEPT,
         unpickle_device: str | _Kept | None = _KEPT,
         progress: bool | _Kept = _KEPT,
+        strict_devices: bool | _Kept = _KEPT,
         tuned_kernels: bool | _Kept = _KEPT,
     ) -> Restore:
         """Change settings; used in ``with``, the result restores them at the end.
@@ -151,6 +164,8 @@ class Config:
             See :attr:`unpickle_device`.
         progress : bool, optional
             See :attr:`progress`.
+        strict_devices : bool, optional
+            See :attr:`strict_devices`.
         tuned_kernels : bool, optional
             See :attr:`tuned_kernels`.
 
@@ -185,6 +200,7 @@ class Config:
             ("check_linalg", check_linalg),
             ("kernel_debug", kernel_debug),
             ("progress", progress),
+            ("strict_devices", strict_devices),
             ("tuned_kernels", tuned_kernels),
         ):
             if value is not _KEPT:
@@ -208,7 +224,8 @@ class Config:
             f"host_access={self._host_access!r} "
             f"host_fallback={self._host_fallback!r} kernel_debug={self._kernel_debug!r} "
             f"unpickle_device={self._unpickle_device!r} "
-            f"progress={self._progress!r} tuned_kernels={self._tuned_kernels!r}>"
+            f"progress={self._progress!r} strict_devices={self._strict_devices!r} "
+            f"tuned_kernels={self._tuned_kernels!r}>"
         )
 
 

@@ -201,8 +201,8 @@ class DeviceMismatchError(PortarrayError, ValueError):
         self.second = second
         super().__init__(
             f"{function}: arrays are on {first} and {second}\n"
-            f"Hint: move one of them, for example with x.to_device({first!r}); call library code "
-            f"that creates arrays without device= under `with x.device:`"
+            f"Hint: move one of them, for example with x.to_device({first!r}); to "
+            f"create one beside x, use x.__array_namespace__() or device=x.device"
         )
 
 

@@ -18,6 +18,7 @@ def settings() -> dict[str, object]:
         "unpickle_device": pa.config.unpickle_device,
         "kernel_debug": pa.config.kernel_debug,
         "progress": pa.config.progress,
+        "strict_devices": pa.config.strict_devices,
         "tuned_kernels": pa.config.tuned_kernels,
     }
 
@@ -29,6 +30,7 @@ DEFAULTS = {
     "unpickle_device": "cpu",
     "kernel_debug": False,
     "progress": False,
+    "strict_devices": False,
     "tuned_kernels": True,
 }
 
@@ -46,7 +48,7 @@ def test_blocks_restore_only_their_own_changes() -> None:
         assert repr(pa.config) == (
             "<portarray.config check_linalg=True host_access='allow' "
             "host_fallback='allow' kernel_debug=False "
-            "unpickle_device=None progress=True tuned_kernels=True>"
+            "unpickle_device=None progress=True strict_devices=False tuned_kernels=True>"
         )
     with pytest.raises(KeyError), pa.config(progress=False):
         raise KeyError

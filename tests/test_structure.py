@@ -73,7 +73,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_movement.routes": {"_devices", "_html"},
     "_movement.matrix": {"_devices", "_movement.routes"},
     "_array": {
-        *("_config", "_devices", "_dispatch", "_dlpack", "_dtypes", "_html"),
+        *("_codegen", "_config", "_devices", "_dispatch", "_dlpack", "_dtypes", "_html"),
         *("_movement.array_moves", "_movement.routes", "_name_hints"),
         *("_trees.node_types", "backends.common", "backends.registry", "backends.types"),
         "errors",

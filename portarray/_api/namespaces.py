@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from portarray._array import dtypes, interop, namespaces, native_arrays, operands
+from portarray._array import dtypes, namespaces, native_arrays, operands
 from portarray._array.array import Array
 from portarray._devices import selection
 
@@ -50,7 +50,9 @@ def array_namespace(*arrays: object) -> Any:
     Returns
     -------
     module or Namespace
-        portarray itself for its arrays; for native arrays of one device, :func:`namespace` of it.
+        For portarray's arrays, ``x.__array_namespace__()`` of the first: portarray itself, but
+        creation functions default to the device of `x`. For native arrays of one device,
+        :func:`namespace` of it.
 
     Raises
     ------
@@ -61,18 +63,18 @@ def array_namespace(*arrays: object) -> Any:
     Examples
     --------
     >>> import portarray as pa
-    >>> pa.array_namespace(pa.ones(2), 3.0, None) is pa
+    >>> pa.array_namespace(pa.ones(2), 3.0, None) == pa
     True
     >>> import numpy as np
     >>> xp = pa.array_namespace(np.ones(2))
     >>> xp.flip(np.asarray([1, 2]))
     array([2, 1])
     """
-    ours = False
+    ours: Array | None = None
     homes = {}
     for x in arrays:
         if type(x) is Array:
-            ours = True
+            ours = x if ours is None else ours
         elif x is None or isinstance(x, dtypes.SCALARS):
             continue
         else:
@@ -80,13 +82,13 @@ def array_namespace(*arrays: object) -> Any:
             if home is None:
                 raise operands.refused(x, "array_namespace")
             homes[home] = x
-    if ours and not homes:
-        return interop.namespace(interop.VERSION)
-    if not ours and len(homes) == 1:
+    if ours is not None and not homes:
+        return ours.__array_namespace__()
+    if ours is None and len(homes) == 1:
         return namespace(next(iter(homes)))
-    if not ours and not homes:
+    if ours is None and not homes:
         raise TypeError("array_namespace: expected at least one array")
-    owners = [*(["portarray"] if ours else []), *map(str, homes)]
+    owners = [*(["portarray"] if ours is not None else []), *map(str, homes)]
     raise TypeError(
         f"array_namespace: arrays of {' and '.join(owners)} are mixed\n"
         f"Hint: make them portarray arrays on one device with pa.asarray(x, device=...)"

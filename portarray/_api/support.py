@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from portarray._array import dispatch, dtypes, interop
+from portarray._array import base, dispatch, dtypes
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
 from portarray._dispatch import categories
@@ -128,7 +128,7 @@ def overview(devices: Iterable[DeviceLike] = ()) -> Overview:
 
 def functions() -> Iterator[tuple[str, str]]:
     """Yield category and name of every function of the standard that runs on devices."""
-    main: Any = interop.namespace(interop.VERSION)
+    main: Any = base.NAMESPACE[0]
     for category in categories.CATEGORIES:
         extension = getattr(main, category, None)  # linalg and fft
         if extension is not None:

@@ -85,7 +85,10 @@ class Array(base.ArrayBase):
     # --- the standard's methods ---------------------------------------------------------------
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Namespace[Array]:
-        """Return the portarray module.
+        """Return portarray with creation functions that default to the array's device.
+
+        Its other functions are those of the module, and it is equal to the module and to the
+        namespaces of arrays on other devices.
 
         Parameters
         ----------
@@ -96,10 +99,26 @@ class Array(base.ArrayBase):
         ------
         ValueError
             For a version that portarray does not know.
+
+        Notes
+        -----
+        ``device=`` decides where it is given. The default device, also that of a ``with device:``
+        block around the call, is for ``pa.ones(3)`` alone: a library that creates beside its
+        argument gets operands on one device, whatever its caller has set.
+
+        Examples
+        --------
+        >>> import portarray as pa
+        >>> x = pa.asarray([1.0, 2.0], device="numpy")
+        >>> xp = x.__array_namespace__()
+        >>> xp.linspace(0, 1, 2).device is x.device
+        True
+        >>> xp.sum is pa.sum, xp == pa
+        (True, True)
         """
-        if api_version is None:
-            return base.NAMESPACE[0]
-        return interop.namespace(api_version)
+        if api_version is not None:
+            interop.check_version(api_version)
+        return self._dispatch.namespace
 
     def to_device(
         self,

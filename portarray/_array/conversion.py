@@ -35,8 +35,9 @@ def asarray(
     device: object = None,
     copy: bool | None = None,
     narrow: bool = False,
+    default: Device | None = None,
 ) -> Array:
-    """See :func:`portarray.asarray`."""
+    """See :func:`portarray.asarray`; ``default`` is used instead of the default device."""
     copy = copy if copy is None else native_arrays.copy_flag(copy)
     target_dtype = None if dtype is None else dtypes.canonical(dtype)
     if isinstance(obj, base.array_type):
@@ -49,7 +50,7 @@ def asarray(
         where = owner if device is None else selection.resolve(device)
         # NumPy is the common host format, so its arrays go to the default device.
         if device is None and type(obj) is np.ndarray:
-            where = selection.current()
+            where = default or selection.current()
         if type(obj) is np.ndarray:
             host_access.tell("asarray", where, to_host=False)
         else:
@@ -57,7 +58,7 @@ def asarray(
         return _finished(native, target_dtype, where, copy=copy, narrow=narrow)
     arrays = values.arrays_in(obj) if isinstance(obj, (list, tuple)) else []
     home = values.home_of(arrays) if device is None else None
-    where = selection.resolve(device) if home is None else home
+    where = selection.resolve(default if device is None else device) if home is None else home
     if any(map(values.is_traced, arrays)):  # their values are not known yet
         joined = values.stacked(obj, target_dtype, values.home_of(arrays))
         return _finished(joined, target_dtype, where, copy=None, narrow=narrow)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray._array import dtypes
+from portarray._array import base, dtypes
 from portarray._array.device_scope import scoped
 from portarray._array.host_fallback import reporting_fallback
 from portarray._devices.device import Device
@@ -85,6 +85,8 @@ class DispatchTable:
         All tables of the device by native dtype.
     scalars : frozenset of type
         Python scalar types that the library accepts with an array of this dtype.
+    namespace : module
+        The namespace of the arrays, whose creation functions default to the device.
     low, high : int
         Range of an integer dtype; an empty range for all others.
     """
@@ -99,6 +101,7 @@ class DispatchTable:
         "kind",
         "known_type",
         "low",
+        "namespace",
         "native",
         "options_call_cache",
         "scalar_call_cache",
@@ -120,6 +123,7 @@ class DispatchTable:
         self.options_call_cache: dict[str, CachedCall] = {}
         self.scalar_call_cache: dict[str, CachedCall] = {}
         self.tables = tables
+        self.namespace = base.bound_namespace(device._seen)
         self.scalars = _SCALARS[self.kind]
         self.low, self.high = promotion.limits(dtype)
 

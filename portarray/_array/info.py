@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import dispatch, dtypes
+from portarray._config import config
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
 
 if TYPE_CHECKING:
     from portarray.typing import DeviceLike
 
-__all__ = ["NamespaceInfo", "__array_namespace_info__"]
+__all__ = ["VERSION", "NamespaceInfo", "__array_namespace_info__"]
+
+VERSION = "2025.12"
+"""The version of the standard that portarray follows."""
 
 DType = np.dtype[Any]
 
@@ -21,7 +25,14 @@ DType = np.dtype[Any]
 class NamespaceInfo:
     """Inspection of the namespace, as the standard defines it."""
 
-    __slots__ = ()
+    __slots__ = ("_device",)
+
+    def __init__(self, device: Device | None = None) -> None:
+        self._device = device
+
+    def _resolve(self, device: DeviceLike | None) -> Device:
+        bound = None if config.strict_devices else self._device
+        return selection.resolve(bound if device is None else device)
 
     def capabilities(self) -> dict[str, Any]:
         """Return what the namespace supports.
@@ -36,7 +47,7 @@ class NamespaceInfo:
 
     def default_device(self) -> Device:
         """Return the device that creation functions use without ``device=``."""
-        return selection.current()
+        return self._resolve(None)
 
     def default_dtypes(self, *, device: DeviceLike | None = None) -> dict[str, DType]:
         """Return the default dtypes of a device: its widest.
@@ -52,7 +63,7 @@ class NamespaceInfo:
             Keys ``"real floating"``, ``"complex floating"`` (where the device has complex dtypes),
             ``"integral"`` and ``"indexing"``.
         """
-        where = selection.resolve(device)
+        where = self._resolve(device)
         integral = dispatch.default_dtype(where, "i")
         out = {"real floating": dispatch.default_dtype(where, "f")}
         if any(dtypes.kind_of(dtype) == "c" for dtype in dispatch.dtypes_of(where)):
@@ -76,7 +87,7 @@ class NamespaceInfo:
         dict
             Standard names to dtypes.
         """
-        where = selection.resolve(device)
+        where = self._resolve(device)
         available = dispatch.dtypes_of(where)
         kinds = _letters(kind)
         return {

@@ -16,11 +16,13 @@ from portarray._array import (
     conversion,
     dispatch,
     host_access,
+    namespaces,
     native_arrays,
     operands,
     results,
     slow_path,
 )
+from portarray._array.info import VERSION
 from portarray._devices import selection
 from portarray._dlpack import host_capsule
 from portarray._movement import array_moves, routes
@@ -30,36 +32,30 @@ from portarray.backends import registry
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
-    from portarray.typing import Namespace
 
 __all__ = [
-    "VERSION",
     "after_import",
+    "check_version",
     "install_hooks",
     "dlpack",
     "dlpack_device",
     "function",
-    "namespace",
     "no_out",
     "to_device",
     "to_numpy",
     "ufunc",
 ]
 
-VERSION = "2025.12"
-"""The version of the standard that portarray follows."""
-
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", VERSION)
 
 
-def namespace(api_version: str) -> Namespace[Array]:
-    """Return the portarray module for a version of the standard."""
+def check_version(api_version: str) -> None:
+    """Raise unless the standard has the version, and portarray supports it."""
     if api_version not in _VERSIONS:
         raise ValueError(
             f"__array_namespace__: unsupported api_version {api_version!r}; use one of "
             f"{', '.join(_VERSIONS)}"
         )
-    return base.NAMESPACE[0]
 
 
 def to_device(
@@ -286,6 +282,8 @@ def install_hooks(answers: Callable[[], Any]) -> None:
     registry.when_loaded(lambda backend: _library_transforms().register_transforms(backend))
     asarray: Any = base.NAMESPACE[0].asarray
     asarray._torchdynamo_inline = _read_first
+    base.bound_namespace = namespaces.bound_namespace
+    conversion.asarray._torchdynamo_inline = namespaces.read_asarray  # type: ignore[attr-defined]
 
 
 def _library_transforms() -> Any:

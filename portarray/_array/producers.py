@@ -6,6 +6,7 @@ once.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -25,9 +26,15 @@ _CUDA, _CUDA_MANAGED = 2, 13  # DLPack's kDLCUDA and kDLCUDAManaged
 
 
 def from_dlpack(
-    x: Any, /, *, device: object = None, copy: bool | None = None, narrow: bool = False
+    x: Any,
+    /,
+    *,
+    device: object = None,
+    copy: bool | None = None,
+    narrow: bool = False,
+    default: Device | None = None,
 ) -> Array:
-    """See :func:`portarray.from_dlpack`."""
+    """See :func:`portarray.from_dlpack`; ``default`` is used instead of the default device."""
     copy = copy if copy is None else native_arrays.copy_flag(copy)
     if isinstance(x, base.array_type):
         where = x.device if device is None else selection.resolve(device)
@@ -46,7 +53,8 @@ def from_dlpack(
             f"{type(x).__name__}\nHint: use pa.asarray"
         )
     target = None if device is None else selection.resolve(device)
-    return imported(x, target, copy=copy, narrow=narrow)
+    with default or nullcontext():
+        return imported(x, target, copy=copy, narrow=narrow)
 
 
 def is_producer(obj: object) -> bool:

@@ -135,6 +135,7 @@ def check_function(
     atol: float = 0.0,
     check_dtype: bool = True,
     transfers: Collection[str] = (),
+    strict_devices: bool = True,
 ) -> CheckReport:
     """Check that a function behaves on every device as with NumPy.
 
@@ -165,6 +166,9 @@ def check_function(
     transfers : collection of str
         Kinds of copies to the host to allow, such as ``"bool"`` in ``if xp.any(x):``,
         ``"float"``, ``"numpy.asarray"`` or ``"host fallback"``.
+    strict_devices : bool
+        Whether functions of ``x.__array_namespace__()`` create on the default device too, as in
+        most libraries. False accepts code that leaves the device to portarray.
 
     Returns
     -------
@@ -188,7 +192,7 @@ def check_function(
     __tracebackhide__ = True
     values = [_as_values(x) for x in inputs]
     checked = _Checked(function, values, reference, rtol, atol, check_dtype, frozenset(transfers))
-    with ExitStack() as stack:
+    with ExitStack() as stack, config(strict_devices=strict_devices):
         if devices is None or isinstance(devices, str):
             chosen = _choice.choose(devices or _choice.DEFAULT, stack)
         else:

@@ -30,6 +30,8 @@ class Plugin:
         self._used = False
         self._stack = ExitStack()
         config.add_cleanup(self._stack.close)
+        if config.getoption("--strict-devices"):
+            self._stack.enter_context(pa.config(strict_devices=True))
         path = config.getoption("--device-report")
         self._report = _report.Recorder(path) if path else None
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import pickle
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -16,17 +19,133 @@ import portarray as pa
 
 def test_every_array_names_portarray(anywhere: str) -> None:
     x = pa.asarray([1.0], device=anywhere)
-    assert x.__array_namespace__() is pa
+    xp = x.__array_namespace__()
+    assert xp == pa
     assert pa.__array_api_version__ == "2025.12"
     for version in ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12", None):
-        assert x.__array_namespace__(api_version=version) is pa
+        assert x.__array_namespace__(api_version=version) is xp
     with pytest.raises(
         ValueError, match=r"unsupported api_version '2019\.12'; use one of 2021\.12"
     ):
         x.__array_namespace__(api_version="2019.12")
-    assert array_api_compat.array_namespace(x, 1.0, None) is pa
+    assert array_api_compat.array_namespace(x, 1.0, None) is xp
     assert array_api_compat.is_array_api_obj(x)
-    assert pa.array_namespace(x, 2, None, np.float64(1)) is pa
+    assert pa.array_namespace(x, 2, None, np.float64(1)) is xp
+
+
+CREATE: dict[str, Callable[..., Any]] = {
+    "arange": lambda xp, **o: xp.arange(3, **o),
+    "asarray": lambda xp, **o: xp.asarray(1000.0, **o),
+    "asarray of a list": lambda xp, **o: xp.asarray([[1, 2]], **o),
+    "asarray of NumPy's": lambda xp, **o: xp.asarray(np.ones(2, np.float32), **o),
+    "empty": lambda xp, **o: xp.empty(3, **o),
+    "eye": lambda xp, **o: xp.eye(2, 3, k=1, **o),
+    "fft.fftfreq": lambda xp, **o: xp.fft.fftfreq(4, d=0.5, **o),
+    "fft.rfftfreq": lambda xp, **o: xp.fft.rfftfreq(4, **o),
+    "from_dlpack": lambda xp, **o: xp.from_dlpack(memory_of(np.ones(2, np.float32)), **o),
+    "full": lambda xp, **o: xp.full((2,), 7, **o),
+    "linspace": lambda xp, **o: xp.linspace(0, 1, 4, endpoint=False, **o),
+    "logspace": lambda xp, **o: xp.logspace(0, 3, 4, True, 2.0, **o),
+    "ones": lambda xp, **o: xp.ones((2, 1), dtype=xp.int32, **o),
+    "random.key": lambda xp, **o: xp.random.key(42, **o),
+    "zeros": lambda xp, **o: xp.zeros(shape=3, **o),
+}
+
+
+def memory_of(values: np.ndarray[Any, Any]) -> Any:
+    """Return an object with DLPack's methods alone, of no library that portarray drives."""
+    names = ("__dlpack__", "__dlpack_device__")
+    return type("Memory", (), {name: staticmethod(getattr(values, name)) for name in names})()
+
+
+@pytest.mark.parametrize("name", CREATE)
+def test_a_bound_namespace_creates_on_its_arrays_device(
+    name: str, anywhere: str, fake: str
+) -> None:
+    x = pa.ones(2, dtype="float32", device=anywhere)
+    xp: Any = x.__array_namespace__()
+    create = CREATE[name]
+    if name == "from_dlpack" and not x.device._backend.on_host(x.device.native):
+        pytest.skip("data in host memory goes to a device that reads it")
+    with pa.device(fake) as default:
+        expected = create(pa, device=x.device)
+        for result in (create(xp), create(xp, device=None)):
+            assert result.device is x.device
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+            if name != "empty":
+                assert result.tolist() == expected.tolist()
+        assert create(xp, device=default).device is default
+        with pa.config(strict_devices=True):
+            assert create(xp).device is create(pa).device
+
+
+def test_a_bound_namespace_moves_nothing(device: str, fake: str) -> None:
+    x, y = pa.ones(2, device=device), pa.ones(2, device=fake)
+    xp: Any = x.__array_namespace__()
+    for value in (y, y.native, [y, y]):
+        assert xp.asarray(value).device is y.device
+    assert xp.zeros_like(y).device is y.device
+    with pytest.raises(pa.DeviceMismatchError):
+        xp.add(x, y)
+    assert array_api_compat.array_namespace(x, y) == pa
+
+
+def test_bound_namespaces_are_portarray_but_for_creation(anywhere: str, fake: str) -> None:
+    xp: Any = pa.ones(1, device=anywhere).__array_namespace__()
+    other = pa.ones(1, device=fake).__array_namespace__()
+    bound = {name.partition(" ")[0] for name in CREATE} | {"fft", "random"}
+    for name in {*dir(pa)} - {*bound, "__array_namespace_info__", "__getattr__"}:
+        assert getattr(xp, name) is getattr(pa, name), name
+    for part in (pa.fft, pa.random):
+        name = part.__name__.partition(".")[2]
+        assert getattr(xp, name) == part == getattr(other, name)
+        for child in part.__all__:
+            same_object = getattr(getattr(xp, name), child) is getattr(part, child)
+            assert same_object == (f"{name}.{child}" not in bound), child
+    assert dir(xp) == dir(pa)
+    assert (xp.__name__, xp.fft.__name__) == ("portarray", "portarray.fft")
+    assert xp == pa == other != pa.fft
+    assert len({xp, pa, other}) == 1
+    assert isinstance(xp, type(pa))  # as annotations of libraries say
+    for whole in (xp, xp.fft, xp.zeros, xp.random.key):
+        assert pickle.loads(pickle.dumps(whole)) == copy.deepcopy(whole) == whole
+    assert inspect.signature(xp.zeros).parameters == inspect.signature(pa.zeros).parameters
+    assert xp.zeros.__doc__ == pa.zeros.__doc__
+    with pytest.raises(AttributeError, match=r"no attribute 'zeroes'\nHint: did you mean 'zeros'"):
+        xp.zeroes  # noqa: B018
+
+
+def test_a_bound_namespace_reports_its_own_defaults(anywhere: str, fake: str) -> None:
+    x = pa.asarray(1.0, device=anywhere)
+    with pa.device(fake) as default:
+        info = x.__array_namespace__().__array_namespace_info__()
+        assert info.default_device() is x.device
+        assert info.default_dtypes()["real floating"] == x.dtype
+        ours = pa.__array_namespace_info__()
+        assert info.dtypes() == ours.dtypes(device=x.device)
+        assert info.dtypes(device=default) == ours.dtypes()
+        with pa.config(strict_devices=True):
+            assert info.default_device() is default
+
+
+def _curve(x: pa.Array) -> pa.Array:
+    xp: Any = x.__array_namespace__()
+    return xp.asarray(1000.0) + x * xp.linspace(0, 1, 3) + xp.zeros(3, device=None) + xp.sum(x)
+
+
+def test_a_bound_namespace_in_transforms(device: str, fake: str) -> None:
+    x = pa.asarray([1.0, 2.0, 4.0], device=device)
+    bound = _curve(x).__array_namespace__()
+    with pa.device(fake):
+        expected = _curve(x)
+        compiled = pa.compile(_curve)(x)
+        captured = pa.compile(lambda x: _curve(x) - bound.zeros(3))(x)
+        gradient = pa.grad(lambda x: pa.sum(_curve(x)))(x)
+    assert expected.tolist() == [1007.0, 1008.0, 1011.0]
+    for result in (compiled, captured, gradient):
+        assert result.device is x.device
+    assert compiled.tolist() == captured.tolist() == expected.tolist()
+    assert gradient.tolist() == [3.0, 3.5, 4.0]
 
 
 def test_native_arrays_have_their_device_s_namespace(anywhere: str) -> None:

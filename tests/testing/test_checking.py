@@ -47,6 +47,10 @@ def creates(x: Any, y: Any) -> Any:
     return x + y + pa.ones(3)
 
 
+def creates_beside(x: Any, y: Any) -> Any:
+    return x + y + x.__array_namespace__().asarray(1000.0, dtype=x.dtype)
+
+
 def changes(x: Any, y: Any) -> Any:
     x[0] = 17
     return x + y
@@ -81,6 +85,7 @@ def raises(x: Any, y: Any) -> Any:
 FAULTS: list[tuple[Callable[..., Any], str, str]] = [
     (upcasts, "numpy:cpu float32, torch:cpu float32", "result is float64, expected float32"),
     (creates, "torch:cpu float32", "DeviceMismatchError"),
+    (creates_beside, "torch:cpu float32", "DeviceMismatchError"),
     (changes, "numpy:cpu float32", "input 0 was modified"),
     (leaves, "torch:cpu float32", "result is numpy.ndarray, not an array on torch:cpu:0"),
     (moves, "torch:cpu float32", "result is on numpy:cpu:0, not on torch:cpu:0"),
@@ -102,6 +107,12 @@ def test_faults_are_found(
     assert said in text
     assert label in text
     assert caught.value.report.failed
+
+
+def test_arrays_may_be_created_beside_the_argument(devices: list[pa.Device]) -> None:
+    check_function(creates_beside, X, Y, devices=devices, strict_devices=False)
+    with pytest.raises(CheckError, match="DeviceMismatchError"):
+        check_function(creates, X, Y, devices=devices, strict_devices=False)
 
 
 def test_an_error_names_the_line(devices: list[pa.Device]) -> None:

@@ -137,6 +137,20 @@ def test_where_nothing_is_ours_no_device_is_looked_for(run_pytest: Pytest) -> No
     assert "devices:" not in run.text
 
 
+def test_strict_devices_finds_what_is_created_without_a_device(run_pytest: Pytest) -> None:
+    source = """
+        import portarray as pa
+
+        def test_f(device):
+            x = pa.ones(2, device=device)
+            assert (x.__array_namespace__().asarray(1000.0) + x).tolist() == [1001.0, 1001.0]
+        """
+    assert run_pytest(source, "--devices=virtual:cuda").code == 0
+    run = run_pytest(source, "--devices=virtual:cuda", "--strict-devices")
+    assert run.code == 1
+    assert "DeviceMismatchError: add: arrays are on" in run.text
+
+
 def test_marks_leave_out_devices(run_pytest: Pytest) -> None:
     run = run_pytest(
         """
