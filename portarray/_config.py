@@ -74,8 +74,9 @@ class Config:
         """What happens where values are read into host memory and the call does not say so.
 
         ``"allow"`` (the default) lets ``numpy.asarray(x)``, DLPack exports to the CPU and other
-        libraries' ufuncs read arrays in host memory. ``"error"`` refuses them on every device, as
-        on a GPU, with :class:`portarray.errors.HostAccessError`, which names the line. What asks
+        libraries' ufuncs read arrays in host memory, and NumPy's functions read NumPy arrays beside
+        them. ``"error"`` refuses all that on every device, as on a GPU, with
+        :class:`portarray.errors.HostAccessError`, which names the line. What asks
         for values stays allowed: ``float(x)`` and its like, ``x.item()``, ``x.tolist()``, printing,
         pickling, :func:`portarray.save`, and ``x.to_device("numpy").native`` for a NumPy array.
         """

@@ -291,6 +291,8 @@ class HostAccessError(PortarrayError, TypeError):
         File, line and source of the caller; empty if unknown.
     rule : str, default: "config.host_access is 'error'"
         The setting that forbids it.
+    to_host : bool, default: True
+        Whether an array is read from the host; False for a NumPy array in a call with an array.
 
     Examples
     --------
@@ -313,16 +315,27 @@ class HostAccessError(PortarrayError, TypeError):
         device: str,
         line: str = "",
         rule: str = "config.host_access is 'error'",
+        *,
+        to_host: bool = True,
     ) -> None:
         self.what = what
         self.rule = rule
         self.device = device
         self.line = line
+        self.to_host = to_host
         where = f"\n  {line}" if line else ""
-        super().__init__(
-            f"{what}: reads an array on {device} from the host, and {rule}{where}\n"
-            f"Hint: copy it to the host explicitly: x.to_device('numpy').native"
+        action, fix = (
+            (
+                f"reads an array on {device} from the host",
+                "copy it to the host explicitly: x.to_device('numpy').native",
+            )
+            if to_host
+            else (
+                f"reads a NumPy array with an array on {device}",
+                f"move it explicitly: pa.asarray(values, device={device!r})",
+            )
         )
+        super().__init__(f"{what}: {action}, and {rule}{where}\nHint: {fix}")
 
 
 class HostFallbackError(PortarrayError, RuntimeError):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from portarray._devices.device import Device
 
 DType = np.dtype[Any]
+DOUBLE = dtypes.STANDARD["float64"]
 
 
 def asarray(
@@ -70,6 +71,34 @@ def asarray(
     producers.refuse_capsule(obj, "asarray")
     host_access.tell("asarray", where, to_host=False)
     return values.from_python(obj, target_dtype, where, copy=copy, narrow=narrow)
+
+
+def beside(value: Any, x: Array, name: str) -> Any:
+    """Return a list or NumPy array as an array on the device of x, anything else unchanged.
+
+    Raises
+    ------
+    TypeError
+        For NumPy arrays, if the device's memory is not host memory.
+    HostAccessError
+        For NumPy arrays, while ``config.host_access`` is ``"error"``.
+    """
+    if isinstance(value, np.ndarray):
+        device = x.device
+        host_access.refuse_if_set(name, device, to_host=False)
+        if not device._backend.on_host(device.native):
+            raise TypeError(
+                f"{name}: an operand is a NumPy array in host memory, and another is on {device}\n"
+                f"Hint: move it there: pa.asarray(values, device={str(device)!r})"
+            )
+        return asarray(value, device=device)
+    if not isinstance(value, (list, tuple)):
+        return value
+    made = asarray(value, device=x.device)
+    if made.dtype.name in ("float32", "complex64") and x.dtype.name in ("float64", "complex128"):
+        # The device's default dtype would round Python's numbers.
+        return asarray(value, dtype=dtypes.promote(made.dtype, DOUBLE), device=x.device)
+    return made
 
 
 def from_host(

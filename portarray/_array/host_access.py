@@ -89,9 +89,14 @@ def tell(kind: str, device: Device, *, to_host: bool = True, name: str = "") -> 
         transfer = Transfer(kind, device, to_host, name)
         for listener in tuple(LISTENERS):
             listener(transfer)
-    if kind in REFUSED and config.host_access == "error":
-        action = f"{kind} {name}" if name else kind
-        raise HostAccessError(action, str(device), _where())
+    if kind in REFUSED:
+        refuse_if_set(f"{kind} {name}" if name else kind, device)
+
+
+def refuse_if_set(action: str, device: Device, *, to_host: bool = True) -> None:
+    """Raise HostAccessError for an implicit copy while ``config.host_access`` is ``"error"``."""
+    if config.host_access == "error":
+        raise HostAccessError(action, str(device), _where(), to_host=to_host)
 
 
 def tell_move(source: Device, target: Device) -> None:

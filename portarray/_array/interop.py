@@ -107,14 +107,18 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
     Raises
     ------
     TypeError
-        For NumPy arrays among the inputs, for NumPy's ufuncs and methods that are not served, and
-        for foreign ufuncs on devices whose memory is not host memory.
+        For NumPy's ufuncs and methods that are not served, and, on devices whose memory is not host
+        memory, for NumPy arrays among the inputs and for foreign ufuncs.
     """
     name = function.__name__
     # NumPy scalars convert themselves to 0-d arrays before they compare.
     inputs = tuple(x[()] if type(x) is np.ndarray and x.ndim == 0 else x for x in inputs)
-    operators = inputs if method in ("__call__", "outer") else inputs[:1]
-    for x in operators:
+    arrays = [x for x in (*inputs, kwargs.get("where")) if isinstance(x, base.array_type)]
+    count = len(inputs) if method in ("__call__", "outer") else 1
+    if arrays:
+        operators = (conversion.beside(x, arrays[0], f"ufunc {name}") for x in inputs[:count])
+        inputs = (*operators, *inputs[count:])
+    for x in inputs[:count]:
         if not isinstance(x, base.array_type) and operands.scalar(x) is NotImplemented:
             raise operands.refused(x, f"ufunc {name}")
     answers = numpy_functions()

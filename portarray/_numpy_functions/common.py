@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray._array import operands
+from portarray._array import conversion, operands
 from portarray._namespace import pa
 
 __all__ = [
@@ -28,11 +28,16 @@ __all__ = [
 
 
 def as_array(value: Any, x: Any, name: str = "numpy's function") -> Any:
-    """Return an operand as an array; a scalar is put on x's device in their result dtype."""
+    """Return an operand as an array on x's device; a scalar has their result dtype."""
     if type(value) is pa.Array:
         return value
-    if operands.scalar(value) is NotImplemented or type(x) is not pa.Array:
-        raise operands.refused(value if type(x) is pa.Array else x, name)
+    if type(x) is not pa.Array:
+        raise operands.refused(x, name)
+    value = conversion.beside(value, x, name)
+    if type(value) is pa.Array:
+        return value
+    if operands.scalar(value) is NotImplemented:
+        raise operands.refused(value, name)
     return pa.asarray(value, dtype=pa.result_type(x, operands.scalar(value)), device=x.device)
 
 

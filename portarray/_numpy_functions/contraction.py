@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from portarray._namespace import pa
+from portarray._numpy_functions.common import as_array, first_array
 from portarray._numpy_functions.table import category
 
 serves = category("Linear algebra")
@@ -51,20 +52,27 @@ def _shadow(x: Any) -> Any:
     return np.broadcast_to(np.float64(0), x.shape)
 
 
+def _with_arrays(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return operands with lists and NumPy arrays beside an array put on its device."""
+    first = first_array(operands, "einsum")
+    if isinstance(operands[0], str):
+        return (operands[0], *(as_array(x, first, "einsum") for x in operands[1:]))
+    # Arrays and lists of their axes alternate; another list of axes may follow.
+    count = len(operands) // 2 * 2
+    arrays = {i: as_array(operands[i], first, "einsum") for i in range(0, count, 2)}
+    return tuple(arrays.get(i, x) for i, x in enumerate(operands))
+
+
 def _parsed(operands: tuple[Any, ...]) -> tuple[list[str], str, list[Any]]:
     """Return the names of each operand's axes and of the result's, with ellipses expanded."""
     from opt_einsum.parser import parse_einsum_input
 
     try:
-        inputs, result, arrays = parse_einsum_input(operands)
+        inputs, result, arrays = parse_einsum_input(_with_arrays(operands))
     except ValueError as error:
         raise ValueError(f"einsum: {error}") from error
     names = inputs.split(",")
     for position, (name, x) in enumerate(zip(names, arrays, strict=True)):
-        if type(x) is not pa.Array:
-            raise TypeError(
-                f"einsum: operand {position} is {type(x).__name__}\nHint: use pa.asarray(x)"
-            )
         if x.ndim != len(name):
             raise ValueError(
                 f"einsum: {name!r} does not match the {x.ndim} axes of operand {position}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portarray._namespace import pa
-from portarray._numpy_functions.common import as_array, flat, is_float, joined
+from portarray._numpy_functions.common import as_array, first_array, flat, is_float, joined
 from portarray._numpy_functions.table import category
 
 serves = category("Array creation")
@@ -211,6 +211,8 @@ def geomspace(
 
 @serves(order="")
 def meshgrid(*xi: Any, sparse: bool = False, indexing: Any = "xy") -> Any:
+    first = first_array(xi, "meshgrid")
+    xi = tuple(as_array(x, first, "meshgrid") for x in xi)
     if not sparse:
         return pa.meshgrid(*xi, indexing=indexing)
     order = [1, 0, *range(2, len(xi))] if indexing == "xy" and len(xi) > 1 else range(len(xi))

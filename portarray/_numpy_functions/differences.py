@@ -5,8 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from portarray._array import conversion
 from portarray._namespace import pa
-from portarray._numpy_functions.common import as_array, as_float, axes_of, flat, is_float
+from portarray._numpy_functions.common import (
+    as_array,
+    as_float,
+    axes_of,
+    first_array,
+    flat,
+    is_float,
+)
 from portarray._numpy_functions.table import category
 
 serves = category("Mathematics")
@@ -50,11 +58,13 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 @serves()
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    axes = axes_of(f, axis)
+    first = first_array((f, *varargs), "gradient")
+    x = as_float(as_array(f, first, "gradient"))
+    axes = axes_of(x, axis)
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError(f"gradient: {len(varargs)} spacings for {len(axes)} axes")
+    varargs = tuple(conversion.beside(h, first, "gradient") for h in varargs)
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
-    x = as_float(f)
     slopes = [_slope(x, h, n, edge_order) for n, h in zip(axes, spacings, strict=True)]
     return slopes[0] if len(slopes) == 1 else tuple(slopes)
 

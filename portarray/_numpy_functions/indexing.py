@@ -12,6 +12,7 @@ from portarray._namespace import pa
 from portarray._numpy_functions.common import (
     as_array,
     axes_of,
+    first_array,
     flat,
     index_array,
 )
@@ -128,6 +129,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 @serves(order="x condlist funclist")
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    x = as_array(x, first_array((x, condlist, *condlist), "piecewise"), "piecewise")
     conditions = (
         [condlist] if type(condlist) is pa.Array and condlist.ndim == x.ndim else [*condlist]
     )
@@ -166,7 +168,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 @serves("ix_")
 def ix_(*args: Any) -> Any:
     open_mesh = []
-    for position, x in enumerate(args):
+    first = first_array(args, "ix_")
+    for position, x in enumerate(as_array(x, first, "ix_") for x in args):
         index = pa.nonzero(x)[0] if x.dtype == pa.bool else x
         shape = tuple(-1 if i == position else 1 for i in range(len(args)))
         open_mesh.append(pa.reshape(index, shape))

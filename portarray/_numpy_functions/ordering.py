@@ -10,8 +10,10 @@ import numpy as np
 from portarray._namespace import pa
 from portarray._numpy_functions.common import (
     as_array,
+    as_arrays,
     as_float,
     flat,
+    index_array,
     is_float,
     last_axis,
     with_axes,
@@ -71,12 +73,13 @@ def nanargmin(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
 
 @serves()
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-    return pa.searchsorted(a, as_array(v, a, "searchsorted"), side=side, sorter=sorter)
+    order = None if sorter is None else index_array(sorter, a)
+    return pa.searchsorted(a, as_array(v, a, "searchsorted"), side=side, sorter=order)
 
 
 @serves()
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    x = as_array(x, bins, "digitize")
+    x, bins = as_arrays(x, bins, "digitize")
     side: Literal["left", "right"] = "left" if right else "right"
     rising = pa.searchsorted(bins, x, side=side)
     falling = bins.shape[0] - pa.searchsorted(pa.flip(bins), x, side=side)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from portarray import _name_hints
+from portarray._array import conversion
 from portarray._name_hints import nearest_hint
 from portarray._namespace import pa
 from portarray.errors import PortarrayError
@@ -141,6 +142,8 @@ def answer(
     arguments, out = _arguments(row, args, kwargs)
     if row.like:
         arguments["like"] = like
+    else:
+        arguments = {key: _array_like(key, x, like, row) for key, x in arguments.items()}
     try:
         result = (
             row.function(*(_plain(x) for x in args), **arguments)
@@ -194,6 +197,29 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
 def _neutral(name: str) -> tuple[Any, ...]:
     """Return the values of a parameter that have no effect here."""
     return (None, False, *NEUTRAL.get(name, ()))
+
+
+ARRAYS = frozenset(
+    {
+        *("a", "a1", "a2", "a_max", "a_min", "append", "ar", "ar1", "ar2", "arr", "array", "ary"),
+        *("aweights", "b", "condition", "dx", "element", "f", "fill_value", "fp", "fweights", "m"),
+        *("mask", "max", "mean", "min", "p", "prepend", "src", "start", "stop", "test_elements"),
+        *("to_begin", "to_end", "v", "val", "vals", "values", "weights", "where", "x", "x1", "x2"),
+        *("xp", "y", "z"),
+    }
+)
+"""Names of parameters that are arrays, of which one may be a list or a NumPy array."""
+SEQUENCES = frozenset({"arrays", "choicelist", "condlist", "keys", "tup"})
+"""Names of parameters that are sequences of such arrays."""
+
+
+def _array_like(key: str, x: Any, like: Any, row: Served) -> Any:
+    """Return an argument with lists and NumPy arrays beside an array put on its device."""
+    if key in ARRAYS:
+        return conversion.beside(x, like, f"numpy.{row.name}")
+    if key in SEQUENCES and isinstance(x, (list, tuple)) and row.name != "block":
+        return [conversion.beside(part, like, f"numpy.{row.name}") for part in x]
+    return x
 
 
 def _plain(x: Any) -> Any:

@@ -203,9 +203,10 @@ def _called(
     result = compute(*inputs)
     if dtype is not None and type(result) is pa.Array:
         result = result.astype(dtype, copy=False)
-    if mask is True or out is None:
+    targets = out if isinstance(out, tuple) else (out,)
+    if mask is True or any(type(target) is not pa.Array for target in targets):
         return result
-    targets, values = ((item,) if type(item) is pa.Array else item for item in (out, result))
+    values = result if isinstance(result, tuple) else (result,)
     merged = tuple(
         pa.where(as_array(mask, value, f"ufunc {name}"), value.astype(target.dtype), target)
         for target, value in zip(targets, values, strict=True)

@@ -86,6 +86,8 @@ def test_other_operands_are_refused(anywhere: str, kind: str) -> None:
     for function in (operator.add, operator.matmul, operator.iadd):
         with pytest.raises(TypeError):
             function(x, FOREIGN[kind]())
+        if kind == "NumPy array":  # NumPy's own operators are its ufuncs
+            continue
         with pytest.raises(TypeError):
             function(FOREIGN[kind](), x)
     same(x, np.asarray([1.0, 2.0], dtype=x.dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sys
@@ -125,14 +126,76 @@ def test_others_have_their_say() -> None:
     assert np.stack([Foreign(x), x]) == "stack of 2 types"
 
 
+def parts(line: str) -> list[str]:
+    """Return the calls of a line."""
+    node = ast.parse(line, mode="eval").body
+    return [ast.unparse(call) for call in (node.elts if isinstance(node, ast.Tuple) else [node])]
+
+
+MIXED = [
+    (call, name)
+    for line in LINES
+    for call in parts(line)
+    if (names := sorted(set(re.findall(r"\b[a-z]\b", call)) & set(inputs(wide=True))))[1:]
+    and "lambda" not in call
+    for name in names
+]
+"""Calls with several arrays, and the name of one of them."""
+
+
+@pytest.mark.parametrize("as_list", [False, True], ids=["arrays", "lists"])
+def test_numpys_arrays_and_lists_join_an_array(device: str, as_list: bool) -> None:
+    """All arrays of a call but one are NumPy's, or lists."""
+    if "float64" not in pa.__array_namespace_info__().dtypes(device=device):
+        pytest.skip("no float64, which NumPy makes of lists")
+    values = inputs(wide=True)
+    few = 1 if device.startswith("numpy") else 40
+    wrong = []
+    for call, name in MIXED[:: 7 * few if device.startswith(COMPILING) else few]:
+        array = pa.asarray(values[name], device=device)
+        operands: dict[str, Any] = {**values, name: array}
+        try:
+            if as_list:
+                lists = {key: x.tolist() for key, x in values.items() if key != name}
+                try:
+                    expected = evaluated(call, {**lists, name: values[name]})
+                except (AttributeError, TypeError, ValueError):
+                    continue  # NumPy refuses the list too
+                operands = {**lists, name: array}
+            else:
+                expected = evaluated(call, dict(values))
+            actual = evaluated(call, operands)
+            if not isinstance(actual, np.ndarray):  # NumPy did not look at this operand
+                agree(actual, expected, device, exact_dtype=False)
+        except Exception as error:  # noqa: BLE001  (all are told)
+            if "out= is ndarray" not in str(error) and "dst is not" not in str(error):
+                wrong.append(f"{call} of {name}: {type(error).__name__}: {error}")
+    assert wrong == []
+
+
+def test_numpys_arrays_stay_in_host_memory(fake: str) -> None:
+    device = f"{fake}:cuda:0"
+    x, a = pa.asarray([1.0, 3.0], device=device), np.asarray([1.0, 3.0])
+    assert np.average(x, weights=[1.0, 3.0]).tolist() == 2.5
+    for call in (lambda: np.average(x, weights=a), lambda: np.add(a, x), lambda: a + x):
+        with pytest.raises(TypeError, match=rf"NumPy array .*{device}\nHint: .*pa\.asarray\("):
+            call()
+    y = x.to_device("numpy")
+    assert (a + y).tolist() == np.add(y, [1.0, 3.0]).tolist() == [2.0, 6.0]
+    with pa.config(host_access="error"):
+        assert np.add(y, [1.0, 3.0]).tolist() == [2.0, 6.0]
+        with pytest.raises(pa.HostAccessError, match=r"ufunc add: .*\n.*\nHint: move it"):
+            np.add(y, a)
+    for call in (lambda: y + a, lambda: pa.add(y, a), lambda: pa.add(y, [1.0, 3.0])):
+        with pytest.raises(TypeError, match="expected portarray arrays"):
+            call()
+
+
 REFUSED = {
     "(?s)weights=.* is not supported": "np.percentile(x, 5, weights=x)",
     "k=.* is not supported": "np.polyint(v, 1, v)",
     r"lstsq: does not accept .*\n.* pa\.linalg\.pinv\(x\) @ y": "np.linalg.lstsq(m, m)",
     r"histogram2d: does not accept .*\n.*x\.to_device\('numpy'\)\.native": "np.histogram2d(v, w)",
-    "concat: expected .*, got numpy.ndarray": "np.concatenate([x, np.ones((1, 4))])",
-    "where: expected portarray arrays": "np.where(b, x, np.ones(4))",
-    "where=: expected .*, got numpy.ndarray": "np.sum(x, where=np.ones(4, bool))",
     "out= is ndarray, but the result is on": "np.sum(x, out=np.zeros(()))",
     "cannot be cast .* int": "np.mean(x, out=np.zeros_like(x, shape=(), dtype=np.int32))",
     r"out= has shape \(2,\), but the result has \(4,\)": "np.sum(x, 0, out=x[0, :2])",
