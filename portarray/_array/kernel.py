@@ -172,16 +172,22 @@ class Kernel:
             )
             return traced
         versions = [
-            (row.function(generic) if row.wraps_generic else row.function, row.refuses)
+            (
+                row.function(generic) if row.wraps_generic else row.function,
+                row.refuses,
+                row.is_valid,
+            )
             for row in rows
         ]
-        if versions and versions[0][1] is None:
+        if versions and versions[0][1:] == (None, None):
             return versions[0][0]
 
         def picked(*args: Any, **options: Any) -> Any:
-            for function, refuses in versions:
+            for function, refuses, is_valid in versions:
                 if refuses is None or not refuses(*args, **options):
-                    return function(*args, **options)
+                    result = function(*args, **options)
+                    if is_valid is None or is_valid(result, *args, **options):
+                        return result
             return generic(xp, *args, **options)
 
         return picked

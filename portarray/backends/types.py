@@ -203,6 +203,9 @@ class TunedKernel(NamedTuple):
         as a clause, or an empty string. None accepts everything.
     wraps_generic : bool, optional
         Whether `function` is a decorator that takes the generic version, called once.
+    is_valid : callable, optional
+        Called with the result and the arguments; returns whether the result is right. Otherwise the
+        next version computes the call. None means that all results are.
     """
 
     function: Callable[..., Any]
@@ -211,6 +214,7 @@ class TunedKernel(NamedTuple):
     wins: str
     refuses: Callable[..., str] | None = None
     wraps_generic: bool = False
+    is_valid: Callable[..., bool] | None = None
 
 
 def composed(function: F) -> F:

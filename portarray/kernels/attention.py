@@ -74,8 +74,8 @@ def attention(
     lengths: scores are computed for some queries at a time. float16 and bfloat16 are computed in
     float32; matrix units of GPUs may round the weights to the dtype of `v`. Where `mask`,
     `causal` or `key_length` exclude a key from a query, neither the result nor gradients depend on
-    what the key and its value hold, NaN and infinity included. Such numbers, and those beyond
-    ``1e15``, cost time: the generic version computes the call.
+    what the key and its value hold, NaN and infinity included. Where the result has NaN, the
+    generic version computes the call again.
 
     Examples
     --------

@@ -41,6 +41,19 @@ def test_attention_leaves_out_nan_behind_a_mask(device: str) -> None:
     assert second[1] == INF
 
 
+def test_gradients_of_pytorch_leave_out_infinity_behind_a_mask(device: str) -> None:
+    """The score of the excluded key is minus infinity without the mask, too."""
+    if pa.device(device).library != "torch":
+        pytest.skip("PyTorch's autograd alone")
+    k = pa.asarray([[0.0, 1.0], [-INF, 3.0]], device=device, dtype=pa.float32)
+    q = pa.asarray([[1.0, 1.0], [2.0, 3.0]], device=device, dtype=pa.float32)
+    mask = pa.asarray([[True, False], [True, False]], device=device)
+    q.native.requires_grad_()
+    v = pa.ones((2, 2), dtype=pa.float32, device=device)
+    attention(q, k, v, mask=mask).native.sum().backward()
+    assert q.native.grad.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
 class Case:
     """Drawn queries, keys, values and rules; ``visible`` has the shape of the scores."""
 

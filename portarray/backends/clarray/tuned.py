@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from portarray import clarray as cl
-from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use, is_small
+from portarray.backends.common.attention import excludes, has_nan
 from portarray.backends.types import TunedKernel
 from portarray.clarray import neural
 from portarray.clarray.engine.transfer import to_numpy
@@ -24,17 +24,14 @@ _ANY = _FLOATS | {
 _BACKEND = "portarray.clarray.neural"
 
 
-def _refuses_attention(q: cl.Array, k: cl.Array, v: cl.Array, /, **options: Any) -> str:
-    """Return why clarray's attention cannot take its arguments."""
-    if not excludes(q, **options):
-        return ""
-    arrays = (q, *in_use(k, v, **options))
+def _is_valid(out: cl.Array, q: cl.Array, /, *_: cl.Array, **options: Any) -> bool:
+    """Return whether excluded keys have not contributed to a result of attention."""
+    if not (excludes(q, **options) and out.size):
+        return True
     if q.device.host_memory:
-        small = is_small(*[to_numpy(x) for x in arrays])
-    else:
-        largest = [cl.max(cl.abs(x)) for x in arrays if x.size]
-        small = all(float(x) < LARGE for x in largest)  # NaN is not less than a number
-    return "" if small else NONFINITE
+        return not has_nan(to_numpy(out))
+    largest = float(cl.max(out))
+    return largest == largest
 
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
@@ -58,7 +55,7 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
             f"{_BACKEND}.attention",
             _FLOATS,
             "attention 9x1024x64 causal",
-            _refuses_attention,
+            is_valid=_is_valid,
         ),
     ),
     "linear": (

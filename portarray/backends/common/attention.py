@@ -1,4 +1,8 @@
-"""When fused attention does not exclude keys: a weight of 0 times NaN is NaN."""
+"""Keys that attention excludes, and numbers that a weight of 0 does not exclude.
+
+Fused functions give excluded keys the weight 0, and 0 times NaN or infinity is NaN. Where a result
+does not have NaN, no such key has contributed to it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LARGE", "NONFINITE", "excludes", "in_use", "is_small"]
+__all__ = ["LARGE", "excludes", "has_nan", "in_use"]
 
 LARGE = 1e15
 """Absolute value below which products and sums of attention are finite."""
-
-NONFINITE = "some numbers are not known to be finite, and a weight of 0 does not exclude others"
-"""The reason why a fused function is not used."""
 
 
 def excludes(q: Any, /, *, causal: bool, mask: Any, **_: Any) -> bool:
@@ -27,10 +28,8 @@ def in_use(k: Any, v: Any, /, *, key_length: Any, **_: Any) -> tuple[Any, Any]:
     return k[..., :key_length, :], v[..., :key_length, :]
 
 
-def is_small(*arrays: np.ndarray[Any, Any]) -> bool:
-    """Return whether all numbers are finite and far from overflow."""
-    for x in arrays:
-        row = (x if x.itemsize > 2 else x.astype(np.float32)).reshape(-1)
-        if not np.dot(row, row) < LARGE**2:  # NaN is not less than a number
-            return False
-    return True
+def has_nan(x: np.ndarray[Any, Any]) -> bool:
+    """Return whether floating-point numbers contain NaN."""
+    row = (x if x.itemsize > 2 else x.astype(np.float32)).reshape(-1)
+    total = np.dot(row, row)  # squares are not negative, so that infinities do not cancel
+    return bool(total != total)

@@ -18,8 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from portarray.backends.common.attention import excludes, in_use
-from portarray.backends.common.attention import is_small as is_small_on_host
+from portarray.backends.common.attention import excludes, has_nan
 from portarray.backends.composed.indexing import check_within
 from portarray.backends.jax.attention import attention, is_small
 from portarray.backends.jax.tracing import is_traced
@@ -103,34 +102,47 @@ def _attention(generic: Function) -> Function:
 
             return called
 
-        # Rematerialized for gradients, which would store all scores otherwise.
-        general = jax.checkpoint(branch(any_values))
-        operands = (q, k, v, mask, key_length)
-        return lax.cond(is_small(q, k, v), branch(attention), general, *operands)
+        fast, general = branch(attention), branch(any_values)
+
+        # Attention in a branch would take longer: XLA does not parallelize branches.
+        @jax.custom_jvp
+        def checked(*operands: Any) -> Any:
+            out = fast(*operands)
+            return lax.cond(jnp.any(jnp.isnan(out)), general, lambda *_: out, *operands)
+
+        # Derivatives may have NaN where the result does not.
+        @checked.defjvp
+        def derivative(primals: Any, tangents: Any) -> Any:
+            def chosen(*operands: Any) -> Any:
+                # Rematerialized, to not store all scores.
+                return lax.cond(is_small(*operands[:3]), fast, jax.checkpoint(general), *operands)
+
+            return jax.jvp(chosen, primals, tangents)
+
+        return checked(q, k, v, mask, key_length)
 
     def attend(q: jax.Array, k: jax.Array, v: jax.Array, /, **options: Any) -> jax.Array:
-        if not excludes(q, **options):
-            function: Function = attention
-        elif is_traced(q) or is_traced(k) or is_traced(v):
-            function = traced
-        else:
-            # A conditional within the program makes blocks a quarter slower.
-            function = attention if _is_small(q, k, v, **options) else any_values
-        out: jax.Array = function(q, k, v, **options)
+        out: jax.Array
+        if excludes(q, **options):
+            if is_traced(q) or is_traced(k) or is_traced(v):
+                out = traced(q, k, v, **options)
+                return out
+            out = attention(q, k, v, **options)
+            if _has_nan(out):
+                out = any_values(q, k, v, **options)
+            return out
+        out = attention(q, k, v, **options)
         return out
 
     return attend
 
 
-_small = jax.jit(is_small)
+_any_nan = jax.jit(lambda x: jnp.any(jnp.isnan(x)))
 
 
-def _is_small(q: jax.Array, k: jax.Array, v: jax.Array, /, **options: Any) -> bool:
-    """Return whether all numbers of arrays with values are finite and far from overflow."""
-    if q.platform() != "cpu":
-        return bool(_small(q, k, v))
-    queries, keys, values = map(np.asarray, (q, k, v))  # views
-    return is_small_on_host(queries, *in_use(keys, values, **options))
+def _has_nan(x: jax.Array) -> bool:
+    """Return whether an array with values contains NaN."""
+    return has_nan(np.asarray(x)) if x.platform() == "cpu" else bool(_any_nan(x))
 
 
 def _of(function: Function, name: str, dtypes: frozenset[str], wins: str) -> tuple[TunedKernel]:

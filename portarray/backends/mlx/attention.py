@@ -12,8 +12,9 @@ import math
 from typing import Any
 
 import mlx.core as mx
+import numpy as np
 
-from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use
+from portarray.backends.common.attention import excludes, has_nan, in_use
 from portarray.backends.mlx.namespace.scalars import on_cpu, wide
 
 _SCORES = 2**19  # of one block; several blocks are in memory at a time
@@ -84,19 +85,19 @@ def attention(
 def refuses(q: mx.array, k: mx.array, v: mx.array, /, **options: Any) -> str:
     """Return why :func:`attention` cannot take its arguments."""
     k, v = in_use(k, v, **options)
-    if not (q.size and k.size and v.size):
-        return "there are no queries or keys"
-    return NONFINITE if excludes(q, **options) and not _is_small(q, k, v) else ""
+    return "" if q.size and k.size and v.size else "there are no queries or keys"
 
 
-def _is_small(*arrays: mx.array) -> bool:
-    """Return whether all numbers are known to be finite and far from overflow."""
-    is_small = [mx.all(mx.abs(x) < LARGE) for x in arrays]
+def is_valid(out: mx.array, q: mx.array, /, *_: mx.array, **options: Any) -> bool:
+    """Return whether excluded keys are known not to have contributed to a result."""
+    if not excludes(q, **options):
+        return True
     try:
-        mx.eval(is_small)
+        if on_cpu() and out.dtype == mx.float32:
+            return not has_nan(np.asarray(out))
+        return not mx.any(mx.isnan(out)).item()
     except ValueError:
         return False  # MLX compiles or maps the function, and does not know the values
-    return all(x.item() for x in is_small)
 
 
 def _attend(

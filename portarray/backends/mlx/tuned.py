@@ -136,10 +136,11 @@ def _row(
     refuses: Callable[..., str] | None = None,
     *,
     arrays: int = 2,
+    is_valid: Callable[..., bool] | None = None,
 ) -> tuple[TunedKernel]:
     """Return a row of the table; ``arrays`` as in :func:`limits.bounded`."""
     guarded = limits.bounded(name, function, arrays=arrays)
-    return (TunedKernel(guarded, name, FLOATING, wins, refuses),)
+    return (TunedKernel(guarded, name, FLOATING, wins, refuses, is_valid=is_valid),)
 
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
@@ -154,6 +155,10 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     ),
     "rope": _row(_rope, "mlx.core.multiply and add", "rope 32x1024x128", _no_rope),
     "attention": _row(
-        attention.attention, "attention in blocks", "attention 9x1024x64 causal", attention.refuses
+        attention.attention,
+        "attention in blocks",
+        "attention 9x1024x64 causal",
+        attention.refuses,
+        is_valid=attention.is_valid,
     ),
 }

@@ -12,7 +12,9 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from portarray.backends.common.attention import LARGE, NONFINITE, excludes, in_use, is_small
+from portarray.backends.common.attention import LARGE, excludes, in_use
+from portarray.backends.torch.nan import has_nan
+from portarray.backends.torch.tracing import is_traced
 
 Tensor = torch.Tensor
 
@@ -62,27 +64,29 @@ def attention(
     return out.squeeze(0) if len(lead) == 1 else out
 
 
-def refuses(q: Tensor, k: Tensor, v: Tensor, /, **options: Any) -> str:
-    """Return why :func:`attention` cannot take its arguments."""
-    return (
-        NONFINITE if excludes(q, **options) and not _is_small(q, *in_use(k, v, **options)) else ""
-    )
+def refuses(q: Tensor, /, *_: Tensor, **options: Any) -> str:
+    """Return why results of :func:`attention` cannot be checked."""
+    if q.is_cuda and excludes(q, **options) and torch.cuda.is_current_stream_capturing():
+        return "a CUDA graph is captured, and reading a value would end the capture"
+    return ""
+
+
+def is_valid(out: Tensor, q: Tensor, k: Tensor, v: Tensor, /, **options: Any) -> bool:
+    """Return whether excluded keys are known not to contribute to a result and its gradients."""
+    if not excludes(q, **options):
+        return True
+    if is_traced(out):
+        return False
+    if out.requires_grad:  # gradients may have NaN where the result does not
+        return _is_small(q, *in_use(k, v, **options))
+    return not has_nan(out)
 
 
 def _is_small(*tensors: Tensor) -> bool:
-    """Return whether all numbers are known to be finite and far from overflow."""
-    if tensors[0].is_cuda and torch.cuda.is_current_stream_capturing():
-        return False  # reading a value ends the capture
-    try:
-        if tensors[0].is_cpu:
-            return is_small(
-                *[(x.float() if x.dtype in NARROW else x).detach().numpy() for x in tensors]
-            )
-        wide = torch.float32 if tensors[0].dtype in NARROW else None
-        norms = [torch.linalg.vector_norm(x.detach(), dtype=wide) for x in tensors]
-        return torch.stack(norms).max().item() < LARGE  # NaN is not less than a number
-    except RuntimeError:
-        return False  # a compiler or another transformation does not know the values
+    """Return whether all numbers are finite and far from overflow."""
+    wide = torch.float32 if tensors[0].dtype in NARROW else None
+    norms = [torch.linalg.vector_norm(x.detach(), dtype=wide) for x in tensors]
+    return torch.stack(norms).max().item() < LARGE  # NaN is not less than a number
 
 
 def _attention(

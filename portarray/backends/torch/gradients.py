@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from torch.overrides import has_torch_function
 
 from portarray.backends.base import Backend
 from portarray.backends.torch.launching import allocation, is_broadcast
+from portarray.backends.torch.nan import has_nan
 from portarray.backends.types import ChangedInPlaceError, NoOwnGradientError
 
 Natives = Sequence[Any]
@@ -201,31 +201,11 @@ def _backward(
     return gradients
 
 
-_FEW = 2048
-"""Elements up to which ``torch.equal`` is faster than a sum, which uses vector instructions."""
-
-_nan = torch.tensor(math.nan)
-_equal_finds_nan = not torch.equal(_nan, _nan)  # PyTorch had an error for the same tensor
-
-
 def _has_nan(tensors: tuple[Tensor | None, ...]) -> bool:
     """Return whether tensors contain NaN; False for tensors without values."""
     if is_compiling() or has_torch_function(tensors) or _innermost_transform() is not None:
         return False
-    for x in tensors:
-        if x is None:
-            continue
-        if not x.is_cpu:  # read the device once
-            flags = [x.isnan().any() for x in tensors if x is not None]
-            return bool(torch.stack(flags).any())
-        if x.numel() <= _FEW and _equal_finds_nan:
-            if not torch.equal(x, x):
-                return True
-        else:
-            total = x.sum().item()
-            if total != total and bool(x.isnan().any()):
-                return True
-    return False
+    return has_nan(*[x for x in tensors if x is not None])
 
 
 _innermost_transform: Callable[[], Any] = torch._C._functorch.peek_interpreter_stack

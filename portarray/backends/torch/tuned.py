@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from portarray.backends.torch.attention import NARROW, attention, refuses
+from portarray.backends.torch.attention import NARROW, attention, is_valid, refuses
 from portarray.backends.types import TunedKernel
 
 Tensor = torch.Tensor
@@ -328,6 +328,7 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
             _FLOATS,
             "attention 9x1024x64 causal",
             refuses,
+            is_valid=is_valid,
         ),
     ),
     "cross_entropy": (

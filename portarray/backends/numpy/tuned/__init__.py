@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from portarray.backends.numpy.tuned import blas, rows
-from portarray.backends.numpy.tuned.heads import attention, refuses
+from portarray.backends.numpy.tuned.heads import attention, is_valid
 from portarray.backends.types import TunedKernel
 
 __all__ = ["TUNED"]
@@ -73,7 +73,7 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
             "blocks of queries and keys",
             _FLOATS,
             "attention 9/3x1024x64 causal",
-            refuses,
+            is_valid=is_valid,
         ),
     ),
     "cross_entropy": _row(rows.cross_entropy, "blocks of rows", "cross_entropy 512x49152"),

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.common.attention import NONFINITE, excludes, in_use, is_small
+from portarray.backends.common.attention import excludes, has_nan
 from portarray.backends.numpy.tuned import threads
 from portarray.backends.numpy.tuned.blocks import Array, quick, wide
 
-__all__ = ["attention", "refuses"]
+__all__ = ["attention", "is_valid"]
 
 KEYS = 128
 """Keys of one product."""
@@ -67,9 +67,9 @@ def attention(
     return out.reshape(*shape[:-1], v.shape[-1]).astype(dtype, copy=False)
 
 
-def refuses(q: Array, k: Array, v: Array, /, **options: Any) -> str:
-    """Return why :func:`attention` cannot take its arguments."""
-    return NONFINITE if excludes(q, **options) and not is_small(q, *in_use(k, v, **options)) else ""
+def is_valid(out: Array, q: Array, /, *_: Array, **options: Any) -> bool:
+    """Return whether excluded keys have not contributed to a result of :func:`attention`."""
+    return not (excludes(q, **options) and has_nan(out))
 
 
 def _shown(mask: Array, shape: tuple[int, ...], heads: int, groups: int, keys: int) -> Array:
