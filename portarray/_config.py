@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 __all__ = ["Config", "config"]
 
+BlockMoves = Literal["error", "warn", "allow"]
 HostAccess = Literal["error", "allow"]
 HostFallback = Literal["error", "warn", "allow"]
 
@@ -37,6 +38,7 @@ class Config:
     """
 
     __slots__ = (
+        "_block_moves",
         "_check_linalg",
         "_host_access",
         "_host_fallback",
@@ -49,6 +51,7 @@ class Config:
     )
 
     def __init__(self) -> None:
+        self._block_moves: BlockMoves = "allow"
         self._check_linalg = True
         self._host_access: HostAccess = "allow"
         self._host_fallback: HostFallback = "warn"
@@ -58,6 +61,18 @@ class Config:
         self._strict_devices = False
         self._tuned_kernels = True
         self._set({})
+
+    @property
+    def block_moves(self) -> BlockMoves:
+        """What happens if a task of a Dask array needs blocks that are on several devices.
+
+        ``"allow"`` (the default) moves them to one of the devices, ``"warn"`` also warns with the
+        count and the bytes, ``"error"`` raises :class:`portarray.errors.DeviceMismatchError`. It
+        applies to arrays that are created, and graphs that are computed, while it is set. Arrays
+        that were made on different devices are never combined. See
+        :func:`portarray.dask.explain`.
+        """
+        return self._block_moves
 
     @property
     def check_linalg(self) -> bool:
@@ -140,6 +155,7 @@ class Config:
     def __call__(
         self,
         *,
+        block_moves: BlockMoves | _Kept = _KEPT,
         check_linalg: bool | _Kept = _KEPT,
         host_access: HostAccess | _Kept = _KEPT,
         host_fallback: HostFallback | _Kept = _KEPT,
@@ -153,6 +169,8 @@ class Config:
 
         Parameters
         ----------
+        block_moves : {"error", "warn", "allow"}, optional
+            See :attr:`block_moves`.
         check_linalg : bool, optional
             See :attr:`check_linalg`.
         host_access : {"error", "allow"}, optional
@@ -186,6 +204,7 @@ class Config:
         """
         changes: dict[str, Any] = {}
         for name, choice, choices in (
+            ("block_moves", block_moves, get_args(BlockMoves)),
             ("host_access", host_access, get_args(HostAccess)),
             ("host_fallback", host_fallback, get_args(HostFallback)),
         ):
@@ -221,7 +240,8 @@ class Config:
 
     def __repr__(self) -> str:
         return (
-            f"<portarray.config check_linalg={self._check_linalg!r} "
+            f"<portarray.config block_moves={self._block_moves!r} "
+            f"check_linalg={self._check_linalg!r} "
             f"host_access={self._host_access!r} "
             f"host_fallback={self._host_fallback!r} kernel_debug={self._kernel_debug!r} "
             f"unpickle_device={self._unpickle_device!r} "

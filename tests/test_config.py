@@ -12,6 +12,7 @@ from portarray import errors
 
 def settings() -> dict[str, object]:
     return {
+        "block_moves": pa.config.block_moves,
         "check_linalg": pa.config.check_linalg,
         "host_access": pa.config.host_access,
         "host_fallback": pa.config.host_fallback,
@@ -24,6 +25,7 @@ def settings() -> dict[str, object]:
 
 
 DEFAULTS = {
+    "block_moves": "allow",
     "check_linalg": True,
     "host_access": "allow",
     "host_fallback": "warn",
@@ -46,7 +48,7 @@ def test_blocks_restore_only_their_own_changes() -> None:
         changed = {"host_fallback": "allow", "unpickle_device": None, "progress": True}
         assert settings() == DEFAULTS | changed
         assert repr(pa.config) == (
-            "<portarray.config check_linalg=True host_access='allow' "
+            "<portarray.config block_moves='allow' check_linalg=True host_access='allow' "
             "host_fallback='allow' kernel_debug=False "
             "unpickle_device=None progress=True strict_devices=False tuned_kernels=True>"
         )

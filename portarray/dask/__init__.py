@@ -22,6 +22,7 @@ from portarray.dask.block_placement import (
     to_numpy,
 )
 from portarray.dask.creation import arange, empty, eye, from_array, full, linspace, ones, zeros
+from portarray.dask.explaining import MovePlan, explain
 from portarray.dask.scopes import Scope, ScopeError, scope
 from portarray.tasks import engines as _engines
 
@@ -39,12 +40,14 @@ __all__ = [
     "Block",
     "DevicesPlugin",
     "LocalCluster",
+    "MovePlan",
     "Placement",
     "Scope",
     "ScopeError",
     "arange",
     "collect",
     "empty",
+    "explain",
     "eye",
     "from_array",
     "full",

@@ -14,7 +14,7 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 import portarray as pa
-from portarray.dask import faults, registration, scopes
+from portarray.dask import explaining, faults, registration, scopes
 
 if TYPE_CHECKING:
     from portarray.typing import DeviceLike
@@ -36,15 +36,17 @@ __all__ = [
 ]
 
 
-def assign(numblocks: tuple[int, ...], devices: Devices) -> dict[tuple[int, ...], str | None]:
+def assign(numblocks: tuple[int, ...], devices: Devices) -> scopes.Belongs:
     """Return the device name of each block; None is the default device of the worker."""
     positions = list(product(*map(range, numblocks)))
     if devices is None:
-        return dict.fromkeys(positions)
+        return scopes.Belongs(dict.fromkeys(positions))
     if isinstance(devices, str) and devices == "all":
         names = [str(device) for device in pa.devices()]
     elif callable(devices):
-        return {position: str(pa.device(devices(position))) for position in positions}
+        return scopes.Belongs(
+            {position: str(pa.device(devices(position))) for position in positions}
+        )
     elif isinstance(devices, (list, tuple)):
         if not devices:
             raise ValueError(
@@ -54,7 +56,9 @@ def assign(numblocks: tuple[int, ...], devices: Devices) -> dict[tuple[int, ...]
     else:
         single: Any = devices
         names = [str(pa.device(single))]
-    return {position: names[i % len(names)] for i, position in enumerate(positions)}
+    return scopes.Belongs(
+        {position: names[i % len(names)] for i, position in enumerate(positions)}, names
+    )
 
 
 def move_block(block: Any, device: str | None) -> pa.Array:
@@ -72,6 +76,7 @@ def move_block(block: Any, device: str | None) -> pa.Array:
 
 
 faults.MOVE_FUNCTIONS.add(move_block)
+faults.MIXED_FUNCTIONS.add(move_block)
 
 
 def to_device(x: Any, devices: Devices) -> da.Array:
@@ -123,8 +128,10 @@ def new_collection(
     belongs: dict[tuple[int, ...], str | None],
 ) -> da.Array:
     """Return a collection of portarray chunks with known devices."""
-    first = next(iter(belongs.values()), None)
-    meta = pa.empty((0,) * len(chunks), dtype=dtype, device=first)
+    names = scopes.listed(belongs)
+    # Arrays that list the same devices have metas on one device, since Dask joins metas.
+    device = min(names) if len(names) > 1 else next(iter(belongs.values()), None)
+    meta = pa.empty((0,) * len(chunks), dtype=dtype, device=device)
     result = da.Array(graph, name, chunks, meta=meta)
     block_devices(result, belongs)
     return result
@@ -136,6 +143,10 @@ def block_devices(
     """Return, or set, the intended devices of the blocks of a collection; empty if unset."""
     if belongs is not None:
         x.__dict__["_portarray_devices"] = belongs
+        layer = x.dask.layers.get(x.name)
+        if layer is not None and belongs:
+            layer._portarray_belongs = belongs
+            layer._portarray_listed = scopes.listed(belongs) or layer._portarray_listed
     assigned: dict[tuple[int, ...], str | None] = x.__dict__.get("_portarray_devices", {})
     return assigned
 
@@ -347,7 +358,7 @@ def placement(x: Any) -> Placement:
     graph = HighLevelGraph.from_collections(name, tasks, dependencies=[x])
     meta = np.empty((0,) * x.ndim, dtype=object)
     rows = da.Array(graph, name, tuple((1,) * n for n in x.numblocks), meta=meta)
-    belongs = block_devices(x)
+    belongs = block_devices(x) or explaining.explain(x).blocks
     outcomes: Any = dask.compute(list(rows.to_delayed().flat))[0]
     return Placement(
         Block(position, worker, device, nbytes, belongs.get(position))

@@ -205,7 +205,9 @@ class Layout(NamedTuple):
         sizes = normalize_chunks(chunks, shape, dtype=kind)
         belongs = block_placement.assign(tuple(map(len, sizes)), devices)
         if not exact:
-            kind = registration.near(kind, next(iter(belongs.values()), None))
+            names: list[str | None] = [*sorted(scopes.listed(belongs))]
+            for text in names or [None]:
+                kind = registration.near(kind, text)
         return cls(sizes, kind, belongs)
 
     def build(

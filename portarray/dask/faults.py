@@ -9,13 +9,23 @@ from typing import Any
 import portarray as pa
 from portarray.dask import scopes
 
-__all__ = ["MOVE_FUNCTIONS", "MISPLACED", "note", "refuse_misplaced", "note_misplaced"]
+__all__ = [
+    "MISPLACED",
+    "MIXED_FUNCTIONS",
+    "MOVE_FUNCTIONS",
+    "note",
+    "note_misplaced",
+    "refuse_misplaced",
+]
 
 MISPLACED: dict[int, tuple[weakref.ref[pa.Array], str]] = {}
 """Arrays, by id, that were pickled on a device that this process lacks, and its name."""
 
 MOVE_FUNCTIONS: set[Callable[..., Any]] = set()
 """Functions that accept misplaced arrays, because they choose the device of the result."""
+
+MIXED_FUNCTIONS: set[Callable[..., Any]] = set()
+"""Functions that accept arrays on several devices."""
 
 
 def note_misplaced(x: pa.Array, text: str) -> None:

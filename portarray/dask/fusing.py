@@ -21,9 +21,10 @@ from dask.core import flatten, reverse_dict
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.utils import ensure_dict
 
+from portarray.dask import owners
 from portarray.dask.scopes import ANNOTATION, Scoped, scoped
 
-__all__ = ["is_annotated", "layered", "optimize"]
+__all__ = ["is_annotated", "layered", "optimize", "planned"]
 
 Notes = dict[Any, dict[str, Any]]
 
@@ -37,22 +38,14 @@ def is_annotated(dsk: Any) -> bool:
 
 def optimize(dsk: Any, keys: Any) -> tuple[dict[Any, Any], Notes]:
     """Optimize a graph as Dask does and fuse tasks of equal annotations only; return those, too."""
-    outputs = set(flatten(list(keys) if isinstance(keys, (list, set)) else [keys]))
+    outputs = _outputs(keys)
     if not isinstance(dsk, HighLevelGraph):
         graph = convert_legacy_graph(ensure_dict(dsk))
         return graph, {
             key: {ANNOTATION: node.func} for key, node in graph.items() if isinstance(node, Scoped)
         }
-    dsk = optimize_blockwise(dsk, keys=list(outputs)).cull(outputs)
-    notes: Notes = {}
-    for layer in dsk.layers.values():
-        if layer.annotations and any(map(callable, layer.annotations.values())):
-            notes.update(
-                (key, annotations) for key in layer if (annotations := _of_key(layer, key))
-            )
-        elif layer.annotations:
-            notes.update(dict.fromkeys(layer, layer.annotations))
-    graph = convert_legacy_graph(ensure_dict(dsk))
+    plan = planned(dsk, keys)
+    graph, notes = plan.graph, plan.notes
     if dask.config.get("optimization.fuse.active") is not False:
         if _is_one_device(notes):
             graph = fuse_linear_task_spec(graph, outputs)
@@ -67,6 +60,29 @@ def optimize(dsk: Any, keys: Any) -> tuple[dict[Any, Any], Notes]:
             if inner:
                 notes[key] = inner[0]
     return graph, notes
+
+
+def _outputs(keys: Any) -> set[Any]:
+    return set(flatten(list(keys) if isinstance(keys, (list, set)) else [keys]))
+
+
+def planned(dsk: HighLevelGraph, keys: Any) -> owners.Plan:
+    """Return the tasks of a graph on their devices, before they are fused, with their moves."""
+    outputs = _outputs(keys)
+    layers = owners.Layers(dsk)
+    dsk = optimize_blockwise(dsk, keys=list(outputs)).cull(outputs)
+    notes: Notes = {}
+    for layer in dsk.layers.values():
+        if layer.annotations and any(map(callable, layer.annotations.values())):
+            notes.update(
+                (key, annotations) for key in layer if (annotations := _of_key(layer, key))
+            )
+        elif layer.annotations:
+            notes.update(dict.fromkeys(layer, layer.annotations))
+    graph = convert_legacy_graph(ensure_dict(dsk))
+    if len(layers.devices()) > 1:
+        return owners.assign(graph, notes, layers)
+    return owners.Plan(graph, notes, {}, ())
 
 
 def _of_key(layer: Any, key: Any) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from dask.utils import ensure_dict, funcname
 import portarray as pa
 from portarray._array import host_access, pickling
 from portarray._array.array import Array
-from portarray.dask import compatibility, faults, fusing, metas, scopes, spilling
+from portarray.dask import compatibility, faults, fusing, metas, owners, scopes, spilling
 from portarray.dask.narrowing import lacks, narrowed
 from portarray.dask.registration import finished
 from portarray.dask.replaced import by_scipy, instead_of
@@ -76,7 +76,8 @@ class Guarded(Task):  # type: ignore[misc]
         try:
             if function is _execute_subgraph:
                 return function(*arguments, **options)
-            if faults.MISPLACED and function not in faults.MOVE_FUNCTIONS:
+            moves = function in faults.MOVE_FUNCTIONS or scopes.owner() == ""
+            if faults.MISPLACED and not moves:
                 faults.refuse_misplaced(_chunks((arguments, options)))
             return computed(function, arguments, options)
         except Exception as error:
@@ -120,6 +121,12 @@ def computed(function: Any, arguments: Any, options: dict[str, Any]) -> Any:
     if chunk is None:
         implementation = function
     else:
+        owner = scopes.owner()
+        if operands.mixed and owner is not None and function not in faults.MIXED_FUNCTIONS:
+            arguments, options = owners.brought(
+                (arguments, options), _chunks((arguments, options)), owner
+            )
+            chunk = next(_chunks((arguments, options)))
         if operands.ndarrays and not replaced:
             arguments, options = _to_device_of((arguments, options), chunk)
         if lacks(chunk.device):
@@ -148,12 +155,13 @@ def _evaluated(node: Any, values: Any) -> Any:
 
 
 class _Operands:
-    """The first chunk among arguments, and whether there are NumPy arrays."""
+    """The first chunk among arguments, whether others are elsewhere, and NumPy arrays."""
 
-    __slots__ = ("chunk", "ndarrays")
+    __slots__ = ("chunk", "mixed", "ndarrays")
 
     def __init__(self) -> None:
         self.chunk: Array | None = None
+        self.mixed = False
         self.ndarrays = False
 
     def visit(self, value: Any) -> None:
@@ -161,6 +169,8 @@ class _Operands:
         if kind is Array:
             if self.chunk is None:
                 self.chunk = value
+            elif value.device is not self.chunk.device:
+                self.mixed = True
         elif kind is list or kind is tuple:
             for item in value:
                 self.visit(item)
@@ -258,7 +268,7 @@ def optimize(dsk: Any, keys: Any, **options: Any) -> Any:
     compatibility.check_default()
     checked = _checked_names(dsk, keys)
     notes: dict[Any, Any] = {}
-    if fusing.is_annotated(dsk):
+    if fusing.is_annotated(dsk) or owners.is_needed(dsk):
         graph, notes = fusing.optimize(dsk, keys)
     else:
         graph = convert_legacy_graph(ensure_dict(plain_optimize(dsk, keys, **options)))
@@ -342,6 +352,7 @@ def _plugin(x: dask.array.Array) -> None:
         return
     if layer is not None and not kind_of(layer):
         mark(layer, kind, str(x.dtype))
+        owners.mark(graph, x.name)
     x.__dict__["__dask_optimize__"] = optimize
 
 

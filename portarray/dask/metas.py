@@ -17,6 +17,7 @@ from dask.blockwise import BlockwiseDep
 from dask.utils import is_arraylike
 
 import portarray as pa
+from portarray.dask import scopes
 from portarray.dask.narrowing import LIBRARIES
 from portarray.dask.registration import near
 
@@ -34,7 +35,8 @@ def _tried(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[.
     @wraps(function)
     def tried(*args: Any, **kwargs: Any) -> Any:
         try:
-            return call(function, list(args), kwargs)
+            with scopes.owned(""):  # blocks of one array may be on several devices
+                return call(function, list(args), kwargs)
         except Exception:
             package = (getattr(function, "__module__", None) or "").partition(".")[0]
             if package not in LIBRARIES:

@@ -239,6 +239,8 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
     dask.array.reductions.arg_agg: _aggregated,
     dask.array.reductions.nanarg_agg: _nan_aggregated,
     dask.array.reductions.moment_chunk: _moment_chunk,
+    # Its dtype, which some devices lack, is otherwise that of its signature.
+    dask.array.reductions.moment_combine: partial(dask.array.reductions.moment_combine, dtype="f8"),
     dask.array.routines._isin_kernel: _isin,
     dask.array.routines.variadic_choose: _choose,
     dask.array.core._vindex_slice_and_transpose: _pointwise,

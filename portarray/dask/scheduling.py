@@ -12,6 +12,7 @@ from dask.utils import parse_timedelta
 from distributed import SchedulerPlugin
 from distributed.protocol import pickle
 
+from portarray.dask import owners
 from portarray.dask.balancing import BalancePlugin
 from portarray.dask.scopes import (
     ANNOTATION,
@@ -81,6 +82,19 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
         self.gone: dict[str, _Worker] = {}
         self.matches: dict[Scope, set[str] | None] = {}
         self.timer: tuple[float, Any] | None = None  # when it ends, and its handle
+
+    async def start(self, scheduler: Any) -> None:
+        """Let graphs find the scopes of tasks that were computed before."""
+        owners.LOOKUPS.append(self.scope_of)
+
+    async def close(self) -> None:
+        """Forget the tasks of a scheduler that ends."""
+        owners.LOOKUPS.remove(self.scope_of)
+
+    def scope_of(self, key: Any) -> Scope | None:
+        """Return the scope of a task, or None."""
+        task = self.tasks.get(key)
+        return task.scope if task is not None else None
 
     def update_graph(self, scheduler: Any, *, tasks: Any, annotations: Any, **_: Any) -> None:
         """Limit the tasks of a new graph."""

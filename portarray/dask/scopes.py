@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -23,13 +23,18 @@ import portarray as pa
 __all__ = [
     "ANNOTATION",
     "LISTENERS",
+    "Belongs",
     "Placed",
     "Scope",
     "ScopeError",
     "Scoped",
     "allowed",
     "devices_of",
+    "listed",
     "names_of",
+    "on_device",
+    "owned",
+    "owner",
     "placed",
     "scope",
     "scoped",
@@ -85,6 +90,14 @@ class Way:
             for options, value in zip(self.values(), (platform, library, int(index)), strict=False)
         )
 
+    def device(self) -> str | None:
+        """Return the full name of the only device that is allowed, or None."""
+        platform, library, index, _ = self.values()
+        parts = (library, platform, index)
+        if any(part is None or len(part) != 1 for part in parts):
+            return None
+        return ":".join(str(next(iter(part))) for part in parts if part is not None)
+
     def values(self) -> tuple[frozenset[Any] | None, ...]:
         """Return the allowed values in the order of the arguments of :func:`scope`."""
         return self.platform, self.library, self.index, self.worker
@@ -110,6 +123,9 @@ class Scope:
         Ways to meet it.
     placed : bool
         Whether it only follows where a block is; workers that declare no devices then meet it.
+    owner : str or None
+        The device to which tasks move operands from other devices, "" for that of the largest
+        operand; None if they move none.
 
     Examples
     --------
@@ -121,26 +137,31 @@ class Scope:
     ...     x = pd.ones(4, chunks=2)  # computed on such devices, wherever they are then
     """
 
-    __slots__ = ("placed", "ways")
+    __slots__ = ("owner", "placed", "ways")
 
     ways: tuple[Way, ...]
     placed: bool
+    owner: str | None
 
-    def __init__(self, ways: Iterable[Way], placed: bool = False) -> None:
+    def __init__(self, ways: Iterable[Way], placed: bool = False, owner: str | None = None) -> None:
         self.ways = tuple(dict.fromkeys(ways))
         self.placed = placed
+        self.owner = owner
+
+    def _values(self) -> tuple[Any, ...]:
+        return self.ways, self.placed, self.owner
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Scope and (self.ways, self.placed) == (other.ways, other.placed)
+        return type(other) is Scope and self._values() == other._values()
 
     def __hash__(self) -> int:
-        return hash((self.ways, self.placed))
+        return hash(self._values())
 
     def __repr__(self) -> str:
         return " | ".join(map(str, self.ways))
 
-    def __dask_tokenize__(self) -> tuple[str, bool]:
-        return repr(self), self.placed
+    def __dask_tokenize__(self) -> tuple[str, bool, str | None]:
+        return repr(self), self.placed, self.owner
 
     def __or__(self, other: Scope) -> Scope:
         return Scope((*self.ways, *other.ways))
@@ -152,7 +173,7 @@ class Scope:
                 f"scope: no device or worker meets both {self!r} and {other!r}\n"
                 f"Hint: combine them with | to allow either"
             )
-        return Scope(ways, self.placed and other.placed)
+        return Scope(ways, self.placed and other.placed, other.owner)
 
     def __enter__(self) -> Scope:
         outer = dask.get_annotations().get(ANNOTATION)
@@ -196,18 +217,31 @@ class Scope:
             or None
         )
 
+    @property
+    def device(self) -> str | None:
+        """The only device that is allowed, by its full name; None if there may be several."""
+        names = {alternative.device() for alternative in self.ways}
+        return names.pop() if len(names) == 1 else None
+
+    def accepts(self, device: str) -> bool:
+        """Return whether a device, given by its full name, is allowed on some worker."""
+        return any(alternative.accepts(device) for alternative in self.ways)
+
     def followed(self) -> Scope | None:
         """Return the scope of results of these blocks: the same devices on any worker."""
         if self.placed and all(alternative.worker is None for alternative in self.ways):
             return self
         ways = [replace(alternative, worker=None) for alternative in self.ways]
         return (
-            Scope(ways, True) if all(alternative.limits_devices() for alternative in ways) else None
+            Scope(ways, True, self.owner)
+            if all(alternative.limits_devices() for alternative in ways)
+            else None
         )
 
 
 _blocks: ContextVar[tuple[Any, ...]] = ContextVar("portarray_scopes", default=())
 _allowed: ContextVar[tuple[str, ...]] = ContextVar("portarray_allowed", default=())
+_owner: ContextVar[str | None] = ContextVar("portarray_owner", default=None)
 
 
 def scope(
@@ -300,6 +334,20 @@ def _both(a: Way, b: Way) -> Way | None:
 # --- devices of blocks ----------------------------------------------------------------------------
 
 
+class Belongs(dict[tuple[int, ...], "str | None"]):
+    """The devices of blocks, and the devices that were listed for them."""
+
+    def __init__(self, devices: Any, names: Iterable[str] = ()) -> None:
+        super().__init__(devices)
+        self.names = frozenset(names)
+
+
+def listed(belongs: Mapping[tuple[int, ...], str | None]) -> frozenset[str]:
+    """Return the devices that were listed for blocks, which may be fewer than the devices."""
+    names: frozenset[str] = getattr(belongs, "names", frozenset())
+    return names or frozenset(text for text in belongs.values() if text is not None)
+
+
 class Placed(dict[tuple[int, ...], "Scope | None"]):
     """The annotation of a layer whose blocks were each put on a device."""
 
@@ -308,15 +356,22 @@ class Placed(dict[tuple[int, ...], "Scope | None"]):
         return self.get(key[1:])
 
 
-def placed(belongs: dict[tuple[int, ...], str | None]) -> dict[str, Any]:
+def on_device(device: str, outer: Scope | None, owner: str | None) -> Scope:
+    """Return the scope of tasks on a device, in an outer scope; "" is any device."""
+    block_scope = Scope([_way_of(device) if device else Way()], True, owner)
+    return block_scope if outer is None else outer & block_scope
+
+
+def placed(belongs: Mapping[tuple[int, ...], str | None]) -> dict[str, Any]:
     """Return the annotations of a layer, from the devices of its blocks and the scope around it."""
     annotations = dict(dask.get_annotations())
     outer = annotations.get(ANNOTATION)
-    scopes = {}
-    for text in dict.fromkeys(belongs.values()):
-        if text is not None:
-            block_scope = Scope([_way_of(text)], placed=True)
-            scopes[text] = block_scope if outer is None else outer & block_scope
+    several = len(listed(belongs)) > 1
+    scopes = {
+        text: on_device(text, outer, text if several else None)
+        for text in dict.fromkeys(belongs.values())
+        if text is not None
+    }
     if len(scopes) == 1 and None not in belongs.values():
         annotations[ANNOTATION] = next(iter(scopes.values()))
     elif scopes:
@@ -337,10 +392,11 @@ class Scoped(Task):  # type: ignore[misc]
 
     def __call__(self, values: Any = ()) -> Any:
         """Compute the task where the default device is one that the scope allows."""
-        if self.func.placed:  # the task has its device as an argument
-            return self.args[0](values)
-        with _entered(self.func):
-            return self.args[0](values)
+        with owned(self.func.owner):
+            if self.func.placed:  # the task has its device as an argument
+                return self.args[0](values)
+            with _entered(self.func):
+                return self.args[0](values)
 
 
 def scoped(node: Any, within: Scope | None) -> Any:
@@ -355,6 +411,21 @@ def scoped(node: Any, within: Scope | None) -> Any:
 def allowed() -> tuple[str, ...]:
     """Return the devices that the scope of the running task allows; none where it allows all."""
     return _allowed.get()
+
+
+def owner() -> str | None:
+    """Return the device to which the running task moves operands, as :class:`Scope` has it."""
+    return _owner.get()
+
+
+@contextmanager
+def owned(device: str | None) -> Iterator[None]:
+    """Let tasks move operands to a device in a block."""
+    token = _owner.set(device)
+    try:
+        yield
+    finally:
+        _owner.reset(token)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import zarr
 
 import portarray as pa
 import portarray.dask as pd
+from portarray.dask.block_placement import block_devices
 
 Row = Callable[..., Any]
 
@@ -183,22 +184,23 @@ def _assigned(x: Any, key: Any, value: float) -> Any:
     return y
 
 
-def _device(x: Any) -> Any:
-    return str(x._meta.device) if isinstance(x._meta, pa.Array) else None
+def _devices(x: Any) -> Any:
+    """Return the device of each block, or None if chunks are not portarray's."""
+    return block_devices(x).__getitem__ if isinstance(x._meta, pa.Array) else None
 
 
 def _random(x: Any) -> Any:
     options = {"dtype": x.dtype, "low": -1.0}
-    if _device(x):
+    if devices := _devices(x):
         key = pa.random.key(7)
-        return pd.random.uniform(key, x.shape, chunks=x.chunks, devices=_device(x), **options)
+        return pd.random.uniform(key, x.shape, chunks=x.chunks, devices=devices, **options)
     whole = pa.random.uniform(pa.random.key(7, device="numpy"), x.shape, **options)
     return da.from_array(whole.native, x.chunks)
 
 
 def _back(target: Any, x: Any) -> Any:
     stored = da.from_array(target, x.chunks)
-    return pd.to_device(stored, _device(x)) if _device(x) else stored
+    return pd.to_device(stored, devices) if (devices := _devices(x)) else stored
 
 
 def _stored(x: Any) -> Any:

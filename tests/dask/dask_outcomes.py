@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,8 @@ def values() -> list[np.ndarray[Any, Any]]:
 CHUNKS = [(4, 3), (3, 3), (4,), (4, 3)]
 
 
-def outcome(name: str, device: str) -> str:
-    """Return "" if an expression stays on the device, or the problem."""
+def outcome(name: str, devices: str | Sequence[str]) -> str:
+    """Return "" if an expression stays on its devices and is right, or the problem."""
     row = EXPRESSIONS[name]
     arrays = values()
     with warnings.catch_warnings():
@@ -45,7 +46,7 @@ def outcome(name: str, device: str) -> str:
         )
         try:
             result = row(
-                *(pd.from_array(x, c, device) for x, c in zip(arrays, CHUNKS, strict=True))
+                *(pd.from_array(x, c, devices) for x, c in zip(arrays, CHUNKS, strict=True))
             )
             if isinstance(result, list):
                 result = da.stack(result)
@@ -55,10 +56,13 @@ def outcome(name: str, device: str) -> str:
         foreign = {type(b).__name__ for b in blocks if not isinstance(b, pa.Array)}
         if foreign:
             return f"SILENT: {', '.join(foreign)}"
-        if {str(b.device) for b in blocks} != {str(pa.device(device))}:
+        expected_devices = [block.wanted for block in pd.placement(result)]
+        if isinstance(devices, str):
+            expected_devices = [str(pa.device(devices))] * len(blocks)
+        if [str(b.device) for b in blocks] != expected_devices:
             return "another device"
         try:
-            collected = pd.collect(result, "numpy").native
+            collected = result.compute(scheduler="sync").to_device("numpy").native
         except Exception as error:  # noqa: BLE001
             return f"collect: {type(error).__name__}: {str(error).splitlines()[0][:150]}"
         if collected.shape != expected.shape or not np.allclose(collected, expected, 2e-4, 2e-5):
@@ -66,10 +70,10 @@ def outcome(name: str, device: str) -> str:
         return "" if isinstance(result._meta, pa.Array) else "*"
 
 
-def refused(device: str) -> dict[str, str]:
-    """Return the expressions that are refused on a device, and the names of their errors."""
+def refused(devices: str | Sequence[str]) -> dict[str, str]:
+    """Return the expressions that are refused on devices, and the names of their errors."""
     with dask.config.set(scheduler="sync"):  # also where a client is there
-        outcomes = {name: outcome(name, device) for name in EXPRESSIONS}
+        outcomes = {name: outcome(name, devices) for name in EXPRESSIONS}
     return {
         name: text.partition(":")[0] for name, text in outcomes.items() if text not in ("", "*")
     }

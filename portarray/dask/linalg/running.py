@@ -16,7 +16,7 @@ from dask.base import get_scheduler, tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 import portarray as pa
-from portarray.dask import block_placement, scopes
+from portarray.dask import block_placement, faults, scopes
 from portarray.dask.linalg import graph
 from portarray.dask.linalg.graph import BuiltGraph, Matrices
 from portarray.dask.linalg.programs import Step, Tile
@@ -133,6 +133,9 @@ def _region(
 ) -> tuple[pa.Array, ...]:
     """Run a program on copies of tiles, and return those that it writes."""
     return tuple(_run(steps, dict(zip(inputs, sources, strict=True)), shapes, devices).values())
+
+
+faults.MIXED_FUNCTIONS.add(_region)
 
 
 def _run(

@@ -1,0 +1,549 @@
+"""Owner computes: the device of each task whose operands are on several devices.
+
+One pass over a graph infers the device of each task from its operands and inserts tasks that move
+the other operands. Consumers on the same device share a moved operand.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+import dask.array.chunk
+import numpy as np
+from dask._task_spec import (
+    Alias,
+    DataNode,
+    List,
+    Task,
+    TaskRef,
+    _execute_subgraph,
+    _identity_cast,
+)
+from dask.array.core import _concatenate2, finalize, getter, getter_inline, getter_nofancy
+from dask.array.reductions import (
+    mean_agg,
+    mean_chunk,
+    mean_combine,
+    moment_agg,
+    moment_chunk,
+    moment_combine,
+)
+from dask.array.routines import _chunk_sum
+from dask.base import tokenize
+from tlz import compose
+
+import portarray as pa
+from portarray.dask import faults, scopes
+from portarray.dask.narrowing import COMPOSE
+from portarray.dask.registration import finished, near
+from portarray.dask.scopes import ANNOTATION, Scope
+from portarray.errors import PortarrayWarning
+
+__all__ = [
+    "LOOKUPS",
+    "Layers",
+    "Move",
+    "Plan",
+    "assign",
+    "brought",
+    "is_needed",
+    "mark",
+    "move_value",
+]
+
+LOOKUPS: list[Callable[[Any], Scope | None]] = []
+"""Functions that return the scope of a key that is computed already."""
+
+_COMBINES = {
+    **{
+        getattr(dask.array.chunk, name): getattr(dask.array.chunk, name)
+        for name in ("sum", "prod", "min", "max", "any", "all")
+    },
+    _chunk_sum: _chunk_sum,
+    mean_agg: mean_combine,
+    mean_combine: mean_combine,
+    moment_agg: moment_combine,
+    moment_combine: moment_combine,
+}
+"""Functions of reductions whose operands may be combined in any groups, and what combines them."""
+
+_PARTS: dict[Any, Callable[[dict[str, Any]], int]] = {
+    **dict.fromkeys((mean_chunk, mean_combine), lambda _: 2),
+    **dict.fromkeys((moment_chunk, moment_combine), lambda options: 1 + options.get("order", 2)),
+}
+"""How many arrays the value of a reduction's task has."""
+
+
+_SLICED = (operator.getitem, dask.array.chunk.getitem, getter, getter_nofancy, getter_inline)
+
+
+class Move(NamedTuple):
+    """A value that is moved between devices before a task needs it.
+
+    Parameters
+    ----------
+    name : str
+        The operation that computes it.
+    block : tuple of int
+        Its index among the blocks; empty if it is not a block.
+    source, target : str
+        The devices.
+    nbytes : int
+        Its bytes; 0 if Dask does not know its shape.
+    """
+
+    name: str
+    block: tuple[int, ...]
+    source: str
+    target: str
+    nbytes: int
+
+
+class Size(NamedTuple):
+    """The shape of a value, and the bytes of one element."""
+
+    shape: list[int]
+    itemsize: int
+
+    def nbytes(self) -> int:
+        """Return the bytes of the value."""
+        return int(math.prod(self.shape)) * self.itemsize
+
+
+class Plan(NamedTuple):
+    """A graph, the annotations and devices of its keys, and its moves."""
+
+    graph: dict[Any, Any]
+    notes: dict[Any, dict[str, Any]]
+    devices: dict[Any, str]
+    moves: Sequence[Move]
+
+
+class Layers:
+    """What the layers of a graph say about keys, before the layers are optimized."""
+
+    def __init__(self, dsk: Any) -> None:
+        self._layers: dict[Any, Any] = getattr(dsk, "layers", {})
+
+    def _of(self, key: Any) -> Any:
+        return self._layers.get(key[0] if isinstance(key, tuple) and key else key)
+
+    def listed(self, key: Any) -> frozenset[str]:
+        """Return the devices that the array of a key was made on; empty if unknown."""
+        found: frozenset[str] = getattr(self._of(key), "_portarray_listed", frozenset())
+        return found
+
+    def device(self, key: Any) -> str | None:
+        """Return the device that the block of a key was put on."""
+        belongs: Any = getattr(self._of(key), "_portarray_belongs", None)
+        return belongs.get(key[1:]) if belongs and isinstance(key, tuple) else None
+
+    def made_on(self, key: Any) -> str | None:
+        """Return the device of a block that is made without operands: that of the meta."""
+        layer = self._of(key)
+        kind = getattr(layer, "_portarray", "")
+        has_devices = getattr(layer, "_portarray_belongs", None) is not None
+        return None if has_devices or kind in ("", "other") else str(kind)
+
+    def size(self, key: Any) -> Size | None:
+        """Return the shape and the item size of a block; None if they are unknown."""
+        about = getattr(self._of(key), "collection_annotations", None) or {}
+        chunks, dtype = about.get("chunks"), about.get("dtype")
+        if not isinstance(key, tuple) or chunks is None or dtype is None:
+            return None
+        position = key[1:]
+        if len(position) != len(chunks):
+            return None
+        try:
+            shape = [axis[i] for axis, i in zip(chunks, position, strict=True)]
+        except (TypeError, IndexError):
+            return None
+        return None if any(map(math.isnan, shape)) else Size(shape, np.dtype(dtype).itemsize)
+
+    def devices(self) -> frozenset[str]:
+        """Return the devices of all layers."""
+        return frozenset().union(
+            *(getattr(layer, "_portarray_listed", ()) for layer in self._layers.values())
+        )
+
+    def rule(self) -> str:
+        """Return the strictest rule about moves among the layers and the current setting."""
+        rules = {getattr(layer, "_portarray_moves", "allow") for layer in self._layers.values()}
+        rules.add(pa.config.block_moves)
+        return next(rule for rule in ("error", "warn", "allow") if rule in rules)
+
+
+_LAYERS: WeakValueDictionary[str, Any] = WeakValueDictionary()
+"""Layers with known devices by the names of their collections, for what is persisted."""
+
+
+def mark(graph: Any, name: str) -> None:
+    """Set the devices and the rule of the layer of a new collection."""
+    layer = graph.layers[name]
+    belongs: Any = getattr(layer, "_portarray_belongs", None)
+    known = _LAYERS.get(name)
+    if known is not None and belongs is None:
+        belongs = getattr(known, "_portarray_belongs", None)
+        layer._portarray_belongs, layer._portarray_listed = belongs, known._portarray_listed
+    else:
+        read = [graph.layers.get(other) for other in graph.dependencies.get(name, ())]
+        origins: set[frozenset[str]] = {
+            getattr(other, "_portarray_listed", frozenset()) for other in read
+        }
+        origins.discard(frozenset())
+        layer._portarray_listed = origins.pop() if len(origins) == 1 else frozenset()
+    if pa.config.block_moves != "allow":
+        layer._portarray_moves = pa.config.block_moves
+    _LAYERS[name] = layer
+
+
+def is_needed(dsk: Any) -> bool:
+    """Return whether the blocks of a graph's arrays are on several devices."""
+    return len(Layers(dsk).devices()) > 1
+
+
+def assign(graph: dict[Any, Any], notes: dict[Any, dict[str, Any]], layers: Layers) -> Plan:
+    """Return a graph whose tasks are on devices, with the moves that they need."""
+    rule = layers.rule()
+    owners = _Owners(graph, notes, layers, rule)
+    for key in _in_order(graph):
+        owners.visit(key)
+    if rule == "warn" and owners.moves:
+        total = sum(move.nbytes for move in owners.moves)
+        warnings.warn(
+            f"compute: {len(owners.moves)} values move between devices, {total} bytes\n"
+            f"Hint: portarray.dask.explain(x) lists them; portarray.dask.to_device(x, device) "
+            f"puts an array's blocks on one device",
+            PortarrayWarning,
+            stacklevel=2,
+        )
+    return Plan(owners.result, notes, owners.devices, owners.moves)
+
+
+class _Owners:
+    """The devices of keys, and the graph as far as it was visited."""
+
+    def __init__(
+        self, graph: dict[Any, Any], notes: dict[Any, dict[str, Any]], layers: Layers, rule: str
+    ) -> None:
+        self.graph = graph
+        self.notes = notes
+        self.layers = layers
+        self.rule = rule
+        self.result: dict[Any, Any] = {}
+        self.moves: list[Move] = []
+        self.devices: dict[Any, str] = {}
+        self.listed: dict[Any, frozenset[str]] = {}
+        self._copies: dict[tuple[Any, str], Any] = {}
+        self._sizes: dict[Any, Size | None] = {}
+
+    def visit(self, key: Any) -> None:
+        """Infer the device of a key whose operands were visited."""
+        node = self.graph[key]
+        for operand in node.dependencies:
+            if operand not in self.graph and operand not in self.devices:  # computed already
+                self._locate(operand)
+        scope: Scope | None = self.notes.get(key, {}).get(ANNOTATION)
+        listed = self.layers.listed(key)
+        device = self.layers.device(key)
+        if device is None and scope is not None and scope.placed:
+            device = scope.device
+        if device is not None and not listed:
+            listed = frozenset([device])
+        if type(node) is DataNode:
+            # Values such as Dask's constants go to the device of other operands.
+            device = str(node.value.device) if isinstance(node.value, pa.Array) else None
+        elif type(node) is not Task and device is None:
+            target = getattr(node, "target", None)
+            device = self.devices.get(target)
+            listed = self.listed.get(target, listed)
+        elif device is None and not node.dependencies:
+            device = self.layers.made_on(key)
+        elif device is None and node.func not in faults.MIXED_FUNCTIONS:
+            node = self._owned(key, node, scope, listed)
+            device = self.devices.get(key)
+        self.result[key] = node
+        if device is not None:
+            self.devices[key] = device
+            self.listed.setdefault(key, listed)
+            is_alias = type(node) is Alias and node.target in self.graph
+            if key not in self.notes and (is_alias or type(node) is Task):
+                self._note(key, device, scope, self.listed[key])
+
+    def _locate(self, key: Any) -> None:
+        device = self.layers.device(key) or _looked_up(key)
+        if device is not None:
+            self.devices[key] = device
+            self.listed[key] = self.layers.listed(key) or frozenset([device])
+
+    def _owned(self, key: Any, node: Task, scope: Scope | None, listed: frozenset[str]) -> Task:
+        """Return a task with its operands on one device, which is noted."""
+        operands = [k for k in dict.fromkeys(_references(node)) if k in self.devices]
+        unknown = any(k not in self.devices for k in node.dependencies)
+        if not operands:
+            if (
+                unknown and len(listed) > 1 and self.rule != "error"
+            ):  # blocks whose devices only workers know
+                self._note(key, "", scope, listed)
+            return node
+        origins = {self.listed[k] for k in operands} - {frozenset()}
+        owner = self._owner(key, node, operands, scope)
+        together = frozenset([owner]) if len(origins) > 1 else frozenset().union(*origins)
+        self.devices[key], self.listed[key] = owner, together
+        if any(self.devices[k] != owner for k in operands):
+            if len(together) < 2 or self.rule == "error":
+                del self.devices[key]  # the task raises an error
+                return node
+            node = self._combined(node, operands, owner)
+            remaining = [k for k in dict.fromkeys(_references(node)) if k in self.devices]
+            moved = {
+                k: self._copy(k, owner, together) for k in remaining if self.devices[k] != owner
+            }
+            node = node.substitute(moved)
+        self._note(key, owner, scope, together)
+        return node
+
+    def _owner(self, key: Any, node: Task, operands: list[Any], scope: Scope | None) -> str:
+        """Return the device where least moves; the first of those where as much does."""
+        weights: dict[str, int] = {}
+        for operand in operands:
+            device = self.devices[operand]
+            weights[device] = weights.get(device, 0) + self._nbytes(operand)
+        if scope is not None and not scope.placed:
+            within = {d: w for d, w in weights.items() if scope.accepts(d)}
+            if not within and scope.device is not None:
+                return scope.device
+            weights = within or weights
+        if len(weights) == 1 or node.func is finalize:  # the whole array goes to its first block
+            return next(iter(weights))
+        most = max(weights.values())
+        best = [device for device, weight in weights.items() if weight == most]
+        position = key[1:] if isinstance(key, tuple) else ()
+        is_joined = len(node.args) == 1 and _depth(node.args[0])  # no operand comes before others
+        if len(best) > 1 and is_joined and all(type(i) is int for i in position):
+            return best[sum(position) % len(best)]
+        return best[0]
+
+    def _combined(self, node: Task, operands: list[Any], owner: str) -> Task:
+        """Return a reduction whose operands on other devices are combined there."""
+        combine = _combine_of(node)
+        if combine is None:
+            return node
+        groups: dict[str, list[Any]] = {}
+        for operand in operands:
+            groups.setdefault(self.devices[operand], []).append(operand)
+        leaves: list[Any] = groups.pop(owner, [])
+        if len(operands) != len(node.dependencies) or all(len(g) == 1 for g in groups.values()):
+            return node
+        depth = _depth(node.args[0])
+        for device, group in groups.items():
+            if len(group) == 1:
+                leaves += group
+                continue
+            prefix = str(node.key[0] if isinstance(node.key, tuple) else node.key)
+            name = f"{prefix.rpartition('-')[0] or prefix}-{tokenize(node.key, device)}"
+            part = Task(name, combine, _nested([TaskRef(k) for k in group], depth))
+            self.result[name] = part
+            self.devices[name], self.listed[name] = device, self.listed[group[0]]
+            self._nbytes(group[0])
+            self._sizes[name] = self._sizes[group[0]]
+            self._note(name, device, None, self.listed[name])
+            leaves.append(name)
+        return Task(node.key, node.func, _nested([TaskRef(k) for k in leaves], depth))
+
+    def _copy(self, key: Any, device: str, listed: frozenset[str]) -> Any:
+        """Return the key of a value's copy on a device."""
+        copy = self._copies.get((key, device))
+        if copy is None:
+            name, position = (key[0], key[1:]) if isinstance(key, tuple) else (key, ())
+            copy = (f"move-{tokenize(name, device)}", *position)
+            self.result[copy] = Task(copy, move_value, TaskRef(key), device)
+            self._copies[key, device] = copy
+            self.devices[copy], self.listed[copy] = device, listed
+            self._note(copy, device, None, listed)
+            block = position if all(type(i) is int for i in position) else ()
+            operation = str(name).rpartition("-")[0] or str(name)
+            move = Move(operation, block, self.devices[key], device, self._nbytes(key))
+            self.moves.append(move)
+        return copy
+
+    def _nbytes(self, key: Any) -> int:
+        """Return the bytes of a value; 0 if they are unknown."""
+        if key not in self._sizes:
+            self._sizes[key] = self._size(key)
+        size = self._sizes[key]
+        return size.nbytes() if size is not None else 0
+
+    def _size(self, key: Any) -> Size | None:
+        """Return the size of a value, from its block, what a reduction keeps or a slice takes."""
+        node: Any = self.result.get(key)
+        size = self.layers.size(key)
+        if type(node) is DataNode:
+            value = node.value
+            return Size(list(value.shape), value.dtype.itemsize) if size is None else size
+        if type(node) is Alias and size is None:
+            self._nbytes(node.target)
+            return self._sizes[node.target]
+        function, arguments, options = _call(node)
+        if size is None and function in _SLICED:
+            operands = list(_references(arguments[0]))
+            if len(operands) != 1 or type(arguments[0]) is Task:
+                return None
+            self._nbytes(operands[0])
+            return _sliced(self._sizes[operands[0]], arguments[1])
+        if size is None:
+            return None
+        if options.get("keepdims"):
+            axis = options.get("axis")
+            for reduced in axis if isinstance(axis, (tuple, list)) else ():
+                size.shape[reduced] = 1
+        parts = _PARTS.get(function)
+        return size if parts is None else Size(size.shape, size.itemsize * parts(options))
+
+    def _note(self, key: Any, device: str, scope: Scope | None, listed: frozenset[str]) -> None:
+        owned = _scope(device, scope, len(listed) > 1)
+        if owned is not None:
+            self.notes[key] = {**self.notes.get(key, {}), ANNOTATION: owned}
+
+
+@cache
+def _scope(device: str, outer: Scope | None, several: bool) -> Scope | None:
+    """Return the scope of tasks on a device; None if the outer scope does not allow the device."""
+    if outer is not None and device and not outer.accepts(device):
+        return None
+    return scopes.on_device(device, outer, device if several else None)
+
+
+def _looked_up(key: Any) -> str | None:
+    for look_up in LOOKUPS:
+        scope = look_up(key)
+        if scope is not None:
+            return scope.device
+    return None
+
+
+def _in_order(graph: dict[Any, Any]) -> Iterator[Any]:
+    """Yield the keys of a graph, operands first."""
+    stack, done = list(reversed(graph)), set()
+    while stack:
+        key = stack[-1]
+        if key in done:
+            stack.pop()
+            continue
+        pending = [k for k in graph[key].dependencies if k in graph and k not in done and k != key]
+        if pending:
+            stack += pending
+            continue
+        done.add(key)
+        stack.pop()
+        yield key
+
+
+def _references(node: Any) -> Iterator[Any]:
+    """Yield the keys that a node reads, in the order of its arguments."""
+    if isinstance(node, TaskRef):
+        yield node.key
+    elif isinstance(node, Alias):
+        yield node.target
+    elif hasattr(node, "args"):
+        arguments = node.args[3:] if getattr(node, "func", None) is _execute_subgraph else node.args
+        for argument in (*arguments, *getattr(node, "kwargs", {}).values()):
+            yield from _references(argument)
+
+
+def _call(node: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return the function, the arguments and the options of a task's last step."""
+    while getattr(node, "func", None) is _execute_subgraph:
+        node = node.args[0][node.args[1]]
+    function: Any = getattr(node, "func", None)
+    options = dict(getattr(node, "kwargs", {}))
+    if isinstance(function, COMPOSE):
+        function = function.funcs[-1]
+    while isinstance(function, partial):
+        function, options = function.func, {**function.keywords, **options}
+    return function, getattr(node, "args", ()), options
+
+
+def _sliced(size: Size | None, index: Any) -> Size | None:
+    """Return the size of a slice; None for other indices."""
+    index = getattr(index, "args", index)
+    if size is None or not isinstance(index, tuple) or len(index) != len(size.shape):
+        return None
+    if not all(isinstance(part, slice) for part in index):
+        return None
+    lengths = [len(range(*part.indices(n))) for part, n in zip(index, size.shape, strict=True)]
+    return Size(lengths, size.itemsize)
+
+
+# --- reductions -----------------------------------------------------------------------------------
+
+
+def _combine_of(node: Task) -> Any:
+    """Return the function that combines some operands of a reduction's task, or None."""
+    if len(node.args) != 1 or not _depth(node.args[0]) or node.kwargs:
+        return None
+    function: Any = node.func
+    concatenate: Any = None
+    if isinstance(function, COMPOSE) and len(function.funcs) == 1:
+        concatenate, function = function.first, function.funcs[0]
+        if not isinstance(concatenate, partial) or concatenate.func is not _concatenate2:
+            return None
+    if not isinstance(function, partial) or "axis" not in function.keywords:
+        return None
+    options = {**function.keywords, "keepdims": True}
+    combine = _COMBINES.get(function.func)
+    if combine is None:
+        return None
+    return (
+        compose(partial(combine, **options), concatenate)
+        if concatenate
+        else partial(combine, **options)
+    )
+
+
+def _depth(node: Any) -> int:
+    """Return how many lists are in each other."""
+    is_list = type(node) is List or getattr(node, "func", None) is _identity_cast
+    return 1 + _depth(node.args[0]) if is_list else 0
+
+
+def _nested(references: Iterable[TaskRef], depth: int) -> Any:
+    """Return references along the last of the axes that a reduction concatenates."""
+    nested = List(*references)
+    for _ in range(depth - 1):
+        nested = List(nested)
+    return nested
+
+
+# --- while tasks run ------------------------------------------------------------------------------
+
+
+def move_value(value: Any, device: str) -> Any:
+    """Return a value with its arrays on a device, in the nearest dtypes that the device supports.
+
+    Runs on a worker.
+    """
+    if isinstance(value, pa.Array):
+        faults.MISPLACED.pop(id(value), None)  # its device was chosen
+        dtype = near(value.dtype, device)
+        return finished(value.astype(dtype, copy=False).to_device(device))
+    if type(value) in (list, tuple):
+        return type(value)(move_value(item, device) for item in value)
+    if type(value) is dict:
+        return {name: move_value(item, device) for name, item in value.items()}
+    return value
+
+
+faults.MOVE_FUNCTIONS.add(move_value)
+faults.MIXED_FUNCTIONS.add(move_value)
+
+
+def brought(value: Any, chunks: Iterable[pa.Array], owner: str) -> Any:
+    """Return arguments on the device of the task, or of the largest chunk if that is not known."""
+    return move_value(value, owner or str(max(chunks, key=lambda chunk: chunk.nbytes).device))

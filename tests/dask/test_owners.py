@@ -1,0 +1,284 @@
+"""Tasks whose blocks are on several devices: results, owners, moves and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("dask.array", reason="the extra portarray[dask] is not installed")
+pytest.importorskip("zarr", reason="one of the expressions stores into it")
+
+import dask
+import dask.array as da
+import dask_outcomes
+from dask._task_spec import Task, _execute_subgraph
+from dask.core import flatten
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import portarray as pa
+import portarray.dask as pd
+from portarray.dask import fusing, owners
+from portarray.testing import virtual_devices
+
+pytestmark = pytest.mark.one_device
+
+X = np.random.default_rng(3).normal(size=(12, 12))
+CARDS = ["virtual:cuda:0", "virtual:cuda:1"]
+
+
+@pytest.fixture(autouse=True)
+def here() -> Iterator[None]:
+    """Compute in this process, even after tests with a cluster."""
+    with dask.config.set(scheduler="sync"):
+        yield
+
+
+@pytest.fixture
+def cards() -> Iterator[list[str]]:
+    with virtual_devices("cuda", count=2) as devices:
+        yield [str(device) for device in devices]
+
+
+MIXES = {
+    "two cards": [("cuda", 2)],
+    "a card without float64": [("cuda", 1), ("metal", 1)],
+    "libraries": ["numpy", "torch", "clarray"],
+}
+
+
+@pytest.mark.parametrize("mix", MIXES)
+def test_every_expression_over_several_devices_equals_numpy(mix: str) -> None:
+    """Blocks are where ``explain`` said, and ``compute`` brings them together."""
+    with ExitStack() as stack:
+        devices: list[str] = []
+        for entry in MIXES[mix]:
+            if isinstance(entry, tuple):
+                made = stack.enter_context(virtual_devices(entry[0], count=entry[1]))
+                devices += map(str, made)
+            elif pa.functional(entry):
+                devices.append(str(pa.device(entry)))
+        if len(devices) < 2:
+            pytest.skip("needs a second library")
+        assert dask_outcomes.refused(devices) == {}
+
+
+def _moved(monkeypatch: pytest.MonkeyPatch, compute: Callable[[], Any]) -> list[int]:
+    """Return the bytes of the values that a computation moves."""
+    sizes: list[int] = []
+
+    def nbytes(value: Any) -> int:
+        if isinstance(value, pa.Array):
+            return int(value.nbytes)
+        if isinstance(value, dict):
+            return sum(map(nbytes, value.values()))
+        return sum(map(nbytes, value)) if isinstance(value, (list, tuple)) else 0
+
+    move = owners.move_value
+    names: list[str] = []  # devices of the values that are moved now
+
+    def counted(value: Any, device: str) -> Any:
+        if not names:
+            sizes.append(nbytes(value))
+        names.append(device)
+        try:
+            return move(value, device)
+        finally:
+            names.pop()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owners, "move_value", counted)
+        compute()
+    return sizes
+
+
+Row = Callable[[Any], Any]
+STEPS: dict[str, tuple[Row, Row]] = {
+    "exp": (da.exp, np.exp),
+    "transpose": (lambda x: x.T, lambda x: x.T),
+    "add the transpose": (lambda x: x + x.T, lambda x: x + x.T),
+    "matmul": (lambda x: x @ x.T / 12, lambda x: x @ x.T / 12),
+    "centre": (lambda x: x - x.mean(axis=0), lambda x: x - x.mean(axis=0)),
+    "normalize": (lambda x: x / (1 + abs(x).max()), lambda x: x / (1 + abs(x).max())),
+    "standard deviation": (lambda x: x + x.std(axis=1), lambda x: x + x.std(axis=1)),
+    "flip": (lambda x: da.flip(x, 0), lambda x: np.flip(x, 0)),
+    "roll": (lambda x: da.roll(x, 5, axis=1), lambda x: np.roll(x, 5, axis=1)),
+    "rechunk": (lambda x: x.rechunk((5, 12)), lambda x: x),
+    "rechunk again": (lambda x: x.rechunk((4, 3)), lambda x: x),
+    "indices": (lambda x: x[[3, 11, 0, *range(1, 10)]], lambda x: x[[3, 11, 0, *range(1, 10)]]),
+    "join": (
+        lambda x: da.concatenate([x[:7], x[2:7]]),
+        lambda x: np.concatenate([x[:7], x[2:7]]),
+    ),
+    "where": (lambda x: da.where(x > 0, x, x.T), lambda x: np.where(x > 0, x, x.T)),
+    "cumsum": (lambda x: x.cumsum(axis=0) / 12, lambda x: x.cumsum(axis=0) / 12),
+    "overlap": (
+        lambda x: x.map_overlap(lambda block: block * 2, depth=1, boundary="reflect"),
+        lambda x: x * 2,
+    ),
+}
+
+
+@st.composite
+def _programs(draw: st.DrawFn) -> tuple[int, list[int], list[str]]:
+    chunk = draw(st.sampled_from([3, 4, 5, 6]))
+    places = draw(st.lists(st.integers(0, 1), min_size=16, max_size=16))
+    return chunk, places, draw(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4))
+
+
+def _built(program: tuple[int, list[int], list[str]], devices: list[str]) -> tuple[Any, Any]:
+    chunk, places, names = program
+    x: Any = pd.from_array(X, chunk, lambda at: devices[places[4 * at[0] + at[1]]])
+    expected: Any = X
+    for name in names:
+        x, expected = STEPS[name][0](x), STEPS[name][1](expected)
+    return x, expected
+
+
+@settings(max_examples=25)
+@given(_programs())
+def test_drawn_programs_over_drawn_devices(program: tuple[int, list[int], list[str]]) -> None:
+    with virtual_devices("cuda", count=2) as devices:
+        x, expected = _built(program, list(map(str, devices)))
+        result = x.compute()
+        rows = pd.placement(x).verify()
+        assert str(result.device) == rows[0].device
+        values = result.to_device("numpy").native
+    np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=25)
+@given(_programs())
+def test_tasks_of_two_devices_are_never_fused(program: tuple[int, list[int], list[str]]) -> None:
+    with virtual_devices("cuda", count=2) as devices:
+        x, _ = _built(program, list(map(str, devices)))
+        y = pd.to_device(x, str(devices[0]))
+        keys = list(flatten(y.__dask_keys__()))
+        plan = fusing.planned(y.dask, keys)
+        graph, _ = fusing.optimize(y.dask, keys)
+    for node in graph.values():
+        if isinstance(node, Task) and node.func is _execute_subgraph:
+            inside = {plan.devices[key] for key in node.args[0] if key in plan.devices}
+            assert len(inside) <= 1
+
+
+@pytest.mark.parametrize(
+    "step",
+    sorted(STEPS.keys() - {"cumsum", "indices"}),  # of shapes that Dask does not tell
+)
+def test_as_many_bytes_move_as_explained(
+    step: str, cards: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = STEPS[step][0](pd.from_array(X, 4, cards))
+    plan = pd.explain(x)
+    sizes = _moved(monkeypatch, lambda: dask.compute(list(x.to_delayed().flat)))
+    assert (plan.bytes_moved, len(plan.moves)) == (sum(sizes), len(sizes))
+    first, *remaining = [block.wanted for block in pd.placement(x)]
+    sizes = _moved(monkeypatch, x.compute)
+    assert len(sizes) - len(plan.moves) == sum(device != first for device in remaining)
+    assert sum(sizes) == plan.bytes_moved + plan.bytes_gathered
+
+
+def test_reductions_combine_on_each_device_first(cards: list[str]) -> None:
+    x = pd.from_array(X, 3, cards)  # 16 blocks, 8 on each
+    assert [move.nbytes for move in pd.explain(x.sum(split_every=99)).moves] == [8]
+    assert [move.nbytes for move in pd.explain(x.mean(split_every=99)).moves] == [16]
+    first = pd.from_array(np.zeros(8), 2, cards)
+    assert int(first.argmax(split_every=99).compute()) == 0  # the first of equal values
+
+
+def test_the_largest_operand_stays(cards: list[str]) -> None:
+    first, second = cards
+    x = pd.from_array(X, 12, devices=[second, first])
+    row = pd.from_array(X[0], 12, devices=[first, second])
+    assert pd.explain(x - row).blocks == {(0, 0): second}
+    assert pd.explain(row - x).bytes_moved == X[0].nbytes
+    y = pd.from_array(X, (6, 12), devices=[first, second])
+    assert pd.explain(y + y[::-1]).blocks == {(0, 0): first, (1, 0): second}  # the first operand
+    with pd.scope(device=second):
+        z = y + y[::-1]
+    assert set(pd.explain(z).blocks.values()) == {second}
+
+
+def test_a_copy_is_shared(cards: list[str]) -> None:
+    x = pd.from_array(X, (6, 12), devices=cards)
+    plan = pd.explain(x @ x.T)  # each block is also needed on the other device, once
+    assert plan.bytes_moved == X.nbytes
+    assert sorted(move.source for move in plan.moves) == cards
+    assert "1 value, 576 bytes" in str(plan)
+
+
+def test_arrays_made_on_different_devices_are_refused(cards: list[str]) -> None:
+    x = pd.from_array(X, 6, devices=cards)
+    y = pd.from_array(X, 6, devices=cards[::-1])
+    z = pd.to_device(x, cards[0])
+    np.testing.assert_array_equal(pd.collect(x + y, "numpy").native, X + X)
+    joined = pd.collect(da.concatenate([x, y]), "numpy").native
+    np.testing.assert_array_equal(joined, np.concatenate([X, X]))
+    w = pd.to_device(x, cards[1])
+    for mixed in (x + z, w @ z, z + y):
+        with pytest.raises(pa.DeviceMismatchError):
+            mixed.compute()
+    constant = pa.asarray(2.0, device=cards[0])
+    np.testing.assert_array_equal(pd.collect(x * constant, "numpy").native, X * 2)
+    np.testing.assert_array_equal(pd.collect(x * np.ones(12), "numpy").native, X)
+
+
+def test_block_moves(cards: list[str]) -> None:
+    x = pd.from_array(X, 6, devices=cards)
+    with pa.config(block_moves="error"):
+        created = x.sum()
+        with pytest.raises(pa.DeviceMismatchError):
+            x.T.dot(x).compute()
+        np.testing.assert_array_equal(pd.collect(x + 1, "numpy").native, X + 1)
+    with pytest.raises(pa.DeviceMismatchError):
+        created.compute()
+    with (
+        pa.config(block_moves="warn"),
+        pytest.warns(pa.PortarrayWarning, match=r"1 values move between devices, 8 bytes"),
+    ):
+        total = x.sum().compute()
+    np.testing.assert_allclose(float(total), X.sum())
+    with pytest.raises(ValueError, match="block_moves must be one of error, warn, allow"):
+        pa.config(block_moves="never")  # type: ignore[arg-type]
+
+
+def _worker(block: Any) -> Any:
+    from distributed import get_worker
+
+    is_torch = str(get_worker().name).startswith("torch")
+    assert block.device.library == ("torch" if is_torch else "numpy"), block.device
+    return block + 0
+
+
+def test_on_a_cluster_each_task_runs_where_its_blocks_are(cluster: Any) -> None:
+    if not pa.functional("torch"):
+        pytest.skip("needs PyTorch, for a second device")
+    with dask.config.set(scheduler=None):
+        x = pd.from_array(X, 6, devices=["numpy", "torch"])
+        persisted = (x + 1).persist()
+        y = pd.to_device(x, "torch").map_blocks(_worker, dtype=x.dtype, meta=x._meta)
+        cases = {
+            "sum": (x.sum(), X.sum()),
+            "mean": (x.mean(axis=0), X.mean(axis=0)),
+            "matmul": ((x @ x.T).map_blocks(_worker, dtype=x.dtype, meta=x._meta), X @ X.T),
+            "slice": (x[3:10], X[3:10]),
+            "rechunk": (x.rechunk((5, 12)), X),
+            "persisted": (persisted.T @ persisted, (X + 1).T @ (X + 1)),
+            "persisted sum": (persisted.sum(), (X + 1).sum()),
+            # The product is of PyTorch's blocks, and only its result is moved.
+            "collected": (
+                pd.to_device((y @ y.T).map_blocks(_worker, dtype=x.dtype, meta=y._meta), "numpy"),
+                X @ X.T,
+            ),
+        }
+        for name, (array, expected) in cases.items():
+            result = array.compute().to_device("numpy").native
+            np.testing.assert_allclose(result, expected, err_msg=name)
+            for row in pd.placement(array):
+                workers = pd.workers_of(cluster)
+                assert row.device in workers[row.worker]["devices"], (name, row)
