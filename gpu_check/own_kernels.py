@@ -13,6 +13,7 @@ import numpy as np
 from part import Outcome, outcome, run_cases
 
 import portarray as pa
+import portarray.kernel_language as kl
 from portarray.kernel_language.algorithms import accumulate, map_kernel, reduce, sort_by_key
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "kernel_language"))
@@ -105,6 +106,39 @@ def check_algorithm(name: str, shape: tuple[int, ...], axis: int, device: str) -
     return outcome(check)
 
 
+@pa.kernel
+def product(c: Any, a: Any, b: Any) -> None:
+    """Multiply two matrices."""
+    i, j = kl.index()
+    total = 0.0
+    for k in range(a.shape[1]):
+        total += a[i, k] * b[k, j]
+    c[i, j] = total * total
+
+
+def check_gradient(device: str) -> Outcome:
+    """Compare the gradient of a kernel with that of the same product by ``matmul``."""
+    if reason := unsupported(None, pa.device(device)):
+        return "not run", reason
+
+    def check() -> str:
+        rng = np.random.default_rng(3)
+        a, b = (
+            pa.asarray(rng.random(shape), dtype=pa.float32, device=device)
+            for shape in ((70, 33), (33, 50))
+        )
+        parts = (
+            pa.grad(lambda a, b: pa.sum(product(pa.empty((70, 50), dtype=a.dtype), a, b)), (0, 1)),
+            pa.grad(lambda a, b: pa.sum((a @ b) ** 2), (0, 1)),
+        )
+        with pa.device(device):
+            for x, y in zip(*[part(a, b) for part in parts], strict=True):
+                np.testing.assert_allclose(on_host(x), on_host(y), rtol=1e-4)
+        return ""
+
+    return outcome(check)
+
+
 def cases(device: str) -> Iterator[tuple[str, Callable[[], Outcome]]]:
     """Yield every kernel and algorithm."""
     for case in all_cases():
@@ -114,6 +148,7 @@ def cases(device: str) -> Iterator[tuple[str, Callable[[], Outcome]]]:
             for axis in range(len(shape)) if name in ("reduce", "accumulate") else (0,):
                 label = f"{name} of {shape}, axis {axis}"
                 yield label, partial(check_algorithm, name, shape, axis, device)
+    yield "gradient of a kernel", partial(check_gradient, device)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,14 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None) -> Any:
     return eval(expression, dict(names or {}))  # noqa: S307
 
 
-def define(name: str, source: str, names: dict[str, Any]) -> FunctionType:
-    """Return the function that the source defines; tracebacks and errors show its lines."""
-    filename = f"<portarray: {'; '.join(source.split(chr(10)))}>"
+def define(
+    name: str, source: str, names: dict[str, Any], filename: str | None = None
+) -> FunctionType:
+    """Return the function that the source defines; tracebacks and errors show its lines.
+
+    The file name, of which there is one for each text, is by default made of the text.
+    """
+    filename = filename or f"<portarray: {'; '.join(source.split(chr(10)))}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec"), names)  # noqa: S102
     function: FunctionType = names[name]

@@ -84,6 +84,13 @@ def call_spec(
     return CallSpec(args, places, items, layouts, device, axes, large, (device, axes, large, *keys))
 
 
+def innermost_trace(args: Sequence[Any]) -> Any:
+    """Return the innermost trace of traced arrays, None without one."""
+    traces: list[Any] = [getattr(x.native, "trace", None) for x in args if type(x) is Array]
+    levels = [trace.level for trace in traces if hasattr(trace, "call_kernel")]
+    return next((x for x in traces if levels and getattr(x, "level", None) == max(levels)), None)
+
+
 def key(definition: Definition, x: Any, static: bool) -> Any:
     """Return the part of the cache key for an argument that is not an array."""
     if static or is_static(x):

@@ -57,6 +57,18 @@ def copies(spec: CallSpec, launcher: Launcher | str, written: list[int]) -> dict
     return out
 
 
+def overlapping(
+    spec: CallSpec, launcher: Launcher | str, written: list[int]
+) -> tuple[int, int] | None:
+    """Return the positions of two arrays that overlap, one of them written; None if none do."""
+    for spans in _together(_spans(spec, launcher, written)):
+        positions = [span.position for span in spans]
+        changed = next((position for position in positions if position in written), None)
+        if changed is not None and len(positions) > 1:
+            return changed, next(position for position in positions if position != changed)
+    return None
+
+
 def _together(spans: list[Span]) -> list[list[Span]]:
     """Group spans that overlap."""
     groups: list[list[Span]] = []

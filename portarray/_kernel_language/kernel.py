@@ -12,6 +12,7 @@ from portarray._array.array import Array
 from portarray._array.base import GUARDS, before_write
 from portarray._config import config
 from portarray._kernel_language import arguments, launch_cache
+from portarray._kernel_language.adjoint_cache import AdjointCache
 from portarray._kernel_language.arguments import CallSpec, hashable
 from portarray._kernel_language.definition import define
 from portarray._kernel_language.dialects import DIALECTS
@@ -44,6 +45,7 @@ class KernelFunction:
         self._calls: dict[Any, Call] = {}
         self._last: tuple[Any, Call | None] = (None, None)
         self._oracle = Oracle(definition)
+        self._adjoints = AdjointCache(definition)
         functools.update_wrapper(self, function)
 
     def __repr__(self) -> str:
@@ -93,7 +95,10 @@ class KernelFunction:
         try:
             shared = self._call_key(ndrange, group, *args)
         except TracedArrayError:
-            shared = None  # resolving the call raises an error about kernels
+            trace = arguments.innermost_trace(args)
+            if trace is not None:
+                return trace.call_kernel(self, args, ndrange, group)
+            shared = None
         last, call = self._last
         if shared != last:
             call = self._calls.get(shared) if hashable(shared) else None
@@ -349,6 +354,58 @@ class KernelFunction:
                 f"source: {self.__name__} has not been called yet\nHint: pass arguments"
             )
         return print_kernel(function, setting, DIALECTS[dialect], offsets=False).text
+
+    def adjoint_source(
+        self,
+        *args: Any,
+        ndrange: int | Sequence[int] | None = None,
+        group: int | Sequence[int] | None = None,
+        **named: Any,
+    ) -> str:
+        """Return the kernel that computes the derivative of a call, in the kernel language.
+
+        It takes cotangents, named ``d_`` and the array's name, and those of the kernel's arguments
+        that it needs. Those of the arrays that the kernel writes are given; to those of arrays that
+        it reads, which begin with zeros, it adds.
+
+        Parameters
+        ----------
+        *args
+            As in a call; none is changed. The derivative is that with respect to all arrays of
+            floating-point dtypes.
+        ndrange, group : int or sequence of int, optional
+            As in a call.
+        **named
+            Arguments by their names.
+
+        Returns
+        -------
+        str
+            The text, with ``import math`` and ``import numpy as np`` presumed.
+
+        Raises
+        ------
+        NoGradientError
+            If a statement does not have a derivative.
+
+        Examples
+        --------
+        >>> import portarray as pa
+        >>> import portarray.kernel_language as kl
+        >>> @pa.kernel
+        ... def twice(y, x):
+        ...     y[kl.index()] = 2 * x[kl.index()]
+        >>> x = pa.ones(3)
+        >>> print(twice.adjoint_source(pa.zeros(3), x).splitlines()[-1].strip())
+        d_y[kl.index()] = kl.float64(0)
+        """
+        spec = arguments.call_spec(self._definition, args, named, ndrange, group)
+        wanted = frozenset(
+            name
+            for name, x in zip(self._names, spec.args, strict=True)
+            if type(x) is Array and x._dispatch.kind == "f"
+        )
+        return self._adjoints.of(spec, wanted).adjoint.text
 
 
 def _check_double(names: Sequence[str], spec: CallSpec, dialect: str) -> None:

@@ -12,7 +12,7 @@ from portarray._array.array import Array
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray._namespace import pa
-from portarray._transforms import tracing
+from portarray._transforms import tracing, user_kernels
 from portarray._transforms.kept import Slot
 from portarray._transforms.ownership import memory_of
 from portarray._transforms.rules import RULES
@@ -172,6 +172,16 @@ class GradientTrace(Trace):
 
         return array_trees.mapped(traced, output)
 
+    def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
+        """Call a user kernel and record its adjoint."""
+
+        def record(
+            name: str, inputs: Sequence[Array], outputs: Any, rule: Any, kept: list[Array]
+        ) -> Any:
+            return self.record_composite(name, inputs, outputs, rule, kept, lends=False)
+
+        return user_kernels.call(self, kernel, args, ndrange, group, record)
+
     def _new_slot(self, x: Any) -> int:
         if not _is_floating(x):
             return 0
@@ -251,6 +261,16 @@ class ValueTrace(Trace):
     def records_kernel(self, name: str) -> bool:
         """Return True: core kernels are calls."""
         return True
+
+    def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
+        """Call a user kernel on copies of what it writes."""
+
+        def record(
+            name: str, inputs: Sequence[Array], outputs: Any, rule: Any, kept: list[Array]
+        ) -> Any:
+            return outputs
+
+        return user_kernels.call(self, kernel, args, ndrange, group, record)
 
     def watch(self, x: Array) -> Array:
         """Return a traced array of this trace."""

@@ -156,8 +156,12 @@ class Trace(ABC):
         raise TracedArrayError(self.unreadable)
 
     def refuse_kernel(self, name: str) -> NoReturn:
-        """Raise the error for a user kernel that is called with a traced array."""
+        """Raise the error for a method of a user kernel that takes a traced array."""
         raise NoGradientError(name, "it is a user kernel; pa.custom_vjp gives it a rule of yours")
+
+    def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
+        """Call a user kernel with a traced array."""
+        self.refuse_kernel(kernel.__name__)
 
     def records_kernel(self, name: str) -> bool:
         """Return whether a core kernel is recorded as one call, not as those of its generic one."""

@@ -1,0 +1,898 @@
+"""The adjoint of a kernel: the kernel that computes its vector-Jacobian product.
+
+For each work-item the adjoint runs the statements forward as far as their values are needed, then
+backwards. A variable ``x`` has a cotangent ``d_x``, and so has each array. A statement's reverse
+restores the variable or element that the statement changed, so that all values are again those that
+the statement read. A loop runs its iterations backwards: where these depend on the previous ones,
+from the nearest of up to 32 saved states.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from portarray._kernel_language import partial_derivatives, python_text, tree, types
+from portarray._kernel_language.partial_derivatives import Partial
+from portarray._kernel_language.simple_statements import (
+    Add,
+    Assign,
+    If,
+    Location,
+    Loop,
+    Program,
+    Statement,
+    Store,
+    Unsupported,
+    expressions,
+    simplify,
+    variables_in,
+    walk,
+)
+from portarray._kernel_language.types import Array, DType, Scalar
+
+_SAVED = 32
+"""States of a loop that are saved."""
+
+Lines = list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Adjoint:
+    """The text of an adjoint kernel.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    text : str
+        A function in the kernel language, with the globals kl, math and np.
+    cotangents : dict of str to str
+        Parameters that are cotangents, by the names of the kernel's arrays.
+    values : list of str
+        The kernel's arrays and numbers among the parameters, which come after the cotangents.
+    written : list of str
+        The arrays whose cotangents the adjoint writes, in the order of its parameters.
+    restored : list of str
+        Written arrays that the adjoint needs as they were before the call; it changes them.
+    """
+
+    name: str
+    text: str
+    cotangents: dict[str, str]
+    values: list[str]
+    written: list[str]
+    restored: list[str]
+
+
+def cotangent_dtype(dtype: DType) -> DType:
+    """Return the dtype in which cotangents of a dtype are added: float32 for 16 bits."""
+    return np.dtype(np.float32) if dtype.itemsize == 2 else dtype
+
+
+def adjoint_of(kernel: tree.Function, ndim: int, wanted: frozenset[str]) -> Adjoint:
+    """Return the adjoint of a kernel.
+
+    Parameters
+    ----------
+    kernel
+        Its typed tree.
+    ndim
+        Axes of the ndrange.
+    wanted
+        The arrays whose cotangents are needed, as they are before the call.
+
+    Raises
+    ------
+    Unsupported
+        At the first statement without a derivative.
+    """
+    program = simplify(kernel)
+    # What the reverse needs is known when it has been written once.
+    draft = _Writer(kernel, program, ndim, wanted, None)
+    draft.lines()
+    needed = _closure(program.body, draft.needed, draft.needed_arrays)
+    return _Writer(kernel, program, ndim, wanted, needed).adjoint()
+
+
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """Variables, and written arrays, whose values the reverse needs."""
+
+    variables: set[str]
+    arrays: set[str]
+
+
+def _loaded(x: tree.Expr) -> set[str]:
+    return {node.array.name for node in tree.walk(x) if isinstance(node, tree.Load)}
+
+
+def _closure(body: Sequence[Statement], variables: set[str], arrays: set[str]) -> _Needed:
+    """Return what the values of variables and arrays depend on, and these."""
+    needed = _Needed(set(variables), set(arrays))
+
+    def add(parts: Iterable[tree.Expr]) -> None:
+        for part in parts:
+            needed.variables.update(variables_in(part))
+            needed.arrays.update(_loaded(part))
+
+    def visit(statements: Sequence[Statement]) -> bool:
+        """Return whether statements are needed."""
+        is_needed = False
+        for x in statements:
+            if isinstance(x, Assign):
+                own = x.name in needed.variables
+            elif isinstance(x, (Store, Add)):
+                own = x.array.name in needed.arrays
+            elif isinstance(x, If):
+                own = visit(x.first) | visit(x.second)
+            else:
+                own = visit(x.body) or x.counter in needed.variables
+                if own and x.flag:
+                    needed.variables.add(x.flag)
+            if own:
+                add(expressions(x))
+                is_needed = True
+        return is_needed
+
+    size = -1
+    while size != len(needed.variables) + len(needed.arrays):
+        size = len(needed.variables) + len(needed.arrays)
+        visit(body)
+    return needed
+
+
+def _assigned(x: Loop) -> set[str]:
+    """Return the variables that a loop assigns to."""
+    names = {s.name for s in walk(x.body) if isinstance(s, Assign)}
+    return names | {s.counter for s in walk([x]) if isinstance(s, Loop) and s.counter}
+
+
+class _Writer:
+    def __init__(
+        self,
+        kernel: tree.Function,
+        program: Program,
+        ndim: int,
+        wanted: frozenset[str],
+        slice_: _Needed | None,
+    ) -> None:
+        self.kernel = kernel
+        self.program = program
+        self.ndim = ndim
+        self.slice = slice_
+        self.needed: set[str] = set()
+        self.needed_arrays: set[str] = set()
+        self.used: set[str] = set()  # names in the text
+        self.changed: set[str] = set()  # cotangents of arrays that are written
+        self.names = set(program.names)
+        self.arrays = {array.name: array for array in tree.arrays_of(kernel)}
+        self.statements = list(walk(program.body))
+        self.printer = python_text.PythonText(self.size, ndim)
+        self.points = self.assignment_counts()
+        self.firsts: set[int] = set()  # statements before which a variable has no value
+        self.note_firsts(program.body, set(kernel.parameters))
+        floats = {name for name, array in self.arrays.items() if array.dtype.kind not in "biu"}
+        self.cotangent_arrays = {
+            name: self.fresh(f"d_{name}")
+            for name in kernel.parameters
+            if name in floats and (name in wanted or name in kernel.written)
+        }
+        self.kept = wanted  # arrays whose cotangents before the call count
+        self.active = self.active_variables()
+        self.cotangents = {
+            name: self.fresh(f"d_{name}")
+            for name in program.variables
+            if name in self.active and program.variables[name].kind == "f"
+        }
+        self.own = {name: self.is_own(name) for name in self.cotangent_arrays}
+        self.declared: dict[str, str] = {}  # names to the values that they begin with
+        self.tapes: Lines = []
+        self.saves: dict[int, dict[str, str]] = {}
+        self.depth = 0
+        self.loops = 0
+
+    # --- facts ------------------------------------------------------------------------------
+
+    def fresh(self, name: str) -> str:
+        candidate, count = name, 1
+        while candidate in self.names:
+            count += 1
+            candidate = f"{name}_{count}"
+        self.names.add(candidate)
+        return candidate
+
+    def assignment_counts(self) -> dict[str, int]:
+        counts = {
+            name: 1
+            for name, parameter in self.kernel.parameters.items()
+            if isinstance(parameter, tree.Variable)
+        }
+        for x in self.statements:
+            name = x.name if isinstance(x, Assign) else getattr(x, "counter", "")
+            if name:
+                counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    def note_firsts(self, body: Sequence[Statement], assigned: set[str]) -> None:
+        """Note the first assignments to variables; `assigned` have values."""
+        for x in body:
+            if isinstance(x, Assign):
+                if x.name not in assigned:
+                    self.firsts.add(id(x))
+                    assigned.add(x.name)
+            elif isinstance(x, If):
+                second = set(assigned)
+                self.note_firsts(x.first, assigned)
+                self.note_firsts(x.second, second)
+                assigned |= second
+            elif isinstance(x, Loop):
+                assigned |= _assigned(x)
+                self.note_firsts(x.body, assigned)
+
+    def is_overwritten(self, name: str) -> bool:
+        """Return whether a variable may have another value when the reverse reads it."""
+        return (
+            self.points.get(name, 0) > 1
+            and name not in self.program.temporaries
+            and name not in self.program.results
+        )
+
+    def active_variables(self) -> set[str]:
+        """Return the variables that depend on arrays with cotangents."""
+        active: set[str] = set()
+        size = -1
+        while size != len(active):
+            size = len(active)
+            for x in self.statements:
+                if (
+                    isinstance(x, Assign)
+                    and self.program.variables[x.name].kind == "f"
+                    and any(self.is_active(part, active) for part in _operands(x.value))
+                ):
+                    active.add(x.name)
+        return active
+
+    def is_active(self, x: tree.Expr, active: set[str] | None = None) -> bool:
+        if isinstance(x, tree.Variable):
+            return x.name in (self.active if active is None else active)
+        return isinstance(x, tree.Load) and x.array.name in self.cotangent_arrays
+
+    def is_own(self, name: str) -> bool:
+        """Return whether each work-item uses elements of an array that no other one does."""
+        definitions = {
+            x.name: x.value
+            for x in self.statements
+            if isinstance(x, Assign) and self.points[x.name] == 1
+        }
+
+        def place(x: tree.Expr) -> int | None:
+            """Return the axis of the ndrange that an index is the position along."""
+            while isinstance(x, tree.Variable) and x.name in definitions:
+                x = definitions[x.name]
+            if isinstance(x, tree.Position) and x.name == "index":
+                return -1 if x.axis is None else x.axis
+            return None
+
+        slots: set[tuple[tuple[int, int], ...]] = set()
+        for index in self.indices_of(name):
+            places = [place(part) for part in index]
+            if -1 in places:
+                slots.add(((-1, places.index(-1)),))
+            elif all(axis in places for axis in range(self.ndim)):
+                slots.add(tuple([(axis, places.index(axis)) for axis in range(self.ndim)]))
+            else:
+                return False
+        return len(slots) <= 1
+
+    def indices_of(self, name: str) -> Iterable[list[tree.Expr]]:
+        for x in self.statements:
+            if isinstance(x, (Store, Add)) and x.array.name == name:
+                yield x.index
+            for part in expressions(x):
+                for node in tree.walk(part):
+                    if isinstance(node, tree.Load) and node.array.name == name:
+                        yield node.index
+
+    @functools.cached_property
+    def consumed(self) -> set[str]:
+        """The written arrays whose cotangents are set to 0 where an element is overwritten.
+
+        Others are written at most once at each place, and their previous cotangents not needed.
+        """
+        in_loops = {
+            id(x) for loop in self.statements if isinstance(loop, Loop) for x in walk([loop])
+        }
+        consumed = set()
+        for name in self.kernel.written & set(self.cotangent_arrays):
+            stores = [x for x in self.statements if isinstance(x, Store) and x.array.name == name]
+            is_loaded = any(
+                name in _loaded(part) for x in self.statements for part in expressions(x)
+            )
+            added = any(isinstance(x, Add) and x.array.name == name for x in self.statements)
+            once = len(stores) <= 1 and not any(id(x) in in_loops for x in stores)
+            if name in self.kept or is_loaded or not (once and not (added and stores)):
+                consumed.add(name)
+        return consumed
+
+    def is_needed(self, name: str) -> bool:
+        return self.slice is None or name in self.slice.variables
+
+    def is_needed_array(self, name: str) -> bool:
+        return self.slice is None or name in self.slice.arrays
+
+    # --- text -------------------------------------------------------------------------------
+
+    def size(self, array: Array, axis: int) -> str:
+        name = self.cotangent_arrays.get(array.name, array.name)
+        self.used.add(name)
+        return f"{name}.shape[{axis}]"
+
+    def show(self, x: tree.Expr) -> str:
+        """Return an expression of the forward sweep."""
+        self.used.update(variables_in(x), _loaded(x))
+        return self.printer.opened(x)
+
+    def need(self, x: tree.Expr, *, operand: bool = False) -> str:
+        """Return an expression of the reverse, which needs its values."""
+        self.needed |= variables_in(x)
+        self.needed_arrays |= _loaded(x)
+        self.used.update(variables_in(x), _loaded(x))
+        return self.printer.text(x) if operand else self.printer.opened(x)
+
+    def element(self, name: str, index: Sequence[tree.Expr], *, reverse: bool = True) -> str:
+        self.used.add(name)
+        parts = [self.need(part) if reverse else self.show(part) for part in index]
+        return f"{name}[{', '.join(parts) or '()'}]"
+
+    def declare(self, name: str, type_: Scalar) -> str:
+        """Declare a variable that is assigned in blocks."""
+        self.declared.setdefault(name, python_text.zero(type_))
+        return name
+
+    def variable(self, name: str, type_: Scalar) -> str:
+        """Return a new variable of the adjoint."""
+        return self.declare(self.fresh(name), type_)
+
+    def cotangent(self, name: str) -> str:
+        """Return the cotangent of a variable."""
+        own = self.cotangents[name]
+        return self.declare(own, _adjoint_type(self.program.variables[name]))
+
+    # --- forward ----------------------------------------------------------------------------
+
+    def saved(self, x: Statement, name: str, type_: Scalar) -> str:
+        """Return the variable that holds a value from before a statement."""
+        saves = self.saves.setdefault(id(x), {})
+        if name not in saves:
+            saves[name] = self.variable(f"saved_{name}", type_)
+        return saves[name]
+
+    def forward(self, body: Sequence[Statement], *, saves: bool) -> Lines:
+        """Return statements as far as their values are needed.
+
+        With `saves` they save what they overwrite, for one reverse.
+        """
+        out: Lines = []
+        for x in body:
+            out += self.forward_statement(x, saves=saves)
+        return out
+
+    def forward_statement(self, x: Statement, *, saves: bool) -> Lines:
+        if isinstance(x, Assign):
+            return self.forward_assign(x, saves=saves)
+        if isinstance(x, Store):
+            return self.forward_store(x, saves=saves)
+        if isinstance(x, Add):
+            if self.slice is not None and x.array.name in self.slice.arrays:
+                raise Unsupported(
+                    x.location, f"the derivative needs {x.array.name}, to which work-items add"
+                )
+            return []
+        if isinstance(x, If):
+            self.depth += 1
+            first = self.forward(x.first, saves=saves)
+            second = self.forward(x.second, saves=saves)
+            self.depth -= 1
+            return self.branch(x, first, second, self.show)
+        return self.forward_loop(x, saves=saves)
+
+    def branch(self, x: If, first: Lines, second: Lines, show: Callable[[tree.Expr], str]) -> Lines:
+        if not first and not second:
+            return []
+        condition = show(x.condition)
+        if not first:
+            return [f"if not {condition}:", *_indented(second)]
+        out = [f"if {condition}:", *_indented(first)]
+        return [*out, "else:", *_indented(second)] if second else out
+
+    def forward_assign(self, x: Assign, *, saves: bool) -> Lines:
+        if not self.is_needed(x.name):
+            return []
+        out = []
+        type_ = self.program.variables[x.name]
+        is_parameter = isinstance(self.kernel.parameters.get(x.name), tree.Variable)
+        if not is_parameter and (self.depth or self.points[x.name] > 1):
+            self.declare(x.name, type_)
+        if saves and self.is_overwritten(x.name) and id(x) not in self.firsts:
+            out.append(f"{self.saved(x, x.name, type_)} = {x.name}")
+        value = self.show(x.value)
+        source = x.value.scalar
+        if source.kind == "f" and source.dtype != type_.dtype:
+            value = python_text.cast(value, type_)
+        out.append(f"{x.name} = {value}")
+        return out
+
+    def forward_store(self, x: Store, *, saves: bool) -> Lines:
+        if not self.is_needed_array(x.array.name):
+            return []
+        if self.slice is not None and self.loops:
+            raise Unsupported(
+                x.location,
+                f"the derivative needs values of {x.array.name} that the loop overwrites; keep "
+                f"them in a variable",
+            )
+        element = self.element(x.array.name, x.index, reverse=saves)
+        out = []
+        if saves:
+            type_ = types.strong(x.array.dtype)
+            out.append(f"{self.saved(x, x.array.name, type_)} = {element}")
+        return [*out, f"{element} = {self.show(x.value)}"]
+
+    def overwritten(self, x: Loop) -> list[str]:
+        """Return the variables that a loop changes, and whose previous values are needed."""
+        return sorted(n for n in _assigned(x) if self.is_needed(n) and self.is_overwritten(n))
+
+    def forward_loop(self, x: Loop, *, saves: bool) -> Lines:
+        out = self.entry(x) if saves else []
+        count = self.count(x) if saves and self.is_counted(x) else ""
+        self.depth += 1
+        self.loops += 1
+        body = self.forward(x.body, saves=False)
+        self.loops -= 1
+        self.depth -= 1
+        if count:
+            out.append(f"{count} = 0")
+            body.insert(0, f"{count} += 1")
+        is_counter_needed = bool(x.counter) and self.is_needed(x.counter)
+        if not body and not is_counter_needed:
+            return out
+        if not x.counter:
+            self.used.add(x.flag)
+            return [*out, f"while {x.flag}:", *_indented(body or ["pass"])]
+        self.declare_counter(x)
+        if x.flag:
+            body += [f"if not {x.flag}:", "    break"]
+        start, stop, step = map(self.show, x.bounds)
+        head = f"for {x.counter} in range({start}, {stop}, {step}):"
+        return [*out, head, *_indented(body or ["pass"])]
+
+    def declare_counter(self, x: Loop) -> None:
+        if not isinstance(self.kernel.parameters.get(x.counter), tree.Variable):
+            self.declare(x.counter, self.program.variables[x.counter])
+
+    def entry(self, x: Loop) -> Lines:
+        """Return the saving of the state before a loop."""
+        return [
+            f"{self.saved(x, name, self.program.variables[name])} = {name}"
+            for name in self.overwritten(x)
+        ]
+
+    def is_counted(self, x: Loop) -> bool:
+        """Return whether the number of iterations is known only when the loop has run."""
+        return not x.counter or bool(x.flag) or not isinstance(x.bounds[2], tree.Literal)
+
+    def count(self, x: Loop) -> str:
+        return self.saved(x, "count", types.weak_int(types.INDEX_BITS))
+
+    # --- reverse ----------------------------------------------------------------------------
+
+    def lines(self) -> Lines:
+        return self.both(self.program.body)
+
+    def both(self, body: Sequence[Statement]) -> Lines:
+        """Return statements forward, then their reverse."""
+        if not body:
+            return []
+        *first, last = body
+        out = self.forward(first, saves=True)
+        if isinstance(last, If):
+            self.depth += 1
+            branches = self.both(last.first), self.both(last.second)
+            self.depth -= 1
+            out += self.branch(last, *branches, self.need)
+        elif isinstance(last, Loop) and not self.is_counted(last):
+            out += self.entry(last)
+            out += self.reverse_loop(last)
+        else:
+            out += self.forward_statement(last, saves=True)
+            out += self.reverse_statement(last)
+        return out + self.reverse(first)
+
+    def reverse(self, body: Sequence[Statement]) -> Lines:
+        out: Lines = []
+        for x in reversed(body):
+            out += self.reverse_statement(x)
+        return out
+
+    def reverse_statement(self, x: Statement) -> Lines:
+        if isinstance(x, Assign):
+            return [*self.restored(x), *self.reverse_assign(x)]
+        if isinstance(x, Store):
+            return self.reverse_store(x)
+        if isinstance(x, Add):
+            if x.array.name not in self.cotangent_arrays or not self.is_active(x.value):
+                return []
+            g = self.element(self.cotangent_arrays[x.array.name], x.index)
+            return self.add(x.location, x.value, g, types.strong(x.array.dtype))
+        if isinstance(x, If):
+            self.depth += 1
+            first, second = self.reverse(x.first), self.reverse(x.second)
+            self.depth -= 1
+            return self.branch(x, first, second, self.need)
+        return self.reverse_loop(x)
+
+    def restored(self, x: Assign) -> Lines:
+        if self.is_needed(x.name) and self.is_overwritten(x.name) and id(x) not in self.firsts:
+            saved = self.saved(x, x.name, self.program.variables[x.name])
+            return [f"{x.name} = {saved}"]
+        return []
+
+    def reverse_assign(self, x: Assign) -> Lines:
+        if x.name not in self.cotangents:
+            return []
+        g = self.cotangent(x.name)
+        type_ = self.program.variables[x.name]
+        operands = _operands(x.value)
+        out: Lines = []
+        if any(map(self.is_active, operands)):
+            result = tree.Variable(x.value.at, type_, x.name)
+            for n, (operand, partial) in enumerate(zip(operands, self.partials(x), strict=True)):
+                if self.is_active(operand) and partial.text:
+                    out += self.contribution(x, n, partial, operands, result, g)
+        if x.name in self.program.temporaries and x.name not in self.program.results:
+            return out
+        return [*out, f"{g} = {python_text.zero(_adjoint_type(type_))}"]
+
+    def partials(self, x: Assign) -> Sequence[Partial]:
+        value = x.value
+        if isinstance(value, tree.Operation):
+            if value.sign == "**" and isinstance(value.operands[1], tree.Literal):
+                return (_power(value.operands[1].value), Partial(""))
+            found = partial_derivatives.OPERATIONS.get(value.sign)
+            name = value.sign
+        elif isinstance(value, tree.Call):
+            found = partial_derivatives.FUNCTIONS.get(value.row.name)
+            name = value.row.name
+        else:
+            return (Partial("1"),)
+        if found is None:
+            raise Unsupported(x.location, f"{name} has no derivative in kernels")
+        return found
+
+    def contribution(
+        self,
+        x: Assign,
+        n: int,
+        partial: Partial,
+        operands: Sequence[tree.Expr],
+        result: tree.Variable,
+        g: str,
+    ) -> Lines:
+        """Return the addition of what a result's cotangent gives that of an operand."""
+        work = getattr(x.value, "work", x.value.scalar)
+        out: Lines = []
+        type_ = _adjoint_type(self.program.variables[x.name])
+        computed = _adjoint_type(work)
+        if computed.dtype != type_.dtype:
+            g = python_text.cast(g, computed)
+        text = partial.text
+        if text == "1":
+            return [*out, *self.add(x.location, operands[n], g, computed)]
+        if text == "-1":
+            return [*out, *self.add(x.location, operands[n], f"-{g}", computed)]
+        parts = [
+            self.in_type(part, computed) if f"{{{k}}}" in text else ""
+            for k, part in enumerate(operands)
+        ]
+        r = self.in_type(result, computed) if "{r}" in text else ""
+        if "{g}" not in text:
+            is_simple = text.strip("{}").isalnum() or text.startswith("(")
+            product = text if is_simple else f"({text})"
+            text = f"{{g}} * {product}"
+        value = text.format(*parts, r=r, g=g)
+        if partial.steep:
+            value = f"({value}) if {g} != 0.0 else {g}"
+        return [*out, *self.add(x.location, operands[n], value, computed)]
+
+    def in_type(self, x: tree.Expr, type_: Scalar) -> str:
+        """Return an operand converted to the type that a derivative is computed in."""
+        text = self.need(x, operand=True)
+        if x.scalar.weak or x.scalar.dtype == type_.dtype:
+            return text
+        return python_text.cast(text, type_)
+
+    def add(self, location: Location, x: tree.Expr, value: str, type_: Scalar) -> Lines:
+        """Return the addition of a value to the cotangent of an operand."""
+        if isinstance(x, tree.Variable):
+            name = self.cotangent(x.name)
+            own = _adjoint_type(self.program.variables[x.name])
+            value = value if own.dtype == type_.dtype else python_text.cast(value, own)
+            if x.name in self.program.temporaries:
+                return [f"{name} = {value}"]
+            return [f"{name} = {name} + {_bracketed(value)}"]
+        assert isinstance(x, tree.Load)
+        return self.add_to_element(x.array, x.index, value, type_)
+
+    def add_to_element(
+        self, array: Array, index: Sequence[tree.Expr], value: str, type_: Scalar
+    ) -> Lines:
+        name = self.cotangent_arrays[array.name]
+        self.changed.add(array.name)
+        dtype = cotangent_dtype(array.dtype)
+        if type_.dtype != dtype:
+            value = python_text.cast(value, types.strong(dtype))
+        element = self.element(name, index)
+        if self.own[array.name]:
+            return [f"{element} = {element} + {_bracketed(value)}"]
+        places = element[len(name) + 1 : -1]
+        where = places if len(index) == 1 else f"({places})" if index else "()"
+        return [f"kl.atomic_add({name}, {where}, {value})"]
+
+    def reverse_store(self, x: Store) -> Lines:
+        out: Lines = []
+        if self.slice is not None and x.array.name in self.slice.arrays:
+            saved = self.saved(x, x.array.name, types.strong(x.array.dtype))
+            out.append(f"{self.element(x.array.name, x.index)} = {saved}")
+        if x.array.name not in self.cotangent_arrays:
+            return out
+        name = self.cotangent_arrays[x.array.name]
+        if self.is_active(x.value):
+            type_ = types.strong(cotangent_dtype(x.array.dtype))
+            out += self.add(x.location, x.value, self.element(name, x.index), type_)
+        if x.array.name in self.consumed:
+            self.changed.add(x.array.name)
+            zero = python_text.zero(types.strong(cotangent_dtype(x.array.dtype)))
+            out.append(f"{self.element(name, x.index)} = {zero}")
+        return out
+
+    def exposed(self, body: Sequence[Statement], defined: set[str]) -> set[str]:
+        """Return needed variables that statements read before they assign to them."""
+        out: set[str] = set()
+        for x in body:
+            for part in expressions(x):
+                out |= {n for n in variables_in(part) if self.is_needed(n)} - defined
+            if isinstance(x, Assign):
+                defined.add(x.name)
+            elif isinstance(x, If):
+                first, second = set(defined), set(defined)
+                out |= self.exposed(x.first, first) | self.exposed(x.second, second)
+                defined |= first & second
+            elif isinstance(x, Loop):
+                inner = {*defined, x.counter} if x.counter else set(defined)
+                out |= self.exposed(x.body, inner)
+                if x.flag and x.flag not in defined:
+                    out |= {x.flag} if self.is_needed(x.flag) else set()
+        return out
+
+    def reverse_loop(self, x: Loop) -> Lines:
+        restore = [
+            f"{name} = {self.saved(x, name, self.program.variables[name])}"
+            for name in self.overwritten(x)
+        ]
+        self.depth += 1
+        self.loops += 1
+        outer = self.slice
+        body, needed = self.recorded(x.body)
+        state: list[str] = []
+        if outer is not None:  # else what the reverse needs is not known yet
+            # Of what the loop computes, its reverse may need less than what follows.
+            self.slice = _closure(x.body, *needed)
+            body = self.both(x.body)
+            counter = {x.counter} if x.counter else set()
+            changed = {s.name for s in walk(x.body) if isinstance(s, Assign)}
+            state = sorted(self.exposed(x.body, counter) & changed - self.program.results)
+        if body:
+            for part in x.bounds:
+                self.need(part)
+            body = self.backwards(x, body, state)
+        self.slice = outer
+        self.loops -= 1
+        self.depth -= 1
+        return [*body, *restore]
+
+    def recorded(self, body: Sequence[Statement]) -> tuple[Lines, tuple[set[str], set[str]]]:
+        """Return statements forward and in reverse, and what the reverse needs."""
+        before = self.needed, self.needed_arrays
+        self.needed, self.needed_arrays = set(), set()
+        lines = self.both(body)
+        needed = self.needed, self.needed_arrays
+        self.needed, self.needed_arrays = before[0] | needed[0], before[1] | needed[1]
+        return lines, needed
+
+    def backwards(self, x: Loop, body: Lines, state: list[str]) -> Lines:
+        """Return a loop whose iterations, forward and in reverse, run backwards."""
+        if not x.counter or not self.is_plain(x) or state:
+            return self.reverse_saved(x, body, state)
+        # For a counter from 0 in steps of 1 the loop runs backwards.
+        self.declare_counter(x)
+        stop = self.need(x.bounds[1], operand=True)
+        if isinstance(x.bounds[1], tree.Literal):
+            stop, last = "", str(int(x.bounds[1].value) - 1)
+        else:
+            last = f"{stop} - 1"
+        return [f"for {x.counter} in range({last}, -1, -1):", *_indented(body)]
+
+    def is_plain(self, x: Loop) -> bool:
+        start, stop, step = x.bounds
+        return (
+            not self.is_counted(x)
+            and stop.scalar.kind == "i"
+            and isinstance(start, tree.Literal)
+            and start.value == 0
+            and isinstance(step, tree.Literal)
+            and step.value == 1
+        )
+
+    def reverse_saved(self, x: Loop, body: Lines, state: list[str]) -> Lines:
+        """Return a loop backwards, from saved states where iterations depend on each other."""
+        index = types.weak_int(types.INDEX_BITS)
+        count = self.count(x)
+        step_back = self.variable("back", index)
+        out: Lines = []
+        if not self.is_counted(x):
+            _start, _stop, _step = x.bounds
+            if all(isinstance(part, tree.Literal) for part in x.bounds):
+                count = str(len(range(*[int(part.value) for part in x.bounds])))  # type: ignore[attr-defined]
+            else:
+                out.append(f"{count} = {self.trip_count(x)}")
+        here = self.counter_at(x, step_back)
+        if not state:
+            head = f"for {step_back} in range({self.before(count)}, -1, -1):"
+            return [*out, head, *_indented([*here, *body])]
+        again = self.variable("again", index)
+        plain = [*self.counter_at(x, again), *self.forward(x.body, saves=False)]
+        size = int(count) if count.isdigit() else _SAVED
+        save: Lines = []
+        restore: Lines = []
+        if count.isdigit() and size <= _SAVED:  # each state is saved
+            slot, slot_back = again, step_back
+        else:
+            size = _SAVED
+            stride = self.variable("stride", index)
+            out.append(f"{stride} = {count} // {_SAVED} + 1")
+            slot, slot_back = f"{again} // {stride}", f"{step_back} // {stride}"
+        for name in state:
+            type_ = self.program.variables[name]
+            dtype = type_.dtype if type_.dtype is not None else _stored(type_, self.weak)
+            tape = self.fresh(f"states_of_{name}")
+            self.tapes.append(f"{tape} = kl.private({size}, kl.{dtype.name})")
+            save.append(f"{tape}[{slot}] = {name}")
+            value = f"{tape}[{slot_back}]"
+            restore.append(f"{name} = {python_text.cast(value, type_) if type_.weak else value}")
+        if slot != again:
+            save = [f"if {again} % {stride} == 0:", *_indented(save)]
+            first = f"{slot_back} * {stride}"
+            restore += [f"for {again} in range({first}, {step_back}):", *_indented(plain)]
+        entry = [f"{name} = {self.saved(x, name, self.program.variables[name])}" for name in state]
+        return [
+            *out,
+            *entry,
+            f"for {again} in range({count}):",
+            *_indented([*save, *plain]),
+            f"for {step_back} in range({self.before(count)}, -1, -1):",
+            *_indented([*restore, *here, *body]),
+        ]
+
+    def before(self, count: str) -> str:
+        """Return the last index of a count."""
+        return str(int(count) - 1) if count.isdigit() else f"{count} - 1"
+
+    @functools.cached_property
+    def weak(self) -> DType:
+        """The dtype that weak floats are saved in."""
+        return np.dtype(np.float64) if self.has_double else np.dtype(np.float32)
+
+    @functools.cached_property
+    def has_double(self) -> bool:
+        return any(array.dtype == np.float64 for array in self.arrays.values())
+
+    def counter_at(self, x: Loop, iteration: str) -> Lines:
+        """Return the assignment of the counter in an iteration."""
+        if not x.counter or not self.is_needed(x.counter):
+            return []
+        self.declare_counter(x)
+        start, _, step = x.bounds
+        product = iteration
+        if not (isinstance(step, tree.Literal) and step.value == 1):
+            product = f"{iteration} * {self.need(step, operand=True)}"
+        if not (isinstance(start, tree.Literal) and start.value == 0):
+            product = f"{self.need(start, operand=True)} + {product}"
+        return [f"{x.counter} = {product}"]
+
+    def trip_count(self, x: Loop) -> str:
+        start, stop, step = x.bounds
+        assert isinstance(step, tree.Literal)
+        ends = [f"int({self.need(part)})" if part.scalar.kind == "u" else
+                self.need(part, operand=True) for part in (start, stop)]  # fmt: skip
+        first, last = ends if step.value > 0 else ends[::-1]
+        size = abs(int(step.value))
+        return f"max(0, ({last} - {first} + {size - 1}) // {size})"
+
+    # --- the whole --------------------------------------------------------------------------
+
+    def adjoint(self) -> Adjoint:
+        body = self.lines()
+        changed = [name for name in self.cotangent_arrays if name in self.changed]
+        unchanged = [
+            name
+            for name, own in self.cotangent_arrays.items()
+            if own in self.used and name not in self.changed
+        ]
+        # Names that only the cotangents' own text declares are used as well.
+        values = [
+            name
+            for name, parameter in self.kernel.parameters.items()
+            if (isinstance(parameter, tree.Variable) and self.mentions(name, body))
+            or (isinstance(parameter, Array) and name in self.used)
+        ]
+        restored = [name for name in values if name in self.kernel.written]
+        cotangents = {name: self.cotangent_arrays[name] for name in (*changed, *unchanged)}
+        declared = [f"{name} = {value}" for name, value in self.declared.items()
+                    if self.mentions(name, body)]  # fmt: skip
+        parameters = [*cotangents.values(), *values]
+        name = self.fresh(f"{self.kernel.name}_adjoint")
+        lines = [
+            f"def {name}({', '.join(parameters)}):",
+            *_indented([*self.tapes, *declared, *body]),
+            "",
+        ]
+        return Adjoint(name, "\n".join(lines), cotangents, values, changed, restored)
+
+    def mentions(self, name: str, body: Lines) -> bool:
+        return any(name in _words(line) for line in body)
+
+
+@functools.lru_cache(maxsize=4096)
+def _words(line: str) -> frozenset[str]:
+    return frozenset("".join(c if c.isidentifier() or c.isdigit() else " " for c in line).split())
+
+
+def _operands(x: tree.Expr) -> list[tree.Expr]:
+    """Return the leaves of one operation; a leaf's is itself."""
+    if isinstance(x, tree.Operation):
+        return x.operands
+    if isinstance(x, tree.Call):
+        return x.arguments
+    return [x.value] if isinstance(x, tree.Cast) else [x]
+
+
+def _adjoint_type(type_: Scalar) -> Scalar:
+    """Return the type of the cotangent of a number."""
+    return type_ if type_.dtype is None else types.strong(cotangent_dtype(type_.dtype))
+
+
+def _stored(type_: Scalar, weak: DType) -> DType:
+    if type_.kind == "f":
+        return weak
+    return types.INT32 if type_.bits <= 31 else types.INT64
+
+
+def _power(exponent: float) -> Partial:
+    """Return the derivative of a power with a constant exponent."""
+    if exponent in (0, 1, 2):
+        return Partial(("", "1", "2.0 * {0}")[int(exponent)])
+    literal = python_text.literal(exponent, types.of_python(exponent))
+    lower = python_text.literal(exponent - 1, types.of_python(exponent - 1))
+    return Partial(f"{literal} * {{0}} ** {lower}", steep=exponent < 1 or type(exponent) is float)
+
+
+def _indented(lines: Iterable[str]) -> Lines:
+    return [f"    {line}" for line in lines]
+
+
+def _bracketed(value: str) -> str:
+    return f"({value})" if " if " in value or value.startswith("-") else value

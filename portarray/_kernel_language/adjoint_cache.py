@@ -1,0 +1,90 @@
+"""The adjoints of a kernel, by the types of calls."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+from portarray._kernel_language import launch_cache, types
+from portarray._kernel_language.adjoint import Adjoint, adjoint_of
+from portarray._kernel_language.arguments import CallSpec
+from portarray._kernel_language.captures import Captures
+from portarray._kernel_language.definition import Definition
+from portarray._kernel_language.dialects import DIALECTS
+from portarray._kernel_language.preparing import read
+from portarray._kernel_language.simple_statements import Unsupported
+from portarray.errors import NoGradientError
+
+_numbers = itertools.count(1)
+
+
+@dataclass(slots=True)
+class Entry:
+    """An adjoint, and the kernel made of it when it runs first."""
+
+    adjoint: Adjoint
+    filename: str
+    captures: Captures
+    kernel: Any = None
+
+
+class AdjointCache:
+    """The adjoints of one kernel."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._definition = definition
+        self._entries: dict[Any, Entry] = {}
+        self._written: dict[Any, tuple[list[int], Captures]] = {}
+
+    def written(self, spec: CallSpec) -> list[int]:
+        """Return the positions of the arguments that the kernel writes."""
+        cached = self._written.get(spec.key)
+        if cached is None or not cached[1].are_current():
+            function, _, captures = self._read(spec)
+            positions = [
+                n
+                for n, name in enumerate(self._definition.names)
+                if isinstance(parameter := function.parameters.get(name), types.Array)
+                and parameter.name in function.written
+            ]
+            cached = positions, captures
+            launch_cache.put(self._written, spec.key, cached, launch_cache.MOST_PROGRAMS)
+        return cached[0]
+
+    def of(self, spec: CallSpec, wanted: frozenset[str]) -> Entry:
+        """Return the adjoint for a call.
+
+        Parameters
+        ----------
+        wanted
+            The arrays whose cotangents are needed.
+
+        Raises
+        ------
+        NoGradientError
+            If a statement does not have a derivative.
+        """
+        key = spec.key, wanted
+        entry = self._entries.get(key)
+        if entry is None or not entry.captures.are_current():
+            function, ndim, captures = self._read(spec)
+            name = self._definition.name
+            try:
+                adjoint = adjoint_of(function, ndim, wanted)
+            except Unsupported as error:
+                problem = error.location.source.problem(error.location.at, str(error))
+                raise NoGradientError(
+                    name,
+                    f"{error} in line {problem.line} of {problem.filename}: "
+                    f"{problem.text.strip()}\nHint: define its derivative with pa.custom_vjp",
+                ) from None
+            entry = Entry(adjoint, f"<adjoint {next(_numbers)} of {name}>", captures)
+            launch_cache.put(self._entries, key, entry, launch_cache.MOST_PROGRAMS)
+        return entry
+
+    def _read(self, spec: CallSpec) -> tuple[Any, int, Captures]:
+        launcher = spec.device._backend.launcher(spec.device.native)
+        dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
+        function, setting, shared = read(self._definition, spec, launcher, dialect)
+        return function, setting.ndim, Captures(shared.captures.values())

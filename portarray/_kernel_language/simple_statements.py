@@ -1,0 +1,688 @@
+"""Kernels as simple statements: one operation each, helpers inlined, jumps as branches.
+
+Derivatives are made of these statements. Operands are *leaves*: numbers, variables, sizes, places
+of work-items, and elements of arrays that the kernel does not write.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from portarray._kernel_language import tree, types
+from portarray._kernel_language.deep import deep
+from portarray._kernel_language.source import Source
+from portarray._kernel_language.types import Array, Scalar, Tuple
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a statement is in the user's file."""
+
+    source: Source
+    at: ast.AST
+
+    def __str__(self) -> str:
+        return f"{self.source.filename}, line {self.source.line(self.at)}"
+
+
+class Unsupported(Exception):  # noqa: N818  (it becomes a NoGradientError)
+    """A statement or expression without a derivative."""
+
+    def __init__(self, location: Location, message: str) -> None:
+        super().__init__(message)
+        self.location = location
+
+
+@dataclass(slots=True, eq=False)
+class Assign:
+    """An assignment of a leaf, or of one operation on leaves, to a variable."""
+
+    location: Location
+    name: str
+    value: tree.Expr
+
+
+@dataclass(slots=True, eq=False)
+class Store:
+    location: Location
+    array: Array
+    index: list[tree.Expr]
+    value: tree.Expr
+
+
+@dataclass(slots=True, eq=False)
+class Add:
+    """An atomic addition."""
+
+    location: Location
+    array: Array
+    index: list[tree.Expr]
+    value: tree.Expr
+
+
+@dataclass(slots=True, eq=False)
+class If:
+    """A branch; nothing else assigns to its condition, a variable."""
+
+    location: Location
+    condition: tree.Expr
+    first: list[Statement]
+    second: list[Statement]
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A loop over a range, or while a flag holds.
+
+    ``flag`` is the variable that a range is left by, or that a loop without a range goes on by.
+    """
+
+    location: Location
+    body: list[Statement]
+    counter: str = ""
+    bounds: tuple[tree.Expr, ...] = ()  # start, stop and step, which stay the same
+    flag: str = ""
+
+
+Statement: TypeAlias = Assign | Store | Add | If | Loop
+
+
+@dataclass(slots=True)
+class Program:
+    """A kernel as simple statements.
+
+    ``temporaries`` are assigned before each use in the same block, and used once.
+    """
+
+    body: list[Statement]
+    variables: dict[str, Scalar] = field(default_factory=dict)
+    temporaries: set[str] = field(default_factory=set)
+    results: set[str] = field(default_factory=set)  # temporaries that two branches assign
+    names: set[str] = field(default_factory=set)
+
+    def fresh(self, name: str) -> str:
+        """Return a name that nothing else has."""
+        candidate, count = name, 1
+        while candidate in self.names:
+            count += 1
+            candidate = f"{name}_{count}"
+        self.names.add(candidate)
+        return candidate
+
+
+def walk(body: Iterable[Statement]) -> Iterator[Statement]:  # numpydoc ignore=YD01
+    """Yield all statements, also those in branches and loops."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, If):
+            yield from walk(statement.first)
+            yield from walk(statement.second)
+        elif isinstance(statement, Loop):
+            yield from walk(statement.body)
+
+
+def expressions(x: Statement) -> Sequence[tree.Expr]:
+    """Return the expressions of a statement, without those in its branches and body."""
+    if isinstance(x, Assign):
+        return (x.value,)
+    if isinstance(x, If):
+        return (x.condition,)
+    if isinstance(x, Loop):
+        return x.bounds
+    return (*x.index, x.value)
+
+
+def variables_in(x: tree.Expr) -> set[str]:
+    """Return the names of the variables in an expression."""
+    return {node.name for node in tree.walk(x) if isinstance(node, tree.Variable)}
+
+
+def simplify(kernel: tree.Function) -> Program:
+    """Return a kernel as simple statements.
+
+    Raises
+    ------
+    Unsupported
+        At a barrier, local memory, or an atomic function whose derivative is not defined.
+    """
+    return _Simplifier(kernel).program
+
+
+def is_leaf(x: tree.Expr, written: set[str]) -> bool:
+    """Return whether an expression may be an operand."""
+    if isinstance(x, tree.Load):
+        return x.array.name not in written and x.array.space == "global"
+    return isinstance(x, (tree.Literal, tree.Variable, tree.Size, tree.Position))
+
+
+class _Scope:
+    """The names of one inlined function, and how it is left."""
+
+    def __init__(self, source: Source, names: dict[str, tree.Expr], done: str) -> None:
+        self.source = source
+        self.names = names  # variables of the function, as leaves
+        self.tuples: dict[str, list[str]] = {}
+        self.done = done  # the flag that is set by a return
+        self.result: list[str] = []
+        self.loops: list[tuple[str, str]] = []  # flags: whether to go on, and to skip what follows
+
+
+class _Simplifier:
+    def __init__(self, kernel: tree.Function) -> None:
+        assert kernel.source is not None
+        self.kernel = kernel
+        self.written = kernel.written
+        self.program = program = Program([])
+        program.names.update(kernel.parameters, ("kl", "math", "np", "range", "int", "float"))
+        program.names.update(("abs", "min", "max", "round", "bool", kernel.name))
+        program.names.update(array.name for array in tree.arrays_of(kernel))
+        self.scope = _Scope(kernel.source, {}, program.fresh("done"))
+        self.at: ast.AST = kernel.source.node
+        self.stable_counts = _assignments(kernel)
+        for name, parameter in kernel.parameters.items():
+            if isinstance(parameter, tree.Variable):
+                type_ = kernel.variables.get(name, parameter.type)
+                assert isinstance(type_, Scalar)
+                self.program.variables[name] = type_
+                self.scope.names[name] = tree.Variable(parameter.at, type_, name)
+        self.declare(kernel)
+        program.body = self.function(kernel)
+        self.split_results(program.body)
+
+    def split_results(self, body: list[Statement]) -> None:
+        """Keep results of which the derivative is made in variables that are not overwritten."""
+        counts: dict[str, int] = {}
+        for x in walk(body):
+            if isinstance(x, Assign):
+                counts[x.name] = counts.get(x.name, x.name in self.kernel.parameters) + 1
+        lists = [body]
+        for x in walk(body):
+            if isinstance(x, If):
+                lists += [x.first, x.second]
+            elif isinstance(x, Loop):
+                lists.append(x.body)
+        for statements in lists:
+            for n in range(len(statements) - 1, -1, -1):
+                x = statements[n]
+                if (
+                    isinstance(x, Assign)
+                    and isinstance(x.value, (tree.Operation, tree.Call))
+                    and x.value.scalar.kind == "f"
+                    and counts[x.name] > 1
+                    and x.name not in self.program.results
+                ):
+                    self.at = x.location.at
+                    result = self.temporary(x.value.scalar)
+                    statements.insert(n, Assign(x.location, result.name, x.value))
+                    x.value = result
+
+    # --- names ------------------------------------------------------------------------------
+
+    def location(self) -> Location:
+        return Location(self.scope.source, self.at)
+
+    def declare(self, function: tree.Function) -> None:
+        """Give a function's variables names of the program."""
+        for name, type_ in function.variables.items():
+            if name in self.scope.names:
+                continue
+            word = f"t{name[1:]}" if name.startswith(".") else name
+            if isinstance(type_, Tuple):
+                names = [self.variable(f"{word}_{n}", item) for n, item in enumerate(type_.items)]
+                self.scope.tuples[name] = names
+            else:
+                own = self.variable(word, type_)
+                self.scope.names[name] = tree.Variable(self.at, type_, own)
+
+    def variable(self, name: str, type_: Scalar) -> str:
+        own = self.program.fresh(name)
+        self.program.variables[own] = type_
+        return own
+
+    def temporary(self, type_: Scalar, *, result: bool = False) -> tree.Variable:
+        name = self.variable("t", type_)
+        self.program.temporaries.add(name)
+        if result:
+            self.program.results.add(name)
+        return tree.Variable(self.at, type_, name)
+
+    def assign(self, name: str, value: tree.Expr, out: list[Statement]) -> None:
+        out.append(Assign(self.location(), name, value))
+
+    # --- statements -------------------------------------------------------------------------
+
+    def function(self, function: tree.Function) -> list[Statement]:
+        """Return the body of a kernel or of an inlined helper."""
+        done = self.scope.done
+        self.program.variables[done] = types.TRUTH
+        out, flags = self.block(function.body)
+        if flags:
+            start = tree.Literal(self.at, types.TRUTH, False)
+            out.insert(0, Assign(self.location(), done, start))
+        return out
+
+    @deep
+    def block(self, body: Sequence[tree.Statement]) -> tuple[list[Statement], set[str]]:
+        """Return simple statements, and the flags that they may set."""
+        out: list[Statement] = []
+        flags: set[str] = set()
+        body = list(_flat(body))
+        for n, statement in enumerate(body):
+            self.at = statement.at
+            remaining = body[n + 1 :]
+            if isinstance(statement, tree.If) and remaining:
+                # What follows a branch that leaves is in the other branch.
+                if _leaves(statement.first):
+                    second = [*statement.second, *remaining]
+                    statement, remaining = dataclasses.replace(statement, second=second), []
+                elif _leaves(statement.second):
+                    first = [*statement.first, *remaining]
+                    statement, remaining = dataclasses.replace(statement, first=first), []
+                if not remaining:
+                    flags |= self.statement(statement, out)
+                    return out, flags
+            set_here = self.statement(statement, out)
+            flags |= set_here
+            if isinstance(statement, (tree.Jump, tree.Return)):
+                return out, flags
+            if set_here and remaining:
+                self.at = statement.at
+                tests: list[tree.Expr] = [
+                    tree.Logic(self.at, types.TRUTH, "not", [self.flag(name)])
+                    for name in sorted(set_here)
+                ]
+                test = (
+                    tests[0] if len(tests) == 1 else tree.Logic(self.at, types.TRUTH, "and", tests)
+                )
+                condition = self.condition(test, out)
+                location = self.location()
+                guarded, more = self.block(remaining)
+                out.append(If(location, condition, guarded, []))
+                return out, flags | more
+        return out, flags
+
+    def flag(self, name: str) -> tree.Variable:
+        return tree.Variable(self.at, types.TRUTH, name)
+
+    def condition(self, test: tree.Expr, out: list[Statement]) -> tree.Expr:
+        """Return a test as a variable that nothing else assigns to."""
+        name = self.variable("c", types.TRUTH)
+        self.assign(name, test, out)
+        return self.flag(name)
+
+    def statement(self, x: tree.Statement, out: list[Statement]) -> set[str]:
+        """Append a statement; return the flags that it may set."""
+        if isinstance(x, tree.Assign):
+            self.assignments(x, out)
+        elif isinstance(x, tree.Store):
+            index = [self.index(part, out) for part in x.index]
+            value = self.leaf(x.value, out)
+            if x.array.space != "global":
+                raise Unsupported(self.location(), f"it uses kl.{x.array.space} memory")
+            out.append(Store(self.location(), x.array, index, value))
+        elif isinstance(x, tree.If):
+            condition = self.condition(self.plain(x.condition, out), out)
+            location = self.location()
+            first, flags = self.block(x.first)
+            second, more = self.block(x.second)
+            out.append(If(location, condition, first, second))
+            return flags | more
+        elif isinstance(x, tree.For):
+            return self.range_loop(x, out)
+        elif isinstance(x, tree.While):
+            return self.while_loop(x, out)
+        elif isinstance(x, tree.Jump):
+            return self.jump(x.word, out)
+        elif isinstance(x, tree.Return):
+            return self.returned(x, out)
+        elif isinstance(x, tree.Evaluate):
+            self.evaluated(x.value, out)
+        elif isinstance(x, tree.Barrier):
+            raise Unsupported(self.location(), "it calls kl.barrier()")
+        elif isinstance(x, tree.Memory):
+            raise Unsupported(self.location(), f"it uses kl.{x.array.space} memory")
+        return set()
+
+    def assignments(self, x: tree.Assign, out: list[Statement]) -> None:
+        targets: list[str] = []
+        values: list[tree.Expr] = []
+        for name, value in zip(x.names, x.values, strict=True):
+            if name in self.scope.tuples:
+                targets += self.scope.tuples[name]
+                values += self.items(value, out)
+            else:
+                variable = self.scope.names[name]
+                assert isinstance(variable, tree.Variable)
+                targets.append(variable.name)
+                values.append(value)
+        if len(targets) == 1:
+            self.store_variable(targets[0], self.operation(values[0], out), out)
+            return
+        read = [self.leaf(value, out) for value in values]
+        for n, value in enumerate(read):  # all values are computed first
+            if isinstance(value, (tree.Variable, tree.Load)) and not set(targets).isdisjoint(
+                variables_in(value)
+            ):
+                read[n] = self.temporary(value.scalar)
+                self.assign(read[n].name, value, out)  # type: ignore[attr-defined]
+        for target, value in zip(targets, read, strict=True):
+            self.store_variable(target, value, out)
+
+    def store_variable(self, name: str, value: tree.Expr, out: list[Statement]) -> None:
+        """Assign to a variable; what reads it as well goes through a temporary."""
+        if name in variables_in(value) and not isinstance(value, tree.Variable):
+            old = value
+            value = self.temporary(old.scalar)
+            self.assign(value.name, old, out)
+        self.assign(name, value, out)
+
+    def range_loop(self, x: tree.For, out: list[Statement]) -> set[str]:
+        bounds = tuple([self.bound(bound, out) for bound in (x.start, x.stop, x.step)])
+        counter = self.scope.names[x.name]
+        assert isinstance(counter, tree.Variable)
+        location = self.location()
+        body, go, flags = self.loop(x.body)
+        if go:
+            self.assign(go, tree.Literal(x.at, types.TRUTH, True), out)
+        out.append(Loop(location, body, counter.name, bounds, go))
+        return flags
+
+    def while_loop(self, x: tree.While, out: list[Statement]) -> set[str]:
+        location = self.location()
+        # The test is the first statement of the loop, as a branch that a break is in.
+        leave = [tree.Jump(x.at, "break")]
+        body, go, flags = self.loop([tree.If(x.at, x.condition, [], [*leave]), *x.body])
+        self.at = x.at
+        if go:
+            self.assign(go, tree.Literal(x.at, types.TRUTH, True), out)
+        else:  # while True, which only a return leaves
+            raise Unsupported(location, "its loop does not end")
+        out.append(Loop(location, body, flag=go))
+        return flags
+
+    def loop(self, statements: Sequence[tree.Statement]) -> tuple[list[Statement], str, set[str]]:
+        """Return the body of a loop, the flag by which it goes on, and flags set for the outside.
+
+        The flag is empty if nothing leaves the loop.
+        """
+        go, skip = self.variable("go", types.TRUTH), self.variable("skip", types.TRUTH)
+        at, location = self.at, self.location()
+        self.program.results.update((go, skip))  # they are set before each use
+        self.scope.loops.append((go, skip))
+        body, flags = self.block(statements)
+        self.scope.loops.pop()
+        self.at = at
+        if skip in flags:
+            body.insert(0, Assign(location, skip, tree.Literal(at, types.TRUTH, False)))
+        leaves = any(isinstance(x, Assign) and x.name == go for x in walk(body))
+        return body, go if leaves else "", flags - {go, skip}
+
+    def bound(self, x: tree.Expr, out: list[Statement]) -> tree.Expr:
+        """Return a bound of a loop, which does not change in it."""
+        value = self.plain(x, out)
+        if isinstance(value, (tree.Literal, tree.Size, tree.Position)):
+            return value
+        name = self.variable("bound", value.scalar)
+        self.assign(name, value, out)
+        return tree.Variable(x.at, value.scalar, name)
+
+    def jump(self, word: str, out: list[Statement]) -> set[str]:
+        go, skip = self.scope.loops[-1]
+        self.assign(skip, tree.Literal(self.at, types.TRUTH, True), out)
+        if word == "break":
+            self.assign(go, tree.Literal(self.at, types.TRUTH, False), out)
+        return {skip}
+
+    def returned(self, x: tree.Return, out: list[Statement]) -> set[str]:
+        if x.value is not None:
+            values = self.items(x.value, out) if isinstance(x.value.type, Tuple) else [x.value]
+            for name, value in zip(self.scope.result, values, strict=True):
+                self.assign(name, self.operation(value, out), out)
+        self.assign(self.scope.done, tree.Literal(self.at, types.TRUTH, True), out)
+        for go, _ in self.scope.loops:
+            self.assign(go, tree.Literal(self.at, types.TRUTH, False), out)
+        return {self.scope.done}
+
+    def evaluated(self, x: tree.Expr, out: list[Statement]) -> None:
+        """Append an expression whose value is not used."""
+        if isinstance(x, tree.Atomic):
+            self.check_atomic(x, is_used=False)
+            if x.array.dtype.kind not in "biu":
+                index = [self.index(part, out) for part in x.index]
+                value = self.leaf(x.values[0], out)
+                out.append(Add(self.location(), x.array, index, value))
+        elif isinstance(x, tree.HelperCall):
+            self.inlined(x, out)
+        else:
+            self.plain(x, out)
+
+    def check_atomic(self, x: tree.Atomic, *, is_used: bool) -> None:
+        if x.array.space != "global":
+            raise Unsupported(self.location(), f"it uses kl.{x.array.space} memory")
+        if x.operation != "add":
+            raise Unsupported(self.location(), f"it calls kl.atomic_{x.operation}")
+        if is_used:
+            raise Unsupported(self.location(), "it uses the value of kl.atomic_add")
+
+    # --- expressions ------------------------------------------------------------------------
+
+    def leaf(self, x: tree.Expr, out: list[Statement]) -> tree.Expr:
+        """Return an expression as a leaf."""
+        value = self.operation(x, out)
+        if is_leaf(value, self.written):
+            return value
+        variable = self.temporary(value.scalar)
+        self.assign(variable.name, value, out)
+        return variable
+
+    @deep
+    def operation(self, x: tree.Expr, out: list[Statement]) -> tree.Expr:
+        """Return an expression as a leaf, or one operation on leaves."""
+        if isinstance(x.type, Scalar) and x.type.kind != "f":
+            return self.plain(x, out)
+        if isinstance(x, tree.Load):
+            return dataclasses.replace(x, index=[self.index(part, out) for part in x.index])
+        if isinstance(x, tree.Operation):
+            operands = [self.leaf(operand, out) for operand in x.operands]
+            return dataclasses.replace(x, operands=operands)
+        if isinstance(x, tree.Call):
+            arguments = [self.leaf(argument, out) for argument in x.arguments]
+            return dataclasses.replace(x, arguments=arguments)
+        if isinstance(x, tree.Cast):
+            return dataclasses.replace(x, value=self.leaf(x.value, out))
+        if isinstance(x, tree.Select):
+            return self.chosen(x, out)
+        if isinstance(x, tree.Item):
+            return self.operation(self.items(x.value, out)[x.position], out)
+        if isinstance(x, tree.Sequence):
+            for name, value in zip(x.names, x.values, strict=True):
+                self.assignments(tree.Assign(x.at, [name], [value]), out)
+            return self.operation(x.value, out)
+        return self.plain(x, out)
+
+    def chosen(self, x: tree.Select, out: list[Statement]) -> tree.Expr:
+        """Return the value of a choice, made by a branch."""
+        condition = self.condition(self.plain(x.condition, out), out)
+        result = self.temporary(x.scalar, result=True)
+        first: list[Statement] = []
+        second: list[Statement] = []
+        for branch, value in ((first, x.first), (second, x.second)):
+            converted = value
+            if value.scalar != x.scalar and not value.scalar.weak:
+                converted = tree.Cast(value.at, x.scalar, value)
+            self.assign(result.name, self.operation(converted, branch), branch)
+        out.append(If(self.location(), condition, first, second))
+        return result
+
+    def index(self, x: tree.Expr, out: list[Statement]) -> tree.Expr:
+        """Return an index, which reads arrays once."""
+        value = self.plain(x, out)
+        simple = (tree.Literal, tree.Variable, tree.Size, tree.Position)
+        if all(isinstance(node, (*simple, tree.Operation)) for node in tree.walk(value)):
+            return value
+        name = self.variable("at", value.scalar)
+        self.assign(name, value, out)
+        return tree.Variable(x.at, value.scalar, name)
+
+    @deep
+    def plain(self, x: tree.Expr, out: list[Statement]) -> tree.Expr:
+        """Return an expression without a derivative in the program's names."""
+        if isinstance(x, tree.Variable):
+            return self.scope.names[x.name]
+        if isinstance(x, tree.Load):
+            if x.array.space != "global":
+                raise Unsupported(self.location(), f"it uses kl.{x.array.space} memory")
+            return dataclasses.replace(x, index=[self.index(part, out) for part in x.index])
+        if isinstance(x, tree.Sequence):
+            for name, value in zip(x.names, x.values, strict=True):
+                self.assignments(tree.Assign(x.at, [name], [value]), out)
+            return self.plain(x.value, out)
+        if isinstance(x, tree.HelperCall):
+            return self.inlined(x, out)[0]
+        if isinstance(x, tree.Atomic):
+            self.check_atomic(x, is_used=True)
+        if isinstance(x, tree.Item):
+            return self.plain(self.items(x.value, out)[x.position], out)
+        if isinstance(x, tree.Bitcast) and x.scalar.kind == "f":
+            raise Unsupported(self.location(), "it calls kl.bitcast")
+        if isinstance(x, tree.Select) and _has_statements(x.first, x.second):
+            return self.chosen(x, out)
+        if isinstance(x, tree.Logic) and _has_statements(*x.operands[1:]):
+            return self.logic(x, out)
+        changes = {}
+        for name in type(x).__dataclass_fields__:
+            child = getattr(x, name)
+            if isinstance(child, tree.Expr):
+                changes[name] = self.plain(child, out)
+            elif isinstance(child, list):
+                changes[name] = [self.plain(part, out) for part in child]  # type: ignore[assignment]
+        return dataclasses.replace(x, **changes) if changes else x  # type: ignore[arg-type]
+
+    def logic(self, x: tree.Logic, out: list[Statement]) -> tree.Expr:
+        """Return the value of `and` or `or` whose later operands need statements."""
+        result = self.temporary(types.TRUTH, result=True)
+        self.assign(result.name, self.plain(x.operands[0], out), out)
+        for operand in x.operands[1:]:
+            test: tree.Expr = result
+            if x.sign == "or":
+                test = tree.Logic(x.at, types.TRUTH, "not", [result])
+            condition = self.condition(test, out)
+            body: list[Statement] = []
+            self.assign(result.name, self.plain(operand, body), body)
+            out.append(If(self.location(), condition, body, []))
+        return result
+
+    def items(self, x: tree.Expr, out: list[Statement]) -> list[tree.Expr]:
+        """Return the items of a tuple, as expressions of the function that is read."""
+        if isinstance(x, tree.Items):
+            return list(x.items)
+        if isinstance(x, tree.Variable):
+            return [self.own(name) for name in self.scope.tuples[x.name]]
+        if isinstance(x, tree.HelperCall):
+            return [self.own(value.name) for value in self.inlined(x, out)]
+        if isinstance(x, tree.Sequence):
+            for name, value in zip(x.names, x.values, strict=True):
+                self.assignments(tree.Assign(x.at, [name], [value]), out)
+            return self.items(x.value, out)
+        raise Unsupported(self.location(), "it chooses between tuples")
+
+    def own(self, name: str) -> tree.Expr:
+        """Return a variable of the program as one of the function that is read."""
+        variable = tree.Variable(self.at, self.program.variables[name], name)
+        self.scope.names[f".own {name}"] = variable
+        return dataclasses.replace(variable, name=f".own {name}")
+
+    def inlined(self, x: tree.HelperCall, out: list[Statement]) -> list[tree.Variable]:
+        """Append the body of a helper; return the variables that hold its result."""
+        helper, outer, at = x.helper, self.scope, self.at
+        assert helper.source is not None
+        scope = _Scope(helper.source, {}, self.program.fresh("done"))
+        assigned = set(tree.assigned_in(helper.body))
+        for (name, type_), argument in zip(
+            tree.run_time_parameters(helper).items(), x.arguments, strict=True
+        ):
+            if isinstance(type_, Tuple):
+                values = self.items(argument, out)
+                names = [self.variable(f"{name}_{n}", kind) for n, kind in enumerate(type_.items)]
+                for own, item in zip(names, values, strict=True):
+                    self.assign(own, self.operation(item, out), out)
+                scope.tuples[name] = names
+                continue
+            value = self.operation(argument, out)
+            is_fixed = isinstance(value, (tree.Literal, tree.Position, tree.Size)) or (
+                isinstance(value, tree.Variable) and value.name in self.fixed()
+            )
+            if is_fixed and name not in assigned and value.scalar == type_:
+                scope.names[name] = value
+                continue
+            kind = helper.variables.get(name, type_)
+            assert isinstance(kind, Scalar)
+            own = self.variable(name, kind)
+            self.assign(own, value, out)
+            scope.names[name] = tree.Variable(at, kind, own)
+        self.scope, self.at = scope, helper.source.node
+        self.declare(helper)
+        assert helper.result is not None
+        kinds = helper.result.items if isinstance(helper.result, Tuple) else (helper.result,)
+        results = [self.result(kind) for kind in kinds]
+        scope.result = [result.name for result in results]
+        out += self.function(helper)
+        self.scope, self.at = outer, at
+        return results
+
+    def result(self, type_: Scalar) -> tree.Variable:
+        """Return a variable for a helper's value, which may be used more than once."""
+        name = self.variable("value", type_)
+        self.program.results.add(name)
+        return tree.Variable(self.at, type_, name)
+
+    def fixed(self) -> set[str]:
+        """Return the program's names of the kernel's variables that are assigned once."""
+        return {
+            variable.name
+            for name, variable in self.scope.names.items()
+            if isinstance(variable, tree.Variable) and self.stable_counts.get(name, 2) <= 1
+        }
+
+
+def _assignments(kernel: tree.Function) -> dict[str, int]:
+    """Return how many statements assign to each variable of a kernel and its helpers."""
+    counts: dict[str, int] = {}
+    for function in (kernel, *tree.helpers_of(kernel)):
+        for name in tree.run_time_parameters(function):
+            counts.setdefault(name, 0)
+        for name in tree.assigned_in(function.body):
+            counts[name] = counts.get(name, 0) + 1 + (name in function.parameters)
+    return counts
+
+
+def _flat(body: Iterable[tree.Statement]) -> Iterator[tree.Statement]:
+    for statement in body:
+        if isinstance(statement, tree.Block):
+            yield from _flat(statement.body)
+        else:
+            yield statement
+
+
+def _leaves(body: Sequence[tree.Statement]) -> bool:
+    """Return whether statements always end in a jump."""
+    flat = list(_flat(body))
+    if not flat:
+        return False
+    last = flat[-1]
+    if isinstance(last, tree.If):
+        return _leaves(last.first) and _leaves(last.second)
+    return isinstance(last, (tree.Jump, tree.Return))
+
+
+def _has_statements(*operands: tree.Expr) -> bool:
+    """Return whether reading expressions needs statements."""
+    return any(
+        isinstance(node, (tree.HelperCall, tree.Sequence, tree.Atomic))
+        for operand in operands
+        for node in tree.walk(operand)
+    )

@@ -1,0 +1,168 @@
+"""Calls of user kernels with traced arrays, and their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from portarray import _codegen
+from portarray._array.array import Array
+from portarray._namespace import pa
+from portarray._transforms.tracing import Trace, Tracer, current, lowered, untraced
+from portarray.errors import NoGradientError, TracedArrayError
+
+if TYPE_CHECKING:
+    from portarray._kernel_language.adjoint_cache import Entry
+    from portarray._kernel_language.kernel import KernelFunction
+
+__all__ = ["Recorder", "call"]
+
+Recorder = Callable[
+    [str, Sequence[Array], tuple[Array, ...], Callable[[Any], Any], list[Array]], Sequence[Array]
+]
+"""``record(name, inputs, outputs, rule, kept)`` returns the traced outputs of a call."""
+
+
+def call(
+    trace: Trace,
+    kernel: KernelFunction,
+    args: Sequence[Any],
+    ndrange: Any,
+    group: Any,
+    record: Recorder,
+) -> Any:
+    """Call a kernel of which the trace watches arguments, and record the call."""
+    from portarray._kernel_language import arguments
+
+    if trace.ended:
+        raise TracedArrayError(trace.ended)
+    definition, name = kernel._definition, kernel.__name__
+    operands = [_without(trace, x) for x in args]
+    values = [untraced(lowered(x._native), x.device) if _is_array(x) else x for x in args]
+    spec = arguments.call_spec(definition, tuple(values), {}, ndrange, group)
+    written = kernel._adjoints.written(spec)
+    _check_apart(definition.names, name, spec, written)
+    wanted = frozenset(
+        parameter
+        for parameter, x in zip(definition.names, args, strict=True)
+        if _is_array(x) and _is_watched(trace, x._native)
+    )
+    outputs_differ = any(args[n].dtype.kind not in "biu" for n in written)
+    entry = kernel._adjoints.of(spec, wanted) if wanted and outputs_differ else None
+    passed = [pa.asarray(x, copy=True) if n in written else x for n, x in enumerate(operands)]
+    returned = kernel(*passed, ndrange=ndrange, group=group)
+    outputs: Sequence[Array] = returned if type(returned) is tuple else (returned,)
+    if entry is not None:
+        sizes = spec.sizes(written) or (1,)
+        kept = [
+            x
+            for parameter, x in zip(definition.names, operands, strict=True)
+            if _is_array(x) and parameter in entry.adjoint.values
+        ]
+        rule = _rule(entry, definition.names, operands, written, wanted, sizes, group)
+        inputs = [x for x in args if _is_array(x)]
+        outputs = record(name, inputs, tuple(outputs), rule, kept)
+    if not spec.device._backend.immutable:
+        for position, x in zip(written, outputs, strict=True):
+            args[position][...] = x
+        outputs = [args[position] for position in written]
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _is_array(x: Any) -> bool:
+    return type(x) is Array
+
+
+def _is_watched(trace: Trace, native: Any) -> bool:
+    return native.__class__ is Tracer and native.trace is trace and native.slot > 0
+
+
+def _without(trace: Trace, x: Any) -> Any:
+    """Return an array as the trace's callers see it: a new one, as the original may change."""
+    if not _is_array(x):
+        return x
+    native = x._native
+    if native.__class__ is Tracer:
+        current(native)
+        if native.trace is trace:
+            native = native.value
+    return untraced(native, x.device)
+
+
+def _check_apart(names: Sequence[str], kernel: str, spec: Any, written: Sequence[int]) -> None:
+    """Refuse arrays that overlap, as the derivative takes them for separate ones."""
+    from portarray._kernel_language.host_copies import overlapping
+
+    launcher = spec.device._backend.launcher(spec.device.native)
+    pair = overlapping(spec, launcher, list(written))
+    if pair is not None:
+        first, second = (names[position] for position in pair)
+        raise NoGradientError(
+            kernel, f"{first} and {second} share memory\nHint: pass a copy of one of them"
+        )
+
+
+def _rule(
+    entry: Entry,
+    names: Sequence[str],
+    operands: Sequence[Any],
+    written: Sequence[int],
+    wanted: frozenset[str],
+    sizes: tuple[int, ...],
+    group: Any,
+) -> Callable[[Any], Sequence[Array | None]]:
+    """Return the function that runs the adjoint."""
+    adjoint = entry.adjoint
+    shapes = {name: (x.shape, x.dtype, x.device) for name, x in _arrays(names, operands)}
+    inputs = {name: x for name, x in zip(names, operands, strict=True) if name in adjoint.values}
+    output_names = [names[position] for position in written]
+
+    def rule(cotangents: Sequence[Array]) -> Sequence[Array | None]:
+        from portarray._kernel_language.adjoint import cotangent_dtype
+
+        by_name: dict[str, Array] = dict(zip(output_names, cotangents, strict=True))
+        passed: list[Any] = []
+        for name in adjoint.cotangents:
+            shape, dtype, device = shapes[name]
+            sum_dtype = cotangent_dtype(dtype)
+            if name in by_name:
+                g = by_name[name]
+                is_changed = name in adjoint.written or sum_dtype != dtype
+                passed.append(pa.astype(g, sum_dtype, copy=True) if is_changed else g)
+            else:
+                passed.append(pa.zeros(shape, dtype=sum_dtype, device=device))
+        for name in adjoint.values:
+            x = inputs[name]
+            passed.append(pa.asarray(x, copy=True) if name in adjoint.restored else x)
+        if adjoint.written:
+            returned = _kernel_of(entry)(*passed, ndrange=sizes, group=group)
+            outputs = returned if type(returned) is tuple else (returned,)
+            by_name.update(zip(adjoint.written, outputs, strict=False))
+        return [
+            pa.astype(by_name[name], dtype) if name in by_name and name in wanted else None
+            for name, (_, dtype, _) in shapes.items()
+        ]
+
+    return rule
+
+
+def _arrays(names: Sequence[str], operands: Sequence[Any]) -> list[tuple[str, Array]]:
+    return [(name, x) for name, x in zip(names, operands, strict=True) if _is_array(x)]
+
+
+def _kernel_of(entry: Entry) -> KernelFunction:
+    """Return the kernel of an adjoint, made on first use."""
+    if entry.kernel is None:
+        import math
+
+        import numpy as np
+
+        from portarray import kernel_language
+        from portarray._kernel_language.kernel import KernelFunction
+
+        names = {"kl": kernel_language, "math": math, "np": np, "__name__": "portarray.adjoint"}
+        adjoint = entry.adjoint
+        function = _codegen.define(adjoint.name, adjoint.text, names, entry.filename)
+        entry.kernel = KernelFunction(function)
+    kernel: KernelFunction = entry.kernel
+    return kernel

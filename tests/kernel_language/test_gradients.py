@@ -1,0 +1,292 @@
+"""Derivatives of user kernels, against numbers, the standard's functions, and differences.
+
+``PORTARRAY_DRAWN_GRADIENTS=2000`` draws so many kernels for the interpreter.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn_gradients import SIZE, text
+
+import portarray as pa
+import portarray.kernel_language as kl
+from portarray._array import dispatch
+
+COUNT = int(os.environ.get("PORTARRAY_DRAWN_GRADIENTS", "12"))
+
+
+@pa.kernel
+def cubed(y: Any, x: Any) -> None:
+    i = kl.index()
+    y[i] = x[i] * x[i] * x[i]
+
+
+@pa.kernel
+def saxpy(y: Any, a: Any, x: Any) -> None:
+    i = kl.index()
+    y[i] = a * x[i] + y[i]
+
+
+@pa.kernel
+def product(c: Any, a: Any, b: Any) -> None:
+    i, j = kl.index()
+    total = 0.0
+    for k in range(a.shape[1]):
+        total += a[i, k] * b[k, j]
+    c[i, j] = total
+
+
+@pa.kernel
+def iterated(y: Any, x: Any, times: Any) -> None:
+    i = kl.index()
+    if i >= y.shape[0]:
+        return
+    v = x[i]
+    for k in range(times):
+        v = v * v * 0.5 + x[i] / (k + 1)
+        if v > 4.0:
+            break
+    y[i] = v
+
+
+@pa.kernel.function
+def logarithm_of_gamma(value: Any) -> Any:
+    return math.lgamma(value)
+
+
+@pytest.fixture
+def place(device: str) -> str:
+    """Return a device that runs kernels."""
+    target = pa.device(device)
+    if isinstance(reason := target._backend.launcher(target.native), str):
+        pytest.skip(reason)
+    return device
+
+
+def cube(x: pa.Array) -> pa.Array:
+    result: pa.Array = pa.sum(cubed(pa.empty_like(x), x))
+    return result
+
+
+def test_the_gradient_of_a_cube_is_three_squares(place: str) -> None:
+    x = pa.asarray([1.0, 2.0, -3.0], dtype=pa.float32, device=place)
+    assert pa.grad(cube)(x).tolist() == [3.0, 12.0, 27.0]
+    value, gradient = pa.value_and_grad(cube)(x)
+    assert float(value) == -18.0
+    assert gradient.dtype == pa.float32
+    assert pa.jvp(cube, (x,), (x,))[1] == -54.0
+    assert pa.hvp(cube, (x,), (x,))[0].tolist() == [6.0, 24.0, 54.0]
+    assert pa.grad(pa.checkpoint(cube))(x).tolist() == [3.0, 12.0, 27.0]
+    assert x.tolist() == [1.0, 2.0, -3.0]
+
+
+def test_arrays_that_a_kernel_changes_take_part(place: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=place)
+
+    def changed(x: pa.Array) -> pa.Array:
+        y = saxpy(x * x, 2.0, x)
+        y = saxpy(y, 3.0, x)
+        result: pa.Array = pa.sum(y * y)
+        return result
+
+    def written(x: pa.Array) -> pa.Array:
+        y = x * 1.0
+        result = cubed(y, x)
+        if not x.device._backend.immutable:
+            result = y  # an array that is passed holds the results
+        total: pa.Array = pa.sum(result)
+        return total
+
+    expected = pa.grad(lambda x: pa.sum((x * x + 5.0 * x) ** 2))(x).tolist()
+    assert pa.grad(changed)(x).tolist() == expected
+    assert pa.grad(written)(x).tolist() == [3.0, 12.0]
+
+
+def test_a_product_of_matrices_has_the_derivatives_of_matmul(place: str) -> None:
+    a = pa.asarray(np.arange(6.0).reshape(2, 3), dtype=pa.float32, device=place)
+    b = pa.asarray(np.arange(12.0).reshape(3, 4) / 4, dtype=pa.float32, device=place)
+
+    def by_kernel(a: pa.Array, b: pa.Array) -> pa.Array:
+        c = product(pa.empty((2, 4), dtype=pa.float32, device=place), a, b)
+        result: pa.Array = pa.sum(c * c)
+        return result
+
+    def by_matmul(a: pa.Array, b: pa.Array) -> pa.Array:
+        c = a @ b
+        result: pa.Array = pa.sum(c * c)
+        return result
+
+    for derivative in (
+        lambda f: pa.grad(f, (0, 1))(a, b),
+        lambda f: pa.hvp(f, (a, b), (a, b)),
+    ):
+        for x, y in zip(derivative(by_kernel), derivative(by_matmul), strict=True):
+            np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e-5)
+
+
+@pytest.mark.parametrize("times", [0, 1, 31, 100])
+def test_loops_run_backwards_from_saved_states(place: str, times: int) -> None:
+    """The differences are those of NumPy in float64."""
+    values = np.asarray([0.2, -0.4, 0.9, 2.5])
+
+    def computed(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        out = x.copy()
+        for i in range(x.size):
+            for k in range(times):
+                out[i] = out[i] * out[i] * 0.5 + x[i] / (k + 1)
+                if out[i] > 4.0:
+                    break
+        return out
+
+    expected = (computed(values + 1e-6) - computed(values - 1e-6)) / 2e-6
+    x = pa.asarray(values, dtype=pa.float32, device=place)
+    gradient = pa.grad(lambda x: pa.sum(iterated(pa.empty_like(x), x, times)))(x)
+    np.testing.assert_allclose(np.asarray(gradient), expected, rtol=2e-4)
+
+
+def test_cotangents_of_16_bits_are_added_in_float32() -> None:
+    @pa.kernel
+    def spread(y: Any, x: Any) -> None:
+        i = kl.index()
+        y[i] = x[0] * kl.float16(0.25)
+
+    x = pa.ones(1, dtype=pa.float16, device="numpy")
+    y, pull = pa.vjp(lambda x: spread(pa.empty(10_000, dtype=x.dtype, device="numpy"), x), x)
+    assert pull(pa.ones_like(y))[0].tolist() == [2500.0]  # float16 stops at 512
+
+
+def test_the_adjoint_is_shown_and_adds_atomically_only_where_it_must() -> None:
+    x = pa.ones(3, device="numpy")
+    source = cubed.adjoint_source(x, x)
+    assert "def cubed_adjoint(d_y, d_x, x):" in source
+    assert "atomic" not in source
+    m = pa.ones((3, 3), device="numpy")
+    assert product.adjoint_source(m, m, m).count("kl.atomic_add") == 2
+
+
+def test_what_has_no_derivative_is_refused_at_its_line() -> None:
+    @pa.kernel
+    def waits(y: Any, x: Any) -> None:
+        i = kl.index()
+        kl.barrier()
+        y[i] = x[i]
+
+    @pa.kernel
+    def shares(y: Any, x: Any) -> None:
+        memory = kl.local(4, kl.float64)
+        memory[kl.local_index()] = x[kl.index()]
+        y[kl.index()] = memory[0]
+
+    @pa.kernel
+    def largest(y: Any, x: Any) -> None:
+        kl.atomic_max(y, 0, x[kl.index()])
+
+    @pa.kernel
+    def old(y: Any, x: Any) -> None:
+        y[kl.index()] = kl.atomic_add(y, 0, x[kl.index()])
+
+    @pa.kernel
+    def gamma(y: Any, x: Any) -> None:
+        y[kl.index()] = logarithm_of_gamma(x[kl.index()])
+
+    @pa.kernel
+    def repeated(y: Any, x: Any) -> None:
+        i = kl.index()
+        for _k in range(3):
+            y[i] = y[i] * y[i] + x[i]
+
+    @pa.kernel
+    def bits(y: Any, x: Any) -> None:
+        i = kl.index()
+        y[i] = kl.bitcast(kl.bitcast(x[i], kl.int64), kl.float64)
+
+    cases: dict[Any, str] = {
+        waits: r"kl\.barrier\(\) in line \d+ of .*test_gradients.py: kl\.barrier\(\)\n.*custom_vjp",
+        shares: r"kl\.local memory in line \d+ .*: memory = kl\.local",
+        largest: r"kl\.atomic_max in line \d+ .*: kl\.atomic_max\(y",
+        old: r"the value of kl\.atomic_add in line",
+        gamma: r"lgamma has no derivative in kernels in line \d+ .*: return math",
+        repeated: r"needs values of y that the loop overwrites.* in line \d+",
+        bits: r"kl\.bitcast in line",
+    }
+    x = pa.asarray([1.0, 2.0, 3.0, 4.0], device="numpy")
+    for kernel, message in cases.items():
+
+        def called(x: pa.Array, kernel: Any = kernel) -> pa.Array:
+            result: pa.Array = pa.sum(kernel(x * 2.0, x, ndrange=4))
+            return result
+
+        with pytest.raises(pa.NoGradientError, match=message):
+            pa.grad(called)(x)
+
+    def same(x: pa.Array) -> pa.Array:
+        result: pa.Array = pa.sum(cubed(x, x))
+        return result
+
+    with pytest.raises(pa.NoGradientError, match=r"y and x share memory\n.*copy"):
+        pa.grad(same)(x)
+
+
+def loaded(seed: int, folder: Path) -> Any:
+    """Return a drawn kernel, in a file of its own, as its lines are read."""
+    path = folder / f"gradient_{seed}.py"
+    path.write_text(text(seed))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.drawn
+
+
+def check(seed: int, device: str, folder: Path) -> None:
+    """Compare the derivative of a drawn kernel in a drawn direction with central differences."""
+    kernel = loaded(seed, folder)
+    rng = np.random.default_rng(seed)
+    shapes = [(SIZE,)] * 4 + [(SIZE, 3)]
+    primals, tangents = ([rng.normal(size=shape) for shape in shapes] for _ in range(2))
+    weights = [rng.normal(size=SIZE) for _ in range(2)]
+
+    def put(x: np.ndarray[Any, Any]) -> pa.Array:
+        return pa.asarray(x, dtype=pa.float64, device=device)
+
+    def called(y: pa.Array, z: pa.Array, *arrays: pa.Array) -> tuple[pa.Array, ...]:
+        outputs = kernel(y * 1.0, z * 1.0, *arrays, SIZE, 0.7)
+        return outputs if type(outputs) is tuple else (outputs, z * 0.0)
+
+    def value(step: float) -> float:
+        moved = [put(x + step * v) for x, v in zip(primals, tangents, strict=True)]
+        outputs = zip(called(*moved), weights, strict=True)
+        return sum(float(np.sum(np.asarray(y) * g)) for y, g in outputs)
+
+    difference, coarse = ((value(h) - value(-h)) / (2 * h) for h in (1e-5, 2e-5))
+    _, pull = pa.vjp(called, *map(put, primals))
+    parts = [
+        float(np.sum(np.asarray(g) * v))
+        for g, v in zip(pull(tuple(map(put, weights))), tangents, strict=True)
+    ]
+    scale = 1.0 + sum(map(abs, parts))
+    if abs(difference - coarse) < 1e-6 * scale:  # not across a jump
+        assert abs(sum(parts) - difference) < 1e-5 * scale, text(seed)
+
+
+def test_drawn_kernels_have_the_derivatives_of_differences(tmp_path: Path) -> None:
+    """In debug mode, in which races and places out of bounds are errors too."""
+    with pa.config(kernel_debug=True):
+        for seed in range(COUNT):
+            check(seed, "numpy", tmp_path)
+
+
+def test_drawn_kernels_on_each_device(place: str, tmp_path: Path) -> None:
+    target = pa.device(place)
+    if np.dtype(np.float64) not in dispatch.dtypes_of(target):
+        pytest.skip(f"{place} does not support float64")
+    for seed in (3, 7):
+        check(seed, place, tmp_path)
