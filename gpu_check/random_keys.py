@@ -36,6 +36,14 @@ def draws() -> Iterator[tuple[str, Draw, float]]:
         yield f"uniform {dtype}", drawn("uniform", COUNT, dtype=dtype, low=-3.0, high=5.0), EXACT
         yield f"normal {dtype}", drawn("normal", COUNT, dtype=dtype), ROUNDED
         yield f"exponential {dtype}", drawn("exponential", COUNT, dtype=dtype), ROUNDED
+    for mean in (3.0, 1e4):
+        yield f"poisson {mean}", drawn("poisson", mean, COUNT, dtype="int32"), EXACT
+        trials = int(2 * mean)
+        yield f"binomial {trials}", drawn("binomial", trials, 0.4, COUNT, dtype="int32"), EXACT
+    for dtype in ("float32", "float64"):  # powers of numbers that are rounded
+        yield f"gamma {dtype}", drawn("gamma", 3.0, COUNT, dtype=dtype), 16 * ROUNDED
+        tail = drawn("truncated_normal", 2.0, 9.0, COUNT, dtype=dtype)
+        yield f"truncated_normal {dtype}", tail, ROUNDED
     for low, high, dtype in (
         (-5, 1000, "int32"), (-128, 128, "int8"), (0, 2**32, "uint32"),
         (-(2**31), 2**31 - 1, "int32"), (-(2**62), 2**60, "int64"), (1, 2**64, "uint64"),

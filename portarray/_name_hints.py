@@ -95,7 +95,8 @@ _HOME = {
     "kernels": "attention cross_entropy embedding gelu layer_norm linear log_softmax relu rms_norm "
     "silu softmax solve_triangular",
     "fft": "fftn ifft ifftn irfft rfft",
-    "random": "choice exponential normal permutation uniform",
+    "random": "choice dirichlet exponential laplace multivariate_normal normal permutation poisson "
+    "student_t uniform",
 }
 # Functions of NumPy that accept arrays on any device (portarray/_numpy_functions).
 _NUMPY = (
@@ -261,11 +262,11 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "RandomState": "pa.random.key(seed)",
         "SeedSequence": "pa.random.key(seed) and pa.random.split(key, n)",
         "bernoulli": "pa.random.uniform(key, shape) < p",
-        "binomial": "pa.random.uniform(key, shape) < p for one trial",
-        "categorical": "pa.random.choice(key, n, shape, p=p)",
+        "chisquare": "2 * pa.random.gamma(key, df / 2, shape)",
         "default_rng": "pa.random.key(seed)",
         "gumbel": "-pa.log(pa.random.exponential(key, shape))",
-        "laplace": "the difference of two pa.random.exponential, with keys of pa.random.split(key)",
+        "logistic": "pa.log(x / (1 - x)), where x = pa.random.uniform(key, shape)",
+        "lognormal": "pa.exp(pa.random.normal(key, shape))",
         "multinomial": "pa.random.choice(key, n, shape, p=p)",
         "rand": "pa.random.uniform(key, shape)",
         "randint": "pa.random.integers(key, low, high, shape)",
@@ -274,7 +275,9 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "seed": "pa.random.key(seed)",
         "shuffle": "x = pa.random.permutation(key, x)",
         "standard_exponential": "pa.random.exponential(key, shape)",
+        "standard_gamma": "pa.random.gamma(key, a, shape)",
         "standard_normal": "pa.random.normal(key, shape)",
+        "standard_t": "pa.random.student_t(key, df, shape)",
     },
     "kernels": {
         "dot_product_attention": "pa.kernels.attention",

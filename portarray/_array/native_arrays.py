@@ -98,3 +98,12 @@ def canonical_values(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def is_traced(x: Array) -> bool:
     """Return whether an array has no values yet, because its library traces a function."""
     return x._dispatch.device._backend.is_traced(x._native)
+
+
+def is_differentiated(x: Array) -> bool:
+    """Return whether calls on an array are recorded for a gradient, by portarray or a library."""
+    native = x._native
+    trace = getattr(native, "trace", None)  # of a tracer; libraries' own is a function
+    if getattr(trace, "reads_numbers", False):
+        return True
+    return not is_traced(x) and bool(x._dispatch.device._backend.is_watched(native))

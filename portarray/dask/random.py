@@ -15,15 +15,18 @@ True
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dask.array as da
+import numpy as np
 
 import portarray as pa
-from portarray.dask import block_placement
+from portarray.dask import block_placement, registration
 from portarray.dask.creation import Layout
-from portarray.random import numbers, sampling
+from portarray.random import continuous, counts, numbers, sampling
 from portarray.random.drawing import Block
 from portarray.random.keys import one_key
 
@@ -31,7 +34,25 @@ if TYPE_CHECKING:
     from portarray.dask.block_placement import Devices
     from portarray.typing import DTypeLike
 
-__all__ = ["bits", "choice", "exponential", "integers", "normal", "permutation", "uniform"]
+__all__ = [
+    "beta",
+    "binomial",
+    "bits",
+    "categorical",
+    "choice",
+    "dirichlet",
+    "exponential",
+    "gamma",
+    "integers",
+    "laplace",
+    "multivariate_normal",
+    "normal",
+    "permutation",
+    "poisson",
+    "student_t",
+    "truncated_normal",
+    "uniform",
+]
 
 
 def bits(
@@ -301,6 +322,105 @@ def choice(
     return _at_once(_choice, key, shape, {"a": a}, chunks, devices)
 
 
+# --- distributions with parameters ---------------------------------------------------------------
+
+
+def _with_parameters(
+    function: Callable[..., pa.Array], vector: str = ""
+) -> Callable[..., da.Array]:
+    """Return a function that draws blocks of a distribution.
+
+    The last axis of the parameter ``vector`` is that of the result.
+    """
+    name = function.__name__
+    signature = inspect.signature(function)
+
+    def draw(
+        key: pa.Array, *args: Any, chunks: Any = "auto", devices: Devices = None, **options: Any
+    ) -> da.Array:
+        key_words = tuple(one_key(key, name).tolist())
+        try:
+            values = dict(signature.bind(key, *args, **options).arguments)
+        except TypeError as error:
+            raise TypeError(f"{name}: {error}") from None
+        del values["key"]
+        shape = values.pop("shape", None)
+        values = {word: _on_host(value) for word, value in values.items()}
+        inner = np.shape(values[vector])[-1:] if vector else ()
+        if shape is None:
+            # that of the parameters, as the function itself broadcasts them
+            host = {word: _on_device(value, "numpy") for word, value in values.items()}
+            shape = function(_key(key_words, "numpy"), **host).shape
+            shape = shape[: len(shape) - len(inner)]
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        if inner:
+            outer = tuple(chunks) if isinstance(chunks, tuple | list) else (chunks,) * len(shape)
+            chunks = (*outer[: len(shape)], -1)
+        layout = Layout.of(
+            (*shape, *inner), chunks, values.get("dtype") or "float64", devices, exact=True
+        )
+        first = next(iter(layout.devices.values()), None)
+        nothing = Block(shape, (0,) * len(shape), (0,) * len(shape))
+        sample = _part(partial(_block, function), key_words, nothing, values, device=first)
+        layout = layout._replace(dtype=sample.dtype)
+        values.pop("dtype", None)
+
+        def task(start: tuple[int, ...], size: tuple[int, ...]) -> tuple[Any, ...]:
+            part = Block(shape, start[: len(shape)], size[: len(shape)])
+            return _part, partial(_block, function), key_words, part, values
+
+        return layout.build(f"random-{name}", task, name, key_words, shape, sorted(values.items()))
+
+    draw.__name__ = draw.__qualname__ = name
+    draw.__doc__ = f"""Return a Dask array of the numbers of :func:`portarray.random.{name}`.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    *args : float, int, Array or tuple of int
+        Parameters and the shape, as for :func:`portarray.random.{name}`; parameters that are arrays
+        may be on any device.
+    chunks, devices
+        As for :func:`portarray.dask.ones`.
+    **options : float, Array or dtype
+        Keyword arguments, as for :func:`portarray.random.{name}`.
+
+    Returns
+    -------
+    dask.array.Array
+        With portarray chunks.
+    """
+    return draw
+
+
+def _block(
+    function: Callable[..., pa.Array], key: pa.Array, part: Block, **values: Any
+) -> pa.Array:
+    options = {word: _on_device(value, key.device) for word, value in values.items()}
+    return function(key, shape=part, **options)
+
+
+def _on_host(value: Any) -> Any:
+    return np.array(registration.as_numpy(value)) if isinstance(value, pa.Array) else value
+
+
+def _on_device(value: Any, device: Any) -> Any:
+    return pa.asarray(value, device=device) if isinstance(value, np.ndarray) else value
+
+
+beta = _with_parameters(continuous.beta)
+gamma = _with_parameters(continuous.gamma)
+laplace = _with_parameters(continuous.laplace)
+student_t = _with_parameters(continuous.student_t)
+truncated_normal = _with_parameters(continuous.truncated_normal)
+dirichlet = _with_parameters(continuous.dirichlet, "alpha")
+multivariate_normal = _with_parameters(continuous.multivariate_normal, "mean")
+binomial = _with_parameters(counts.binomial)
+poisson = _with_parameters(counts.poisson)
+categorical = _with_parameters(counts.categorical)
+
+
 # --- blocks --------------------------------------------------------------------------------------
 
 
@@ -362,10 +482,10 @@ def _part(
     part: Any,
     options: dict[str, Any],
     *,
-    dtype: str,
     device: str | None,
+    **dtype: str,
 ) -> pa.Array:
-    return function(_key(key_words, device), part, **options, dtype=dtype)
+    return function(_key(key_words, device), part, **options, **dtype)
 
 
 def _at_once(

@@ -56,7 +56,7 @@ _ONE = Rows(0, 0)
 _LARGEST = 2**30
 """Numbers in one launch of a kernel."""
 
-_BLOCK = 2**15
+BLOCK = 2**15
 """Numbers that the standard's functions make at a time on a CPU: they stay in its cache."""
 
 _FEW = 2**13
@@ -77,7 +77,7 @@ def at(draw: Draw, key: Array, start: int, count: int, rows: Rows = _ONE) -> Arr
         draw_part, size = _by_kernel, _LARGEST
     elif not traced and key.device.platform == "cpu":
         # Powers of two: JAX compiles a program for each size.
-        draw_part, size = _by_formula, min(_BLOCK, 1 << (count - 1).bit_length())
+        draw_part, size = _by_formula, min(BLOCK, 1 << (count - 1).bit_length())
     else:
         draw_part, size = _by_formula, count
     if rows.length:  # parts are whole rows

@@ -13,7 +13,7 @@ from portarray._api.data_type import astype
 from portarray._api.manipulation.shapes import reshape
 from portarray._array import dispatch, dtypes
 from portarray._array.array import Array
-from portarray.random import distributions, drawing
+from portarray.random import distributions, drawing, parameters
 from portarray.random.drawing import Block, Draw
 from portarray.random.keys import one_key
 
@@ -119,7 +119,7 @@ def uniform(
     ((2, 3), True)
     """
     key = one_key(key, "uniform")
-    out_dtype = _floating(key, dtype, "uniform")
+    out_dtype = parameters.floating(key, dtype, "uniform")
     least, most = (
         _rounded(bound, out_dtype, name) for bound, name in ((low, "low"), (high, "high"))
     )
@@ -186,7 +186,7 @@ def normal(
     3.0
     """
     key = one_key(key, "normal")
-    out_dtype = _floating(key, dtype, "normal")
+    out_dtype = parameters.floating(key, dtype, "normal")
     values = (_scale(scale, out_dtype), _rounded(loc, out_dtype, "loc"))
     sampler = distributions.NORMAL64 if out_dtype.itemsize == 8 else distributions.NORMAL32
     return _drawn(Draw(sampler, values), key, shape, out_dtype)
@@ -234,7 +234,7 @@ def exponential(
     (True, 1.0)
     """
     key = one_key(key, "exponential")
-    out_dtype = _floating(key, dtype, "exponential")
+    out_dtype = parameters.floating(key, dtype, "exponential")
     values = (_scale(scale, out_dtype),)
     sampler = (
         distributions.EXPONENTIAL64 if out_dtype.itemsize == 8 else distributions.EXPONENTIAL32
@@ -364,21 +364,6 @@ def _drawn(
     if len(sizes) != 1:
         values = reshape(values, sizes)
     return values if dtype is None or dtype == draw.sampler.dtype else astype(values, dtype)
-
-
-def _floating(key: Array, dtype: DTypeLike | None, function: str) -> DType:
-    """Return the dtype of the numbers, which the key's device must support."""
-    if dtype is None:
-        return dispatch.default_dtype(key.device, "f")
-    out_dtype = dtypes.canonical(dtype)
-    if dtypes.kind_of(out_dtype) != "f":
-        fix = "use pa.random.integers" if out_dtype.kind in "iu" else "combine two real arrays"
-        raise TypeError(
-            f"{function}: unsupported dtype {out_dtype}; supported: real floating-point dtypes"
-            + ("" if out_dtype.kind == "b" else f"\nHint: {fix}")
-        )
-    dispatch.table_of(key.device, out_dtype)
-    return out_dtype
 
 
 def _rounded(value: Any, dtype: DType, name: str) -> float:

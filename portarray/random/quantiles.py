@@ -41,7 +41,7 @@ def _reduced(x: Any, k: Any) -> Any:
 
 
 @kernel.function
-def _log32(f: Any, k: Any) -> Any:
+def log32(f: Any, k: Any) -> Any:
     """Return log(1 + f) + k*log(2) in float32."""
     s = f / (2 + f)
     z = s * s
@@ -51,7 +51,7 @@ def _log32(f: Any, k: Any) -> Any:
 
 
 @kernel.function
-def _log64(f: Any, k: Any) -> Any:
+def log64(f: Any, k: Any) -> Any:
     """Return log(1 + f) + k*log(2) in float64."""
     s = f / (2 + f)
     z = s * s
@@ -113,7 +113,7 @@ def _far_tail(y: Any) -> Any:
 def normal32(q: Any, p: Any, zero: Any) -> Any:
     """Return the normal quantile of 0.5 + q = 1 - p, both at most 0.5, in float32."""
     x, k = _reduced(p, zero)
-    y = sqrt(-_log32(x - 1, k))
+    y = sqrt(-log32(x - 1, k))
     return where(q <= 0.425, _central(q), _tail(y))
 
 
@@ -122,7 +122,7 @@ def normal64(q: Any, p: Any, zero: Any) -> Any:
     """Return the normal quantile of 0.5 + q = 1 - p, both at most 0.5, in float64."""
     x, k = _scaled(p, zero, 2.3283064365386963e-10, 4294967296.0, 32)
     x, k = _reduced(x, k)
-    y = sqrt(-_log64(x - 1, k))
+    y = sqrt(-log64(x - 1, k))
     return where(q <= 0.425, _central(q), where(y <= 5, _tail(y), _far_tail(y)))
 
 
@@ -133,7 +133,7 @@ def normal64(q: Any, p: Any, zero: Any) -> Any:
 def exponential32(u: Any, v: Any, zero: Any) -> Any:
     """Return -log(v) = -log(1 - u) in float32."""
     x, k = _reduced(v, zero)
-    return -_log32(where(u < 0.25, -u, x - 1), k)
+    return -log32(where(u < 0.25, -u, x - 1), k)
 
 
 @kernel.function
@@ -141,4 +141,4 @@ def exponential64(u: Any, v: Any, zero: Any) -> Any:
     """Return -log(v) = -log(1 - u) in float64."""
     x, k = _scaled(v, zero, 2.3283064365386963e-10, 4294967296.0, 32)
     x, k = _reduced(x, k)
-    return -_log64(where(u < 0.25, -u, x - 1), k)
+    return -log64(where(u < 0.25, -u, x - 1), k)

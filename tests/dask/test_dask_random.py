@@ -19,6 +19,7 @@ import dask_outcomes
 import portarray as pa
 import portarray.dask as pd
 from portarray.random.drawing import Block
+from portarray.testing import virtual_devices
 
 X = np.arange(48, dtype=np.float32).reshape(8, 6)
 
@@ -56,6 +57,37 @@ def _compare(name: str, device: str) -> None:
         assert {row.device for row in pd.placement(drawn).verify()} == {device}
         values = pd.collect(drawn, "numpy").native
         np.testing.assert_array_equal(values, whole.to_device("numpy").native)
+
+
+@pytest.mark.one_device
+def test_distributions_in_blocks() -> None:
+    """Parameters are broadcast to the whole array, and points are not cut."""
+    key, two = pa.random.key(3, device="numpy"), ["numpy", "virtual:cuda:0"]
+    a = pa.asarray([0.3, 2.0, 50.0], device="numpy")
+    rows = pa.asarray([[0.2], [0.9]], device="numpy")
+    draws: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+        "gamma": ((a, (2, 3)), {"scale": rows}),
+        "beta": ((a, rows), {}),
+        "poisson": ((a, (4, 3)), {}),
+        "binomial": ((100, rows, (5, 2, 4)), {}),
+        "laplace": (((5, 4),), {"loc": 1.0}),
+        "student_t": ((a,), {"dtype": "float32"}),
+        "truncated_normal": ((0.0, a, (4, 3)), {}),
+        "dirichlet": ((a, (5,)), {}),
+        "multivariate_normal": ((a, pa.eye(3, device="numpy"), (4, 2)), {}),
+        "categorical": ((a, (7,)), {}),
+    }
+    with virtual_devices("cuda"):
+        for name, (args, options) in draws.items():
+            whole = getattr(pa.random, name)(key, *args, **options)
+            drawn = getattr(pd.random, name)(key, *args, chunks=2, devices=two, **options)
+            assert (drawn.shape, drawn.dtype) == (whole.shape, whole.dtype)
+            assert {row.device for row in pd.placement(drawn).verify()} == {"numpy:cpu:0", two[1]}
+            np.testing.assert_allclose(pd.collect(drawn, "numpy").native, whole.native, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"do not broadcast to shape \(2,\)"):
+        pd.random.gamma(key, a, 2)
+    with pytest.raises(TypeError, match="gamma: got an unexpected keyword argument 'size'"):
+        pd.random.gamma(key, a, size=2)
 
 
 @pytest.mark.one_device

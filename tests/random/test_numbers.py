@@ -240,7 +240,7 @@ def test_numbers_are_those_of_numpy_and_of_any_part(
 
 
 def test_parts_of_a_draw(device: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "_BLOCK", 64)
+    monkeypatch.setattr(drawing, "BLOCK", 64)
     monkeypatch.setattr(drawing, "_LARGEST", 100)
     key = pa.random.key(SEED, device=device)
     whole = as_numpy(pa.random.bits(key, 1000))

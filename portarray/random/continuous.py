@@ -1,0 +1,580 @@
+"""Continuous distributions with parameters: gamma, beta, Student's t, Laplace and normal ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray._api.comparison import maximum
+from portarray._api.creation.values import asarray
+from portarray._api.data_type import astype
+from portarray._api.exponential import exp, sqrt
+from portarray._api.linalg.decompositions import cholesky
+from portarray._api.linear_algebra import matmul
+from portarray._api.manipulation.shapes import reshape
+from portarray._api.searching import where
+from portarray._api.statistical.totals import max, sum
+from portarray._array import slow_path
+from portarray._array.array import Array
+from portarray.random import drawing, laws, parameters, repeating
+from portarray.random.distributions import (
+    EXPONENTIAL32,
+    EXPONENTIAL64,
+    FIRST_WORDS,
+    NORMAL32,
+    NORMAL64,
+)  # fmt: skip
+from portarray.random.drawing import Block, Draw
+from portarray.random.keys import one_key, split
+from portarray.random.parameters import (
+    BOUND,
+    FINITE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    flat,
+    floating,
+    part_of,
+    real,
+    shape_of,
+    without_gradient,
+    working,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from portarray.typing import DTypeLike
+
+    DType = np.dtype[Any]
+
+
+def gamma(
+    key: Array,
+    a: float | Array,
+    shape: int | Sequence[int] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    scale: float | Array = 1.0,
+) -> Array:
+    """Return numbers of the gamma distribution.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    a : float or Array
+        The distribution's shape, at least 0.
+    shape : int or sequence of int, optional
+        Shape of the result, to which the parameters are broadcast; by default their own.
+    dtype : dtype, optional
+        A real floating-point dtype; the default one of the key's device if None.
+    scale : float or Array, default: 1.0
+        Scale, at least 0: the mean is ``a * scale``.
+
+    Returns
+    -------
+    Array
+        Numbers on the key's device; zeros where a parameter is 0.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is not a real floating-point dtype, `key` is not a key, or a parameter is not a
+        number or an array of numbers.
+    ValueError
+        If a parameter is negative or not finite, or shapes do not broadcast.
+    DeviceMismatchError
+        If a parameter is on another device than the key.
+
+    Notes
+    -----
+    The method of Marsaglia and Tsang (2000), which accepts 95 of 100 numbers; numbers of shapes
+    below 1 are those of shapes above, times a power of a uniform number.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.random.gamma(pa.random.key(0), 3.0, 1000, scale=2.0)
+    >>> round(float(pa.mean(x)))
+    6
+    """
+    key = one_key(key, "gamma")
+    out_dtype = floating(key, dtype, "gamma")
+    a = real(a, "a", NOT_NEGATIVE, key, "gamma")
+    scale = real(scale, "scale", NOT_NEGATIVE, key, "gamma")
+    without_gradient(a, "a", "gamma")
+    part = shape_of(shape, "gamma", a, scale)
+    kind = working(out_dtype)
+    numbers, power = _gamma(key, part_of(a, part, kind, key), part, kind)
+    return astype(numbers * exp(power) * part_of(scale, part, kind, key), out_dtype, copy=False)
+
+
+def beta(
+    key: Array,
+    a: float | Array,
+    b: float | Array,
+    shape: int | Sequence[int] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Return numbers of the beta distribution, from 0 to 1.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    a, b : float or Array
+        The parameters, greater than 0: the mean is ``a / (a + b)``.
+    shape : int or sequence of int, optional
+        Shape of the result, to which the parameters are broadcast; by default their own.
+    dtype : dtype, optional
+        A real floating-point dtype; the default one of the key's device if None.
+
+    Returns
+    -------
+    Array
+        Numbers on the key's device.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is not a real floating-point dtype, `key` is not a key, or a parameter is not a
+        number or an array of numbers.
+    ValueError
+        If a parameter is not positive or not finite, or shapes do not broadcast.
+    DeviceMismatchError
+        If a parameter is on another device than the key.
+
+    Notes
+    -----
+    The part that one of two gamma numbers has in their sum.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.random.beta(pa.random.key(0), 1.0, 3.0, 1000)
+    >>> round(float(pa.mean(x)), 1)
+    0.3
+    """
+    key = one_key(key, "beta")
+    out_dtype = floating(key, dtype, "beta")
+    a = real(a, "a", POSITIVE, key, "beta")
+    b = real(b, "b", POSITIVE, key, "beta")
+    without_gradient(a, "a", "beta")
+    without_gradient(b, "b", "beta")
+    part = shape_of(shape, "beta", a, b)
+    kind = working(out_dtype)
+    keys = split(key)
+    (x, x_power), (y, y_power) = (
+        _gamma(keys[i, ...], part_of(value, part, kind, key), part, kind)
+        for i, value in enumerate((a, b))
+    )
+    largest = maximum(x_power, y_power)  # small shapes give numbers below the smallest float
+    x, y = x * exp(x_power - largest), y * exp(y_power - largest)
+    return astype(x / (x + y), out_dtype, copy=False)
+
+
+def dirichlet(
+    key: Array,
+    alpha: Array,
+    shape: int | Sequence[int] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Return points of the Dirichlet distribution: positive numbers whose sum is 1.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    alpha : Array
+        The parameters along the last axis, greater than 0: the mean is ``alpha / sum(alpha)``.
+    shape : int or sequence of int, optional
+        Shape of the result without its last axis, to which the other axes of `alpha` are broadcast;
+        by default these axes.
+    dtype : dtype, optional
+        A real floating-point dtype; the default one of the key's device if None.
+
+    Returns
+    -------
+    Array
+        Points along the last axis, on the key's device.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is not a real floating-point dtype, `key` is not a key, or `alpha` is not an
+        array with axes.
+    ValueError
+        If a parameter is not positive or not finite, or shapes do not broadcast.
+    DeviceMismatchError
+        If `alpha` is on another device than the key.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.random.dirichlet(pa.random.key(0), pa.asarray([1.0, 2.0, 7.0]), 1000)
+    >>> x.shape, round(float(pa.mean(x[:, 2])), 1)
+    ((1000, 3), 0.7)
+    """
+    key = one_key(key, "dirichlet")
+    out_dtype = floating(key, dtype, "dirichlet")
+    parameters.check_axes(alpha, 1, "alpha", "dirichlet")
+    real(alpha, "alpha", POSITIVE, key, "dirichlet")
+    without_gradient(alpha, "alpha", "dirichlet")
+    part = parameters.with_axes(shape, alpha.shape[:-1], alpha.shape[-1:], "dirichlet")
+    kind = working(out_dtype)
+    numbers, power = _gamma(key, part_of(alpha, part, kind, key), part, kind)
+    numbers = numbers * exp(power - max(power, axis=-1, keepdims=True))
+    return astype(numbers / sum(numbers, axis=-1, keepdims=True), out_dtype, copy=False)
+
+
+def student_t(
+    key: Array,
+    df: float | Array,
+    shape: int | Sequence[int] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    loc: float | Array = 0.0,
+    scale: float | Array = 1.0,
+) -> Array:
+    """Return numbers of Student's t distribution.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    df : float or Array
+        Degrees of freedom, greater than 0.
+    shape : int or sequence of int, optional
+        Shape of the result, to which the parameters are broadcast; by default their own.
+    dtype : dtype, optional
+        A real floating-point dtype; the default one of the key's device if None.
+    loc, scale : float or Array, default: 0.0, 1.0
+        Numbers are multiplied by `scale`, which is at least 0, and `loc` is added.
+
+    Returns
+    -------
+    Array
+        Numbers on the key's device.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is not a real floating-point dtype, `key` is not a key, or a parameter is not a
+        number or an array of numbers.
+    ValueError
+        If a parameter is not finite, `df` is not positive, `scale` is negative, or shapes do not
+        broadcast.
+    DeviceMismatchError
+        If a parameter is on another device than the key.
+
+    Notes
+    -----
+    A normal number by the square root of a gamma number.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.random.student_t(pa.random.key(0), 5.0, 1000, loc=2.0)
+    >>> round(float(pa.mean(x)))
+    2
+    """
+    key = one_key(key, "student_t")
+    out_dtype = floating(key, dtype, "student_t")
+    df = real(df, "df", POSITIVE, key, "student_t")
+    loc = real(loc, "loc", FINITE, key, "student_t")
+    scale = real(scale, "scale", NOT_NEGATIVE, key, "student_t")
+    without_gradient(df, "df", "student_t")
+    part = shape_of(shape, "student_t", df, loc, scale)
+    kind = working(out_dtype)
+    keys = split(key)
+    half = part_of(df, part, kind, key) * 0.5
+    numbers, power = _gamma(keys[1, ...], half, part, kind)
+    ratio = sqrt(half / numbers) * exp(power * -0.5)
+    x = _standard(NORMAL64 if kind.itemsize == 8 else NORMAL32, (1.0, 0.0), keys[0, ...], part)
+    return _scaled(x * ratio, loc, scale, part, key, out_dtype)
+
+
+def laplace(
+    key: Array,
+    shape: int | Sequence[int] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    loc: float | Array = 0.0,
+    scale: float | Array = 1.0,
+) -> Array:
+    """Return numbers of the Laplace distribution: exponential ones with a random sign.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    shape : int or sequence of int, optional
+        Shape of the result, to which the parameters are broadcast; by default their own.
+    dtype : dtype, optional
+        A real floating-point dtype; the default one of the key's device if None.
+    loc, scale : float or Array, default: 0.0, 1.0
+        Mean, and mean distance from it, at least 0.
+
+    Returns
+    -------
+    Array
+        Numbers on the key's device.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is not a real floating-point dtype, `key` is not a key, or a parameter is not a
+        number or an array of numbers.
+    ValueError
+        If a parameter is not finite, `scale` is negative, or shapes do not broadcast.
+    DeviceMismatchError
+        If a parameter is on another device than the key.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.random.laplace(pa.random.key(0), 1000, loc=3.0)
+    >>> round(float(pa.mean(x)))
+    3
+    """
+    key = one_key(key, "laplace")
+    out_dtype = floating(key, dtype, "laplace")
+    loc = real(loc, "loc", FINITE, key, "laplace")
+    scale = real(scale, "scale", NOT_NEGATIVE, key, "laplace")
+    part = shape_of(shape, "laplace", loc, scale)
+    kind = working(out_dtype)
+    keys = split(key)
+    sampler = EXPONENTIAL64 if kind.itemsize == 8 else EXPONENTIAL32
+    x = _standard(sampler, (1.0,), keys[0, ...], part)
+    negative = _standard(FIRST_WORDS, (), keys[1, ...], part) >= 2**31
+    return _scaled(where(negative, -x, x), loc, scale, part, key, out_dtype)
+
+
+def truncated_normal(
+    key: Array,
+    low: float | Array,
+    high: float | Array,
+    shape: int | Sequence[int] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    loc: float | Array = 0.0,
+    scale: float | Array = 1.0,
+) -> Array:
+    """Return numbers of a normal distribution between two bounds.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    low, high : float or Array
+        The bounds of the numbers; they may be infinite.
+    shape : int or sequence of int, optional
+        Shape of the result, to which the parameters are broadcast; by default their own.
+    dtype : dtype, optional
+        A real floating-point dtype; the default one of the key's device if None.
+    loc, scale : float or Array, default: 0.0, 1.0
+        Mean and standard deviation of the normal distribution, which is then truncated.
+
+    Returns
+    -------
+    Array
+        Numbers on the key's device, none of them beyond a bound.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is not a real floating-point dtype, `key` is not a key, or a parameter is not a
+        number or an array of numbers.
+    ValueError
+        If `low` is not less than `high`, `scale` is not positive, a parameter is not finite or NaN,
+        or shapes do not broadcast.
+    DeviceMismatchError
+        If a parameter is on another device than the key.
+
+    Notes
+    -----
+    The rejection methods of Robert (1995), which are exact in the tails as well.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.random.truncated_normal(pa.random.key(0), 2.0, pa.inf, 1000)
+    >>> bool(pa.all(x >= 2)), round(float(pa.mean(x)), 1)
+    (True, 2.4)
+    """
+    function = "truncated_normal"
+    key = one_key(key, function)
+    out_dtype = floating(key, dtype, function)
+    low, high = (real(x, name, BOUND, key, function) for x, name in ((low, "low"), (high, "high")))
+    loc = real(loc, "loc", FINITE, key, function)
+    scale = real(scale, "scale", POSITIVE, key, function)
+    for value, name in ((low, "low"), (high, "high"), (loc, "loc"), (scale, "scale")):
+        without_gradient(value, name, function)
+    part = shape_of(shape, function, low, high, loc, scale)
+    kind = working(out_dtype)
+    least, most, mean, deviation = (part_of(x, part, kind, key) for x in (low, high, loc, scale))
+    parameters.check_less(key, least, most, ("low", "high"), function)
+    below, above = (least - mean) / deviation, (most - mean) / deviation
+    mirrored = above < -below  # the interval's nearer end is below the other
+    below, above = where(mirrored, -above, below), where(mirrored, -below, above)
+    slow = where(below > -1, where(below < 1e4, below, 1e4), -1.0)
+    rate = maximum(below, (slow + laws.root(slow * slow + 4)) * 0.5)
+    values = tuple(flat(x, part) for x in (below, above, rate))
+    initial = flat(maximum(below, 0.0), part)
+    x = reshape(
+        repeating.at(laws.truncated_normal(kind), key, part, values, (initial,)), part.shape
+    )
+    x = where(mirrored, -x, x) * deviation + mean
+    x = where(x < least, least, where(x > most, most, x))  # as rounding may leave the interval
+    return astype(x, out_dtype, copy=False)
+
+
+def multivariate_normal(
+    key: Array,
+    mean: Array,
+    cov: Array,
+    shape: int | Sequence[int] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Return points of the multivariate normal distribution.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    mean : Array
+        The mean, along the last axis.
+    cov : Array
+        The covariance matrix of shape ``(n, n)``, positive semidefinite, or matrices in the last
+        two axes.
+    shape : int or sequence of int, optional
+        Shape of the result without its last axis, to which the other axes of `mean` and `cov` are
+        broadcast; by default these axes.
+    dtype : dtype, optional
+        A real floating-point dtype; the default one of the key's device if None.
+
+    Returns
+    -------
+    Array
+        Points along the last axis, on the key's device.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is not a real floating-point dtype, `key` is not a key, or a parameter is not
+        an array of numbers with as many axes.
+    ValueError
+        If a parameter is not finite, `cov` is not symmetric and positive semidefinite, or shapes do
+        not fit.
+    DeviceMismatchError
+        If a parameter is on another device than the key.
+
+    Notes
+    -----
+    Normal numbers times the Cholesky factor. The matrix is checked and factored in host memory, in
+    float64; while a function is traced, it must be positive definite.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> cov = pa.asarray([[2.0, 1.0], [1.0, 2.0]])
+    >>> x = pa.random.multivariate_normal(pa.random.key(0), pa.asarray([5.0, 0.0]), cov, 1000)
+    >>> x.shape, round(float(pa.mean(x[:, 0])))
+    ((1000, 2), 5)
+    """
+    function = "multivariate_normal"
+    key = one_key(key, function)
+    out_dtype = floating(key, dtype, function)
+    for value, axes, name in ((mean, 1, "mean"), (cov, 2, "cov")):
+        parameters.check_axes(value, axes, name, function)
+        real(value, name, FINITE, key, function)
+    count = mean.shape[-1]
+    if cov.shape[-2:] != (count, count):
+        raise ValueError(
+            f"{function}: cov has shape {cov.shape} and mean {mean.shape}; cov must end with "
+            f"{(count, count)}"
+        )
+    kind = working(out_dtype)
+    outer = parameters.broadcast(function, mean.shape[:-1], cov.shape[:-2])
+    part = parameters.with_axes(shape, outer, (count,), function)
+    sampler = NORMAL64 if kind.itemsize == 8 else NORMAL32
+    z = reshape(_standard(sampler, (1.0, 0.0), key, part), part.shape)
+    # a matrix for each point, or one for all
+    square = parameters.with_axes(part, (), (count,), function)
+    factor = _factor(key, part_of(cov, square, kind, key), function)
+    x = matmul(factor, z[..., None])[..., 0] if cov.ndim > 2 else matmul(z, factor.mT)
+    return astype(x + part_of(mean, part, kind, key), out_dtype, copy=False)
+
+
+# --- parts --------------------------------------------------------------------------------------
+
+
+def _gamma(key: Array, a: Array, part: Block, kind: DType) -> tuple[Array, Array]:
+    """Return gamma numbers as numbers and the logarithms of factors, which may be very small."""
+    keys = split(key)
+    small = a < 1
+    d = where(small, a + 1, a) - 1 / 3
+    values = flat(d, part), flat(1 / (3 * laws.root(d)), part)
+    drawn = repeating.at(laws.gamma(kind), keys[0, ...], part, values, (values[0],))
+    numbers = reshape(drawn, part.shape)
+    sampler = EXPONENTIAL64 if kind.itemsize == 8 else EXPONENTIAL32
+    exponential = _standard(sampler, (1.0,), keys[1, ...], part)
+    power = where(small, -exponential / where(a > 0, a, 1.0), 0.0)
+    zero = a <= 0
+    return where(zero, 0.0, numbers), power
+
+
+def _standard(sampler: Any, values: tuple[float, ...], key: Array, part: Block) -> Array:
+    """Return standard numbers of a block, whose parameters are numbers."""
+    return reshape(drawing.block(Draw(sampler, values), key, part), part.shape)
+
+
+def _scaled(
+    x: Array, loc: float | Array, scale: float | Array, part: Block, key: Array, dtype: DType
+) -> Array:
+    kind = x.dtype
+    return astype(
+        x * part_of(scale, part, kind, key) + part_of(loc, part, kind, key), dtype, copy=False
+    )
+
+
+def _factor(key: Array, cov: Array, function: str) -> Array:
+    """Return lower triangular matrices whose products with their transposes are `cov`."""
+    if parameters.is_traced(key, cov):
+        return cholesky(cov)
+    host = slow_path.read(cov).astype(np.float64)
+    eps = float(np.finfo(cov.dtype).eps)
+    largest = float(np.abs(host).max(initial=0.0))
+    asymmetric = float(np.abs(host - host.mT).max(initial=0.0))
+    if asymmetric > 10 * eps * largest:
+        raise ValueError(
+            f"{function}: cov is not symmetric: elements differ from their transposed ones by "
+            f"{asymmetric}\nHint: pass (cov + cov.mT) / 2"
+        )
+    least = float(np.linalg.eigvalsh(host).min(initial=0.0))
+    tolerance = 10 * eps * largest * host.shape[-1]
+    if least < -tolerance:
+        raise ValueError(
+            f"{function}: cov has the eigenvalue {least}; it must be positive semidefinite"
+        )
+    factor = _semidefinite_factor(host, tolerance)
+    return asarray(factor.astype(cov.dtype), device=cov.device)
+
+
+def _semidefinite_factor(x: np.ndarray[Any, Any], tolerance: float) -> np.ndarray[Any, Any]:
+    """Return the Cholesky factor, with zeros below pivots that are zero up to a tolerance."""
+    x = x.copy()
+    factor = np.zeros_like(x)
+    for i in range(x.shape[-1]):
+        pivot = x[..., i, i]
+        positive = pivot > tolerance
+        column = np.where(positive[..., None], x[..., :, i], 0.0)
+        column /= np.sqrt(np.where(positive, pivot, 1.0))[..., None]
+        column[..., :i] = 0.0
+        factor[..., :, i] = column
+        x -= column[..., :, None] * column[..., None, :]
+    return factor
