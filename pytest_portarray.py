@@ -64,6 +64,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "finds code that must pass device= for users of other libraries",
     )
     group.addoption(
+        "--strict-names",
+        action="store_true",
+        help="portarray's functions and methods beyond the standard raise AttributeError",
+    )
+    group.addoption(
         "--device-report",
         metavar="FILE",
         help="write to FILE, as JSON, which test ran on which device",
@@ -74,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marks; check the options if any is set."""
     for line in MARKS:
         config.addinivalue_line("markers", line)
-    options = ("--devices", "--dtypes", "--strict-devices", "--device-report")
+    options = ("--devices", "--dtypes", "--strict-devices", "--strict-names", "--device-report")
     if any(map(config.getoption, options)):
         _of(config).check()
 

@@ -45,6 +45,7 @@ class Config:
         "_kernel_debug",
         "_progress",
         "_strict_devices",
+        "_strict_names",
         "_tuned_kernels",
         "_unpickle_device",
         "values",
@@ -59,6 +60,7 @@ class Config:
         self._kernel_debug = False
         self._progress = False
         self._strict_devices = False
+        self._strict_names = False
         self._tuned_kernels = True
         self._set({})
 
@@ -144,6 +146,15 @@ class Config:
         return self._strict_devices
 
     @property
+    def strict_names(self) -> bool:
+        """Whether functions and methods beyond the standard raise AttributeError.
+
+        True refuses what is listed in the docs under *Beyond the standard*, such as ``pa.pad`` and
+        ``x.ravel()``: for tests of code that shall work with any library of the standard.
+        """
+        return self._strict_names
+
+    @property
     def tuned_kernels(self) -> bool:
         """Whether kernels use the tuned versions of a library.
 
@@ -163,6 +174,7 @@ class Config:
         unpickle_device: str | _Kept | None = _KEPT,
         progress: bool | _Kept = _KEPT,
         strict_devices: bool | _Kept = _KEPT,
+        strict_names: bool | _Kept = _KEPT,
         tuned_kernels: bool | _Kept = _KEPT,
     ) -> Restore:
         """Change settings; used in ``with``, the result restores them at the end.
@@ -185,6 +197,8 @@ class Config:
             See :attr:`progress`.
         strict_devices : bool, optional
             See :attr:`strict_devices`.
+        strict_names : bool, optional
+            See :attr:`strict_names`.
         tuned_kernels : bool, optional
             See :attr:`tuned_kernels`.
 
@@ -221,6 +235,7 @@ class Config:
             ("kernel_debug", kernel_debug),
             ("progress", progress),
             ("strict_devices", strict_devices),
+            ("strict_names", strict_names),
             ("tuned_kernels", tuned_kernels),
         ):
             if value is not _KEPT:
@@ -246,7 +261,7 @@ class Config:
             f"host_fallback={self._host_fallback!r} kernel_debug={self._kernel_debug!r} "
             f"unpickle_device={self._unpickle_device!r} "
             f"progress={self._progress!r} strict_devices={self._strict_devices!r} "
-            f"tuned_kernels={self._tuned_kernels!r}>"
+            f"strict_names={self._strict_names!r} tuned_kernels={self._tuned_kernels!r}>"
         )
 
 

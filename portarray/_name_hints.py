@@ -292,13 +292,12 @@ FUNCTIONS: dict[str, dict[str, str]] = {
 
 # Functions that are methods in other libraries.
 _METHODS = (
-    "abs acos acosh argmax argmin argsort asin asinh atan atanh ceil cos cosh count_nonzero diff "
-    "exp expm1 floor isfinite isinf isnan log log10 log1p log2 logical_not nonzero prod "
-    "reciprocal round sign sin sinh sort sqrt square std tan tanh tril triu trunc unstack var"
+    "abs acos acosh asin asinh atan atanh ceil cos cosh count_nonzero diff "
+    "exp expm1 floor isfinite isinf isnan log log10 log1p log2 logical_not "
+    "reciprocal sign sin sinh sqrt square tan tanh tril triu trunc unstack"
 )
 _METHODS_OF_TWO = (
-    "atan2 floor_divide hypot logaddexp logical_and logical_or maximum minimum remainder "
-    "searchsorted"
+    "atan2 floor_divide hypot logaddexp logical_and logical_or maximum minimum remainder"
 )
 
 ATTRIBUTES: dict[str, str] = {
@@ -313,33 +312,25 @@ ATTRIBUTES: dict[str, str] = {
     "chunk": "np.array_split(x, n, axis=axis)",
     "clamp": "pa.clip(x, lo, hi)",
     "clamp_": "x[...] = pa.clip(x, lo, hi)",
-    "clip": "pa.clip(x, lo, hi)",
     "clone": "x.copy()",
     "conjugate": "x.conj()",
     "contiguous": "x; the library chooses the memory layout",
     "copy_": "x[...] = y",
     "cpu": 'x.to_device("cpu")',
     "cuda": 'x.to_device("cuda")',
-    "cumprod": "pa.cumulative_prod(x, axis=axis)",
-    "cumsum": "pa.cumulative_sum(x, axis=axis)",
     "data": "x.native",
     "data_ptr": "x.native, which has the address",
     "detach": "pa.stop_gradient(x)",
-    "diagonal": "pa.linalg.diagonal(x)",
     "dim": "x.ndim",
     "div": "x / y",
     "div_": "x /= y",
-    "dot": "x @ y",
     "double": "x.astype(pa.float64)",
     "dtypes": "x.dtype",
     "element_size": "x.dtype.itemsize",
     "eq": "x == y",
     "expand": "pa.broadcast_to(x, shape)",
     "expand_as": "pa.broadcast_to(x, y.shape)",
-    "fill": "x[...] = value",
     "fill_": "x[...] = value",
-    "flat": "pa.reshape(x, (-1,))",
-    "flatten": "pa.reshape(x, (-1,))",
     "float": "x.astype(pa.float32)",
     "gather": "pa.take_along_axis(x, indices, axis=axis)",
     "ge": "x >= y",
@@ -375,9 +366,7 @@ ATTRIBUTES: dict[str, str] = {
     "pow": "x**y",
     "ptp": "np.ptp(x)",
     "put": "np.put(x, indices, values)",
-    "ravel": "pa.reshape(x, (-1,))",
     "relu": "pa.kernels.relu(x)",
-    "repeat": "pa.repeat(x, n), or pa.tile(x, shape), which is PyTorch's",
     "requires_grad": "pa.grad(function)(x)",
     "requires_grad_": "pa.grad(function)(x)",
     "resize": "pa.reshape(x, shape)",
@@ -391,22 +380,17 @@ ATTRIBUTES: dict[str, str] = {
     "strides": "x.native.strides, where the library has them",
     "sub": "x - y",
     "sub_": "x -= y",
-    "swapaxes": "np.swapaxes(x, i, j), or x.mT for the last two",
     "t": "x.T",
-    "take": "pa.take(x, indices, axis=axis)",
     "tile": "pa.tile(x, shape)",
     "to": "x.to_device(device), or x.astype(dtype)",
     "to_numpy": 'x.to_device("numpy").native',
     "tobytes": 'x.to_device("numpy").native.tobytes()',
     "topk": "pa.sort(x, descending=True)[..., :n], and pa.argsort for indices",
-    "trace": "pa.linalg.trace(x)",
-    "transpose": "pa.permute_dims(x, axes), or x.T for a matrix",
     "type": "x.astype(dtype)",
     "type_as": "x.astype(y.dtype)",
     "unbind": "pa.unstack(x, axis=axis)",
     "unique": "pa.unique_values(x)",
     "unsqueeze": "pa.expand_dims(x, axis=axis)",
-    "view": "pa.reshape(x, shape) for a shape, x.astype(dtype) for a dtype",
     "zero_": "x[...] = 0",
 }
 """What to use instead of an attribute or method that arrays do not have."""

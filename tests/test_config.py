@@ -20,6 +20,7 @@ def settings() -> dict[str, object]:
         "kernel_debug": pa.config.kernel_debug,
         "progress": pa.config.progress,
         "strict_devices": pa.config.strict_devices,
+        "strict_names": pa.config.strict_names,
         "tuned_kernels": pa.config.tuned_kernels,
     }
 
@@ -33,6 +34,7 @@ DEFAULTS = {
     "kernel_debug": False,
     "progress": False,
     "strict_devices": False,
+    "strict_names": False,
     "tuned_kernels": True,
 }
 
@@ -50,7 +52,8 @@ def test_blocks_restore_only_their_own_changes() -> None:
         assert repr(pa.config) == (
             "<portarray.config block_moves='allow' check_linalg=True host_access='allow' "
             "host_fallback='allow' kernel_debug=False "
-            "unpickle_device=None progress=True strict_devices=False tuned_kernels=True>"
+            "unpickle_device=None progress=True strict_devices=False "
+            "strict_names=False tuned_kernels=True>"
         )
     with pytest.raises(KeyError), pa.config(progress=False):
         raise KeyError

@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[1]
 # Pages whose code stands on its own, with the names that the reader is expected to have.
 PAGES = (
     *("README.md", "docs/index.md", "docs/getting_started.md", "docs/moving_data.md"),
-    *("docs/numpy_functions.md", "docs/from_pytorch.md", "docs/beside.md"),
+    *("docs/numpy_functions.md", "docs/beyond_the_standard.md", "docs/from_pytorch.md"),
     *("docs/devices.md", "docs/kernels.md", "docs/user_kernels.md", "docs/random.md"),
-    "docs/tasks.md",
+    *("docs/beside.md", "docs/tasks.md"),
     "docs/dagger.md",
 )
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Array"]
 
+_sort, _transpose = interop.method("sort"), interop.method("transpose")
+
 
 @final
 class Array(base.ArrayBase):
@@ -421,6 +423,69 @@ class Array(base.ArrayBase):
     def tolist(self) -> Any:
         """Return the values as nested lists of Python scalars; a scalar for a 0-d array."""
         return formatting.listed(self)
+
+    argmax = interop.method("argmax")
+    argmin = interop.method("argmin")
+    argsort = interop.method("argsort")
+    clip = interop.method("clip")
+    cumprod = interop.method("cumprod")
+    cumsum = interop.method("cumsum")
+    diagonal = interop.method("diagonal")
+    dot = interop.method("dot")
+    nonzero = interop.method("nonzero")
+    prod = interop.method("prod")
+    ravel = interop.method("ravel")
+    repeat = interop.method("repeat")
+    round = interop.method("round")
+    searchsorted = interop.method("searchsorted")
+    std = interop.method("std")
+    swapaxes = interop.method("swapaxes")
+    take = interop.method("take")
+    trace = interop.method("trace")
+    var = interop.method("var")
+
+    def transpose(self, *axes: Any) -> Array:
+        """Permute the axes, given as integers or as one sequence; reverse them by default."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        transposed: Array = _transpose(self, order)
+        return transposed
+
+    def flatten(self, order: str = "C") -> Array:
+        """Return a copy with one axis."""
+        flattened: Array = self.ravel(order)
+        return flattened.copy()
+
+    def sort(self, axis: int = -1, **options: Any) -> None:
+        """Sort the values along an axis in place; :func:`portarray.sort` returns a copy."""
+        self[...] = _sort(self, axis, **options)
+
+    def fill(self, value: Any) -> None:
+        """Set all elements to a value."""
+        interop.check_name("Array.fill")
+        self[...] = value
+
+    @property
+    def flat(self) -> interop.Flat:
+        """The elements in order: ``x.flat[3]``, ``x.flat[:2] = 0.0``, ``for element in x.flat``."""
+        return interop.Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        interop.Flat(self)[:] = value
+
+    def view(self, dtype: DTypeLike | None = None) -> Array:
+        """Return the bits of the elements as another dtype.
+
+        Whether the result shares memory with the array is not promised, as for slices.
+
+        Raises
+        ------
+        TypeError
+            If the device's memory is not host memory, but for complex numbers as their parts.
+        ValueError
+            If the sizes do not fit.
+        """
+        return interop.view(self, dtype)
 
     # --- Python's and NumPy's protocols -------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
@@ -15,6 +15,7 @@ from portarray._array import (
     base,
     conversion,
     dispatch,
+    dtypes,
     host_access,
     namespaces,
     native_arrays,
@@ -23,6 +24,7 @@ from portarray._array import (
     slow_path,
 )
 from portarray._array.info import VERSION
+from portarray._config import config
 from portarray._devices import selection
 from portarray._dlpack import host_capsule
 from portarray._movement import array_moves, routes
@@ -34,16 +36,20 @@ if TYPE_CHECKING:
     from portarray._devices.device import Device
 
 __all__ = [
+    "Flat",
     "after_import",
+    "check_name",
     "check_version",
     "install_hooks",
     "dlpack",
     "dlpack_device",
     "function",
+    "method",
     "no_out",
     "to_device",
     "to_numpy",
     "ufunc",
+    "view",
 ]
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", VERSION)
@@ -144,6 +150,81 @@ def function(
 ) -> Any:
     """Answer one of NumPy's functions; see :meth:`portarray.Array.__array_function__`."""
     return numpy_functions().function(called, types, args, kwargs, x)
+
+
+def check_name(name: str) -> None:
+    """Raise for a name beyond the standard while ``config.strict_names`` is True."""
+    if config._strict_names:
+        raise AttributeError(
+            f"{name}: not in the standard, and config.strict_names is True\n"
+            f"Hint: use the standard's functions, or allow it with pa.config(strict_names=False)"
+        )
+
+
+def method(name: str) -> Callable[..., Any]:
+    """Return a method of arrays that computes what NumPy's function of its name does."""
+    computed = getattr(np, name)
+
+    def called(self: Array, *args: Any, **options: Any) -> Any:
+        check_name(f"Array.{name}")
+        types = (base.array_type,)
+        return numpy_functions().function(computed, types, (self, *args), options, self)
+
+    called.__name__ = name
+    called.__qualname__ = f"Array.{name}"
+    called.__doc__ = f"As :func:`numpy.{name}` of the array, computed on its device."
+    return called
+
+
+class Flat:
+    """The elements of an array in order, behind ``x.flat``: read, written and iterated over."""
+
+    __slots__ = ("_x",)
+
+    def __init__(self, x: Array) -> None:
+        check_name("Array.flat")
+        self._x = x
+
+    def _elements(self) -> Array:
+        return self._x.reshape(-1)
+
+    def __len__(self) -> int:
+        return self._x.size
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter(self._elements())
+
+    def __getitem__(self, key: Any) -> Array:
+        return self._elements()[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        # A copy: whether writes through a reshaped array reach it depends on the library.
+        elements = self._elements().copy()
+        elements[key] = value
+        self._x[...] = elements.reshape(self._x.shape)
+
+
+def view(x: Array, dtype: object) -> Array:
+    """Return the elements' bits as another dtype; see :meth:`portarray.Array.view`."""
+    check_name("Array.view")
+    target = x.dtype if dtype is None else dtypes.canonical(dtype)
+    if target == x.dtype:
+        return x[...]
+    if x.ndim and target == _COMPONENTS.get(x.dtype.name):
+        pa: Any = base.NAMESPACE[0]
+        parts: Array = pa.stack([x.real, x.imag], axis=-1)
+        return parts.reshape(*x.shape[:-1], 2 * x.shape[-1])
+    device = x.device
+    if not device._backend.on_host(device.native):
+        raise TypeError(
+            f"view: {device} does not show {x.dtype} as {target}, only complex numbers as their "
+            f"parts\nHint: convert the values with x.astype(dtype), or move the array first: "
+            f"x.to_device('numpy')"
+        )
+    return conversion.asarray(slow_path.host_view(x).view(target), device=device)
+
+
+_COMPONENTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:

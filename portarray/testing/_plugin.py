@@ -32,6 +32,8 @@ class Plugin:
         config.add_cleanup(self._stack.close)
         if config.getoption("--strict-devices"):
             self._stack.enter_context(pa.config(strict_devices=True))
+        if config.getoption("--strict-names"):
+            self._stack.enter_context(pa.config(strict_names=True))
         path = config.getoption("--device-report")
         self._report = _report.Recorder(path) if path else None
 

@@ -116,14 +116,11 @@ SAME = {
     **{f"fft.{name}": f"np.fft.{name}(x)" for name in ("fft2", "ifft2", "rfft2", "irfft2")},
     "x.H": "np.conj(x.T)",
     "x.clamp": "np.clip(x, lo, hi)",
-    "x.cumsum": "np.cumsum(x, axis)",
-    "x.cumprod": "np.cumprod(x, axis)",
     "x.double": "x.astype(float)",
     "x.half": "x.astype(np.float16)",
     "x.masked_fill": "np.where(mask, value, x)",
     "x.numel": "np.size(x)",
     "x.element_size": "x.itemsize",
-    "x.flatten": "x.flatten()",
     "x.get": "x",
 }
 # Where x, y and n stand for something other than the matrices.
