@@ -62,7 +62,9 @@ class Server:
 
     def begun(self, text: str, **more: Any) -> socket.socket:
         """Return the socket of a question that has been sent and whose answer is not read."""
-        request = {"model": "tiny", "messages": [{"role": "user", "content": text}]} | more
+        messages = [{"role": "user", "content": text}]
+        # Greedily: a drawn token may be one that ends the answer.
+        request = {"model": "tiny", "messages": messages, "temperature": 0} | more
         body = json.dumps(request).encode()
         link = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
         head = (
