@@ -106,7 +106,8 @@ class Array(base.ArrayBase):
         -----
         ``device=`` decides where it is given. The default device, also that of a ``with device:``
         block around the call, is for ``pa.ones(3)`` alone: a library that creates beside its
-        argument gets operands on one device, whatever its caller has set.
+        argument gets operands on one device, whatever its caller has set. Caches by namespace need
+        the device in their key, since the namespaces are equal.
 
         Examples
         --------

@@ -368,6 +368,7 @@ def install_hooks(answers: Callable[[], Any]) -> None:
     asarray: Any = base.NAMESPACE[0].asarray
     asarray._torchdynamo_inline = _read_first
     base.bound_namespace = namespaces.bound_namespace
+    after_import("scipy.special._support_alternative_backends", namespaces.distinguish_in_scipy)
     conversion.asarray._torchdynamo_inline = namespaces.read_asarray  # type: ignore[attr-defined]
 
 

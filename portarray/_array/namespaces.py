@@ -221,6 +221,30 @@ def bound_namespace(device: Device) -> BoundNamespace:
 _bound: dict[Device, BoundNamespace] = {}
 
 
+def distinguish_in_scipy(module: Any) -> None:
+    """Have SciPy keep the functions that it makes of special functions for each device.
+
+    It caches them by namespace, and those of all devices are equal: without this, results would be
+    on the device on which the function was called first.
+    """
+    info: Any = getattr(module, "_FuncInfo", None)
+    by_namespace: Any = getattr(info, "_wrapper_for", None)
+    if not hasattr(by_namespace, "__wrapped__"):  # another version of SciPy
+        return
+    wrapped = by_namespace.__wrapped__
+    by_device: dict[tuple[Any, Device], Any] = {}
+
+    def wrapper_for(self: Any, xp: Any) -> Any:
+        if type(xp) is not BoundNamespace:
+            return by_namespace(self, xp)
+        key = self, xp._bound_to
+        if key not in by_device:
+            by_device[key] = wrapped(self, xp)
+        return by_device[key]
+
+    info._wrapper_for = wrapper_for
+
+
 def read_asarray(obj: Any, /, *, device: Any = None, default: Any = None, **options: Any) -> Any:
     """Make an array, as PyTorch's compiler reads it, which captures public functions."""
     where = default if device is None and not hasattr(obj, "__dlpack__") else device

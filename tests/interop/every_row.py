@@ -48,8 +48,8 @@ def obstacle(row: Row, device: str) -> tuple[str, AbstractContextManager[object]
 
 
 def run(row: Row, device: str, fake: str) -> None:
-    """Run a row on a device that is not the default one, unless the row needs the scope."""
-    with pa.device(fake), pa.device(device) if row.requires_default_device else nullcontext():
+    """Run a row on a device that is not the default one."""
+    with pa.device(fake):
         beside(row, device, single=in_single(row, device))
 
 

@@ -156,12 +156,10 @@ def _xarray() -> list[Row]:
         "clip": lambda a: data(a(X)).clip(0.0, 1.0),
         "astype": lambda a: data(a(X)).astype("float32"),
         "copy": lambda a: data(a(X)).copy(deep=True),
-        "where missing": lambda a: data(a(X)).where(data(a(X)) > 0),
-        "apply_ufunc": lambda a: xarray.apply_ufunc(lambda x: 2 * x, data(a(X))),
-    }
-    requires_default_device: dict[str, Callable[[Make], Any]] = {
         "where": lambda a: data(a(X)).where(data(a(X)) > 0, 0.0),
         "fillna": lambda a: data(a(HOLES)).fillna(0.0),
+        "where missing": lambda a: data(a(X)).where(data(a(X)) > 0),
+        "apply_ufunc": lambda a: xarray.apply_ufunc(lambda x: 2 * x, data(a(X))),
     }
     failing: dict[str, tuple[str, Callable[[Make], Any]]] = {
         "std": (_DDOF, lambda a: data(a(X)).std("column", skipna=False)),
@@ -177,10 +175,6 @@ def _xarray() -> list[Row]:
 
     return [
         *(row(name, call) for name, call in calls.items()),
-        *(
-            row(name, call, requires_default_device=True)
-            for name, call in requires_default_device.items()
-        ),
         *(row(name, call, fails=why) for name, (why, call) in failing.items()),
         Row(
             "xarray Dataset",

@@ -48,7 +48,6 @@ SPECIAL = [
         "expi expit gamma gammaln gammasgn i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e log_ndtr loggamma "
         "logit ndtr ndtri psi rgamma sinc sindg spence tandg y0 y1 zetac",
         [UNIT],
-        requires_default_device=True,
         host=True,
     ),
     *rows_of(
@@ -56,17 +55,15 @@ SPECIAL = [
         "betaln binom boxcox boxcox1p chdtr chdtrc chdtri gammainc gammaincc gammainccinv "
         "gammaincinv huber inv_boxcox inv_boxcox1p kl_div poch pseudo_huber stdtr xlog1py",
         [UNIT, UNIT[::-1]],
-        requires_default_device=True,
         host=True,
     ),
     *rows_of(
         special,
         "betainc betaincc betaincinv fdtr fdtrc fdtri gdtr gdtrc hyp1f1 radian",
         [UNIT, UNIT[::-1] + 0.1, UNIT],
-        requires_default_device=True,
         host=True,
     ),
-    *rows_of(special, "zeta", [UNIT + 1, UNIT], requires_default_device=True, host=True),
+    *rows_of(special, "zeta", [UNIT + 1, UNIT], host=True),
     *rows_of(special, "rel_entr xlogy", [UNIT, UNIT[::-1]]),
     *_named(
         "special",
@@ -74,7 +71,6 @@ SPECIAL = [
             "multigammaln": lambda a: special.multigammaln(a(UNIT + 3), 2),
             "polygamma": lambda a: special.polygamma(2, a(UNIT)),
         },
-        requires_default_device=True,
         host=True,
     ),
     *_named(
@@ -126,12 +122,11 @@ STATS = [
         "circstd describe tmin tmax mode",
         [POSITIVE],
     ),
-    *rows_of(stats, "iqr rankdata", [POSITIVE], requires_default_device=True),
+    *rows_of(stats, "iqr rankdata", [POSITIVE]),
     *rows_of(
         stats,
         "skewtest kurtosistest normaltest jarque_bera entropy chisquare lmoment",
         [POSITIVE],
-        requires_default_device=True,
         host=True,
     ),
     *rows_of(
@@ -140,7 +135,6 @@ STATS = [
         "kruskal alexandergovern brunnermunzel epps_singleton_2samp cramervonmises_2samp "
         "chatterjeexi spearmanrho wilcoxon",
         [POSITIVE, NORMAL],
-        requires_default_device=True,
         host=True,
     ),
     *_named(
@@ -160,7 +154,6 @@ STATS = [
                 a(POSITIVE), a(POSITIVE[::-1]), lambda_="log-likelihood"
             ),
         },
-        requires_default_device=True,
         host=True,
     ),
     *_named(
@@ -182,7 +175,7 @@ STATS = [
             "monte_carlo_test": _simulated,
         },
     ),
-    Row("scipy.stats.permutation_test", _permuted, requires_default_device=True),
+    Row("scipy.stats.permutation_test", _permuted),
 ]
 
 FFT = [
@@ -196,7 +189,6 @@ FFT = [
         fft,
         "dct idct dst idst dctn idctn dstn idstn",
         [IMAGE],
-        requires_default_device=True,
         host=True,
     ),
     *_named(
@@ -205,7 +197,6 @@ FFT = [
             "fht": lambda a: fft.fht(a(NORMAL), 0.1, 0.5),
             "ifht": lambda a: fft.ifht(a(NORMAL), 0.1, 0.5),
         },
-        requires_default_device=True,
     ),
 ]
 
@@ -257,11 +248,10 @@ CALCULUS = [
                 ).integral
             ),
         },
-        requires_default_device=True,
     ),
     *rows_of(optimize, "rosen rosen_der", [POSITIVE]),
-    *rows_of(optimize, "rosen_hess", [POSITIVE], requires_default_device=True),
-    *rows_of(optimize, "rosen_hess_prod", [POSITIVE, NORMAL], requires_default_device=True),
+    *rows_of(optimize, "rosen_hess", [POSITIVE]),
+    *rows_of(optimize, "rosen_hess_prod", [POSITIVE, NORMAL]),
     *_named(
         "optimize.elementwise",
         {
@@ -277,7 +267,6 @@ CALCULUS = [
                 elementwise.bracket_minimum(_bowl, a([0.0, 0.0]), args=(a([1.0, 2.0]),)).bracket
             ),
         },
-        requires_default_device=True,
     ),
     Row(
         "scipy.optimize.elementwise.find_minimum",
@@ -286,7 +275,6 @@ CALCULUS = [
                 _bowl, (a([0.0, 0.0]), a([0.5, 0.8]), a([2.0, 3.0])), args=(a([1.0, 2.0]),)
             ).x
         ),
-        requires_default_device=True,
         rtol=1e-6,
     ),
     *_named(
@@ -296,16 +284,13 @@ CALCULUS = [
             "jacobian": lambda a: differentiate.jacobian(lambda x: x**3, a([1.0, 2.0])).df,
             "hessian": lambda a: differentiate.hessian(_bent, a([1.0, 2.0])).ddf,
         },
-        requires_default_device=True,
         rtol=1e-5,
     ),
 ]
 
 CLUSTER = [
     *rows_of(vq, "whiten", [POINTS]),
-    *rows_of(
-        vq, "vq kmeans kmeans2", [POINTS, POINTS[:3]], requires_default_device=True, host=True
-    ),
+    *rows_of(vq, "vq kmeans kmeans2", [POINTS, POINTS[:3]], host=True),
     *rows_of(
         hierarchy,
         "single complete average weighted centroid median ward linkage",
@@ -316,14 +301,12 @@ CLUSTER = [
         hierarchy,
         "cophenet inconsistent leaves_list maxdists",
         [LINKED],
-        requires_default_device=True,
         host=True,
     ),
     *rows_of(
         hierarchy,
         "is_valid_linkage is_monotonic num_obs_linkage to_mlab_linkage",
         [LINKED],
-        requires_default_device=True,
     ),
     *_named(
         "cluster.hierarchy",
@@ -334,7 +317,6 @@ CLUSTER = [
                 a(LINKED), a(POINTS)
             ),
         },
-        requires_default_device=True,
         host=True,
     ),
 ]
@@ -374,14 +356,12 @@ INTERPOLATE = [
             "PPoly": lambda a: interpolate.PPoly(a(MATRIX[:4, :7]), a(np.arange(8.0)))(a(POSITIVE)),
             "BPoly": lambda a: interpolate.BPoly(a(MATRIX[:4, :7]), a(np.arange(8.0)))(a(POSITIVE)),
         },
-        requires_default_device=True,
         host=True,
         rtol=1e-7,
     ),
     Row(
         "scipy.interpolate.PchipInterpolator",
         lambda a: interpolate.PchipInterpolator(a(GRID), a(NORMAL))(a(POSITIVE)),
-        requires_default_device=True,
         host=True,
     ),
     Row(
@@ -400,7 +380,7 @@ CONSTANTS = [
     *rows_of(constants, "lambda2nu nu2lambda", [POSITIVE]),
     *rows_of(linalg, "orthogonal_procrustes", [MATRIX, MATRIX.T]),
     *rows_of(linalg, "fiedler", [POSITIVE]),
-    *rows_of(linalg, "block_diag", [MATRIX, UNIT], requires_default_device=True),
+    *rows_of(linalg, "block_diag", [MATRIX, UNIT]),
 ]
 
 ROWS = [*SPECIAL, *STATS, *FFT, *CALCULUS, *CLUSTER, *INTERPOLATE, *CONSTANTS]

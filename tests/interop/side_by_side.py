@@ -27,9 +27,6 @@ class Row:
         What is called.
     call : callable
         Takes a maker of arrays, returns what the other library returned.
-    requires_default_device : bool
-        Whether that library creates arrays without ``device=``, so that its callers need
-        ``with x.device:`` where x is not on the default device.
     host : bool
         Whether it reads the arrays with NumPy, so that their memory must be host memory.
     rtol : float
@@ -42,7 +39,6 @@ class Row:
 
     name: str
     call: Callable[[Make], Any]
-    requires_default_device: bool = False
     host: bool = False
     rtol: float = 1e-9
     to_numpy: str = ""

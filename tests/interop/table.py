@@ -82,12 +82,9 @@ def cell(row: Row, column: Column, fake: str) -> str:
 
 
 def label(row: Row) -> str:
-    """Return a row's name in the table, with what users must do."""
-    notes = [
-        note for flag, note in ((row.host, "host"), (row.requires_default_device, "with")) if flag
-    ]
+    """Return a row's name in the table, with what it reads."""
     name = f"`{row.name}`" if "." in row.name else row.name
-    return f"{name} ({', '.join(notes)})" if notes else name
+    return f"{name} (host)" if row.host else name
 
 
 def written() -> tuple[list[str], Cells]:
