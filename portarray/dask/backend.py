@@ -7,7 +7,7 @@ from typing import Any
 import dask.array as da
 from dask.array.backends import ArrayBackendEntrypoint
 
-from portarray.dask import block_placement, creation
+from portarray.dask import block_placement, creation, random_methods
 
 __all__ = ["PortarrayBackend"]
 
@@ -39,6 +39,24 @@ class PortarrayBackend(ArrayBackendEntrypoint):  # type: ignore[misc]
     ) -> da.Array:
         """Return a Dask array of one value."""
         return creation.full(shape, fill_value, dtype=dtype, chunks=chunks)
+
+    @staticmethod
+    def arange(
+        start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
+        chunks: Any = "auto", **_: Any,
+    ) -> da.Array:  # fmt: skip
+        """Return a Dask array of evenly spaced values."""
+        return creation.arange(start, stop, step, dtype=dtype, chunks=chunks)
+
+    @property
+    def default_bit_generator(self) -> type:
+        """The bit generator of ``da.random.default_rng``."""
+        return random_methods.BitGenerator
+
+    @property
+    def RandomState(self) -> type:  # noqa: N802  (the name that Dask looks up)
+        """The class whose methods draw the blocks of ``da.random.RandomState``."""
+        return random_methods.RandomState
 
     @staticmethod
     def to_backend(data: da.Array, **_: Any) -> da.Array:

@@ -1,12 +1,13 @@
 """Check that a cluster has one version of portarray.
 
-When a client first computes a graph, it registers a worker plugin. Each worker compares versions
+When a client first uses an array, it registers a worker plugin. Each worker compares versions
 when it unpickles the plugin. A new worker with another version does not start; if such a worker
 already runs, the computation raises an error.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import suppress
 from typing import Any
@@ -16,6 +17,7 @@ import portarray as pa
 
 __all__ = ["check", "check_default"]
 
+_HINT = "\nHint: install one version of portarray in the whole cluster"
 _checked: WeakSet[Any] = WeakSet()
 
 
@@ -62,8 +64,11 @@ def _ask(client: Any, plugin: Any) -> None:
         # Otherwise the plugin would reject workers that match the rest of the cluster.
         with suppress(KeyError, ValueError):  # not registered if it was rejected
             client.unregister_worker_plugin(plugin.name)
+        text = str(error)  # of a worker it quotes the error that the worker met
+        reason = re.search(r"the client has portarray \S+, and .+? has [\w.+!-]+", text)
         raise RuntimeError(
-            f"compute: the cluster {client.scheduler.address} cannot be used: {error}"
+            f"compute: the cluster {client.scheduler.address} cannot be used: "
+            f"{reason[0] if reason else text}" + (_HINT if reason else "")
         ) from error
 
 
@@ -88,6 +93,5 @@ def _plugin(version: str) -> Any:
 def _compare(version: str, where: str) -> None:
     if version != pa.__version__:
         raise RuntimeError(
-            f"the client has portarray {version}, and {where} has {pa.__version__}\n"
-            f"Hint: install one version of portarray in the whole cluster"
+            f"the client has portarray {version}, and {where} has {pa.__version__}{_HINT}"
         )

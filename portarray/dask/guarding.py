@@ -264,8 +264,7 @@ def _there(task: Task, layers: Any) -> Any:
 
 
 def optimize(dsk: Any, keys: Any, **options: Any) -> Any:
-    """Optimize a graph as Dask does, and guard its tasks."""
-    compatibility.check_default()
+    """Optimize a graph as Dask does, and guard its tasks; for a cluster on its scheduler."""
     checked = _checked_names(dsk, keys)
     notes: dict[Any, Any] = {}
     if fusing.is_annotated(dsk) or owners.is_needed(dsk):
@@ -354,6 +353,8 @@ def _plugin(x: dask.array.Array) -> None:
         mark(layer, kind, str(x.dtype))
         owners.mark(graph, x.name)
     x.__dict__["__dask_optimize__"] = optimize
+    # what Dask calls before it sends the collection to a cluster; it returns no expressions
+    x.__dict__["__dask_exprs__"] = compatibility.check_default
 
 
 def install_hooks() -> None:

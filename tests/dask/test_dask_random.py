@@ -13,6 +13,7 @@ pytest.importorskip("dask.array", reason="the extra portarray[dask] is not insta
 pytest.importorskip("distributed", reason="the extra portarray[dask] is not installed")
 pytest.importorskip("zarr", reason="one of the expressions stores into it")
 
+import dask
 import dask.array as da
 import dask_outcomes
 
@@ -123,6 +124,40 @@ def test_blocks_far_from_the_start() -> None:
     expected = [pa.random.bits(key, row).tolist() for row in rows]  # type: ignore[arg-type]
     assert drawn.tolist() == expected
     assert first * 70_001 < 2**32 < (first + 3) * 70_001
+
+
+def test_random_numbers_of_dask_are_on_the_default_device(device: str) -> None:
+    """Methods of Dask's generators draw on the device, or move what NumPy makes."""
+    rates = np.array([0.5, 4.0, 1e4])
+    draws: dict[str, tuple[Any, ...]] = {
+        "normal": (3.0, rates), "random": (), "gamma": (2.0,), "poisson": (rates,),
+        "binomial": (10, 0.3), "integers": (0, 5), "standard_t": (3.0,), "chisquare": (4,),
+        "lognormal": (), "exponential": (rates,), "laplace": (1.0,), "beta": (1.0, 2.0),
+        "gumbel": (), "zipf": (1.5,),
+    }  # fmt: skip
+    with dask.config.set({"array.backend": "portarray", "scheduler": "sync"}), pa.device(device):
+        for name, args in draws.items():
+            if not device.startswith("numpy") and name not in ("normal", "integers", "gumbel"):
+                continue  # which the tests of pa.random draw on every device
+            twice = [
+                getattr(da.random.default_rng(1), name)(*args, size=(4, 3), chunks=2)
+                for _ in range(2)
+            ]
+            assert twice[0].name == twice[1].name
+            x = twice[0].compute()
+            assert (type(twice[0]._meta), type(x)) == (pa.Array, pa.Array)
+            assert (x.device, x.dtype) == (pa.device(device), twice[0].dtype)
+            assert len(np.unique(x.to_device("numpy").native)) > 1
+        state = da.random.RandomState(2)
+        assert state.randint(0, 9, size=5, chunks=2).compute().device is pa.device(device)
+        assert sorted(da.random.default_rng(0).permutation(6).compute().tolist()) == [*range(6)]
+        chosen = da.random.default_rng(0).choice(3, size=8, chunks=4, p=[0.5, 0.0, 0.5]).compute()
+        assert set(chosen.tolist()) == {0, 2}
+        words = da.random.default_rng(0).choice(np.array(["a", "b"]), size=5).compute()
+        assert set(words) <= {"a", "b"}
+        large = da.random.default_rng(5).normal(size=(200, 100), chunks=(50, 100))
+        assert abs(float(large.mean().compute())) < 5 / 20_000**0.5
+        assert len(np.unique(large.compute().to_device("numpy").native)) > 19_000  # other blocks
 
 
 # --- tasks ---------------------------------------------------------------------------------------

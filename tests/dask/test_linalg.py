@@ -160,6 +160,23 @@ def test_a_singular_matrix_has_factors() -> None:
     np.testing.assert_allclose(p @ lower @ upper, x)
 
 
+@pytest.mark.parametrize("lapack", [True, False])
+def test_singular_systems_are_named(
+    engine: str, lapack: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not lapack:
+        monkeypatch.setattr(tiles, "_lapack", lambda *_: None)
+    x = positive(11, "float64")
+    x[18], x[:, 18] = 0, 0  # no rounding makes the pivot another number
+    right = pd.ones(N, chunks=(ROWS,), devices="numpy")
+    with pytest.raises(
+        pa.linalg.LinAlgError, match=r"^solve: .* singular: tile \(2, 2\), .* is 16"
+    ):
+        as_numpy(linalg.solve(tiled(x, "numpy"), right, engine=engine))
+    regular = linalg.solve(tiled(positive(11, "float64"), "numpy"), right, engine=engine)
+    assert np.isfinite(as_numpy(regular)).all()
+
+
 def test_indefinite_matrices_are_named(engine: str, device: str) -> None:
     x = positive(11)
     x[17, 17] = -1
@@ -199,6 +216,15 @@ def test_qr_is_dasks_where_it_fits() -> None:
     x = drawn(14, N, 5, dtype="float64")
     q, r = linalg.qr(pd.from_array(x, (ROWS, 5), "numpy"))
     np.testing.assert_allclose(as_numpy(q) @ as_numpy(r), x, atol=1e-12)
+    for shape, chunks in (((N, 5), (ROWS, 5)), ((5, N), (5, ROWS))):  # over two libraries
+        values = drawn(14, *shape, dtype="float64")
+        mixed = pd.from_array(values, chunks, ["numpy", "torch"])
+        q, r = linalg.qr(mixed)
+        assert {row.device for row in pd.placement(mixed).verify()} == {
+            "numpy:cpu:0",
+            "torch:cpu:0",
+        }
+        np.testing.assert_allclose(as_numpy(q) @ as_numpy(r), values, atol=1e-12)
     with pytest.raises(ValueError, match="one column of chunks"):
         linalg.qr(tiled(positive(1), "numpy"))
 

@@ -190,11 +190,8 @@ def solve(
     ValueError, TypeError
         If shapes, chunks or dtypes do not fit.
     LinAlgError
-        When it is computed, if `a` is not positive definite where that was assumed.
-
-    Notes
-    -----
-    A singular matrix gives infinities or NaN.
+        When it is computed, if `a` is singular, or not positive definite where that was assumed;
+        names the tile.
 
     Examples
     --------
@@ -265,6 +262,8 @@ def solve_triangular(
 
 def qr(x: da.Array, /) -> tuple[da.Array, da.Array]:
     """Factorize a matrix of one column or one row of chunks: ``x = q @ r``.
+
+    The chunks may be on several devices.
 
     Parameters
     ----------

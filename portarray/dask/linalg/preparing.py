@@ -82,7 +82,7 @@ def prepare(
         for k in range(n):
             matrices.new("p", k, 0, (sum(chunks[0][k:]),), ("a", k, k))
     if name == "lu":
-        return Program(name, tuple(programs.lu(n)), matrices, _lu_results(chunks, n))
+        return Program(name, tuple(programs.lu(chunks[0])), matrices, _lu_results(chunks, n))
     columns = second.numblocks[1]
     blocks = {(i, j): (None, ("b", i, j)) for i, j in product(range(n), range(columns))}
     return Program(
@@ -94,7 +94,7 @@ def _solving(name: str, n: int, columns: int, chunks: Any) -> Iterable[Step]:
     if name in ("solve_lower", "solve_upper"):
         yield from programs.triangular(n, columns, lower=name == "solve_lower")
     elif name == "solve":
-        yield from programs.lu(n)
+        yield from programs.lu(chunks[0], regular=True)
         yield from programs.permuted(n, columns)
         yield from programs.triangular(n, columns, lower=True, unit=True)
         yield from programs.triangular(n, columns, lower=False)

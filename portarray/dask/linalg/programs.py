@@ -43,15 +43,18 @@ def cholesky(sizes: tuple[int, ...]) -> Iterator[Step]:
                 yield Step(tiles.gemm, (("a", i, j),), pair, {"adjoint_b": True})
 
 
-def lu(n: int) -> Iterator[Step]:
+def lu(sizes: tuple[int, ...], *, regular: bool = False) -> Iterator[Step]:
     """Replace ``a`` by its factors and ``p`` by orders of rows, with partial pivoting.
 
-    The panels, which are columns of tiles, are factorized as a whole.
+    The panels, which are columns of tiles, are factorized as a whole. With ``regular``, a singular
+    matrix is an error.
     """
+    n = len(sizes)
     for k in range(n):
         rows = range(k, n)
         order = ("p", k, 0)
-        yield Step(tiles.panel, (order, *(("a", i, k) for i in rows)))
+        options = {"index": k, "first": sum(sizes[:k])} if regular else {}
+        yield Step(tiles.panel, (order, *(("a", i, k) for i in rows)), (), options)
         for j in (*range(k + 1, n), *range(k)):
             yield Step(tiles.permuted, tuple(("a", i, j) for i in rows), (order,))
         for j in range(k + 1, n):

@@ -114,16 +114,25 @@ def product(c: pa.Array | None, *factors: pa.Array, begins: bool, owned: bool) -
 # --- LU with partial pivoting --------------------------------------------------------------------
 
 
-def panel(_: Any, *column: pa.Array, owned: bool) -> tuple[pa.Array, ...]:
+def panel(
+    _: Any, *column: pa.Array, index: int | None = None, first: int = 0, owned: bool
+) -> tuple[pa.Array, ...]:
     """Factorize a column of tiles, on the host.
 
     Returns the order in which rows were taken, and the tiles of both factors in one: below the
     diagonal the lower one, whose diagonal is 1. The host has LAPACK, and libraries that compile
-    would do so for each pivot's shapes.
+    would do so for each pivot's shapes. With an index, that of the column, a pivot that is zero is
+    an error.
     """
     device = column[0].device
     whole = pa.concat(column, axis=0).to_device("numpy")
     factors, order = _by_lapack(whole) or _factors(whole)
+    if index is not None and bool(pa.any(pa.linalg.diagonal(factors) == 0)):
+        raise LinAlgError(
+            "solve",
+            f"the matrix is singular: tile ({index}, {index}), whose first row is {first}, has a "
+            f"pivot of 0",
+        )
     parts = [part.to_device(device) for part in _parted(factors, column)]
     return (pa.astype(order, pa.int32).to_device(device), *parts)
 
