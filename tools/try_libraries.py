@@ -5,10 +5,16 @@ portarray arrays on several devices. A result with portarray arrays *stays*, one
 *becomes NumPy*, and an error is *refused*. To write ``docs/data/where_it_does_not_work.json``::
 
     python tools/try_libraries.py
+
+With another default device than that of the arrays, results on it are *elsewhere*. To count, for
+each other device, the functions of SciPy, scikit-learn and array-api-extra whose results stay::
+
+    python tools/try_libraries.py --default numpy
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib
 import inspect
@@ -19,6 +25,7 @@ import re
 import signal
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -96,9 +103,9 @@ def limited() -> Iterator[None]:
 
 
 def arrays_in(result: Any, depth: int = 0) -> set[str]:
-    """Return the kinds of arrays in a result: ``"portarray"``, ``"NumPy"``."""
+    """Return the kinds of arrays in a result: texts of devices, and ``"NumPy"``."""
     if isinstance(result, pa.Array):
-        return {"portarray"}
+        return {str(result.device)}
     if isinstance(result, np.ndarray):
         return {"NumPy"} if result.ndim else set()
     if depth > 2 or isinstance(result, (str, bytes, type)) or inspect.ismodule(result):
@@ -120,7 +127,7 @@ def arrays_in(result: Any, depth: int = 0) -> set[str]:
 def outcome(call: Callable[[Make], Any], device: str) -> str:
     """Call a function with arrays of a device and classify the result."""
     try:
-        with limited(), pa.device(device):
+        with limited(), pa.device(OPTIONS.default or device):
             kinds = arrays_in(call(lambda values: pa.asarray(values, device=device)))
     except TooLongError as error:
         return f"refused: {error}"
@@ -128,7 +135,9 @@ def outcome(call: Callable[[Make], Any], device: str) -> str:
         text = re.sub(r" from '[^']*'| at 0x\w+", "", " ".join(str(error).split()))
         return f"refused: {type(error).__name__}: {text[:160]}"
     if "NumPy" in kinds:
-        return "becomes NumPy" if "portarray" not in kinds else "becomes NumPy in part"
+        return "becomes NumPy" if kinds == {"NumPy"} else "becomes NumPy in part"
+    if kinds - {str(pa.device(device))}:
+        return "elsewhere"
     return "stays"
 
 
@@ -139,7 +148,7 @@ def row(name: str, call: Callable[[Make], Any], how: str) -> dict[str, Any] | No
             kinds = arrays_in(call(np.array))
     except Exception:  # noqa: BLE001  (the caller tries other arguments)
         return None
-    outcomes = {device: outcome(call, device) for device in DEVICES}
+    outcomes = {device: outcome(call, device) for device in OPTIONS.devices}
     return {"name": name, "call": how, "array": bool(kinds), **outcomes}
 
 
@@ -247,10 +256,34 @@ def labelled_arrays() -> Iterator[dict[str, Any]]:
             yield outcomes
 
 
+def options() -> argparse.Namespace:
+    """Return the command line's options."""
+    parser = argparse.ArgumentParser(description="Call other libraries with portarray arrays.")
+    parser.add_argument("--default", help="default device; the arrays are on the others")
+    chosen = parser.parse_args()
+    chosen.devices = tuple(device for device in DEVICES if device != chosen.default)
+    return chosen
+
+
+OPTIONS = argparse.Namespace(default=None, devices=DEVICES)
+
+
+def count_elsewhere(rows: list[dict[str, Any]]) -> None:
+    """Print how many rows have each outcome, and the rows that are not on their device."""
+    for device in OPTIONS.devices:
+        outcomes = Counter(entry[device].partition(":")[0] for entry in rows)
+        print(f"{device}, default {OPTIONS.default}: {len(rows)} functions, {dict(outcomes)}")
+        for entry in rows:
+            if entry[device] == "elsewhere" or "DeviceMismatchError" in entry[device]:
+                print(f"  {entry['name']} {entry['call']}: {entry[device]}")
+
+
 def main() -> None:
     """Call everything and write the report."""
     import sklearn
 
+    global OPTIONS
+    OPTIONS = options()
     for device in DEVICES:  # load the libraries outside the time limit
         pa.sum(pa.ones(2, device=device))
     rows: list[dict[str, Any]] = []
@@ -263,6 +296,10 @@ def main() -> None:
         print("sklearn functions", len(rows), file=sys.stderr, flush=True)
         rows.extend(estimators())
     print("sklearn", len(rows), file=sys.stderr, flush=True)
+    if OPTIONS.default is not None:
+        rows.extend(tried("array_api_extra", ARGUMENTS))
+        count_elsewhere(rows)
+        return
     rows.extend(labelled_arrays())
     failing = [entry for entry in rows if any(entry[device] != "stays" for device in DEVICES)]
     report = {
