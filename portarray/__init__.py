@@ -181,6 +181,7 @@ if _typing.TYPE_CHECKING:
     from portarray._transforms.custom_gradients import checkpoint, custom_vjp, stop_gradient
     from portarray._transforms.gradients import grad, hvp, jacobian, jvp, value_and_grad, vjp
     from portarray._transforms.precision import precision
+    from portarray._transforms.vmap import vmap
     from portarray._verification.functions import verify
 
     bfloat16: type[_typing.Any]
@@ -225,6 +226,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
             from portarray._transforms import custom_gradients as module
         elif name in ("cond", "scan", "while_loop"):
             from portarray._transforms import control as module
+        elif name == "vmap":
+            from portarray._transforms import vmap as module
         elif name == "prefetch":
             from portarray._movement import prefetch as module
         elif name == "precision":
@@ -445,6 +448,7 @@ __all__ = [
     "value_and_grad",
     "verify",
     "vjp",
+    "vmap",
     "while_loop",
     # More than one device
     "tasks",

@@ -12,7 +12,7 @@ from portarray._transforms import tracing
 from portarray._transforms.compiling.codegen import replay
 from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.gradient_arguments import described
-from portarray._transforms.tracing import Tracer
+from portarray._transforms.tracing import Trace, Tracer
 from portarray._trees import array_trees
 from portarray.errors import TracedArrayError
 
@@ -51,8 +51,8 @@ def cond(predicate: Any, true: Function, false: Function, /, *operands: Any) -> 
 
     Notes
     -----
-    If :func:`compile` traces the predicate, both functions run and one of the results is chosen.
-    Otherwise only one function runs.
+    If :func:`compile` traces the predicate, or it is one of the examples of :func:`vmap`, both
+    functions run and one of the results is chosen. Otherwise only one function runs.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def cond(predicate: Any, true: Function, false: Function, /, *operands: Any) -> 
             f"cond: the predicate has shape {predicate.shape} and dtype {predicate.dtype}, not () "
             f"and bool\nHint: reduce it with pa.any or pa.all, or compare it with 0"
         )
-    if _capture_of([predicate]) is None:
+    if _undecided([predicate]) is None:
         return (true if bool(predicate) else false)(*operands)
     yes, no = true(*operands), false(*operands)
     _check_alike("cond", yes, no, "true", "false")
@@ -116,7 +116,7 @@ def while_loop(condition: Function, body: Function, initial: Any, /) -> Any:
     Array(192., dtype=float64, device='numpy:cpu:0')
     """
     leaves = array_trees.leaves(initial)
-    outer = _capture_of(leaves)
+    outer = _undecided(leaves)
     if outer is None:
         state = initial
         while bool(condition(state)):
@@ -238,12 +238,12 @@ def _element(n: int, x: Any) -> Any:
     return x[n, ...] if type(x) is Array else x
 
 
-def _capture_of(arrays: Sequence[Any]) -> Capture | None:
-    """Return the trace of a compilation among arrays, None if there is none."""
+def _undecided(arrays: Sequence[Any]) -> Trace | None:
+    """Return the trace among arrays that cannot follow values, None if there is none."""
     for x in arrays:
         native = x._native
         while native.__class__ is Tracer:
-            if isinstance(native.trace, Capture):
+            if not native.trace.follows_values:
                 return native.trace
             native = native.value
     return None

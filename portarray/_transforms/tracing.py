@@ -67,10 +67,10 @@ class Tracer:
 
     __array_ufunc__ = None  # NumPy would make arrays of objects
 
-    def __init__(self, value: Any, trace: Trace, slot: int, device: Device) -> None:
+    def __init__(self, value: Any, trace: Trace, slot: Any, device: Device) -> None:
         self.value = value
         self.trace = trace
-        self.slot = slot
+        self.slot = slot  # what the trace knows it by
         self.home = device  # not the traced device
         self.sharing: list[weakref.ref[Tracer]] | None = None  # tracers of the same memory
         self.origin: tuple[Tracer, Any] | None = None  # the array and key of this view
@@ -134,12 +134,14 @@ class Trace(ABC):
     """A recorder of the calls on traced arrays of one level.
 
     ``unreadable`` is the error message for reading values, ``shared`` for using an array whose
-    memory was modified through another one. With ``reads_numbers`` 0-d arrays can be read.
+    memory was modified through another one. With ``reads_numbers`` 0-d arrays can be read. With
+    ``follows_values``, control flow may depend on values.
     """
 
     unreadable: str
     shared: str
     reads_numbers = False
+    follows_values = True
 
     def __init__(self) -> None:
         self.level = next(_levels)
@@ -547,7 +549,7 @@ def _traced_device(device: Device) -> Device:
     return traced
 
 
-def traced(x: Array, trace: Trace, slot: int) -> Array:
+def traced(x: Array, trace: Trace, slot: Any) -> Array:
     """Return a traced array; ``x`` may be traced by outer traces."""
     table = x._dispatch
     home = table.device._seen

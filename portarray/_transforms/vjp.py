@@ -128,7 +128,10 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
     def native_function(natives: Sequence[Any]) -> Sequence[Any]:
         nonlocal outputs
         outputs = function(wrapped_like(natives, inputs))
-        return [y._native for y in outputs]
+        results = [y._native for y in outputs]
+        if any(y.__class__ is Tracer for y in results):  # by arrays of an enclosing function
+            raise NoOwnGradientError("an output is traced")
+        return results
 
     natives = [x._native for x in inputs]
     kept: list[list[Any]] | None = None if once else []

@@ -71,13 +71,17 @@ def gemm(
     product = xp.matmul(first, second)
     if out is None or beta == 0:
         return _back(xp, product if alpha == 1 else product * alpha, a)
-    total = out if in_place and product.dtype == out.dtype else _summable(xp, out) + 0.0
-    if beta != 1:
-        total *= beta
-    if alpha == -1:
-        total -= product
-    else:
-        total += product if alpha == 1 else product * alpha
+    if in_place and product.dtype == out.dtype:
+        total = out
+        if beta != 1:
+            total *= beta
+        if alpha == -1:
+            total -= product
+        else:
+            total += product if alpha == 1 else product * alpha
+        return _back(xp, total, a)
+    total = _summable(xp, out) if beta == 1 else _summable(xp, out) * beta
+    total = total + (product if alpha == 1 else product * alpha)
     return _back(xp, total, a)
 
 
@@ -133,8 +137,8 @@ def _inverse(xp: Any, x: Any, lower: bool) -> Any:
         row = eye[i : i + 1, :]
         if solved is not None:
             beside = slice(0, i) if lower else slice(i + 1, n)
-            row = row - xp.matmul(x[..., i : i + 1, beside], solved)
-        row = row / x[..., i : i + 1, i : i + 1]
+            row = xp.subtract(row, xp.matmul(x[..., i : i + 1, beside], solved))
+        row = xp.divide(row, x[..., i : i + 1, i : i + 1])
         if solved is None:
             solved = row
         else:

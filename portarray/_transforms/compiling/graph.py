@@ -108,6 +108,7 @@ class Capture(Trace):
         "an array that shares memory with this one was modified while pa.compile traces\n"
         "Hint: assign to a copy, pa.asarray(x, copy=True), or make the view after the assignment"
     )
+    follows_values = False
 
     def __init__(self, precision: str | None = None) -> None:
         super().__init__()

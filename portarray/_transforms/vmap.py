@@ -1,0 +1,272 @@
+"""``vmap``: a function of one example, applied to a batch of them at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from portarray._array.array import Array
+from portarray._devices.device import Device
+from portarray._namespace import pa
+from portarray._transforms import tracing
+from portarray._transforms.batching import RULES, Call, looped
+from portarray._transforms.gradient_arguments import check_function, described, name_of, parameter
+from portarray._transforms.ownership import separated
+from portarray._transforms.tracing import Trace, Tracer
+from portarray._trees import array_trees
+from portarray.errors import TracedArrayError
+
+__all__ = ["vmap"]
+
+Function = Callable[..., Any]
+Axes = list[int | None]
+
+
+def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function:
+    """Return a function that applies a function to each example of a batch, all at once.
+
+    Parameters
+    ----------
+    function : callable
+        Takes and returns trees of arrays, those of one example.
+    in_axes : int, None, sequence or tree, default: 0
+        The axis of the arguments that counts the examples; None for arguments that all examples
+        share. A tuple or list has one entry for each positional argument, and an entry may be a
+        tree like the argument. Keyword arguments have the axis 0.
+    out_axes : int, None or tree, default: 0
+        The axis of the results that counts the examples; None for results that are the same for
+        all. A tree gives an axis for each part of the result.
+
+    Returns
+    -------
+    callable
+        Takes the arguments with one more axis and returns the results with one more. Leaves that
+        are not arrays, such as numbers, are the same for all examples. Results that depend on no
+        batched argument are repeated.
+
+    Raises
+    ------
+    TypeError
+        If an argument contains arrays of other libraries, or `in_axes` does not fit the arguments.
+    ValueError
+        If batched arguments have different numbers of examples, or none is batched.
+    portarray.errors.TracedArrayError
+        If the function reads values of an example (``if x > 0``), changes an argument in place,
+        or calls a function whose result has a shape that depends on values, or a user kernel.
+
+    Notes
+    -----
+    Each call of the function is made once for the whole batch, by a rule that says which axes its
+    operands get, and once for the first example, whose shapes the function sees. Functions without
+    a rule, such as ``tensordot`` of two batched arrays, are called for each example. It nests, in
+    itself and in gradients and compiled functions: ``pa.vmap(pa.grad(f), (None, 0))(params, x)``
+    are the gradients of each example. Errors that depend on values are found as on traced arrays:
+    a singular matrix in a batch is not one.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> pa.vmap(lambda row: row / pa.sum(row))(pa.asarray([[1.0, 3.0], [2.0, 2.0]])).tolist()
+    [[0.25, 0.75], [0.5, 0.5]]
+    >>> pa.vmap(pa.grad(lambda w, row: pa.sum(w * row) ** 2), (None, 0))(x[0], x).tolist()
+    [[10.0, 20.0], [66.0, 88.0]]
+    """
+    check_function("vmap", function)
+    name = name_of(function)
+
+    @functools.wraps(function)
+    def batched(*args: Any, **named: Any) -> Any:
+        axes = list(_argument_axes(function, args, in_axes))
+        axes += [0] * len(_arrays(named, name, "keyword arguments"))
+        arrays = [*array_trees.leaves(args), *array_trees.leaves(named)]
+        trace = _BatchTrace(_size(name, arrays, axes))
+        pairs = zip(arrays, axes, strict=True)
+        traced = [x if axis is None else trace.watch(x, axis) for x, axis in pairs]
+        natives = [x._native for x in traced]
+        remaining = iter(traced)
+        try:
+            example = function(
+                *array_trees.refilled(args, remaining), **array_trees.refilled(named, remaining)
+            )
+            for x, native, axis in zip(traced, natives, axes, strict=True):
+                if axis is not None and (x._native is not native or native.is_stale):
+                    raise TracedArrayError(
+                        f"vmap: {name} changes an argument in place\n"
+                        f"Hint: change a copy, x.copy(), and return it"
+                    )
+            outputs = array_trees.leaves(example)
+            ends = _tree_axes("out_axes", example, out_axes)
+            results = [trace.result(x, axis, name) for x, axis in zip(outputs, ends, strict=True)]
+        finally:
+            trace.ended = (
+                f"vmap: an array of one example of {name} is used after {name} has returned\n"
+                f"Hint: return it from the function"
+            )
+        owned = separated(results, arrays)
+        return array_trees.refilled(example, iter([x for x in owned if x is not None]))
+
+    return batched
+
+
+def _argument_axes(function: Function, args: tuple[Any, ...], in_axes: Any) -> Iterator[int | None]:
+    """Yield the axis of each array of the positional arguments."""
+    if isinstance(in_axes, (tuple, list)):
+        if len(in_axes) != len(args):
+            raise TypeError(
+                f"vmap: in_axes={in_axes!r} has {len(in_axes)} entries for {len(args)} positional "
+                f"arguments of {name_of(function)}\nHint: give one entry for each"
+            )
+    else:
+        in_axes = [in_axes] * len(args)
+    for n, (tree, entry) in enumerate(zip(args, in_axes, strict=True)):
+        where = parameter(function, n)
+        if entry is not None:
+            _arrays(tree, name_of(function), where)
+        yield from _tree_axes(f"in_axes of {where}", tree, entry)
+
+
+def _arrays(tree: Any, name: str, where: str) -> list[Array]:
+    """Return the arrays of a batched argument; raise if there are some of other libraries."""
+    for x in array_trees.leaves(tree, others=True):
+        if type(x) is not Array and hasattr(x, "shape") and x.shape:
+            raise TypeError(
+                f"vmap: {where} of {name} contains {described(x)}, which has no examples here\n"
+                f"Hint: make an array of it with pa.asarray, or give it the axis None"
+            )
+    return array_trees.leaves(tree)
+
+
+def _tree_axes(what: str, tree: Any, axes: Any) -> Axes:
+    """Return the axis of each array of a tree, given one for all or a tree of them."""
+    if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
+        return [axes] * len(array_trees.leaves(tree))
+    if isinstance(axes, dict) and isinstance(tree, dict) and axes.keys() == tree.keys():
+        parts = [(tree[key], axes[key]) for key in tree]
+    elif (
+        isinstance(axes, (list, tuple))
+        and isinstance(tree, (list, tuple))
+        and len(axes) == len(tree)
+    ):
+        parts = list(zip(tree, axes, strict=True))
+    else:
+        raise TypeError(
+            f"vmap: {what} is {axes!r}, which does not fit {described(tree)}\n"
+            f"Hint: give an int, None, or a tree like the value"
+        )
+    return [axis for part, entry in parts for axis in _tree_axes(what, part, entry)]
+
+
+def _size(name: str, arrays: Sequence[Array], axes: Sequence[int | None]) -> int:
+    sizes: list[int] = []
+    for x, axis in zip(arrays, axes, strict=True):
+        if axis is None:
+            continue
+        if not -x.ndim <= axis < x.ndim:
+            raise ValueError(
+                f"vmap: an argument of {name} has shape {x.shape}, without axis {axis}\n"
+                f"Hint: give the arguments that all examples share the axis None in in_axes"
+            )
+        sizes.append(x.shape[axis])
+    if not sizes:
+        raise ValueError(
+            f"vmap: no argument of {name} is a batched array\nHint: give one an axis in in_axes"
+        )
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"vmap: the arguments of {name} have different numbers of examples, "
+            f"{', '.join(map(str, dict.fromkeys(sizes)))}\n"
+            f"Hint: give the arguments that all examples share the axis None in in_axes"
+        )
+    return sizes[0]
+
+
+class _BatchTrace(Trace):
+    """A trace whose tracers are the first example; their slots are the batches, 0 for constants."""
+
+    unreadable = (
+        "pa.vmap calls the function once for all examples, whose values differ\n"
+        "Hint: use pa.where to choose between values, pa.cond between calls, pa.while_loop to "
+        "repeat them"
+    )
+    shared = (
+        "an array that shares memory with this one was modified in a function of pa.vmap\n"
+        "Hint: assign to a copy, pa.asarray(x, copy=True), or make the view after the assignment"
+    )
+    follows_values = False
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._size = size
+
+    def watch(self, x: Array, axis: int) -> Array:
+        """Return the first example of an array as a traced array."""
+        batch = pa.moveaxis(x, axis, 0) if axis else x
+        if self._size:
+            example = batch[0, ...]
+        else:
+            example = pa.zeros(batch.shape[1:], dtype=x.dtype, device=x.device)
+        return tracing.traced(example, self, batch._native)
+
+    def refuse_kernel(self, name: str) -> NoReturn:
+        """Raise the error for a user kernel that is called with an example."""
+        raise TracedArrayError(
+            f"{name}: pa.vmap does not batch user kernels\n"
+            f"Hint: launch it for the whole batch, outside the function"
+        )
+
+    def record_call(
+        self,
+        name: str,
+        function: Function,
+        device: Device,
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],
+        values: Sequence[Any],
+        result: Any,
+    ) -> Any:
+        """Return the result as tracers, made of a call for the whole batch."""
+        several = isinstance(result, (tuple, list))
+        examples = list(result) if several else [result]
+        batches: Sequence[Any] = [0] * len(examples)
+        call = Call(self, self._size, name, function, device, tuple(examples))
+        args = call.plain(args)
+        options = {key: call.plain(x) for key, x in options.items()}
+        is_batched = call.is_batched([*args, *options.values()])
+        if not all(hasattr(x, "shape") and hasattr(x, "dtype") for x in examples):
+            if is_batched:
+                raise TracedArrayError(self.unreadable)
+            return result
+        if is_batched:
+            outputs = RULES.get(name, looped)(call, args, options)
+            batches = outputs if isinstance(outputs, (tuple, list)) else [outputs]
+            expected = [((self._size, *x.shape), x.dtype) for x in examples]
+            if [(tuple(y.shape), y.dtype) for y in batches] != expected:
+                batches = looped(call, args, options)
+        pairs = zip(examples, batches, strict=True)
+        tracers = [Tracer(x, self, batch, device) for x, batch in pairs]
+        return tuple(tracers) if several else tracers[0]
+
+    def result(self, x: Array, axis: int | None, name: str) -> Array:
+        """Return an output of the function for all examples."""
+        native = x._native
+        if native.__class__ is Tracer and native.trace is self:
+            batch = tracing.current(native).slot
+            if batch.__class__ is not int:
+                if axis is None:
+                    raise ValueError(
+                        f"vmap: out_axes is None for a result of {name} that differs between "
+                        f"examples\nHint: give it an axis"
+                    )
+                return _moved(tracing.untraced(batch, native.home), axis)
+            x = tracing.untraced(native.value, native.home)
+        if axis is None:
+            return x
+        whole = pa.broadcast_to(pa.expand_dims(x, axis=0), (self._size, *x.shape))
+        return _moved(whole, axis)
+
+
+def _moved(batch: Array, axis: int) -> Array:
+    moved: Array = pa.moveaxis(batch, 0, axis) if axis else batch
+    return moved
