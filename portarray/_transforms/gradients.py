@@ -19,6 +19,7 @@ from portarray._transforms.gradient_arguments import (
     parameters,
 )
 from portarray._transforms.vjp import compute_vjp
+from portarray._transforms.vmap import vmap
 from portarray._trees import array_trees
 
 __all__ = ["grad", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"]
@@ -295,8 +296,8 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
     -------
     callable
         Takes the arguments of `function` and returns, for each array of the argument, an array of
-        shape ``output.shape + argument.shape``; computed by one pass backwards for each element of
-        the output.
+        shape ``output.shape + argument.shape``; computed by one pass backwards for all elements of the
+        output at once.
 
     Examples
     --------
@@ -324,19 +325,13 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
                         f"a real array\nHint: use pa.vjp for complex arrays"
                     )
         basis = pa.reshape(pa.eye(y.size, dtype=y.dtype, device=y.device), (y.size, *y.shape))
-        products = [vjp_call.vjp_fun(basis[n, ...]) for n in range(y.size)]
-        out = []
-        for n, tree in enumerate(vjp_call.inputs):
-            columns = zip(*(array_trees.leaves(row[n]) for row in products), strict=True)
+        rows_of = vmap(vjp_call.vjp_fun)(basis)
 
-            def stacked(x: Array, columns: Any = columns) -> Any:
-                parts = list(next(columns, ()))
-                shape = (*y.shape, *x.shape)
-                if not parts:
-                    return pa.zeros(shape, dtype=x.dtype, device=x.device)
-                return pa.reshape(pa.stack(parts), shape)
+        def shaped(rows: Array) -> Array:
+            part: Array = pa.reshape(rows, (*y.shape, *rows.shape[1:]))
+            return part
 
-            out.append(array_trees.refilled(tree, map(stacked, array_trees.leaves(tree))))
+        out = [array_trees.mapped(shaped, tree) for tree in rows_of]
         return out[0] if isinstance(argnums, int) else tuple(out)
 
     return rows

@@ -164,7 +164,7 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
 
     def vjp_fun(cotangents: Arrays) -> Sequence[Array | None]:
         cotangent_natives = [g._native for g in cotangents]
-        if not (_tapes.active and any(g.__class__ is Tracer for g in cotangent_natives)):
+        if not any(g.__class__ is Tracer for g in cotangent_natives):
             try:
                 return wrapped_like(native_vjp_fun(cotangent_natives), inputs)
             except ChangedInPlaceError as error:

@@ -79,8 +79,11 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
     @functools.wraps(function)
     def batched(*args: Any, **named: Any) -> Any:
         axes = list(_argument_axes(function, args, in_axes))
-        axes += [0] * len(_arrays(named, name, "keyword arguments"))
-        arrays = [*array_trees.leaves(args), *array_trees.leaves(named)]
+        arrays = array_trees.leaves(args)
+        if named:
+            _check_arrays(named, function, "a keyword argument")
+            arrays += array_trees.leaves(named)
+            axes += [0] * (len(arrays) - len(axes))
         trace = _BatchTrace(_size(name, arrays, axes))
         pairs = zip(arrays, axes, strict=True)
         traced = [x if axis is None else trace.watch(x, axis) for x, axis in pairs]
@@ -121,21 +124,22 @@ def _argument_axes(function: Function, args: tuple[Any, ...], in_axes: Any) -> I
     else:
         in_axes = [in_axes] * len(args)
     for n, (tree, entry) in enumerate(zip(args, in_axes, strict=True)):
-        where = parameter(function, n)
         if entry is not None:
-            _arrays(tree, name_of(function), where)
-        yield from _tree_axes(f"in_axes of {where}", tree, entry)
+            _check_arrays(tree, function, n)
+        yield from _tree_axes(f"in_axes of argument {n}", tree, entry)
 
 
-def _arrays(tree: Any, name: str, where: str) -> list[Array]:
-    """Return the arrays of a batched argument; raise if there are some of other libraries."""
+def _check_arrays(tree: Any, function: Function, argument: int | str) -> None:
+    """Raise if a batched argument contains arrays of other libraries."""
+    if type(tree) is Array:
+        return
     for x in array_trees.leaves(tree, others=True):
         if type(x) is not Array and hasattr(x, "shape") and x.shape:
+            where = argument if isinstance(argument, str) else parameter(function, argument)
             raise TypeError(
-                f"vmap: {where} of {name} contains {described(x)}, which has no examples here\n"
-                f"Hint: make an array of it with pa.asarray, or give it the axis None"
+                f"vmap: {where} of {name_of(function)} contains {described(x)}, whose examples it "
+                f"does not see\nHint: make an array of it with pa.asarray, or give it the axis None"
             )
-    return array_trees.leaves(tree)
 
 
 def _tree_axes(what: str, tree: Any, axes: Any) -> Axes:

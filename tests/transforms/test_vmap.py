@@ -1,0 +1,222 @@
+"""``pa.vmap``: a vmapped function is the function of each example, or an error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from portarray_conformance.gradients import CASES
+
+import portarray as pa
+from portarray.errors import TracedArrayError
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+SEED = int(os.environ.get("PORTARRAY_TEST_SEED", "0"))
+RNG = np.random.default_rng(0)
+ROWS, WEIGHT, TARGETS = RNG.normal(size=(4, 3)), RNG.normal(size=(3, 2)), RNG.normal(size=(4, 2))
+
+
+def placed(values: Any, device: str) -> pa.Array:
+    """Return an array in single precision, which all devices have."""
+    array = np.asarray(values)
+    narrow = {"f": "f4", "c": "c8"}.get(array.dtype.kind)
+    array = np.ascontiguousarray(array if narrow is None else array.astype(narrow))
+    return pa.asarray(array.reshape(np.shape(values)), device=device)
+
+
+def host(x: pa.Array) -> np.ndarray[Any, Any]:
+    return np.asarray(pa.to_device(x, "numpy"))
+
+
+def assert_same(actual: pa.Array, expected: Any) -> None:
+    values = host(expected) if isinstance(expected, pa.Array) else np.asarray(expected)
+    assert actual.shape == values.shape
+    np.testing.assert_allclose(host(actual), values, rtol=2e-4, atol=2e-5)
+
+
+def of_each(function: Callable[..., Any], *batches: pa.Array) -> pa.Array:
+    """Apply a function to each example in a loop."""
+    rows = zip(*[[x[n, ...] for n in range(x.shape[0])] for x in batches], strict=True)
+    return pa.stack([function(*row) for row in rows])
+
+
+def test_every_function(device: str) -> None:
+    """The gradient suite's uses of functions, some of their arguments batched along some axis."""
+    step = {"numpy": 1, "jax": 24}.get(device.partition(":")[0], 8)
+    wrong, compared = [], 0
+    for number, case in enumerate(CASES[::step]):
+        if "mask" in case.name:  # the shapes of their results depend on values
+            continue
+        drawn = case.drawn(SEED, 0)
+        rng = np.random.default_rng((SEED, number))
+        examples: list[list[Any]] = [[], [], []]
+        args, axes = [], []
+        for x in drawn.args:
+            if x.dtype == bool or rng.random() < 0.3:
+                variants, axis = [x] * 3, None
+            elif x.dtype.kind in "fc":
+                variants = [x, x * 0.9, x * 1.05]
+                axis = int(rng.integers(x.ndim + 1))
+            else:
+                variants, axis = [x, np.flip(x), x], int(rng.integers(x.ndim + 1))
+            args.append(placed(x if axis is None else np.stack(variants, axis), device))
+            axes.append(axis)
+            for example, variant in zip(examples, variants, strict=True):
+                example.append(placed(variant, device))
+        if set(axes) == {None}:
+            continue
+        with pa.device(device):
+            try:
+                expected = pa.stack([drawn.function(*example) for example in examples])
+            except ValueError:  # from indices that the variants do not allow
+                continue
+            actual = pa.vmap(drawn.function, tuple(axes))(*args)
+        compared += 1
+        if actual.dtype != expected.dtype or not np.allclose(
+            host(actual), host(expected), rtol=1e-3, atol=1e-4, equal_nan=True
+        ):
+            wrong.append((case.name, axes))
+    assert not wrong
+    assert compared > 200 / step
+
+
+def loss(parameters: Any, row: Any, target: Any) -> Any:
+    return pa.sum((pa.tanh(row @ parameters["w"] + parameters["b"]) - target) ** 2)
+
+
+def test_it_nests_with_other_transforms(device: str) -> None:
+    x, y = placed(ROWS, device), placed(TARGETS, device)
+    p = {"w": placed(WEIGHT, device), "b": placed([0.5, -0.5], device)}
+    gradient = pa.grad(loss)
+    per_example = pa.vmap(gradient, (None, 0, 0))
+    for name in p:
+        expected = of_each(lambda row, target, name=name: gradient(p, row, target)[name], x, y)
+        assert_same(per_example(p, x, y)[name], expected)
+        assert_same(pa.compile(per_example)(p, x, y)[name], expected)
+        total = pa.grad(lambda p: pa.sum(pa.vmap(loss, (None, 0, 0))(p, x, y)))
+        assert_same(total(p)[name], pa.sum(expected, axis=0))
+    assert_same(pa.vmap(lambda a: pa.vmap(lambda b: pa.sum(a * b))(x))(x), x @ x.T)
+    cube = pa.jacobian(pa.grad(lambda row: pa.sum(row**3)))
+    assert_same(pa.vmap(cube)(x), of_each(cube, x))
+    assert_same(pa.vmap(lambda row: pa.jvp(pa.sin, (row,), (row,))[1])(x), np.cos(ROWS) * ROWS)
+    assert_same(
+        pa.vmap(pa.compile(lambda row: row / pa.sum(row)))(x), x / pa.sum(x, axis=1)[:, None]
+    )
+    checkpointed = pa.grad(lambda row: pa.sum(pa.checkpoint(pa.sin)(row)))
+    assert_same(pa.vmap(checkpointed)(x), np.cos(ROWS))
+
+
+def test_control_flow_random_numbers_and_assignments(device: str) -> None:
+    x = placed(ROWS, device)
+
+    def doubled(row: Any) -> Any:
+        return pa.cond(pa.sum(row) > 0, lambda v: v * 2, lambda v: -v, row)
+
+    def grown(row: Any) -> Any:
+        return pa.while_loop(lambda v: pa.sum(v) < 10, lambda v: v + 1, row)
+
+    def summed(row: Any) -> Any:
+        return pa.scan(lambda total, v: (total + v, total), 0 * pa.sum(row), row)[0]
+
+    def assigned(row: Any) -> Any:
+        row = row.copy()
+        row[0] = row[1] + 1
+        row[1:] += row[0]
+        return row
+
+    for function in (doubled, grown, summed, assigned):
+        assert_same(pa.vmap(function)(x), of_each(function, x))
+    keys = pa.random.split(pa.random.key(0, device=device), 4)
+
+    def drawn(key: Any) -> Any:
+        return pa.random.normal(key, (3,), dtype=pa.float32)
+
+    assert_same(pa.vmap(drawn)(keys), of_each(drawn, keys))
+
+
+def test_axes_trees_and_results(device: str) -> None:
+    x = placed(ROWS, device)
+    assert_same(pa.vmap(lambda row: row, 0, 1)(x), ROWS.T)
+    assert_same(pa.vmap(pa.sum, -1)(x), ROWS.sum(0))
+    tree = {"rows": x, "shared": x[0, :], "factor": 3.0}
+    f = pa.vmap(
+        lambda t, *, by: {"a": t["rows"] * t["shared"] * t["factor"], "b": (by, t["shared"])},
+        ({"rows": 0, "shared": None, "factor": None},),
+        {"a": 1, "b": (0, None)},
+    )
+    result = f(tree, by=x[:, 0])
+    assert_same(result["a"], (ROWS * ROWS[0] * 3).T)
+    assert_same(result["b"][0], ROWS[:, 0])
+    assert_same(result["b"][1], ROWS[0])
+    ones = pa.vmap(lambda row: pa.ones((2,), dtype=pa.float32, device=device))(x)
+    assert_same(ones, np.ones((4, 2)))
+    ones[0, 0] = 5.0
+    assert_same(ones[1, :], np.ones(2))
+    same = pa.vmap(lambda row: row)(x)
+    same[...] = 7.0
+    assert_same(x, ROWS)
+    nothing = pa.vmap(lambda row: pa.linalg.outer(row, row) + pa.sum(row))(x[:0, :])
+    assert nothing.shape == (0, 3, 3)
+
+
+REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception]]] = {
+    "values differ": (pa.vmap(lambda row: row if row[0] > 0 else -row), TracedArrayError),
+    "whose values differ": (pa.vmap(lambda row: float(row[0])), TracedArrayError),
+    "numbers of examples, 4, 3": (
+        lambda x: pa.vmap(lambda a, b: a)(x, x[:3, :]),
+        ValueError,
+    ),
+    "no argument of <lambda> is a batched array": (
+        lambda x: pa.vmap(lambda a: a, None)(x),
+        ValueError,
+    ),
+    "changes an argument in place": (pa.vmap(lambda row: row.__iadd__(1)), TracedArrayError),
+    "b of <lambda> contains numpy.ndarray": (
+        lambda x: pa.vmap(lambda a, b: a)(x, np.ones(4)),
+        TypeError,
+    ),
+    r"shape \(4, 3\), without axis 5": (pa.vmap(lambda row: row, 5), ValueError),
+    "getitem: the shape of the result depends": (
+        pa.vmap(lambda row: row[row > 0]),
+        TracedArrayError,
+    ),
+    "nonzero: the shape of the result depends": (pa.vmap(pa.nonzero), TracedArrayError),
+    "1 entries for 2": (lambda x: pa.vmap(lambda a, b: a, (0,))(x, x), TypeError),
+    "in_axes of argument 0 is .* does not fit": (
+        lambda x: pa.vmap(lambda a: a, ({"a": 0},))(x),
+        TypeError,
+    ),
+    "out_axes is None for a result": (pa.vmap(lambda row: row, 0, None), ValueError),
+    "is not a function": (lambda x: pa.vmap(x), TypeError),
+}
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("message", REFUSED)
+def test_refusals(message: str, device: str) -> None:
+    function, error = REFUSED[message]
+    with pytest.raises(error, match=f"(?s){message}"):
+        function(placed(ROWS, device))
+
+
+@pytest.mark.one_device
+def test_an_example_cannot_be_used_outside(device: str) -> None:
+    leaked: list[Any] = []
+    pa.vmap(lambda row: leaked.append(row) or row)(placed(ROWS, device))
+    with pytest.raises(TracedArrayError, match="used after <lambda> has returned"):
+        leaked[0] + 1
+
+
+def test_gradients_within_a_traced_function(device: str) -> None:
+    """PyTorch's own autodiff does not see the arrays of an enclosing trace."""
+    x = placed(ROWS, device)
+
+    def inner(x: Any) -> Any:
+        weight = pa.ones((4, 3), dtype=pa.float32, device=device)
+        return pa.grad(lambda w: pa.sum(w * x))(weight)
+
+    assert_same(pa.compile(inner)(x), ROWS)
