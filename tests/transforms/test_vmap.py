@@ -44,46 +44,6 @@ def of_each(function: Callable[..., Any], *batches: pa.Array) -> pa.Array:
     return pa.stack([function(*row) for row in rows])
 
 
-def test_every_function(device: str) -> None:
-    """The gradient suite's uses of functions, some of their arguments batched along some axis."""
-    step = {"numpy": 1, "jax": 24}.get(device.partition(":")[0], 8)
-    wrong, compared = [], 0
-    for number, case in enumerate(CASES[::step]):
-        if "mask" in case.name:  # the shapes of their results depend on values
-            continue
-        drawn = case.drawn(SEED, 0)
-        rng = np.random.default_rng((SEED, number))
-        examples: list[list[Any]] = [[], [], []]
-        args, axes = [], []
-        for x in drawn.args:
-            if x.dtype == bool or rng.random() < 0.3:
-                variants, axis = [x] * 3, None
-            elif x.dtype.kind in "fc":
-                variants = [x, x * 0.9, x * 1.05]
-                axis = int(rng.integers(x.ndim + 1))
-            else:
-                variants, axis = [x, np.flip(x), x], int(rng.integers(x.ndim + 1))
-            args.append(placed(x if axis is None else np.stack(variants, axis), device))
-            axes.append(axis)
-            for example, variant in zip(examples, variants, strict=True):
-                example.append(placed(variant, device))
-        if set(axes) == {None}:
-            continue
-        with pa.device(device):
-            try:
-                expected = pa.stack([drawn.function(*example) for example in examples])
-            except ValueError:  # from indices that the variants do not allow
-                continue
-            actual = pa.vmap(drawn.function, tuple(axes))(*args)
-        compared += 1
-        if actual.dtype != expected.dtype or not np.allclose(
-            host(actual), host(expected), rtol=1e-3, atol=1e-4, equal_nan=True
-        ):
-            wrong.append((case.name, axes))
-    assert not wrong
-    assert compared > 200 / step
-
-
 def loss(parameters: Any, row: Any, target: Any) -> Any:
     return pa.sum((pa.tanh(row @ parameters["w"] + parameters["b"]) - target) ** 2)
 
@@ -220,3 +180,43 @@ def test_gradients_within_a_traced_function(device: str) -> None:
         return pa.grad(lambda w: pa.sum(w * x))(weight)
 
     assert_same(pa.compile(inner)(x), ROWS)
+
+
+def test_every_function(device: str) -> None:
+    """The gradient suite's uses of functions, some of their arguments batched along some axis."""
+    step = {"numpy": 1, "jax": 24}.get(device.partition(":")[0], 8)
+    wrong, compared = [], 0
+    for number, case in enumerate(CASES[::step]):
+        if "mask" in case.name:  # the shapes of their results depend on values
+            continue
+        drawn = case.drawn(SEED, 0)
+        rng = np.random.default_rng((SEED, number))
+        examples: list[list[Any]] = [[], [], []]
+        args, axes = [], []
+        for x in drawn.args:
+            if x.dtype == bool or rng.random() < 0.3:
+                variants, axis = [x] * 3, None
+            elif x.dtype.kind in "fc":
+                variants = [x, x * 0.9, x * 1.05]
+                axis = int(rng.integers(x.ndim + 1))
+            else:
+                variants, axis = [x, np.flip(x), x], int(rng.integers(x.ndim + 1))
+            args.append(placed(x if axis is None else np.stack(variants, axis), device))
+            axes.append(axis)
+            for example, variant in zip(examples, variants, strict=True):
+                example.append(placed(variant, device))
+        if set(axes) == {None}:
+            continue
+        with pa.device(device):
+            try:
+                expected = pa.stack([drawn.function(*example) for example in examples])
+            except ValueError:  # from indices that the variants do not allow
+                continue
+            actual = pa.vmap(drawn.function, tuple(axes))(*args)
+        compared += 1
+        if actual.dtype != expected.dtype or not np.allclose(
+            host(actual), host(expected), rtol=1e-3, atol=1e-4, equal_nan=True
+        ):
+            wrong.append((case.name, axes))
+    assert not wrong
+    assert compared > 200 / step
