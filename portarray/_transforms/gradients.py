@@ -296,8 +296,8 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
     -------
     callable
         Takes the arguments of `function` and returns, for each array of the argument, an array of
-        shape ``output.shape + argument.shape``; computed by one pass backwards for all elements of the
-        output at once.
+        shape ``output.shape + argument.shape``; computed by one pass backwards for all elements of
+        the output.
 
     Examples
     --------
