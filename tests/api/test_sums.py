@@ -22,6 +22,8 @@ def test_mean_of_a_million_equal_numbers_is_that_number(device: str) -> None:
     """One after another, they are one percent off."""
     x = pa.full(1_000_003, 0.1, dtype=pa.float32, device=device)
     assert float(pa.mean(x)) == pytest.approx(0.1, rel=1e-6)
+    assert float(pa.vecdot(x, x)) == pytest.approx(10000.03, rel=2e-6)
+    assert float(pa.linalg.vector_norm(x)) == pytest.approx(100.00015, rel=1e-6)
     ones = pa.ones(5000, dtype=pa.float32, device=device)
     assert float(pa.cumulative_sum(ones)[-1]) == 5000
     assert float(pa.vecdot(ones, ones)) == 5000

@@ -14,6 +14,8 @@ from typing import Any
 __all__ = [
     "FEW",
     "FEW_TERMS",
+    "INNER_BYTES",
+    "blocked_inner",
     "blocked_matmul",
     "blocked_sum",
     "cumulative_in_blocks",
@@ -30,6 +32,11 @@ _BLOCK = 16
 _LONG_ROW = 64
 FEW_TERMS = 128
 """Terms of an inner product, and of one block of a matrix product, that are left to a library."""
+
+INNER_BYTES = 4096
+"""Bytes of contiguous vectors whose product BLAS adds in dozens of lanes."""
+_RUN = 32
+"""Numbers of one block of a cumulative sum."""
 
 # Takes an array and a tuple of axes; the result has these axes with size 1.
 Sum = Callable[[Any, tuple[int, ...]], Any]
@@ -92,6 +99,7 @@ def _in_blocks(
 def cumulative_in_blocks(
     function: Callable[[Any, int], Any],
     concat: Callable[[list[Any], int], Any],
+    full: Callable[[tuple[int, ...], float], Any],
     x: Any,
     axis: int,
 ) -> Any:
@@ -103,6 +111,8 @@ def cumulative_in_blocks(
         The library's cumulative sum of an array along an axis.
     concat : callable
         Joins a list of arrays along an axis.
+    full : callable
+        Returns an array of a shape and of the dtype of `x`, filled with a number.
     x : native array
         Array with methods ``reshape`` and ``+``.
     axis : int
@@ -111,22 +121,51 @@ def cumulative_in_blocks(
     before, size, after = tuple(x.shape[:axis]), x.shape[axis], tuple(x.shape[axis + 1 :])
     if size <= FEW:
         return function(x, axis)
-    blocks, rest = divmod(size, _BLOCK)
+    blocks, rest = divmod(size, _RUN)
     head = _part(x, axis, 0, size - rest) if rest else x
-    sums = function(head.reshape((*before, blocks, _BLOCK, *after)), axis + 1)
-    totals = _part(sums, axis + 1, _BLOCK - 1, _BLOCK).reshape((*before, blocks, *after))
-    ends = cumulative_in_blocks(function, concat, totals, axis)
-    starts = _part(ends, axis, 0, blocks - 1).reshape((*before, blocks - 1, 1, *after))
-    # Nothing is added to the first block: 0.0 would change -0.0.
-    later = _part(sums, axis, 1, blocks) + starts
-    parts = [
-        _part(sums, axis, 0, 1).reshape((*before, _BLOCK, *after)),
-        later.reshape((*before, size - rest - _BLOCK, *after)),
-    ]
-    if rest:
-        tail = function(_part(x, axis, size - rest, size), axis)
-        parts.append(tail + _part(ends, axis, blocks - 1, blocks))
-    return concat(parts, axis)
+    sums = function(head.reshape((*before, blocks, _RUN, *after)), axis + 1)
+    totals = _part(sums, axis + 1, _RUN - 1, _RUN).reshape((*before, blocks, *after))
+    ends = cumulative_in_blocks(function, concat, full, totals, axis)
+    # -0.0 changes no number; 0.0 would change -0.0.
+    starts = concat([full((*before, 1, *after), -0.0), _part(ends, axis, 0, blocks - 1)], axis)
+    out = (sums + starts.reshape((*before, blocks, 1, *after))).reshape(head.shape)
+    if not rest:
+        return out
+    tail = function(_part(x, axis, size - rest, size), axis)
+    return concat([out, tail + _part(ends, axis, blocks - 1, blocks)], axis)
+
+
+def blocked_inner(
+    product: Callable[[Any, Any], Any],
+    total: Callable[[Any], Any],
+    x1: Any,
+    x2: Any,
+    terms: int,
+) -> Any:
+    """Return sums of products along the last axis, as sums of products of fewer terms.
+
+    Parameters
+    ----------
+    product : callable
+        The library's inner product along the last axis.
+    total : callable
+        Returns accurate sums along the last axis.
+    x1, x2 : native arrays
+        Operands with last axes of one size.
+    terms : int
+        Terms of one product.
+    """
+    size = x1.shape[-1]
+    if size <= terms:
+        return product(x1, x2)
+    blocks, rest = divmod(size, terms)
+    whole = size - rest
+    parts = product(
+        x1[..., :whole].reshape((*x1.shape[:-1], blocks, terms)),
+        x2[..., :whole].reshape((*x2.shape[:-1], blocks, terms)),
+    )
+    out = total(parts)
+    return out + product(x1[..., whole:], x2[..., whole:]) if rest else out
 
 
 def blocked_matmul(

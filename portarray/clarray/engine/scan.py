@@ -147,11 +147,13 @@ def _kernels(device: Device, operation: Scan, source: DType, target: DType) -> K
     if is_sum and partial == np.float32 and device.double and not device.traits.local_memory:
         # A work-item adds one number after another.
         partial = np.dtype(np.float64)
+    is_single = partial == np.float64 and source == target == np.float32
     kind = kind_of(partial)
     lines = [
         *definitions(device, source, target, partial, operation.combine[kind], "T_(v)", "a"),
         f"#define INITIAL ((T)({operation.initial[kind]}))",
         f"#define GROUP {_GROUP}",
+        "#define SINGLE" if is_single else "",
         kernel_source("scan"),
         kernel_source("scan_group") if device.traits.local_memory else "",
     ]

@@ -9,6 +9,8 @@
      INITIAL         the result of an empty run, as T
      VECTORS         where the types have vectors of 16: E16, T16, LOAD_E16(p), MAP16(v, 0), and
                      STORE_OUT16(p, a) where results are stored as they are combined
+     SINGLE          where IN, E and OUT are float and T is double: sixteen numbers are added in
+                     float, and their sums in double
 
    A line is cut into chunks of a length. Where there are several, kernels run twice: first
    (summing != 0) each chunk but the last leaves what its elements come to, ordered
@@ -69,11 +71,17 @@ inline void store_each(__global OUT *p, T16 v) {
 }
 #endif
 
+#ifdef SINGLE
+#define V16 E16
+#else
+#define V16 T16
+#endif
+
 /* Running results within a vector, in four steps. Compilers make an instruction of a shuffle; of a
    vector put together from parts they make loads and stores. */
-inline T16 scan_vector(T16 v) {
-    const T16 z = (T16)(IDENTITY);
-    T16 w = SHUFFLE(v, z, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+inline V16 scan_vector(V16 v) {
+    const V16 z = (V16)(IDENTITY);
+    V16 w = SHUFFLE(v, z, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     v = OP(w, v);
     w = SHUFFLE(v, z, 16, 17, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13);
     v = OP(w, v);
@@ -89,11 +97,17 @@ inline T16 scan_vector(T16 v) {
    apart to calculate with their elements side by side. */
 __attribute__((noinline)) T step(const __global IN *p, long sn, __global OUT *into, T carry) {
     const E16 v = LOAD_STEP(p);
+#ifdef SINGLE
+    const E16 running = scan_vector(v), before = (E16)((E)carry);
+    vstore16(OP(before, running), 0, into);
+    return OP(carry, (T)running.sf);
+#else
     const T16 running = scan_vector(MAP16(v, 0));
     const T16 before = (T16)(carry);
     const T16 results = OP(before, running);
     STORE_OUT16(into, results);
     return results.sf;
+#endif
 }
 
 __attribute__((noinline)) T16 sum_of_four(const __global IN *p, long sn, T16 sum) {
@@ -119,8 +133,10 @@ __kernel ONE_ITEM void rows(PARAMETERS) {
             if (chunk == chunks - 1) continue;
             T16 a = (T16)(IDENTITY);
             for (; i + 64 <= hi; i += 64) a = sum_of_four(from + i * sn, sn, a);
-            const T16 running = scan_vector(a);
-            T sum = running.sf;
+            const T8 b = OP(a.lo, a.hi);
+            const T4 c = OP(b.lo, b.hi);
+            const T2 d = OP(c.lo, c.hi);
+            T sum = OP(d.lo, d.hi);
             for (; i < hi; i++) {
                 const E v = LOAD_E(from, i * sn);
                 sum = OP(sum, MAP(v, 0));

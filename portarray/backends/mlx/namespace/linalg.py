@@ -28,7 +28,7 @@ from portarray.backends.common.blocks import normalize_axes, rescaled_norm
 from portarray.backends.composed import complex_linalg
 from portarray.backends.composed.linalg import refuse_oblong
 from portarray.backends.mlx.namespace.scalars import on_cpu, refuse_double
-from portarray.backends.mlx.namespace.statistical import accurate_sum
+from portarray.backends.mlx.namespace.statistical import WIDENED, accurate_sum
 from portarray.backends.mlx.namespace.statistical import min as _min
 from portarray.backends.mlx.tracing import is_traced
 from portarray.backends.types import Rows, composed
@@ -308,7 +308,8 @@ def _norm(
     size: mx.array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: float
 ) -> mx.array:
     powers = mx.square(size) if ord == 2 else mx.power(size, ord)
-    total = accurate_sum(powers, axis, keepdims)
+    # Of numbers in float64 that were float32, so few need no blocks.
+    total = (mx.sum if size.size <= WIDENED and on_cpu() else accurate_sum)(powers, axis, keepdims)
     return mx.sqrt(total) if ord == 2 else mx.power(total, 1 / ord)
 
 

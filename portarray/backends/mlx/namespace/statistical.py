@@ -5,6 +5,7 @@ On CPUs MLX adds one number after another; float16 and bfloat16 are summed in fl
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -18,7 +19,7 @@ from portarray.backends.common.blocks import (
 )
 from portarray.backends.composed.statistical import count
 from portarray.backends.mlx.namespace.reducing import Axes, Reduction, filled, reduced
-from portarray.backends.mlx.namespace.scalars import INTEGRAL, UNSIGNED, wide
+from portarray.backends.mlx.namespace.scalars import INTEGRAL, UNSIGNED, on_cpu, wide
 from portarray.backends.types import Rows, composed
 
 _HALF = (mx.float16, mx.bfloat16)
@@ -33,6 +34,10 @@ def _sum_dtype(x: mx.array, dtype: mx.Dtype | None) -> mx.Dtype:
     return mx.uint64 if operand_dtype in UNSIGNED else mx.int64
 
 
+WIDENED = 1 << 14
+"""Numbers up to which float32 is summed in float64 on CPUs."""
+
+
 def _narrow(x: mx.array, result: mx.array) -> mx.array:
     return result.astype(x.dtype) if x.dtype in _HALF else result
 
@@ -40,7 +45,11 @@ def _narrow(x: mx.array, result: mx.array) -> mx.array:
 def accurate_sum(x: mx.array, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
     """Return sums, in blocks where there are many terms."""
     if x.size <= FEW or x.dtype in INTEGRAL:
+        if x.dtype == mx.float32:
+            return mx.sum(x, axis, keepdims)
         return _narrow(x, mx.sum(wide(x), axis, keepdims))
+    if _is_widened(x):
+        return mx.sum(x.astype(mx.float64), axis, keepdims).astype(mx.float32)
     ndim = x.ndim
     if axis is None:
         # One long axis. Its order matters to rounding alone.
@@ -49,6 +58,11 @@ def accurate_sum(x: mx.array, axis: Axes | None = None, keepdims: bool = False) 
     axes = normalize_axes(axis, ndim)
     out = blocked_sum(_sum_over, wide(x), axes)
     return _narrow(x, out if keepdims else mx.squeeze(out, axes))
+
+
+def _is_widened(x: mx.array) -> bool:
+    """Return whether sums in float64 are faster than blocks: they take fewer calls."""
+    return x.size <= WIDENED and x.dtype == mx.float32 and on_cpu()
 
 
 def _sum_over(x: mx.array, axes: tuple[int, ...]) -> mx.array:
@@ -89,7 +103,11 @@ cumulative_prod = _running("cumulative_prod", mx.cumprod, 1)
 def _cumsum(x: mx.array, axis: int) -> mx.array:
     if x.shape[axis] <= FEW or x.dtype in INTEGRAL:
         return _narrow(x, mx.cumsum(wide(x), axis))
-    return _narrow(x, cumulative_in_blocks(mx.cumsum, mx.concatenate, wide(x), axis))
+    if _is_widened(x):
+        return mx.cumsum(x.astype(mx.float64), axis).astype(mx.float32)
+    terms = wide(x)
+    full = functools.partial(mx.full, dtype=terms.dtype)
+    return _narrow(x, cumulative_in_blocks(mx.cumsum, mx.concatenate, full, terms, axis))
 
 
 cumulative_sum = _running("cumulative_sum", _cumsum, 0)

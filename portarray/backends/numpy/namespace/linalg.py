@@ -72,7 +72,7 @@ def vector_norm(
     with np.errstate(over="ignore", invalid="ignore"):
         norm = _norm(x, axis, keepdims, ord)
     # Powers lose digits near the ends of the range.
-    if ord > 1 and not np.all((norm > _lowest(x.dtype, ord)) & (norm < math.inf)):
+    if ord > 1 and not _is_exact(norm, _lowest(x.dtype, ord)):
         axes = normalize_axes(axis, x.ndim)
         largest = np.max(np.abs(x), axis=axes, keepdims=True, initial=0)
         norm = rescaled_norm(lambda y: _norm(y, axes, True, ord), largest, np.where, x)
@@ -90,6 +90,12 @@ def _norm(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: flo
         return root
     squares = np.square(x) if x.dtype.kind == "f" else np.square(x.real) + np.square(x.imag)
     return np.sqrt(accurate_sum(squares, axis, keepdims))
+
+
+def _is_exact(norm: Array, lowest: float) -> bool:
+    if norm.ndim:
+        return bool(np.all((norm > lowest) & (norm < math.inf)))
+    return bool(lowest < norm < math.inf)
 
 
 @cache

@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.common.blocks import FEW, FEW_TERMS, blocked_matmul
+from portarray.backends.common.blocks import (
+    FEW,
+    FEW_TERMS,
+    INNER_BYTES,
+    blocked_inner,
+    blocked_matmul,
+)
 from portarray.backends.numpy.namespace.statistical import accurate_sum
 
 Array = np.ndarray[Any, Any]
@@ -43,23 +49,18 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     if x1.shape[axis] <= FEW_TERMS or x1.dtype.kind in "biu" or x1.shape[axis] != x2.shape[axis]:
         # NumPy's stubs do not know axis here.
         return np.asarray(np.vecdot(x1, x2, axis=axis))  # type: ignore[call-overload]
+    if x1.ndim == 1 == x2.ndim:
+        return np.asarray(_inner(np.vecdot, x1, x2))
     return np.asarray(_inner(np.vecdot, np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)))
 
 
 def _inner(product: Callable[[Array, Array], Any], x1: Array, x2: Array) -> Any:
     """Return sums of products along the last axis, in blocks."""
-    size = x1.shape[-1]
     # BLAS has dozens of lanes for contiguous numbers, and one for others.
     is_contiguous = x1.strides[-1] == x1.itemsize and x2.strides[-1] == x2.itemsize
-    terms = FEW_TERMS if is_contiguous else FEW
-    blocks, rest = divmod(size, terms)
-    whole = size - rest
-    parts = product(
-        x1[..., :whole].reshape(*x1.shape[:-1], blocks, terms),
-        x2[..., :whole].reshape(*x2.shape[:-1], blocks, terms),
-    )
-    out = accurate_sum(parts, -1, False)
-    return out + product(x1[..., whole:], x2[..., whole:]) if rest else out
+    lanes = INNER_BYTES // x1.itemsize if x1.dtype.kind == "f" else FEW_TERMS
+    terms = lanes if is_contiguous else FEW
+    return blocked_inner(product, lambda y: accurate_sum(y, -1, False), x1, x2, terms)
 
 
 def tensordot(x1: Array, x2: Array, /, *, axes: Any = 2) -> Array:

@@ -136,6 +136,8 @@ def cumulative_sum(
                 f"cumulative_sum: x has {x.ndim} axes and axis is None\nHint: pass axis="
             )
         axis = 0
+    if dtype is None and not include_initial and x.shape[axis] <= FEW and x.dtype.itemsize > 2:
+        return np.add.accumulate(x, axis)
     axis = axis % x.ndim
     if x.dtype.kind in "biu" and dtype is None:
         dtype = _add(x[:0].reshape(-1)).dtype
@@ -143,11 +145,11 @@ def cumulative_sum(
     shape = list(x.shape)
     shape[axis] += include_initial
     out = np.empty(shape, target)
-    moved = np.moveaxis(out, axis, -1)
+    moved = _with_last(out, axis)
     if include_initial:
         moved[..., :1] = 0
         moved = moved[..., 1:]
-    terms = np.moveaxis(x, axis, -1)
+    terms = _with_last(x, axis)
     if target.kind in "biu":
         np.add.accumulate(terms, -1, dtype, moved)
     elif target.itemsize == 2:
@@ -159,6 +161,15 @@ def cumulative_sum(
     return out
 
 
+def _with_last(x: Array, axis: int) -> Array:
+    """Return a view with an axis moved behind the others."""
+    return x if axis == x.ndim - 1 else np.moveaxis(x, axis, -1)
+
+
+_WIDE = 4096
+"""Numbers up to which sums in double precision are faster than blocks."""
+
+
 def _accumulate(x: Array, out: Array) -> None:
     """Write cumulative sums along the last axis in blocks of 8.
 
@@ -167,6 +178,9 @@ def _accumulate(x: Array, out: Array) -> None:
     size = x.shape[-1]
     if size <= FEW:
         np.add.accumulate(x, -1, out.dtype, out)
+        return
+    if size <= _WIDE and out.dtype.char in "fF":
+        out[...] = np.add.accumulate(x, -1, np.float64 if out.dtype.char == "f" else np.complex128)
         return
     blocks, rest = divmod(size, 8)
     terms = x[..., : size - rest].reshape(*x.shape[:-1], blocks, 8)

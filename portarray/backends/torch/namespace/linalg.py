@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Literal
 
 import torch
@@ -17,7 +18,7 @@ from portarray._result_types import (
     SlogdetResult,
     SVDResult,
 )
-from portarray.backends.common.blocks import FEW, least_exact_norm, normalize_axes, rescaled_norm
+from portarray.backends.common.blocks import FEW, least_exact_norm
 from portarray.backends.composed.linalg import check_vectors
 from portarray.backends.torch.gradients import with_tape
 from portarray.backends.torch.namespace.statistical import sum as _sum
@@ -26,6 +27,9 @@ from portarray.backends.torch.tracing import is_traced
 from portarray.backends.types import Rows
 
 Axes = int | tuple[int, ...]
+
+_BLOCK_BYTES = 2048
+"""Bytes of numbers whose powers PyTorch adds in a few lanes."""
 
 # PyTorch has no types for these.
 _broadcast_tensors: Callable[..., tuple[Tensor, Tensor]] = torch.broadcast_tensors
@@ -167,37 +171,52 @@ def vector_norm(
         wide = vector_norm(x.float(), axis=axis, keepdims=keepdims, ord=ord)
         return wide.to(x.dtype)
 
-    if x.device.type != "cpu" or x.numel() <= FEW or is_traced(x) or torch.compiler.is_compiling():
+    if not x.is_cpu or is_traced(x) or torch.compiler.is_compiling():  # values are unknown
+        if ord == 1 or not x.numel():
+            return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
+        return _scaled_norm(x, axis, keepdims=keepdims, ord=ord)
+    is_flat = (axis is None or x.ndim == 1) and not keepdims and x.is_contiguous()
+    if x.numel() <= (2 * _BLOCK_BYTES // x.dtype.itemsize if is_flat else FEW):
         norm = _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
     else:  # PyTorch adds the powers one after another
-        size = torch.abs(x) if x.dtype.is_complex or ord != 2 else x
+        terms = _norms_of_blocks(x.view(-1), ord) if is_flat else x
+        size = torch.abs(terms) if terms.is_complex() or ord != 2 else terms
         powers = size * size if ord == 2 else torch.pow(size, ord)
-        norm = torch.pow(torch.sum(powers, axis, keepdim=keepdims), 1 / ord)
+        norm = torch.pow(torch.sum(powers, None if is_flat else axis, keepdim=keepdims), 1 / ord)
     if ord == 1 or not x.numel() or not _is_out_of_range(norm, ord):
         return norm
-    axes = normalize_axes(axis, x.ndim)
-    largest = torch.amax(torch.abs(x.detach()), axes, keepdim=True)
+    return _scaled_norm(x, axis, keepdims=keepdims, ord=ord)
 
-    def plain(y: Tensor) -> Tensor:
-        return _vector_norm(y, ord=ord, dim=axes, keepdim=True)
 
-    norm = rescaled_norm(plain, largest, torch.where, x)
-    return norm if keepdims else torch.squeeze(norm, axes)
+def _norms_of_blocks(x: Tensor, ord: float) -> Tensor:
+    """Return norms of blocks of a contiguous vector."""
+    terms = _BLOCK_BYTES // x.dtype.itemsize
+    blocks, rest = divmod(x.shape[0], terms)
+    if not rest:
+        return _vector_norm(x.view(blocks, terms), ord=ord, dim=1)
+    whole = blocks * terms
+    norms = _vector_norm(x[:whole].view(blocks, terms), ord=ord, dim=1)
+    return torch.cat((norms, _vector_norm(x[whole:], ord=ord)[None]))
 
 
 def _is_out_of_range(norm: Tensor, ord: float) -> bool:
-    """Return whether powers may have overflowed or lost digits; True for unknown values."""
-    if is_traced(norm) or norm.device.type != "cpu" or torch.compiler.is_compiling():
-        return True
+    """Return whether powers may have overflowed or lost digits."""
     if not norm.numel():
         return False
-    low, high = torch.aminmax(norm.detach()) if norm.ndim else (norm, norm)
-    least = least_exact_norm(torch.finfo(norm.dtype), ord)
+    least = _least_exact_norm(norm.dtype, ord)
+    if not norm.ndim:
+        return not least < norm.item() < math.inf
+    low, high = torch.aminmax(norm.detach())
     return not (least < low.item() and high.item() < math.inf)
 
 
+@cache
+def _least_exact_norm(dtype: torch.dtype, ord: float) -> float:
+    return least_exact_norm(torch.finfo(dtype), ord)
+
+
 def _scaled_norm(x: Tensor, axis: Axes | None, *, keepdims: bool, ord: float) -> Tensor:
-    """Return norms whose gradient is right where squares or powers of elements over- or underflow.
+    """Return norms and their gradients where squares or powers of elements over- or underflow.
 
     The elements are divided by a power of two near the largest, which is exact.
     """
@@ -206,7 +225,9 @@ def _scaled_norm(x: Tensor, axis: Axes | None, *, keepdims: bool, ord: float) ->
     axes = tuple(range(x.ndim)) if axis is None else axis
     unit = torch.exp2(torch.floor(torch.log2(torch.amax(x.detach().abs(), axes, keepdim=True))))
     unit = torch.where((unit == 0) | ~torch.isfinite(unit), 1, unit)
-    norm = _vector_norm(x / unit, ord=ord, dim=axis, keepdim=True) * unit
+    # Complex infinity divided by 1 is NaN.
+    size = x.abs() if x.is_complex() else x
+    norm = _vector_norm(size / unit, ord=ord, dim=axis, keepdim=True) * unit
     return norm if keepdims else norm.squeeze(axes)
 
 

@@ -72,11 +72,11 @@ cumulative_prod = _cumulative(torch.cumprod, 1)
 
 
 def _cumsum(x: Tensor, axis: int, dtype: torch.dtype) -> Tensor:
-    x = x.to(dtype)
     # On CPUs PyTorch adds one number after another: float32 in float64, but float64 in float64.
-    if x.device.type != "cpu" or dtype not in (torch.float64, torch.complex128):
+    if dtype not in (torch.float64, torch.complex128) or not x.is_cpu:
         return torch.cumsum(x, axis, dtype=dtype)
-    sums: Tensor = cumulative_in_blocks(torch.cumsum, torch.concat, x, axis % x.ndim)
+    x = x.to(dtype)
+    sums: Tensor = cumulative_in_blocks(torch.cumsum, torch.concat, x.new_full, x, axis % x.ndim)
     return sums
 
 
