@@ -110,10 +110,12 @@ def key(definition: Definition, x: Any, static: bool) -> Any:
         return -_SMALL < int(x) < _SMALL
     if isinstance(x, (float, np.floating)):
         return float
-    hint = "" if isinstance(x, complex) else "\nHint: convert it with pa.asarray"
+    if isinstance(x, (complex, np.complexfloating)):
+        return complex
     raise TypeError(
         f"{definition.name}: unsupported type {type(x).__module__}.{type(x).__qualname__}; "
-        f"supported: portarray's arrays, real numbers and static values{hint}"
+        f"supported: portarray's arrays, numbers and static values"
+        f"\nHint: convert it with pa.asarray"
     )
 
 
@@ -125,11 +127,6 @@ def parameters(definition: Definition, spec: CallSpec) -> dict[str, Any]:
     node = definition.source.node
     for name, x, static in zip(definition.names, spec.args, definition.is_static, strict=True):
         if type(x) is Array and not static:
-            if x.dtype.kind == "c":
-                raise TypeError(
-                    f"{definition.name}: {name} is {x.dtype}; kernels do not support complex "
-                    f"numbers\nHint: pass pa.real(x) and pa.imag(x)"
-                )
             shape, strides, _ = layout(x.native)
             strided = is_strided(shape, strides)
             parameters_by_name[name] = types.Array(name, x.dtype, len(shape), strided=strided)
@@ -145,7 +142,9 @@ def parameters(definition: Definition, spec: CallSpec) -> dict[str, Any]:
             type_ = types.weak_int(min(bits, 30) if small else types.ALL_BITS)
             parameters_by_name[name] = tree.Variable(node, type_, name)
         else:
-            parameters_by_name[name] = tree.Variable(node, types.WEAK_FLOAT, name)
+            is_real = isinstance(x, (float, np.floating))
+            type_ = types.WEAK_FLOAT if is_real else types.WEAK_COMPLEX
+            parameters_by_name[name] = tree.Variable(node, type_, name)
     return parameters_by_name
 
 

@@ -8,7 +8,7 @@ a weak float as a scalar of the default dtype, a truth value as Python's or NumP
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -56,6 +56,8 @@ def to(dtype: DType, *, double: bool) -> Convert:
         return lambda x: bool(x != 0)
     if dtype.kind in "iu":
         return _to_integer(dtype)
+    if dtype.kind == "c":
+        return _to_complex(dtype)
     return _to_half(dtype, double=double) if dtype.itemsize == 2 else _to_float(dtype)
 
 
@@ -92,6 +94,16 @@ def _to_float(dtype: DType) -> Convert:
             integer_type = np.uint64 if x > _HIGH else np.int64
             return np.asarray(int(x), integer_type).astype(dtype)[()]  # rounded once
         return kind(x)
+
+    return convert
+
+
+def _to_complex(dtype: DType) -> Convert:
+    kind = dtype.type
+    part = _to_float(np.dtype(f"float{4 * dtype.itemsize}"))
+
+    def convert(x: Any) -> Any:
+        return kind(x if isinstance(x, (complex, np.complexfloating)) else part(x))
 
     return convert
 
@@ -148,6 +160,55 @@ def float_power(x: Any, y: Any) -> Any:
     return x * x if y == 2 else x**y
 
 
+def complex_multiply(x: Any, y: Any) -> Any:
+    a, b, c, d = x.real, x.imag, y.real, y.imag
+    return type(x)(complex(a * c - b * d, a * d + b * c))
+
+
+def complex_divide(x: Any, y: Any) -> Any:
+    """Return a quotient that does not overflow where its parts do not.
+
+    M. Baudin, R. L. Smith, "A Robust Complex Division in Scilab", 2012. Division by zero divides
+    both parts by zero, as NumPy does.
+    """
+    a, b, c, d = x.real, x.imag, y.real, y.imag
+    part = type(a)
+    limits = np.finfo(part)
+    large, small = limits.max / 2, limits.tiny * 2 / limits.eps
+    up, scale = part(2 / limits.eps**2), part(1)
+    if c == 0 and d == 0:
+        return type(x)(complex(a / abs(c), b / abs(c)))
+    if abs(a) >= large or abs(b) >= large:
+        a, b, scale = a * part(0.5), b * part(0.5), scale * 2
+    if abs(c) >= large or abs(d) >= large:
+        c, d, scale = c * part(0.5), d * part(0.5), scale * part(0.5)
+    if abs(a) <= small and abs(b) <= small:
+        a, b, scale = a * up, b * up, scale / up
+    if abs(c) <= small and abs(d) <= small:
+        c, d, scale = c * up, d * up, scale * up
+    swapped = abs(d) > abs(c)
+    if swapped:
+        a, b, c, d = b, a, d, c
+    ratio = d / c
+    inverse = 1 / (c + d * ratio)
+    real = _quotient_part(a, b, c, d, ratio, inverse) * scale
+    imag = _quotient_part(b, -a, c, d, ratio, inverse) * scale
+    return type(x)(complex(real, -imag if swapped else imag))
+
+
+def _quotient_part(a: Any, b: Any, c: Any, d: Any, ratio: Any, inverse: Any) -> Any:
+    if ratio == 0:
+        return (a + d * (b / c)) * inverse
+    product = b * ratio
+    return (a + product) * inverse if product != 0 else a * inverse + (b * inverse) * ratio
+
+
+COMPLEX_OPERATORS: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "*": ("complex_multiply", complex_multiply), "/": ("complex_divide", complex_divide),
+}  # fmt: skip
+"""Operators that NumPy's scalars round differently on some machines, or that overflow."""
+
+
 @cache
 def shift(sign: str, bits: int, dtype: DType | None) -> Callable[[Any, Any], Any]:
     """Return a shift of so many bits; a count out of range shifts out all bits but the sign."""
@@ -190,3 +251,9 @@ FLOATS: dict[str, Callable[..., Any]] = {
     "whole_round": lambda x: whole(np.rint(x)),
 }
 """Functions of floats that are not those of the table."""
+
+COMPLEX: dict[str, Callable[..., Any]] = {
+    "square": lambda x: complex_multiply(x, x),
+    "reciprocal": lambda x: complex_divide(type(x)(1), x),
+}
+"""Functions of complex numbers that are not those of the table."""

@@ -152,6 +152,9 @@ class Expressions:
             return self.floating(x, a, b, name)
         if x.sign in ("&", "|", "^"):
             return f"({a} {x.sign} {b})" if work.kind != "b" else f"(bool)({a} {x.sign} {b})"
+        if work.kind == "c":
+            word = {"+": "add", "-": "sub", "*": "mul", "/": "div"}[x.sign]
+            return f"pa_{word}_{name}({a}, {b})"
         if x.sign in ("//", "%", "**"):
             word = {"//": "floordiv", "%": "mod", "**": "pow"}[x.sign]
             bits = max(32, 8 * work.strong_dtype.itemsize)
@@ -181,6 +184,8 @@ class Expressions:
             return f"(!{closed(a)})" if work.kind == "b" else f"(({name})~{closed(a)})"
         if work.kind == "f":
             return f"(-{closed(a)})"
+        if work.kind == "c":
+            return f"pa_neg_{c_name(work.strong_dtype)}({a})"
         return self.wrapped(f"-{closed(a)}", (a,), "-", type_, work)
 
     def floating(self, x: tree.Operation, a: str, b: str, name: str) -> str:
@@ -212,6 +217,9 @@ class Expressions:
 
     def _compare(self, x: tree.Compare) -> str:
         a, b = self.converted(x.first, x.work), self.converted(x.second, x.work)
+        if x.work.kind == "c":
+            kind = self.types.c_type(x.work)
+            return f"{'(!' * (x.sign == '!=')}pa_eq_{kind}({a}, {b}){')' * (x.sign == '!=')}"
         return f"({a} {x.sign} {b})"
 
     def _logic(self, x: tree.Logic) -> str:
@@ -267,6 +275,7 @@ class Expressions:
         work = self.types.settled(x.work)
         arguments = [self.converted(argument, x.work) for argument in x.arguments]
         form = x.row.whole if work.kind in "iub" and x.row.whole else x.row.c
+        form = x.row.complex if work.kind == "c" else form
         if x.row.name == "abs" and work.kind == "i":  # of the lowest one: itself, as NumPy's
             kind = self.types.c_type(work)
             unsigned = kind.replace("i", "u")
@@ -278,12 +287,13 @@ class Expressions:
         repeated = [n for n in range(len(arguments)) if form.count("{%d}" % n) > 1]  # noqa: UP031
         if any(not _may_repeat(x.arguments[n], arguments[n]) for n in repeated):
             return self.through_function(x, form, work, len(arguments), arguments)
-        return self.finished(x, form.format(*arguments, T=self.types.c_type(work)), work)
+        kinds = {"T": self.types.c_type(work), "R": self.types.c_type(x.scalar)}
+        return self.finished(x, form.format(*arguments, **kinds), work)
 
     def finished(self, x: tree.Call, text: str, work: Scalar) -> str:
         if x.row.result == "int":
             return f"({c_name(self.types.settled(x.scalar).dtype)}){closed(text)}"  # type: ignore[arg-type]
-        if work.strong_dtype.name in HALVES and x.row.result == "same":
+        if work.strong_dtype.name in HALVES and x.row.result in ("same", "part"):
             return self.rounded(text, work)
         return text
 
@@ -291,7 +301,7 @@ class Expressions:
         self, x: tree.Call, form: str, work: Scalar, count: int, arguments: list[str]
     ) -> str:
         kind = self.types.c_type(work)
-        result = "bool" if x.row.result == "bool" else kind
+        result = kind if x.row.result == "int" else self.types.c_type(x.scalar)
         name = f"pa_{x.row.name}_{kind}"
         parameters = ", ".join(f"{kind} x{n}" for n in range(count))
         body = form.format(*(f"x{n}" for n in range(count)), T=kind)

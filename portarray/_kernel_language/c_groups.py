@@ -238,15 +238,15 @@ class Groups:
     def _apart(self, run: _Run, names: set[str]) -> bool:
         """Return whether compilers may treat work-items as independent.
 
-        Work-items of one run share memory only through atomic functions, tuples, and private arrays
-        that are allocated once for all of them.
+        Work-items of one run share memory only through atomic functions, tuples, complex numbers,
+        and private arrays that are allocated once for all of them.
         """
         one_place = any(
             array.space == "private" and name in names and name not in self.held
             for name, array in self.arrays.items()
         )
         return not one_place and not any(
-            isinstance(x, (tree.Atomic, tree.Items, tree.Item))
+            isinstance(x, (tree.Atomic, tree.Items, tree.Item)) or _is_complex(x)
             for statement in run.body
             for x in _deep(statement)
         )
@@ -412,6 +412,10 @@ class _InRuns(Statements):
         if self.exits:
             yield f"{pad}pa_left[pa_n] = {why};"
         yield f"{pad}goto {self.next};"
+
+
+def _is_complex(x: object) -> bool:
+    return isinstance(x, tree.Expr) and isinstance(x.type, Scalar) and x.type.kind == "c"
 
 
 def _flat(body: Iterable[tree.Statement]) -> Iterator[tree.Statement]:

@@ -15,9 +15,9 @@ from portarray._kernel_language import tree, types
 from portarray._kernel_language.c_text import atom
 from portarray._kernel_language.dialects import Dialect
 from portarray._kernel_language.setting import MAX_AXES, Setting
-from portarray._kernel_language.types import Array, DType, Scalar, Tuple
+from portarray._kernel_language.types import Array, DType, Number, Scalar, Tuple
 
-_SHORT = {"int": "i", "uint": "u", "float": "f"}
+_SHORT = {"int": "i", "uint": "u", "float": "f", "complex": "c"}
 HALVES = ("float16", "bfloat16")
 
 
@@ -73,8 +73,8 @@ class Types:
         """Return the strong type in which numbers are stored."""
         if not type_.weak:
             return type_
-        if type_.kind == "f":
-            return self.default
+        if type_.kind in "fc":
+            return self.default if type_.kind == "f" else types.complex_of(self.default)
         return types.strong(types.INT32 if type_.bits <= 31 else types.INT64)
 
     def c_type(self, type_: Scalar | Tuple) -> str:
@@ -91,6 +91,12 @@ class Types:
         return self.tuples.setdefault(items, f"pa_tuple_{'_'.join(items)}")
 
     def cast(self, text: str, source: Scalar, target: Scalar) -> str:
+        if target.kind == "c":
+            name = c_name(target.strong_dtype)
+            if source.kind == "c":
+                return f"pa_{name}_of_{c_name(source.strong_dtype)}({text})"
+            part = types.part_of(target)
+            return f"pa_make_{name}({text if source == part else self.cast(text, source, part)}, 0)"
         if target.kind == "b":
             return f"({text} != 0)"
         if target.strong_dtype.name in HALVES:
@@ -107,9 +113,13 @@ class Types:
     def has_double(self) -> bool:
         return np.dtype(np.float64) in self.setting.dtypes
 
-    def literal(self, value: bool | int | float, target: Scalar) -> str:
+    def literal(self, value: Number, target: Scalar) -> str:
         dtype = target.dtype
         assert dtype is not None
+        if target.kind == "c":
+            part = types.part_of(target)
+            parts = [self.literal(real, part) for real in (value.real, value.imag)]
+            return f"pa_make_{c_name(dtype)}({', '.join(parts)})"
         if dtype.kind == "b":
             return "true" if value else "false"
         if target.kind == "f":

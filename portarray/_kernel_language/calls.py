@@ -43,7 +43,7 @@ def call(reader: Expressions, node: ast.Call) -> Value:
         return _helper_call(reader, node, target, arguments(reader, node))
     dtype = dtype_of(target)
     if dtype is not None:
-        return _cast(reader, node, dtype, *arguments(reader, node, 1))
+        return _cast(reader, node, dtype, arguments(reader, node))
     return _function_call(reader, node, target)
 
 
@@ -57,16 +57,25 @@ def arguments(reader: Expressions, node: ast.Call, count: int | None = None) -> 
     return list(node.args)
 
 
-def _cast(reader: Expressions, node: ast.AST, dtype: DType, argument: ast.expr) -> tree.Expr:
+def _cast(reader: Expressions, node: ast.Call, dtype: DType, operands: list[ast.expr]) -> tree.Expr:
     operators.check_dtype(reader.setting, node, types.strong(dtype))
-    return operators.converted(node, reader.numeric(argument), dtype)
+    values = [reader.numeric(operand) for operand in operands]
+    if dtype.kind == "c" and len(values) == 2:
+        part = types.part_of(types.strong(dtype)).strong_dtype
+        values = [operators.converted(node, value, part) for value in values]
+        return operators.row(reader.setting, node, "complex", values)
+    if len(values) != 1:
+        raise Wrong(node, f"{ast.unparse(node.func)} takes 1 argument, got {len(values)}")
+    if dtype.kind == "b" and values[0].scalar.kind == "c":
+        return operators.truth(reader.setting, node, values[0])
+    return operators.converted(node, values[0], dtype)
 
 
 def _function_call(reader: Expressions, node: ast.Call, target: Any) -> tree.Expr:
     name = getattr(target, "__name__", "")
     module = getattr(target, "__module__", "") or ""
     expression = ast.unparse(node.func)
-    if target in (int, float, bool):
+    if target in (int, float, bool, complex):
         return _python_cast(reader, node, target)
     if target is len:
         (argument,) = arguments(reader, node, 1)
@@ -82,6 +91,8 @@ def _function_call(reader: Expressions, node: ast.Call, target: Any) -> tree.Exp
         table = functions.BUILTINS
     elif module == "math":
         table = functions.MATH
+    elif module == "cmath":
+        table = {function: function for function in functions.CMATH}
     elif module.partition(".")[0] == "portarray" or isinstance(target, np.ufunc):
         table = functions.NAMESPACE
         if name in functions.OPERATORS or name in functions.COMPARISONS:
@@ -120,6 +131,12 @@ def _function_call(reader: Expressions, node: ast.Call, target: Any) -> tree.Exp
         )
     values = [reader.numeric(operand) for operand in arguments(reader, node)]
     row = table[name]
+    if module == "cmath":
+        values = [_complex(reader, node, [value]) for value in values]
+    elif module == "math" and any(value.scalar.kind == "c" for value in values):
+        other = "cmath" if name in functions.CMATH else "pa"
+        fix = f"; call {other}.{name}" if functions.FUNCTIONS[row].complex else ""
+        raise Wrong(node, f"{expression} takes real numbers, not complex ones{fix}")
     if row in ("min", "max") and len(values) > 2:
         out = values[0]
         for operand in values[1:]:
@@ -143,13 +160,27 @@ def _named_operator(reader: Expressions, node: ast.Call, name: str) -> tree.Expr
 
 
 def _python_cast(reader: Expressions, node: ast.Call, target: type) -> tree.Expr:
+    if target is complex:
+        values = [reader.numeric(argument) for argument in arguments(reader, node)]
+        return _complex(reader, node, values)
     (argument,) = arguments(reader, node, 1)
     value = reader.numeric(argument)
+    if target is float and value.scalar.kind == "c":
+        return operators.converted(node, value, reader.setting.default)  # refused
     if target is bool:
         return operators.truth(reader.setting, node, value)
     if target is int:
         return operators.row(reader.setting, node, "whole", [value])
     return tree.Cast(node, types.WEAK_FLOAT, value)
+
+
+def _complex(reader: Expressions, node: ast.AST, parts: list[tree.Expr]) -> tree.Expr:
+    """Return a complex number of the parts' dtype; of one part, or of a complex number."""
+    if len(parts) == 1:
+        if parts[0].scalar.kind == "c":
+            return parts[0]
+        parts = [*parts, tree.Literal(node, types.weak_int(1), 0)]
+    return operators.row(reader.setting, node, "complex", parts)
 
 
 def _language_call(reader: Expressions, node: ast.Call, word: str) -> Value:
@@ -180,14 +211,15 @@ def _bitcast(reader: Expressions, node: ast.Call) -> tree.Expr:
     source_dtype = value.scalar.dtype
     if (
         source_dtype is None
-        or source_dtype.kind == "b"
-        or dtype.kind == "b"
+        or source_dtype.kind in "bc"
+        or dtype.kind in "bc"
         or source_dtype.itemsize != dtype.itemsize
     ):
         raise Wrong(
             node,
             f"{ast.unparse(first)} is {value.type}; kl.bitcast to {dtype} takes a number of "
-            f"{dtype.itemsize} bytes, not bool; convert with kl.uint{8 * dtype.itemsize}(...)",
+            f"{dtype.itemsize} bytes, not bool or complex; convert with "
+            f"kl.uint{8 * dtype.itemsize}(...)",
         )
     return tree.Bitcast(node, types.strong(dtype), value)
 

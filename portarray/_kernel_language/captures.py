@@ -13,7 +13,7 @@ import numpy as np
 from portarray import _codegen
 from portarray._kernel_language import source
 
-_FIXED = frozenset(("portarray", "numpy", "math", "operator", "builtins"))
+_FIXED = frozenset(("portarray", "numpy", "math", "cmath", "operator", "builtins"))
 """Packages whose modules and functions keep their names' meanings."""
 
 _CHANGED = object()
@@ -69,7 +69,7 @@ class Captures:
         return {
             ".".join(capture.path): capture.value
             for capture in self.captures
-            if isinstance(capture.value, (bool, int, float, np.generic, tuple))
+            if isinstance(capture.value, (bool, int, float, complex, np.generic, tuple))
         }
 
 
@@ -85,6 +85,8 @@ def exact(x: Any) -> Any:
         return (tuple, *map(exact, x))
     if type(x) is float:
         return float, x.hex()
+    if type(x) is complex:
+        return complex, x.real.hex(), x.imag.hex()
     if isinstance(x, np.generic):
         return type(x), x.tobytes()
     return type(x), x

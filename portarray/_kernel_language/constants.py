@@ -20,15 +20,13 @@ def from_python(node: ast.AST, value: Any) -> Value:
     """Return the meaning of a Python object in kernels; NumPy scalars keep their dtypes."""
     if isinstance(value, np.generic) and is_number(value):
         return tree.Literal(node, types.strong(value.dtype), value.item())
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, (bool, int, float, complex)):
         if isinstance(value, int) and value.bit_length() > 64:
             raise Wrong(node, f"{value} does not fit 64 bits")
         return tree.Literal(node, types.of_python(value), value)
     if isinstance(value, tuple) and value and all(is_number(item) for item in value):
         items = [from_python(node, item) for item in value]
         return tree.Items(node, Tuple(tuple(item.type for item in items)), items)  # type: ignore[union-attr, misc, arg-type]
-    if isinstance(value, complex):
-        raise Wrong(node, "complex numbers are not in the kernel language")
     return Constant(value)
 
 
@@ -59,8 +57,8 @@ def is_number(value: Any) -> bool:
     if isinstance(value, np.generic):
         if value.dtype.kind in "OSUMm":
             return False
-        return promotion.kind_of(value.dtype) in ("b", "i", "u", "f")
-    return isinstance(value, (bool, int, float))
+        return promotion.kind_of(value.dtype) in promotion.KIND_ORDER
+    return isinstance(value, (bool, int, float, complex))
 
 
 def dtype_of(value: Any) -> DType | None:

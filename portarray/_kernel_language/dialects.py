@@ -12,6 +12,7 @@ _FOLDER = files("portarray._kernel_language") / "preludes"
 PARTS: Mapping[str, re.Pattern[str]] = {
     "PA_USES_ATOMICS": re.compile(r"\bpa_atomic_"),
     "PA_USES_WHOLE": re.compile(r"\bpa_(floordiv|mod|pow|shl|shr)_[iu]"),
+    "PA_USES_COMPLEX": re.compile(r"(?<![A-Za-z0-9])c(64|128)\b"),
     "PA_USES_REAL": re.compile(r"\bpa_(floordiv|floor_divide|mod|sign|logaddexp)_f"),
 }
 """Parts of preludes that are there for programs that define their name, and what uses them."""

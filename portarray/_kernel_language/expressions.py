@@ -169,7 +169,7 @@ class Expressions:
         work = x.scalar
         if work.kind == "b" and sign != "~x":
             work = types.weak_int(1)
-        if work.kind == "f" and sign == "~x":
+        if work.kind in "fc" and sign == "~x":
             raise Wrong(node, f"~ takes integers and truth values, not {x.type}")
         return tree.Operation(node, work, sign, [x], work)
 
@@ -227,6 +227,7 @@ class Expressions:
         if (
             isinstance(x, tree.Literal)
             and isinstance(y, tree.Literal)
+            and (sign in ("==", "!=") or "c" not in (x.scalar.kind, y.scalar.kind))
             and (x.type == y.type or (x.scalar.kind != "f" and y.scalar.kind != "f"))
         ):
             return tree.Literal(node, types.TRUTH, _COMPARED[sign](x.value, y.value))
@@ -291,6 +292,8 @@ class Expressions:
             if path is not None and not is_fixed(owner.value):
                 self.scope.capture(path, value)
             return from_python(node, value)
+        if isinstance(owner, tree.Expr) and name in ("real", "imag"):
+            return operators.row(self.setting, node, name, [self.number(node.value, owner)])
         raise Wrong(node, f"{ast.unparse(node.value)} has no attribute {name!r} in kernels")
 
     def outside_path(self, node: ast.expr) -> tuple[str, ...] | None:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 Result = str
-"""``"same"`` as the arguments, ``"bool"``, ``"int"`` (a weak integer)."""
+"""``"same"`` as the arguments, ``"bool"``, ``"int"`` (a weak integer), ``"part"`` (of complex
+numbers, else the same), ``"complex"``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class Row:
 
     ``kinds`` are those it is computed in; arguments of lower kinds are converted, integers to the
     default float. ``c`` is a format with the arguments in braces, for floats, and their type as
-    ``{kind}``; ``whole`` one for integers and truth values, where it takes them as they are.
+    ``{T}`` and the result's as ``{R}``; ``whole`` one for integers and truth values, where it takes
+    them as they are, and ``complex`` one for complex numbers, where it takes them.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Row:
     numpy: Callable[..., Any]
     result: Result = "same"
     whole: str = ""
+    complex: str = ""
 
 
 def _half_even(x: Any) -> int:
@@ -48,12 +51,14 @@ def _call(name: str, count: int = 1) -> str:
     return f"{name}({', '.join(f'{{{n}}}' for n in range(count))})"
 
 
-_FLOATS = (
-    "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh floor ceil trunc rint"
-)
+_FLOATS = "sqrt exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh floor ceil trunc rint"
 _RENAMED = {**{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}}
 # C's and OpenCL's names with two arguments, and NumPy's.
 _PAIRS = {"atan2": "arctan2", "hypot": "hypot", "fmod": "fmod", "copysign": "copysign"}
+
+
+def _make_complex(real: Any, imag: Any) -> Any:
+    return (np.complex128 if isinstance(real, np.float64) else np.complex64)(complex(real, imag))
 
 
 def _lib(name: str) -> Callable[..., Any]:
@@ -77,10 +82,18 @@ def _rows() -> dict[str, Row]:
         Row("cbrt", 1, _call("cbrt"), np.cbrt),
         Row("erf", 1, _call("erf"), _lib("erf")),
         Row("erfc", 1, _call("erfc"), _lib("erfc")),
-        Row("abs", 1, _call("fabs"), np.abs, whole="({0} < 0 ? -{0} : {0})"),
-        Row("isnan", 1, "({0} != {0})", np.isnan, "bool", whole="false"),
-        Row("isinf", 1, "pa_isinf({0})", np.isinf, "bool", whole="false"),
-        Row("isfinite", 1, "pa_isfinite({0})", np.isfinite, "bool", whole="true"),
+        Row("exp", 1, "exp({0})", np.exp, complex="pa_exp_{T}({0})"),
+        Row("abs", 1, "fabs({0})", np.abs, "part", "({0} < 0 ? -{0} : {0})", "pa_abs_{T}({0})"),
+        Row("complex", 2, "pa_make_{R}({0}, {1})", _make_complex, "complex"),
+        Row("real", 1, "{0}", np.real, "part", "{0}", "{0}.x"),
+        Row("imag", 1, "0", np.imag, "part", "0", "{0}.y"),
+        Row("conj", 1, "{0}", np.conj, whole="{0}", complex="pa_conj_{T}({0})"),
+        Row("isnan", 1, "({0} != {0})", np.isnan, "bool", "false",
+            "({0}.x != {0}.x || {0}.y != {0}.y)"),
+        Row("isinf", 1, "pa_isinf({0})", np.isinf, "bool", "false",
+            "(pa_isinf({0}.x) || pa_isinf({0}.y))"),
+        Row("isfinite", 1, "pa_isfinite({0})", np.isfinite, "bool", "true",
+            "(pa_isfinite({0}.x) && pa_isfinite({0}.y))"),
         Row("signbit", 1, "pa_signbit({0})", np.signbit, "bool"),
         Row("whole", 1, "{0}", int, "int", whole="{0}"),
         Row("whole_floor", 1, "floor({0})", lambda x: int(np.floor(x)), "int", whole="{0}"),
@@ -96,9 +109,11 @@ def _rows() -> dict[str, Row]:
             whole="({0} > {1} ? {0} : {1})"),
         # Intel's compiler takes the difference of two comparisons of a negated number for 0.
         Row("sign", 1, "pa_sign_{T}({0})", np.sign, whole="({0} > 0 ? 1 : {0} < 0 ? -1 : 0)"),
-        Row("square", 1, "({0} * {0})", np.square, whole="({0} * {0})"),
+        Row("square", 1, "({0} * {0})", np.square, whole="({0} * {0})",
+            complex="pa_mul_{T}({0}, {0})"),
         Row("floor_divide", 2, "pa_floor_divide_{T}({0}, {1})", _floor_divide),
-        Row("reciprocal", 1, "(1 / {0})", lambda x: type(x)(1) / x),
+        Row("reciprocal", 1, "(1 / {0})", lambda x: type(x)(1) / x,
+            complex="pa_div_{T}(pa_make_{T}(1, 0), {0})"),
         Row("fma", 3, "fma({0}, {1}, {2})", lambda x, y, z: type(x)(_fma(x, y, z))),
         Row("logaddexp", 2, "pa_logaddexp_{T}({0}, {1})", np.logaddexp),
         Row("power", 2, "pow({0}, {1})", np.power),
@@ -117,7 +132,7 @@ def _fma(x: Any, y: Any, z: Any) -> Any:
 FUNCTIONS: Mapping[str, Row] = _rows()
 
 # What a user may write, and the row or the operator that it means.
-_SAME = frozenset(_FLOATS.split()) | {"hypot", "atan2", "copysign", "isnan", "isinf", "isfinite"}
+_SAME = frozenset(_FLOATS.split()) | {"exp", "isnan", "isinf", "isfinite", *_PAIRS} - {"fmod"}
 MATH: Mapping[str, str] = {
     **{name: name for name in (*_SAME, *_RENAMED, "fmod", "cbrt", "erf", "erfc", "fma", "gamma")},
     **{name: name for name in ("lgamma", "degrees", "radians")},
@@ -125,11 +140,15 @@ MATH: Mapping[str, str] = {
 }  # fmt: skip
 """Functions of the module ``math``; its ``floor``, ``ceil`` and ``trunc`` are integers."""
 
+CMATH = frozenset({"exp", "isnan", "isinf", "isfinite"})
+"""Functions of the module ``cmath``, which convert their argument to a complex number."""
+
 NAMESPACE: Mapping[str, str] = {
     **{name: name for name in (*_SAME, *_RENAMED, "abs", "sign", "square", "reciprocal")},
     **{name: name for name in ("minimum", "maximum", "signbit", "logaddexp")},
-    "round": "rint",
-}
+    **{name: name for name in ("conj", "real", "imag")},
+    "round": "rint", "conjugate": "conj",
+}  # fmt: skip
 """Elementwise functions of portarray (and of other namespaces of the standard)."""
 
 OPERATORS: Mapping[str, str] = {

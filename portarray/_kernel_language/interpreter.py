@@ -20,7 +20,7 @@ from portarray._kernel_language import arithmetic, tree, types
 from portarray._kernel_language.deep import deep
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.source import Source
-from portarray._kernel_language.types import Array, DType, Scalar, Tuple
+from portarray._kernel_language.types import Array, DType, Number, Scalar, Tuple
 
 ITEM = ".item"
 """The parameter of printed functions that holds the work-item."""
@@ -96,6 +96,8 @@ class _Shared:
     def stored_dtype(self, type_: Scalar) -> DType | None:
         """Return the dtype in which a number is stored; None for Python integers."""
         if type_.dtype is None:
+            if type_.kind == "c":
+                return types.complex_dtype(self.weak)
             return self.weak if type_.kind == "f" else None
         return type_.dtype
 
@@ -180,7 +182,7 @@ class _FunctionPrinter:
         name = "whole" if target is None else target.name
         return self.call(f"to_{name}", self.shared.converter(to), value)
 
-    def constant(self, value: bool | int | float, type_: Scalar) -> ast.expr:
+    def constant(self, value: Number, type_: Scalar) -> ast.expr:
         dtype = self.shared.stored_dtype(type_)
         if dtype is None:
             return ast.Constant(int(value))
@@ -231,7 +233,7 @@ class _FunctionPrinter:
             name = f"{'left' if x.sign == '<<' else 'right'}_shift_{work or 'int'}"
             return self.call(name, arithmetic.shift(x.sign, bits, work), a, b)
         if work is not None and work.kind not in "iub":
-            out = self.floating(x.sign, a, b)
+            out = self.floating(x, a, b)
             return self.cast(out, types.WEAK_FLOAT, x.work) if work.itemsize == 2 else out
         if x.sign == "**":
             return self.call("power", arithmetic.power, a, b)
@@ -244,10 +246,13 @@ class _FunctionPrinter:
             return self.call("wide", arithmetic.wide, out)
         return out
 
-    def floating(self, sign: str, a: ast.expr, b: ast.expr) -> ast.expr:
-        if sign == "**":
+    def floating(self, x: tree.Operation, a: ast.expr, b: ast.expr) -> ast.expr:
+        if x.sign == "**":
             return self.call("float_power", arithmetic.float_power, a, b)
-        return ast.BinOp(a, _OPERATORS[sign](), b)
+        if x.work.kind == "c" and x.sign in arithmetic.COMPLEX_OPERATORS:
+            name, function = arithmetic.COMPLEX_OPERATORS[x.sign]
+            return self.call(name, function, a, b)
+        return ast.BinOp(a, _OPERATORS[x.sign](), b)
 
     def unary(self, x: tree.Operation, a: ast.expr) -> ast.expr:
         if x.sign == "+x":
@@ -276,10 +281,13 @@ class _FunctionPrinter:
         floating = work is not None and work.kind not in "iub"
         functions = arithmetic.FLOATS if floating else arithmetic.WHOLE
         word = f"{'float' if floating else 'int'}_{row.name}"
+        if x.work.kind == "c":
+            functions, word = arithmetic.COMPLEX, f"complex_{row.name}"
         out = self.call(word, functions.get(row.name, row.numpy), *parts)
-        if floating and work is not None and work.itemsize == 2 and row.result == "same":
+        same = row.result in ("same", "part")
+        if floating and work is not None and work.itemsize == 2 and same:
             return self.cast(out, types.WEAK_FLOAT, x.work)
-        if row.result == "int" or (work is None and row.result == "same"):
+        if row.result == "int" or (work is None and same):
             return self.call("wide", arithmetic.wide, out)
         return out
 

@@ -23,6 +23,7 @@ from portarray._kernel_language.plans import LaunchPlan, plan
 from portarray._kernel_language.preparing import Prepared, draft, launched_in_parts, prepare, read
 from portarray._kernel_language.printer import print_kernel
 from portarray._kernel_language.ranges import launch_parts, launch_ranges
+from portarray._kernel_language.types import DOUBLES
 from portarray._kernel_language.work_items import units_between
 from portarray.errors import KernelVerificationError, TracedArrayError
 
@@ -409,14 +410,15 @@ class KernelFunction:
 
 
 def _check_double(names: Sequence[str], spec: CallSpec, dialect: str) -> None:
-    """Refuse float64 arrays if the language does not support them."""
+    """Refuse arrays in double precision if the language does not support it."""
     if DIALECTS[dialect].double:
         return
     for name, x in zip(names, spec.args, strict=True):
-        if type(x) is Array and x.dtype == "float64":
+        if type(x) is Array and x.dtype in DOUBLES:
+            single = "float32" if x.dtype == "float64" else "complex64"
             raise ValueError(
-                f"source: {name} is float64, which {dialect} does not support"
-                "\nHint: pass a float32 array"
+                f"source: {name} is {x.dtype}, which {dialect} does not support"
+                f"\nHint: pass a {single} array"
             )
 
 

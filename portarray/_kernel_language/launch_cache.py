@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from portarray import _codegen
 from portarray._array.array import Array
 from portarray._kernel_language.captures import Captures
-from portarray._kernel_language.preparing import CONVERSIONS, Prepared
+from portarray._kernel_language.preparing import Prepared, argument_text
+from portarray._kernel_language.printer import ARGUMENTS
 from portarray._kernel_language.ranges import Range
 from portarray._launchers.launcher import Launch
 
@@ -59,9 +60,8 @@ def call_of(
     natives = "".join(f"x{position}._native, " for position in draft.arrays)
     value_texts = [f"values[{n}]" for n in range(len(values))]
     for n, value in enumerate(draft.printed.values):
-        if value.quantity == "argument":
-            convert = CONVERSIONS.get(value.dtype.kind, int).__name__
-            value_texts[n] = f"{convert}(x{names.index(value.name)})"
+        if value.quantity in ARGUMENTS:
+            value_texts[n] = argument_text(value, f"x{names.index(value.name)}")
     copied = " or ".join(
         f"writable(x{position}._native) is not x{position}._native" for position in draft.written
     )

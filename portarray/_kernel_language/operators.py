@@ -13,13 +13,20 @@ from portarray._kernel_language.scope import Wrong
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.types import DType, Scalar, Tuple
 
+_FIX_COMPLEX = "; take pa.abs(...), pa.real(...) or pa.imag(...)"
+
 
 def operation(setting: Setting, node: ast.AST, sign: str, x: tree.Expr, y: tree.Expr) -> tree.Expr:
     work = common(setting, node, x, y)
     kind = work.kind
     if sign in ("<<", ">>", "&", "|", "^"):
-        if kind == "f" or (kind == "b" and sign in ("<<", ">>")):
+        if kind in "fc" or (kind == "b" and sign in ("<<", ">>")):
             raise Wrong(node, f"{sign} takes integers, not {x.type} and {y.type}")
+    elif kind == "c" and sign in ("//", "%", "**"):
+        if sign == "**" and isinstance(y, tree.Literal) and y.value == 2:
+            return row(setting, node, "square", [x])
+        fix = "; write a product, except for ** 2" if sign == "**" else ""
+        raise Wrong(node, f"{sign} takes real numbers, not {x.type} and {y.type}{fix}")
     elif kind == "b":
         work = types.weak_int(1)  # True + True is 2
     if sign == "/" and work.kind in "iu":
@@ -72,6 +79,12 @@ def check_literals(setting: Setting, node: ast.AST, work: Scalar, *operands: tre
 
 def comparison(setting: Setting, node: ast.AST, sign: str, x: tree.Expr, y: tree.Expr) -> tree.Expr:
     work = common(setting, node, x, y)
+    if work.kind == "c" and sign not in ("==", "!="):
+        raise Wrong(
+            node,
+            f"{sign} needs an order, which {x.type} and {y.type} do not have; compare pa.abs(...) "
+            f"or pa.real(...)",
+        )
     check_literals(setting, node, work, x, y)
     return tree.Compare(node, types.TRUTH, sign, x, y, work)
 
@@ -135,10 +148,20 @@ def row(setting: Setting, node: ast.AST, name: str, values: list[tree.Expr]) -> 
         work = types.weak_int(1)
     if work.kind in "iu" and not row.whole:
         work = types.WEAK_FLOAT if work.weak else types.strong(setting.default)
+    if work.kind == "c" and not row.complex:
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else name
+        raise Wrong(node, f"{called} takes real numbers, not {work}{_FIX_COMPLEX}")
+    if name == "imag" and work.kind != "c":
+        zero = tree.Literal(node, types.weak_int(1), 0)
+        return after(values, zero if work.weak else converted(node, zero, work.strong_dtype))
     check_literals(setting, node, work, *values)
     result: Scalar = work
     if row.result == "bool":
         result = types.TRUTH
+    elif row.result == "complex":
+        result = types.complex_of(work)
+    elif row.result == "part":
+        result = types.part_of(work) if work.kind == "c" else work
     elif row.result == "int":
         result = types.weak_int(work.bits if work.weak and work.kind == "i" else 63)
     return tree.Call(node, result, row, values, work)
@@ -149,6 +172,8 @@ def converted(node: ast.AST, value: tree.Expr, dtype: DType) -> tree.Expr:
     source = value.scalar
     if source.dtype == dtype:
         return value
+    if source.kind == "c" and dtype.kind != "c":
+        raise Wrong(node, f"a value of {source} does not fit {dtype}{_FIX_COMPLEX}")
     if isinstance(value, tree.Literal) and dtype.kind in "iu":
         limits = np.iinfo(dtype)
         if not math.isfinite(value.value) or not limits.min <= int(value.value) <= limits.max:

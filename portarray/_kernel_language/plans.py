@@ -12,7 +12,9 @@ from portarray._kernel_language.arguments import CallSpec, is_strided
 from portarray._kernel_language.constants import plain
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.preparing import Draft
+from portarray._kernel_language.printer import ARGUMENTS
 from portarray._kernel_language.ranges import Range, launch_ranges
+from portarray._kernel_language.types import complex_dtype
 from portarray._launchers.launcher import MEMORY
 
 _LANGUAGES = {"opencl": "OpenCL C", "cuda": "CUDA", "hip": "HIP", "metal": "Metal", "c": "C"}
@@ -152,7 +154,9 @@ def plan(definition: Definition, spec: CallSpec, draft: Draft, *, prepared: bool
 
 def _parameters(definition: Definition, spec: CallSpec, draft: Draft) -> tuple[ParameterPlan, ...]:
     values = {
-        value.name: value.dtype for value in draft.printed.values if value.quantity == "argument"
+        value.name: value.dtype if value.quantity == "argument" else complex_dtype(value.dtype)
+        for value in draft.printed.values
+        if value.quantity in ARGUMENTS
     }
     layout = spec.device._backend.layout
     plans = []

@@ -20,13 +20,13 @@ from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS, Dialect
 from portarray._kernel_language.frontend import read_kernel
-from portarray._kernel_language.printer import Printed, print_kernel
+from portarray._kernel_language.printer import ARGUMENTS, Printed, Value, print_kernel
 from portarray._kernel_language.ranges import Part, Range
 from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.setting import Setting
 from portarray._launchers.launcher import Launch, Launcher, Program
 
-CONVERSIONS: Mapping[str, type] = {"b": bool, "f": float}
+_CONVERSIONS: Mapping[str, str] = {"b": "bool({})", "f": "float({})"}
 """What makes values of scalar arguments, by kind; int of others."""
 
 
@@ -152,7 +152,7 @@ def setting_of(
     double = np.dtype(np.float64)
     dtypes = frozenset(dispatch.dtypes_of(device))
     if not dialect.double:
-        dtypes -= {double}
+        dtypes = dtypes.difference(types.DOUBLES)
     default = dispatch.default_dtype(device, "f")
     if default == double and double not in dtypes:
         default = np.dtype(np.float32)
@@ -189,6 +189,13 @@ def _name_of(function: ast.expr) -> str:
     return function.id if isinstance(function, ast.Name) else ""
 
 
+def argument_text(value: Value, argument: str) -> str:
+    """Return Python that converts an argument to a value of a program."""
+    if value.quantity != "argument":
+        return f"complex({argument}).{value.quantity}"
+    return _CONVERSIONS.get(value.dtype.kind, "int({})").format(argument)
+
+
 def values_of(
     printed: Printed, names: list[str], positions: list[int]
 ) -> Callable[[list[Any], Range, tuple[Any, ...]], list[Any]]:
@@ -196,10 +203,8 @@ def values_of(
     order = {names[position]: n for n, position in enumerate(positions)}
     parts = []
     for value in printed.values:
-        if value.quantity == "argument":
-            position = names.index(value.name)
-            convert = CONVERSIONS.get(value.dtype.kind, int).__name__
-            parts.append(f"{convert}(args[{position}])")
+        if value.quantity in ARGUMENTS:
+            parts.append(argument_text(value, f"args[{names.index(value.name)}]"))
         elif value.quantity == "ndrange":
             parts.append(f"ndrange[{value.axis}]")
         elif value.quantity == "origin":

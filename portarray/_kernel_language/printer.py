@@ -20,12 +20,15 @@ from portarray._kernel_language.dialects import PARTS, Dialect
 from portarray._kernel_language.setting import MAX_AXES, Setting
 from portarray._kernel_language.types import Array, DType
 
+ARGUMENTS = ("argument", "real", "imag")
+"""Values that are scalar arguments, complex ones in two parts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
     """A program's parameter after the pointers."""
 
-    quantity: str  # "size", "stride", "offset", "ndrange", "origin", "argument"
+    quantity: str  # "size", "stride", "offset", "ndrange", "origin", or one of ARGUMENTS
     name: str
     axis: int
     dtype: DType
@@ -78,9 +81,12 @@ class _KernelPrinter:
         values += [Value("origin", "", axis, index) for axis in self.types.origins()]
         for name, parameter in function.parameters.items():
             if isinstance(parameter, tree.Variable):
-                stored = self.types.settled(parameter.scalar).dtype
-                assert stored is not None
-                values.append(Value("argument", name, 0, stored))
+                stored = self.types.settled(parameter.scalar)
+                if stored.kind == "c":
+                    part = types.part_of(stored).strong_dtype
+                    values += [Value(quantity, name, 0, part) for quantity in ARGUMENTS[1:]]
+                else:
+                    values.append(Value("argument", name, 0, stored.strong_dtype))
         pointers = []
         for array in self.arrays:
             name = self.types.generated("buffer", array.name)
@@ -93,13 +99,14 @@ class _KernelPrinter:
             entry = [
                 self.types.dialect.head(name, pointers, parameters, plain=plain),
                 *self.prologue(values, offsets=offsets),
+                *self.complex_arguments(),
                 *self.statements.declarations(),
                 *body,
                 "}",
                 "",
             ]
         else:
-            entry = groups.program(body, pointers, parameters)
+            entry = groups.program([*self.complex_arguments(), *body], pointers, parameters)
         text = [*self.structs(), *self.types.small.values(), "", *helpers, *entry]
         body_text = "\n".join(text)
         defines = [name for name, used in PARTS.items() if used.search(body_text)]
@@ -122,9 +129,20 @@ class _KernelPrinter:
             return self.types.argument(self.function, value.name)
         if value.quantity in ("ndrange", "origin"):
             return f"pa_{value.quantity}{value.axis}"
+        if value.quantity in ARGUMENTS:
+            return self.types.generated(f"{value.quantity}_of", value.name)
         if value.quantity == "offset":
             return self.types.generated("offset", value.name)
         return self.types.generated(f"{value.quantity}{value.axis}", value.name)
+
+    def complex_arguments(self) -> Iterator[str]:
+        """Yield the declarations of complex arguments, which are passed as two numbers."""
+        for name, parameter in self.function.parameters.items():
+            if isinstance(parameter, tree.Variable) and parameter.scalar.kind == "c":
+                kind = self.types.c_type(parameter.scalar)
+                parts = [self.types.generated(f"{part}_of", name) for part in ARGUMENTS[1:]]
+                target = self.types.argument(self.function, name)
+                yield f"    const {kind} {target} = pa_make_{kind}({', '.join(parts)});"
 
     def prologue(self, values: list[Value], *, offsets: bool) -> Iterator[str]:
         """Yield the declarations that each work-item begins with."""

@@ -482,6 +482,8 @@ class _Simplifier:
     @deep
     def operation(self, x: tree.Expr, out: list[Statement]) -> tree.Expr:
         """Return an expression as a leaf, or one operation on leaves."""
+        if isinstance(x.type, Scalar) and x.type.kind == "c":
+            raise Unsupported(self.location(), "it computes complex numbers")
         if isinstance(x.type, Scalar) and x.type.kind != "f":
             return self.plain(x, out)
         if isinstance(x, tree.Load):

@@ -11,7 +11,7 @@ import numpy as np
 
 from portarray._kernel_language.functions import Row
 from portarray._kernel_language.source import Source
-from portarray._kernel_language.types import Array, DType, Scalar, Tuple
+from portarray._kernel_language.types import DOUBLES, Array, DType, Number, Scalar, Tuple
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Expr(Node):
 class Literal(Expr):
     """A number known at compile time."""
 
-    value: bool | int | float
+    value: Number
 
 
 @dataclass(slots=True)
@@ -343,16 +343,19 @@ def helpers_of(function: Function) -> list[Function]:
 
 
 def weak_dtype(kernel: Function, default: DType) -> DType:
-    """Return the dtype of weak floats: the default one, or float64 where a kernel uses it."""
+    """Return the dtype of weak floats: the default one, or float64 where a kernel uses it.
+
+    In float64 or complex128 arrays and values.
+    """
     double = np.dtype(np.float64)
     for function in (kernel, *helpers_of(kernel)):
-        if any(array.dtype == double for array in arrays_of(function)):
+        if any(array.dtype in DOUBLES for array in arrays_of(function)):
             return double
         for statement in function.body:
             for node in walk(statement):
                 # A weak number's dtype is None, which NumPy takes for equal to float64.
                 type_ = node.type if isinstance(node, Expr) else None
-                if isinstance(type_, Scalar) and not type_.weak and type_.dtype == double:
+                if isinstance(type_, Scalar) and not type_.weak and type_.dtype in DOUBLES:
                     return double
     return default
 

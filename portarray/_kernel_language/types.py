@@ -14,8 +14,11 @@ import numpy as np
 from portarray._dtypes import promotion
 
 DType: TypeAlias = np.dtype[Any]
+Number: TypeAlias = Any
+"""A Python number: bool, int, float or complex, which type checkers do not tell apart."""
 
 BOOL = np.dtype(bool)
+DOUBLES = (np.dtype(np.float64), np.dtype(np.complex128))
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 INDEX_BITS = 30
 """Bits of sizes and indices where 32-bit numbers hold them, with room for a sum of two."""
@@ -27,11 +30,11 @@ class Scalar:
     """A number: strong of a dtype, or weak.
 
     Weak integers know how many bits their absolute value takes at most: they are 32 or 64 bits
-    wide by that. Weak floats are of the device's default dtype.
+    wide by that. Weak floats and complex numbers are of the device's default dtype.
     """
 
     dtype: DType | None
-    kind: str  # one of "biuf"
+    kind: str  # one of "biufc"
     bits: int = 0
 
     @property
@@ -47,7 +50,7 @@ class Scalar:
     def __str__(self) -> str:
         if self.dtype is not None:
             return str(self.dtype)
-        return "a Python int" if self.kind == "i" else "a Python float"
+        return {"i": "a Python int", "f": "a Python float", "c": "a Python complex"}[self.kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,7 @@ class Constant:
 Type: TypeAlias = Scalar | Tuple | Array | Constant
 
 WEAK_FLOAT = Scalar(None, "f")
+WEAK_COMPLEX = Scalar(None, "c")
 TRUTH = Scalar(BOOL, "b")
 
 
@@ -99,13 +103,30 @@ def strong(dtype: DType) -> Scalar:
     return Scalar(dtype, promotion.kind_of(dtype))
 
 
-def of_python(value: bool | int | float) -> Scalar:
+def complex_dtype(dtype: DType) -> DType:
+    """Return the complex dtype that holds numbers of a dtype."""
+    return promotion.promote(dtype, np.dtype(np.complex64))
+
+
+def complex_of(type_: Scalar) -> Scalar:
+    """Return the type of complex numbers with parts of a real type."""
+    return WEAK_COMPLEX if type_.dtype is None else strong(complex_dtype(type_.dtype))
+
+
+def part_of(type_: Scalar) -> Scalar:
+    """Return the type of the real part of complex numbers."""
+    if type_.dtype is None:
+        return WEAK_FLOAT
+    return strong(np.dtype(f"float{4 * type_.dtype.itemsize}"))
+
+
+def of_python(value: Number) -> Scalar:
     """Return the type of a Python number."""
     if isinstance(value, bool):
         return TRUTH
     if isinstance(value, int):
         return weak_int(value.bit_length())
-    return WEAK_FLOAT
+    return WEAK_COMPLEX if isinstance(value, complex) else WEAK_FLOAT
 
 
 class Mismatch(Exception):  # noqa: N818  (it becomes a Problem)
@@ -125,17 +146,26 @@ def promoted(x: Scalar, y: Scalar, default: DType) -> Scalar:
         weak_type = y if x.kind == "b" else x
         return (
             weak_type
-            if weak_type.dtype is not None or weak_type.kind == "f"
+            if weak_type.dtype is not None or weak_type.kind in "fc"
             else weak_int(weak_type.bits)
         )
     if x.dtype is None and y.dtype is None:
-        if "f" in (x.kind, y.kind):
-            return WEAK_FLOAT
-        return weak_int(max(x.bits, y.bits))
+        return _weak(x, y)
     strong_type, weak_type = (y, x) if x.dtype is None else (x, y)
+    if weak_type.kind == "c" and strong_type.kind != "c":
+        real = strong_type if strong_type.kind == "f" else strong(default)
+        return complex_of(real)
     if weak_type.kind == "f" and strong_type.kind in "iu":
         return strong(default)
     return strong_type
+
+
+def _weak(x: Scalar, y: Scalar) -> Scalar:
+    """Return the type of Python numbers of two types."""
+    for kind in (WEAK_COMPLEX, WEAK_FLOAT):
+        if kind.kind in (x.kind, y.kind):
+            return kind
+    return weak_int(max(x.bits, y.bits))
 
 
 def joined(x: Type, y: Type) -> Type:
@@ -153,11 +183,15 @@ def joined(x: Type, y: Type) -> Type:
             f"here with kl.{x.dtype}(...)"
         )
     if x.dtype is None and y.dtype is None:
-        return WEAK_FLOAT if "f" in (x.kind, y.kind) else weak_int(max(x.bits, y.bits))
+        return _weak(x, y)
     strong_type, weak_type = (y, x) if x.dtype is None else (x, y)
-    if strong_type.kind == "b" or (strong_type.kind in "iu" and weak_type.kind == "f"):
+    order = promotion.KIND_ORDER
+    if strong_type.kind == "b" or order[weak_type.kind] > order[strong_type.kind]:
+        initial = {"i": "an integer", "f": "0.0", "c": "0j"}[weak_type.kind]
+        convert = f"convert with kl.{strong_type.dtype}(...)"
+        if weak_type.kind == "c":
+            convert = "take a part with pa.real(...)"
         raise Mismatch(
-            f"it is {x} and becomes {y} here; convert with kl.{strong_type.dtype}(...), or "
-            f"initialize it with {'0.0' if weak_type.kind == 'f' else 'an integer'}"
+            f"it is {x} and becomes {y} here; {convert}, or initialize it with {initial}"
         )
     return strong_type

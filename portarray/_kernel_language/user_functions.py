@@ -15,7 +15,7 @@ from portarray._array import dispatch
 from portarray._devices.device import Device
 from portarray._dtypes import promotion
 from portarray._kernel_language import source, tree, types
-from portarray._kernel_language.captures import Captures
+from portarray._kernel_language.captures import Captures, exact
 from portarray._kernel_language.definition import Definition, define
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.frontend import read_kernel
@@ -173,7 +173,7 @@ def _identity(value: Any) -> Any:
         return (tuple, *map(_identity, value))
     if isinstance(value, (bool, int, np.number, np.bool_, str)):
         return type(value), value
-    return (float, value.hex()) if isinstance(value, float) else id(value)
+    return exact(value) if isinstance(value, (float, complex)) else id(value)
 
 
 def _check_count(caller: str, function: FunctionType, count: int) -> None:
@@ -198,13 +198,6 @@ def _number(
     dtype: DType | None = None,
 ) -> Scalar:
     """Return the type of the number that a function returns."""
-    if any(
-        isinstance(argument, np.dtype) and argument.kind == "c" for argument in (*arguments, dtype)
-    ):
-        raise TypeError(
-            f"{caller}: kernels do not support complex numbers"
-            f"\nHint: pass pa.real(x) and pa.imag(x)"
-        )
     kinds = tuple(
         [argument if isinstance(argument, np.dtype) else type(argument) for argument in arguments]
     )
@@ -259,6 +252,8 @@ def _probe(count: int) -> Definition:
 def _weak(kind: type) -> Scalar:
     if issubclass(kind, (bool, np.bool_)):
         return types.TRUTH
+    if issubclass(kind, (complex, np.complexfloating)):
+        return types.WEAK_COMPLEX
     return types.weak_int(31) if issubclass(kind, (int, np.integer)) else types.WEAK_FLOAT
 
 
@@ -267,4 +262,4 @@ def _holds(dtype: DType, type_: Scalar) -> bool:
     kind = promotion.kind_of(dtype)
     if kind == "b" or type_.kind == "b":
         return kind == type_.kind
-    return kind == "f" or type_.kind in "iu"
+    return promotion.KIND_ORDER[kind] >= promotion.KIND_ORDER[type_.kind]

@@ -391,6 +391,9 @@ def units_between(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> float:
     """Return the largest difference of two arrays of a dtype, in units of the last place."""
     if not x.size:
         return 0.0
+    if x.dtype.kind == "c":
+        parts = [np.ascontiguousarray(z).view(f"f{z.itemsize // 2}") for z in (x, y)]
+        return units_between(*parts)
     if x.dtype.kind in "biu":
         unlike = x != y
         pairs = zip(x[unlike].tolist(), y[unlike].tolist(), strict=True)

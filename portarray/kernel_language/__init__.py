@@ -21,6 +21,8 @@ __all__ = [
     "barrier",
     "bitcast",
     "bool",
+    "complex64",
+    "complex128",
     "float16",
     "float32",
     "float64",
@@ -51,6 +53,7 @@ bool = np.bool_  # a dtype, as in the standard's namespace
 int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
 uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
 float16, float32, float64 = np.float16, np.float32, np.float64
+complex64, complex128 = np.complex64, np.complex128
 
 if TYPE_CHECKING:
     from portarray.kernel_language import algorithms as algorithms

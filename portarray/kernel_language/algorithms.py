@@ -100,9 +100,9 @@ def map_kernel(function: Function, /, *arrays: Any, dtype: DTypeLike | None = No
     """
     device = _device_of("map_kernel", [x for x in arrays if isinstance(x, pa.Array)], arrays)
     for x in arrays:
-        if not isinstance(x, (pa.Array, int, float, np.integer, np.floating, np.bool_)):
+        if not isinstance(x, (pa.Array, int, float, complex, np.number, np.bool_)):
             kind = f"{type(x).__module__}.{type(x).__qualname__}"
-            raise TypeError(f"map_kernel: {kind} is not an array of portarray or a real number")
+            raise TypeError(f"map_kernel: {kind} is not an array of portarray or a number")
     helper = user_functions.helper_of("map_kernel", function, len(arrays))
     kinds = [x.dtype if isinstance(x, pa.Array) else x for x in arrays]
     requested = None if dtype is None else dtypes.canonical(dtype)

@@ -17,6 +17,7 @@ T = TypeVar("T")
 SIZE = 16
 GROUP = 8
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+COMPLEX_ROUNDED = ("pa.exp({})", "kl.{dtype}(abs({}), 1)", "cmath.exp({}) * 2")
 EXACT = ("abs({})", "pa.floor({})", "pa.ceil({})", "pa.trunc({})", "pa.round({})", "pa.square({})")
 ROUNDED = (
     "math.exp({})", "math.sin({})", "math.cos({})", "math.tanh({})", "math.atan({})",
@@ -25,6 +26,7 @@ ROUNDED = (
     "math.atan2({}, 1.5)", "pa.log2(abs({}) + 2)", "pa.log10(abs({}) + 2)", "pa.sinh({})",
 )  # fmt: skip
 HEAD = """\
+import cmath
 import math
 
 import portarray as pa
@@ -36,6 +38,13 @@ def chosen(first, second):
     if first < second:
         return first
     return second + first
+
+
+@pa.kernel.function
+def turned(value, other):
+    if value == other or not other:
+        return value * 1j
+    return complex(other.imag, value.real)
 
 
 @pa.kernel.function
@@ -101,6 +110,8 @@ class Writer:
             return str(self.one(0, 1, 2, 3, 7, 100, 127))
         if dtype.startswith("i"):
             return str(self.one(0, 1, 2, 3, 7, 100, -1, -2, -5, -128))
+        if dtype.startswith("c"):
+            return self.one("0j", "1j", "(0.5 - 2j)", "-1.5", "3", "(1 + 0j)", "1e3j")
         return self.one("0.0", "1.0", "0.5", "-1.5", "3", "2", "-7.25", "1e3")
 
     def weak(self, depth: int) -> str:
@@ -134,15 +145,21 @@ class Writer:
             if dtype == "weak int":
                 return f"({self.weak(1)} {signs[0]} {self.weak(1)})"
             a, b = self.value(dtype, depth - 1), self.value(dtype, depth - 1)
+            if "complex" in dtype:
+                if choice == 0:
+                    return f"({self.part(dtype, depth)} {signs[0]} {self.literal('float')})"
+                return f"({a} {self.one('==', '!=')} {b})" if choice == 1 else f"bool({a})"
             if choice == 0:
                 return f"({a} {signs[0]} {b} {signs[1]} {self.literal(dtype)})"
             return f"({a} {signs[0]} {b})"
         if choice == 4:
             return f"(not {self.truth(depth - 1)})"
-        floats = [d for d in self.known() if d.endswith(("16", "32", "64")) and "float" in d]
+        floats = [d for d in self.known() if "float" in d or "complex" in d]
         if choice == 5 and floats:
             word = self.one("isnan", "isinf", "isfinite")
-            return f"math.{word}({self.value(self.one(*floats), depth - 1)})"
+            floating = self.one(*floats)
+            module = "math" if "float" in floating else self.one("cmath", "pa")
+            return f"{module}.{word}({self.value(floating, depth - 1)})"
         word = self.one("and", "or")
         return f"({self.truth(depth - 1)} {word} {self.truth(depth - 1)})"
 
@@ -166,6 +183,8 @@ class Writer:
         """Return an expression of a dtype."""
         if depth <= 0:
             return self.leaf(dtype)
+        if "complex" in dtype:
+            return self.complex_value(dtype, depth)
         if dtype == "bool":
             if self.often(3):
                 return self.truth(depth)
@@ -210,10 +229,41 @@ class Writer:
                 return f"kl.{dtype}({other} {self.one('+', '*', '-')} {a})"
         return f"({a} + {self.weak(1)} % 5)" if kind == "int" else a
 
+    def part(self, dtype: str, depth: int) -> str:
+        """Return a real part of a complex value."""
+        value = self.value(dtype, depth - 1)
+        return self.one(f"{value}.real", f"pa.imag({value})", f"pa.real({value})", f"{value}.imag")
+
+    def complex_value(self, dtype: str, depth: int) -> str:
+        """Return an expression of a complex dtype."""
+        a, choice = self.value(dtype, depth - 1), self.draw(st.integers(0, 8))
+        if choice <= 3:
+            b = self.value(dtype, depth - 1) if choice <= 1 else self.literal(dtype)
+            sign = self.one("+", "-", "*", "/")
+            return f"({a} {sign} {b})" if self.often(3) else f"({b} {sign} {a})"
+        if choice == 4:
+            return f"({a} if {self.truth(depth - 1)} else {self.value(dtype, depth - 1)})"
+        if choice == 5:
+            return self.cast(dtype, depth)
+        if choice == 6:
+            word = self.one("-{}", "+{}", "{} ** 2", "pa.conj({})", "pa.square({})", "1 / {}")
+            return f"({word.format(a)})"
+        if choice == 7:
+            part = self.part(dtype, depth)
+            return self.one(
+                f"turned({a}, {self.value(dtype, depth - 1)})",
+                f"kl.{dtype}({part}, {self.weak(1)} % 5)",
+                f"repeated({a}, {self.one('2', '5', 'n % 3', 'i % 4')})",
+            )
+        return f"({a} {self.one('+', '*')} ({self.weak(1)} % 5))"
+
     def cast(self, dtype: str, depth: int) -> str:
         """Return a conversion that is defined on every device."""
         other = self.one(*self.known())
-        if "float" not in other or "float" in dtype:
+        if "complex" in other and "complex" not in dtype:
+            dtypes = [name for name in self.known() if "complex" not in name]
+            other = self.one(*dtypes)
+        if "float" not in other or "float" in dtype or "complex" in dtype:
             return f"kl.{dtype}({self.value(other, depth - 1)})"
         low = 0 if dtype.startswith("u") else -100
         kept = self.leaf(other)
@@ -233,7 +283,10 @@ class Writer:
             self.statement(2)
         self.ends()
         for name, dtype in self.outputs.items():
-            if rounded and "float" in dtype:
+            if rounded and "complex" in dtype:
+                value = self.one(*COMPLEX_ROUNDED).format(self.value(dtype, 1), dtype=dtype)
+                self.add(f"{name}[i] = {value}")
+            elif rounded and "float" in dtype:
                 value = self.one(*ROUNDED).format(self.value(dtype, 1))
                 self.add(f"{name}[i] = {value}")
             elif "float" in dtype and self.often(3):
@@ -421,8 +474,11 @@ def elements(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, Any]:
         result = rng.integers(low, 10, SIZE).astype(dtype)
         edges = [limits.min, limits.max, 0, 1, limits.max - 1]
     else:
-        result = (rng.standard_normal(SIZE) * rng.choice([1, 10, 1000], SIZE)).astype(dtype)
         edges = [0, -0.0, np.inf, -np.inf, np.nan, 1, -2.5, 0.5]
+        if dtype.kind == "c":
+            edges += [complex(0, -0.0), 1j, 3e38 + 3e38j, 1e-38 - 1e-38j, complex(np.inf, np.nan)]
+        factors = [1, 10, 1000] if dtype.kind != "c" else [1, 1j, -10j, 1000 + 1j]
+        result = (rng.standard_normal(SIZE) * rng.choice(factors, SIZE)).astype(dtype)
     some = rng.integers(0, 3, SIZE) == 0
     result[some] = rng.choice(
         np.asarray([dtype.type(one) for one in edges], dtype), int(some.sum())

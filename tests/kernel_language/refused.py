@@ -17,6 +17,7 @@ import numpy as np
 
 MARK = "# here"
 HEAD = """\
+import cmath
 import math
 import numpy as np
 import portarray as pa
@@ -160,7 +161,6 @@ EXPRESSIONS = [
     one("is", "v = i is n", r"\bis\b"),
     one("in", "v = i in (1, 2)", r"\bin\b"),
     one("walrus", "y[i] = (v := x[i])", ":="),
-    one("complex", "v = 1j", "complex"),
     one("large-literal", "v = 2**70", "64"),
     one("larger-literal", "v = 18446744073709551616", "64"),
     one("matmul", "v = x @ n", "@"),
@@ -176,15 +176,52 @@ EXPRESSIONS = [
     one("shift-of-floats", "v = x[i] << 1", "<<.*float32|float32.*<<"),
     one("inverse-of-floats", "v = ~x[i]", "~.*float32|float32.*~"),
 ]
+# What complex numbers cannot do; z is one of complex64.
+COMPLEX = [
+    body(f"complex-{name}", f"z = kl.complex64(x[i], a)\n{line}  {MARK}", says)
+    for name, line, says in (
+        ("order", "v = z < 2j", "< needs an order.*complex64.*pa.abs"),
+        ("order-of-literals", "v = 1j >= 2j", ">= needs an order.*complex"),
+        ("chained", "v = 0 <= z == 2", "<= needs an order"),
+        ("floor-division", "v = z // 2", "// takes real numbers, not complex64"),
+        ("remainder", "v = 2 % z", "% takes real numbers"),
+        ("power", "v = z ** 3", r"[*][*] takes real numbers.*except for [*][*] 2"),
+        ("real-power", "v = x[i] ** 2j", r"[*][*] takes real numbers"),
+        ("bits", "v = z & 1", "& takes integers, not complex64"),
+        ("inverse", "v = ~z", "~ takes integers.*complex64"),
+        ("shift", "v = z << 1", "<< takes integers"),
+        ("int", "v = int(z)", "int takes real numbers, not complex64; take pa.abs"),
+        ("float", "v = float(z)", "complex64 does not fit float.*pa.real"),
+        ("cast", "v = kl.float32(z)", "complex64 does not fit float32.*pa.real"),
+        ("integer-cast", "v = kl.int32(z)", "complex64 does not fit int32"),
+        ("parts", "v = complex(z, 1.0)", "complex takes real numbers"),
+        ("three-parts", "v = complex(1, 2, 3)", "complex takes 2 arguments, got 3"),
+        ("two-casts", "v = kl.float32(1, 2)", "kl.float32 takes 1 argument, got 2"),
+        ("store", "y[i] = z", "complex64 does not fit float32.*pa.real"),
+        ("store-constant", "n[i] = 2j", "complex does not fit int32"),
+        ("index", "y[z] = 1.0", "index is an integer, not complex64"),
+        ("minimum", "v = min(z, 1)", "min takes real numbers"),
+        ("math", "v = math.exp(z)", "math.exp takes real numbers.*cmath.exp"),
+        ("square-root", "v = pa.sqrt(z)", "pa.sqrt takes real numbers, not complex64"),
+        ("cmath", "import_ = cmath.sqrt(z)", "cmath.sqrt is not in the kernel language"),
+        ("fma", "v = kl.fma(z, z, z)", "kl.fma takes real numbers"),
+        ("sign", "v = pa.sign(z)", "pa.sign takes real numbers"),
+        ("bits-of", "v = kl.bitcast(z, kl.int64)", "complex64.*bitcast.*not bool or complex"),
+        ("atomic", "kl.atomic_add(y, i, z)", "complex64 does not fit float32"),
+        ("method", "v = z.conjugate()", "methods such as .conjugate"),
+        ("variable", "v = x[i]\nv = v * 2j", "cannot change its dtype.*float32.*complex64"),
+        ("weak-variable", "v = x[i]\nv = 2j", "take a part with pa.real.*initialize it with 0j"),
+    )
+]
 NAMES = [
     one("unknown-name", "y[i] = vale", "vale"),
-    body("misspelt-name", f"value = x[i]\ny[i] = valeu  {MARK}", "value"),
+    body("misspelt-name", f"value = x[i]\ny[i] = valuex  {MARK}", "value"),
     body("read-before", f"y[i] = later  {MARK}\nlater = 1.0", "later"),
     body("assigned-in-one-branch", f"if i > 3:\n    v = 1.0\ny[i] = v  {MARK}", r"\bv\b"),
     one("changed-constant", "WEIGHTS[0] = 2.0", "WEIGHTS"),
     one("unknown-function", "v = foo(x[i])", "foo"),
     one("misspelt-math", "v = math.sinn(x[i])", r"\bsin\b"),
-    one("misspelt-kl", "v = kl.indx()", r"\bindex\b"),
+    one("misspelt-kl", "v = kl.indexx()", r"\bindex\b"),
     one("misspelt-pa", "v = pa.hypott(x[i], x[i])", r"\bhypot\b"),
     one("misspelt-atomic", "v = kl.atomic_ad(y, i, 1.0)", r"\batomic_add\b"),
     one("misspelt-attribute", "v = x.shap[0]", "shape"),
@@ -365,6 +402,7 @@ SEVERAL = [
 BODIES = [
     *STATEMENTS,
     *EXPRESSIONS,
+    *COMPLEX,
     *NAMES,
     *ARRAYS,
     *TYPED,
@@ -660,8 +698,8 @@ CALLS = [
     call("none-argument", "x cannot be indexed", SyntaxError, make=_with(x=Raw(None))),
     call("object", "object", TypeError, make=_with(a=Raw(object()))),
     call("native", "asarray", TypeError, make=_with(x=Raw(np.ones(8, np.float32)))),
-    call("complex-number", "complex", TypeError, make=_with(a=2j)),
-    call("complex-array", "complex", TypeError, make=_with(x=np.ones(8, np.complex64))),
+    call("complex-number", "complex64 does not fit float32", SyntaxError, make=_with(a=2j)),
+    call("complex-array", "complex64", SyntaxError, make=_with(x=np.ones(8, np.complex64))),
     call("large-number", "64|large|range", (ValueError, OverflowError), make=_with(a=2**70)),
     call("two-devices", "device", ValueError, make=_with(x=Elsewhere(np.ones(8, np.float32)))),
     call("missing", "'?x'?", TypeError, make=lambda: _saxpy()[:2]),

@@ -393,7 +393,6 @@ ERRORS: list[tuple[Callable[[pa.Array], Any], type[Exception], str]] = [
     (lambda x: reduce(np.gcd, x), TypeError, r"reduce: gcd is not in the kernel language"),
     (lambda x: reduce(lambda a, b: [a], x), SyntaxError, r"a list is not in the kernel language"),
     (lambda x: reduce(larger, np.ones(3)), TypeError, r"numpy.ndarray is not an array of"),  # type: ignore[arg-type]
-    (lambda x: reduce(larger, pa.astype(x, pa.complex64)), TypeError, r"not support complex"),
     (lambda x: reduce(larger, x, axis=1), ValueError, r"axis 1 is out of range for an"),
     (lambda x: reduce(larger, x, axis=(0, 0)), ValueError, r"repeats an axis"),
     (lambda x: reduce(larger, x, axis=0.5), TypeError, r"axis=0.5 is not an integer"),  # type: ignore[arg-type]
@@ -401,10 +400,6 @@ ERRORS: list[tuple[Callable[[pa.Array], Any], type[Exception], str]] = [
     (lambda x: accumulate(larger, pa.ones((2, 2))), ValueError, r"2 axes\nHint: pass axis="),
     (lambda x: map_kernel(larger, x, [1.0]), TypeError, r"list"),
     (lambda x: map_kernel(larger, x, "1"), TypeError, r"map_kernel: builtins.str is not"),
-    (lambda x: map_kernel(larger, x, 1j), TypeError, r"map_kernel: builtins.complex is not"),
-    (lambda x: map_kernel(lambda a: a, x * 1j), TypeError, r"map_kernel: kernels do not support"),
-    (lambda x: map_kernel(lambda a: a, x, dtype=pa.complex64), TypeError, r"not support complex"),
-    (lambda x: sort_by_key(x * 1j, less=larger), TypeError, r"sort_by_key: kernels do not supp"),
     (lambda x: map_kernel(larger, 1, 2), TypeError, r"no argument is an array"),
     (lambda x: map_kernel(lambda a: a, x, x), TypeError, r"with 2 numbers"),
     (lambda x: sort_by_key(x, less=lambda a, b: a - b), TypeError, r"less must return a bool"),
@@ -478,3 +473,21 @@ def test_large_arrays(device: str) -> None:
     check(accumulate(composed, y), want, np.int32, device)
     check(reduce(composed, y), want[-1], np.int32, device)
     check(sort_by_key(y, less=lambda a, b: a < b)[0], np.sort(x), np.int32, device)
+
+
+def test_complex_numbers(device: str) -> None:
+    launchable(device)
+    x = np.exp(1j * numbers((50,), 1, np.float32)).astype(np.complex64)
+    placed = pa.asarray(x, device=device)
+    result = map_kernel(lambda a, k: a * k + 1, placed, 2j)
+    assert result.dtype == pa.complex64
+    np.testing.assert_array_equal(np.asarray(result), x * 2j + 1)
+    check(map_kernel(lambda a: abs(a) > 2, placed), np.zeros(50), bool, device)
+    product = np.asarray(reduce(lambda a, b: a * b, placed))
+    np.testing.assert_allclose(product, np.prod(x), rtol=1e-4)
+    products = np.asarray(accumulate(lambda a, b: a * b, placed))
+    np.testing.assert_allclose(products, np.cumprod(x), rtol=1e-4)
+    (keys,) = sort_by_key(placed, less=lambda a, b: a.imag < b.imag)
+    np.testing.assert_array_equal(np.asarray(keys), x[np.argsort(x.imag, kind="stable")])
+    with pytest.raises(pa.KernelSyntaxError, match="< needs an order"):
+        sort_by_key(placed, less=lambda a, b: a < b)

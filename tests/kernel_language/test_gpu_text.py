@@ -24,7 +24,7 @@ import portarray as pa
 from portarray.errors import KernelSyntaxError
 
 HEADERS = Path(__file__).parent / "gpu_headers"
-FLOAT64 = np.dtype(np.float64)
+DOUBLES = {np.dtype(np.float64), np.dtype(np.complex128)}
 CASES = all_cases()
 SUBJECTS = sorted({case.name.partition("-")[0] for case in CASES})
 
@@ -51,7 +51,7 @@ def texts_of(cases: list[Case], dialect: str) -> dict[str, str]:
 
 def on_metal(case: Case) -> bool:
     """Return whether Metal has what a kernel needs: no double precision, no 64-bit atomics."""
-    return FLOAT64 not in case.dtypes() and not case.atomics64
+    return DOUBLES.isdisjoint(case.dtypes()) and not case.atomics64
 
 
 @cache

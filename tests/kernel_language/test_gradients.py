@@ -207,7 +207,13 @@ def test_what_has_no_derivative_is_refused_at_its_line() -> None:
         i = kl.index()
         y[i] = kl.bitcast(kl.bitcast(x[i], kl.int64), kl.float64)
 
+    @pa.kernel
+    def turned(y: Any, x: Any) -> None:
+        i = kl.index()
+        y[i] = abs(complex(x[i], 1.0) ** 2)
+
     cases: dict[Any, str] = {
+        turned: r"complex numbers in line \d+ .*: y\[i\] = abs",
         waits: r"kl\.barrier\(\) in line \d+ of .*test_gradients.py: kl\.barrier\(\)\n.*custom_vjp",
         shares: r"kl\.local memory in line \d+ .*: memory = kl\.local",
         largest: r"kl\.atomic_max in line \d+ .*: kl\.atomic_max\(y",

@@ -14,6 +14,8 @@ typedef float f32;
 typedef half f16;
 typedef ushort bf16;
 typedef uchar pa_bool;
+typedef float2 c64; /* a structure would be copied between address spaces by constructors */
+#define PA_COMPLEX_TYPES
 #define PA_GLOBAL device
 #define PA_LOCAL threadgroup
 #define PA_PRIVATE thread

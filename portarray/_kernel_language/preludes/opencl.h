@@ -39,6 +39,13 @@ inline bool pa_keep(bool x) {
     return kept;
 }
 #define PA_KEEP(x) pa_keep(x)
+/* A number whose value the compiler does not know: of a constant one, Intel's takes 0 * NaN and 0
+   times infinity for 0 in products of complex numbers. A work_dim is at most 3. */
+#define PA_HIDDEN(T, x) (__builtin_constant_p(x) ? pa_hidden_##T(x) : (x))
+inline f32 pa_hidden_f32(f32 x) { return as_float(as_uint(x) | get_work_dim() >> 8); }
+#ifdef PA_DOUBLE
+inline f64 pa_hidden_f64(f64 x) { return as_double(as_ulong(x) | get_work_dim() >> 8); }
+#endif
 #else
 #define PA_KEEP(x) (x)
 #endif

@@ -90,12 +90,19 @@ class Case:
             if not self.tolerance:
                 np.testing.assert_array_equal(one, other, err_msg=where)
                 continue
-            one, other = one.astype(np.float64), other.astype(np.float64)
+            one, other = (_as_doubles(array) for array in (one, other))
             finite = np.abs(other[np.isfinite(other)])
             largest = float(finite.max()) if finite.size else 0.0
             np.testing.assert_allclose(
                 one, other, rtol=self.tolerance, atol=self.tolerance * largest, err_msg=where
             )
+
+
+def _as_doubles(array: Values) -> Values:
+    """Return the values, the parts of complex ones, in double precision."""
+    if array.dtype.kind == "c":
+        array = np.stack([array.real, array.imag])
+    return array.astype(np.float64)
 
 
 def all_cases() -> list[Case]:
