@@ -145,6 +145,9 @@ class Expressions:
         name = c_name(work.strong_dtype)
         if len(converted) == 1:
             return self.unary(x.sign, converted[0], x.work, work)
+        if work.kind == "i" and not x.work.weak and (unary := _as_unary(x.sign, *operands)):
+            sign, n = unary
+            return self.unary(sign, converted[n], x.work, work)
         a, b = converted
         if work.strong_dtype.name in HALVES:
             return self.rounded(self.floating(x, a, b, "f32"), work)
@@ -181,11 +184,14 @@ class Expressions:
             return a
         if sign == "~x":
             name = c_name(work.strong_dtype)
-            return f"(!{closed(a)})" if work.kind == "b" else f"(({name})~{closed(a)})"
+            return f"(!{closed(a)})" if work.kind == "b" else f"PA_INVERT({name}, {a})"
         if work.kind == "f":
             return f"(-{closed(a)})"
         if work.kind == "c":
             return f"pa_neg_{c_name(work.strong_dtype)}({a})"
+        if work.kind == "i" and not type_.weak:
+            name = c_name(work.strong_dtype)
+            return f"PA_NEGATE({name}, {name.replace('i', 'u')}, {a})"
         return self.wrapped(f"-{closed(a)}", (a,), "-", type_, work)
 
     def floating(self, x: tree.Operation, a: str, b: str, name: str) -> str:
@@ -279,7 +285,7 @@ class Expressions:
         if x.row.name == "abs" and work.kind == "i":  # of the lowest one: itself, as NumPy's
             kind = self.types.c_type(work)
             unsigned = kind.replace("i", "u")
-            form = f"({{0}} < 0 ? ({kind})(({unsigned})0 - ({unsigned}){{0}}) : {{0}})"
+            form = f"({{0}} < 0 ? PA_NEGATE({kind}, {unsigned}, {{0}}) : {{0}})"
         if x.row.name == "square" and work.kind in "iu" and all(map(atom, arguments)):
             return self.wrapped(f"{arguments[0]} * {arguments[0]}", (arguments[0],) * 2, "*",
                                 x.work, work)  # fmt: skip
@@ -365,6 +371,22 @@ class Expressions:
             ]
             return f"make_{self.types.struct(kinds)}({', '.join(items)})"
         return self.text(value)
+
+
+def _as_unary(sign: str, x: tree.Expr, y: tree.Expr) -> tuple[str, int] | None:
+    """Return the operator that one with a constant stands for, and the position of its operand."""
+    a, b = _constant(x), _constant(y)
+    if (sign == "-" and a == 0) or (sign in ("*", "//") and b == -1):
+        return "-x", int(sign == "-")
+    if (sign in ("-", "^") and a == -1) or (sign == "^" and b == -1):
+        return "~x", int(a == -1)
+    return ("-x", 1) if sign == "*" and a == -1 else None
+
+
+def _constant(x: tree.Expr) -> int | None:
+    while isinstance(x, tree.Cast):
+        x = x.value
+    return x.value if isinstance(x, tree.Literal) and type(x.value) is int else None
 
 
 def _may_repeat(x: tree.Expr, text: str) -> bool:

@@ -1,10 +1,14 @@
 /* Programs define PA_USES_... for the parts that they use: compilers spend as long on the rest as on
    a small kernel. */
+#ifndef PA_INVERT
+#define PA_INVERT(T, x) ((T)~(x))
+#define PA_NEGATE(T, U, x) ((T)(-(U)(x))) /* wraps around */
+#endif
 #ifdef PA_USES_WHOLE
 #define PA_WHOLE(T, U, name, bits)                                                               \
     PA_FUNCTION T pa_floordiv_##name(T a, T b) {                                                  \
         if (b == 0) return 0;                                                                     \
-        if (b == (T)-1) return (T)((U)0 - (U)a);                                                  \
+        if (b == (T)-1) return PA_NEGATE(T, U, a);                                                \
         const T q = a / b;                                                                        \
         return q - ((U)q * (U)b != (U)a && (a < 0) != (b < 0));                                   \
     }                                                                                             \

@@ -42,6 +42,10 @@ inline bool pa_keep(bool x) {
 /* A number whose value the compiler does not know: of a constant one, Intel's takes 0 * NaN and 0
    times infinity for 0 in products of complex numbers. A work_dim is at most 3. */
 #define PA_HIDDEN(T, x) (__builtin_constant_p(x) ? pa_hidden_##T(x) : (x))
+/* ~x and -x, of which Intel's compiler does not know that they are: it computes wrong numbers for
+   ~min(x, y) and min(~x, y), and takes -x < 0 and -x >> 7 for x > 0, also of the lowest integer. */
+#define PA_INVERT(T, x) ((T)((x) ^ (T)~(i64)(get_work_dim() >> 8)))
+#define PA_NEGATE(T, U, x) ((T)((U)(get_work_dim() >> 8) - (U)(x)))
 inline f32 pa_hidden_f32(f32 x) { return as_float(as_uint(x) | get_work_dim() >> 8); }
 #ifdef PA_DOUBLE
 inline f64 pa_hidden_f64(f64 x) { return as_double(as_ulong(x) | get_work_dim() >> 8); }

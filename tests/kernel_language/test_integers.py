@@ -1,0 +1,72 @@
+"""Inverted and negated integers, the lowest among them, which compilers take for smaller ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+import portarray.kernel_language as kl
+
+
+@pa.kernel
+def combined(y: Any, x: Any, z: Any) -> None:
+    i = kl.index()
+    y[0, i] = ~min(x[i], z[i])
+    y[1, i] = pa.minimum(~z[i], pa.minimum(z[i], x[i]))
+    y[2, i] = -(0 - ~max(x[i], z[i]))
+    y[3, i] = max(~x[i], z[i])
+
+
+@pa.kernel
+def shifted(y: Any, x: Any, z: Any) -> None:
+    i = kl.index()
+    y[0, i] = ~((-z[i]) >> 7)
+    y[1, i] = (-z[i]) >> 31
+    y[2, i] = ~((-z[i] * 1) // 127)
+    y[3, i] = 1 if -x[i] >= 0 else 2
+    y[4, i] = (0 - z[i]) >> 31
+    y[5, i] = (z[i] * -1) >> 31
+    y[6, i] = ~((z[i] // -1) >> 7)
+    y[7, i] = min(-1 - x[i], x[i] ^ -1)
+    y[8, i] = abs(x[i]) >> 31
+    y[9, i] = (-max(x[i], x[i])) >> 31
+
+
+@pa.kernel
+def in_loops(y: Any, x: Any, z: Any) -> None:
+    i = kl.index()
+    for _ in range(2):
+        y[0, i] = ~min(x[i], z[i])
+        y[1, i] = max(-x[i], ~z[i])
+        y[2, i] = -(0 - ~min(x[i], z[i]))
+
+
+@pytest.mark.parametrize(
+    "kernel", [combined, shifted, in_loops], ids=lambda kernel: kernel.__name__
+)
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint64"])
+def test_inverted_and_negated_integers(device: str, kernel: Any, dtype: str) -> None:
+    target = pa.device(device)
+    if isinstance(reason := target._backend.launcher(target.native), str):
+        pytest.skip(reason)
+    if dtype == "uint64" and kernel is not combined:
+        pytest.skip("unsigned integers are not negated")
+    if dtype != "int8" and not device.startswith(("numpy", "clarray")):
+        pytest.skip("the programs are those of NumPy's device")
+    limits = np.iinfo(dtype)
+    edges = [limits.min, limits.min + 1, limits.max - 1, limits.max, 0, 1, 2, limits.max // 2]
+    x, z = (pairs.ravel().copy() for pairs in np.meshgrid(*[np.array(edges, dtype)] * 2))
+    try:
+        placed = [pa.asarray(values, device=device, copy=True) for values in (x, z)]
+    except TypeError as error:
+        pytest.skip(str(error))
+    y = pa.zeros((10, x.size), dtype=placed[0].dtype, device=device)
+    got = np.asarray(kernel(y.copy(), *placed, ndrange=x.shape))
+    want = np.asarray(kernel.interpret(y, *placed, ndrange=x.shape))
+    np.testing.assert_array_equal(got, want)
+    if kernel is combined:
+        np.testing.assert_array_equal(want[0], ~np.minimum(x, z))
+        np.testing.assert_array_equal(want[1], np.minimum(~z, np.minimum(z, x)))
