@@ -17,6 +17,7 @@ import numpy as np
 
 from portarray._kernel_language import partial_derivatives, python_text, tree, types
 from portarray._kernel_language.partial_derivatives import Partial
+from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.simple_statements import (
     Add,
     Assign,
@@ -73,15 +74,15 @@ def cotangent_dtype(dtype: DType) -> DType:
     return np.dtype(np.float32) if dtype.itemsize == 2 else dtype
 
 
-def adjoint_of(kernel: tree.Function, ndim: int, wanted: frozenset[str]) -> Adjoint:
+def adjoint_of(kernel: tree.Function, setting: Setting, wanted: frozenset[str]) -> Adjoint:
     """Return the adjoint of a kernel.
 
     Parameters
     ----------
     kernel
         Its typed tree.
-    ndim
-        Axes of the ndrange.
+    setting
+        What the kernel is read for.
     wanted
         The arrays whose cotangents are needed, as they are before the call.
 
@@ -92,10 +93,10 @@ def adjoint_of(kernel: tree.Function, ndim: int, wanted: frozenset[str]) -> Adjo
     """
     program = simplify(kernel)
     # What the reverse needs is known when it has been written once.
-    draft = _Writer(kernel, program, ndim, wanted, None)
+    draft = _Writer(kernel, program, setting, wanted, None)
     draft.lines()
     needed = _closure(program.body, draft.needed, draft.needed_arrays)
-    return _Writer(kernel, program, ndim, wanted, needed).adjoint()
+    return _Writer(kernel, program, setting, wanted, needed).adjoint()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +157,14 @@ class _Writer:
         self,
         kernel: tree.Function,
         program: Program,
-        ndim: int,
+        setting: Setting,
         wanted: frozenset[str],
         slice_: _Needed | None,
     ) -> None:
         self.kernel = kernel
         self.program = program
-        self.ndim = ndim
+        self.ndim = setting.ndim
+        self.weak = tree.weak_dtype(kernel, setting.default)  # in which weak floats are saved
         self.slice = slice_
         self.needed: set[str] = set()
         self.needed_arrays: set[str] = set()
@@ -171,7 +173,7 @@ class _Writer:
         self.names = set(program.names)
         self.arrays = {array.name: array for array in tree.arrays_of(kernel)}
         self.statements = list(walk(program.body))
-        self.printer = python_text.PythonText(self.size, ndim)
+        self.printer = python_text.PythonText(self.size, self.ndim)
         self.points = self.assignment_counts()
         self.firsts: set[int] = set()  # statements before which a variable has no value
         self.note_firsts(program.body, set(kernel.parameters))
@@ -309,12 +311,9 @@ class _Writer:
         consumed = set()
         for name in self.kernel.written & set(self.cotangent_arrays):
             stores = [x for x in self.statements if isinstance(x, Store) and x.array.name == name]
-            is_loaded = any(
-                name in _loaded(part) for x in self.statements for part in expressions(x)
-            )
             added = any(isinstance(x, Add) and x.array.name == name for x in self.statements)
             once = len(stores) <= 1 and not any(id(x) in in_loops for x in stores)
-            if name in self.kept or is_loaded or not (once and not (added and stores)):
+            if name in self.kept or not once or (added and stores):
                 consumed.add(name)
         return consumed
 
@@ -507,6 +506,8 @@ class _Writer:
         elif isinstance(last, Loop) and not self.is_counted(last):
             out += self.entry(last)
             out += self.reverse_loop(last)
+        elif isinstance(last, Assign) and self.is_overwritten(last.name):
+            out += self.reverse_assign(last)  # nothing reads the new value
         else:
             out += self.forward_statement(last, saves=True)
             out += self.reverse_statement(last)
@@ -790,15 +791,6 @@ class _Writer:
     def before(self, count: str) -> str:
         """Return the last index of a count."""
         return str(int(count) - 1) if count.isdigit() else f"{count} - 1"
-
-    @functools.cached_property
-    def weak(self) -> DType:
-        """The dtype that weak floats are saved in."""
-        return np.dtype(np.float64) if self.has_double else np.dtype(np.float32)
-
-    @functools.cached_property
-    def has_double(self) -> bool:
-        return any(array.dtype == np.float64 for array in self.arrays.values())
 
     def counter_at(self, x: Loop, iteration: str) -> Lines:
         """Return the assignment of the counter in an iteration."""

@@ -6,13 +6,14 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-from portarray._kernel_language import launch_cache, types
+from portarray._kernel_language import launch_cache, tree, types
 from portarray._kernel_language.adjoint import Adjoint, adjoint_of
 from portarray._kernel_language.arguments import CallSpec
 from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.preparing import read
+from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.simple_statements import Unsupported
 from portarray.errors import NoGradientError
 
@@ -68,10 +69,10 @@ class AdjointCache:
         key = spec.key, wanted
         entry = self._entries.get(key)
         if entry is None or not entry.captures.are_current():
-            function, ndim, captures = self._read(spec)
+            function, setting, captures = self._read(spec)
             name = self._definition.name
             try:
-                adjoint = adjoint_of(function, ndim, wanted)
+                adjoint = adjoint_of(function, setting, wanted)
             except Unsupported as error:
                 problem = error.location.source.problem(error.location.at, str(error))
                 raise NoGradientError(
@@ -83,8 +84,8 @@ class AdjointCache:
             launch_cache.put(self._entries, key, entry, launch_cache.MOST_PROGRAMS)
         return entry
 
-    def _read(self, spec: CallSpec) -> tuple[Any, int, Captures]:
+    def _read(self, spec: CallSpec) -> tuple[tree.Function, Setting, Captures]:
         launcher = spec.device._backend.launcher(spec.device.native)
         dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
         function, setting, shared = read(self._definition, spec, launcher, dialect)
-        return function, setting.ndim, Captures(shared.captures.values())
+        return function, setting, Captures(shared.captures.values())

@@ -398,7 +398,7 @@ class KernelFunction:
         ...     y[kl.index()] = 2 * x[kl.index()]
         >>> x = pa.ones(3)
         >>> print(twice.adjoint_source(pa.zeros(3), x).splitlines()[-1].strip())
-        d_y[kl.index()] = kl.float64(0)
+        d_x[kl.index()] = d_x[kl.index()] + d_t * 2
         """
         spec = arguments.call_spec(self._definition, args, named, ndrange, group)
         wanted = frozenset(

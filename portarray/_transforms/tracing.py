@@ -159,7 +159,9 @@ class Trace(ABC):
 
     def refuse_kernel(self, name: str) -> NoReturn:
         """Raise the error for a method of a user kernel that takes a traced array."""
-        raise NoGradientError(name, "it is a user kernel; pa.custom_vjp gives it a rule of yours")
+        raise NoGradientError(
+            name, "this method does not take traced arrays\nHint: call the kernel itself"
+        )
 
     def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
         """Call a user kernel with a traced array."""

@@ -109,6 +109,18 @@ def test_arrays_that_a_kernel_changes_take_part(place: str) -> None:
     assert pa.grad(written)(x).tolist() == [3.0, 12.0]
 
 
+def test_a_value_that_is_overwritten_has_no_cotangent(place: str) -> None:
+    @pa.kernel
+    def twice(y: Any, x: Any) -> None:
+        i = kl.index()
+        y[i] = x[i] * 7.0
+        y[i] = x[i] * 2.0
+
+    x = pa.ones(3, dtype=pa.float32, device=place)
+    gradient = pa.grad(lambda x: pa.sum(twice(pa.empty_like(x), x)))(x)
+    assert gradient.tolist() == [2.0, 2.0, 2.0]
+
+
 def test_a_product_of_matrices_has_the_derivatives_of_matmul(place: str) -> None:
     a = pa.asarray(np.arange(6.0).reshape(2, 3), dtype=pa.float32, device=place)
     b = pa.asarray(np.arange(12.0).reshape(3, 4) / 4, dtype=pa.float32, device=place)
