@@ -137,7 +137,15 @@ def chunks(device: str) -> str:
         # Move blocks there and back.
         z = pd.to_device(pd.to_device(y, HOST), lambda index: (device, HOST)[sum(index) % 2])
         pd.placement(pd.persist(z)).verify()
-        return differs(pd.collect(z, HOST), ((whole - whole.mean(axis=0)) @ whole.T)[:, ::3])
+        want = ((whole - whole.mean(axis=0)) @ whole.T)[:, ::3]
+        off = differs(pd.collect(z, HOST), want)
+        if off:
+            return off
+        # Blocks of the device and of the host meet.
+        x = pd.from_array(whole, chunks=SIDE, devices=[device, HOST])
+        y = ((x - x.mean(axis=0)) @ x.T)[:, ::3]
+        pd.placement(pd.persist(y)).verify()
+        return differs(y.compute(), want)
 
 
 def workers(device: str) -> str:

@@ -76,7 +76,7 @@ def move_block(block: Any, device: str | None) -> pa.Array:
 
 
 faults.MOVE_FUNCTIONS.add(move_block)
-faults.MIXED_FUNCTIONS.add(move_block)
+faults.MIXED_FUNCTIONS.append(move_block)
 
 
 def to_device(x: Any, devices: Devices) -> da.Array:

@@ -13,6 +13,7 @@ __all__ = [
     "MISPLACED",
     "MIXED_FUNCTIONS",
     "MOVE_FUNCTIONS",
+    "accepts_mixed",
     "note",
     "note_misplaced",
     "refuse_misplaced",
@@ -24,8 +25,13 @@ MISPLACED: dict[int, tuple[weakref.ref[pa.Array], str]] = {}
 MOVE_FUNCTIONS: set[Callable[..., Any]] = set()
 """Functions that accept misplaced arrays, because they choose the device of the result."""
 
-MIXED_FUNCTIONS: set[Callable[..., Any]] = set()
+MIXED_FUNCTIONS: list[Callable[..., Any]] = []
 """Functions that accept arrays on several devices."""
+
+
+def accepts_mixed(function: Any) -> bool:
+    """Return whether a function, which may not be hashable, accepts arrays on several devices."""
+    return any(function is known for known in MIXED_FUNCTIONS)
 
 
 def note_misplaced(x: pa.Array, text: str) -> None:

@@ -45,6 +45,7 @@ def optimize(dsk: Any, keys: Any) -> tuple[dict[Any, Any], Notes]:
             key: {ANNOTATION: node.func} for key, node in graph.items() if isinstance(node, Scoped)
         }
     plan = planned(dsk, keys)
+    plan.warn()
     graph, notes = plan.graph, plan.notes
     if dask.config.get("optimization.fuse.active") is not False:
         if _is_one_device(notes):
@@ -82,7 +83,7 @@ def planned(dsk: HighLevelGraph, keys: Any) -> owners.Plan:
     graph = convert_legacy_graph(ensure_dict(dsk))
     if len(layers.devices()) > 1:
         return owners.assign(graph, notes, layers)
-    return owners.Plan(graph, notes, {}, ())
+    return owners.Plan(graph, notes, {}, (), layers.rule())
 
 
 def _of_key(layer: Any, key: Any) -> dict[str, Any]:

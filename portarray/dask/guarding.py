@@ -76,8 +76,8 @@ class Guarded(Task):  # type: ignore[misc]
         try:
             if function is _execute_subgraph:
                 return function(*arguments, **options)
-            moves = function in faults.MOVE_FUNCTIONS or scopes.owner() == ""
-            if faults.MISPLACED and not moves:
+            is_unplaced = scopes.owner() == ""
+            if faults.MISPLACED and not is_unplaced and function not in faults.MOVE_FUNCTIONS:
                 faults.refuse_misplaced(_chunks((arguments, options)))
             return computed(function, arguments, options)
         except Exception as error:
@@ -122,7 +122,7 @@ def computed(function: Any, arguments: Any, options: dict[str, Any]) -> Any:
         implementation = function
     else:
         owner = scopes.owner()
-        if operands.mixed and owner is not None and function not in faults.MIXED_FUNCTIONS:
+        if operands.mixed and owner is not None and not faults.accepts_mixed(function):
             arguments, options = owners.brought(
                 (arguments, options), _chunks((arguments, options)), owner
             )

@@ -10,7 +10,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -80,7 +80,13 @@ _PARTS: dict[Any, Callable[[dict[str, Any]], int]] = {
 """How many arrays the value of a reduction's task has."""
 
 
-_SLICED = (operator.getitem, dask.array.chunk.getitem, getter, getter_nofancy, getter_inline)
+_SLICED: tuple[Any, ...] = (
+    operator.getitem,
+    dask.array.chunk.getitem,
+    getter,
+    getter_nofancy,
+    getter_inline,
+)
 
 
 class Move(NamedTuple):
@@ -123,6 +129,19 @@ class Plan(NamedTuple):
     notes: dict[Any, dict[str, Any]]
     devices: dict[Any, str]
     moves: Sequence[Move]
+    rule: str
+
+    def warn(self) -> None:
+        """Warn about the moves if the rule asks for it."""
+        if self.rule == "warn" and self.moves:
+            total = sum(move.nbytes for move in self.moves)
+            warnings.warn(
+                f"compute: {len(self.moves)} values move between devices, {total} bytes\n"
+                f"Hint: portarray.dask.explain(x) lists them; portarray.dask.to_device(x, device) "
+                f"puts an array's blocks on one device",
+                PortarrayWarning,
+                stacklevel=2,
+            )
 
 
 class Layers:
@@ -210,20 +229,10 @@ def is_needed(dsk: Any) -> bool:
 
 def assign(graph: dict[Any, Any], notes: dict[Any, dict[str, Any]], layers: Layers) -> Plan:
     """Return a graph whose tasks are on devices, with the moves that they need."""
-    rule = layers.rule()
-    owners = _Owners(graph, notes, layers, rule)
+    owners = _Owners(graph, notes, layers, layers.rule())
     for key in _in_order(graph):
         owners.visit(key)
-    if rule == "warn" and owners.moves:
-        total = sum(move.nbytes for move in owners.moves)
-        warnings.warn(
-            f"compute: {len(owners.moves)} values move between devices, {total} bytes\n"
-            f"Hint: portarray.dask.explain(x) lists them; portarray.dask.to_device(x, device) "
-            f"puts an array's blocks on one device",
-            PortarrayWarning,
-            stacklevel=2,
-        )
-    return Plan(owners.result, notes, owners.devices, owners.moves)
+    return Plan(owners.result, notes, owners.devices, owners.moves, owners.rule)
 
 
 class _Owners:
@@ -241,6 +250,7 @@ class _Owners:
         self.devices: dict[Any, str] = {}
         self.listed: dict[Any, frozenset[str]] = {}
         self._copies: dict[tuple[Any, str], Any] = {}
+        self._names: dict[tuple[Any, str], str] = {}
         self._sizes: dict[Any, Size | None] = {}
 
     def visit(self, key: Any) -> None:
@@ -265,7 +275,7 @@ class _Owners:
             listed = self.listed.get(target, listed)
         elif device is None and not node.dependencies:
             device = self.layers.made_on(key)
-        elif device is None and node.func not in faults.MIXED_FUNCTIONS:
+        elif device is None and not faults.accepts_mixed(node.func):
             node = self._owned(key, node, scope, listed)
             device = self.devices.get(key)
         self.result[key] = node
@@ -287,9 +297,8 @@ class _Owners:
         operands = [k for k in dict.fromkeys(_references(node)) if k in self.devices]
         unknown = any(k not in self.devices for k in node.dependencies)
         if not operands:
-            if (
-                unknown and len(listed) > 1 and self.rule != "error"
-            ):  # blocks whose devices only workers know
+            # Only workers know the devices of the blocks.
+            if unknown and len(listed) > 1 and self.rule != "error":
                 self._note(key, "", scope, listed)
             return node
         origins = {self.listed[k] for k in operands} - {frozenset()}
@@ -311,10 +320,10 @@ class _Owners:
 
     def _owner(self, key: Any, node: Task, operands: list[Any], scope: Scope | None) -> str:
         """Return the device where least moves; the first of those where as much does."""
-        weights: dict[str, int] = {}
-        for operand in operands:
-            device = self.devices[operand]
-            weights[device] = weights.get(device, 0) + self._nbytes(operand)
+        weights = dict.fromkeys((self.devices[operand] for operand in operands), 0)
+        if len(weights) > 1:
+            for operand in operands:
+                weights[self.devices[operand]] += self._nbytes(operand)
         if scope is not None and not scope.placed:
             within = {d: w for d, w in weights.items() if scope.accepts(d)}
             if not within and scope.device is not None:
@@ -362,7 +371,9 @@ class _Owners:
         copy = self._copies.get((key, device))
         if copy is None:
             name, position = (key[0], key[1:]) if isinstance(key, tuple) else (key, ())
-            copy = (f"move-{tokenize(name, device)}", *position)
+            if (name, device) not in self._names:
+                self._names[name, device] = f"move-{tokenize(name, device)}"
+            copy = (self._names[name, device], *position)
             self.result[copy] = Task(copy, move_value, TaskRef(key), device)
             self._copies[key, device] = copy
             self.devices[copy], self.listed[copy] = device, listed
@@ -384,14 +395,13 @@ class _Owners:
         """Return the size of a value, from its block, what a reduction keeps or a slice takes."""
         node: Any = self.result.get(key)
         size = self.layers.size(key)
-        if type(node) is DataNode:
-            value = node.value
-            return Size(list(value.shape), value.dtype.itemsize) if size is None else size
+        if type(node) is DataNode and size is None and isinstance(node.value, pa.Array):
+            return Size(list(node.value.shape), node.value.dtype.itemsize)
         if type(node) is Alias and size is None:
             self._nbytes(node.target)
             return self._sizes[node.target]
         function, arguments, options = _call(node)
-        if size is None and function in _SLICED:
+        if size is None and any(function is known for known in _SLICED):
             operands = list(_references(arguments[0]))
             if len(operands) != 1 or type(arguments[0]) is Task:
                 return None
@@ -403,7 +413,7 @@ class _Owners:
             axis = options.get("axis")
             for reduced in axis if isinstance(axis, (tuple, list)) else ():
                 size.shape[reduced] = 1
-        parts = _PARTS.get(function)
+        parts = _entry(_PARTS, function)
         return size if parts is None else Size(size.shape, size.itemsize * parts(options))
 
     def _note(self, key: Any, device: str, scope: Scope | None, listed: frozenset[str]) -> None:
@@ -412,7 +422,7 @@ class _Owners:
             self.notes[key] = {**self.notes.get(key, {}), ANNOTATION: owned}
 
 
-@cache
+@lru_cache(1024)
 def _scope(device: str, outer: Scope | None, several: bool) -> Scope | None:
     """Return the scope of tasks on a device; None if the outer scope does not allow the device."""
     if outer is not None and device and not outer.accepts(device):
@@ -470,6 +480,11 @@ def _call(node: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     return function, getattr(node, "args", ()), options
 
 
+def _entry(table: dict[Any, Any], function: Any) -> Any:
+    """Return the entry of a function, which may not be hashable, or None."""
+    return next((entry for known, entry in table.items() if known is function), None)
+
+
 def _sliced(size: Size | None, index: Any) -> Size | None:
     """Return the size of a slice; None for other indices."""
     index = getattr(index, "args", index)
@@ -497,7 +512,7 @@ def _combine_of(node: Task) -> Any:
     if not isinstance(function, partial) or "axis" not in function.keywords:
         return None
     options = {**function.keywords, "keepdims": True}
-    combine = _COMBINES.get(function.func)
+    combine = _entry(_COMBINES, function.func)
     if combine is None:
         return None
     return (
@@ -541,7 +556,7 @@ def move_value(value: Any, device: str) -> Any:
 
 
 faults.MOVE_FUNCTIONS.add(move_value)
-faults.MIXED_FUNCTIONS.add(move_value)
+faults.MIXED_FUNCTIONS.append(move_value)
 
 
 def brought(value: Any, chunks: Iterable[pa.Array], owner: str) -> Any:

@@ -205,7 +205,8 @@ def test_errors_name_the_operation(fake: str, device: str) -> None:
         with pytest.raises(TypeError, match=r"in Dask's .*asarray"):
             lying.compute(scheduler="sync")
     mixed = pd.from_array(X, 4, ["numpy", "fake:cuda:0"])
-    with pytest.raises(pa.DeviceMismatchError, match=r"in Dask's sum-aggregate"):
+    mismatch = pytest.raises(pa.DeviceMismatchError, match=r"in Dask's sum-aggregate")
+    with pa.config(block_moves="error"), mismatch:
         mixed.sum().compute(scheduler="sync")
 
 
