@@ -211,6 +211,33 @@ def namespaces(repeats: int) -> list[Measured]:
     ]
 
 
+def creation(repeats: int) -> list[Measured]:
+    """Measure creation beside an array, and what forwarding any arguments would cost."""
+    xp: Any = pa.ones(TINY, device="numpy").__array_namespace__()
+    default, dtype = pa.device("numpy"), pa.float32
+
+    def forwarded(*args: Any, device: Any = None, **options: Any) -> Any:
+        return pa.zeros(*args, device=default if device is None else device, **options)
+
+    with default:
+        best = shortest_times(
+            {
+                "pa.zeros": lambda: pa.zeros(TINY, dtype=dtype),
+                "x.__array_namespace__().zeros": lambda: xp.zeros(TINY, dtype=dtype),
+                "forwarding any arguments": lambda: forwarded(TINY, dtype=dtype),
+            },
+            repeats,
+            0.002,
+        )
+    base = best["pa.zeros"]
+    return [
+        Measured(
+            "tiny", f"zeros({TINY})", name, seconds, "pa.zeros", seconds / base, seconds - base
+        )
+        for name, seconds in best.items()
+    ]
+
+
 def imports(repeats: int) -> list[Measured]:
     """Measure imports in new processes, without the interpreter's start."""
     best = dict.fromkeys(("numpy", "portarray"), float("inf"))
@@ -317,7 +344,7 @@ def main() -> None:
     devices = devices_of(parser, options.device)
     rows = operations(devices, TINY, options.repeats)
     if not options.device:
-        rows += namespaces(options.repeats)
+        rows += namespaces(options.repeats) + creation(options.repeats)
     for size, places in sizes(devices).items():
         rows += operations(places, size, options.repeats)
     if not options.device:

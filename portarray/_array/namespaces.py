@@ -31,6 +31,7 @@ class DeviceNamespace(NativeNamespace):
 
     def __init__(self, device: Device, prefix: str = "") -> None:
         super().__init__(dispatch.functions_of(device), prefix)
+        self.__name__ = f"portarray.namespace({str(device)!r})"  # libraries look for theirs
         self._where = device
         self._missed: set[str] = set()
 

@@ -194,6 +194,8 @@ def test_a_native_namespace_is_whole(device: str) -> None:
             value = getattr(value, part)
         assert value is not None
     assert xp is pa.namespace(device)
+    assert xp.__name__ == f"portarray.namespace('{pa.device(device)}')"
+    assert not array_api_compat.is_torch_namespace(xp)
 
 
 def test_inspection(anywhere: str) -> None:
