@@ -175,6 +175,7 @@ from portarray.errors import (
 
 if _typing.TYPE_CHECKING:
     from portarray import random, tasks
+    from portarray._api.scattering import scatter_add, scatter_max, scatter_min, scatter_multiply
     from portarray._movement.prefetch import prefetch
     from portarray._transforms.compiling.compiled import compile
     from portarray._transforms.control import cond, scan, while_loop
@@ -228,6 +229,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
             from portarray._transforms import control as module
         elif name == "vmap":
             from portarray._transforms import vmap as module
+        elif name.startswith("scatter_"):
+            from portarray._api import scattering as module
         elif name == "prefetch":
             from portarray._movement import prefetch as module
         elif name == "precision":
@@ -433,6 +436,11 @@ __all__ = [
     "kernels",
     # Random numbers
     "random",
+    # Values combined at indices
+    "scatter_add",
+    "scatter_max",
+    "scatter_min",
+    "scatter_multiply",
     # Gradients and compilation
     "checkpoint",
     "compile",

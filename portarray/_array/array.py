@@ -23,6 +23,7 @@ from portarray._array import (
 )
 
 if TYPE_CHECKING:
+    from portarray._array.updates import Updates
     from portarray.typing import DeviceLike, DTypeLike, Namespace
 
 __all__ = ["Array"]
@@ -450,6 +451,13 @@ class Array(base.ArrayBase):
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
         transposed: Array = _transpose(self, order)
         return transposed
+
+    @property
+    def at(self) -> Updates:
+        """Index it for copies with elements changed: ``x.at[index].add(values)``."""
+        from portarray._array.updates import Updates
+
+        return Updates(self)
 
     def flatten(self, order: str = "C") -> Array:
         """Return a copy with one axis."""

@@ -86,13 +86,16 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return pa.where(bins[0] <= bins[-1], rising, falling)
 
 
-@serves(order="x weights minlength")
-def bincount(x: Any, minlength: int = 0) -> Any:
+@serves()
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     if x.dtype.kind not in "iu" or x.ndim != 1:
         raise TypeError(f"bincount: {x.dtype} of shape {x.shape} is not a vector of integers")
     if x.size and int(pa.min(x)) < 0:
         raise ValueError("bincount: an integer is negative")
     length = max(minlength, int(pa.max(x)) + 1 if x.size else 0)
+    if weights is not None:
+        weights = as_float(as_array(weights, x, "bincount"))
+        return pa.scatter_add(pa.zeros((length,), dtype=weights.dtype, device=x.device), x, weights)
     edges = pa.arange(length + 1, dtype=x.dtype, device=x.device)
     return pa.diff(pa.searchsorted(pa.sort(x), edges))
 

@@ -216,7 +216,7 @@ def _called(
 
 def _refused(name: str, method: str, *_: Any) -> Any:
     fix = {
-        "at": "y = x; y[indices] = values, for distinct indices",
+        "at": "numpy.add.at, subtract, multiply, maximum or minimum",
         "reduceat": "slices of pa.cumulative_sum(x)",
     }.get(method, "the standard's functions (pa.sum, pa.prod, pa.max, pa.cumulative_sum, ...)")
     raise TypeError(f"numpy.{name}.{method}: not supported for portarray arrays\nHint: use {fix}")
@@ -303,6 +303,31 @@ def _outer(
     return _called(name, compute, (x, y), options, None)
 
 
+_UPDATES = {
+    "add": "add",
+    "maximum": "max",
+    "minimum": "min",
+    "multiply": "multiply",
+    "subtract": "subtract",
+}
+
+
+def _at(
+    name: str, method: str, compute: Any, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> None:
+    x, index, *values = inputs
+    if name not in _UPDATES or len(values) != 1 or type(x) is not pa.Array:
+        _refused(name, method)
+    key = tuple(
+        pa.asarray(part, device=x.device) if isinstance(part, (list, np.ndarray)) else part
+        for part in (index if isinstance(index, tuple) else (index,))
+    )
+    (value,) = values
+    if isinstance(value, (list, np.ndarray)):
+        value = as_array(value, x, f"{name}.at")
+    x[...] = getattr(x.at[key], _UPDATES[name])(value)
+
+
 def _only_neutral(name: str, method: str, options: dict[str, Any]) -> None:
     unknown = [key for key, value in options.items() if value is not None and value is not True]
     if unknown:
@@ -315,6 +340,6 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "reduce": _reduced,
     "accumulate": _accumulated,
     "outer": _outer,
-    "at": _refused,
+    "at": _at,
     "reduceat": _refused,
 }

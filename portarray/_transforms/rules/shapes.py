@@ -165,6 +165,51 @@ def _take_along_axis(g: Any, y: Any, x: Any, indices: Any, axis: int = -1) -> An
     return pa.reshape(_added(out, places, pa.reshape(g, (-1,))), shape)
 
 
+def _shares(g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
+    """Return the cotangent of each of the equal extremes at a place, and which values are."""
+    chosen = pa.astype(values == pa.take(y, indices, axis=0), g.dtype)
+    return g / _added(pa.astype(x == y, g.dtype), indices, chosen), chosen
+
+
+def _of_chosen(g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
+    share, _ = _shares(g, y, x, indices, values)
+    return pa.where(x == y, share, pa.zeros_like(share))
+
+
+def _of_chosen_values(g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
+    share, chosen = _shares(g, y, x, indices, values)
+    taken = pa.take(share, indices, axis=0)
+    return pa.where(chosen > 0, taken, pa.zeros_like(taken))
+
+
+def _factors(x: Any, indices: Any, values: Any) -> Any:
+    """Return the product of the factors of each place but zeros, and the number of zeros."""
+    product = slow_path.apply("multiply_at", (_not_zero(x), indices, _not_zero(values)))
+    real = pa.real(x).dtype if pa.isdtype(x.dtype, "complex floating") else x.dtype
+    return product, _added(pa.astype(x == 0, real), indices, pa.astype(values == 0, real))
+
+
+def _not_zero(x: Any) -> Any:
+    return pa.where(x == 0, pa.ones_like(x), x)
+
+
+def _without(factor: Any, product: Any, zeros: Any) -> Any:
+    """Return the product of the other factors, where the product leaves zeros out."""
+    others = pa.where(zeros == pa.astype(factor == 0, zeros.dtype), product / _not_zero(factor), 0)
+    return pa.conj(others) if pa.isdtype(others.dtype, "complex floating") else others
+
+
+def _of_factors(g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
+    return g * _without(x, *_factors(x, indices, values))
+
+
+def _of_factor_values(g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
+    g, product, zeros = (
+        pa.take(part, indices, axis=0) for part in (g, *_factors(x, indices, values))
+    )
+    return g * _without(values, product, zeros)
+
+
 define(
     {
         "add_at": (
@@ -172,6 +217,9 @@ define(
             None,
             lambda g, y, x, indices, values: pa.take(g, indices, axis=0),
         ),
+        "max_at": (_of_chosen, None, _of_chosen_values),
+        "min_at": (_of_chosen, None, _of_chosen_values),
+        "multiply_at": (_of_factors, None, _of_factor_values),
         "take": (_take, None),
         "take_along_axis": (_take_along_axis, None),
     }

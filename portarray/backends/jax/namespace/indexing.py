@@ -127,3 +127,18 @@ def take_along_axis(x: jax.Array, indices: jax.Array, /, *, axis: int = -1) -> j
 def add_at(x: jax.Array, indices: jax.Array, values: jax.Array, /) -> jax.Array:
     """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
     return x.at[indices].add(values)
+
+
+def max_at(x: jax.Array, indices: jax.Array, values: jax.Array, /) -> jax.Array:
+    """Return x with the larger of row ``indices[k]`` and ``values[k]``."""
+    return x.at[indices].max(values)
+
+
+def min_at(x: jax.Array, indices: jax.Array, values: jax.Array, /) -> jax.Array:
+    """Return x with the smaller of row ``indices[k]`` and ``values[k]``."""
+    return x.at[indices].min(values)
+
+
+def multiply_at(x: jax.Array, indices: jax.Array, values: jax.Array, /) -> jax.Array:
+    """Return x with row ``indices[k]`` multiplied by ``values[k]``."""
+    return x.at[indices].multiply(values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -101,3 +102,15 @@ def add_at(x: Array, indices: Array, values: Array, /) -> Array:
     starts = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
     out[rows[starts]] += np.add.reduceat(values[order], starts, axis=0, dtype=x.dtype)
     return out
+
+
+def _at(ufunc: np.ufunc) -> Callable[[Array, Array, Array], Array]:
+    def combined_at(x: Array, indices: Array, values: Array, /) -> Array:
+        out = x.copy()
+        ufunc.at(out, indices, values)
+        return out
+
+    return combined_at
+
+
+max_at, min_at, multiply_at = map(_at, (np.maximum, np.minimum, np.multiply))
