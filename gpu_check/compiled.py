@@ -63,6 +63,18 @@ def branches(x: pa.Array, y: pa.Array, w: pa.Array) -> Any:
     return halved, last, maxima
 
 
+def vmapped(x: pa.Array, y: pa.Array, w: pa.Array) -> Any:
+    """Take the gradient of each row, and sum each column."""
+    gradients = pa.vmap(pa.grad(lambda row, other: pa.sum(pa.tanh(row * other))))(x, y)
+    return gradients, pa.vmap(lambda row: pa.sum(row * w[0, 0]), 1)(x)
+
+
+def scattered(x: pa.Array, y: pa.Array, w: pa.Array) -> Any:
+    """Combine rows, two with each of the first ones."""
+    indices = pa.arange(x.shape[0], device=x.device) // 2
+    return pa.scatter_add(x, indices, y), pa.scatter_max(x, indices, y)
+
+
 def random_numbers(x: pa.Array, y: pa.Array, w: pa.Array) -> Any:
     """Draw random numbers in a compiled function."""
     return x + pa.random.uniform(pa.random.key(3, device=x.device), x.shape, dtype=pa.float32)
@@ -75,7 +87,7 @@ CASES: dict[str, tuple[Function, Options, float]] = {
             function, options, SINGLE,
         )
         for function, options in itertools.product(
-            (softmax, chain, gradient, assigned, branches, random_numbers),
+            (softmax, chain, gradient, assigned, branches, vmapped, scattered, random_numbers),
             ({}, {"optimize": "aggressive", "dynamic": True}),
         )
     },

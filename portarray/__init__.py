@@ -229,7 +229,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
             from portarray._transforms import control as module
         elif name == "vmap":
             from portarray._transforms import vmap as module
-        elif name.startswith("scatter_"):
+        elif name in ("scatter_add", "scatter_max", "scatter_min", "scatter_multiply"):
             from portarray._api import scattering as module
         elif name == "prefetch":
             from portarray._movement import prefetch as module
