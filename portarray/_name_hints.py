@@ -236,7 +236,6 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "vecmat": "pa.matmul(x[..., None, :], y)[..., 0, :]",
         "vectorize": "functions of whole arrays",
         "view": "pa.reshape(x, shape) for a shape, pa.astype(x, dtype) for a dtype",
-        "vmap": "functions of whole arrays, whose leading axes are the batch",
     },
     "linalg": {
         **_numpy("cond multi_dot norm tensorinv tensorsolve", "linalg."),
