@@ -209,6 +209,12 @@ def poisson_constants(mean: Array) -> tuple[Array, Array, Array]:
     return b, 0.02483 * b - 0.059, 1.1239 + 1.1328 / (b - 3.4)
 
 
+def poisson_probability(count: Array, mean: Array, difference: Array) -> tuple[Array, Array]:
+    """Return f and e where the probability of a count is ``exp(e) / sqrt(f)``."""
+    factor = where(count < HALF, 1.0, 2 * pi * count)
+    return factor, -_remainder(count) - _deviance(count, mean, difference)
+
+
 def _poisson(
     x0: Array, x1: Array, base: Array, frac: Array, mean: Array, b: Array, a: Array, scale: Array
 ) -> tuple[Array, Array]:
@@ -217,15 +223,28 @@ def _poisson(
     possible = k >= 0
     count = maximum(k, 0.0)
     q = scale / envelope
-    bound = where(count < HALF, 1.0, 2 * pi * count)
-    exponent = -_remainder(count) - _deviance(count, mean, offset - frac)
-    return offset, possible & (HALF * log(bound * q * q) - exponential <= exponent)
+    factor, exponent = poisson_probability(count, mean, offset - frac)
+    return offset, possible & (HALF * log(factor * q * q) - exponential <= exponent)
 
 
 def binomial_constants(p: Array, mean: Array) -> tuple[Array, Array, Array]:
     """Return Hörmann's constants b, a and alpha / sigma, this one for an envelope of any mode."""
     b = 1.15 + 2.53 * root(mean * (1 - p))
     return b, 0.0248 * b - 0.0873 + 0.01 * p, (2.83 + 5.1 / b) * 1.01
+
+
+def binomial_probability(
+    count: Array, n: Array, p: Array, mean: Array, difference: Array
+) -> tuple[Array, Array]:
+    """Return f and e where the probability of a count is ``exp(e) / sqrt(2 * pi * f)``."""
+    others = n - count
+    inner = (count > HALF) & (others > HALF)  # at the ends the probability is exp(e)
+    factor = where(inner, count * (others / n), 1 / (2 * pi))
+    exponent = (
+        _remainder(n) - _remainder(count) - _remainder(others)
+        - _deviance(count, mean, difference) - _deviance(others, n * (1 - p), -difference)
+    )  # fmt: skip
+    return factor, exponent
 
 
 def _binomial(
@@ -236,17 +255,9 @@ def _binomial(
     k = base + offset
     possible = (k >= 0) & (k <= n)
     count = minimum(maximum(k, 0.0), n)
-    others = n - count
     q = scale / envelope
-    inner = (count > HALF) & (others > HALF)
-    # n / (2 pi k (n - k)) is 1 at both ends; sqrt(2 pi) is in the scale
-    bound = where(inner, count * (others / n), 1 / (2 * pi))
-    difference = offset - frac
-    exponent = (
-        _remainder(n) - _remainder(count) - _remainder(others)
-        - _deviance(count, mean, difference) - _deviance(others, n * (1 - p), -difference)
-    )  # fmt: skip
-    return offset, possible & (HALF * log(bound * q * q) - exponential <= exponent)
+    factor, exponent = binomial_probability(count, n, p, mean, offset - frac)
+    return offset, possible & (HALF * log(factor * q * q) - exponential <= exponent)
 
 
 POISSON = repeating.accepting(_poisson, 24, 1)
