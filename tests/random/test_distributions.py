@@ -64,7 +64,6 @@ class Truncated:
 CONTINUOUS: dict[str, tuple[Callable[..., pa.Array], Any]] = {
     "gamma 0.3": (lambda k, n, **o: pa.random.gamma(k, 0.3, n, scale=2, **o),
                   stats.gamma(0.3, scale=2)),
-    "gamma 1": (lambda k, n, **o: pa.random.gamma(k, 1, n, **o), stats.gamma(1)),
     "gamma 40": (lambda k, n, **o: pa.random.gamma(k, 40, n, **o), stats.gamma(40)),
     "beta": (lambda k, n, **o: pa.random.beta(k, 0.5, 3, n, **o), stats.beta(0.5, 3)),
     "student_t": (lambda k, n, **o: pa.random.student_t(k, 3.5, n, loc=1, **o),
@@ -79,8 +78,6 @@ CONTINUOUS: dict[str, tuple[Callable[..., pa.Array], Any]] = {
                  Truncated(0.2, INF)),
     "tail": (lambda k, n, **o: pa.random.truncated_normal(k, -INF, -3, n, loc=1, scale=2, **o),
              Truncated(-INF, -2, loc=1, scale=2)),
-    "short": (lambda k, n, **o: pa.random.truncated_normal(k, 1, 1.5, n, **o),
-              Truncated(1, 1.5)),
 }  # fmt: skip
 
 
@@ -98,10 +95,9 @@ def test_continuous_numbers_follow_their_laws(name: str) -> None:
 
 DISCRETE: dict[str, tuple[Callable[[pa.Array], pa.Array], Any]] = {
     **{f"poisson {lam}": (lambda k, lam=lam: pa.random.poisson(k, lam, N), stats.poisson(lam))
-       for lam in (0.02, 3.0, 9.99, 10.0, 11.5, 60.0, 1e4 + 0.5)},
+       for lam in (0.02, 9.99, 11.5, 1e4 + 0.5)},
     **{f"binomial {n} {p}": (lambda k, n=n, p=p: pa.random.binomial(k, n, p, N), stats.binom(n, p))
-       for n, p in ((1, 0.3), (19, 0.5), (30, 0.97), (21, 0.5), (40, 0.3), (100, 0.85),
-                    (10**6, 0.4), (10**9, 3e-9))},
+       for n, p in ((1, 0.3), (30, 0.97), (21, 0.5), (10**6, 0.4), (10**9, 3e-9))},
     "categorical": (lambda k: pa.random.categorical(k, pa.log(pa.asarray(CHANCES)), N),
                     stats.rv_discrete(values=(range(4), [0.05, 0.6, 0.25, 0.1]))),
 }  # fmt: skip
