@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -123,9 +124,15 @@ def plan(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 def drawn(device: str) -> settings:
-    """Return how much is drawn: each program is compiled for each device."""
+    """Return how much is drawn: each program is compiled for each device.
+
+    PyTorch, JAX, MLX and dpnp run the programs of NumPy's memory. ``PORTARRAY_TEST_FULL=1`` draws
+    30 for NumPy and 6 for each other device.
+    """
+    few, many = (6, 30) if "PORTARRAY_TEST_FULL" in os.environ else (2, 10)
+    compiles = device.startswith("clarray")
     return settings(
-        max_examples=30 if device.startswith("numpy") else 6,
+        max_examples=many if device.startswith("numpy") else max(few, 4) if compiles else few,
         # Shrinking compiles programs for minutes.
         phases=[Phase.explicit, Phase.reuse, Phase.generate],
         suppress_health_check=list(HealthCheck),
@@ -178,6 +185,26 @@ def test_accumulate(device: str, plan: str) -> None:
         check(result, want, x.dtype, device)
 
     run()
+
+
+# Shapes whose work a CPU divides in each way, with a rest: along the reduced axis, by 16 and by 64
+# neighbours of the last one, and by neighbours of the first one.
+DIVIDED = [(1, 5000, 1), (2, 300, 17), (1, 200, 70), (259, 70, 2)]
+
+
+@pytest.mark.parametrize("shape", DIVIDED, ids=str)
+def test_each_way_to_divide_the_work(shape: tuple[int, ...]) -> None:
+    launchable("numpy:cpu:0")
+    rng = np.random.default_rng(3)
+    x = (rng.integers(0, 10, shape) + 11 * rng.integers(0, 5, shape)).astype(np.int32)
+    x[:, -1, :] = 10  # the largest remainder by 11: the result of what reads the last element
+    y = pa.asarray(x, device="numpy")
+    total = reduce(larger, y, axis=1)
+    check(total, folded(larger, x, 1), x.dtype, "numpy:cpu:0")
+    reverse = reduce(larger, pa.flip(y, axis=1), axis=1)
+    check(reverse, folded(larger, x[:, ::-1, :], 1), x.dtype, "numpy:cpu:0")
+    running = np.frompyfunc(larger, 2, 1).accumulate(x.astype(object), axis=1)
+    check(accumulate(larger, y, axis=1), running, x.dtype, "numpy:cpu:0")
 
 
 def nearer(a: Any, b: Any) -> Any:
