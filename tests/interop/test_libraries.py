@@ -30,6 +30,8 @@ WORKING = [row for row in ROWS if not row.fails]
 # runs what the page shows, and all rows where this variable is set. Most need JAX_ENABLE_X64=1 too.
 ALL_ROWS = "PORTARRAY_TEST_ALL_ROWS" in os.environ
 COMPILING = {"jax"}
+FULL = ALL_ROWS or "PORTARRAY_TEST_FULL" in os.environ
+SOME = 6
 
 VERSIONS = {"scipy": "1.17", "scikit-learn": "1.9"}  # for which the flags of rows were found
 NEEDS_MEASURED_VERSIONS = pytest.mark.skipif(
@@ -106,8 +108,14 @@ def test_the_page_matches_this_machine(column: table.Column, fake: str) -> None:
     titles, cells = table.written()
     if str(column) not in titles:
         pytest.skip(f"the page has no column for {column}")
+    names = list(limits.SHOWN)
+    if column.wide is False and not FULL:
+        # JAX compiles everything anew without 64-bit dtypes: every row that needs them or is
+        # refused, and some of the others, which differ from the column beside it in the dtype.
+        ordinary = [name for name in names if cells[name, str(column)] == "✓ float32"]
+        names = [name for name in names if name not in ordinary] + ordinary[::SOME]
     wrong = []
-    for name in limits.SHOWN:
+    for name in names:
         try:
             outcome = table.cell(every_row.BY_NAME[name], column, fake)
         except (AssertionError, AttributeError, RuntimeError, TypeError, ValueError) as error:
