@@ -168,7 +168,8 @@ class Layers:
         layer = self._of(key)
         kind = getattr(layer, "_portarray", "")
         has_devices = getattr(layer, "_portarray_belongs", None) is not None
-        return None if has_devices or kind in ("", "other") else str(kind)
+        is_scoped = ANNOTATION in (getattr(layer, "annotations", None) or {})
+        return None if has_devices or is_scoped or kind in ("", "other") else str(kind)
 
     def size(self, key: Any) -> Size | None:
         """Return the shape and the item size of a block; None if they are unknown."""
