@@ -176,3 +176,36 @@ def test_arrays_made_inside_take_index_arrays_of_arguments(device: str) -> None:
     results = pa.compile(function)(indices)
     for result, expected in zip(results, function(indices), strict=True):
         assert result.tolist() == expected.tolist()
+
+
+def test_small_numbers_and_the_lowest_integer(device: str) -> None:
+    """Compilers of libraries lose digits of atanh, and take abs of integers for positive."""
+    x = pa.asarray(
+        np.array([-7.6e-19, 1e-30, 1e-5, -0.3, 0.99, 1.0, -0.0], np.float32), device=device
+    )
+    got = np.asarray(pa.compile(lambda x: pa.atanh(x) * 1)(x))
+    with np.errstate(divide="ignore"):
+        want = np.arctanh(np.asarray(x))
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+    assert np.signbit(got[-1])
+    for dtype in (pa.int8, pa.int32, pa.int64):
+        lowest = pa.iinfo(dtype).min
+        try:
+            n = pa.asarray([lowest, lowest + 1, 3, -1], dtype=dtype, device=device)
+        except TypeError:
+            continue
+        for call in (pa.compile(lambda n: pa.sign(pa.abs(n))), lambda n: pa.sign(pa.abs(n))):
+            assert np.asarray(call(n)).tolist() == [-1, 1, 1, 1]
+
+
+def test_counts_below_zero_shift_out_all_bits_but_the_sign(device: str) -> None:
+    """The standard leaves such counts undefined; they do as in NumPy."""
+    for dtype in (pa.int8, pa.int32):
+        x = pa.asarray([-1, -5, 5, -8], dtype=dtype, device=device)
+        counts = pa.asarray([-1, -3, -1, 2], dtype=dtype, device=device)
+        for call in (pa.compile(lambda x, n: x >> n), lambda x, n: x >> n):
+            assert np.asarray(call(x, counts)).tolist() == [-1, -1, 0, -2]
+        assert np.asarray(x >> -1).tolist() == [-1, -1, 0, -1]
+        y = x.copy()
+        y >>= counts
+        assert np.asarray(y).tolist() == [-1, -1, 0, -2]

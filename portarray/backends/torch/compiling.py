@@ -16,6 +16,25 @@ _OPTIONS = {
 }
 
 
+def _atanh(x: torch.Tensor) -> Any:
+    """Return atanh; Inductor computes log((1 + x) / (1 - x)) / 2, which loses small numbers."""
+    if x.is_complex():
+        return NotImplemented
+    y = torch.abs(x.float() if x.dtype.itemsize < 4 else x)
+    return torch.copysign(torch.log1p(2 * y / (1 - y)) / 2, x).to(x.dtype)
+
+
+def _abs(x: torch.Tensor) -> Any:
+    """Return abs; Inductor's programs take that of the lowest integer for a positive number."""
+    if x.is_floating_point() or x.is_complex():
+        return NotImplemented
+    lowest = torch.iinfo(x.dtype).min
+    return torch.where(x == lowest, x, torch.where(x < 0, -x, x))
+
+
+_DECOMPOSITIONS = {torch.ops.aten.atanh.default: _atanh, torch.ops.aten.abs.default: _abs}
+
+
 class Compiling(Backend):
     """The hook of compilation."""
 
@@ -41,6 +60,7 @@ class Compiling(Backend):
             # Fake tensors have no values: calls that read them raise.
             graph = make_fx(
                 function,
+                decomposition_table=_DECOMPOSITIONS,
                 tracing_mode="symbolic" if dynamic else "fake",
                 _allow_non_fake_inputs=True,
             )(*examples)

@@ -12,6 +12,7 @@ from dpnp import ndarray
 
 from portarray._dtypes.promotion import Scalar
 from portarray.backends.composed.arithmetic import sign_parts
+from portarray.backends.dpnp.namespace.bitwise import right_shift
 from portarray.backends.dpnp.namespace.complex import as_real_pairs
 from portarray.backends.dpnp.namespace.exponential import check_power
 from portarray.backends.dpnp.namespace.indexing import settle
@@ -74,6 +75,11 @@ def _floor_divide_in_place(x1: ndarray, x2: ndarray) -> ndarray:
     return x1
 
 
+def _right_shift_in_place(x1: ndarray, x2: ndarray) -> ndarray:
+    x1[...] = right_shift(x1, x2)
+    return x1
+
+
 _pow_in_place = _in_place(operator.ipow)
 
 
@@ -87,7 +93,10 @@ IN_PLACE: Rows = {
     "bitwise_and": {"biu": _in_place(operator.iand)},
     "bitwise_left_shift": {"iu": _in_place(operator.ilshift)},
     "bitwise_or": {"biu": _in_place(operator.ior)},
-    "bitwise_right_shift": {"iu": _in_place(operator.irshift)},
+    "bitwise_right_shift": {
+        "i": _in_place(_right_shift_in_place),
+        "u": _in_place(operator.irshift),
+    },
     "bitwise_xor": {"biu": _in_place(operator.ixor)},
     "divide": {"fc": _in_place(operator.itruediv)},
     "floor_divide": {"iu": _in_place(operator.ifloordiv), "f": _in_place(_floor_divide_in_place)},

@@ -13,6 +13,8 @@ from portarray.backends.types import Rows, composed
 # MLX would create an array from a Python scalar in each call.
 _ZERO_ONE = {dtype: (mx.array(0, dtype), mx.array(1, dtype)) for dtype in INTEGRAL | FLOATING}
 
+_LOWEST = {dtype: mx.array(mx.iinfo(dtype).min, dtype) for dtype in INTEGRAL - UNSIGNED}
+
 
 @composed
 def _floor_divide(x1: mx.array, x2: mx.array) -> mx.array:
@@ -63,6 +65,13 @@ def _integer_remainder(x1: mx.array, x2: mx.array) -> mx.array:
     return mx.where(whole, zero, mx.remainder(x1, mx.where(whole, unit, x2)))
 
 
+@composed
+def _abs_signed(x: mx.array) -> mx.array:
+    # Compiled programs take the abs of the lowest integer for a positive number.
+    lowest = _LOWEST[x.dtype]
+    return mx.where(mx.equal(x, lowest), lowest, mx.abs(x))
+
+
 def _sign(x: mx.array) -> mx.array:
     # mx.sign(nan) is 0: https://github.com/ml-explore/mlx/pull/3644
     return mx.where(mx.isnan(x), x, mx.sign(x))
@@ -74,7 +83,7 @@ def _modulus(x: mx.array) -> mx.array:
 
 BY_DTYPE: Rows = {
     # mx.abs of complex numbers overflows on GPUs, where it computes squares.
-    "abs": {"iuf": mx.abs, "c": floating.on_gpus(_modulus, mx.abs)},
+    "abs": {"uf": mx.abs, "i": _abs_signed, "c": floating.on_gpus(_modulus, mx.abs)},
     "add": {"iufc": mx.add},
     "copysign": {"f": floating.copysign},
     "divide": {"fc": mx.divide},
