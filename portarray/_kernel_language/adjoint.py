@@ -74,7 +74,9 @@ def cotangent_dtype(dtype: DType) -> DType:
     return np.dtype(np.float32) if dtype.itemsize == 2 else dtype
 
 
-def adjoint_of(kernel: tree.Function, setting: Setting, wanted: frozenset[str]) -> Adjoint:
+def adjoint_of(
+    kernel: tree.Function, setting: Setting, wanted: frozenset[str], *, saves: bool = True
+) -> Adjoint:
     """Return the adjoint of a kernel.
 
     Parameters
@@ -85,6 +87,9 @@ def adjoint_of(kernel: tree.Function, setting: Setting, wanted: frozenset[str]) 
         What the kernel is read for.
     wanted
         The arrays whose cotangents are needed, as they are before the call.
+    saves
+        Whether states of loops are saved in private memory. Without, all are computed again from
+        the first: such an adjoint has an adjoint.
 
     Raises
     ------
@@ -93,10 +98,10 @@ def adjoint_of(kernel: tree.Function, setting: Setting, wanted: frozenset[str]) 
     """
     program = simplify(kernel)
     # What the reverse needs is known when it has been written once.
-    draft = _Writer(kernel, program, setting, wanted, None)
+    draft = _Writer(kernel, program, setting, wanted, None, saves=saves)
     draft.lines()
     needed = _closure(program.body, draft.needed, draft.needed_arrays)
-    return _Writer(kernel, program, setting, wanted, needed).adjoint()
+    return _Writer(kernel, program, setting, wanted, needed, saves=saves).adjoint()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +165,10 @@ class _Writer:
         setting: Setting,
         wanted: frozenset[str],
         slice_: _Needed | None,
+        *,
+        saves: bool,
     ) -> None:
+        self.saves_states = saves
         self.kernel = kernel
         self.program = program
         self.ndim = setting.ndim
@@ -756,6 +764,14 @@ class _Writer:
             return [*out, head, *_indented([*here, *body])]
         again = self.variable("again", index)
         plain = [*self.counter_at(x, again), *self.forward(x.body, saves=False)]
+        entry = [f"{name} = {self.saved(x, name, self.program.variables[name])}" for name in state]
+        if not self.saves_states:
+            return [
+                *out,
+                f"for {step_back} in range({self.before(count)}, -1, -1):",
+                *_indented([*entry, f"for {again} in range({step_back}):", *_indented(plain)]),
+                *_indented([*here, *body]),
+            ]
         size = int(count) if count.isdigit() else _SAVED
         save: Lines = []
         restore: Lines = []
@@ -778,7 +794,6 @@ class _Writer:
             save = [f"if {again} % {stride} == 0:", *_indented(save)]
             first = f"{slot_back} * {stride}"
             restore += [f"for {again} in range({first}, {step_back}):", *_indented(plain)]
-        entry = [f"{name} = {self.saved(x, name, self.program.variables[name])}" for name in state]
         return [
             *out,
             *entry,

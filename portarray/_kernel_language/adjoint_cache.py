@@ -53,26 +53,28 @@ class AdjointCache:
             launch_cache.put(self._written, spec.key, cached, launch_cache.MOST_PROGRAMS)
         return cached[0]
 
-    def of(self, spec: CallSpec, wanted: frozenset[str]) -> Entry:
+    def of(self, spec: CallSpec, wanted: frozenset[str], *, saves: bool = True) -> Entry:
         """Return the adjoint for a call.
 
         Parameters
         ----------
         wanted
             The arrays whose cotangents are needed.
+        saves
+            Whether it saves states of loops; it does not have an adjoint then.
 
         Raises
         ------
         NoGradientError
             If a statement does not have a derivative.
         """
-        key = spec.key, wanted
+        key = spec.key, wanted, saves
         entry = self._entries.get(key)
         if entry is None or not entry.captures.are_current():
             function, setting, captures = self._read(spec)
             name = self._definition.name
             try:
-                adjoint = adjoint_of(function, setting, wanted)
+                adjoint = adjoint_of(function, setting, wanted, saves=saves)
             except Unsupported as error:
                 problem = error.location.source.problem(error.location.at, str(error))
                 raise NoGradientError(

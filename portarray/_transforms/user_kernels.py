@@ -12,6 +12,7 @@ from portarray._transforms.tracing import Trace, Tracer, current, lowered, untra
 from portarray.errors import NoGradientError, TracedArrayError
 
 if TYPE_CHECKING:
+    from portarray._kernel_language.adjoint import Adjoint
     from portarray._kernel_language.adjoint_cache import Entry
     from portarray._kernel_language.kernel import KernelFunction
 
@@ -59,7 +60,13 @@ def call(
             for parameter, x in zip(definition.names, operands, strict=True)
             if _is_array(x) and parameter in entry.adjoint.values
         ]
-        rule = _rule(entry, definition.names, operands, written, wanted, sizes, group)
+
+        def entry_of(*, is_traced: bool) -> Entry:
+            # What saves states of loops has no derivative.
+            return kernel._adjoints.of(spec, wanted, saves=not is_traced)
+
+        names = definition.names
+        rule = _rule(entry.adjoint, entry_of, names, operands, written, wanted, sizes, group)
         inputs = [x for x in args if _is_array(x)]
         outputs = record(name, inputs, tuple(outputs), rule, kept)
     if not spec.device._backend.immutable:
@@ -103,7 +110,8 @@ def _check_apart(names: Sequence[str], kernel: str, spec: Any, written: Sequence
 
 
 def _rule(
-    entry: Entry,
+    adjoint: Adjoint,
+    entry_of: Callable[..., Entry],
     names: Sequence[str],
     operands: Sequence[Any],
     written: Sequence[int],
@@ -112,7 +120,6 @@ def _rule(
     group: Any,
 ) -> Callable[[Any], Sequence[Array | None]]:
     """Return the function that runs the adjoint."""
-    adjoint = entry.adjoint
     shapes = {name: (x.shape, x.dtype, x.device) for name, x in _arrays(names, operands)}
     inputs = {name: x for name, x in zip(names, operands, strict=True) if name in adjoint.values}
     output_names = [names[position] for position in written]
@@ -135,6 +142,8 @@ def _rule(
             x = inputs[name]
             passed.append(pa.asarray(x, copy=True) if name in adjoint.restored else x)
         if adjoint.written:
+            is_traced = any(_is_array(x) and x._native.__class__ is Tracer for x in passed)
+            entry = entry_of(is_traced=is_traced)
             returned = _kernel_of(entry)(*passed, ndrange=sizes, group=group)
             outputs = returned if type(returned) is tuple else (returned,)
             by_name.update(zip(adjoint.written, outputs, strict=False))
