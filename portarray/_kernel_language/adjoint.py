@@ -393,6 +393,8 @@ class _Writer:
             return self.forward_assign(x, saves=saves)
         if isinstance(x, Store):
             return self.forward_store(x, saves=saves)
+        if isinstance(x, Add) and not x.atomic:
+            return self.forward_store(x, saves=saves)
         if isinstance(x, Add):
             if self.slice is not None and x.array.name in self.slice.arrays:
                 raise Unsupported(
@@ -433,7 +435,7 @@ class _Writer:
         out.append(f"{x.name} = {value}")
         return out
 
-    def forward_store(self, x: Store, *, saves: bool) -> Lines:
+    def forward_store(self, x: Store | Add, *, saves: bool) -> Lines:
         if not self.is_needed_array(x.array.name):
             return []
         if self.slice is not None and self.loops:
@@ -447,7 +449,8 @@ class _Writer:
         if saves:
             type_ = types.strong(x.array.dtype)
             out.append(f"{self.saved(x, x.array.name, type_)} = {element}")
-        return [*out, f"{element} = {self.show(x.value)}"]
+        value = self.show(x.value)
+        return [*out, f"{element} = {f'{element} + ' * isinstance(x, Add)}{value}"]
 
     def overwritten(self, x: Loop) -> list[str]:
         """Return the variables that a loop changes, and whose previous values are needed."""
@@ -533,10 +536,7 @@ class _Writer:
         if isinstance(x, Store):
             return self.reverse_store(x)
         if isinstance(x, Add):
-            if x.array.name not in self.cotangent_arrays or not self.is_active(x.value):
-                return []
-            g = self.element(self.cotangent_arrays[x.array.name], x.index)
-            return self.add(x.location, x.value, g, types.strong(x.array.dtype))
+            return [*self.restored_element(x), *self.reverse_value(x)]
         if isinstance(x, If):
             self.depth += 1
             first, second = self.reverse(x.first), self.reverse(x.second)
@@ -651,17 +651,25 @@ class _Writer:
         where = places if len(index) == 1 else f"({places})" if index else "()"
         return [f"kl.atomic_add({name}, {where}, {value})"]
 
+    def restored_element(self, x: Store | Add) -> Lines:
+        if self.slice is None or x.array.name not in self.slice.arrays:
+            return []
+        saved = self.saved(x, x.array.name, types.strong(x.array.dtype))
+        return [f"{self.element(x.array.name, x.index)} = {saved}"]
+
+    def reverse_value(self, x: Store | Add) -> Lines:
+        """Return the addition of an element's cotangent to that of what is written."""
+        name = self.cotangent_arrays.get(x.array.name)
+        if name is None or not self.is_active(x.value):
+            return []
+        type_ = types.strong(cotangent_dtype(x.array.dtype))
+        return self.add(x.location, x.value, self.element(name, x.index), type_)
+
     def reverse_store(self, x: Store) -> Lines:
-        out: Lines = []
-        if self.slice is not None and x.array.name in self.slice.arrays:
-            saved = self.saved(x, x.array.name, types.strong(x.array.dtype))
-            out.append(f"{self.element(x.array.name, x.index)} = {saved}")
-        if x.array.name not in self.cotangent_arrays:
+        out = [*self.restored_element(x), *self.reverse_value(x)]
+        name = self.cotangent_arrays.get(x.array.name)
+        if name is None:
             return out
-        name = self.cotangent_arrays[x.array.name]
-        if self.is_active(x.value):
-            type_ = types.strong(cotangent_dtype(x.array.dtype))
-            out += self.add(x.location, x.value, self.element(name, x.index), type_)
         if x.array.name in self.consumed:
             self.changed.add(x.array.name)
             zero = python_text.zero(types.strong(cotangent_dtype(x.array.dtype)))

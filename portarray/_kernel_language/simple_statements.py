@@ -56,12 +56,13 @@ class Store:
 
 @dataclass(slots=True, eq=False)
 class Add:
-    """An atomic addition."""
+    """An addition to an element, atomic or not."""
 
     location: Location
     array: Array
     index: list[tree.Expr]
     value: tree.Expr
+    atomic: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -319,10 +320,12 @@ class _Simplifier:
         if isinstance(x, tree.Assign):
             self.assignments(x, out)
         elif isinstance(x, tree.Store):
-            index = [self.index(part, out) for part in x.index]
-            value = self.leaf(x.value, out)
             if x.array.space != "global":
                 raise Unsupported(self.location(), f"it uses kl.{x.array.space} memory")
+            index = [self.index(part, out) for part in x.index]
+            if self.added(x, index, out):
+                return set()
+            value = self.leaf(x.value, out)
             out.append(Store(self.location(), x.array, index, value))
         elif isinstance(x, tree.If):
             condition = self.condition(self.plain(x.condition, out), out)
@@ -346,6 +349,31 @@ class _Simplifier:
         elif isinstance(x, tree.Memory):
             raise Unsupported(self.location(), f"it uses kl.{x.array.space} memory")
         return set()
+
+    def added(self, x: tree.Store, index: list[tree.Expr], out: list[Statement]) -> bool:
+        """Append the addition of a number to an element; return whether the statement is one.
+
+        The cotangent of the element stays the same.
+        """
+        value, dtype = x.value, x.array.dtype
+        if not (
+            isinstance(value, tree.Operation)
+            and value.sign == "+"
+            and len(value.operands) == 2
+            and dtype.kind not in "biu"
+            and value.work.dtype == dtype
+        ):
+            return False
+        first, second = value.operands
+        if not isinstance(first, tree.Load) or first.array.name != x.array.name:
+            return False
+        names = x.array.name in _arrays_in(*first.index, *x.index)
+        element = [] if names else [self.plain(part, []) for part in first.index]
+        if not element or not all(map(_same, element, index)):
+            return False
+        addend = self.leaf(second, out)
+        out.append(Add(self.location(), x.array, index, addend, atomic=False))
+        return True
 
     def assignments(self, x: tree.Assign, out: list[Statement]) -> None:
         targets: list[str] = []
@@ -679,6 +707,25 @@ def _leaves(body: Sequence[tree.Statement]) -> bool:
     if isinstance(last, tree.If):
         return _leaves(last.first) and _leaves(last.second)
     return isinstance(last, (tree.Jump, tree.Return))
+
+
+def _arrays_in(*expressions: tree.Expr) -> set[str]:
+    return {n.array.name for x in expressions for n in tree.walk(x) if isinstance(n, tree.Load)}
+
+
+def _same(x: tree.Expr, y: tree.Expr) -> bool:
+    """Return whether two indices of variables and numbers are written in the same way."""
+    if type(x) is not type(y) or x.type != y.type:
+        return False
+    if isinstance(x, tree.Operation) and isinstance(y, tree.Operation):
+        return x.sign == y.sign and all(map(_same, x.operands, y.operands))
+    if isinstance(x, tree.Variable) and isinstance(y, tree.Variable):
+        return x.name == y.name
+    if isinstance(x, tree.Literal) and isinstance(y, tree.Literal):
+        return x.value == y.value
+    if isinstance(x, tree.Position) and isinstance(y, tree.Position):
+        return (x.name, x.axis) == (y.name, y.axis)
+    return False
 
 
 def _has_statements(*operands: tree.Expr) -> bool:

@@ -163,6 +163,19 @@ def test_loops_run_backwards_from_saved_states(place: str, times: int) -> None:
     np.testing.assert_allclose(np.asarray(gradient), expected, rtol=2e-4)
 
 
+def test_loops_have_second_derivatives() -> None:
+    x = pa.asarray([0.2, -0.4, 0.9, 2.5], dtype=pa.float64, device="numpy")
+
+    def summed(x: pa.Array) -> pa.Array:
+        result: pa.Array = pa.sum(iterated(x * x, x, 7))
+        return result
+
+    gradient = pa.grad(summed)
+    difference = (gradient(x + 1e-6) - gradient(x - 1e-6)) / 2e-6
+    (product,) = pa.hvp(summed, (x,), (pa.ones_like(x),))
+    np.testing.assert_allclose(np.asarray(product), np.asarray(difference), rtol=1e-7)
+
+
 def test_cotangents_of_16_bits_are_added_in_float32() -> None:
     @pa.kernel
     def spread(y: Any, x: Any) -> None:
