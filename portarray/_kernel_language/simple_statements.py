@@ -513,7 +513,7 @@ class _Simplifier:
         if isinstance(x.type, Scalar) and x.type.kind == "c":
             raise Unsupported(self.location(), "it computes complex numbers")
         if isinstance(x.type, Scalar) and x.type.kind != "f":
-            return self.plain(x, out)
+            return self.plain(x, out)  # which refuses complex numbers
         if isinstance(x, tree.Load):
             return dataclasses.replace(x, index=[self.index(part, out) for part in x.index])
         if isinstance(x, tree.Operation):
@@ -561,6 +561,8 @@ class _Simplifier:
     @deep
     def plain(self, x: tree.Expr, out: list[Statement]) -> tree.Expr:
         """Return an expression without a derivative in the program's names."""
+        if isinstance(x.type, Scalar) and x.type.kind == "c":
+            raise Unsupported(self.location(), "it computes with complex numbers")
         if isinstance(x, tree.Variable):
             return self.scope.names[x.name]
         if isinstance(x, tree.Load):
@@ -722,7 +724,7 @@ def _same(x: tree.Expr, y: tree.Expr) -> bool:
     if isinstance(x, tree.Variable) and isinstance(y, tree.Variable):
         return x.name == y.name
     if isinstance(x, tree.Literal) and isinstance(y, tree.Literal):
-        return x.value == y.value
+        return bool(x.value == y.value)
     if isinstance(x, tree.Position) and isinstance(y, tree.Position):
         return (x.name, x.axis) == (y.name, y.axis)
     return False

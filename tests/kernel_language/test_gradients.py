@@ -257,6 +257,15 @@ def test_what_has_no_derivative_is_refused_at_its_line() -> None:
         with pytest.raises(pa.NoGradientError, match=message):
             pa.grad(called)(x)
 
+    @pa.kernel
+    def turned(y: Any, x: Any, z: Any) -> None:
+        i = kl.index()
+        y[i] = x[i] * abs(z[i])
+
+    z = pa.ones(4, dtype=pa.complex128, device="numpy")
+    with pytest.raises(pa.NoGradientError, match=r"complex numbers in line \d+ .*: y\[i\]"):
+        pa.grad(lambda x: pa.sum(turned(x * 2.0, x, z)))(x)
+
     def same(x: pa.Array) -> pa.Array:
         result: pa.Array = pa.sum(cubed(x, x))
         return result
