@@ -141,6 +141,7 @@ from portarray._devices.summary import summary
 from portarray._kernel_language.decorator import kernel
 from portarray._movement.routes import TransferPlan
 from portarray._movement.to_device import to_device, transfer_plan
+from portarray._name_hints import EXTRAS as _EXTRAS
 from portarray._name_hints import module_getattr as _module_getattr
 from portarray._saving import CLASSES as _CLASSES
 from portarray._saving import SavedClass as _SavedClass
@@ -186,6 +187,127 @@ if _typing.TYPE_CHECKING:
     from portarray._verification.functions import verify
 
     bfloat16: type[_typing.Any]
+
+    # Functions beyond the standard, _name_hints.EXTRAS.
+    _Extra = _typing.Callable[..., _typing.Any]
+    allclose: _Extra
+    angle: _Extra
+    append: _Extra
+    apply_along_axis: _Extra
+    apply_over_axes: _Extra
+    argpartition: _Extra
+    argwhere: _Extra
+    array_equal: _Extra
+    array_equiv: _Extra
+    array_split: _Extra
+    atleast_1d: _Extra
+    atleast_2d: _Extra
+    atleast_3d: _Extra
+    average: _Extra
+    bincount: _Extra
+    block: _Extra
+    cbrt: _Extra
+    column_stack: _Extra
+    compress: _Extra
+    convolve: _Extra
+    copy: _Extra
+    corrcoef: _Extra
+    correlate: _Extra
+    cov: _Extra
+    deg2rad: _Extra
+    degrees: _Extra
+    delete: _Extra
+    diag: _Extra
+    diagflat: _Extra
+    digitize: _Extra
+    divmod: _Extra
+    dot: _Extra
+    dsplit: _Extra
+    dstack: _Extra
+    ediff1d: _Extra
+    einsum: _Extra
+    exp2: _Extra
+    extract: _Extra
+    fabs: _Extra
+    flatnonzero: _Extra
+    fliplr: _Extra
+    flipud: _Extra
+    float_power: _Extra
+    fmax: _Extra
+    fmin: _Extra
+    fmod: _Extra
+    gradient: _Extra
+    heaviside: _Extra
+    histogram: _Extra
+    histogram_bin_edges: _Extra
+    hsplit: _Extra
+    hstack: _Extra
+    inner: _Extra
+    insert: _Extra
+    interp: _Extra
+    intersect1d: _Extra
+    isclose: _Extra
+    iscomplex: _Extra
+    iscomplexobj: _Extra
+    isneginf: _Extra
+    isposinf: _Extra
+    isreal: _Extra
+    isrealobj: _Extra
+    ix_: _Extra
+    kron: _Extra
+    ldexp: _Extra
+    lexsort: _Extra
+    logaddexp2: _Extra
+    median: _Extra
+    modf: _Extra
+    nan_to_num: _Extra
+    nanargmax: _Extra
+    nanargmin: _Extra
+    nancumprod: _Extra
+    nancumsum: _Extra
+    nanmax: _Extra
+    nanmean: _Extra
+    nanmedian: _Extra
+    nanmin: _Extra
+    nanpercentile: _Extra
+    nanprod: _Extra
+    nanquantile: _Extra
+    nanstd: _Extra
+    nansum: _Extra
+    nanvar: _Extra
+    pad: _Extra
+    partition: _Extra
+    percentile: _Extra
+    piecewise: _Extra
+    polyadd: _Extra
+    polyder: _Extra
+    polyint: _Extra
+    polymul: _Extra
+    polysub: _Extra
+    polyval: _Extra
+    ptp: _Extra
+    quantile: _Extra
+    rad2deg: _Extra
+    radians: _Extra
+    ravel: _Extra
+    resize: _Extra
+    rollaxis: _Extra
+    rot90: _Extra
+    select: _Extra
+    setdiff1d: _Extra
+    setxor1d: _Extra
+    sinc: _Extra
+    split: _Extra
+    swapaxes: _Extra
+    transpose: _Extra
+    trapezoid: _Extra
+    trim_zeros: _Extra
+    union1d: _Extra
+    unwrap: _Extra
+    vander: _Extra
+    vdot: _Extra
+    vsplit: _Extra
+    vstack: _Extra
 
 # NumPy's scalar types, as in NumPy's own namespace: x.dtype == pa.float32 holds both ways round.
 bool = _np.bool
@@ -237,6 +359,11 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
             from portarray._transforms import precision as module
         elif name == "verify":
             from portarray._verification import functions as module
+        elif name in _EXTRAS:
+            _interop.check_name(name)
+            from portarray._numpy_functions import extras
+
+            return extras.function(name)
         else:
             return _missing(name)
         return globals().setdefault(name, getattr(module, name))

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 __all__ = [
     "ATTRIBUTES",
+    "EXTRAS",
     "FUNCTIONS",
     "KEYWORDS",
     "RENAMED",
@@ -98,19 +99,27 @@ _HOME = {
     "random": "choice dirichlet exponential laplace multivariate_normal normal permutation poisson "
     "student_t uniform",
 }
-# Functions of NumPy that accept arrays on any device (portarray/_numpy_functions).
+# Functions of NumPy that accept arrays on any device (portarray/_numpy_functions), but write into
+# them, print them or have another name in the namespace.
 _NUMPY = (
-    "allclose angle append apply_along_axis apply_over_axes argwhere around array2string "
-    "array_equal array_equiv array_split asfortranarray atleast_1d atleast_2d atleast_3d average "
-    "bincount block column_stack compress convolve corrcoef correlate cov delete diag diagflat "
-    "digitize dot dsplit dstack ediff1d einsum extract fill_diagonal flatnonzero fliplr flipud "
-    "geomspace gradient histogram hsplit hstack inner insert interp intersect1d isclose "
-    "iscomplexobj isneginf isposinf ix_ kron lexsort median nan_to_num nanargmax nanargmin "
-    "nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd "
-    "nansum nanvar pad percentile piecewise place polyadd polyder polyint polymul polysub polyval "
-    "ptp put put_along_axis putmask quantile ravel rollaxis rot90 select setdiff1d setxor1d sinc "
-    "swapaxes trapezoid trim_zeros union1d unwrap vander vdot vsplit vstack"
+    "array2string around asfortranarray fill_diagonal geomspace place put put_along_axis putmask"
 )
+_EXTRAS = (
+    "allclose angle append apply_along_axis apply_over_axes argpartition argwhere array_equal "
+    "array_equiv array_split atleast_1d atleast_2d atleast_3d average bincount block cbrt "
+    "column_stack compress convolve copy corrcoef correlate cov deg2rad degrees delete diag "
+    "diagflat digitize divmod dot dsplit dstack ediff1d einsum exp2 extract fabs flatnonzero "
+    "fliplr flipud float_power fmax fmin fmod gradient heaviside histogram histogram_bin_edges "
+    "hsplit hstack inner insert interp intersect1d isclose iscomplex iscomplexobj isneginf "
+    "isposinf isreal isrealobj ix_ kron ldexp lexsort logaddexp2 median modf nan_to_num "
+    "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile "
+    "nanprod nanquantile nanstd nansum nanvar pad partition percentile piecewise polyadd "
+    "polyder polyint polymul polysub polyval ptp quantile rad2deg radians ravel resize rollaxis "
+    "rot90 select setdiff1d setxor1d sinc split swapaxes transpose trapezoid trim_zeros union1d "
+    "unwrap vander vdot vsplit vstack"
+)
+EXTRAS = frozenset(_EXTRAS.split())
+"""Functions of NumPy, CuPy and JAX that the namespace has beyond the standard."""
 
 
 def _numpy(names: str, module: str = "") -> dict[str, str]:
@@ -123,7 +132,6 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         **{name: f"pa.{part}.{name}" for part, names in _HOME.items() for name in names.split()},
         **_numpy(_NUMPY),
         "addmm": "z + x @ y",
-        "argpartition": "pa.argsort(x)",
         "asnumpy": 'x.to_device("numpy").native',
         "autograd": "pa.grad",
         "baddbmm": "z + x @ y",
@@ -135,25 +143,17 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "cosine_similarity": "pa.vecdot(x, y) / (pa.linalg.vector_norm(x, axis=-1) * "
         "pa.linalg.vector_norm(y, axis=-1))",
         "cuda": 'pa.device("cuda"), pa.memory and pa.synchronize',
-        "deg2rad": "x * (pa.pi / 180)",
-        "degrees": "x * (180 / pa.pi)",
         "diag_embed": "x[..., None] * pa.eye(x.shape[-1])",
-        "divmod": "pa.floor_divide(x, y) and pa.remainder(x, y)",
         "dropout": "pa.where(pa.random.uniform(key, x.shape) < p, 0.0, x / (1 - p))",
         "dtype": "numpy.dtype; dtypes here are NumPy's",
         "elu": "pa.where(x > 0, x, pa.expm1(x))",
         "empty_cache": "pa.reclaim()",
         "erf": "scipy.special.erf(x), in host memory and outside gradients",
         "eval": "pa.synchronize(x.device)",
-        "exp2": "pa.pow(2.0, x)",
         "expit": "(1 + pa.tanh(x / 2)) / 2",
         "flatten": "pa.reshape(x, (-1,))",
         "float": "pa.float64 or pa.float32",
         "float_": "pa.float64",
-        "float_power": "pa.pow(pa.astype(x, pa.float64), y)",
-        "fmax": "pa.where(pa.isnan(x), y, pa.where(pa.isnan(y), x, pa.maximum(x, y)))",
-        "fmin": "pa.where(pa.isnan(x), y, pa.where(pa.isnan(y), x, pa.minimum(x, y)))",
-        "fmod": "x - pa.trunc(x / y) * y",
         "fori_loop": "pa.scan, or pa.while_loop",
         "frombuffer": "pa.asarray(np.frombuffer(buffer, dtype))",
         "fromiter": "pa.asarray(list(values))",
@@ -196,11 +196,8 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "numpy": "numpy itself, or pa.namespace('numpy')",
         "one_hot": "pa.astype(x[..., None] == pa.arange(n), pa.int64)",
         "optim": "the examples' step of Adam, or a library that takes functions, such as optax",
-        "partition": "pa.sort(x)",
         "permute": "pa.permute_dims(x, axes)",
         "polyfit": "pa.linalg.pinv(np.vander(x, n + 1)) @ y",
-        "rad2deg": "x * (180 / pa.pi)",
-        "radians": "x * (pa.pi / 180)",
         "rand": "pa.random.uniform(key, shape)",
         "rand_like": "pa.random.uniform(key, x.shape, dtype=x.dtype)",
         "randint": "pa.random.integers(key, low, high, shape)",
@@ -220,12 +217,9 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "size": "x.size",
         "softplus": "pa.logaddexp(x, 0.0)",
         "solve": "pa.linalg.solve",
-        "split": "np.split(x, n) for n parts, or np.split(x, range(n, x.shape[0], n)) for parts of "
-        "n, which is PyTorch's",
         "t": "x.T",
         "topk": "pa.sort(x, descending=True)[..., :n], and pa.argsort for indices",
-        "transpose": "pa.permute_dims(x, axes), or x.T of a matrix",
-        "trapz": "np.trapezoid, which accepts these arrays",
+        "trapz": "pa.trapezoid",
         "tree_map": "optree.tree_map",
         "tri": "pa.tril(pa.ones((n, n)))",
         "tril_indices": "pa.nonzero(pa.tril(pa.ones((n, n))))",

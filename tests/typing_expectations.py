@@ -79,7 +79,7 @@ def functions(x: pa.Array) -> None:
     pa.sin(x, out=x)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     pa.sum([1.0, 2.0])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     pa.add(x, np.ones(3))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    pa.median(x)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    pa.concatenate(x)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     pa.linalg.norm(x)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     x.cpu()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 

@@ -18,14 +18,19 @@ from portarray._numpy_functions import table, ufuncs
 
 
 class NumpyFunctions(Directive):
-    """The table of supported ``functions`` or ``ufuncs``, or of ``refused`` functions."""
+    """A table: supported ``functions`` or ``ufuncs``, ``refused`` ones, or the ``extras``."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
         self.state.document.settings.record_dependencies.add(table.__file__)
-        make = {"functions": _functions, "ufuncs": _ufuncs, "refused": _refused}
+        make = {
+            "functions": _functions,
+            "ufuncs": _ufuncs,
+            "refused": _refused,
+            "extras": _extras,
+        }
         head, lines = make[self.arguments[0]]()
         return [table_of(head, lines)]
 
@@ -42,6 +47,16 @@ def _functions() -> tuple[list[str], list[list[str]]]:
         )
     return ["category", "functions"], [
         [title, ", ".join(sorted(names))] for title, names in categories.items()
+    ]
+
+
+def _extras() -> tuple[list[str], list[list[str]]]:
+    categories: dict[str, list[str]] = {}
+    for name in sorted(_name_hints.EXTRAS):
+        title = table.SERVED[name].category if name in table.SERVED else "Elementwise"
+        categories.setdefault(title, []).append(name)
+    return ["category", "functions"], [
+        [title, ", ".join(names)] for title, names in sorted(categories.items())
     ]
 
 

@@ -13,7 +13,7 @@ from portarray._array.info import VERSION, NamespaceInfo
 from portarray._config import config
 from portarray._devices.device import Device
 from portarray._dispatch.native_functions import NativeNamespace
-from portarray._name_hints import FUNCTIONS, attribute_error
+from portarray._name_hints import EXTRAS, FUNCTIONS, attribute_error
 
 _namespaces: dict[Device, DeviceNamespace] = {}
 _NATIVE_CREATION = frozenset(
@@ -154,6 +154,8 @@ class BoundNamespace(ModuleType):
     def _load(self, name: str) -> Any:
         """Bind an attribute on first access, or import what portarray imports then."""
         value = getattr(self._module, name)
+        if name in EXTRAS and not self._prefix:
+            return value  # asked for again, since settings may refuse it
         if self._prefix + name in _CREATION:
             value = MethodType(_creation(self._prefix + name, value), self)
         elif self._prefix + name in _PARTS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any
 
 import array_api_compat as compat
@@ -95,7 +94,6 @@ def _einops() -> list[Row]:
     return [Row(f"einops.{name}", call) for name, call in calls.items()]
 
 
-_BEYOND = "xarray calls {}, which the standard lacks: https://github.com/pydata/xarray/pull/9798"
 _DDOF = (
     "xarray calls std with ddof=, which the standard names correction: "
     "https://github.com/pydata/xarray/issues/8566"
@@ -158,17 +156,15 @@ def _xarray() -> list[Row]:
         "copy": lambda a: data(a(X)).copy(deep=True),
         "where": lambda a: data(a(X)).where(data(a(X)) > 0, 0.0),
         "fillna": lambda a: data(a(HOLES)).fillna(0.0),
+        "shift": lambda a: data(a(X)).shift(row=1),
+        "dot": lambda a: xarray.dot(data(a(X)), data(a(X))),
         "where missing": lambda a: data(a(X)).where(data(a(X)) > 0),
         "apply_ufunc": lambda a: xarray.apply_ufunc(lambda x: 2 * x, data(a(X))),
     }
     failing: dict[str, tuple[str, Callable[[Make], Any]]] = {
         "std": (_DDOF, lambda a: data(a(X)).std("column", skipna=False)),
         "assignment of one number to many": (_FILLING, lambda a: assigned(data(a(X)), row=1)),
-        "shift": (_BEYOND.format("pad"), lambda a: data(a(X)).shift(row=1)),
-        "dot": (_BEYOND.format("einsum"), lambda a: xarray.dot(data(a(X)), data(a(X)))),
     }
-    if find_spec("opt_einsum") is not None:  # xarray hands it what it would call einsum for
-        calls["dot"] = failing.pop("dot")[1]
 
     def row(name: str, call: Callable[[Make], Any], **options: Any) -> Row:
         return Row(f"xarray {name}", lambda a: call(a).data, **options)

@@ -367,8 +367,7 @@ INTERPOLATE = [
     Row(
         "scipy.interpolate.RBFInterpolator",
         lambda a: interpolate.RBFInterpolator(a(POINTS), a(POINTS[:, 0]))(a(POINTS + 0.1)),
-        fails="SciPy calls x.view(float), which it marks as outside the standard: "
-        "https://github.com/scipy/scipy/blob/v1.17.1/scipy/interpolate/_rbfinterp.py#L264",
+        host=True,
     ),
 ]
 

@@ -130,7 +130,7 @@ np.argmax(x), np.argmax(x, axis=1, keepdims=True), np.argmin(x, 0), np.nanargmax
 np.nanargmin(n)
 np.searchsorted(s, v), np.searchsorted(s, 0.5, side="right"), np.digitize(x, s)
 np.digitize(x, s[::-1], right=True)
-np.bincount(k), np.bincount(k, minlength=20)
+np.bincount(k), np.bincount(k, minlength=20), np.bincount(k[:4], v, 12), np.bincount(k[:4], j)
 np.histogram(x), np.histogram(x, bins=5, range=(-1, 2)), np.histogram(x, bins=s)
 np.histogram(x, density=True)
 np.histogram_bin_edges(x, 4), np.histogram(x, bins=[-3.0, 0.0, 3.0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import pickle
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from numpy.testing import overrides
 
 import portarray as pa
+from portarray import _name_hints
 from portarray._numpy_functions import table, ufuncs
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -189,6 +191,53 @@ def test_numpys_arrays_stay_in_host_memory(fake: str) -> None:
     for call in (lambda: y + a, lambda: pa.add(y, a), lambda: pa.add(y, [1.0, 3.0])):
         with pytest.raises(TypeError, match="expected portarray arrays"):
             call()
+
+
+EXTRA_CALLS = [
+    call
+    for line in LINES
+    for call in parts(line)
+    if (match := re.match(r"np\.(\w+)\(", call)) and match[1] in _name_hints.EXTRAS
+]
+
+
+def test_the_namespace_has_numpys_functions_beyond_the_standard(device: str) -> None:
+    called = {re.split(r"\W", call)[1] for call in EXTRA_CALLS}
+    assert _name_hints.EXTRAS - called == {"argpartition", "partition"}  # in calls of others
+    values = inputs(wide="float64" in pa.__array_namespace_info__().dtypes(device=device))
+    has = pa.__array_namespace_info__().dtypes(device=device)
+    arrays = {
+        name: pa.asarray(x, device=device) for name, x in values.items() if str(x.dtype) in has
+    }
+    xp = arrays["x"].__array_namespace__()
+    few = 1 if device.startswith("numpy") else 25
+    for call in EXTRA_CALLS[:: 4 * few if device.startswith(COMPILING) else few]:
+        if set(re.findall(r"\b[a-z]\b", call)) & set(values) <= set(arrays):
+            name, paren, rest = call.removeprefix("np.").partition("(")
+            actual = evaluated(f"EXTRA{paren}{rest}", {**arrays, "EXTRA": getattr(xp, name)})
+            agree(actual, evaluated(call, dict(values)), device, exact_dtype=False)
+
+
+def test_extras_need_an_array_and_may_be_refused() -> None:
+    x = pa.ones(2, device="numpy")
+    xp = x.__array_namespace__()
+    assert xp.pad is pa.pad is pickle.loads(pickle.dumps(pa.pad))
+    for call in (lambda: pa.pad([1.0], 1), lambda: pa.median(np.ones(2)), lambda: pa.exp2(2.0)):
+        with pytest.raises(TypeError, match="expected portarray arrays"):
+            call()
+    pad = pa.pad
+    with pa.config(strict_names=True):
+        assert not hasattr(pa, "pad")
+        assert getattr(xp, "pad", None) is None
+        with pytest.raises(AttributeError, match=r"^pad: not in the standard.*\nHint: "):
+            pad(x, 1)
+        assert np.pad(x, 1).shape == (4,)
+    assert xp.pad(x, 1).shape == (4,)
+
+
+def test_type_checkers_know_all_extras() -> None:
+    source = Path(pa.__file__).read_text("utf-8")
+    assert set(re.findall(r"^    (\w+): _Extra$", source, re.MULTILINE)) == _name_hints.EXTRAS
 
 
 REFUSED = {
