@@ -20,19 +20,26 @@ def separated(
     A rule returns new memory, or the cotangent itself, a view or a broadcast of it. Only the latter
     are copied, so that ``g *= 0.1`` changes one gradient and nothing else.
     """
-    taken = {memory_of(x) for x in cotangents}
-    taken.update(lent)
-    separate: list[Array | None] = []
-    for g in gradients:
-        if g is not None:
-            native, backend = g._native, g._dispatch.device._backend
-            memory = memory_of(g)
-            if memory is None or memory in taken or backend.is_broadcast(native):
-                is_constant = backend.immutable and native.__class__ is not Tracer
-                g = wrapped(native, g._dispatch) if is_constant else pa.asarray(g, copy=True)
-                memory = memory_of(g)
-            taken.add(memory)
-        separate.append(g)
+    taken: set[Hashable | None] = set(lent)
+    for x in cotangents:
+        taken.add(memory_of(x))
+    separate = list(gradients)
+    for n, g in enumerate(gradients):
+        if g is None:
+            continue
+        native, backend = g._native, g._dispatch.device._backend
+        # As memory_of, whose call would take as long as the rest.
+        memory: Hashable | None
+        if backend.immutable:
+            memory = id(native if native.__class__ is Tracer else g)
+        else:
+            memory = backend.allocation(native)
+        if memory is None or memory in taken or backend.is_broadcast(native):
+            is_constant = backend.immutable and native.__class__ is not Tracer
+            copy = wrapped(native, g._dispatch) if is_constant else pa.asarray(g, copy=True)
+            separate[n] = copy
+            memory = memory_of(copy)
+        taken.add(memory)
     return separate
 
 

@@ -166,7 +166,8 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         cotangent_natives = [g._native for g in cotangents]
         if not any(g.__class__ is Tracer for g in cotangent_natives):
             try:
-                return wrapped_like(native_vjp_fun(cotangent_natives), inputs)
+                gradients = wrapped_like(native_vjp_fun(cotangent_natives), inputs)
+                return separated(gradients, cotangents)
             except ChangedInPlaceError as error:
                 raise TracedArrayError(_CHANGED) from error
             except NoOwnGradientError:  # only the backward pass shows it: run again with a tape

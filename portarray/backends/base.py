@@ -291,10 +291,10 @@ class Backend(ABC):
         """Call a function of native arrays and return its results and what pulls cotangents back.
 
         **May**, for libraries whose own gradients cost less than a record of the calls; None, the
-        default, has the calls recorded. What is returned shares memory with neither each other nor
-        the cotangents. Cotangents are pulled back at most once if ``kept`` is
-        None. Otherwise the backend appends lists of the native arrays that are read then;
-        they are replaced in these lists before their memory is written.
+        default, has the calls recorded. The caller copies gradients that share memory.
+        Cotangents are pulled back at most once if ``kept`` is None. Otherwise the backend appends
+        lists of the native arrays that are read then; they are replaced in these lists before
+        their memory is written.
         Raises :class:`~portarray.backends.types.NoOwnGradientError` where the library refuses, and
         :class:`~portarray.backends.types.ChangedInPlaceError` where such an array has changed.
         """

@@ -280,3 +280,13 @@ def test_nothing_leaks_in_a_thousand_steps(name: str) -> None:
     assert len(gc.get_objects()) - objects < 100
     assert leaked < 50_000
     assert waiting < 95 * 16 * 16 * 4 * 4  # a few arrays for each step at most
+
+
+def test_an_error_of_memory_names_the_call_whose_derivative_is_too_large() -> None:
+    """The forward pass makes a view, and the gradient of its part as many zeros."""
+    x = pa.ones(4, dtype=pa.float32, device="numpy")
+    with pytest.raises(MemoryError) as caught:
+        pa.grad(lambda x: pa.sum(pa.broadcast_to(x, (2**42, 4))[:4, :]))(x)
+    assert caught.value.__notes__ == [
+        "in the derivative of getitem of arrays of shape (4398046511104, 4)"
+    ]

@@ -27,6 +27,7 @@ from portarray_conformance.suite import (  # noqa: F401  (each registers its cas
     linalg_products,
     linear_algebra,
     logical,
+    long_sums,
     manipulation,
     movement,
     operators,

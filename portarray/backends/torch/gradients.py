@@ -14,7 +14,6 @@ from torch.compiler import is_compiling
 from torch.overrides import has_torch_function
 
 from portarray.backends.base import Backend
-from portarray.backends.torch.launching import allocation, is_broadcast
 from portarray.backends.torch.nan import has_nan
 from portarray.backends.types import ChangedInPlaceError, NoOwnGradientError
 
@@ -107,11 +106,13 @@ class OwnGradients(Backend):
                 if _is_refusal(error):
                     raise NoOwnGradientError(str(error)) from error
                 raise
-            separated = _separated(gradients, selected)
+            with_values = [x for x in gradients if x is not None and not x._is_zerotensor()]
             # Autograd multiplies cotangents of zero by infinite derivatives; the tape does not.
-            if _has_nan(tuple(separated)):
+            if _has_nan(with_values):
                 raise NoOwnGradientError("a gradient is NaN")
-            return separated
+            if len(with_values) == len(gradients):
+                return gradients
+            return [None if x is None or x._is_zerotensor() else x for x in gradients]
 
         if nested:
             return results, vjp
@@ -124,23 +125,6 @@ class OwnGradients(Backend):
     def stop_gradient(self, x: Any) -> Any:
         """See :meth:`portarray.backends.base.Backend.stop_gradient`."""
         return x.detach()
-
-
-def _separated(gradients: Sequence[Tensor | None], cotangents: Sequence[Tensor]) -> Natives:
-    """Return gradients that share memory with neither each other nor cotangents."""
-    taken = set(map(allocation, cotangents))
-    separate: list[Tensor | None] = []
-    for x in gradients:
-        if x is None or x._is_zerotensor():
-            separate.append(None)
-            continue
-        memory = allocation(x)
-        if memory is None or memory in taken or (x._is_view() and is_broadcast(x)):
-            x = x.clone(memory_format=torch.contiguous_format)
-            memory = allocation(x)
-        taken.add(memory)
-        separate.append(x)
-    return separate
 
 
 _Packed = tuple[list[Any], Tensor, int]
@@ -201,11 +185,11 @@ def _backward(
     return gradients
 
 
-def _has_nan(tensors: tuple[Tensor | None, ...]) -> bool:
+def _has_nan(tensors: Sequence[Tensor]) -> bool:
     """Return whether tensors contain NaN; False for tensors without values."""
     if is_compiling() or has_torch_function(tensors) or _innermost_transform() is not None:
         return False
-    return has_nan(*[x for x in tensors if x is not None])
+    return has_nan(*tensors)
 
 
 _innermost_transform: Callable[[], Any] = torch._C._functorch.peek_interpreter_stack

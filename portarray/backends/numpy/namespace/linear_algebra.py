@@ -28,7 +28,8 @@ def matrix_transpose(x: Array, /) -> Array:
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Return the matrix product; the sums of many terms are computed in blocks."""
     if x1.ndim == 0 or x1.shape[-1] <= FEW_TERMS or x1.dtype.kind in "biu" or x2.ndim == 0:
-        return np.asarray(np.matmul(x1, x2))
+        product: Array = np.matmul(x1, x2)
+        return product if product.__class__ is np.ndarray else np.asarray(product)
     if x1.ndim == 1 == x2.ndim and x1.shape == x2.shape:
         return np.asarray(_inner(np.vecdot if x1.dtype.kind == "f" else _dot, x1, x2))
     out: Array = blocked_matmul(np.matmul, _sum_of_blocks, np.moveaxis, x1, x2)
