@@ -39,17 +39,22 @@ inline bool pa_keep(bool x) {
     return kept;
 }
 #define PA_KEEP(x) pa_keep(x)
+/* An integer that the compiler does not know. */
+inline i32 pa_unknown(i32 x) {
+    __asm__("" : "+r"(x));
+    return x;
+}
 /* A number whose value the compiler does not know: of a constant one, Intel's takes 0 * NaN and 0
-   times infinity for 0 in products of complex numbers. A work_dim is at most 3. */
+   times infinity for 0 in products of complex numbers. */
 #define PA_HIDDEN(T, x) (__builtin_constant_p(x) ? pa_hidden_##T(x) : (x))
+inline f32 pa_hidden_f32(f32 x) { return as_float(as_int(x) | pa_unknown(0)); }
+#ifdef PA_DOUBLE
+inline f64 pa_hidden_f64(f64 x) { return as_double(as_long(x) | pa_unknown(0)); }
+#endif
 /* ~x and -x, of which Intel's compiler does not know that they are: it computes wrong numbers for
    ~min(x, y) and min(~x, y), and takes -x < 0 and -x >> 7 for x > 0, also of the lowest integer. */
-#define PA_INVERT(T, x) ((T)((x) ^ (T)~(i64)(get_work_dim() >> 8)))
-#define PA_NEGATE(T, U, x) ((T)((U)(get_work_dim() >> 8) - (U)(x)))
-inline f32 pa_hidden_f32(f32 x) { return as_float(as_uint(x) | get_work_dim() >> 8); }
-#ifdef PA_DOUBLE
-inline f64 pa_hidden_f64(f64 x) { return as_double(as_ulong(x) | get_work_dim() >> 8); }
-#endif
+#define PA_INVERT(T, x) ((T)((x) ^ (T)pa_unknown(-1)))
+#define PA_NEGATE(T, U, x) ((T)((U)pa_unknown(0) - (U)(x)))
 #else
 #define PA_KEEP(x) (x)
 #endif
