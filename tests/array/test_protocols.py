@@ -237,8 +237,8 @@ def test_ufuncs_that_are_refused(anywhere: str) -> None:
             call()
     with pytest.raises(TypeError, match=r"(?s)numpy\.subtract\.reduce: not supported.*pa\.sum"):
         np.subtract.reduce(x)
-    with pytest.raises(TypeError, match=r"(?s)numpy\.add\.at: not supported.*y\[indices\]"):
-        np.add.at(x, [0], 1.0)
+    with pytest.raises(TypeError, match=r"numpy\.power\.at: not supported"):
+        np.power.at(x, [0], 2.0)
     with pytest.raises(TypeError, match=r"numpy\.add: signature is not supported"):
         np.add(x, x, signature="ff->f")
     with pytest.raises(TypeError, match=r"numpy\.gcd: does not accept portarray arrays"):
