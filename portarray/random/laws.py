@@ -223,7 +223,7 @@ def _poisson(
     possible = k >= 0
     count = maximum(k, 0.0)
     q = scale / envelope
-    factor, exponent = poisson_probability(count, mean, offset - frac)
+    factor, exponent = poisson_probability(count, mean, where(possible, offset - frac, 0.0))
     return offset, possible & (HALF * log(factor * q * q) - exponential <= exponent)
 
 
@@ -256,7 +256,7 @@ def _binomial(
     possible = (k >= 0) & (k <= n)
     count = minimum(maximum(k, 0.0), n)
     q = scale / envelope
-    factor, exponent = binomial_probability(count, n, p, mean, offset - frac)
+    factor, exponent = binomial_probability(count, n, p, mean, where(possible, offset - frac, 0.0))
     return offset, possible & (HALF * log(factor * q * q) - exponential <= exponent)
 
 
