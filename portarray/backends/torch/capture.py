@@ -36,7 +36,9 @@ class Capture(Backend):
         _state.arrays = arrays
         _state.functions = arrays.functions()
         results: dict[str, Any] = {
-            name: getattr(function, "__globals__", {}).get(function.__annotations__.get("return"))
+            name: getattr(function, "__globals__", {}).get(
+                str(function.__annotations__.get("return")).partition("[")[0]
+            )
             for name, function in _state.functions.items()
         }
         _state.named = {name: kind for name, kind in results.items() if hasattr(kind, "_fields")}
