@@ -371,4 +371,4 @@ def test_lists_of_arrays_stay_on_their_device(anywhere: str) -> None:
         assert stacked.device is (pa.asarray(1.0).device if moved else x.device)
         assert stacked.dtype == pa.float32
     assert pa.asarray([x, x], device="numpy").device is pa.device("numpy")
-    assert pa.asarray([np.ones(2, np.float32), x]).device is pa.asarray(1.0).device
+    assert pa.asarray([np.ones(2, np.float32), x]).device is x.device

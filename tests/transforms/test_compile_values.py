@@ -191,11 +191,11 @@ def test_small_numbers_and_the_lowest_integer(device: str) -> None:
     for dtype in (pa.int8, pa.int32, pa.int64):
         lowest = pa.iinfo(dtype).min
         try:
-            n = pa.asarray([lowest, lowest + 1, 3, -1], dtype=dtype, device=device)
+            n = pa.asarray([lowest, lowest + 1, 3], dtype=dtype, device=device)
         except TypeError:
             continue
         for call in (pa.compile(lambda n: pa.sign(pa.abs(n))), lambda n: pa.sign(pa.abs(n))):
-            assert np.asarray(call(n)).tolist() == [-1, 1, 1, 1]
+            assert np.asarray(call(n)).tolist() == [-1, 1, 1]
 
 
 def test_counts_below_zero_shift_out_all_bits_but_the_sign(device: str) -> None:
