@@ -25,7 +25,10 @@ import importlib.abc
 import sys
 import types
 
-ALLOWED = ("clarray", "_dlpack", "_host_memory", "_opencl", "_atomic_files", "_codegen")
+ALLOWED = (
+    *("clarray", "_dlpack", "_host_memory", "_opencl", "_atomic_files", "_codegen"),
+    "_result_types",
+)
 
 class Refusing(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):

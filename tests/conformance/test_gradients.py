@@ -61,8 +61,9 @@ def test_gradients_of_drawn_programs(device: str) -> None:
 def test_every_rule_has_a_case() -> None:
     called = {case.function for case in CASES}
     # Moved between devices: tests/transforms. The others are what rules call.
-    internal = {"add_at", "strong_divide", "strong_multiply", "strong_product"}
-    assert set(RULES) - called == {"to_device", *internal}
+    internal = {"strong_divide", "strong_multiply", "strong_product"}
+    scattering = {"add_at", "max_at", "min_at", "multiply_at"}  # tests/api/test_scatter.py
+    assert set(RULES) - called == {"to_device", *internal, *scattering}
     assert len({case.function for case in CASES if case.twice}) >= 40
     assert len({case.name for case in CASES}) == len(CASES)
     assert {f"kernels.{name}" for name in ("attention", "rope", "cross_entropy")} <= called
