@@ -211,13 +211,17 @@ ARRAYS = frozenset(
 """Names of parameters that are arrays, of which one may be a list or a NumPy array."""
 SEQUENCES = frozenset({"arrays", "choicelist", "condlist", "keys", "tup"})
 """Names of parameters that are sequences of such arrays."""
+_AS_THEY_ARE = frozenset({"block", "may_share_memory", "shares_memory"})
+"""Functions of nested lists, or of the memory of NumPy arrays."""
 
 
 def _array_like(key: str, x: Any, like: Any, row: Served) -> Any:
     """Return an argument with lists and NumPy arrays beside an array put on its device."""
+    if row.name in _AS_THEY_ARE:
+        return x
     if key in ARRAYS:
         return conversion.beside(x, like, f"numpy.{row.name}")
-    if key in SEQUENCES and isinstance(x, (list, tuple)) and row.name != "block":
+    if key in SEQUENCES and isinstance(x, (list, tuple)):
         return [conversion.beside(part, like, f"numpy.{row.name}") for part in x]
     return x
 

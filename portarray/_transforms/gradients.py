@@ -327,9 +327,9 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
         basis = pa.reshape(pa.eye(y.size, dtype=y.dtype, device=y.device), (y.size, *y.shape))
         rows_of = vmap(vjp_call.vjp_fun)(basis)
 
-        def shaped(rows: Array) -> Array:
-            part: Array = pa.reshape(rows, (*y.shape, *rows.shape[1:]))
-            return part
+        def shaped(rows: Any) -> Any:
+            is_array = type(rows) is Array  # other leaves are constants
+            return pa.reshape(rows, (*y.shape, *rows.shape[1:])) if is_array else rows
 
         out = [array_trees.mapped(shaped, tree) for tree in rows_of]
         return out[0] if isinstance(argnums, int) else tuple(out)

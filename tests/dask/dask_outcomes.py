@@ -56,7 +56,7 @@ def outcome(name: str, devices: str | Sequence[str]) -> str:
         foreign = {type(b).__name__ for b in blocks if not isinstance(b, pa.Array)}
         if foreign:
             return f"SILENT: {', '.join(foreign)}"
-        expected_devices = [block.wanted for block in pd.placement(result)]
+        expected_devices = list(pd.explain(result).blocks.values())
         if isinstance(devices, str):
             expected_devices = [str(pa.device(devices))] * len(blocks)
         if [str(b.device) for b in blocks] != expected_devices:

@@ -148,8 +148,8 @@ MIXED = [
 @pytest.mark.parametrize("as_list", [False, True], ids=["arrays", "lists"])
 def test_numpys_arrays_and_lists_join_an_array(device: str, as_list: bool) -> None:
     """All arrays of a call but one are NumPy's, or lists."""
-    if "float64" not in pa.__array_namespace_info__().dtypes(device=device):
-        pytest.skip("no float64, which NumPy makes of lists")
+    if not {"float64", "complex128"} <= set(pa.__array_namespace_info__().dtypes(device=device)):
+        pytest.skip("no float64 or complex128, which NumPy makes of lists")
     values = inputs(wide=True)
     few = 1 if device.startswith("numpy") else 40
     wrong = []
@@ -173,6 +173,14 @@ def test_numpys_arrays_and_lists_join_an_array(device: str, as_list: bool) -> No
             if "out= is ndarray" not in str(error) and "dst is not" not in str(error):
                 wrong.append(f"{call} of {name}: {type(error).__name__}: {error}")
     assert wrong == []
+
+
+def test_memory_is_that_of_the_array_itself(device: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
+    view = np.asarray(x)
+    assert np.may_share_memory(view, x) == np.shares_memory(x, view)
+    if device.startswith(("numpy", "torch", "mlx")):
+        assert np.may_share_memory(view, x)
 
 
 def test_numpys_arrays_stay_in_host_memory(fake: str) -> None:
