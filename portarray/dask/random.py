@@ -326,11 +326,12 @@ def choice(
 
 
 def _with_parameters(
-    function: Callable[..., pa.Array], vector: str = ""
+    function: Callable[..., pa.Array], example: str, vector: str = ""
 ) -> Callable[..., da.Array]:
     """Return a function that draws blocks of a distribution.
 
-    The last axis of the parameter ``vector`` is that of the result.
+    ``example`` has parameters for the docstring. The last axis of the parameter ``vector`` is that
+    of the result.
     """
     name = function.__name__
     signature = inspect.signature(function)
@@ -390,6 +391,15 @@ def _with_parameters(
     -------
     dask.array.Array
         With portarray chunks.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.dask as pd
+    >>> key = pa.random.key(42)
+    >>> x = pd.random.{name}(key, {example}(4,), chunks=2, devices="numpy")
+    >>> x.numblocks[0], type(x.compute()).__name__
+    (2, 'Array')
     """
     return draw
 
@@ -409,16 +419,18 @@ def _on_device(value: Any, device: Any) -> Any:
     return pa.asarray(value, device=device) if isinstance(value, np.ndarray) else value
 
 
-beta = _with_parameters(continuous.beta)
-gamma = _with_parameters(continuous.gamma)
-laplace = _with_parameters(continuous.laplace)
-student_t = _with_parameters(continuous.student_t)
-truncated_normal = _with_parameters(continuous.truncated_normal)
-dirichlet = _with_parameters(continuous.dirichlet, "alpha")
-multivariate_normal = _with_parameters(continuous.multivariate_normal, "mean")
-binomial = _with_parameters(counts.binomial)
-poisson = _with_parameters(counts.poisson)
-categorical = _with_parameters(counts.categorical)
+beta = _with_parameters(continuous.beta, "2.0, 3.0, ")
+gamma = _with_parameters(continuous.gamma, "2.0, ")
+laplace = _with_parameters(continuous.laplace, "")
+student_t = _with_parameters(continuous.student_t, "3.0, ")
+truncated_normal = _with_parameters(continuous.truncated_normal, "-1.0, 1.0, ")
+dirichlet = _with_parameters(continuous.dirichlet, "pa.ones(3), ", "alpha")
+multivariate_normal = _with_parameters(
+    continuous.multivariate_normal, "pa.zeros(2), pa.eye(2), ", "mean"
+)
+binomial = _with_parameters(counts.binomial, "10, 0.5, ")
+poisson = _with_parameters(counts.poisson, "4.0, ")
+categorical = _with_parameters(counts.categorical, "pa.zeros(3), ")
 
 
 # --- blocks --------------------------------------------------------------------------------------
