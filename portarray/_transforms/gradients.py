@@ -21,6 +21,7 @@ from portarray._transforms.gradient_arguments import (
 from portarray._transforms.vjp import compute_vjp
 from portarray._transforms.vmap import vmap
 from portarray._trees import array_trees
+from portarray.errors import TracedArrayError
 
 __all__ = ["grad", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"]
 
@@ -297,7 +298,7 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
     callable
         Takes the arguments of `function` and returns, for each array of the argument, an array of
         shape ``output.shape + argument.shape``; computed by one pass backwards for all elements of
-        the output.
+        the output, or one for each where :func:`vmap` cannot do that.
 
     Examples
     --------
@@ -325,7 +326,12 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
                         f"a real array\nHint: use pa.vjp for complex arrays"
                     )
         basis = pa.reshape(pa.eye(y.size, dtype=y.dtype, device=y.device), (y.size, *y.shape))
-        rows_of = vmap(vjp_call.vjp_fun)(basis)
+        try:
+            rows_of = vmap(vjp_call.vjp_fun)(basis)
+        except TracedArrayError:  # from a user kernel, or a custom rule that reads values
+            passes = [vjp_call.vjp_fun(basis[n, ...]) for n in range(y.size)]
+            columns = zip(*map(array_trees.leaves, passes), strict=True)
+            rows_of = array_trees.refilled(passes[0], map(pa.stack, map(list, columns)))
 
         def shaped(rows: Any) -> Any:
             is_array = type(rows) is Array  # other leaves are constants

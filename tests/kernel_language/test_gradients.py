@@ -87,6 +87,13 @@ def test_the_gradient_of_a_cube_is_three_squares(place: str) -> None:
     assert x.tolist() == [1.0, 2.0, -3.0]
 
 
+def test_the_jacobian_takes_one_pass_for_each_element(place: str) -> None:
+    """pa.vmap, which jacobian uses elsewhere, does not batch user kernels."""
+    x = pa.asarray([1.0, 2.0, -3.0], dtype=pa.float32, device=place)
+    jacobian = pa.jacobian(lambda x: cubed(pa.empty_like(x), x))(x)
+    assert jacobian.tolist() == [[3.0, 0.0, 0.0], [0.0, 12.0, 0.0], [0.0, 0.0, 27.0]]
+
+
 def test_arrays_that_a_kernel_changes_take_part(place: str) -> None:
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=place)
 
