@@ -135,14 +135,16 @@ def test_the_client_package_of_others(model: llama.Model) -> None:
 def test_a_client_that_leaves_frees_its_slot(
     model: llama.Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate = Gate(model, monkeypatch, 0)  # an answer of a few tokens may end by itself
+    gate = Gate(model, monkeypatch, 0)
     with serving(model, parallel=2, context=512) as server:
         links = [
             server.begun(TEXTS[n], max_tokens=200, stream=stream)
             for n, stream in enumerate((True, False, True, False))
         ]
+        # All are there before the first step, so that no answer ends by itself meanwhile.
+        wait(lambda: server.state()["running"] + server.state()["waiting"] == 4)
+        gate.open.release(2)
         server.until(running=2, waiting=2)
-        gate.open.release(4)
         for link in links:
             link.close()
         gate.open.release(1000)  # far fewer are needed
