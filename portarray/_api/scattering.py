@@ -171,11 +171,8 @@ def _scattered(operation: str, x: Array, indices: Array, values: Any, axis: int)
     values = permute_dims(values, (*moved, *range(len(moved), len(shape))))
     rows = reshape(values, (indices.size, *others))
     places = take(arange(x.shape[axis], device=x.device), reshape(indices, (-1,)))
-    return moveaxis(_at(operation, moveaxis(x, axis, 0), places, rows), 0, axis)
-
-
-def _at(operation: str, x: Array, places: Array, rows: Array) -> Array:
-    return slow_path.apply(f"{operation}_at", (x, places, rows))
+    combined = slow_path.apply(f"{operation}_at", (moveaxis(x, axis, 0), places, rows))
+    return moveaxis(combined, 0, axis)
 
 
 _KINDS: dict[str, Any] = {

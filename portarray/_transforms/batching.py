@@ -5,6 +5,7 @@ Batches have the examples along their first axis. Rules take and return native a
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
@@ -147,17 +148,10 @@ def _along(default: int | None) -> Rule:
         if axis is not None:
             return call.general(x.slot, *others, **{**options, "axis": _shifted(axis)})
         options = {key: value for key, value in options.items() if key != "keepdims"}
-        flat = call.reshaped(x.slot, (_elements(x.shape),))
+        flat = call.reshaped(x.slot, (math.prod(x.shape),))
         return call.as_result(call.general(flat, *others, **{**options, "axis": 1}))
 
     return ruled
-
-
-def _elements(shape: Sequence[int]) -> int:
-    count = 1
-    for length in shape:
-        count *= length
-    return count
 
 
 @_only_first
@@ -202,7 +196,7 @@ def _concat(call: Call, args: Sequence[Any], options: Options) -> Any:
     batches = [call.whole(x) for x in args[0]]
     axis = options.get("axis", 0)
     if axis is None:
-        shapes = [(_elements(x.shape),) for x in args[0]]
+        shapes = [(math.prod(x.shape),) for x in args[0]]
         batches = [call.reshaped(*pair) for pair in zip(batches, shapes, strict=True)]
         axis = 0
     return call.run(batches, **{**options, "axis": _shifted(axis)})
@@ -279,8 +273,7 @@ def _transform_axes(call: Call, args: Sequence[Any], options: Options) -> Any:
 
 
 def _getitem(call: Call, args: Sequence[Any], options: Options) -> Any:
-    x, key = args
-    key = key if isinstance(key, tuple) else (key,)
+    x, key = args[0], tracing.parts(args[1])
     arrays = [part for part in key if hasattr(part, "shape") or isinstance(part, list)]
     if any("bool" in str(part.dtype) for part in arrays if hasattr(part, "dtype")):
         _refuse(call, args, options)
@@ -298,16 +291,12 @@ def _getitem(call: Call, args: Sequence[Any], options: Options) -> Any:
 
 
 def _setitem(call: Call, args: Sequence[Any], options: Options) -> Any:
-    x, key, value = args
-    key = key if isinstance(key, tuple) else (key,)
+    x, key, value = args[0], tracing.parts(args[1]), args[2]
     if call.is_batched(key) or any(hasattr(part, "shape") for part in key):
         return looped(call, args, options)
     if call.is_batched(value):
-        ndim = (
-            call.namespace(x.value if call.is_batched(x) else x)
-            .getitem(x.value if call.is_batched(x) else x, key)
-            .ndim
-        )
+        example = x.value if call.is_batched(x) else x
+        ndim = call.namespace(example).getitem(example, key).ndim
         value = call.aligned(value, max(ndim, value.ndim))
     return call.run(call.whole(x), (slice(None), *key), value)
 
@@ -361,9 +350,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("expand_dims", "reshape", "squeeze"), _as_shaped),
     **dict.fromkeys(("concat", "stack"), _concat),
     **dict.fromkeys(("linalg.cross", "vecdot"), _by_last_axis),
-    **dict.fromkeys(
-        ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"), _refuse
-    ),
+    **dict.fromkeys(tracing.BY_VALUES, _refuse),
     "broadcast_arrays": _broadcast_arrays,
     "broadcast_to": _broadcast_to,
     "getitem": _getitem,

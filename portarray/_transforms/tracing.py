@@ -31,6 +31,7 @@ from portarray.backends.types import Served
 from portarray.errors import NoGradientError, TracedArrayError
 
 __all__ = [
+    "BY_VALUES",
     "VIEWS",
     "Trace",
     "Tracer",
@@ -395,6 +396,10 @@ VIEWS = frozenset(
     }
 )
 """Functions whose results may share memory with an operand on mutable backends."""
+
+
+BY_VALUES = frozenset(("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"))
+"""Functions whose result shapes depend on values."""
 
 
 def _sharing(recorded: Function, *, picks: bool) -> Function:

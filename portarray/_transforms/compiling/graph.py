@@ -387,12 +387,6 @@ def _is_same(previous: Any, x: Any, device: Device) -> bool:
     return bool(frozen(read(previous, device.native)) == frozen(read(x, device.native)))
 
 
-_BY_VALUES = frozenset(
-    ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values")
-)
-"""Functions whose result shapes depend on values."""
-
-
 _SHAPE = (
     "{}: the shape of the result depends on values, which pa.compile cannot trace\n"
     "Hint: use pa.where, or compute this part outside the compiled function"
@@ -401,7 +395,7 @@ _SHAPE = (
 
 def _deciding_shape(name: str, args: Sequence[Any]) -> tuple[str, list[Tracer]]:
     """Return what makes the shape of a result depend on values, and the tracers of the values."""
-    if name in _BY_VALUES:
+    if name in tracing.BY_VALUES:
         return name, [x for x in args if x.__class__ is Tracer]
     if name == "repeat" and len(args) > 1 and args[1].__class__ is Tracer:
         return "repeat with an array of counts", [args[1]]

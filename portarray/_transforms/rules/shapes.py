@@ -165,28 +165,34 @@ def _take_along_axis(g: Any, y: Any, x: Any, indices: Any, axis: int = -1) -> An
     return pa.reshape(_added(out, places, pa.reshape(g, (-1,))), shape)
 
 
-def _shares(g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
-    """Return the cotangent of each of the equal extremes at a place, and which values are."""
-    chosen = pa.astype(values == pa.take(y, indices, axis=0), g.dtype)
-    return g / _added(pa.astype(x == y, g.dtype), indices, chosen), chosen
+def _extremes_at(
+    gs: Any, ys: Any, needs_grad: Any, x: Any, indices: Any, values: Any
+) -> tuple[Any, ...]:
+    """Return the cotangents of ``max_at`` and ``min_at``: equal extremes share that of a place."""
+    (g,), (y,) = gs, ys
+    kept = x == y
+    chosen = values == pa.take(y, indices, axis=0)
+    share = g / _added(pa.astype(kept, g.dtype), indices, pa.astype(chosen, g.dtype))
+    of_values = None
+    if needs_grad[2]:
+        taken = pa.take(share, indices, axis=0)
+        of_values = pa.where(chosen, taken, pa.zeros_like(taken))
+    return pa.where(kept, share, pa.zeros_like(share)), None, of_values
 
 
-def _of_chosen(g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
-    share, _ = _shares(g, y, x, indices, values)
-    return pa.where(x == y, share, pa.zeros_like(share))
-
-
-def _of_chosen_values(g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
-    share, chosen = _shares(g, y, x, indices, values)
-    taken = pa.take(share, indices, axis=0)
-    return pa.where(chosen > 0, taken, pa.zeros_like(taken))
-
-
-def _factors(x: Any, indices: Any, values: Any) -> Any:
-    """Return the product of the factors of each place but zeros, and the number of zeros."""
+def _multiply_at(
+    gs: Any, ys: Any, needs_grad: Any, x: Any, indices: Any, values: Any
+) -> tuple[Any, ...]:
+    (g,) = gs
+    # The product of the factors of each place but zeros, and the number of zeros.
     product = slow_path.apply("multiply_at", (_not_zero(x), indices, _not_zero(values)))
     real = pa.real(x).dtype if pa.isdtype(x.dtype, "complex floating") else x.dtype
-    return product, _added(pa.astype(x == 0, real), indices, pa.astype(values == 0, real))
+    zeros = _added(pa.astype(x == 0, real), indices, pa.astype(values == 0, real))
+    of_values = None
+    if needs_grad[2]:
+        taken, *others = (pa.take(part, indices, axis=0) for part in (g, product, zeros))
+        of_values = taken * _without(values, *others)
+    return g * _without(x, product, zeros), None, of_values
 
 
 def _not_zero(x: Any) -> Any:
@@ -199,17 +205,6 @@ def _without(factor: Any, product: Any, zeros: Any) -> Any:
     return pa.conj(others) if pa.isdtype(others.dtype, "complex floating") else others
 
 
-def _of_factors(g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
-    return g * _without(x, *_factors(x, indices, values))
-
-
-def _of_factor_values(g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
-    g, product, zeros = (
-        pa.take(part, indices, axis=0) for part in (g, *_factors(x, indices, values))
-    )
-    return g * _without(values, product, zeros)
-
-
 define(
     {
         "add_at": (
@@ -217,9 +212,6 @@ define(
             None,
             lambda g, y, x, indices, values: pa.take(g, indices, axis=0),
         ),
-        "max_at": (_of_chosen, None, _of_chosen_values),
-        "min_at": (_of_chosen, None, _of_chosen_values),
-        "multiply_at": (_of_factors, None, _of_factor_values),
         "take": (_take, None),
         "take_along_axis": (_take_along_axis, None),
     }
@@ -254,7 +246,10 @@ RULES.update(
         "broadcast_arrays": _broadcast_arrays,
         "concat": _concat,
         "getitem": _getitem,
+        "max_at": _extremes_at,
         "meshgrid": _meshgrid,
+        "min_at": _extremes_at,
+        "multiply_at": _multiply_at,
         "setitem": _setitem,
         "stack": _stack,
         "unstack": _unstack,
