@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_arrays import host
 from portarray_conformance.gradients import CASES
 
 import portarray as pa
@@ -26,10 +27,6 @@ def placed(values: Any, device: str) -> pa.Array:
     narrow = {"f": "f4", "c": "c8"}.get(array.dtype.kind)
     array = np.ascontiguousarray(array if narrow is None else array.astype(narrow))
     return pa.asarray(array.reshape(np.shape(values)), device=device)
-
-
-def host(x: pa.Array) -> np.ndarray[Any, Any]:
-    return np.asarray(pa.to_device(x, "numpy"))
 
 
 def assert_same(actual: pa.Array, expected: Any) -> None:

@@ -30,17 +30,17 @@ _FUNCTIONS: Mapping[str, tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]]
 def _many_equal(function: str, target: Target, data: Draw) -> None:
     """Check sums of equal numbers, whose rounding errors add up one after another."""
     called, exact = _FUNCTIONS[function]
+    # A quarter more for lanes of up to 64 numbers, and a few for products, quotients and roots.
+    bound = (2 + math.log2(_COUNT)) * 1.25 + 4
+    # The standard itself bounds no error: that of NumPy and of plugins may grow faster.
+    package = "" if target.device is None else registry.package_of(target.library)
+    if not package.startswith("portarray.backends."):
+        bound = _COUNT
     for name in draw.available(target, ("float32",)):
         x: NumpyArray = np.full(_COUNT, 0.1, dtype=name)
         out = called(target.function(function), target.put(x))
         want = np.asarray(exact(np.longdouble(x[0])))
         call = Call(f"{function} of {_COUNT} {name} numbers {x[0]}")
-        # A quarter more for lanes of up to 64 numbers, and a few for products, quotients and roots.
-        bound = (2 + math.log2(_COUNT)) * 1.25 + 4
-        # The standard itself bounds no error: that of NumPy and of plugins may grow faster.
-        package = "" if target.device is None else registry.package_of(target.library)
-        if not package.startswith("portarray.backends."):
-            bound = _COUNT
         compare.within(target, out, want, call, dtype=name, size=abs(want), bound=bound)
 
 
