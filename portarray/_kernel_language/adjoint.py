@@ -710,8 +710,7 @@ class _Writer:
             self.slice = _closure(x.body, *needed)
             body = self.both(x.body)
             counter = {x.counter} if x.counter else set()
-            changed = {s.name for s in walk(x.body) if isinstance(s, Assign)}
-            state = sorted(self.exposed(x.body, counter) & changed - self.program.results)
+            state = sorted(self.exposed(x.body, counter) & _assigned(x) - self.program.results)
         if body:
             for part in x.bounds:
                 self.need(part)

@@ -170,6 +170,25 @@ def test_loops_run_backwards_from_saved_states(place: str, times: int) -> None:
     np.testing.assert_allclose(np.asarray(gradient), expected, rtol=2e-4)
 
 
+def test_the_counter_of_an_inner_loop_is_saved_for_the_next_iteration() -> None:
+    @pa.kernel
+    def product(y: Any, x: Any) -> None:
+        i = kl.index()
+        j = 5
+        v = x[i]
+        for k in range(3):
+            v = v * (j + 1)
+            for j in range(k + 2):
+                v = v * x[i] * (j + 1)
+        y[i] = v
+
+    x = pa.asarray([1.0, -2.0], device="numpy")
+    y, pull = pa.vjp(lambda x: product(pa.empty_like(x), x), x)
+    factor = (6 * 2) * (2 * 6) * (3 * 24)  # of the tenth power
+    assert y.tolist() == [factor, factor * 2.0**10]
+    assert pull(pa.ones_like(y))[0].tolist() == [10 * factor, -10 * factor * 2.0**9]
+
+
 def test_loops_have_second_derivatives() -> None:
     x = pa.asarray([0.2, -0.4, 0.9, 2.5], dtype=pa.float64, device="numpy")
 
