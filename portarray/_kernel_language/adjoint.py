@@ -28,7 +28,9 @@ from portarray._kernel_language.simple_statements import (
     Statement,
     Store,
     Unsupported,
+    arrays_in,
     expressions,
+    fresh,
     simplify,
     variables_in,
     walk,
@@ -112,10 +114,6 @@ class _Needed:
     arrays: set[str]
 
 
-def _loaded(x: tree.Expr) -> set[str]:
-    return {node.array.name for node in tree.walk(x) if isinstance(node, tree.Load)}
-
-
 def _closure(body: Sequence[Statement], variables: set[str], arrays: set[str]) -> _Needed:
     """Return what the values of variables and arrays depend on, and these."""
     needed = _Needed(set(variables), set(arrays))
@@ -123,7 +121,7 @@ def _closure(body: Sequence[Statement], variables: set[str], arrays: set[str]) -
     def add(parts: Iterable[tree.Expr]) -> None:
         for part in parts:
             needed.variables.update(variables_in(part))
-            needed.arrays.update(_loaded(part))
+            needed.arrays.update(arrays_in(part))
 
     def visit(statements: Sequence[Statement]) -> bool:
         """Return whether statements are needed."""
@@ -187,14 +185,14 @@ class _Writer:
         self.note_firsts(program.body, set(kernel.parameters))
         floats = {name for name, array in self.arrays.items() if array.dtype.kind not in "biu"}
         self.cotangent_arrays = {
-            name: self.fresh(f"d_{name}")
+            name: fresh(self.names, f"d_{name}")
             for name in kernel.parameters
             if name in floats and (name in wanted or name in kernel.written)
         }
         self.kept = wanted  # arrays whose cotangents before the call count
         self.active = self.active_variables()
         self.cotangents = {
-            name: self.fresh(f"d_{name}")
+            name: fresh(self.names, f"d_{name}")
             for name in program.variables
             if name in self.active and program.variables[name].kind == "f"
         }
@@ -206,14 +204,6 @@ class _Writer:
         self.loops = 0
 
     # --- facts ------------------------------------------------------------------------------
-
-    def fresh(self, name: str) -> str:
-        candidate, count = name, 1
-        while candidate in self.names:
-            count += 1
-            candidate = f"{name}_{count}"
-        self.names.add(candidate)
-        return candidate
 
     def assignment_counts(self) -> dict[str, int]:
         counts = {
@@ -340,14 +330,14 @@ class _Writer:
 
     def show(self, x: tree.Expr) -> str:
         """Return an expression of the forward sweep."""
-        self.used.update(variables_in(x), _loaded(x))
+        self.used.update(variables_in(x), arrays_in(x))
         return self.printer.opened(x)
 
     def need(self, x: tree.Expr, *, operand: bool = False) -> str:
         """Return an expression of the reverse, which needs its values."""
         self.needed |= variables_in(x)
-        self.needed_arrays |= _loaded(x)
-        self.used.update(variables_in(x), _loaded(x))
+        self.needed_arrays |= arrays_in(x)
+        self.used.update(variables_in(x), arrays_in(x))
         return self.printer.text(x) if operand else self.printer.opened(x)
 
     def element(self, name: str, index: Sequence[tree.Expr], *, reverse: bool = True) -> str:
@@ -362,7 +352,7 @@ class _Writer:
 
     def variable(self, name: str, type_: Scalar) -> str:
         """Return a new variable of the adjoint."""
-        return self.declare(self.fresh(name), type_)
+        return self.declare(fresh(self.names, name), type_)
 
     def cotangent(self, name: str) -> str:
         """Return the cotangent of a variable."""
@@ -792,7 +782,7 @@ class _Writer:
         for name in state:
             type_ = self.program.variables[name]
             dtype = type_.dtype if type_.dtype is not None else _stored(type_, self.weak)
-            tape = self.fresh(f"states_of_{name}")
+            tape = fresh(self.names, f"states_of_{name}")
             self.tapes.append(f"{tape} = kl.private({size}, kl.{dtype.name})")
             save.append(f"{tape}[{slot}] = {name}")
             value = f"{tape}[{slot_back}]"
@@ -858,7 +848,7 @@ class _Writer:
         declared = [f"{name} = {value}" for name, value in self.declared.items()
                     if self.mentions(name, body)]  # fmt: skip
         parameters = [*cotangents.values(), *values]
-        name = self.fresh(f"{self.kernel.name}_adjoint")
+        name = fresh(self.names, f"{self.kernel.name}_adjoint")
         lines = [
             f"def {name}({', '.join(parameters)}):",
             *_indented([*self.tapes, *declared, *body]),

@@ -120,7 +120,7 @@ class Groups:
         """Split statements at barriers."""
         out: list[_Part] = []
         run: _Run | None = None
-        for statement in _flat(body):
+        for statement in tree.flat(body):
             if _waits(statement):
                 run = None
                 if isinstance(statement, (tree.For, tree.While)):
@@ -416,14 +416,6 @@ class _InRuns(Statements):
 
 def _is_complex(x: object) -> bool:
     return isinstance(x, tree.Expr) and isinstance(x.type, Scalar) and x.type.kind == "c"
-
-
-def _flat(body: Iterable[tree.Statement]) -> Iterator[tree.Statement]:
-    for statement in body:
-        if isinstance(statement, tree.Block):
-            yield from _flat(statement.body)
-        else:
-            yield statement
 
 
 def _waits(x: tree.Statement) -> bool:

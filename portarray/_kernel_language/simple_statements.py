@@ -105,14 +105,15 @@ class Program:
     results: set[str] = field(default_factory=set)  # temporaries that two branches assign
     names: set[str] = field(default_factory=set)
 
-    def fresh(self, name: str) -> str:
-        """Return a name that nothing else has."""
-        candidate, count = name, 1
-        while candidate in self.names:
-            count += 1
-            candidate = f"{name}_{count}"
-        self.names.add(candidate)
-        return candidate
+
+def fresh(names: set[str], name: str) -> str:
+    """Return a name that is not among the names, and add it to them."""
+    candidate, count = name, 1
+    while candidate in names:
+        count += 1
+        candidate = f"{name}_{count}"
+    names.add(candidate)
+    return candidate
 
 
 def walk(body: Iterable[Statement]) -> Iterator[Statement]:  # numpydoc ignore=YD01
@@ -142,6 +143,11 @@ def variables_in(x: tree.Expr) -> set[str]:
     return {node.name for node in tree.walk(x) if isinstance(node, tree.Variable)}
 
 
+def arrays_in(x: tree.Expr) -> set[str]:
+    """Return the names of the arrays whose elements an expression reads."""
+    return {node.array.name for node in tree.walk(x) if isinstance(node, tree.Load)}
+
+
 def simplify(kernel: tree.Function) -> Program:
     """Return a kernel as simple statements.
 
@@ -163,9 +169,9 @@ def is_leaf(x: tree.Expr, written: set[str]) -> bool:
 class _Scope:
     """The names of one inlined function, and how it is left."""
 
-    def __init__(self, source: Source, names: dict[str, tree.Expr], done: str) -> None:
+    def __init__(self, source: Source, done: str) -> None:
         self.source = source
-        self.names = names  # variables of the function, as leaves
+        self.names: dict[str, tree.Expr] = {}  # variables of the function, as leaves
         self.tuples: dict[str, list[str]] = {}
         self.done = done  # the flag that is set by a return
         self.result: list[str] = []
@@ -181,7 +187,7 @@ class _Simplifier:
         program.names.update(kernel.parameters, ("kl", "math", "np", "range", "int", "float"))
         program.names.update(("abs", "min", "max", "round", "bool", kernel.name))
         program.names.update(array.name for array in tree.arrays_of(kernel))
-        self.scope = _Scope(kernel.source, {}, program.fresh("done"))
+        self.scope = _Scope(kernel.source, self.variable("done", types.TRUTH))
         self.at: ast.AST = kernel.source.node
         self.stable_counts = _assignments(kernel)
         for name, parameter in kernel.parameters.items():
@@ -240,7 +246,7 @@ class _Simplifier:
                 self.scope.names[name] = tree.Variable(self.at, type_, own)
 
     def variable(self, name: str, type_: Scalar) -> str:
-        own = self.program.fresh(name)
+        own = fresh(self.program.names, name)
         self.program.variables[own] = type_
         return own
 
@@ -258,12 +264,10 @@ class _Simplifier:
 
     def function(self, function: tree.Function) -> list[Statement]:
         """Return the body of a kernel or of an inlined helper."""
-        done = self.scope.done
-        self.program.variables[done] = types.TRUTH
         out, flags = self.block(function.body)
         if flags:
             start = tree.Literal(self.at, types.TRUTH, False)
-            out.insert(0, Assign(self.location(), done, start))
+            out.insert(0, Assign(self.location(), self.scope.done, start))
         return out
 
     @deep
@@ -271,7 +275,7 @@ class _Simplifier:
         """Return simple statements, and the flags that they may set."""
         out: list[Statement] = []
         flags: set[str] = set()
-        body = list(_flat(body))
+        body = list(tree.flat(body))
         for n, statement in enumerate(body):
             self.at = statement.at
             remaining = body[n + 1 :]
@@ -283,14 +287,11 @@ class _Simplifier:
                 elif _leaves(statement.second):
                     first = [*statement.first, *remaining]
                     statement, remaining = dataclasses.replace(statement, first=first), []
-                if not remaining:
-                    flags |= self.statement(statement, out)
-                    return out, flags
             set_here = self.statement(statement, out)
             flags |= set_here
-            if isinstance(statement, (tree.Jump, tree.Return)):
+            if not remaining or isinstance(statement, (tree.Jump, tree.Return)):
                 return out, flags
-            if set_here and remaining:
+            if set_here:
                 self.at = statement.at
                 tests: list[tree.Expr] = [
                     tree.Logic(self.at, types.TRUTH, "not", [self.flag(name)])
@@ -367,8 +368,9 @@ class _Simplifier:
         first, second = value.operands
         if not isinstance(first, tree.Load) or first.array.name != x.array.name:
             return False
-        names = x.array.name in _arrays_in(*first.index, *x.index)
-        element = [] if names else [self.plain(part, []) for part in first.index]
+        if any(x.array.name in arrays_in(part) for part in (*first.index, *x.index)):
+            return False
+        element = [self.plain(part, []) for part in first.index]
         if not element or not all(map(_same, element, index)):
             return False
         addend = self.leaf(second, out)
@@ -510,8 +512,6 @@ class _Simplifier:
     @deep
     def operation(self, x: tree.Expr, out: list[Statement]) -> tree.Expr:
         """Return an expression as a leaf, or one operation on leaves."""
-        if isinstance(x.type, Scalar) and x.type.kind == "c":
-            raise Unsupported(self.location(), "it computes complex numbers")
         if isinstance(x.type, Scalar) and x.type.kind != "f":
             return self.plain(x, out)  # which refuses complex numbers
         if isinstance(x, tree.Load):
@@ -529,8 +529,7 @@ class _Simplifier:
         if isinstance(x, tree.Item):
             return self.operation(self.items(x.value, out)[x.position], out)
         if isinstance(x, tree.Sequence):
-            for name, value in zip(x.names, x.values, strict=True):
-                self.assignments(tree.Assign(x.at, [name], [value]), out)
+            self.sequence(x, out)
             return self.operation(x.value, out)
         return self.plain(x, out)
 
@@ -570,8 +569,7 @@ class _Simplifier:
                 raise Unsupported(self.location(), f"it uses kl.{x.array.space} memory")
             return dataclasses.replace(x, index=[self.index(part, out) for part in x.index])
         if isinstance(x, tree.Sequence):
-            for name, value in zip(x.names, x.values, strict=True):
-                self.assignments(tree.Assign(x.at, [name], [value]), out)
+            self.sequence(x, out)
             return self.plain(x.value, out)
         if isinstance(x, tree.HelperCall):
             return self.inlined(x, out)[0]
@@ -608,6 +606,11 @@ class _Simplifier:
             out.append(If(self.location(), condition, body, []))
         return result
 
+    def sequence(self, x: tree.Sequence, out: list[Statement]) -> None:
+        """Append the assignments before a value, one after another."""
+        for name, value in zip(x.names, x.values, strict=True):
+            self.assignments(tree.Assign(x.at, [name], [value]), out)
+
     def items(self, x: tree.Expr, out: list[Statement]) -> list[tree.Expr]:
         """Return the items of a tuple, as expressions of the function that is read."""
         if isinstance(x, tree.Items):
@@ -617,8 +620,7 @@ class _Simplifier:
         if isinstance(x, tree.HelperCall):
             return [self.own(value.name) for value in self.inlined(x, out)]
         if isinstance(x, tree.Sequence):
-            for name, value in zip(x.names, x.values, strict=True):
-                self.assignments(tree.Assign(x.at, [name], [value]), out)
+            self.sequence(x, out)
             return self.items(x.value, out)
         raise Unsupported(self.location(), "it chooses between tuples")
 
@@ -632,7 +634,7 @@ class _Simplifier:
         """Append the body of a helper; return the variables that hold its result."""
         helper, outer, at = x.helper, self.scope, self.at
         assert helper.source is not None
-        scope = _Scope(helper.source, {}, self.program.fresh("done"))
+        scope = _Scope(helper.source, self.variable("done", types.TRUTH))
         assigned = set(tree.assigned_in(helper.body))
         for (name, type_), argument in zip(
             tree.run_time_parameters(helper).items(), x.arguments, strict=True
@@ -692,27 +694,15 @@ def _assignments(kernel: tree.Function) -> dict[str, int]:
     return counts
 
 
-def _flat(body: Iterable[tree.Statement]) -> Iterator[tree.Statement]:
-    for statement in body:
-        if isinstance(statement, tree.Block):
-            yield from _flat(statement.body)
-        else:
-            yield statement
-
-
 def _leaves(body: Sequence[tree.Statement]) -> bool:
     """Return whether statements always end in a jump."""
-    flat = list(_flat(body))
+    flat = list(tree.flat(body))
     if not flat:
         return False
     last = flat[-1]
     if isinstance(last, tree.If):
         return _leaves(last.first) and _leaves(last.second)
     return isinstance(last, (tree.Jump, tree.Return))
-
-
-def _arrays_in(*expressions: tree.Expr) -> set[str]:
-    return {n.array.name for x in expressions for n in tree.walk(x) if isinstance(n, tree.Load)}
 
 
 def _same(x: tree.Expr, y: tree.Expr) -> bool:

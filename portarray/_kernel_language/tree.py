@@ -295,6 +295,15 @@ def walk(x: object) -> Iterator[object]:  # numpydoc ignore=YD01
             stack += [part for part in reversed(parts(node)) if isinstance(part, Node)]
 
 
+def flat(body: Iterable[Statement]) -> Iterator[Statement]:  # numpydoc ignore=YD01
+    """Yield statements, those of blocks instead of the blocks."""
+    for statement in body:
+        if isinstance(statement, Block):
+            yield from flat(statement.body)
+        else:
+            yield statement
+
+
 def parts(x: Node) -> list[object]:
     """Return the values of a node's fields, lists as their items."""
     out: list[object] = []
