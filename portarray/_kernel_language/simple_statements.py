@@ -162,7 +162,7 @@ def simplify(kernel: tree.Function) -> Program:
 def is_leaf(x: tree.Expr, written: set[str]) -> bool:
     """Return whether an expression may be an operand."""
     if isinstance(x, tree.Load):
-        return x.array.name not in written and x.array.space == "global"
+        return x.array.name not in written
     return isinstance(x, (tree.Literal, tree.Variable, tree.Size, tree.Position))
 
 
@@ -321,8 +321,6 @@ class _Simplifier:
         if isinstance(x, tree.Assign):
             self.assignments(x, out)
         elif isinstance(x, tree.Store):
-            if x.array.space != "global":
-                raise Unsupported(self.location(), f"it uses kl.{x.array.space} memory")
             index = [self.index(part, out) for part in x.index]
             if self.added(x, index, out):
                 return set()
@@ -347,7 +345,7 @@ class _Simplifier:
             self.evaluated(x.value, out)
         elif isinstance(x, tree.Barrier):
             raise Unsupported(self.location(), "it calls kl.barrier()")
-        elif isinstance(x, tree.Memory):
+        elif isinstance(x, tree.Memory):  # before anything that uses it
             raise Unsupported(self.location(), f"it uses kl.{x.array.space} memory")
         return set()
 
@@ -491,8 +489,6 @@ class _Simplifier:
             self.plain(x, out)
 
     def check_atomic(self, x: tree.Atomic, *, is_used: bool) -> None:
-        if x.array.space != "global":
-            raise Unsupported(self.location(), f"it uses kl.{x.array.space} memory")
         if x.operation != "add":
             raise Unsupported(self.location(), f"it calls kl.atomic_{x.operation}")
         if is_used:
@@ -565,8 +561,6 @@ class _Simplifier:
         if isinstance(x, tree.Variable):
             return self.scope.names[x.name]
         if isinstance(x, tree.Load):
-            if x.array.space != "global":
-                raise Unsupported(self.location(), f"it uses kl.{x.array.space} memory")
             return dataclasses.replace(x, index=[self.index(part, out) for part in x.index])
         if isinstance(x, tree.Sequence):
             self.sequence(x, out)
@@ -636,6 +630,7 @@ class _Simplifier:
         assert helper.source is not None
         scope = _Scope(helper.source, self.variable("done", types.TRUTH))
         assigned = set(tree.assigned_in(helper.body))
+        fixed = self.fixed()
         for (name, type_), argument in zip(
             tree.run_time_parameters(helper).items(), x.arguments, strict=True
         ):
@@ -648,7 +643,7 @@ class _Simplifier:
                 continue
             value = self.operation(argument, out)
             is_fixed = isinstance(value, (tree.Literal, tree.Position, tree.Size)) or (
-                isinstance(value, tree.Variable) and value.name in self.fixed()
+                isinstance(value, tree.Variable) and value.name in fixed
             )
             if is_fixed and name not in assigned and value.scalar == type_:
                 scope.names[name] = value
