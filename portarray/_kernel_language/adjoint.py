@@ -22,7 +22,6 @@ from portarray._kernel_language.simple_statements import (
     Add,
     Assign,
     If,
-    Location,
     Loop,
     Program,
     Statement,
@@ -381,9 +380,7 @@ class _Writer:
     def forward_statement(self, x: Statement, *, saves: bool) -> Lines:
         if isinstance(x, Assign):
             return self.forward_assign(x, saves=saves)
-        if isinstance(x, Store):
-            return self.forward_store(x, saves=saves)
-        if isinstance(x, Add) and not x.atomic:
+        if isinstance(x, Store) or (isinstance(x, Add) and not x.atomic):
             return self.forward_store(x, saves=saves)
         if isinstance(x, Add):
             if self.slice is not None and x.array.name in self.slice.arrays:
@@ -583,16 +580,15 @@ class _Writer:
     ) -> Lines:
         """Return the addition of what a result's cotangent gives that of an operand."""
         work = getattr(x.value, "work", x.value.scalar)
-        out: Lines = []
         type_ = _adjoint_type(self.program.variables[x.name])
         computed = _adjoint_type(work)
         if computed.dtype != type_.dtype:
             g = python_text.cast(g, computed)
         text = partial.text
         if text == "1":
-            return [*out, *self.add(x.location, operands[n], g, computed)]
+            return self.add(operands[n], g, computed)
         if text == "-1":
-            return [*out, *self.add(x.location, operands[n], f"-{g}", computed)]
+            return self.add(operands[n], f"-{g}", computed)
         parts = [
             self.in_type(part, computed) if f"{{{k}}}" in text else ""
             for k, part in enumerate(operands)
@@ -605,7 +601,7 @@ class _Writer:
         value = text.format(*parts, r=r, g=g)
         if partial.steep:
             value = f"({value}) if {g} != 0.0 else {g}"
-        return [*out, *self.add(x.location, operands[n], value, computed)]
+        return self.add(operands[n], value, computed)
 
     def in_type(self, x: tree.Expr, type_: Scalar) -> str:
         """Return an operand converted to the type that a derivative is computed in."""
@@ -614,7 +610,7 @@ class _Writer:
             return text
         return python_text.cast(text, type_)
 
-    def add(self, location: Location, x: tree.Expr, value: str, type_: Scalar) -> Lines:
+    def add(self, x: tree.Expr, value: str, type_: Scalar) -> Lines:
         """Return the addition of a value to the cotangent of an operand."""
         if isinstance(x, tree.Variable):
             name = self.cotangent(x.name)
@@ -638,7 +634,7 @@ class _Writer:
         if self.own[array.name]:
             return [f"{element} = {element} + {_bracketed(value)}"]
         places = element[len(name) + 1 : -1]
-        where = places if len(index) == 1 else f"({places})" if index else "()"
+        where = f"({places})" if len(index) > 1 else places
         return [f"kl.atomic_add({name}, {where}, {value})"]
 
     def restored_element(self, x: Store | Add) -> Lines:
@@ -653,7 +649,7 @@ class _Writer:
         if name is None or not self.is_active(x.value):
             return []
         type_ = types.strong(cotangent_dtype(x.array.dtype))
-        return self.add(x.location, x.value, self.element(name, x.index), type_)
+        return self.add(x.value, self.element(name, x.index), type_)
 
     def reverse_store(self, x: Store) -> Lines:
         out = [*self.restored_element(x), *self.reverse_value(x)]
@@ -726,11 +722,7 @@ class _Writer:
         # For a counter from 0 in steps of 1 the loop runs backwards.
         self.declare_counter(x)
         stop = self.need(x.bounds[1], operand=True)
-        if isinstance(x.bounds[1], tree.Literal):
-            stop, last = "", str(int(x.bounds[1].value) - 1)
-        else:
-            last = f"{stop} - 1"
-        return [f"for {x.counter} in range({last}, -1, -1):", *_indented(body)]
+        return [f"for {x.counter} in range({_before(stop)}, -1, -1):", *_indented(body)]
 
     def is_plain(self, x: Loop) -> bool:
         start, stop, step = x.bounds
@@ -750,14 +742,13 @@ class _Writer:
         step_back = self.variable("back", index)
         out: Lines = []
         if not self.is_counted(x):
-            _start, _stop, _step = x.bounds
             if all(isinstance(part, tree.Literal) for part in x.bounds):
                 count = str(len(range(*[int(part.value) for part in x.bounds])))  # type: ignore[attr-defined]
             else:
                 out.append(f"{count} = {self.trip_count(x)}")
         here = self.counter_at(x, step_back)
         if not state:
-            head = f"for {step_back} in range({self.before(count)}, -1, -1):"
+            head = f"for {step_back} in range({_before(count)}, -1, -1):"
             return [*out, head, *_indented([*here, *body])]
         again = self.variable("again", index)
         plain = [*self.counter_at(x, again), *self.forward(x.body, saves=False)]
@@ -765,15 +756,14 @@ class _Writer:
         if not self.saves_states:
             return [
                 *out,
-                f"for {step_back} in range({self.before(count)}, -1, -1):",
+                f"for {step_back} in range({_before(count)}, -1, -1):",
                 *_indented([*entry, f"for {again} in range({step_back}):", *_indented(plain)]),
                 *_indented([*here, *body]),
             ]
-        size = int(count) if count.isdigit() else _SAVED
         save: Lines = []
         restore: Lines = []
-        if count.isdigit() and size <= _SAVED:  # each state is saved
-            slot, slot_back = again, step_back
+        if count.isdigit() and int(count) <= _SAVED:  # each state is saved
+            size, slot, slot_back = int(count), again, step_back
         else:
             size = _SAVED
             stride = self.variable("stride", index)
@@ -796,13 +786,9 @@ class _Writer:
             *entry,
             f"for {again} in range({count}):",
             *_indented([*save, *plain]),
-            f"for {step_back} in range({self.before(count)}, -1, -1):",
+            f"for {step_back} in range({_before(count)}, -1, -1):",
             *_indented([*restore, *here, *body]),
         ]
-
-    def before(self, count: str) -> str:
-        """Return the last index of a count."""
-        return str(int(count) - 1) if count.isdigit() else f"{count} - 1"
 
     def counter_at(self, x: Loop, iteration: str) -> Lines:
         """Return the assignment of the counter in an iteration."""
@@ -892,6 +878,11 @@ def _power(exponent: float) -> Partial:
     literal = python_text.literal(exponent, types.of_python(exponent))
     lower = python_text.literal(exponent - 1, types.of_python(exponent - 1))
     return Partial(f"{literal} * {{0}} ** {lower}", steep=exponent < 1 or type(exponent) is float)
+
+
+def _before(count: str) -> str:
+    """Return the last index of a count."""
+    return str(int(count) - 1) if count.isdigit() else f"{count} - 1"
 
 
 def _indented(lines: Iterable[str]) -> Lines:
