@@ -30,6 +30,7 @@ from portarray._kernel_language.simple_statements import (
     arrays_in,
     expressions,
     fresh,
+    range_of,
     simplify,
     variables_in,
     walk,
@@ -742,8 +743,8 @@ class _Writer:
         step_back = self.variable("back", index)
         out: Lines = []
         if not self.is_counted(x):
-            if all(isinstance(part, tree.Literal) for part in x.bounds):
-                count = str(len(range(*[int(part.value) for part in x.bounds])))  # type: ignore[attr-defined]
+            if (counters := range_of(x.bounds)) is not None:
+                count = str(len(counters))
             else:
                 out.append(f"{count} = {self.trip_count(x)}")
         here = self.counter_at(x, step_back)

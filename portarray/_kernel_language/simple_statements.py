@@ -148,6 +148,12 @@ def arrays_in(x: tree.Expr) -> set[str]:
     return {node.array.name for node in tree.walk(x) if isinstance(node, tree.Load)}
 
 
+def range_of(bounds: Sequence[tree.Expr]) -> range | None:
+    """Return the range of a loop with literal bounds, else None."""
+    values = [int(part.value) for part in bounds if isinstance(part, tree.Literal)]
+    return range(*values) if len(values) == len(bounds) else None
+
+
 def simplify(kernel: tree.Function) -> Program:
     """Return a kernel as simple statements.
 
@@ -410,6 +416,8 @@ class _Simplifier:
 
     def range_loop(self, x: tree.For, out: list[Statement]) -> set[str]:
         bounds = tuple([self.bound(bound, out) for bound in (x.start, x.stop, x.step)])
+        if (counters := range_of(bounds)) is not None and not counters:
+            return set()
         counter = self.scope.names[x.name]
         assert isinstance(counter, tree.Variable)
         location = self.location()

@@ -189,6 +189,21 @@ def test_the_counter_of_an_inner_loop_is_saved_for_the_next_iteration() -> None:
     assert pull(pa.ones_like(y))[0].tolist() == [10 * factor, -10 * factor * 2.0**9]
 
 
+def test_a_loop_that_never_runs_has_no_part_in_the_derivative() -> None:
+    @pa.kernel(static=("times",))
+    def powered(y: Any, x: Any, times: Any) -> None:
+        i = kl.index()
+        v = x[i]
+        for k in range(times):
+            v = v * v * (k + 1)
+        y[i] = v
+
+    x = pa.asarray([3.0, -2.0], device="numpy")
+    for times, expected in ((0, [1.0, 1.0]), (1, [6.0, -4.0])):
+        gradient = pa.grad(lambda x, n=times: pa.sum(powered(pa.empty_like(x), x, n)))(x)
+        assert gradient.tolist() == expected
+
+
 def test_loops_have_second_derivatives() -> None:
     x = pa.asarray([0.2, -0.4, 0.9, 2.5], dtype=pa.float64, device="numpy")
 
