@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from operator import countOf
 from typing import TYPE_CHECKING, Any
 
@@ -116,8 +117,13 @@ def _first(obj: Any) -> Any:
 def arrays_in(obj: Any) -> list[Any]:
     """Return the arrays in a nested sequence, but NumPy's, which count as host values."""
     kind = type(obj[0]) if obj else float
-    if kind in _PLAIN and countOf(map(type, obj), kind) == len(obj):
+    if kind in _NUMBERS and countOf(map(type, obj), kind) == len(obj):
         return []  # most long lists: 8 ns for each number
+    if _NUMBERS.issuperset(map(type, obj)) or (
+        _SEQUENCES.issuperset(map(type, obj))
+        and _NUMBERS.issuperset(map(type, chain.from_iterable(obj)))
+    ):
+        return []  # numbers of several types, or rows of numbers
     arrays = []
     for x in obj:
         if isinstance(x, (list, tuple)):
@@ -130,7 +136,8 @@ def arrays_in(obj: Any) -> list[Any]:
     return arrays
 
 
-_PLAIN = frozenset((bool, int, float, complex))
+_NUMBERS = frozenset((*dtypes.PYTHON_SCALARS, *(dtype.type for dtype in dtypes.STANDARD.values())))
+_SEQUENCES = frozenset((list, tuple))
 
 
 def home_of(arrays: Sequence[Any]) -> Device | None:
