@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray._array import conversion
 from portarray._name_hints import RENAMED
 from portarray._namespace import pa
 from portarray._numpy_functions import reductions, without_nan
@@ -322,9 +323,7 @@ def _at(
         pa.asarray(part, device=x.device) if isinstance(part, (list, np.ndarray)) else part
         for part in (index if isinstance(index, tuple) else (index,))
     )
-    (value,) = values
-    if isinstance(value, (list, np.ndarray)):
-        value = as_array(value, x, f"{name}.at")
+    value = conversion.beside(values[0], x, f"{name}.at")
     x[...] = getattr(x.at[key], _UPDATES[name])(value)
 
 

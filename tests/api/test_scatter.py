@@ -64,6 +64,9 @@ def test_odd_values_and_other_indices(device: str) -> None:
     np.testing.assert_array_equal(host(grid.at[0].set(5.0))[0], [5] * 4)
     np.subtract.at(grid, [2, 2], 1.0)
     np.testing.assert_array_equal(host(grid)[2], [-2] * 4)
+    sums = pa.zeros((2,), device=device)
+    np.add.at(sums, [1, 1], (3.0, 4.0))
+    assert sums.tolist() == [0, 7]
     weights = np.bincount(placed([0, 2, 2], device), weights=placed(np.ones(3, "f4"), device))
     np.testing.assert_array_equal(host(weights), [1, 0, 2])
 
