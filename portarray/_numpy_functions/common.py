@@ -41,10 +41,10 @@ def as_array(value: Any, x: Any, name: str = "numpy's function") -> Any:
     return pa.asarray(value, dtype=pa.result_type(x, operands.scalar(value)), device=x.device)
 
 
-def as_arrays(a: Any, b: Any, name: str = "numpy's function") -> tuple[Any, Any]:
-    """Return two operands, one of them an array, as arrays."""
-    array = a if type(a) is pa.Array else b
-    return as_array(a, array, name), as_array(b, array, name)
+def as_arrays(*values: Any, name: str = "numpy's function") -> list[Any]:
+    """Return operands, one of them an array, as arrays."""
+    first = first_array(values, name)
+    return [as_array(x, first, name) for x in values]
 
 
 def first_array(arrays: Iterable[Any], name: str) -> Any:

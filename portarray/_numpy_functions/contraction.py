@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portarray._namespace import pa
-from portarray._numpy_functions.common import as_array, first_array
+from portarray._numpy_functions.common import as_arrays
 from portarray._numpy_functions.table import category
 
 serves = category("Linear algebra")
@@ -54,13 +54,13 @@ def _shadow(x: Any) -> Any:
 
 def _with_arrays(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return operands with lists and NumPy arrays beside an array put on its device."""
-    first = first_array(operands, "einsum")
     if isinstance(operands[0], str):
-        return (operands[0], *(as_array(x, first, "einsum") for x in operands[1:]))
+        return (operands[0], *as_arrays(*operands[1:], name="einsum"))
     # Arrays and lists of their axes alternate; another list of axes may follow.
-    count = len(operands) // 2 * 2
-    arrays = {i: as_array(operands[i], first, "einsum") for i in range(0, count, 2)}
-    return tuple(arrays.get(i, x) for i, x in enumerate(operands))
+    which = slice(0, len(operands) // 2 * 2, 2)
+    mixed = list(operands)
+    mixed[which] = as_arrays(*operands[which], name="einsum")
+    return tuple(mixed)
 
 
 def _parsed(operands: tuple[Any, ...]) -> tuple[list[str], str, list[Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portarray._namespace import pa
-from portarray._numpy_functions.common import as_array, first_array, flat, is_float, joined
+from portarray._numpy_functions.common import as_array, as_arrays, flat, is_float, joined
 from portarray._numpy_functions.table import category
 
 serves = category("Array creation")
@@ -211,14 +211,13 @@ def geomspace(
 
 @serves(order="")
 def meshgrid(*xi: Any, sparse: bool = False, indexing: Any = "xy") -> Any:
-    first = first_array(xi, "meshgrid")
-    xi = tuple(as_array(x, first, "meshgrid") for x in xi)
+    arrays = as_arrays(*xi, name="meshgrid")
     if not sparse:
-        return pa.meshgrid(*xi, indexing=indexing)
+        return pa.meshgrid(*arrays, indexing=indexing)
     order = [1, 0, *range(2, len(xi))] if indexing == "xy" and len(xi) > 1 else range(len(xi))
     return tuple(
         pa.reshape(x, tuple(-1 if axis == position else 1 for axis in range(len(xi))))
-        for x, position in zip(xi, order, strict=True)
+        for x, position in zip(arrays, order, strict=True)
     )
 
 

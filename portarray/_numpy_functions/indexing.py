@@ -11,6 +11,7 @@ import numpy as np
 from portarray._namespace import pa
 from portarray._numpy_functions.common import (
     as_array,
+    as_arrays,
     axes_of,
     first_array,
     flat,
@@ -168,8 +169,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 @serves("ix_")
 def ix_(*args: Any) -> Any:
     open_mesh = []
-    first = first_array(args, "ix_")
-    for position, x in enumerate(as_array(x, first, "ix_") for x in args):
+    for position, x in enumerate(as_arrays(*args, name="ix_")):
         index = pa.nonzero(x)[0] if x.dtype == pa.bool else x
         shape = tuple(-1 if i == position else 1 for i in range(len(args)))
         open_mesh.append(pa.reshape(index, shape))

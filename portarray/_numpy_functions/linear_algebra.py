@@ -27,7 +27,7 @@ serves = category("Linear algebra")
 
 @serves(order="a b out")
 def dot(a: Any, b: Any) -> Any:
-    x, y = as_arrays(a, b, "dot")
+    x, y = as_arrays(a, b, name="dot")
     if not x.ndim or not y.ndim:
         return x * y
     if x.ndim <= 2 and y.ndim <= 2:
@@ -37,7 +37,7 @@ def dot(a: Any, b: Any) -> Any:
 
 @serves()
 def inner(a: Any, b: Any) -> Any:
-    x, y = as_arrays(a, b, "inner")
+    x, y = as_arrays(a, b, name="inner")
     if not x.ndim or not y.ndim:
         return x * y
     return pa.tensordot(x, y, axes=((x.ndim - 1,), (y.ndim - 1,)))
@@ -45,7 +45,7 @@ def inner(a: Any, b: Any) -> Any:
 
 @serves(order="a b out")
 def outer(a: Any, b: Any) -> Any:
-    x, y = map(flat, as_arrays(a, b, "outer"))
+    x, y = map(flat, as_arrays(a, b, name="outer"))
     return x[:, None] * y[None, :]
 
 
@@ -64,7 +64,7 @@ def multi_dot(arrays: Any) -> Any:
 
 @serves()
 def kron(a: Any, b: Any) -> Any:
-    x, y = as_arrays(a, b, "kron")
+    x, y = as_arrays(a, b, name="kron")
     n = max(x.ndim, y.ndim)
     x, y = (pa.reshape(z, (1,) * (n - z.ndim) + z.shape) for z in (x, y))
     shape = tuple(p * q for p, q in zip(x.shape, y.shape, strict=True))

@@ -13,6 +13,7 @@ from portarray._array import slow_path
 from portarray._namespace import pa
 from portarray._numpy_functions.common import (
     as_array,
+    as_arrays,
     axes_of,
     cast,
     first_array,
@@ -86,13 +87,11 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 
 @serves(order="")
 def broadcast_arrays(*args: Any) -> Any:
-    first = first_array(args, "broadcast_arrays")
-    return pa.broadcast_arrays(*(as_array(x, first, "broadcast_arrays") for x in args))
+    return pa.broadcast_arrays(*as_arrays(*args, name="broadcast_arrays"))
 
 
 def _at_least(arrays: tuple[Any, ...], widen: Any) -> Any:
-    first = first_array(arrays, "atleast_1d")
-    widened = tuple(widen(as_array(x, first)) for x in arrays)
+    widened = tuple(map(widen, as_arrays(*arrays)))
     return widened[0] if len(widened) == 1 else widened
 
 

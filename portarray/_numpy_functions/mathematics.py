@@ -86,7 +86,7 @@ def nan_to_num(
 
 @serves()
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    x, y = as_arrays(a, b, "isclose")
+    x, y = as_arrays(a, b, name="isclose")
     if not is_float(y):
         y = as_float(y)
     near = pa.logical_and(pa.abs(x - y) <= atol + rtol * pa.abs(y), pa.isfinite(y))
@@ -103,7 +103,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
 
 @serves()
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    x, y = as_arrays(a1, a2, "array_equal")
+    x, y = as_arrays(a1, a2, name="array_equal")
     if x.shape != y.shape:
         return pa.zeros((), dtype=pa.bool, device=x.device)
     same = x == y
@@ -114,7 +114,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 @serves()
 def array_equiv(a1: Any, a2: Any) -> Any:
-    x, y = as_arrays(a1, a2, "array_equiv")
+    x, y = as_arrays(a1, a2, name="array_equiv")
     try:
         pa.broadcast_shapes(x.shape, y.shape)
     except ValueError:
@@ -143,7 +143,7 @@ def min_scalar_type(a: Any) -> Any:
 
 @serves()
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    x, y = map(flat, as_arrays(a, v, "convolve"))
+    x, y = map(flat, as_arrays(a, v, name="convolve"))
     if not x.size or not y.size:
         raise ValueError("convolve: an array is empty")
     if y.size > x.size:
@@ -190,7 +190,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
-    x, y = map(flat, as_arrays(a1, a2, "polyadd"))
+    x, y = map(flat, as_arrays(a1, a2, name="polyadd"))
     n = max(x.size, y.size)
     both = (pa.concat([pa.zeros((n - z.size,), dtype=z.dtype, device=z.device), z]) for z in (x, y))
     first, second = both

@@ -79,7 +79,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
 
 @serves()
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    x, bins = as_arrays(x, bins, "digitize")
+    x, bins = as_arrays(x, bins, name="digitize")
     side: Literal["left", "right"] = "left" if right else "right"
     rising = pa.searchsorted(bins, x, side=side)
     falling = bins.shape[0] - pa.searchsorted(pa.flip(bins), x, side=side)

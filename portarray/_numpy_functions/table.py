@@ -142,8 +142,8 @@ def answer(
     arguments, out = _arguments(row, args, kwargs)
     if row.like:
         arguments["like"] = like
-    else:
-        arguments = {key: _array_like(key, x, like, row) for key, x in arguments.items()}
+    elif row.name not in _AS_THEY_ARE:
+        arguments = {key: _array_like(key, x, like, row.name) for key, x in arguments.items()}
     try:
         result = (
             row.function(*(_plain(x) for x in args), **arguments)
@@ -215,14 +215,12 @@ _AS_THEY_ARE = frozenset({"block", "may_share_memory", "shares_memory"})
 """Functions of nested lists, or of the memory of NumPy arrays."""
 
 
-def _array_like(key: str, x: Any, like: Any, row: Served) -> Any:
+def _array_like(key: str, x: Any, like: Any, name: str) -> Any:
     """Return an argument with lists and NumPy arrays beside an array put on its device."""
-    if row.name in _AS_THEY_ARE:
-        return x
     if key in ARRAYS:
-        return conversion.beside(x, like, f"numpy.{row.name}")
+        return conversion.beside(x, like, f"numpy.{name}")
     if key in SEQUENCES and isinstance(x, (list, tuple)):
-        return [conversion.beside(part, like, f"numpy.{row.name}") for part in x]
+        return [conversion.beside(part, like, f"numpy.{name}") for part in x]
     return x
 
 
