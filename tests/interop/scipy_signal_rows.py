@@ -27,9 +27,6 @@ PLACES = _rng.uniform(0, 7, (2, 10))
 B, A = signal.butter(3, 0.3)
 SECTIONS = signal.butter(3, 0.3, output="sos")
 
-# Both flags: SciPy's compiled filters read NumPy arrays and answer on the default device.
-COMPILED: dict[str, Any] = {"host": True}
-
 
 def _named(module: str, calls: dict[str, Callable[[Make], Any]], **options: Any) -> list[Row]:
     return [Row(f"{module}.{name}", call, **options) for name, call in calls.items()]
@@ -37,25 +34,25 @@ def _named(module: str, calls: dict[str, Callable[[Make], Any]], **options: Any)
 
 def _sized(name: str) -> Row:
     return Row(
-        f"scipy.ndimage.{name}", lambda a: getattr(ndimage, name)(a(IMAGE), size=3), **COMPILED
+        f"scipy.ndimage.{name}", lambda a: getattr(ndimage, name)(a(IMAGE), size=3), host=True
     )
 
 
 def _blurred(name: str) -> Row:
-    return Row(f"scipy.ndimage.{name}", lambda a: getattr(ndimage, name)(a(IMAGE), 1.0), **COMPILED)
+    return Row(f"scipy.ndimage.{name}", lambda a: getattr(ndimage, name)(a(IMAGE), 1.0), host=True)
 
 
 def _measured(name: str) -> Row:
     return Row(
         f"scipy.ndimage.{name}",
         lambda a: getattr(ndimage, name)(a(IMAGE), a(LABELS), a([1, 2])),
-        **COMPILED,
+        host=True,
     )
 
 
 NDIMAGE = [
     *map(_blurred, ("gaussian_filter", "gaussian_laplace", "gaussian_gradient_magnitude")),
-    *rows_of(ndimage, "laplace prewitt sobel uniform_filter spline_filter", [IMAGE], **COMPILED),
+    *rows_of(ndimage, "laplace prewitt sobel uniform_filter spline_filter", [IMAGE], host=True),
     *map(
         _sized,
         (
@@ -64,7 +61,7 @@ NDIMAGE = [
             *("morphological_gradient", "morphological_laplace"),
         ),
     ),
-    *rows_of(ndimage, "convolve correlate", [IMAGE, KERNEL], **COMPILED),
+    *rows_of(ndimage, "convolve correlate", [IMAGE, KERNEL], host=True),
     *map(
         _measured,
         (
@@ -78,7 +75,7 @@ NDIMAGE = [
         "binary_propagation binary_hit_or_miss distance_transform_edt distance_transform_cdt "
         "distance_transform_bf label",
         [SPOTS],
-        **COMPILED,
+        host=True,
     ),
     *_named(
         "scipy.ndimage",
@@ -96,7 +93,7 @@ NDIMAGE = [
             "fourier_gaussian": lambda a: ndimage.fourier_gaussian(a(IMAGE + 0j), 1.0),
             "fourier_shift": lambda a: ndimage.fourier_shift(a(IMAGE + 0j), 1.0),
         },
-        **COMPILED,
+        host=True,
     ),
     Row("scipy.ndimage.find_objects", lambda a: ndimage.find_objects(a(LABELS)), host=True),
 ]
@@ -121,15 +118,15 @@ SIGNAL_ROWS = [
             "gauss_spline": lambda a: signal.gauss_spline(a(TIMES), 3),
         },
     ),
-    *rows_of(signal, "convolve correlate", [SIGNAL, TAPS], **COMPILED),
-    *rows_of(signal, "convolve2d", [IMAGE, KERNEL], **COMPILED),
-    *rows_of(signal, "filtfilt lfilter", [B, A, SIGNAL], **COMPILED),
-    *rows_of(signal, "lfilter_zi bilinear", [B, A], **COMPILED),
-    *rows_of(signal, "sosfilt sosfiltfilt", [SECTIONS, SIGNAL], **COMPILED),
-    *rows_of(signal, "sosfilt_zi sos2tf", [SECTIONS], **COMPILED),
-    *rows_of(signal, "detrend medfilt cspline1d", [SIGNAL], **COMPILED),
-    *rows_of(signal, "medfilt2d wiener", [IMAGE], **COMPILED),
-    *rows_of(signal, "cspline1d_eval", [SIGNAL, TIMES], **COMPILED),
+    *rows_of(signal, "convolve correlate", [SIGNAL, TAPS], host=True),
+    *rows_of(signal, "convolve2d", [IMAGE, KERNEL], host=True),
+    *rows_of(signal, "filtfilt lfilter", [B, A, SIGNAL], host=True),
+    *rows_of(signal, "lfilter_zi bilinear", [B, A], host=True),
+    *rows_of(signal, "sosfilt sosfiltfilt", [SECTIONS, SIGNAL], host=True),
+    *rows_of(signal, "sosfilt_zi sos2tf", [SECTIONS], host=True),
+    *rows_of(signal, "detrend medfilt cspline1d", [SIGNAL], host=True),
+    *rows_of(signal, "medfilt2d wiener", [IMAGE], host=True),
+    *rows_of(signal, "cspline1d_eval", [SIGNAL, TIMES], host=True),
     *_named(
         "scipy.signal",
         {
@@ -145,7 +142,7 @@ SIGNAL_ROWS = [
             "firwin2": lambda a: signal.firwin2(21, a([0.0, 0.5, 1.0]), a([1.0, 1.0, 0.0])),
         },
         rtol=1e-5,
-        **COMPILED,
+        host=True,
     ),
     *_named(
         "scipy.signal",
@@ -182,7 +179,7 @@ def _window(name: str, *arguments: Any, **options: Any) -> Row:
 WINDOWS = [
     *map(_window, ("hann", "hamming", "blackman", "bartlett", "parzen", "cosine", "triang")),
     _window("gaussian", 3.0),
-    _window("kaiser", 5.0, **COMPILED),
+    _window("kaiser", 5.0, host=True),
 ]
 
 
