@@ -43,8 +43,8 @@ Bypasses the metaclass. 50 ns instead of the 70 of ``object.__new__(Array)``, fo
 bound_namespace: Callable[[Device], Namespace[Array]]
 """Return the namespace of a device's arrays; set by ``interop.install_hooks``."""
 
-# The portarray module, set by portarray/__init__.py: consumers call ``__array_namespace__`` often,
-# and looking the module up would cost more than the rest of that method.
+# The portarray module, set by portarray/__init__.py: importing it in each method that calls its
+# functions would cost more than the rest of that method.
 NAMESPACE: list[Namespace[Array]] = []
 
 GUARDS: set[weakref.ref[Guard]] = set()
