@@ -124,12 +124,7 @@ def shape_of(
     By default the shape is that of the parameters, which are broadcast.
     """
     common = broadcast(function, *(value.shape for value in values if type(value) is Array))
-    if isinstance(shape, Block):
-        check_fits(common, shape.whole, function)
-        return shape
-    sizes = common if shape is None else arguments.shape(shape)
-    check_fits(common, sizes, function)
-    return whole(sizes)
+    return with_axes(shape, common, (), function)
 
 
 def part_of(value: float | Array, part: Block, dtype: DType, key: Array) -> Array:
@@ -181,7 +176,7 @@ def check_axes(value: Any, count: int, name: str, function: str) -> None:
 
 def is_traced(*arrays: Array) -> bool:
     """Return whether one of the arrays has no values yet; neither have results of all of them."""
-    return bool([x for x in arrays if native_arrays.is_traced(x)])
+    return any(map(native_arrays.is_traced, arrays))
 
 
 def check_less(key: Array, low: Array, high: Array, names: tuple[str, str], function: str) -> None:
@@ -211,12 +206,8 @@ def with_axes(
         return Block((*shape.whole, *inner), start, (*shape.shape, *inner))
     sizes = outer if shape is None else arguments.shape(shape)
     check_fits(outer, sizes, function)
-    return whole((*sizes, *inner))
-
-
-def whole(sizes: tuple[int, ...]) -> Block:
-    """Return an array's shape as the block that is all of it."""
-    return Block(sizes, (0,) * len(sizes), sizes)
+    whole = (*sizes, *inner)
+    return Block(whole, (0,) * len(whole), whole)
 
 
 def check_fits(shape: tuple[int, ...], sizes: tuple[int, ...], function: str) -> None:
