@@ -12,7 +12,6 @@ from portarray._api.data_type import astype
 from portarray._api.exponential import exp, sqrt
 from portarray._api.linalg.decompositions import cholesky
 from portarray._api.linear_algebra import matmul
-from portarray._api.manipulation.shapes import reshape
 from portarray._api.searching import where
 from portarray._api.statistical.totals import max, sum
 from portarray._array import slow_path
@@ -32,7 +31,6 @@ from portarray.random.parameters import (
     FINITE,
     NOT_NEGATIVE,
     POSITIVE,
-    flat,
     floating,
     part_of,
     real,
@@ -422,11 +420,8 @@ def truncated_normal(
     below, above = where(mirrored, -above, below), where(mirrored, -below, above)
     slow = where(below > -1, where(below < 1e4, below, 1e4), -1.0)
     rate = maximum(below, (slow + laws.root(slow * slow + 4)) * 0.5)
-    values = tuple(flat(x, part) for x in (below, above, rate))
-    initial = flat(maximum(below, 0.0), part)
-    x = reshape(
-        repeating.at(laws.truncated_normal(kind), key, part, values, (initial,)), part.shape
-    )
+    law, middle = laws.truncated_normal(kind), maximum(below, 0.0)
+    x = repeating.at(law, key, part, (below, above, rate), (middle,))
     x = where(mirrored, -x, x) * deviation + mean
     x = where(x < least, least, where(x > most, most, x))  # as rounding may leave the interval
     return astype(x, out_dtype, copy=False)
@@ -502,7 +497,7 @@ def multivariate_normal(
     outer = parameters.broadcast(function, mean.shape[:-1], cov.shape[:-2])
     part = parameters.with_axes(shape, outer, (count,), function)
     sampler = NORMAL64 if kind.itemsize == 8 else NORMAL32
-    z = reshape(_standard(sampler, (1.0, 0.0), key, part), part.shape)
+    z = _standard(sampler, (1.0, 0.0), key, part)
     # a matrix for each point, or one for all
     square = parameters.with_axes(part, (), (count,), function)
     factor = _factor(key, part_of(cov, square, kind, key), function)
@@ -518,9 +513,8 @@ def _gamma(key: Array, a: Array, part: Block, kind: DType) -> tuple[Array, Array
     keys = split(key)
     small = a < 1
     d = where(small, a + 1, a) - 1 / 3
-    values = flat(d, part), flat(1 / (3 * laws.root(d)), part)
-    drawn = repeating.at(laws.gamma(kind), keys[0, ...], part, values, (values[0],))
-    numbers = reshape(drawn, part.shape)
+    values = d, 1 / (3 * laws.root(d))
+    numbers = repeating.at(laws.gamma(kind), keys[0, ...], part, values, (d,))
     sampler = EXPONENTIAL64 if kind.itemsize == 8 else EXPONENTIAL32
     exponential = _standard(sampler, (1.0,), keys[1, ...], part)
     power = where(small, -exponential / where(a > 0, a, 1.0), 0.0)
@@ -530,7 +524,7 @@ def _gamma(key: Array, a: Array, part: Block, kind: DType) -> tuple[Array, Array
 
 def _standard(sampler: Any, values: tuple[float, ...], key: Array, part: Block) -> Array:
     """Return standard numbers of a block, whose parameters are numbers."""
-    return reshape(drawing.block(Draw(sampler, values), key, part), part.shape)
+    return drawing.block(Draw(sampler, values), key, part)
 
 
 def _scaled(

@@ -11,7 +11,6 @@ from portarray._api import arguments
 from portarray._api.creation.values import asarray
 from portarray._api.data_type import astype
 from portarray._api.manipulation.order import moveaxis
-from portarray._api.manipulation.shapes import reshape
 from portarray._api.rounding import floor
 from portarray._api.searching import argmin, where
 from portarray._api.statistical.totals import max
@@ -26,7 +25,6 @@ from portarray.random.parameters import (
     NOT_NEGATIVE,
     PROBABILITY,
     Rule,
-    flat,
     integral,
     part_of,
     real,
@@ -273,7 +271,7 @@ def categorical(
     if not parameters.is_traced(key, logits) and not bool(all(max(logits, axis=-1) > -math.inf)):
         raise ValueError(f"{function}: all logits are -inf; no category is possible")
     sampler = EXPONENTIAL64 if kind.itemsize == 8 else EXPONENTIAL32
-    exponential = reshape(drawing.block(Draw(sampler, (1.0,)), key, part), part.shape)
+    exponential = drawing.block(Draw(sampler, (1.0,)), key, part)
     return astype(argmin(laws.log(exponential) - logits, axis=-1), out_dtype, copy=False)
 
 
@@ -331,8 +329,7 @@ def _split_array(value: Array, dtype: DType) -> tuple[Array, Array, Array]:
 
 
 def _offsets(law: repeating.Law, key: Array, part: Block, values: tuple[Array, ...]) -> Array:
-    arrays = tuple(flat(x, part) for x in values)
-    return reshape(repeating.at(law, key, part, arrays, (arrays[0] * 0,)), part.shape)
+    return repeating.at(law, key, part, values, (values[0] * 0,))
 
 
 def _counted(
@@ -345,10 +342,9 @@ def _counted(
 
 
 def _arrivals(key: Array, part: Block, limit: Array, rate: Array, *, geometric: bool) -> Array:
-    kind = asarray([geometric], device=key.device)
-    values = flat(limit, part), flat(rate, part), kind
-    zero = asarray([0.0], dtype=F32, device=key.device)
-    return reshape(repeating.at(laws.ARRIVALS, key, part, values, (zero, zero)), part.shape)
+    values = limit, rate, asarray(geometric, device=key.device)
+    zero = asarray(0.0, dtype=F32, device=key.device)
+    return repeating.at(laws.ARRIVALS, key, part, values, (zero, zero))
 
 
 def _with_small(

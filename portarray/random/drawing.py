@@ -15,6 +15,7 @@ from portarray._api.creation.filled import empty
 from portarray._api.creation.ranges import arange
 from portarray._api.data_type import astype
 from portarray._api.manipulation.joining import concat
+from portarray._api.manipulation.shapes import reshape
 from portarray._array import dispatch, native_arrays
 from portarray._array.array import Array
 from portarray._config import config
@@ -93,7 +94,7 @@ def at(draw: Draw, key: Array, start: int, count: int, rows: Rows = _ONE) -> Arr
 
 
 def block(draw: Draw, key: Array, part: Block) -> Array:
-    """Return the numbers of a part of an array, along one axis."""
+    """Return the numbers of a part of an array, in the part's shape."""
     whole, offset, shape = ([*sizes] for sizes in part)
     while len(shape) > 1 and shape[-1] == whole[-1]:  # rows that lie together
         last = whole.pop()
@@ -104,19 +105,21 @@ def block(draw: Draw, key: Array, part: Block) -> Array:
     start = sum(i * stride for i, stride in zip(offset, strides, strict=True))
     count = math.prod(shape)
     if len(shape) < 2 or not count:
-        return at(draw, key, start, count)
-    rows = Rows(shape[-1], whole[-1] - shape[-1])
-    parts = [
-        at(
-            draw,
-            key,
-            start + sum(i * stride for i, stride in zip(position, strides, strict=False)),
-            shape[-2] * shape[-1],
-            rows,
-        )
-        for position in product(*map(range, shape[:-2]))
-    ]
-    return parts[0] if len(parts) == 1 else concat(parts, axis=0)
+        values = at(draw, key, start, count)
+    else:
+        rows = Rows(shape[-1], whole[-1] - shape[-1])
+        parts = [
+            at(
+                draw,
+                key,
+                start + sum(i * stride for i, stride in zip(position, strides, strict=False)),
+                shape[-2] * shape[-1],
+                rows,
+            )
+            for position in product(*map(range, shape[:-2]))
+        ]
+        values = parts[0] if len(parts) == 1 else concat(parts, axis=0)
+    return values if len(part.shape) == 1 else reshape(values, part.shape)
 
 
 def _shape(draw: Draw, count: int) -> tuple[int, ...]:

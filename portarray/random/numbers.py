@@ -357,12 +357,12 @@ def _drawn(
     draw: Draw, key: Array, shape: int | Sequence[int] | Block, dtype: DType | None
 ) -> Array:
     if isinstance(shape, Block):
-        sizes, values = shape.shape, drawing.block(draw, key, shape)
+        values = drawing.block(draw, key, shape)
     else:
         sizes = arguments.shape(shape)
         values = drawing.at(draw, key, 0, math.prod(sizes))
-    if len(sizes) != 1:
-        values = reshape(values, sizes)
+        if len(sizes) != 1:
+            values = reshape(values, sizes)
     return values if dtype is None or dtype == draw.sampler.dtype else astype(values, dtype)
 
 

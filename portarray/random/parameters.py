@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +11,7 @@ from portarray._api import arguments
 from portarray._api.constants import inf
 from portarray._api.creation.values import asarray
 from portarray._api.data_type import astype
-from portarray._api.manipulation.shapes import broadcast_arrays, broadcast_to, reshape
+from portarray._api.manipulation.shapes import broadcast_arrays, reshape
 from portarray._api.searching import count_nonzero, nonzero
 from portarray._array import dispatch, dtypes, native_arrays
 from portarray._array.array import Array
@@ -142,13 +141,6 @@ def part_of(value: float | Array, part: Block, dtype: DType, key: Array) -> Arra
             )
         ]
     return astype(value, dtype, copy=False)
-
-
-def flat(x: Array, part: Block) -> Array:
-    """Return a parameter of a block along one axis: one for all positions, or one for each."""
-    if math.prod(x.shape) == 1:
-        return reshape(x, (1,))
-    return reshape(broadcast_to(x, part.shape), (-1,))
 
 
 def broadcast(function: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:

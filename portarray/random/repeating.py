@@ -20,7 +20,7 @@ from portarray._api.creation.values import asarray
 from portarray._api.data_type import astype
 from portarray._api.indexing import take, take_along_axis
 from portarray._api.manipulation.joining import concat
-from portarray._api.manipulation.shapes import broadcast_to
+from portarray._api.manipulation.shapes import broadcast_to, reshape
 from portarray._api.searching import argmax, where
 from portarray._api.utility import any
 from portarray._array import dispatch, dtypes, slow_path
@@ -78,17 +78,31 @@ def accepting(attempt: Callable[..., tuple[Array, Array]], attempts: int, counte
 def at(
     law: Law, key: Array, part: Block, values: tuple[Array, ...], initial: tuple[Array, ...]
 ) -> Array:
-    """Return the numbers of a part of an array, along one axis.
+    """Return the numbers of a part of an array, in the part's shape.
 
-    Parameters and the initial state are arrays of one element, or of one for each position. The
-    first array of the last state has the numbers. Where no attempt was the last one, which does not
-    happen in practice, it has those of the initial state.
+    Parameters and the initial state are broadcast to it. The first array of the last state has the
+    numbers. Where no attempt was the last one, which does not happen in practice, it has those of
+    the initial state.
     """
-    count = math.prod(part.shape)
-    if not count:
-        return empty((0,), dtype=initial[0].dtype, device=key.device)
+    if not math.prod(part.shape):
+        return empty(part.shape, dtype=initial[0].dtype, device=key.device)
+    values, initial = (tuple(_flat(x, part) for x in arrays) for arrays in (values, initial))
+    return reshape(_along_one_axis(law, key, part, values, initial), part.shape)
+
+
+def _flat(x: Array, part: Block) -> Array:
+    """Return a parameter of a block along one axis: one for all positions, or one for each."""
+    if math.prod(x.shape) == 1:
+        return reshape(x, (1,))
+    return reshape(broadcast_to(x, part.shape), (-1,))
+
+
+def _along_one_axis(
+    law: Law, key: Array, part: Block, values: tuple[Array, ...], initial: tuple[Array, ...]
+) -> Array:
     if parameters.is_traced(key, *values, *initial):
         keys = drawing.at(WORDS, key, 0, law.attempts)
+        count = math.prod(part.shape)
         words = _words(law, keys, *_counters(part, 0, count, key.device))
         state, _ = law.step(words, tuple(broadcast_to(x, (count,)) for x in initial), *values)
         return state[0]
