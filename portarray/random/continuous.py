@@ -17,13 +17,7 @@ from portarray._api.statistical.totals import max, sum
 from portarray._array import slow_path
 from portarray._array.array import Array
 from portarray.random import drawing, laws, parameters, repeating
-from portarray.random.distributions import (
-    EXPONENTIAL32,
-    EXPONENTIAL64,
-    FIRST_WORDS,
-    NORMAL32,
-    NORMAL64,
-)  # fmt: skip
+from portarray.random.distributions import FIRST_WORDS
 from portarray.random.drawing import Block, Draw
 from portarray.random.keys import one_key, split
 from portarray.random.parameters import (
@@ -291,7 +285,7 @@ def student_t(
     half = part_of(df, part, kind, key) * 0.5
     numbers, power = _gamma(keys[1, ...], half, part, kind)
     ratio = sqrt(half / numbers) * exp(power * -0.5)
-    x = _standard(NORMAL64 if kind.itemsize == 8 else NORMAL32, (1.0, 0.0), keys[0, ...], part)
+    x = drawing.block(drawing.normal(kind), keys[0, ...], part)
     return _scaled(x * ratio, loc, scale, part, key, out_dtype)
 
 
@@ -345,9 +339,8 @@ def laplace(
     part = shape_of(shape, "laplace", loc, scale)
     kind = working(out_dtype)
     keys = split(key)
-    sampler = EXPONENTIAL64 if kind.itemsize == 8 else EXPONENTIAL32
-    x = _standard(sampler, (1.0,), keys[0, ...], part)
-    negative = _standard(FIRST_WORDS, (), keys[1, ...], part) >= 2**31
+    x = drawing.block(drawing.exponential(kind), keys[0, ...], part)
+    negative = drawing.block(Draw(FIRST_WORDS), keys[1, ...], part) >= 2**31
     return _scaled(where(negative, -x, x), loc, scale, part, key, out_dtype)
 
 
@@ -496,8 +489,7 @@ def multivariate_normal(
     kind = working(out_dtype)
     outer = parameters.broadcast(function, mean.shape[:-1], cov.shape[:-2])
     part = parameters.with_axes(shape, outer, (count,), function)
-    sampler = NORMAL64 if kind.itemsize == 8 else NORMAL32
-    z = _standard(sampler, (1.0, 0.0), key, part)
+    z = drawing.block(drawing.normal(kind), key, part)
     # a matrix for each point, or one for all
     square = parameters.with_axes(part, (), (count,), function)
     factor = _factor(key, part_of(cov, square, kind, key), function)
@@ -515,16 +507,10 @@ def _gamma(key: Array, a: Array, part: Block, kind: DType) -> tuple[Array, Array
     d = where(small, a + 1, a) - 1 / 3
     values = d, 1 / (3 * laws.root(d))
     numbers = repeating.at(laws.gamma(kind), keys[0, ...], part, values, (d,))
-    sampler = EXPONENTIAL64 if kind.itemsize == 8 else EXPONENTIAL32
-    exponential = _standard(sampler, (1.0,), keys[1, ...], part)
+    exponential = drawing.block(drawing.exponential(kind), keys[1, ...], part)
     power = where(small, -exponential / where(a > 0, a, 1.0), 0.0)
     zero = a <= 0
     return where(zero, 0.0, numbers), power
-
-
-def _standard(sampler: Any, values: tuple[float, ...], key: Array, part: Block) -> Array:
-    """Return standard numbers of a block, whose parameters are numbers."""
-    return drawing.block(Draw(sampler, values), key, part)
 
 
 def _scaled(

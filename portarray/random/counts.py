@@ -18,8 +18,8 @@ from portarray._api.utility import all
 from portarray._array import dtypes
 from portarray._array.array import Array
 from portarray.random import drawing, laws, parameters, quantiles, repeating
-from portarray.random.distributions import EXPONENTIAL32, EXPONENTIAL64, F32
-from portarray.random.drawing import Block, Draw
+from portarray.random.distributions import F32
+from portarray.random.drawing import Block
 from portarray.random.keys import one_key
 from portarray.random.parameters import (
     NOT_NEGATIVE,
@@ -270,8 +270,7 @@ def categorical(
     logits = part_of(logits, part, kind, key)
     if not parameters.is_traced(key, logits) and not bool(all(max(logits, axis=-1) > -math.inf)):
         raise ValueError(f"{function}: all logits are -inf; no category is possible")
-    sampler = EXPONENTIAL64 if kind.itemsize == 8 else EXPONENTIAL32
-    exponential = drawing.block(Draw(sampler, (1.0,)), key, part)
+    exponential = drawing.block(drawing.exponential(kind), key, part)
     return astype(argmin(laws.log(exponential) - logits, axis=-1), out_dtype, copy=False)
 
 

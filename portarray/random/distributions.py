@@ -113,13 +113,13 @@ BITS64 = Sampler(fill_bits64, lambda x0, x1: _joined(x0, x1, _as(U64)), U64)
 
 
 @kernel.function
-def uniform32(x0: Any, x1: Any, shift: Any, step: Any, float32: Any) -> Any:
+def _uniform32(x0: Any, x1: Any, shift: Any, step: Any, float32: Any) -> Any:
     """Return multiples of ``step`` in [0, 1)."""
     return float32((x0 ^ x1) >> shift) * step
 
 
 @kernel.function
-def uniform64(x0: Any, x1: Any, float64: Any) -> Any:
+def _uniform64(x0: Any, x1: Any, float64: Any) -> Any:
     """Return multiples of 2**-53 in [0, 1)."""
     return (float64(x0) * TWO_21 + float64(x1 >> 11)) * STEP53
 
@@ -137,7 +137,7 @@ def fill_uniform32(
 ) -> None:  # fmt: skip
     """Write uniform numbers."""
     x0, x1 = _words(key, high, low, block, row, gap)
-    out[kl.index()] = _within(uniform32(x0, x1, shift, step, kl.float32), width, least, most)
+    out[kl.index()] = _within(_uniform32(x0, x1, shift, step, kl.float32), width, least, most)
 
 
 @kernel(static=("block",))
@@ -147,7 +147,7 @@ def fill_uniform64(
 ) -> None:  # fmt: skip
     """Write uniform numbers."""
     x0, x1 = _words(key, high, low, block, row, gap)
-    out[kl.index()] = _within(uniform64(x0, x1, kl.float64), width, least, most)
+    out[kl.index()] = _within(_uniform64(x0, x1, kl.float64), width, least, most)
 
 
 def _in_range(u: Any, width: float, least: float, most: float) -> Any:
@@ -157,12 +157,12 @@ def _in_range(u: Any, width: float, least: float, most: float) -> Any:
 UNIFORM32 = Sampler(
     fill_uniform32,
     lambda x0, x1, shift, step, *bounds: _in_range(
-        uniform32(x0, x1, shift, step, _as(F32)), *bounds
+        _uniform32(x0, x1, shift, step, _as(F32)), *bounds
     ),
     F32,
 )
 UNIFORM64 = Sampler(
-    fill_uniform64, lambda x0, x1, *bounds: _in_range(uniform64(x0, x1, _as(F64)), *bounds), F64
+    fill_uniform64, lambda x0, x1, *bounds: _in_range(_uniform64(x0, x1, _as(F64)), *bounds), F64
 )
 
 
@@ -172,8 +172,7 @@ UNIFORM64 = Sampler(
 
 
 @kernel.function
-def normal32(x0: Any, x1: Any, float32: Any) -> Any:
-    """Return standard normal numbers."""
+def _normal32(x0: Any, x1: Any, float32: Any) -> Any:
     x = x0 ^ x1
     above = x > LOW31
     m = where(above, x, ~x) & LOW31
@@ -184,8 +183,7 @@ def normal32(x0: Any, x1: Any, float32: Any) -> Any:
 
 
 @kernel.function
-def normal64(x0: Any, x1: Any, float64: Any) -> Any:
-    """Return standard normal numbers."""
+def _normal64(x0: Any, x1: Any, float64: Any) -> Any:
     above = x0 > LOW31
     m0 = where(above, x0, ~x0) & LOW31
     m1 = where(above, x1, ~x1)
@@ -213,15 +211,14 @@ def _normal(sample: Any, dtype: np.dtype[Any]) -> Sampler:
     return Sampler(fill_normal, formula, dtype)
 
 
-NORMAL32, NORMAL64 = _normal(normal32, F32), _normal(normal64, F64)
+NORMAL32, NORMAL64 = _normal(_normal32, F32), _normal(_normal64, F64)
 
 
 # --- exponential numbers ------------------------------------------------------------------------
 
 
 @kernel.function
-def exponential32(x0: Any, x1: Any, float32: Any) -> Any:
-    """Return standard exponential numbers."""
+def _exponential32(x0: Any, x1: Any, float32: Any) -> Any:
     x = x0 ^ x1
     u = (float32(x) + HALF) * STEP32
     v = (float32(~x) + HALF) * STEP32
@@ -229,8 +226,7 @@ def exponential32(x0: Any, x1: Any, float32: Any) -> Any:
 
 
 @kernel.function
-def exponential64(x0: Any, x1: Any, float64: Any) -> Any:
-    """Return standard exponential numbers."""
+def _exponential64(x0: Any, x1: Any, float64: Any) -> Any:
     u = (float64(x0) * TWO_32 + (float64(x1) + HALF)) * STEP64
     v = (float64(~x0) * TWO_32 + (float64(~x1) + HALF)) * STEP64
     return quantiles.exponential64(u, v, u * 0)
@@ -247,12 +243,13 @@ def _exponential(sample: Any, dtype: np.dtype[Any]) -> Sampler:
         out[kl.index()] = sample(x0, x1, scalar) * scale
 
     def formula(x0: Array, x1: Array, scale: float) -> Any:
-        return sample(x0, x1, _as(dtype)) * scale
+        x = sample(x0, x1, _as(dtype))
+        return x if scale == 1 else x * scale
 
     return Sampler(fill_exponential, formula, dtype)
 
 
-EXPONENTIAL32, EXPONENTIAL64 = _exponential(exponential32, F32), _exponential(exponential64, F64)
+EXPONENTIAL32, EXPONENTIAL64 = _exponential(_exponential32, F32), _exponential(_exponential64, F64)
 
 
 # --- integers -----------------------------------------------------------------------------------

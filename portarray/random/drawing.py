@@ -25,6 +25,8 @@ from portarray.random.distributions import Sampler
 from portarray.random.threefry import threefry
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from portarray._devices.device import Device
 
 
@@ -33,6 +35,18 @@ class Draw(NamedTuple):
 
     sampler: Sampler
     values: tuple[float, ...] = ()
+
+
+def normal(dtype: np.dtype[Any], scale: float = 1.0, loc: float = 0.0) -> Draw:
+    """Return the draw of normal numbers for a floating-point dtype: in float64, or in float32."""
+    wide = dtype.itemsize == 8
+    return Draw(distributions.NORMAL64 if wide else distributions.NORMAL32, (scale, loc))
+
+
+def exponential(dtype: np.dtype[Any], scale: float = 1.0) -> Draw:
+    """Return the draw of exponential numbers, made in the same dtypes."""
+    wide = dtype.itemsize == 8
+    return Draw(distributions.EXPONENTIAL64 if wide else distributions.EXPONENTIAL32, (scale,))
 
 
 class Block(NamedTuple):

@@ -17,7 +17,7 @@ from portarray._api.data_type import astype
 from portarray._api.rounding import floor
 from portarray._api.searching import where
 from portarray._array.array import Array
-from portarray.random import distributions, quantiles, repeating
+from portarray.random import distributions, drawing, quantiles, repeating
 from portarray.random.distributions import F32, HALF, LOW31, STEP32
 
 DType = np.dtype[Any]
@@ -36,26 +36,20 @@ def _counters(dtype: DType) -> int:
     return 2 if dtype.itemsize == 8 else 1
 
 
-def _as(dtype: DType) -> Any:
-    return lambda x: astype(x, dtype)
+def _exponential(words: tuple[Any, Any], dtype: DType) -> Array:
+    draw = drawing.exponential(dtype)
+    return draw.sampler.formula(*words, *draw.values)
 
 
-def _exponential(words: tuple[Any, Any], dtype: DType) -> Any:
-    if dtype.itemsize == 8:
-        return distributions.exponential64(*words, _as(dtype))
-    return distributions.exponential32(*words, _as(dtype))
+def _normal(words: tuple[Any, Any], dtype: DType) -> Array:
+    draw = drawing.normal(dtype)
+    return draw.sampler.formula(*words, *draw.values)
 
 
-def _normal(words: tuple[Any, Any], dtype: DType) -> Any:
-    if dtype.itemsize == 8:
-        return distributions.normal64(*words, _as(dtype))
-    return distributions.normal32(*words, _as(dtype))
-
-
-def _uniform(words: tuple[Any, Any], dtype: DType) -> Any:
+def _uniform(words: tuple[Any, Any], dtype: DType) -> Array:
     """Return numbers between 0 and 1."""
     if dtype.itemsize == 8:
-        return distributions.uniform64(*words, _as(dtype))
+        return distributions.UNIFORM64.formula(*words, 1.0, 0.0, 1.0)
     return astype(words[0] >> 8, dtype) * 2.0**-24
 
 

@@ -187,9 +187,8 @@ def normal(
     """
     key = one_key(key, "normal")
     out_dtype = parameters.floating(key, dtype, "normal")
-    values = (_scale(scale, out_dtype), _rounded(loc, out_dtype, "loc"))
-    sampler = distributions.NORMAL64 if out_dtype.itemsize == 8 else distributions.NORMAL32
-    return _drawn(Draw(sampler, values), key, shape, out_dtype)
+    draw = drawing.normal(out_dtype, _scale(scale, out_dtype), _rounded(loc, out_dtype, "loc"))
+    return _drawn(draw, key, shape, out_dtype)
 
 
 def exponential(
@@ -235,11 +234,8 @@ def exponential(
     """
     key = one_key(key, "exponential")
     out_dtype = parameters.floating(key, dtype, "exponential")
-    values = (_scale(scale, out_dtype),)
-    sampler = (
-        distributions.EXPONENTIAL64 if out_dtype.itemsize == 8 else distributions.EXPONENTIAL32
-    )
-    return _drawn(Draw(sampler, values), key, shape, out_dtype)
+    draw = drawing.exponential(out_dtype, _scale(scale, out_dtype))
+    return _drawn(draw, key, shape, out_dtype)
 
 
 def integers(
