@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from portarray._api.manipulation.order import moveaxis
 from portarray._api.rounding import floor
 from portarray._api.searching import argmin, where
 from portarray._api.statistical.totals import max
-from portarray._api.utility import all
+from portarray._api.utility import all, any
 from portarray._array import dtypes
 from portarray._array.array import Array
 from portarray.random import drawing, laws, parameters, quantiles, repeating
@@ -96,16 +97,13 @@ def poisson(
     part = shape_of(shape, "poisson", lam)
     _check_size(key, lam, 12, out_dtype, "lam", "poisson")
     base, frac, mean = _split(lam, part, key, out_dtype)
-    count = _counted(key, part, mean, mean, mean * 0 + 1, geometric=False)
-    if count is not None:
-        return astype(count, out_dtype)
-    large = mean >= laws.SMALL_MEAN
-    safe = where(large, mean, laws.SMALL_MEAN)
-    constants = laws.poisson_constants(safe)
-    values = where(large, astype(base, F32), 10.0), where(large, frac, 0.0), safe, *constants
-    offset = _offsets(laws.POISSON, key, part, values)
-    result = base + astype(offset, out_dtype)
-    return _with_small(result, large, key, part, mean, mean, mean * 0 + 1, geometric=False)
+
+    def constants(large: Array, mean: Array) -> tuple[Array, ...]:
+        return laws.poisson_constants(mean)
+
+    return _counts(
+        key, part, (base, frac, mean), laws.POISSON, constants, mean, mean * 0 + 1, geometric=False
+    )
 
 
 def binomial(
@@ -182,21 +180,14 @@ def binomial(
     rate = quantiles.exponential32(small_p, 1 - small_p, small_p * 0)
     never = small_p <= 0
     limit, rate = where(never, -1.0, count_n), where(never, 1.0, rate)
-    result = _counted(key, part, mean, limit, rate, geometric=True)
-    if result is not None:
-        result = astype(result, out_dtype)
-    else:
-        large = mean >= laws.SMALL_MEAN
+
+    def constants(large: Array, mean: Array) -> tuple[Array, ...]:
         safe_n, safe_p = where(large, count_n, 40.0), where(large, small_p, 0.25)
-        safe = where(large, mean, 10.0)
-        constants = laws.binomial_constants(safe_p, safe)
-        values = (
-            where(large, astype(base, F32), 10.0), where(large, frac, 0.0), safe, *constants,
-            safe_n, safe_p,
-        )  # fmt: skip
-        offset = _offsets(laws.BINOMIAL, key, part, values)
-        result = base + astype(offset, out_dtype)
-        result = _with_small(result, large, key, part, mean, limit, rate, geometric=True)
+        return *laws.binomial_constants(safe_p, mean), safe_n, safe_p
+
+    result = _counts(
+        key, part, (base, frac, mean), laws.BINOMIAL, constants, limit, rate, geometric=True
+    )
     return where(often, trials - result, result)
 
 
@@ -327,40 +318,40 @@ def _split_array(value: Array, dtype: DType) -> tuple[Array, Array, Array]:
     )
 
 
-def _offsets(law: repeating.Law, key: Array, part: Block, values: tuple[Array, ...]) -> Array:
-    return repeating.at(law, key, part, values, (values[0] * 0,))
+def _counts(
+    key: Array,
+    part: Block,
+    means: tuple[Array, ...],
+    law: repeating.Law,
+    constants: Callable[[Array, Array], tuple[Array, ...]],
+    limit: Array,
+    rate: Array,
+    *,
+    geometric: bool,
+) -> Array:
+    """Return counts by a law where means are large, and by arrivals where they are small.
 
-
-def _counted(
-    key: Array, part: Block, mean: Array, limit: Array, rate: Array, *, geometric: bool
-) -> Array | None:
-    """Return counts if all means are small, and None if some are not."""
-    if parameters.is_traced(key, mean) or not bool(all(mean < laws.SMALL_MEAN)):
-        return None
-    return _arrivals(key, part, limit, rate, geometric=geometric)
+    A method that no mean needs is left out, unless the means are traced. ``constants`` returns the
+    law's other parameters for where means are large, and for means that are all large.
+    """
+    base, frac, mean = means
+    large = mean >= laws.SMALL_MEAN
+    traced = parameters.is_traced(key, mean)
+    if not traced and not bool(any(large)):
+        return astype(_arrivals(key, part, limit, rate, geometric=geometric), base.dtype)
+    safe = where(large, mean, laws.SMALL_MEAN)
+    safe_base = where(large, astype(base, F32), laws.SMALL_MEAN)
+    values = safe_base, where(large, frac, 0.0), safe, *constants(large, safe)
+    offset = repeating.at(law, key, part, values, (safe_base * 0,))
+    counts = base + astype(offset, base.dtype)
+    if not traced and bool(all(large)):
+        return counts
+    limit, rate = where(large, 0.0, limit), where(large, 1.0, rate)
+    arrivals = _arrivals(key, part, limit, rate, geometric=geometric)
+    return where(large, counts, astype(arrivals, base.dtype))
 
 
 def _arrivals(key: Array, part: Block, limit: Array, rate: Array, *, geometric: bool) -> Array:
     values = limit, rate, asarray(geometric, device=key.device)
     zero = asarray(0.0, dtype=F32, device=key.device)
     return repeating.at(laws.ARRIVALS, key, part, values, (zero, zero))
-
-
-def _with_small(
-    result: Array,
-    large: Array,
-    key: Array,
-    part: Block,
-    mean: Array,
-    limit: Array,
-    rate: Array,
-    *,
-    geometric: bool,
-) -> Array:
-    """Return counts of large means, and the others where means are small, unless none is."""
-    if not parameters.is_traced(key, mean) and bool(all(large)):
-        return result
-    counts = _arrivals(
-        key, part, where(large, 0.0, limit), where(large, 1.0, rate), geometric=geometric
-    )
-    return where(large, result, astype(counts, result.dtype))
