@@ -242,7 +242,7 @@ def integers(
     (1, 6)
     """
     options = {"low": low, "high": high, "dtype": dtype, "endpoint": endpoint}
-    return _drawn(_integers, key, shape, options, chunks, devices)
+    return _drawn(numbers.integers, key, shape, options, chunks, devices)
 
 
 def permutation(
@@ -339,7 +339,7 @@ def _with_parameters(
     def draw(
         key: pa.Array, *args: Any, chunks: Any = "auto", devices: Devices = None, **options: Any
     ) -> da.Array:
-        key_words = tuple(one_key(key, name).tolist())
+        key = one_key(key, name)
         try:
             values = dict(signature.bind(key, *args, **options).arguments)
         except TypeError as error:
@@ -351,26 +351,14 @@ def _with_parameters(
         if shape is None:
             # that of the parameters, as the function itself broadcasts them
             host = {word: _on_device(value, "numpy") for word, value in values.items()}
-            shape = function(_key(key_words, "numpy"), **host).shape
+            shape = function(key.to_device("numpy"), **host).shape
             shape = shape[: len(shape) - len(inner)]
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
         if inner:
-            outer = tuple(chunks) if isinstance(chunks, tuple | list) else (chunks,) * len(shape)
-            chunks = (*outer[: len(shape)], -1)
-        layout = Layout.of(
-            (*shape, *inner), chunks, values.get("dtype") or "float64", devices, exact=True
-        )
-        first = next(iter(layout.devices.values()), None)
-        nothing = Block(shape, (0,) * len(shape), (0,) * len(shape))
-        sample = _part(partial(_block, function), key_words, nothing, values, device=first)
-        layout = layout._replace(dtype=sample.dtype)
-        values.pop("dtype", None)
-
-        def task(start: tuple[int, ...], size: tuple[int, ...]) -> tuple[Any, ...]:
-            part = Block(shape, start[: len(shape)], size[: len(shape)])
-            return _part, partial(_block, function), key_words, part, values
-
-        return layout.build(f"random-{name}", task, name, key_words, shape, sorted(values.items()))
+            count = 1 if isinstance(shape, int) else len(shape)
+            outer = tuple(chunks) if isinstance(chunks, tuple | list) else (chunks,) * count
+            chunks = (*outer[:count], -1)
+        block = partial(_block, function)
+        return _drawn(block, key, shape, values, chunks, devices, name=name, inner=inner)
 
     draw.__name__ = draw.__qualname__ = name
     draw.__doc__ = f"""Return a Dask array of the numbers of :func:`portarray.random.{name}`.
@@ -404,11 +392,9 @@ def _with_parameters(
     return draw
 
 
-def _block(
-    function: Callable[..., pa.Array], key: pa.Array, part: Block, **values: Any
-) -> pa.Array:
+def _block(function: Callable[..., pa.Array], key: pa.Array, shape: Any, **values: Any) -> pa.Array:
     options = {word: _on_device(value, key.device) for word, value in values.items()}
-    return function(key, shape=part, **options)
+    return function(key, shape=shape, **options)
 
 
 def _on_host(value: Any) -> Any:
@@ -436,10 +422,6 @@ categorical = _with_parameters(counts.categorical, "pa.zeros(3), ")
 # --- blocks --------------------------------------------------------------------------------------
 
 
-def _integers(key: pa.Array, shape: Any, *, low: int, high: int | None, **options: Any) -> pa.Array:
-    return numbers.integers(key, low, high, shape, **options)
-
-
 def _permutation(key: pa.Array, shape: Any, *, dtype: Any = None) -> pa.Array:
     return sampling.permutation(key, *shape)
 
@@ -455,37 +437,43 @@ def _drawn(
     options: dict[str, Any],
     chunks: Any,
     devices: Devices,
+    *,
+    name: str = "",
+    inner: tuple[int, ...] = (),
 ) -> da.Array:
-    key_words = tuple(one_key(key, function.__name__.strip("_")).tolist())
+    """Return numbers of which each block draws its part; axes ``inner`` of points are not cut."""
+    name = name or function.__name__
+    key_words = tuple(one_key(key, name).tolist())
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    layout = _layout(function, key_words, shape, options, chunks, devices)
-    options = {name: value for name, value in options.items() if name != "dtype"}
-    return layout.build(
-        f"random-{function.__name__.strip('_')}",
-        lambda start, size: (_part, function, key_words, Block(shape, start, size), options),
-        function,
-        key_words,
-        sorted(options.items()),
-    )
+    count = len(shape)
+    nothing = Block(shape, (0,) * count, (0,) * count)
+    whole = (*shape, *inner)
+    layout = _layout(function, key_words, whole, nothing, options, chunks, devices)
+    options = {word: value for word, value in options.items() if word != "dtype"}
+
+    def task(start: tuple[int, ...], size: tuple[int, ...]) -> tuple[Any, ...]:
+        return _part, function, key_words, Block(shape, start[:count], size[:count]), options
+
+    return layout.build(f"random-{name}", task, key_words, sorted(options.items()))
 
 
 def _layout(
     function: Callable[..., pa.Array],
     key_words: tuple[int, ...],
     shape: tuple[int, ...],
+    nothing: Any,
     options: dict[str, Any],
     chunks: Any,
     devices: Devices,
 ) -> Layout:
-    """Return the layout; raise errors about arguments here and not on a worker."""
+    """Return the layout; raise errors about arguments here and not on a worker.
+
+    ``nothing`` is a shape, or a block, for which the function draws no numbers.
+    """
     layout = Layout.of(shape, chunks, options.get("dtype") or "float64", devices, exact=True)
     first = next(iter(layout.devices.values()), None)
-    sample = function(_key(key_words, first), (0,), **options)
+    sample = _part(function, key_words, nothing, options, device=first)
     return layout._replace(dtype=sample.dtype)
-
-
-def _key(key_words: tuple[int, ...], device: Any) -> pa.Array:
-    return pa.asarray(key_words, dtype="uint32", device=device)
 
 
 def _part(
@@ -497,7 +485,8 @@ def _part(
     device: str | None,
     **dtype: str,
 ) -> pa.Array:
-    return function(_key(key_words, device), part, **options, **dtype)
+    key = pa.asarray(key_words, dtype="uint32", device=device)
+    return function(key, shape=part, **options, **dtype)
 
 
 def _at_once(
@@ -511,7 +500,7 @@ def _at_once(
     """Return numbers that depend on each other: one task makes all, and blocks are cut of them."""
     key_words = tuple(one_key(key, function.__name__.strip("_")).tolist())
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    layout = _layout(function, key_words, shape, options, chunks, devices)
+    layout = _layout(function, key_words, shape, (0,), options, chunks, devices)
     first = next(iter(layout.devices.values()), None)
     whole = Layout(tuple((n,) for n in shape), layout.dtype, {(0,) * len(shape): first})
     joint = whole.build(
