@@ -135,16 +135,17 @@ def _apart(
 ) -> list[tuple[dict[str, Any] | None, dict[Any, Any]]]:
     """Return the tasks of each set of annotations."""
     groups: list[tuple[dict[str, Any] | None, dict[Any, Any]]] = []
-    by_identity: dict[int, dict[Any, Any]] = {}
+    by_identity: dict[Any, dict[Any, Any]] = {}  # notes of several keys often share their values
     for key, node in graph.items():
         note = notes.get(key)
-        tasks = by_identity.get(id(note))
+        identity = None if note is None else tuple((k, id(v)) for k, v in note.items())
+        tasks = by_identity.get(identity)
         if tasks is None:
             same = [tasks for group_note, tasks in groups if group_note == note]
             tasks = same[0] if same else {}
             if not same:
                 groups.append((note, tasks))
-            by_identity[id(note)] = tasks
+            by_identity[identity] = tasks
         tasks[key] = node
     return groups
 

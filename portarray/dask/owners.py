@@ -296,9 +296,9 @@ class _Owners:
     def _owned(self, key: Any, node: Task, scope: Scope | None, listed: frozenset[str]) -> Task:
         """Return a task with its operands on one device, which is noted."""
         operands = [k for k in dict.fromkeys(_references(node)) if k in self.devices]
-        unknown = any(k not in self.devices for k in node.dependencies)
         if not operands:
             # Only workers know the devices of the blocks.
+            unknown = any(k not in self.devices for k in node.dependencies)
             if unknown and len(listed) > 1 and self.rule != "error":
                 self._note(key, "", scope, listed)
             return node
@@ -310,10 +310,9 @@ class _Owners:
             if len(together) < 2 or self.rule == "error":
                 del self.devices[key]  # the task raises an error
                 return node
-            node = self._combined(node, operands, owner)
-            remaining = [k for k in dict.fromkeys(_references(node)) if k in self.devices]
+            node, operands = self._combined(node, operands, owner)
             moved = {
-                k: self._copy(k, owner, together) for k in remaining if self.devices[k] != owner
+                k: self._copy(k, owner, together) for k in operands if self.devices[k] != owner
             }
             node = node.substitute(moved)
         self._note(key, owner, scope, together)
@@ -340,17 +339,17 @@ class _Owners:
             return best[sum(position) % len(best)]
         return best[0]
 
-    def _combined(self, node: Task, operands: list[Any], owner: str) -> Task:
-        """Return a reduction whose operands on other devices are combined there."""
+    def _combined(self, node: Task, operands: list[Any], owner: str) -> tuple[Task, list[Any]]:
+        """Return a reduction whose operands on other devices are combined there, and these."""
         combine = _combine_of(node)
         if combine is None:
-            return node
+            return node, operands
         groups: dict[str, list[Any]] = {}
         for operand in operands:
             groups.setdefault(self.devices[operand], []).append(operand)
         leaves: list[Any] = groups.pop(owner, [])
         if len(operands) != len(node.dependencies) or all(len(g) == 1 for g in groups.values()):
-            return node
+            return node, operands
         depth = _depth(node.args[0])
         for device, group in groups.items():
             if len(group) == 1:
@@ -365,7 +364,8 @@ class _Owners:
             self._sizes[name] = self._sizes[group[0]]
             self._note(name, device, None, self.listed[name])
             leaves.append(name)
-        return Task(node.key, node.func, _nested([TaskRef(k) for k in leaves], depth))
+        reduced = Task(node.key, node.func, _nested([TaskRef(k) for k in leaves], depth))
+        return reduced, leaves
 
     def _copy(self, key: Any, device: str, listed: frozenset[str]) -> Any:
         """Return the key of a value's copy on a device."""
