@@ -360,8 +360,7 @@ class _Owners:
             part = Task(name, combine, _nested([TaskRef(k) for k in group], depth))
             self.result[name] = part
             self.devices[name], self.listed[name] = device, self.listed[group[0]]
-            self._nbytes(group[0])
-            self._sizes[name] = self._sizes[group[0]]
+            self._sizes[name] = self._size(group[0])
             self._note(name, device, None, self.listed[name])
             leaves.append(name)
         reduced = Task(node.key, node.func, _nested([TaskRef(k) for k in leaves], depth))
@@ -387,27 +386,29 @@ class _Owners:
 
     def _nbytes(self, key: Any) -> int:
         """Return the bytes of a value; 0 if they are unknown."""
-        if key not in self._sizes:
-            self._sizes[key] = self._size(key)
-        size = self._sizes[key]
+        size = self._size(key)
         return size.nbytes() if size is not None else 0
 
     def _size(self, key: Any) -> Size | None:
+        """Return the size of a value; None if it is unknown."""
+        if key not in self._sizes:
+            self._sizes[key] = self._inferred_size(key)
+        return self._sizes[key]
+
+    def _inferred_size(self, key: Any) -> Size | None:
         """Return the size of a value, from its block, what a reduction keeps or a slice takes."""
         node: Any = self.result.get(key)
         size = self.layers.size(key)
         if type(node) is DataNode and size is None and isinstance(node.value, pa.Array):
             return Size(list(node.value.shape), node.value.dtype.itemsize)
         if type(node) is Alias and size is None:
-            self._nbytes(node.target)
-            return self._sizes[node.target]
+            return self._size(node.target)
         function, arguments, options = _call(node)
         if size is None and any(function is known for known in _SLICED):
             operands = list(_references(arguments[0]))
             if len(operands) != 1 or type(arguments[0]) is Task:
                 return None
-            self._nbytes(operands[0])
-            return _sliced(self._sizes[operands[0]], arguments[1])
+            return _sliced(self._size(operands[0]), arguments[1])
         if size is None:
             return None
         if options.get("keepdims"):
