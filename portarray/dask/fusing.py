@@ -24,7 +24,7 @@ from dask.utils import ensure_dict
 from portarray.dask import owners
 from portarray.dask.scopes import ANNOTATION, Scoped, scoped
 
-__all__ = ["is_annotated", "layered", "optimize", "planned"]
+__all__ = ["is_annotated", "layered", "optimize", "output_keys", "planned"]
 
 Notes = dict[Any, dict[str, Any]]
 
@@ -38,12 +38,12 @@ def is_annotated(dsk: Any) -> bool:
 
 def optimize(dsk: Any, keys: Any) -> tuple[dict[Any, Any], Notes]:
     """Optimize a graph as Dask does and fuse tasks of equal annotations only; return those, too."""
-    outputs = _outputs(keys)
     if not isinstance(dsk, HighLevelGraph):
         graph = convert_legacy_graph(ensure_dict(dsk))
         return graph, {
             key: {ANNOTATION: node.func} for key, node in graph.items() if isinstance(node, Scoped)
         }
+    outputs = output_keys(keys)
     plan = planned(dsk, keys)
     plan.warn()
     graph, notes = plan.graph, plan.notes
@@ -63,13 +63,14 @@ def optimize(dsk: Any, keys: Any) -> tuple[dict[Any, Any], Notes]:
     return graph, notes
 
 
-def _outputs(keys: Any) -> set[Any]:
+def output_keys(keys: Any) -> set[Any]:
+    """Return the keys that a computation asks for: nested lists of them, or one."""
     return set(flatten(list(keys) if isinstance(keys, (list, set)) else [keys]))
 
 
 def planned(dsk: HighLevelGraph, keys: Any) -> owners.Plan:
     """Return the tasks of a graph on their devices, before they are fused, with their moves."""
-    outputs = _outputs(keys)
+    outputs = output_keys(keys)
     layers = owners.Layers(dsk)
     dsk = optimize_blockwise(dsk, keys=list(outputs)).cull(outputs)
     notes: Notes = {}

@@ -31,7 +31,6 @@ from dask._task_spec import (
 )
 from dask.array.optimization import optimize as plain_optimize
 from dask.array.utils import scipy_linalg_safe
-from dask.core import flatten
 from dask.highlevelgraph import MaterializedLayer
 from dask.utils import ensure_dict, funcname
 
@@ -297,7 +296,7 @@ def _as_checked(task: Guarded) -> Checked:
 def _checked_names(dsk: Any, keys: Any) -> set[Any]:
     """Return the names of the requested collections that have portarray chunks."""
     layers = getattr(dsk, "layers", {})
-    names = {key[0] if isinstance(key, tuple) else key for key in flatten(_listed(keys))}
+    names = {key[0] if isinstance(key, tuple) else key for key in fusing.output_keys(keys)}
     for name in tuple(names):
         if not kind_of(layers.get(name)):  # such as what joins the blocks
             names.update(getattr(dsk, "dependencies", {}).get(name, ()))
@@ -307,10 +306,6 @@ def _checked_names(dsk: Any, keys: Any) -> set[Any]:
         if kind_of(layers.get(name)) not in ("", "other")
         and not str(name).startswith("store-map-")  # has no chunks: it writes them elsewhere
     }
-
-
-def _listed(keys: Any) -> list[Any]:
-    return list(keys) if isinstance(keys, (list, set)) else [keys]
 
 
 # --- which collections are guarded ---------------------------------------------------------------
