@@ -104,8 +104,13 @@ def explain(x: Any) -> MovePlan:
     keys = list(flatten(x.__dask_keys__()))
     layers = owners.Layers(x.dask)
     plan = fusing.planned(x.dask, keys)
+    devices = layers.devices()
+    only = next(iter(devices)) if len(devices) == 1 else None
     blocks: dict[tuple[int, ...], str | None] = {
-        key[1:]: plan.devices.get(key) or layers.device(key) or _only(layers, key) for key in keys
+        key[1:]: plan.devices.get(key)
+        or layers.device(key)
+        or (only if devices else layers.made_on(key))
+        for key in keys
     }
     first = blocks[keys[0][1:]] if keys else None
     return MovePlan(
@@ -119,9 +124,3 @@ def explain(x: Any) -> MovePlan:
             if blocks[key[1:]] not in (first, None) and (size := layers.size(key))
         ),
     )
-
-
-def _only(layers: owners.Layers, key: Any) -> str | None:
-    """Return the device of a block of a graph that has only one."""
-    devices = layers.devices()
-    return layers.made_on(key) if not devices else min(devices) if len(devices) == 1 else None
