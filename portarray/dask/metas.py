@@ -33,15 +33,16 @@ def _tried(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[.
     """Return a function that computes the meta as a task would."""
 
     @wraps(function)
+    @scopes.owned("")  # blocks of one array may be on several devices
     def tried(*args: Any, **kwargs: Any) -> Any:
         try:
-            with scopes.owned(""):  # blocks of one array may be on several devices
-                return call(function, list(args), kwargs)
+            return call(function, list(args), kwargs)
+        # Functions such as Fourier transforms reject empty arrays, with another class of error in
+        # each library. Other faults occur again with samples, so that none is hidden.
         except Exception:
             package = (getattr(function, "__module__", None) or "").partition(".")[0]
             if package not in LIBRARIES:
-                raise
-            # For example Fourier transforms, which reject empty arrays; they have no side effects.
+                raise  # a user's function may have side effects
             samples = [_sample(argument) for argument in args]
             options = {name: _sample(argument) for name, argument in kwargs.items()}
             result = call(function, samples, options)
