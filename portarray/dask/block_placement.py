@@ -75,8 +75,7 @@ def move_block(block: Any, device: str | None) -> pa.Array:
     return registration.finished(result)
 
 
-faults.MOVE_FUNCTIONS.add(move_block)
-faults.MIXED_FUNCTIONS.append(move_block)
+faults.MOVE_FUNCTIONS.append(move_block)
 
 
 def to_device(x: Any, devices: Devices) -> da.Array:

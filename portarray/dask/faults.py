@@ -13,6 +13,7 @@ __all__ = [
     "MISPLACED",
     "MIXED_FUNCTIONS",
     "MOVE_FUNCTIONS",
+    "accepts_misplaced",
     "accepts_mixed",
     "note",
     "note_misplaced",
@@ -22,16 +23,21 @@ __all__ = [
 MISPLACED: dict[int, tuple[weakref.ref[pa.Array], str]] = {}
 """Arrays, by id, that were pickled on a device that this process lacks, and its name."""
 
-MOVE_FUNCTIONS: set[Callable[..., Any]] = set()
-"""Functions that accept misplaced arrays, because they choose the device of the result."""
+MOVE_FUNCTIONS: list[Callable[..., Any]] = []
+"""Functions that choose the device of the result, and so accept misplaced arrays."""
 
 MIXED_FUNCTIONS: list[Callable[..., Any]] = []
-"""Functions that accept arrays on several devices."""
+"""Other functions that accept arrays on several devices."""
+
+
+def accepts_misplaced(function: Any) -> bool:
+    """Return whether a function, which may not be hashable, accepts misplaced arrays."""
+    return any(function is known for known in MOVE_FUNCTIONS)
 
 
 def accepts_mixed(function: Any) -> bool:
     """Return whether a function, which may not be hashable, accepts arrays on several devices."""
-    return any(function is known for known in MIXED_FUNCTIONS)
+    return accepts_misplaced(function) or any(function is known for known in MIXED_FUNCTIONS)
 
 
 def note_misplaced(x: pa.Array, text: str) -> None:

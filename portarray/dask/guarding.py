@@ -76,7 +76,7 @@ class Guarded(Task):  # type: ignore[misc]
             if function is _execute_subgraph:
                 return function(*arguments, **options)
             is_unplaced = scopes.owner() == ""
-            if faults.MISPLACED and not is_unplaced and function not in faults.MOVE_FUNCTIONS:
+            if faults.MISPLACED and not is_unplaced and not faults.accepts_misplaced(function):
                 faults.refuse_misplaced(_chunks((arguments, options)))
             return computed(function, arguments, options)
         except Exception as error:

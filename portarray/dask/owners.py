@@ -557,8 +557,7 @@ def move_value(value: Any, device: str) -> Any:
     return value
 
 
-faults.MOVE_FUNCTIONS.add(move_value)
-faults.MIXED_FUNCTIONS.append(move_value)
+faults.MOVE_FUNCTIONS.append(move_value)
 
 
 def brought(value: Any, chunks: Iterable[pa.Array], owner: str) -> Any:

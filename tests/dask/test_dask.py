@@ -7,8 +7,11 @@ import os
 import subprocess
 import sys
 import tomllib
+import weakref
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +28,7 @@ from dask_expressions import EXPRESSIONS
 
 import portarray as pa
 import portarray.dask as pd
+from portarray.dask import faults
 
 
 @pytest.fixture(autouse=True)
@@ -179,3 +183,22 @@ def test_workers_need_no_set_up(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith("[True, True]")
+
+
+@dataclass
+class Scaled:
+    """A function that is not hashable."""
+
+    factor: int
+
+    def __call__(self, block: Any) -> Any:
+        return block * self.factor
+
+
+def test_functions_need_not_be_hashable_where_arrays_are_misplaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    elsewhere = pa.ones(1, device="numpy")
+    monkeypatch.setitem(faults.MISPLACED, id(elsewhere), (weakref.ref(elsewhere), "cuda"))
+    x = pd.ones(4, chunks=2, devices="numpy").map_blocks(Scaled(2), dtype=float, meta=np.empty(0))
+    assert x.compute().tolist() == [2, 2, 2, 2]
