@@ -40,7 +40,7 @@ class Types:
         self.dialect = dialect
         self.written = kernel.written
         self.changing = tree.changing_in_helpers(kernel)
-        self.default = types.strong(tree.weak_dtype(kernel, setting.default))
+        self.default = tree.weak_dtype(kernel, setting.default)
         self.wide = setting.index_bits > 31
         self.offset = "i64" if self.wide else "i32"
         self.used: dict[tuple[str, str, int], DType] = {}  # sizes and strides that are read
@@ -71,11 +71,7 @@ class Types:
 
     def settled(self, type_: Scalar) -> Scalar:
         """Return the strong type in which numbers are stored."""
-        if not type_.weak:
-            return type_
-        if type_.kind in "fc":
-            return self.default if type_.kind == "f" else types.complex_of(self.default)
-        return types.strong(types.INT32 if type_.bits <= 31 else types.INT64)
+        return types.settled(type_, self.default)
 
     def c_type(self, type_: Scalar | Tuple) -> str:
         if isinstance(type_, Tuple):

@@ -95,11 +95,8 @@ class _Shared:
 
     def stored_dtype(self, type_: Scalar) -> DType | None:
         """Return the dtype in which a number is stored; None for Python integers."""
-        if type_.dtype is None:
-            if type_.kind == "c":
-                return types.complex_dtype(self.weak)
-            return self.weak if type_.kind == "f" else None
-        return type_.dtype
+        is_int = type_.dtype is None and type_.kind == "i"
+        return None if is_int else types.settled(type_, self.weak).dtype
 
     def converter(self, type_: Scalar | Tuple) -> Callable[[Any], Any]:
         assert isinstance(type_, Scalar)

@@ -120,6 +120,15 @@ def part_of(type_: Scalar) -> Scalar:
     return strong(np.dtype(f"float{4 * type_.dtype.itemsize}"))
 
 
+def settled(type_: Scalar, default: DType) -> Scalar:
+    """Return the strong type in which numbers are stored, weak floats in the default dtype."""
+    if type_.dtype is not None:
+        return type_
+    if type_.kind in "fc":
+        return strong(default if type_.kind == "f" else complex_dtype(default))
+    return strong(INT32 if type_.bits <= 31 else INT64)
+
+
 def of_python(value: Number) -> Scalar:
     """Return the type of a Python number."""
     if isinstance(value, bool):
