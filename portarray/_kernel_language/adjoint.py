@@ -16,6 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from portarray._kernel_language import partial_derivatives, python_text, tree, types
+from portarray._kernel_language.adjoint_analysis import (
+    Analysis,
+    Needed,
+    assigned_in,
+    closure,
+    operands_of,
+)
 from portarray._kernel_language.partial_derivatives import Partial
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.simple_statements import (
@@ -23,7 +30,6 @@ from portarray._kernel_language.simple_statements import (
     Assign,
     If,
     Loop,
-    Program,
     Statement,
     Store,
     Unsupported,
@@ -33,7 +39,6 @@ from portarray._kernel_language.simple_statements import (
     range_of,
     simplify,
     variables_in,
-    walk,
 )
 from portarray._kernel_language.types import Array, DType, Scalar
 
@@ -99,221 +104,36 @@ def adjoint_of(
         At the first statement without a derivative.
     """
     program = simplify(kernel)
+    analysis = Analysis(kernel, program, setting.ndim, wanted)
     # What the reverse needs is known when it has been written once.
-    draft = _Writer(kernel, program, setting, wanted, None, saves=saves)
+    draft = _Writer(analysis, setting, None, saves=saves)
     draft.lines()
-    needed = _closure(program.body, draft.needed, draft.needed_arrays)
-    return _Writer(kernel, program, setting, wanted, needed, saves=saves).adjoint()
-
-
-@dataclass(frozen=True, slots=True)
-class _Needed:
-    """Variables, and written arrays, whose values the reverse needs."""
-
-    variables: set[str]
-    arrays: set[str]
-
-
-def _closure(body: Sequence[Statement], variables: set[str], arrays: set[str]) -> _Needed:
-    """Return what the values of variables and arrays depend on, and these."""
-    needed = _Needed(set(variables), set(arrays))
-
-    def add(parts: Iterable[tree.Expr]) -> None:
-        for part in parts:
-            needed.variables.update(variables_in(part))
-            needed.arrays.update(arrays_in(part))
-
-    def visit(statements: Sequence[Statement]) -> bool:
-        """Return whether statements are needed."""
-        is_needed = False
-        for x in statements:
-            if isinstance(x, Assign):
-                own = x.name in needed.variables
-            elif isinstance(x, (Store, Add)):
-                own = x.array.name in needed.arrays
-            elif isinstance(x, If):
-                own = visit(x.first) | visit(x.second)
-            else:
-                own = visit(x.body) or x.counter in needed.variables
-                if own and x.flag:
-                    needed.variables.add(x.flag)
-            if own:
-                add(expressions(x))
-                is_needed = True
-        return is_needed
-
-    size = -1
-    while size != len(needed.variables) + len(needed.arrays):
-        size = len(needed.variables) + len(needed.arrays)
-        visit(body)
-    return needed
-
-
-def _assigned(x: Loop) -> set[str]:
-    """Return the variables that a loop assigns to."""
-    names = {s.name for s in walk(x.body) if isinstance(s, Assign)}
-    return names | {s.counter for s in walk([x]) if isinstance(s, Loop) and s.counter}
+    needed = closure(program.body, draft.needed, draft.needed_arrays)
+    return _Writer(analysis, setting, needed, saves=saves).adjoint()
 
 
 class _Writer:
     def __init__(
-        self,
-        kernel: tree.Function,
-        program: Program,
-        setting: Setting,
-        wanted: frozenset[str],
-        slice_: _Needed | None,
-        *,
-        saves: bool,
+        self, analysis: Analysis, setting: Setting, needed: Needed | None, *, saves: bool
     ) -> None:
         self.saves_states = saves
-        self.kernel = kernel
-        self.program = program
-        self.ndim = setting.ndim
-        self.weak = tree.weak_dtype(kernel, setting.default)  # in which weak floats are saved
-        self.slice = slice_
+        self.analysis = analysis
+        self.kernel = analysis.kernel
+        self.program = analysis.program
+        self.weak = tree.weak_dtype(self.kernel, setting.default)  # in which weak floats are saved
+        self.slice = needed  # what the forward sweep computes; everything if None
         self.needed: set[str] = set()
         self.needed_arrays: set[str] = set()
         self.used: set[str] = set()  # names in the text
         self.changed: set[str] = set()  # cotangents of arrays that are written
-        self.names = set(program.names)
-        self.arrays = {array.name: array for array in tree.arrays_of(kernel)}
-        self.statements = list(walk(program.body))
-        self.printer = python_text.PythonText(self.size, self.ndim)
-        self.points = self.assignment_counts()
-        self.firsts: set[int] = set()  # statements before which a variable has no value
-        self.note_firsts(program.body, set(kernel.parameters))
-        floats = {name for name, array in self.arrays.items() if array.dtype.kind not in "biu"}
-        self.cotangent_arrays = {
-            name: fresh(self.names, f"d_{name}")
-            for name in kernel.parameters
-            if name in floats and (name in wanted or name in kernel.written)
-        }
-        self.kept = wanted  # arrays whose cotangents before the call count
-        self.active = self.active_variables()
-        self.cotangents = {
-            name: fresh(self.names, f"d_{name}")
-            for name in program.variables
-            if name in self.active and program.variables[name].kind == "f"
-        }
-        self.own = {name: self.is_own(name) for name in self.cotangent_arrays}
+        self.names = set(analysis.names)
+        self.cotangent_arrays = analysis.cotangent_arrays
+        self.printer = python_text.PythonText(self.size, setting.ndim)
         self.declared: dict[str, str] = {}  # names to the values that they begin with
         self.tapes: Lines = []
         self.saves: dict[int, dict[str, str]] = {}
         self.depth = 0
         self.loops = 0
-
-    # --- facts ------------------------------------------------------------------------------
-
-    def assignment_counts(self) -> dict[str, int]:
-        counts = {
-            name: 1
-            for name, parameter in self.kernel.parameters.items()
-            if isinstance(parameter, tree.Variable)
-        }
-        for x in self.statements:
-            name = x.name if isinstance(x, Assign) else getattr(x, "counter", "")
-            if name:
-                counts[name] = counts.get(name, 0) + 1
-        return counts
-
-    def note_firsts(self, body: Sequence[Statement], assigned: set[str]) -> None:
-        """Note the first assignments to variables; `assigned` have values."""
-        for x in body:
-            if isinstance(x, Assign):
-                if x.name not in assigned:
-                    self.firsts.add(id(x))
-                    assigned.add(x.name)
-            elif isinstance(x, If):
-                second = set(assigned)
-                self.note_firsts(x.first, assigned)
-                self.note_firsts(x.second, second)
-                assigned |= second
-            elif isinstance(x, Loop):
-                assigned |= _assigned(x)
-                self.note_firsts(x.body, assigned)
-
-    def is_overwritten(self, name: str) -> bool:
-        """Return whether a variable may have another value when the reverse reads it."""
-        return (
-            self.points.get(name, 0) > 1
-            and name not in self.program.temporaries
-            and name not in self.program.results
-        )
-
-    def active_variables(self) -> set[str]:
-        """Return the variables that depend on arrays with cotangents."""
-        active: set[str] = set()
-        size = -1
-        while size != len(active):
-            size = len(active)
-            for x in self.statements:
-                if (
-                    isinstance(x, Assign)
-                    and self.program.variables[x.name].kind == "f"
-                    and any(self.is_active(part, active) for part in _operands(x.value))
-                ):
-                    active.add(x.name)
-        return active
-
-    def is_active(self, x: tree.Expr, active: set[str] | None = None) -> bool:
-        if isinstance(x, tree.Variable):
-            return x.name in (self.active if active is None else active)
-        return isinstance(x, tree.Load) and x.array.name in self.cotangent_arrays
-
-    def is_own(self, name: str) -> bool:
-        """Return whether each work-item uses elements of an array that no other one does."""
-        definitions = {
-            x.name: x.value
-            for x in self.statements
-            if isinstance(x, Assign) and self.points[x.name] == 1
-        }
-
-        def place(x: tree.Expr) -> int | None:
-            """Return the axis of the ndrange that an index is the position along."""
-            while isinstance(x, tree.Variable) and x.name in definitions:
-                x = definitions[x.name]
-            if isinstance(x, tree.Position) and x.name == "index":
-                return -1 if x.axis is None else x.axis
-            return None
-
-        slots: set[tuple[tuple[int, int], ...]] = set()
-        for index in self.indices_of(name):
-            places = [place(part) for part in index]
-            if -1 in places:
-                slots.add(((-1, places.index(-1)),))
-            elif all(axis in places for axis in range(self.ndim)):
-                slots.add(tuple([(axis, places.index(axis)) for axis in range(self.ndim)]))
-            else:
-                return False
-        return len(slots) <= 1
-
-    def indices_of(self, name: str) -> Iterable[list[tree.Expr]]:
-        for x in self.statements:
-            if isinstance(x, (Store, Add)) and x.array.name == name:
-                yield x.index
-            for part in expressions(x):
-                for node in tree.walk(part):
-                    if isinstance(node, tree.Load) and node.array.name == name:
-                        yield node.index
-
-    @functools.cached_property
-    def consumed(self) -> set[str]:
-        """The written arrays whose cotangents are set to 0 where an element is overwritten.
-
-        Others are written at most once at each place, and their previous cotangents not needed.
-        """
-        in_loops = {
-            id(x) for loop in self.statements if isinstance(loop, Loop) for x in walk([loop])
-        }
-        consumed = set()
-        for name in self.kernel.written & set(self.cotangent_arrays):
-            stores = [x for x in self.statements if isinstance(x, Store) and x.array.name == name]
-            added = any(isinstance(x, Add) and x.array.name == name for x in self.statements)
-            once = len(stores) <= 1 and not any(id(x) in in_loops for x in stores)
-            if name in self.kept or not once or (added and stores):
-                consumed.add(name)
-        return consumed
 
     def is_needed(self, name: str) -> bool:
         return self.slice is None or name in self.slice.variables
@@ -356,7 +176,7 @@ class _Writer:
 
     def cotangent(self, name: str) -> str:
         """Return the cotangent of a variable."""
-        own = self.cotangents[name]
+        own = self.analysis.cotangents[name]
         return self.declare(own, _adjoint_type(self.program.variables[name]))
 
     # --- forward ----------------------------------------------------------------------------
@@ -412,9 +232,9 @@ class _Writer:
         out = []
         type_ = self.program.variables[x.name]
         is_parameter = isinstance(self.kernel.parameters.get(x.name), tree.Variable)
-        if not is_parameter and (self.depth or self.points[x.name] > 1):
+        if not is_parameter and (self.depth or self.analysis.points[x.name] > 1):
             self.declare(x.name, type_)
-        if saves and self.is_overwritten(x.name) and id(x) not in self.firsts:
+        if saves and self.analysis.overwrites(x):
             out.append(f"{self.saved(x, x.name, type_)} = {x.name}")
         value = self.show(x.value)
         source = x.value.scalar
@@ -442,7 +262,8 @@ class _Writer:
 
     def overwritten(self, x: Loop) -> list[str]:
         """Return the variables that a loop changes, and whose previous values are needed."""
-        return sorted(n for n in _assigned(x) if self.is_needed(n) and self.is_overwritten(n))
+        is_overwritten = self.analysis.is_overwritten
+        return sorted(n for n in assigned_in(x) if self.is_needed(n) and is_overwritten(n))
 
     def forward_loop(self, x: Loop, *, saves: bool) -> Lines:
         out = self.entry(x) if saves else []
@@ -505,7 +326,7 @@ class _Writer:
         elif isinstance(last, Loop) and not self.is_counted(last):
             out += self.entry(last)
             out += self.reverse_loop(last)
-        elif isinstance(last, Assign) and self.is_overwritten(last.name):
+        elif isinstance(last, Assign) and self.analysis.is_overwritten(last.name):
             out += self.reverse_assign(last)  # nothing reads the new value
         else:
             out += self.forward_statement(last, saves=True)
@@ -533,22 +354,22 @@ class _Writer:
         return self.reverse_loop(x)
 
     def restored(self, x: Assign) -> Lines:
-        if self.is_needed(x.name) and self.is_overwritten(x.name) and id(x) not in self.firsts:
+        if self.is_needed(x.name) and self.analysis.overwrites(x):
             saved = self.saved(x, x.name, self.program.variables[x.name])
             return [f"{x.name} = {saved}"]
         return []
 
     def reverse_assign(self, x: Assign) -> Lines:
-        if x.name not in self.cotangents:
+        if x.name not in self.analysis.cotangents:
             return []
         g = self.cotangent(x.name)
         type_ = self.program.variables[x.name]
-        operands = _operands(x.value)
+        operands = operands_of(x.value)
         out: Lines = []
-        if any(map(self.is_active, operands)):
+        if any(map(self.analysis.is_active, operands)):
             result = tree.Variable(x.value.at, type_, x.name)
             for n, (operand, partial) in enumerate(zip(operands, self.partials(x), strict=True)):
-                if self.is_active(operand) and partial.text:
+                if self.analysis.is_active(operand) and partial.text:
                     out += self.contribution(x, n, partial, operands, result, g)
         if x.name in self.program.temporaries and x.name not in self.program.results:
             return out
@@ -632,7 +453,7 @@ class _Writer:
         if type_.dtype != dtype:
             value = python_text.cast(value, types.strong(dtype))
         element = self.element(name, index)
-        if self.own[array.name]:
+        if self.analysis.own[array.name]:
             return [f"{element} = {element} + {_bracketed(value)}"]
         places = element[len(name) + 1 : -1]
         where = f"({places})" if len(index) > 1 else places
@@ -647,7 +468,7 @@ class _Writer:
     def reverse_value(self, x: Store | Add) -> Lines:
         """Return the addition of an element's cotangent to that of what is written."""
         name = self.cotangent_arrays.get(x.array.name)
-        if name is None or not self.is_active(x.value):
+        if name is None or not self.analysis.is_active(x.value):
             return []
         type_ = types.strong(cotangent_dtype(x.array.dtype))
         return self.add(x.value, self.element(name, x.index), type_)
@@ -657,7 +478,7 @@ class _Writer:
         name = self.cotangent_arrays.get(x.array.name)
         if name is None:
             return out
-        if x.array.name in self.consumed:
+        if x.array.name in self.analysis.consumed:
             self.changed.add(x.array.name)
             zero = python_text.zero(types.strong(cotangent_dtype(x.array.dtype)))
             out.append(f"{self.element(name, x.index)} = {zero}")
@@ -694,10 +515,10 @@ class _Writer:
         state: list[str] = []
         if outer is not None:  # else what the reverse needs is not known yet
             # Of what the loop computes, its reverse may need less than what follows.
-            self.slice = _closure(x.body, *needed)
+            self.slice = closure(x.body, *needed)
             body = self.both(x.body)
             counter = {x.counter} if x.counter else set()
-            state = sorted(self.exposed(x.body, counter) & _assigned(x) - self.program.results)
+            state = sorted(self.exposed(x.body, counter) & assigned_in(x) - self.program.results)
         if body:
             for part in x.bounds:
                 self.need(part)
@@ -772,7 +593,7 @@ class _Writer:
             slot, slot_back = f"{again} // {stride}", f"{step_back} // {stride}"
         for name in state:
             type_ = self.program.variables[name]
-            dtype = type_.dtype if type_.dtype is not None else _stored(type_, self.weak)
+            dtype = types.settled(type_, self.weak).strong_dtype
             tape = fresh(self.names, f"states_of_{name}")
             self.tapes.append(f"{tape} = kl.private({size}, kl.{dtype.name})")
             save.append(f"{tape}[{slot}] = {name}")
@@ -852,24 +673,9 @@ def _words(line: str) -> frozenset[str]:
     return frozenset("".join(c if c.isidentifier() or c.isdigit() else " " for c in line).split())
 
 
-def _operands(x: tree.Expr) -> list[tree.Expr]:
-    """Return the leaves of one operation; a leaf's is itself."""
-    if isinstance(x, tree.Operation):
-        return x.operands
-    if isinstance(x, tree.Call):
-        return x.arguments
-    return [x.value] if isinstance(x, tree.Cast) else [x]
-
-
 def _adjoint_type(type_: Scalar) -> Scalar:
     """Return the type of the cotangent of a number."""
     return type_ if type_.dtype is None else types.strong(cotangent_dtype(type_.dtype))
-
-
-def _stored(type_: Scalar, weak: DType) -> DType:
-    if type_.kind == "f":
-        return weak
-    return types.INT32 if type_.bits <= 31 else types.INT64
 
 
 def _power(exponent: float) -> Partial:
