@@ -6,13 +6,12 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-from portarray._kernel_language import launch_cache, tree, types
+from portarray._kernel_language import launch_cache, tree
 from portarray._kernel_language.adjoint import Adjoint, adjoint_of
 from portarray._kernel_language.arguments import CallSpec
 from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.definition import Definition
-from portarray._kernel_language.dialects import DIALECTS
-from portarray._kernel_language.preparing import read
+from portarray._kernel_language.preparing import read_on_any_device, written_arguments
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.simple_statements import Unsupported
 from portarray.errors import NoGradientError
@@ -36,22 +35,11 @@ class AdjointCache:
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
         self._entries: dict[Any, Entry] = {}
-        self._written: dict[Any, tuple[list[int], Captures]] = {}
+        self._readings: dict[Any, tuple[tree.Function, Setting, Captures]] = {}
 
     def written(self, spec: CallSpec) -> list[int]:
         """Return the positions of the arguments that the kernel writes."""
-        cached = self._written.get(spec.key)
-        if cached is None or not cached[1].are_current():
-            function, _, captures = self._read(spec)
-            positions = [
-                n
-                for n, name in enumerate(self._definition.names)
-                if isinstance(parameter := function.parameters.get(name), types.Array)
-                and parameter.name in function.written
-            ]
-            cached = positions, captures
-            launch_cache.put(self._written, spec.key, cached, launch_cache.MOST_PROGRAMS)
-        return cached[0]
+        return written_arguments(self._definition, self._read(spec)[0])
 
     def of(self, spec: CallSpec, wanted: frozenset[str], *, saves: bool = True) -> Entry:
         """Return the adjoint for a call.
@@ -87,7 +75,8 @@ class AdjointCache:
         return entry
 
     def _read(self, spec: CallSpec) -> tuple[tree.Function, Setting, Captures]:
-        launcher = spec.device._backend.launcher(spec.device.native)
-        dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
-        function, setting, shared = read(self._definition, spec, launcher, dialect)
-        return function, setting, Captures(shared.captures.values())
+        reading = self._readings.get(spec.key)
+        if reading is None or not reading[2].are_current():
+            reading = read_on_any_device(self._definition, spec)
+            launch_cache.put(self._readings, spec.key, reading, launch_cache.MOST_PROGRAMS)
+        return reading

@@ -10,14 +10,13 @@ import numpy as np
 from portarray._array import conversion
 from portarray._array.array import Array
 from portarray._config import config
-from portarray._kernel_language import launch_cache, types
+from portarray._kernel_language import launch_cache
 from portarray._kernel_language.arguments import CallSpec
 from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.definition import Definition
-from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.host_copies import copies
 from portarray._kernel_language.interpreter import Interpreted, interpret
-from portarray._kernel_language.preparing import read
+from portarray._kernel_language.preparing import read_on_any_device, written_arguments
 from portarray._kernel_language.ranges import launch_ranges
 from portarray._kernel_language.work_items import Run
 
@@ -33,28 +32,20 @@ class Oracle:
         debug = config._kernel_debug
         program, captures = self.programs.get((debug, spec.key), (None, None))
         if program is None or captures is None or not captures.are_current():
-            launcher = spec.device._backend.launcher(spec.device.native)
-            dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
-            function, setting, shared = read(self._definition, spec, launcher, dialect)
+            function, setting, captures = read_on_any_device(self._definition, spec)
             program = interpret(
                 function,
                 setting,
                 lambda part: part.source or self._definition.source,
                 checked=debug,
             )
-            entry = program, Captures(shared.captures.values())
+            entry = program, captures
             launch_cache.put(self.programs, (debug, spec.key), entry, launch_cache.MOST_PROGRAMS)
         return program
 
     def written(self, spec: CallSpec) -> list[int]:
         """Return the positions of the arguments that the kernel writes."""
-        program = self.program(spec).tree
-        parameters = [program.parameters.get(name) for name in self._definition.names]
-        return [
-            n
-            for n, parameter in enumerate(parameters)
-            if isinstance(parameter, types.Array) and parameter.name in program.written
-        ]
+        return written_arguments(self._definition, self.program(spec).tree)
 
     def same_arrays(self, spec: CallSpec) -> list[list[int]]:
         """Group the positions of equal arrays; raise ValueError if others overlap."""

@@ -145,6 +145,26 @@ def read(
     return function, setting(axes), shared
 
 
+def read_on_any_device(
+    definition: Definition, spec: CallSpec
+) -> tuple[tree.Function, Setting, Captures]:
+    """Return the typed tree for a call, also on a device that does not run kernels."""
+    launcher = spec.device._backend.launcher(spec.device.native)
+    dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
+    function, setting, shared = read(definition, spec, launcher, dialect)
+    return function, setting, Captures(shared.captures.values())
+
+
+def written_arguments(definition: Definition, function: tree.Function) -> list[int]:
+    """Return the positions of the arguments that a kernel writes."""
+    parameters = [function.parameters.get(name) for name in definition.names]
+    return [
+        n
+        for n, parameter in enumerate(parameters)
+        if isinstance(parameter, types.Array) and parameter.name in function.written
+    ]
+
+
 def setting_of(
     device: Device, launcher: Any, dialect: Dialect, ndim: int, *, large: bool = False
 ) -> Setting:
