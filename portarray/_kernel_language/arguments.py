@@ -87,8 +87,8 @@ def call_spec(
 def innermost_trace(args: Sequence[Any]) -> Any:
     """Return the innermost trace of traced arrays, None without one."""
     traces: list[Any] = [getattr(x.native, "trace", None) for x in args if type(x) is Array]
-    levels = [trace.level for trace in traces if hasattr(trace, "call_kernel")]
-    return next((x for x in traces if levels and getattr(x, "level", None) == max(levels)), None)
+    recording = [trace for trace in traces if hasattr(trace, "call_kernel")]
+    return max(recording, key=lambda trace: trace.level, default=None)
 
 
 def key(definition: Definition, x: Any, static: bool) -> Any:

@@ -225,7 +225,8 @@ class Expressions:
         a, b = self.converted(x.first, x.work), self.converted(x.second, x.work)
         if x.work.kind == "c":
             kind = self.types.c_type(x.work)
-            return f"{'(!' * (x.sign == '!=')}pa_eq_{kind}({a}, {b}){')' * (x.sign == '!=')}"
+            equal = f"pa_eq_{kind}({a}, {b})"
+            return equal if x.sign == "==" else f"(!{equal})"
         return f"({a} {x.sign} {b})"
 
     def _logic(self, x: tree.Logic) -> str:

@@ -92,7 +92,7 @@ def _function_call(reader: Expressions, node: ast.Call, target: Any) -> tree.Exp
     elif module == "math":
         table = functions.MATH
     elif module == "cmath":
-        table = {function: function for function in functions.CMATH}
+        table = functions.CMATH
     elif module.partition(".")[0] == "portarray" or isinstance(target, np.ufunc):
         table = functions.NAMESPACE
         if name in functions.OPERATORS or name in functions.COMPARISONS:

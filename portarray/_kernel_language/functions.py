@@ -140,7 +140,7 @@ MATH: Mapping[str, str] = {
 }  # fmt: skip
 """Functions of the module ``math``; its ``floor``, ``ceil`` and ``trunc`` are integers."""
 
-CMATH = frozenset({"exp", "isnan", "isinf", "isfinite"})
+CMATH: Mapping[str, str] = {name: name for name in ("exp", "isnan", "isinf", "isfinite")}
 """Functions of the module ``cmath``, which convert their argument to a complex number."""
 
 NAMESPACE: Mapping[str, str] = {

@@ -51,15 +51,11 @@ def call(
     outputs_differ = any(args[n].dtype.kind not in "biu" for n in written)
     entry = kernel._adjoints.of(spec, wanted) if wanted and outputs_differ else None
     passed = [pa.asarray(x, copy=True) if n in written else x for n, x in enumerate(operands)]
-    returned = kernel(*passed, ndrange=ndrange, group=group)
-    outputs: Sequence[Array] = returned if type(returned) is tuple else (returned,)
+    outputs = _outputs(kernel(*passed, ndrange=ndrange, group=group))
     if entry is not None:
         sizes = spec.sizes(written) or (1,)
-        kept = [
-            x
-            for parameter, x in zip(definition.names, operands, strict=True)
-            if _is_array(x) and parameter in entry.adjoint.values
-        ]
+        arrays = _arrays(definition.names, operands)
+        kept = [x for parameter, x in arrays if parameter in entry.adjoint.values]
 
         def entry_of(*, is_traced: bool) -> Entry:
             # What saves states of loops has no derivative.
@@ -74,6 +70,11 @@ def call(
             args[position][...] = x
         outputs = [args[position] for position in written]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _outputs(returned: Any) -> Sequence[Array]:
+    """Return what a kernel returned as a sequence."""
+    return returned if type(returned) is tuple else (returned,)
 
 
 def _is_array(x: Any) -> bool:
@@ -144,8 +145,7 @@ def _rule(
         if adjoint.written:
             is_traced = any(_is_array(x) and x._native.__class__ is Tracer for x in passed)
             entry = entry_of(is_traced=is_traced)
-            returned = _kernel_of(entry)(*passed, ndrange=sizes, group=group)
-            outputs = returned if type(returned) is tuple else (returned,)
+            outputs = _outputs(_kernel_of(entry)(*passed, ndrange=sizes, group=group))
             by_name.update(zip(adjoint.written, outputs, strict=False))
         return [
             pa.astype(by_name[name], dtype) if name in by_name and name in wanted else None
