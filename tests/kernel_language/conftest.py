@@ -1,4 +1,4 @@
-"""Makes what the tests of the kernel language share importable: ``cases`` and ``refused``."""
+"""Makes modules that the tests of the kernel language share importable, such as ``cases``."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from kernel_helpers import require_launcher
 
 import portarray as pa
 import portarray.kernel_language as kl
@@ -52,12 +53,6 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "last": last,
     "first": lambda a, b: a,
 }
-
-
-def launchable(device: str) -> None:
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
 
 
 def dtypes_of(device: str) -> dict[str, np.dtype[Any]]:
@@ -141,7 +136,7 @@ def drawn(device: str) -> settings:
 
 
 def test_reduce(device: str, plan: str) -> None:
-    launchable(device)
+    require_launcher(device)
 
     @drawn(device)
     @given(data=st.data())
@@ -166,7 +161,7 @@ def test_reduce(device: str, plan: str) -> None:
 
 
 def test_accumulate(device: str, plan: str) -> None:
-    launchable(device)
+    require_launcher(device)
 
     @drawn(device)
     @given(data=st.data())
@@ -194,7 +189,7 @@ DIVIDED = [(1, 5000, 1), (2, 300, 17), (1, 200, 70), (259, 70, 2)]
 
 @pytest.mark.parametrize("shape", DIVIDED, ids=str)
 def test_each_way_to_divide_the_work(shape: tuple[int, ...]) -> None:
-    launchable("numpy:cpu:0")
+    require_launcher("numpy:cpu:0")
     rng = np.random.default_rng(3)
     x = (rng.integers(0, 10, shape) + 11 * rng.integers(0, 5, shape)).astype(np.int32)
     x[:, -1, :] = 10  # the largest remainder by 11: the result of what reads the last element
@@ -213,7 +208,7 @@ def nearer(a: Any, b: Any) -> Any:
 
 
 def test_sort_by_key(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    launchable(device)
+    require_launcher(device)
     monkeypatch.setattr(algorithms, "_FEW", 32)
     signed = [one for one in dtypes_of(device).values() if one.kind != "u"]
 
@@ -249,7 +244,7 @@ def test_sort_by_key(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_map_kernel(device: str) -> None:
-    launchable(device)
+    require_launcher(device)
 
     @drawn(device)
     @given(data=st.data())
@@ -274,7 +269,7 @@ def test_map_kernel(device: str) -> None:
 
 def test_types_of_results(device: str) -> None:
     """Literals are weak; a dtype that is asked for holds them, or is refused."""
-    launchable(device)
+    require_launcher(device)
     x = pa.asarray([1, 2], dtype=pa.int32, device=device)
     default = pa.__array_namespace_info__().default_dtypes(device=pa.device(device))
     assert map_kernel(lambda a: 1, x).dtype == default["integral"]
@@ -327,7 +322,7 @@ def test_and_and_or(device: str) -> None:
         check(reduce(function, x, axis=0), [True, False], bool, device)
     for function in (operator.or_, pa.logical_or, np.bitwise_or, max):
         check(reduce(function, x, axis=1), [True, True], bool, device)
-    launchable(device)
+    require_launcher(device)
     ints = pa.asarray([12, 10], dtype=pa.int32, device=device)
     check(reduce(operator.and_, ints), 8, pa.int32, device)
     check(reduce(np.bitwise_xor, ints), 6, pa.int32, device)
@@ -338,7 +333,7 @@ def test_and_and_or(device: str) -> None:
 @pytest.mark.one_device
 def test_constants_of_functions(device: str) -> None:
     """A function that is made anew, or whose constants change, is what it says now."""
-    launchable(device)
+    require_launcher(device)
     x = pa.asarray([1, 2, 3], device=device)
 
     def scaled(k: Any) -> Any:
@@ -368,7 +363,7 @@ GLOBAL = 2
 
 @pytest.mark.one_device
 def test_a_changed_global(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    launchable(device)
+    require_launcher(device)
     x = pa.asarray([1, 2, 3], dtype=pa.int32, device=device)
     for value in (2, 3, 2.5):
         monkeypatch.setitem(globals(), "GLOBAL", value)
@@ -379,7 +374,7 @@ def test_a_changed_global(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.one_device
 def test_lambdas(device: str) -> None:
     """Each is told from others of its line, within others, and over several lines."""
-    launchable(device)
+    require_launcher(device)
     x = pa.asarray([2, 3], device=device)
     several = [lambda a: a + 1, lambda a: a * 5, lambda a: 7, lambda a: a, (lambda a: -a)]
     within = (lambda a: lambda a: a - 1)(0)
@@ -438,7 +433,7 @@ ERRORS: list[tuple[Callable[[pa.Array], Any], type[Exception], str]] = [
 @pytest.mark.one_device
 @pytest.mark.parametrize("number", range(len(ERRORS)))
 def test_errors(number: int, device: str) -> None:
-    launchable(device)
+    require_launcher(device)
     call, error, text = ERRORS[number]
     with pa.device(device):
         x = pa.asarray(X)
@@ -493,7 +488,7 @@ def test_debug_mode(device: str, plan: str) -> None:
 
 @pytest.mark.one_device
 def test_large_arrays(device: str) -> None:
-    launchable(device)
+    require_launcher(device)
     x = np.random.default_rng(1).integers(0, 64, 300_001).astype(np.int32)
     y = pa.asarray(x, device=device)
     want = np.asarray(list(itertools.accumulate(x.tolist(), composed)))
@@ -503,7 +498,7 @@ def test_large_arrays(device: str) -> None:
 
 
 def test_complex_numbers(device: str) -> None:
-    launchable(device)
+    require_launcher(device)
     x = np.exp(1j * numbers((50,), 1, np.float32)).astype(np.complex64)
     placed = pa.asarray(x, device=device)
     result = map_kernel(lambda a, k: a * k + 1, placed, 2j)

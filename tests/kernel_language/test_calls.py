@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_helpers import require_launcher
 
 import portarray as pa
 import portarray.kernel_language as kl
@@ -38,9 +39,7 @@ def global_scaled(y: Any, x: Any) -> None:
 
 def test_calls_in_turn(device: str) -> None:
     """Layouts, dtypes, scalars, ndrange and group alternate: none is taken for another."""
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher(device)
     host = np.arange(48, dtype=np.float32)
     whole = pa.asarray(host, device=device)
     inputs = [(whole[:8], host[:8]), (whole[8:16], host[8:16]), (whole[::2], host[::2])]
@@ -79,9 +78,7 @@ def numpys_numbers(y: Any, n: Any, several: Any) -> None:
 
 def test_numpys_scalars_as_constants(device: str) -> None:
     """Those around a kernel are sizes and parts of tuples, and have their dtypes."""
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher(device)
     y = pa.zeros(2, dtype=pa.float32, device=device)
     want = np.full(2, np.float32(0.1) * np.float32(0.5) + 4, np.float32)
     for n, several in ((3, (0.5, 1)), (np.int64(3), (np.float32(0.5), np.int16(1)))):
@@ -91,9 +88,7 @@ def test_numpys_scalars_as_constants(device: str) -> None:
 
 def test_a_kernel_may_have_any_name(device: str) -> None:
     """OpenCL has no kernel of the name ``main``."""
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher(device)
 
     @pa.kernel
     def main(y: Any, half: Any) -> None:
@@ -104,9 +99,7 @@ def test_a_kernel_may_have_any_name(device: str) -> None:
 
 def test_changed_global(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = pa.ones(3, device="numpy"), pa.zeros(3, device="numpy")
-    target = pa.device("numpy")
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher("numpy")
     for value in (2.0, 3.0, 3.0, 2.0):
         monkeypatch.setitem(globals(), "SCALE", value)
         for _ in range(2):
@@ -114,9 +107,7 @@ def test_changed_global(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_read_only_is_copied_each_time() -> None:
-    target = pa.device("numpy")
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher("numpy")
     x = pa.ones(3, dtype=pa.float32, device="numpy")
     host = np.zeros(3, np.float32)
     y = pa.asarray(host, device="numpy", copy=False)
@@ -192,9 +183,7 @@ def kept(y: Any, x: Any) -> None:
 
 @pytest.mark.parametrize("kernel", [kept, kept_over_a_barrier], ids=["alone", "barrier"])
 def test_groups_keep_the_stack_small(device: str, kernel: Any) -> None:
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher(device)
     x = pa.ones(1 << 18, dtype=pa.float32, device=device)
     y = kernel(pa.zeros_like(x), x)
     assert np.unique(np.asarray(y)).tolist() == [1024 * 1025 / 2]
@@ -240,9 +229,7 @@ def test_threads_read_their_kernels_at_once() -> None:
 
 def test_transformations_say_what_they_do_not_do_with_kernels(device: str) -> None:
     """A kernel's part of a derivative is not lost in silence, nor are its arrays read too early."""
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher(device)
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
 
     def called(x: pa.Array) -> pa.Array:

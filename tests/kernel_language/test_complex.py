@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_helpers import require_launcher
 
 import portarray as pa
 import portarray.kernel_language as kl
@@ -48,9 +49,7 @@ def exponential(y: Any, x: Any) -> None:
 
 def place(device: str, dtype: Any, *arrays: Any) -> list[pa.Array]:
     """Return arrays on a device that runs kernels and has a dtype; skip if it does not."""
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher(device)
     try:
         pa.zeros(1, dtype=dtype, device=device)
     except TypeError as error:

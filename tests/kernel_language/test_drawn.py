@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import itertools
 import os
 from pathlib import Path
 from typing import Any
@@ -14,24 +12,12 @@ from typing import Any
 import pytest
 from drawn_kernels import Program, programs
 from hypothesis import HealthCheck, Phase, given, settings
+from kernel_helpers import loaded
 
 import portarray as pa
 from portarray._array import dispatch
 
 COUNT = int(os.environ.get("PORTARRAY_DRAWN_KERNELS", "40"))
-NUMBERS = itertools.count()
-
-
-def loaded(text: str, folder: Path) -> Any:
-    """Return the kernel of a text, in a file of its own, as its lines are shown in errors."""
-    path = folder / f"drawn_{next(NUMBERS)}.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.drawn
 
 
 def check(program: Program, device: Any, folder: Path) -> None:

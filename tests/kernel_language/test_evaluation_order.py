@@ -10,7 +10,7 @@ import drawn_effects
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from test_drawn import loaded
+from kernel_helpers import loaded, require_launcher
 
 import portarray as pa
 
@@ -75,9 +75,7 @@ def run(device: Any, count: int, folder: Path, *, interpreted: bool = False) -> 
 
 
 def test_drawn_kernels_compute_what_python_does(device: str, tmp_path: Path) -> None:
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    target = require_launcher(device)
     run(target, COUNT if device.startswith("numpy") else max(COUNT // 10, 2), tmp_path)
 
 

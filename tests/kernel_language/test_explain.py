@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_helpers import require_launcher
 
 import portarray as pa
 import portarray.kernel_language as kl
@@ -35,10 +36,7 @@ def counted(y: Any) -> None:
 
 @pytest.fixture
 def place(device: str) -> pa.Device:
-    result = pa.device(device)
-    if isinstance(reason := result._backend.launcher(result.native), str):
-        pytest.skip(reason)
-    return result
+    return require_launcher(device)
 
 
 def test_explained(place: pa.Device) -> None:
@@ -90,9 +88,7 @@ def test_wide_indices(place: pa.Device) -> None:
 
 
 def test_read_only_arrays_are_copied() -> None:
-    result = pa.device("numpy")
-    if isinstance(reason := result._backend.launcher(result.native), str):
-        pytest.skip(reason)
+    require_launcher("numpy")
     y = pa.asarray(np.zeros(3, np.float32), device="numpy", copy=False)
     host = np.zeros(3, np.float32)
     host.flags.writeable = False

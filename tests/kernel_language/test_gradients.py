@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import os
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn_gradients import SIZE, text
+from kernel_helpers import loaded, require_launcher
 
 import portarray as pa
 import portarray.kernel_language as kl
@@ -64,9 +64,7 @@ def logarithm_of_gamma(value: Any) -> Any:
 @pytest.fixture
 def place(device: str) -> str:
     """Return a device that runs kernels."""
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher(device)
     return device
 
 
@@ -315,21 +313,9 @@ def test_what_has_no_derivative_is_refused_at_its_line() -> None:
         pa.grad(same)(x)
 
 
-def loaded(seed: int, folder: Path) -> Any:
-    """Return a drawn kernel, in a file of its own, as its lines are read."""
-    path = folder / f"gradient_{seed}.py"
-    path.write_text(text(seed))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.drawn
-
-
 def check(seed: int, device: str, folder: Path) -> None:
     """Compare the derivative of a drawn kernel in a drawn direction with central differences."""
-    kernel = loaded(seed, folder)
+    kernel = loaded(text(seed), folder)
     rng = np.random.default_rng(seed)
     shapes = [(SIZE,)] * 4 + [(SIZE, 3)]
     primals, tangents = ([rng.normal(size=shape) for shape in shapes] for _ in range(2))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_helpers import require_launcher
 
 import portarray as pa
 import portarray.kernel_language as kl
@@ -52,9 +53,7 @@ def one_by_one(y: Any, x: Any, z: Any) -> None:
 )
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint64"])
 def test_inverted_and_negated_integers(device: str, kernel: Any, dtype: str) -> None:
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher(device)
     if dtype == "uint64" and kernel is shifted:
         pytest.skip("unsigned integers are not negated")
     if dtype != "int8" and not device.startswith(("numpy", "clarray")):

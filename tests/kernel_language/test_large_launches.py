@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_helpers import require_launcher
 
 import portarray as pa
 import portarray.kernel_language as kl
@@ -56,9 +57,7 @@ def on(device: str, x: Any) -> pa.Array:
 
 
 def test_split_launches_run_each_work_item_once(device: str, small_limits: None) -> None:
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher(device)
     shape, group = (5, 6, 9), (1, 2, 4)
     y, total = places(
         on(device, np.zeros(math.prod(shape))), on(device, [0]), ndrange=shape, group=group

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_drawn import loaded
+from kernel_helpers import loaded, require_launcher
 
 import portarray as pa
 
@@ -102,9 +102,7 @@ def test_none_is_known_at_compile_time(tmp_path: Path) -> None:
 
 
 def test_float64_is_not_rounded_to_float32(device: str, tmp_path: Path) -> None:
-    target = pa.device(device)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    target = require_launcher(device)
     try:
         pa.zeros(1, dtype=pa.float64, device=target)
     except (TypeError, ValueError):

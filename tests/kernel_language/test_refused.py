@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 import refused
+from kernel_helpers import module_of, require_launcher
 from refused import Elsewhere, Made, Raw, Refused
 
 import portarray as pa
@@ -23,18 +22,6 @@ DEVICE = "numpy"
 def rows(*tables: str) -> list[Any]:
     """Return the rows of tables as parameters."""
     return [pytest.param(row, id=row.name) for table in tables for row in getattr(refused, table)]
-
-
-def module_of(row: Refused, folder: Path) -> ModuleType:
-    """Write the text as a module, where its source is found, and import that."""
-    path = folder / "bad_kernel.py"
-    path.write_text(row.text, "utf-8")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def argument(value: Any) -> Any:
@@ -51,14 +38,12 @@ def argument(value: Any) -> Any:
 
 @pytest.mark.parametrize("row", rows("BODIES", "MODULES", "CALLS"))
 def test_refused(row: Refused, tmp_path: Path) -> None:
-    target = pa.device(DEVICE)
-    if isinstance(reason := target._backend.launcher(target.native), str):
-        pytest.skip(reason)
+    require_launcher(DEVICE)
     if row.lacks:
         pytest.skip(f"{DEVICE} has {row.lacks}")
     arguments = [argument(value) for value in row.make()]
     with pytest.raises(row.error) as raised:
-        module_of(row, tmp_path).bad(*arguments, **row.options)
+        module_of(row.text, tmp_path / "bad_kernel.py").bad(*arguments, **row.options)
     # The text of a SyntaxError has the file's name as well.
     said = getattr(raised.value, "msg", str(raised.value))
     assert re.search(row.says, said, re.IGNORECASE | re.DOTALL), said
