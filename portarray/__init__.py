@@ -239,7 +239,9 @@ if _typing.TYPE_CHECKING:
     gradient: _Extra
     heaviside: _Extra
     histogram: _Extra
+    histogram2d: _Extra
     histogram_bin_edges: _Extra
+    histogramdd: _Extra
     hsplit: _Extra
     hstack: _Extra
     inner: _Extra

@@ -6,7 +6,7 @@ Operators are one line each; :mod:`portarray._array.call` implements them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Never, SupportsIndex, final
+from typing import TYPE_CHECKING, Any, Literal, Never, SupportsIndex, final
 
 import numpy as np
 
@@ -405,8 +405,13 @@ class Array(base.ArrayBase):
             axis = tuple(i for i, n in enumerate(self.shape) if n == 1)
         return base.NAMESPACE[0].squeeze(self, axis)
 
-    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Array:
-        """Return the values in another dtype; as :func:`portarray.astype`."""
+    def astype(
+        self, dtype: DTypeLike, order: Literal["K", "A", "C", "F"] = "K", *, copy: bool = True
+    ) -> Array:
+        """Return the values in another dtype; as :func:`portarray.astype`.
+
+        Code for NumPy may pass ``order``; the library chooses the memory layout.
+        """
         return base.NAMESPACE[0].astype(self, dtype, copy=copy)
 
     def conj(self) -> Array:

@@ -87,7 +87,14 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 
 @serves(order="")
 def broadcast_arrays(*args: Any) -> Any:
-    return pa.broadcast_arrays(*as_arrays(*args, name="broadcast_arrays"))
+    objects = [i for i, x in enumerate(args) if x is None or isinstance(x, str)]
+    arrays = as_arrays(
+        *(x for i, x in enumerate(args) if i not in objects), name="broadcast_arrays"
+    )
+    broadcast = list(pa.broadcast_arrays(*arrays))
+    for i in objects:  # None and text stay on the host, as Matplotlib needs them
+        broadcast.insert(i, np.broadcast_to(np.asarray(args[i]), broadcast[0].shape))
+    return tuple(broadcast)
 
 
 def _at_least(arrays: tuple[Any, ...], widen: Any) -> Any:

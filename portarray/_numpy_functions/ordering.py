@@ -100,44 +100,6 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     return pa.diff(pa.searchsorted(pa.sort(x), edges))
 
 
-# --- histograms --------------------------------------------------------------------------------
-
-
-@serves(order="a bins range weights")
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
-    if type(bins) is pa.Array:
-        return bins
-    if isinstance(bins, str):
-        raise TypeError(f"histogram: bins={bins!r} is not supported\nHint: pass the number of bins")
-    x = as_float(flat(a))
-    if np.ndim(bins):
-        return pa.asarray(bins, dtype=x.dtype, device=x.device)
-    unit = pa.ones((), dtype=x.dtype, device=x.device)
-    if range is not None:
-        low, high = unit * range[0], unit * range[1]
-    elif x.size:
-        low, high = pa.min(x), pa.max(x)
-    else:
-        low, high = unit * 0, unit
-    same = low == high
-    low, high = pa.where(same, low - 0.5, low), pa.where(same, high + 0.5, high)
-    steps = pa.arange(bins, dtype=x.dtype, device=x.device)
-    return pa.concat([low + steps * ((high - low) / bins), pa.reshape(high, (1,))])
-
-
-@serves(order="a bins range density weights")
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None) -> Any:
-    edges = histogram_bin_edges(a, bins, range)
-    x = pa.sort(flat(a))
-    positions = pa.concat(
-        [pa.searchsorted(x, edges[:-1]), pa.searchsorted(x, edges[-1:], side="right")]
-    )
-    counts = pa.diff(positions)
-    if density:
-        counts = counts / pa.diff(edges) / pa.sum(counts)
-    return counts, edges
-
-
 # --- quantiles ---------------------------------------------------------------------------------
 
 _CONTINUOUS = {

@@ -44,7 +44,11 @@ CALLED = set().union(*map(names, LINES))
 
 
 def test_every_served_function_is_called_here() -> None:
-    there = {name for name in table.SERVED if table.function_named(name) is not None}
+    there = {
+        name
+        for name, row in table.SERVED.items()
+        if table.function_named(name) is not None and row.category != "Files"  # see tests/interop
+    }
     assert there - CALLED == set()
     assert set(ufuncs.STANDARD | ufuncs.COMPOSED.keys()) - CALLED - {"clip"} == set()
 
@@ -252,7 +256,7 @@ REFUSED = {
     "(?s)weights=.* is not supported": "np.percentile(x, 5, weights=x)",
     "k=.* is not supported": "np.polyint(v, 1, v)",
     r"lstsq: does not accept .*\n.* pa\.linalg\.pinv\(x\) @ y": "np.linalg.lstsq(m, m)",
-    r"histogram2d: does not accept .*\n.*x\.to_device\('numpy'\)\.native": "np.histogram2d(v, w)",
+    r"roots: does not accept .*\n.*x\.to_device\('numpy'\)\.native": "np.roots(v)",
     "out= is ndarray, but the result is on": "np.sum(x, out=np.zeros(()))",
     "cannot be cast .* int": "np.mean(x, out=np.zeros_like(x, shape=(), dtype=np.int32))",
     r"out= has shape \(2,\), but the result has \(4,\)": "np.sum(x, 0, out=x[0, :2])",

@@ -1,0 +1,36 @@
+"""Functions that write arrays to files, in NumPy's formats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portarray._numpy_functions.table import category
+
+serves = category("Files")
+
+
+@serves(order="file arr allow_pickle")
+def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
+    np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
+
+
+@serves(order="fname X fmt delimiter newline header footer comments encoding")
+def savetxt(fname: Any, **options: Any) -> None:
+    np.savetxt(fname, np.asarray(options.pop("X")), **options)
+
+
+@serves(order="file")
+def savez(file: Any, *args: Any, **kwds: Any) -> None:
+    np.savez(file, *map(np.asarray, args), **_on_the_host(kwds))
+
+
+@serves(order="file")
+def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
+    np.savez_compressed(file, *map(np.asarray, args), **_on_the_host(kwds))
+
+
+def _on_the_host(arrays: dict[str, Any]) -> dict[str, Any]:
+    pickled = {"allow_pickle": arrays.pop("allow_pickle")} if "allow_pickle" in arrays else {}
+    return {name: np.asarray(x) for name, x in arrays.items()} | pickled
