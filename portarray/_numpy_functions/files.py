@@ -16,9 +16,20 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
 
 
-@serves(order="fname X fmt delimiter newline header footer comments encoding")
-def savetxt(fname: Any, **options: Any) -> None:
-    np.savetxt(fname, np.asarray(options.pop("X")), **options)
+@serves()
+def savetxt(
+    fname: Any,
+    X: Any,  # noqa: N803  (NumPy's name)
+    fmt: Any = "%.18e",
+    delimiter: str = " ",
+    newline: str = "\n",
+    header: str = "",
+    footer: str = "",
+    comments: str = "# ",
+    encoding: str | None = None,
+) -> None:
+    layout = (fmt, delimiter, newline, header, footer, comments, encoding)
+    np.savetxt(fname, np.asarray(X), *layout)
 
 
 @serves(order="file")
