@@ -71,7 +71,29 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
         kind = type(x1)
         if kind in table.scalars or (kind is int and table.low <= x1 <= table.high):
             @fast table.scalar_call_cache[name](x1, x2._native) else slow_path.cache_scalar_call(name, table, x1, x2._native)
-    return slow_path.binary(name, x1, x2)
+    return promoted(name, x1, x2)
+
+
+def promoted(name: str, x1: Any, x2: Any) -> Array:
+    """Call a function of two operands of different types."""
+    has_scalar = type(x2) is not base.array_type
+    try:
+        if has_scalar:
+            table, cast, convert = x1._dispatch.promotions[type(x2)]
+            first, second = cast(x1._native) if cast else x1._native, convert(x2)
+        elif type(x1) is base.array_type:
+            table, cast, convert = x1._dispatch.promotions[x2._dispatch]
+            first = cast(x1._native) if cast else x1._native
+            second = convert(x2._native) if convert else x2._native
+        else:
+            has_scalar = True
+            table, cast, convert = x2._dispatch.promotions[type(x1)]
+            first, second = convert(x1), cast(x2._native) if cast else x2._native
+    except (AttributeError, KeyError, OverflowError):
+        return slow_path.binary(name, x1, x2)
+    if has_scalar:
+        @fast table.scalar_call_cache[name](first, second) else slow_path.cache_scalar_call(name, table, first, second)
+    @fast table.call_cache[name](first, second) else slow_path.cache_call(name, table, first, second)
 
 
 def operator(name: str) -> Callable[[Array, Any], Array]:
@@ -85,9 +107,9 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
                 @fast table.call_cache[name](self._native, other._native) else slow_path.cache_call(name, table, self._native, other._native)
         elif kind in table.scalars or (kind is int and table.low <= other <= table.high):
             @fast table.scalar_call_cache[name](self._native, other) else slow_path.cache_scalar_call(name, table, self._native, other)
-        elif slow_path.is_foreign(other, name):
+        elif kind not in table.promotions and slow_path.is_foreign(other, name):
             return slow_path.deferred(name, self, other)
-        return slow_path.binary(name, self, other)
+        return promoted(name, self, other)
 
     return method
 
@@ -100,9 +122,9 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
         kind = type(other)
         if kind in table.scalars or (kind is int and table.low <= other <= table.high):
             @fast table.scalar_call_cache[name](other, self._native) else slow_path.cache_scalar_call(name, table, other, self._native)
-        if slow_path.is_foreign(other, name):
+        if kind not in table.promotions and slow_path.is_foreign(other, name):
             return NotImplemented
-        return slow_path.binary(name, other, self)
+        return promoted(name, other, self)
 
     return method
 

@@ -19,6 +19,8 @@ from portarray._array.array import Array
 from portarray._dispatch import argument_rules
 from portarray.errors import LinAlgError
 
+_INTEGERS = frozenset({int})
+
 
 def axis(value: int, x: Any, *, extra: int = 0) -> int:
     """Return an axis of an array after checking that the array, with ``extra`` axes more, has it.
@@ -46,11 +48,18 @@ def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tup
     """Return one or several axes of an array after checking them; lists become tuples."""
     if type(value) is int or not isinstance(value, (list, tuple)):
         return axis(value, x)  # type: ignore[arg-type]
-    normalized = tuple([axis(item, x) for item in value])
     count = x.ndim if type(x) is Array else 0
+    if count and _INTEGERS.issuperset(map(type, value)) and _are_within(value, count):
+        normalized = tuple(value)
+    else:
+        normalized = tuple([axis(item, x) for item in value])
     if count and len({item % count for item in normalized}) < len(normalized):
         raise ValueError(f"{name}={value!r} repeats an axis; each axis may occur once")
     return normalized
+
+
+def _are_within(axes: Sequence[int], count: int) -> bool:
+    return not axes or (-count <= min(axes) and max(axes) < count)
 
 
 def is_array(x: object) -> bool:
@@ -60,6 +69,10 @@ def is_array(x: object) -> bool:
 
 def integers(value: int | Sequence[int], name: str) -> tuple[int, ...]:
     """Return one integer or a sequence of them as a tuple."""
+    if type(value) is int:
+        return (value,)
+    if type(value) is tuple and _INTEGERS.issuperset(map(type, value)):
+        return value
     try:
         if isinstance(value, (list, tuple)):
             return tuple([+index(item) for item in value])  # True is 1
@@ -74,6 +87,8 @@ def integers(value: int | Sequence[int], name: str) -> tuple[int, ...]:
 
 def shape(value: int | Sequence[int]) -> tuple[int, ...]:
     """Return a shape as a tuple of non-negative integers."""
+    if type(value) is int and value >= 0:
+        return (value,)
     sizes = integers(value, "shape")
     for size in sizes:
         if size < 0:
@@ -171,9 +186,7 @@ def fill_value(value: Any, dtype: object) -> bool | int | float | complex:
         )
     if kind == "f":
         return float(scalar)
-    limits = np.iinfo(exact)
-    if not limits.min <= scalar <= limits.max:
-        raise OverflowError(
-            f"fill_value {scalar!r} does not fit {exact} ({limits.min} to {limits.max})"
-        )
+    low, high = dtypes.limits(exact)
+    if not low <= scalar <= high:
+        raise OverflowError(f"fill_value {scalar!r} does not fit {exact} ({low} to {high})")
     return int(scalar)

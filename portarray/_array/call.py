@@ -88,7 +88,55 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
                 out._dispatch = result
                 return out
             return slow_path.finished(native, result)
-    return slow_path.binary(name, x1, x2)
+    return promoted(name, x1, x2)
+
+
+def promoted(name: str, x1: Any, x2: Any) -> Array:
+    """Call a function of two operands of different types."""
+    has_scalar = type(x2) is not base.array_type
+    try:
+        if has_scalar:
+            table, cast, convert = x1._dispatch.promotions[type(x2)]
+            first, second = cast(x1._native) if cast else x1._native, convert(x2)
+        elif type(x1) is base.array_type:
+            table, cast, convert = x1._dispatch.promotions[x2._dispatch]
+            first = cast(x1._native) if cast else x1._native
+            second = convert(x2._native) if convert else x2._native
+        else:
+            has_scalar = True
+            table, cast, convert = x2._dispatch.promotions[type(x1)]
+            first, second = convert(x1), cast(x2._native) if cast else x2._native
+    except (AttributeError, KeyError, OverflowError):
+        return slow_path.binary(name, x1, x2)
+    if has_scalar:
+        try:
+            function, result, result_type = table.scalar_call_cache[name]
+        except KeyError:
+            return slow_path.cache_scalar_call(name, table, first, second)
+        try:
+            native = function(first, second)
+        except Exception as error:  # noqa: BLE001  (translated and raised again)
+            return slow_path.failed(error, name, table, first, second)
+        if type(native) is result_type:
+            out = base.new_uninitialized()
+            out._native = native
+            out._dispatch = result
+            return out
+        return slow_path.finished(native, result)
+    try:
+        function, result, result_type = table.call_cache[name]
+    except KeyError:
+        return slow_path.cache_call(name, table, first, second)
+    try:
+        native = function(first, second)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        return slow_path.failed(error, name, table, first, second)
+    if type(native) is result_type:
+        out = base.new_uninitialized()
+        out._native = native
+        out._dispatch = result
+        return out
+    return slow_path.finished(native, result)
 
 
 def operator(name: str) -> Callable[[Array, Any], Array]:
@@ -128,9 +176,9 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
                 out._dispatch = result
                 return out
             return slow_path.finished(native, result)
-        elif slow_path.is_foreign(other, name):
+        elif kind not in table.promotions and slow_path.is_foreign(other, name):
             return slow_path.deferred(name, self, other)
-        return slow_path.binary(name, self, other)
+        return promoted(name, self, other)
 
     return method
 
@@ -156,9 +204,9 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
                 out._dispatch = result
                 return out
             return slow_path.finished(native, result)
-        if slow_path.is_foreign(other, name):
+        if kind not in table.promotions and slow_path.is_foreign(other, name):
             return NotImplemented
-        return slow_path.binary(name, other, self)
+        return promoted(name, other, self)
 
     return method
 

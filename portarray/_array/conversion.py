@@ -22,6 +22,7 @@ from portarray._movement import array_moves, routes
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
+    from portarray._array.dispatch import DispatchTable
     from portarray._devices.device import Device
 
 DType = np.dtype[Any]
@@ -39,6 +40,10 @@ def asarray(
     default: Device | None = None,
 ) -> Array:
     """See :func:`portarray.asarray`; ``default`` is used instead of the default device."""
+    if type(obj) in values.PLAIN and copy is not False:
+        made = values.from_numbers(obj, dtype, default if device is None else device)
+        if made is not None:
+            return made
     copy = copy if copy is None else native_arrays.copy_flag(copy)
     target_dtype = None if dtype is None else dtypes.canonical(dtype)
     if isinstance(obj, base.array_type):
@@ -138,8 +143,16 @@ def astype(
     """See :func:`portarray.astype`; ``access_reported`` says that listeners know of the move."""
     if type(x) is not base.array_type:
         raise operands.refused(x, "astype", scalars=False)
-    target_dtype = dtypes.canonical(dtype)
     table = x._dispatch
+    if device is None:
+        try:
+            target = table.device._creation["astype", dtype]
+        except (KeyError, TypeError):
+            pass
+        else:
+            if target is not table and (table.kind != "c" or target.kind in "bc"):
+                return _cast(x, target)
+    target_dtype = dtypes.canonical(dtype)
     where = table.device if device is None else selection.resolve(device)
     if device is not None and not access_reported:
         host_access.tell_move(x.device, where)
@@ -150,9 +163,10 @@ def astype(
     if table.kind == "c" and dtypes.kind_of(target_dtype) not in "bc":
         raise values.loses_imaginary_part(table.dtype, target_dtype)
     target = dispatch.table_of(where, target_dtype)
+    if where is table.device:
+        dispatch.cache_creation(target, ("astype", dtype), target)
+        return _cast(x, target)
     try:
-        if where is table.device:
-            return results.wrapped(target.cast(x._native), target)
         # Convert on the device that has both dtypes.
         if target_dtype in dispatch.dtypes_of(table.device):
             cast = dispatch.table_of(table.device, target_dtype).cast
@@ -177,6 +191,13 @@ def astype(
         return from_host(host_values, where, take_ownership=True)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "astype", where, table.device, nbytes=x.size * target_dtype.itemsize)
+
+
+def _cast(x: Array, target: DispatchTable) -> Array:
+    try:
+        return results.wrapped(target.cast(x._native), target)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        results.reraise(error, "astype", target.device, nbytes=x.size * target.dtype.itemsize)
 
 
 def _finished(

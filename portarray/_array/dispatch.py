@@ -9,7 +9,7 @@ be made current, whether the host is used.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from portarray.errors import DeviceMismatchError
 __all__ = [
     "Functions",
     "DispatchTable",
+    "cache_creation",
     "require_same_device",
     "default_dtype",
     "functions_of",
@@ -77,6 +78,9 @@ class DispatchTable:
     scalar_call_cache, options_call_cache : dict
         The same for calls with an array and a Python scalar, and for calls with options that do not
         affect the dtype of the result.
+    promotions : dict
+        Cache for operands of two types: the dispatch table of the second array, or the type of a
+        scalar, to the table that both promote to and the conversions of both.
     known_type : type or None
         Class of the results whose table can be cached: ``array_type``. None on devices whose dtypes
         depend on settings (JAX's 64-bit mode), where the dtype of each result is looked up except
@@ -104,6 +108,7 @@ class DispatchTable:
         "namespace",
         "native",
         "options_call_cache",
+        "promotions",
         "scalar_call_cache",
         "scalars",
         "tables",
@@ -122,6 +127,7 @@ class DispatchTable:
         self.call_cache: dict[str, CachedCall] = {}
         self.options_call_cache: dict[str, CachedCall] = {}
         self.scalar_call_cache: dict[str, CachedCall] = {}
+        self.promotions: dict[DispatchTable | type, Promotion] = {}
         self.tables = tables
         self.namespace = base.bound_namespace(device._seen)
         self.scalars = _SCALARS[self.kind]
@@ -151,6 +157,9 @@ class DispatchTable:
 DispatchTables = dict[Any, DispatchTable]
 CachedCall = tuple[Function, DispatchTable, Any]
 """A function, the table of its results, and their class, or None to look the table up."""
+
+Promotion = tuple[DispatchTable, Function | None, Function | None]
+"""The table that two operands promote to, and the conversions of both, None if not needed."""
 
 # With integer arrays the range is checked instead of the type.
 _SCALARS: Mapping[str, frozenset[type]] = {
@@ -200,6 +209,7 @@ def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
         if not hasattr(device, "_tables"):
             # Device forbids setattr; only this module fills these slots.
             object.__setattr__(device, "_by_setting", {})
+            object.__setattr__(device, "_creation", {})
             object.__setattr__(device, "_tables", {})
         tables: DispatchTables = device._tables
         for dtype, native in available.items():
@@ -227,6 +237,12 @@ def table_of(device: Device, dtype: np.dtype[Any]) -> DispatchTable:
         return available[dtype]
     except KeyError:
         raise dtypes.missing(dtype, device, set(available)) from None
+
+
+def cache_creation(table: DispatchTable, key: tuple[object, ...], creation: Any) -> None:
+    """Cache how arrays of a table are created, unless the user's settings decide the table."""
+    if table.known_type is not None and all(isinstance(part, Hashable) for part in key):
+        table.device._creation[key] = creation
 
 
 def require_same_device(name: str, table: DispatchTable, second: DispatchTable) -> DispatchTable:

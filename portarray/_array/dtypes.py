@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._dtypes.promotion import KIND_ORDER, KINDS, Kind, float_limits, kind_of, promote
+from portarray._dtypes.promotion import (
+    KIND_ORDER,
+    KINDS,
+    Kind,
+    float_limits,
+    kind_of,
+    limits,
+    promote,
+)
 from portarray.errors import DTypeNotSupportedError
 
 if TYPE_CHECKING:
@@ -29,6 +37,7 @@ __all__ = [
     "canonical",
     "float_limits",
     "kind_of",
+    "limits",
     "missing",
     "name_of",
     "nearest",
@@ -65,10 +74,13 @@ STANDARD: dict[str, DType] = {
 EXTRA = ("float16", "bfloat16")
 """Dtypes outside the standard that exist where a device has them."""
 
-# By dtype, by NumPy scalar type (np.float32) and by name, which NumPy is slow to parse.
+# By dtype, by NumPy scalar type (np.float32), by name, which NumPy is slow to parse, and by
+# Python's own types.
 _SAME: dict[object, DType] = {
     key: dtype for name, dtype in STANDARD.items() for key in (dtype, dtype.type, name)
 }
+_SAME.update((kind, STANDARD[np.dtype(kind).name]) for kind in PYTHON_SCALARS)
+_SAME.update((kind, np.dtype(kind)) for kind in PYTHON_SCALARS)
 _FLOAT16 = np.dtype("float16")
 _NAMES = ", ".join((*STANDARD, *EXTRA))
 

@@ -60,6 +60,8 @@ def _checking(table: DispatchTable) -> Callable[[Any, Any], Any]:
 
 def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]`` for any key, after it was checked."""
+    if isinstance(key, np.integer):
+        return x[int(key)]
     table, native = x._dispatch, x._native
     if type(key) is base.array_type and key._dispatch.device is table.device:
         index, shape = key._native, native.shape
@@ -86,6 +88,8 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         If the value's kind is above the array's (a complex value in a real array), or it is a list
         or another library's array.
     """
+    if isinstance(key, np.integer):
+        key = int(key)
     native_key, table = _native_key(x, key)
     if type(value) is base.array_type:
         table = dispatch.require_same_device("assignment", table, value._dispatch)

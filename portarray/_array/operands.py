@@ -15,7 +15,7 @@ from portarray._dtypes import promotion
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
-    from portarray._array.dispatch import DispatchTable
+    from portarray._array.dispatch import DispatchTable, Function, Promotion
     from portarray._devices.device import Device
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "dtype_with_scalar",
     "from_scalar",
     "promote",
+    "promotion_of_arrays",
     "refused",
     "scalar",
 ]
@@ -70,10 +71,44 @@ def from_scalar(x: Any, name: str, device: Device | None = None) -> Array:
     )
 
 
-def _table_with_scalar(table: DispatchTable, value: Any) -> DispatchTable:
-    """Return the table that an array of ``table`` and a Python scalar promote to."""
-    dtype = dtype_with_scalar(table.dtype, value, table.device)
-    return table if dtype is table.dtype else dispatch.table_of(table.device, dtype)
+def promotion_of_arrays(name: str, table: DispatchTable, second: DispatchTable) -> Promotion:
+    """Return the table that arrays of two tables promote to, with the casts of both."""
+    promoted = dispatch.require_same_device(name, table, second)
+    if table.dtype != second.dtype:
+        dtype = dtypes.promote(table.dtype, second.dtype)
+        promoted = dispatch.table_of(promoted.device, dtype)
+    entry = promoted, _cast(table, promoted), _cast(second, promoted)
+    if promoted.device._backend.has_fixed_dtype(promoted.native):
+        table.promotions[second] = entry
+    return entry
+
+
+def _promotion_with_scalar(table: DispatchTable, value: Any) -> Promotion:
+    """Return the table that an array of ``table`` and a Python or NumPy scalar promote to.
+
+    With the cast of the array, and the conversion of the scalar: it raises OverflowError for an
+    integer out of range.
+    """
+    kind = type(value)
+    try:
+        return table.promotions[kind]
+    except KeyError:
+        dtype = dtype_with_scalar(table.dtype, value, table.device)
+    promoted = table if dtype is table.dtype else dispatch.table_of(table.device, dtype)
+    convert = _CONVERSIONS.get(promoted.kind) or partial(promotion.checked, dtype=dtype)
+    entry = promoted, _cast(table, promoted), convert
+    if kind in _CACHED_SCALARS and table.known_type is not None:
+        table.promotions[kind] = entry
+    return entry
+
+
+def _cast(table: DispatchTable, target: DispatchTable) -> Function | None:
+    return None if table.dtype == target.dtype else target.cast
+
+
+_CONVERSIONS: dict[str, Function] = {"b": bool, "f": float, "c": complex}
+_CACHED_SCALARS = frozenset((*_KIND_OF_SCALAR, *(x.type for x in dtypes.STANDARD.values())))
+"""Scalar types that alone decide the kind; the unit of a ``numpy.timedelta64`` does, too."""
 
 
 def dtype_with_scalar(dtype: np.dtype[Any], value: Any, device: Device) -> np.dtype[Any]:
@@ -86,11 +121,18 @@ def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]
 
     Arrays become native arrays of the table's dtype, scalars Python scalars of its kind.
     """
-    first, second = operands[0], operands[-1]
-    are_arrays = type(first) is base.array_type and type(second) is base.array_type
-    if are_arrays and len(operands) == 2 and first._dispatch.dtype is second._dispatch.dtype:
-        table = dispatch.require_same_device(name, first._dispatch, second._dispatch)
-        return table, [first._native, second._native]
+    if len(operands) == 2:
+        first, second = operands
+        if type(first) is base.array_type and type(second) is base.array_type:
+            table, other = first._dispatch, second._dispatch
+            try:
+                promoted, cast_first, cast_second = table.promotions[other]
+            except KeyError:
+                promoted, cast_first, cast_second = promotion_of_arrays(name, table, other)
+            return promoted, [
+                cast_first(first._native) if cast_first else first._native,
+                cast_second(second._native) if cast_second else second._native,
+            ]
     return _common(name, operands)
 
 
@@ -99,14 +141,12 @@ def _common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any
     values: list[Any] = []
     for x in operands:
         if type(x) is base.array_type:
-            operand_table = x._dispatch
+            other = x._dispatch
             if table is None:
-                table = operand_table
-            elif table is not operand_table:
-                table = dispatch.require_same_device(name, table, operand_table)
-                if table.dtype != operand_table.dtype:
-                    common = dtypes.promote(table.dtype, operand_table.dtype)
-                    table = dispatch.table_of(table.device, common)
+                table = other
+            elif table is not other:
+                cached = table.promotions.get(other)
+                table = (cached or promotion_of_arrays(name, table, other))[0]
             values.append(x)
         else:
             value = scalar(x)
@@ -115,9 +155,9 @@ def _common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any
             values.append(value)
     if table is None:
         raise TypeError(f"{name}: expected at least one array\nHint: make one with pa.asarray(x)")
-    for x in values:
+    for x in operands:
         if type(x) is not base.array_type:
-            table = _table_with_scalar(table, x)
+            table = _promotion_with_scalar(table, x)[0]
     comparing = table.kind in "iu" and name in promotion.COMPARISONS
     natives = [
         (x._native if x._dispatch.dtype == table.dtype else table.cast(x._native))

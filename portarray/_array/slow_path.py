@@ -21,6 +21,7 @@ from portarray.backends import registry
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._array.dispatch import DispatchTable
+    from portarray._devices.device import Device
 
 
 _MIRRORED = {
@@ -345,18 +346,33 @@ def create(
         Further keyword arguments.
     """
     where = selection.resolve(device)
+    try:
+        table, native_options = where._creation[default, dtype]
+    except (AttributeError, KeyError, TypeError):
+        table, native_options = _creation(where, default, dtype)
+    if not 0 < math.prod(shape) < _SURELY_COUNTABLE:
+        countable(shape, table, name)
+    return called(name, table, args, {**native_options, **options}, shape=shape)  # type: ignore[no-any-return]
+
+
+def _creation(
+    device: Device, default: str, dtype: object
+) -> tuple[DispatchTable, dict[str, object]]:
+    """Return the table of a dtype, or of a kind's default, and the options of its functions."""
     if dtype is not None:
         result_dtype = dtypes.canonical(dtype)
     elif default == "bool":
         result_dtype = dtypes.STANDARD["bool"]
     else:
-        result_dtype = dispatch.default_dtype(where, _DEFAULTS[default])
-    table = dispatch.table_of(where, result_dtype)
-    countable(shape, table, name)
-    native_options = {"dtype": table.native, "device": where.native}
-    return called(name, table, args, {**native_options, **options}, shape=shape)  # type: ignore[no-any-return]
+        result_dtype = dispatch.default_dtype(device, _DEFAULTS[default])
+    table = dispatch.table_of(device, result_dtype)
+    creation = table, {"dtype": table.native, "device": device.native}
+    dispatch.cache_creation(table, (default, dtype), creation)
+    return creation
 
 
+_SURELY_COUNTABLE = 1 << 58
+"""Elements of any dtype whose size in bytes fits 64 bits."""
 _DEFAULTS = {"real floating": "f", "complex floating": "c", "integral": "i"}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import base, dispatch, dtypes, host_access, native_arrays, results, slow_path
+from portarray._devices import selection
 from portarray.errors import DeviceMismatchError
 
 if TYPE_CHECKING:
@@ -61,6 +62,70 @@ def from_python(
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "asarray", device, nbytes=nbytes)
     return results.wrapped(native, table)
+
+
+PLAIN = frozenset((*dtypes.PYTHON_SCALARS, list, tuple))
+"""Types that :func:`from_numbers` takes."""
+
+
+def from_numbers(obj: Any, dtype: object, device: Any) -> Array | None:
+    """Make an array of a Python number, or of a list or rows of numbers of one Python type.
+
+    Returns None for other sequences, and for numbers that need a check: :func:`from_python`.
+    """
+    kind = _type_of_numbers(obj)
+    if kind is None:
+        return None
+    where = selection.resolve(device)
+    try:
+        table, host_dtype, convert = where._creation[kind, dtype]
+    except (AttributeError, KeyError, TypeError):
+        _cache_numbers(kind, dtype, where)
+        return None
+    try:
+        host_values = np.array(obj, host_dtype)
+    except (OverflowError, ValueError):  # out of range, or ragged
+        return None
+    host_access.tell("asarray", where, to_host=False)
+    try:
+        return results.wrapped(convert(host_values), table)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        results.reraise(error, "asarray", where, nbytes=host_values.size * table.dtype.itemsize)
+
+
+def _type_of_numbers(obj: Any) -> type | None:
+    """Return the Python type of an object's numbers; None if there are several, or others."""
+    kind = type(obj)
+    if kind in _SEQUENCES and obj:
+        kind = type(obj[0])
+        if kind in _SEQUENCES and obj[0] and _SEQUENCES.issuperset(map(type, obj)):
+            kind = type(obj[0][0])
+            obj = list(chain.from_iterable(obj))
+        if countOf(map(type, obj), kind) < len(obj):
+            return None
+    return kind if kind in dtypes.PYTHON_SCALARS else None
+
+
+def _cache_numbers(kind: type, dtype: object, device: Device) -> None:
+    """Cache how numbers of a Python type become arrays, if no number of it needs a check."""
+    host_dtype: DType = np.dtype(kind)
+    if dtype is None:
+        table = _default_table(host_dtype, device)
+    else:
+        table = dispatch.table_of(device, dtypes.canonical(dtype))
+        if kind is int and table.kind in "iu":
+            host_dtype = table.dtype  # NumPy checks the range
+    if dtypes.KIND_ORDER[host_dtype.kind] > dtypes.KIND_ORDER[table.kind] and table.kind != "b":
+        return
+    backend, native_device = device._backend, device.native
+
+    def convert(host_values: np.ndarray[Any, Any]) -> Any:
+        if host_dtype == table.dtype:
+            return backend.from_owned_host(host_values, native_device)
+        with np.errstate(all="ignore"):  # overflow in the conversion
+            return backend.from_host_converted(host_values, table.dtype, native_device)
+
+    dispatch.cache_creation(table, (kind, dtype), (table, host_dtype, convert))
 
 
 def made_anew(obj: Any, order: str = "") -> ValueError:

@@ -120,6 +120,7 @@ class Device:
         "_backend",
         "_by_dtype",
         "_by_setting",
+        "_creation",
         "_enter",
         "_exit",
         "_functions",
@@ -145,6 +146,7 @@ class Device:
     _by_dtype: Any
     _functions: Any
     _by_setting: Any
+    _creation: Any
     _seen: Device
     _text: str
 

@@ -252,7 +252,9 @@ class NativeFunctions:
         convert_number: Function | None = None,
     ) -> Function:
         """Wrap a function so that array operands of a dtype are cast first, and Python numbers."""
-        is_array, native = self.backend.owns, self.native_dtype(dtype)
+        is_array = self.backend.owns
+        array_type: Any = self.backend.array_type
+        native = self.native_dtype(dtype)
 
         def convert(x: Any) -> Any:
             if isinstance(x, (list, tuple)):
@@ -264,7 +266,10 @@ class NativeFunctions:
             return cast(x) if is_native and x.dtype == native else x
 
         def casting(*args: Any, **options: Any) -> Any:
-            return function(*map(convert, args), **options)
+            converted = [
+                cast(x) if type(x) is array_type and x.dtype == native else convert(x) for x in args
+            ]
+            return function(*converted, **options)
 
         return casting
 

@@ -233,10 +233,11 @@ def squeeze(x: Array, /, axis: Axes) -> Array:
     ((3, 1), (3,))
     """
     places = arguments.axes(arguments.integers(axis, "axis"), x)
-    for item in places if isinstance(places, tuple) else ():
-        if arguments.is_array(x) and x.shape[item] != 1:
+    shape = x.shape if arguments.is_array(x) else ()
+    for item in places if shape else ():  # type: ignore[union-attr]  # a tuple here
+        if shape[item] != 1:
             raise ValueError(
-                f"squeeze: axis {item} has size {x.shape[item]} (shape {x.shape}); "
+                f"squeeze: axis {item} has size {shape[item]} (shape {shape}); "
                 f"only axes of size 1 can be removed"
             )
     return call.options("squeeze", x, axis=places)
