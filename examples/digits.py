@@ -5,7 +5,7 @@ on their principal components and grouped by k-means, digit by digit; an image i
 digit of the nearest centroid. The table compares each device with the same functions on plain
 NumPy arrays.
 
-Run it with ``python examples/digits.py``; it needs ``pip install "portarray[examples]"``.
+Run it with ``python examples/digits.py``; it needs ``pip install ".[examples]"``.
 """
 
 from __future__ import annotations

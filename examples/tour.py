@@ -3,7 +3,7 @@
 Prints ``portarray devices``, runs ``digits.py`` on every functional device and then the quick
 conformance suite. The exit status is 1 if anything of that fails.
 
-Run it with ``python examples/tour.py``; it needs ``pip install "portarray[cli,examples]"`` and
+Run it with ``python examples/tour.py``; it needs ``pip install ".[cli,examples]"`` and
 ``portarray-conformance``.
 """
 

@@ -19,11 +19,11 @@ PROGRAMS = {
     "kmeans": "k-means over chunks",
 }
 PACKAGES = {
-    "dask": "portarray[dask]",
-    "distributed": "portarray[dask]",
-    "matplotlib": "portarray[examples]",
+    "dask": ".[dask]",
+    "distributed": ".[dask]",
+    "matplotlib": ".[examples]",
     "scipy": "scipy",
-    "sklearn": "portarray[examples]",
+    "sklearn": ".[examples]",
 }
 
 

@@ -47,7 +47,7 @@ def main(name: str, compute: Callable[[pa.Device], Any], draw: Callable[[Axes, A
     except ModuleNotFoundError as error:
         if error.name != "matplotlib":
             raise
-        sys.exit('matplotlib is missing.\nInstall it with: pip install "portarray[examples]"')
+        sys.exit('matplotlib is missing.\nInstall it with: pip install ".[examples]"')
     try:
         with pa.device(options.device) as device:
             began = time.perf_counter()

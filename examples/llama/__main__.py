@@ -30,7 +30,7 @@ def main() -> None:
         more += ",serve" if error.name in NEEDED_TO_SERVE else ""
         sys.exit(
             f"The language model needs {error.name}, which is not installed.\n"
-            f'Install it with: pip install "portarray[cli,llm{more}]"'
+            f'Install it with: pip install ".[cli,llm{more}]"'
         )
 
 

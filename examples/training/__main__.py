@@ -20,7 +20,7 @@ def main() -> None:
         more = ",llm" if error.name in NEEDED_BY_LLAMA else ""
         sys.exit(
             f"Training needs {error.name}, which is not installed.\n"
-            f'Install it with: pip install "portarray[cli,examples,files{more}]"'
+            f'Install it with: pip install ".[cli,examples,files{more}]"'
         )
 
 

@@ -12,7 +12,10 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise
-        sys.exit(f'portarray: {error.name} is not installed\nHint: pip install "portarray[cli]"')
+        from portarray._installation import pip_install
+
+        fix = pip_install("portarray[cli]")
+        sys.exit(f"portarray: {error.name} is not installed\nHint: {fix}")
     for stream in (sys.stdout, sys.stderr):
         # Replace characters that the terminal's encoding lacks.
         if hasattr(stream, "reconfigure"):

@@ -268,7 +268,9 @@ def version(info: BackendInfo) -> str | None:
 
 def install_command(info: BackendInfo, platform: str = "") -> str:
     """Return the command that installs a library for a platform."""
-    return f'pip install "{info.requirement(platform)}"'
+    from portarray._installation import pip_install  # lazy: only messages need it
+
+    return pip_install(info.requirement(platform))
 
 
 def _remembered(key: Key, find: Callable[[], T]) -> T:
@@ -305,7 +307,7 @@ def _count(library: str, platform: str) -> int:
     if installed is not None and _numbers(installed) < _numbers(info.oldest):
         raise _Refusal(
             f"{info.title} {installed} is too old: portarray needs {info.oldest} or newer "
-            f'(pip install --upgrade "{info.requirement(platform)}")',
+            f"({install_command(info, platform)} --upgrade)",
             fault=True,
         )
     if info.pending:

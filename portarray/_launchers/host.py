@@ -11,12 +11,12 @@ import importlib.util
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from portarray._installation import pip_install
 from portarray._launchers.launcher import Launch, Launcher, Program, Range
 
 __all__ = ["OverHost", "host_launcher", "log_of"]
 
 _WANTED = "kernels in host memory run through OpenCL's CPU runtime"
-_FIX = 'pip install "portarray[opencl]"'
 
 
 def host_launcher(address: Callable[[Any], int] | None = None) -> Launcher | str:
@@ -35,7 +35,8 @@ def host_launcher(address: Callable[[Any], int] | None = None) -> Launcher | str
     instead = _through_c(address)
     if not isinstance(instead, str):
         return instead
-    return f"{_WANTED}{launcher}, or through a C compiler ({instead})\nHint: {_FIX}"
+    fix = pip_install("portarray[opencl]")
+    return f"{_WANTED}{launcher}, or through a C compiler ({instead})\nHint: {fix}"
 
 
 def _through_opencl(address: Callable[[Any], int] | None) -> Launcher | str:
@@ -51,7 +52,7 @@ def _through_opencl(address: Callable[[Any], int] | None) -> Launcher | str:
 
 def _through_c(address: Callable[[Any], int] | None) -> Launcher | str:
     if importlib.util.find_spec("cffi") is None:
-        return 'cffi is missing: pip install "portarray[c]"'
+        return f"cffi is missing: {pip_install('portarray[c]')}"
     try:
         from portarray._launchers import c
     except ImportError as error:

@@ -29,9 +29,11 @@ class Bar:
 
     def __init__(self, label: str, *, in_bytes: bool = False) -> None:
         if find_spec("rich") is None:
+            from portarray._installation import pip_install
+
             raise ModuleNotFoundError(
                 "the progress bar needs rich, which is not installed\n"
-                "Hint: pip install 'portarray[cli]', or pass progress=False",
+                f"Hint: {pip_install('portarray[cli]')}, or pass progress=False",
                 name="rich",
             )
         self._label = label

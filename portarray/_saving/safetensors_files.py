@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portarray._atomic_files import replaced
+from portarray._installation import pip_install
 
 Values = np.ndarray[Any, Any]
 
@@ -300,7 +301,7 @@ def _library() -> Any:
         if error.name != "safetensors":
             raise
         raise ModuleNotFoundError(
-            'save and load need safetensors\nHint: pip install "portarray[files]"',
+            f"save and load need safetensors\nHint: {pip_install('portarray[files]')}",
             name="safetensors",
         ) from error
     return safetensors

@@ -14,10 +14,12 @@ import numpy as _np  # noqa: ICN001  (not a public name)
 try:
     import pyopencl as _pyopencl  # noqa: F401  (checked once, before any module needs it)
 except ImportError as error:
+    from portarray._installation import pip_install as _pip_install
+
     raise ImportError(
-        f"clarray needs pyopencl, which cannot be imported ({error})\nHint: pip install "
-        f"'portarray[opencl]'; a pyopencl built from source also needs the loader libOpenCL from "
-        f"the system's packages (ocl-icd-libopencl1 on Debian)",
+        f"clarray needs pyopencl, which cannot be imported ({error})\nHint: "
+        f"{_pip_install('portarray[opencl]')}; a pyopencl built from source also needs the loader "
+        f"libOpenCL from the system's packages (ocl-icd-libopencl1 on Debian)",
         name=error.name,
         path=error.path,
     ) from error

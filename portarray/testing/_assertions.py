@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol
 
 from portarray._array.array import Array
+from portarray._installation import pip_install
 from portarray._movement.to_device import to_device
 from portarray.testing import _guard
 
@@ -16,7 +17,7 @@ try:
 except ImportError as error:  # no such library, or one without public assertions
     raise ImportError(
         f"portarray.testing needs array-api-extra 0.11 or newer ({error}): "
-        'pip install "portarray[testing]"'
+        f"{pip_install('portarray[testing]')}"
     ) from error
 
 __all__ = ["assert_close", "assert_close_nulp", "assert_equal", "assert_less"]

@@ -22,6 +22,7 @@ from portarray._cli.bench.report import Measurement, Report
 from portarray._cli.bench.table import tables
 from portarray._cli.bench.timing import Times, turns
 from portarray._cli.group import portarray
+from portarray._installation import pip_install
 
 
 @pytest.fixture(autouse=True)
@@ -169,7 +170,7 @@ def test_without_matplotlib_nothing_is_measured(
     monkeypatch.setattr(measure, "turns", None)
     result = run("--plot", tmp_path / "bench.svg")
     assert result.exit_code == 1
-    assert 'pip install "portarray[bench]"' in result.stderr
+    assert pip_install("portarray[bench]") in result.stderr
 
 
 @pytest.mark.parametrize(

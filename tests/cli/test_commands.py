@@ -21,6 +21,7 @@ import platformdirs
 from click.testing import CliRunner, Result
 
 from portarray._cli.group import portarray
+from portarray._installation import pip_install
 from portarray.testing import virtual_devices
 
 
@@ -204,7 +205,7 @@ def test_without_click(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert 'pip install "portarray[cli]"' in done.stderr
+    assert pip_install("portarray[cli]") in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import portarray as pa
 from portarray._devices import discovery
+from portarray._installation import pip_install
 
 
 def test_text(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,7 +19,7 @@ def test_text(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "✓ fake:cuda:0  fake 0 (gpu), memory unknown  ← recommended" in text
     assert "Recommended: fake:cuda:0 (fake 0)" in text
     assert "✗ CuPy (not installed)" in text
-    assert 'pip install "portarray[cupy-cuda12]"' in text
+    assert pip_install("portarray[cupy-cuda12]") in text
     assert "GiB free" in text
     pa.reset_gpu_device()
 

@@ -172,4 +172,4 @@ def test_it_runs_from_the_checkout(file: Path) -> None:
     )
     assert ended.returncode == 1
     assert "The language model needs tokenizers, which is not installed" in ended.stderr
-    assert 'pip install "portarray[cli,llm]"' in ended.stderr
+    assert 'pip install ".[cli,llm]"' in ended.stderr

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import portarray as pa
+from portarray._installation import pip_install
 from portarray._movement import progress
 
 needs_rich = pytest.mark.skipif(find_spec("rich") is None, reason="the bar is drawn by rich")
@@ -144,7 +145,9 @@ def test_without_rich_nothing_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
             return np.ones(2).__dlpack__(**options)
 
     monkeypatch.setitem(sys.modules, "rich", None)  # as Python has it where an import fails
-    with pytest.raises(ModuleNotFoundError, match=re.escape("portarray[cli]")) as caught:
+    with pytest.raises(
+        ModuleNotFoundError, match=re.escape(pip_install("portarray[cli]"))
+    ) as caught:
         pa.to_device([Source()], "numpy", progress=True)
     assert caught.value.name == "rich"
     with pa.config(progress=True), pytest.raises(ModuleNotFoundError):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from portarray._cli.bench.report import Report
+from portarray._installation import pip_install
 from portarray.errors import PortarrayError
 
 COLUMNS = 3
@@ -32,7 +33,7 @@ def check(file: Path) -> None:
         if error.name != "matplotlib":
             raise
         raise PlotError(
-            '--plot: matplotlib is not installed\nHint: pip install "portarray[bench]"'
+            f"--plot: matplotlib is not installed\nHint: {pip_install('portarray[bench]')}"
         ) from error
     formats = ", ".join(
         f".{name}" for name in sorted(figure.Figure().canvas.get_supported_filetypes())

@@ -11,6 +11,7 @@ import pytest
 
 import portarray as pa
 from portarray._devices import discovery
+from portarray._installation import pip_install
 from portarray.backends import registry
 
 CUDA_13 = {"runtimeGetVersion": 13020, "is_hip": False}
@@ -129,7 +130,7 @@ def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     pa.reset_gpu_device()
     with pytest.raises(pa.DeviceNotFunctionalError, match="CuPy is not installed") as caught:
         pa.device("cupy:rocm")
-    assert 'pip install "portarray[cupy-rocm]"' in str(caught.value)
+    assert pip_install("portarray[cupy-rocm]") in str(caught.value)
     monkeypatch.undo()
     pa.reset_gpu_device()
 
