@@ -173,14 +173,6 @@ def assert_same(actual: Any, expected: Any) -> None:
     np.testing.assert_allclose(host(actual), host(expected), rtol=1e-5, atol=1e-6)
 
 
-@pytest.fixture
-def replayed(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have PyTorch's calls made one by one: its compiler takes seconds for each program."""
-    if device.startswith("torch"):
-        backend = type(pa.device(device)._backend)
-        monkeypatch.setattr(backend, "compiled", lambda *args, **options: None)
-
-
 def test_drawn_programs_read_what_is_there_now(device: str, replayed: None) -> None:
     examples = 30 if device.startswith("numpy") else 4
 

@@ -140,6 +140,11 @@ def fast_path(program: Program, arrays: Sequence[Array]) -> Function:
     same = [f"x{n} is {state.variables[index]}" for n, index in program.aliases]
     if same:
         checks += f"        if not ({' and '.join(same)}): return OTHER\n"
+    if state.compares_identity and state.variables:
+        given = ", ".join(f"id(x{n})" for n in range(len(arrays)))
+        held = ", ".join(f"id({variable})" for variable in state.variables)
+        count_held = f"sum(x in {{{held}}} for x in ({given},))"
+        checks += f"        if {count_held} != {len(program.aliases)}: return OTHER\n"
     wraps, results = "", []
     outputs = [output for output in program.outputs if output.source == "run"]
     for n, output in enumerate(outputs):

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from portarray._array import dispatch
@@ -28,7 +27,7 @@ from portarray._transforms.compiling.codegen import OTHER, builder
 from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.compiling.lowering import Sized
-from portarray._transforms.compiling.program import Output, Program
+from portarray._transforms.compiling.program import Call, Output, Program, containers
 from portarray._transforms.compiling.signatures import frozen, is_value, repeats, signature
 from portarray._transforms.compiling.state import (
     State,
@@ -102,13 +101,13 @@ class Compiled:
         program, state = self._cached(call)
         if program is not None:
             self._set_fast_path(call, program)
-            return self._checked(program(call.arrays, call.objects, state))
+            return self._checked(program(call, state))
         if any(x._native.__class__ is Tracer for x in call.arrays):
             return self._function(*call.args, **call.named)  # the outer trace records its calls
         program, state = self._program(call)
         if program is None:
             return self._function(*call.args, **call.named)
-        output = program(call.arrays, call.objects, state)
+        output = program(call, state)
         if self._verify:
             calls = program.explanation.calls
             check_close(self.__name__, self._function, call.args, call.named, output, calls)
@@ -119,7 +118,7 @@ class Compiled:
             check_finite(self.__name__, output)
         return output
 
-    def _call_of(self, args: Any, named: Any) -> _Call:
+    def _call_of(self, args: Any, named: Any) -> Call:
         """Return the arguments of a call, what they contain and the key of the programs."""
         if self._device is not None:
             device: Any = self._device
@@ -129,10 +128,16 @@ class Compiled:
         arrays: list[Array] = []
         objects: list[Any] = []
         parts: list[Any] = [config.values, self._precision or precisions.now()]
-        for x in args:
-            signature(x, arrays, parts, objects)
-        if named:
-            signature(named, arrays, parts, objects)
+        try:
+            for x in args:
+                signature(x, arrays, parts, objects)
+            if named:
+                signature(named, arrays, parts, objects)
+        except RecursionError:
+            raise TypeError(
+                f"{self.__name__}: an argument contains itself, or is nested too deep\n"
+                f"Hint: pass the arrays that the function needs"
+            ) from None
         if len(arrays) > 1:
             parts.append(repeats(arrays))
         if len(objects) > 1:
@@ -140,17 +145,17 @@ class Compiled:
         key = tuple(parts)
         if not hashable(key):
             raise self._unhashable(parts)
-        return _Call(args, named, arrays, objects, key)
+        return Call(args, named, arrays, objects, key)
 
-    def _cached(self, call: _Call) -> tuple[Program | None, list[Array]]:
+    def _cached(self, call: Call) -> tuple[Program | None, list[Array]]:
         """Return the program for a call and the arrays that it reads elsewhere."""
         for program in self._programs.get(call.key, ()):
-            state = program.state_arrays(call.arrays, call.objects)
+            state = program.state_arrays(call)
             if state is not None:
                 return program, state
         return None, []
 
-    def _program(self, call: _Call) -> tuple[Program | None, list[Array]]:
+    def _program(self, call: Call) -> tuple[Program | None, list[Array]]:
         """Return a cached or new program; None if an outer trace records the calls."""
         with ExitStack() as tracing_now:
             tracing_now.enter_context(_tracing)
@@ -158,23 +163,29 @@ class Compiled:
                 program, state = self._cached(call)
                 if program is not None:
                     return program, state
-                reading = read_state(self._function, call.objects, self.__name__)
-                if any(x._native.__class__ is Tracer for x in reading.arrays):
-                    return None, []
                 started = time.perf_counter()
-                traced = _Traced(self.__name__, self._precision or precisions.now())
-                traced.run(self._function, call, reading)
-                if traced.capture.borrowed:
-                    return None, []
+                while True:
+                    reading = read_state(
+                        self._function, call.objects, [call.args, call.named], self.__name__
+                    )
+                    if any(x._native.__class__ is Tracer for x in reading.arrays):
+                        return None, []
+                    traced = _Traced(self.__name__, self._precision or precisions.now())
+                    traced.run(self._function, call, reading)
+                    if traced.capture.borrowed:
+                        return None, []
+                    if not reading.has_imported():
+                        break
                 tracing_now.close()  # other functions may be traced while this one is compiled
                 program = traced.program(call, self._optimize, self._sized)
                 program.explanation.seconds = time.perf_counter() - started
                 state, reading.arrays = reading.arrays, []
+                reading.objects.clear()
                 programs = self._programs.get(call.key, ())[: MOST_STATES - 1]
                 put(self._programs, call.key, (program, *programs), MOST_PROGRAMS)
                 return program, state
 
-    def _set_fast_path(self, call: _Call, program: Program) -> None:
+    def _set_fast_path(self, call: Call, program: Program) -> None:
         """Use a program's fast path for calls like this one, if all arguments are arrays."""
         plain = not call.named and self._device is None and not self._verify
         plain = plain and self._precision is None and precisions.now() is None
@@ -215,17 +226,6 @@ class Compiled:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """The arguments of a call, the arrays and objects in them, and the key of its programs."""
-
-    args: tuple[Any, ...]
-    named: dict[str, Any]
-    arrays: list[Array]
-    objects: list[Any]
-    key: tuple[Any, ...]
-
-
 _tracing = threading.RLock()
 """Held while a function is traced: tracing changes arrays that other functions may read, too.
 
@@ -243,7 +243,7 @@ class _Traced:
         self._arguments: list[Array] = []  # the traced ones
         self._widest: list[Any] = []
 
-    def run(self, function: Function, call: _Call, state: State) -> None:
+    def run(self, function: Function, call: Call, state: State) -> None:
         """Call the function with traced arrays; raise if it changes what it is given."""
         of_state = {} if self._narrow else {id(x): index for index, x in enumerate(state.arrays)}
         self.aliases = [
@@ -263,7 +263,7 @@ class _Traced:
                 traced[id(x)] = self._narrowed(x, argument)
             return traced[id(x)]
 
-        args, named = array_trees.mapped(trace, (tuple(call.args), dict(call.named)))
+        args, named = self._copied((tuple(call.args), dict(call.named)), trace)
         natives = [x._native for x in self._arguments]
         before = _contents(function, args, named)
         try:
@@ -302,6 +302,27 @@ class _Traced:
             if x is not y:
                 raise state.refuse_change(path)
 
+    def _copied(self, arguments: tuple[Any, Any], trace: Function) -> Any:
+        """Return the arguments with traced arrays; a container that is there twice still is."""
+        copies: dict[int, Any] = {}
+        self._containers: dict[int, int] = {}  # by the ids of copies
+        self.shared_containers = repeats(containers(arguments))
+        count = itertools.count()
+
+        def copied(x: Any) -> Any:
+            node = None if type(x) is Array else node_type(x)
+            if node is None:
+                return trace(x)
+            index = next(count)
+            children, aux = node.flatten(x)
+            children = [copied(child) for child in children]
+            if id(x) not in copies:
+                copies[id(x)] = node.unflatten(x, children, aux)
+                self._containers[id(copies[id(x)])] = index
+            return copies[id(x)]
+
+        return copied(arguments)
+
     def _narrowed(self, x: Array, argument: Array) -> Array:
         if self._narrow is not None and x._dispatch.kind == "f" and x.dtype.itemsize > 2:
             self._widest.append(x.dtype)
@@ -309,7 +330,7 @@ class _Traced:
             return narrowed
         return argument
 
-    def _keep(self, output: Any, call: _Call, state: State) -> None:
+    def _keep(self, output: Any, call: Call, state: State) -> None:
         """Note where the leaves of the output come from, while the state is traced."""
         self._sources: list[tuple[str, int, Any]] = []
         arguments = {id(x): n for n, x in enumerate(self._arguments)}
@@ -337,19 +358,36 @@ class _Traced:
                 self._sources.append(("object", objects[id(x)], None))
                 return _LEAF
             if not is_value(x) and not isinstance(x, type):
+                if state.check_identity(x):
+                    self._sources.append(("same", 0, x))
+                    return _LEAF
                 check_constant(x, self._name)
                 self._sources.append(("constant", 0, (x, None)))
                 return _LEAF
             return x
+
+        def template(x: Any) -> Any:
+            """Return a copy of the output with the sources of its leaves noted."""
+            node = None if type(x) is Array else node_type(x)
+            if node is None:
+                return None if x is None else source(x)
+            if id(x) in self._containers:
+                self._sources.append(("container", self._containers[id(x)], None))
+                return _LEAF
+            if state.check_identity(x):
+                self._sources.append(("same", 0, x))
+                return _LEAF
+            children, aux = node.flatten(x)
+            return node.unflatten(x, [template(child) for child in children], aux)
 
         if not array_trees.leaves(output):
             raise TypeError(
                 f"{self._name}: a compiled function must return arrays; it returned "
                 f"{type(output).__name__}"
             )
-        self._template = array_trees.mapped(source, output)
+        self._template = template(output)
 
-    def program(self, call: _Call, optimize: str, sized: Sized | None) -> Program:
+    def program(self, call: Call, optimize: str, sized: Sized | None) -> Program:
         """Compile what the function called."""
         capture, state = self.capture, self.state
         tracers = [data[0] for where, _, data in self._sources if where == "run"]
@@ -369,10 +407,15 @@ class _Traced:
                 state.check_values(n)
         read = state.reader(len(call.objects))
         build = builder(self._template, lambda x: x is _LEAF)
-        return Program(run, state, read, used, self.aliases, outputs, build, explanation)
+        return Program(
+            run, state, read, used, self.aliases, self.shared_containers, outputs, build,
+            explanation,
+        )  # fmt: skip
 
 
 def _output(where: Any, index: int, data: Any, is_shared: bool) -> Output:
+    if where == "same":
+        return Output("constant", make=lambda: data)
     if where == "constant" and data[1] is None:
         return Output(where, make=functools.partial(copy.deepcopy, data[0]))
     if where in ("run", "constant"):

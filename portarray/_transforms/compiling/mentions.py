@@ -51,23 +51,33 @@ class Mentions:
     attributes: frozenset[str]  # also strings, which getattr may take
     modules: frozenset[str]  # imported in the function
     is_dynamic: bool  # whether it may read attributes of any name
+    stored: frozenset[str]  # attributes that it assigns to
+    compares_identity: bool  # whether it compares objects by ``is``, other than constants
 
 
 @lru_cache(maxsize=4096)
 def mentions(code: CodeType) -> Mentions:
     """Return the names that a function's code mentions."""
-    variables, attributes, modules = set(), set(), set()
+    variables, attributes, modules, stored = set(), set(), set(), set()
+    compares, previous = False, ""
     for part in _parts(code):
         for instruction in dis.get_instructions(part):
+            compares = compares or (instruction.opname == "IS_OP" and previous != "LOAD_CONST")
+            previous = instruction.opname
             if instruction.opname in _GLOBALS:
                 variables.add(instruction.argval)
             elif instruction.opname in _ATTRIBUTES:
                 attributes.add(instruction.argval)
+                if instruction.opname == "STORE_ATTR":
+                    stored.add(instruction.argval)
             elif instruction.opname == "IMPORT_NAME":
                 modules.add(instruction.argval)
         attributes.update(_strings(part.co_consts))
     dynamic = not _READERS.isdisjoint(variables) or "__dict__" in attributes
-    return Mentions(frozenset(variables), frozenset(attributes), frozenset(modules), dynamic)
+    return Mentions(
+        frozenset(variables), frozenset(attributes), frozenset(modules), dynamic,
+        frozenset(stored), compares,
+    )  # fmt: skip
 
 
 def _parts(code: CodeType) -> Iterator[CodeType]:

@@ -10,9 +10,11 @@ from portarray._array.array import Array
 from portarray._array.results import reraise, wrapped
 from portarray._transforms.compiling import codegen
 from portarray._transforms.compiling.explanation import Explanation
+from portarray._transforms.compiling.signatures import repeats
 from portarray._transforms.compiling.state import State
+from portarray._trees.node_types import node_type
 
-__all__ = ["Output", "Program"]
+__all__ = ["Call", "Output", "Program", "containers"]
 
 Function = Callable[..., Any]
 
@@ -24,10 +26,10 @@ class Output:
     Attributes
     ----------
     source : str
-        ``"run"``, the compiled code; or else an argument, an array of the state, an object among
-        the arguments, an earlier leaf, or a new constant.
+        ``"run"``, the compiled code; or else an argument, an array of the state, an object or
+        container among the arguments, an earlier leaf, or a new constant.
     index : int
-        Of the argument, array, object or leaf.
+        Of the argument, array, object, container or leaf.
     table : DispatchTable or None
         The dispatch table of an array from the compiled code.
     copy : callable or None
@@ -36,11 +38,33 @@ class Output:
         Returns a new constant.
     """
 
-    source: Literal["run", "argument", "state", "object", "leaf", "constant"]
+    source: Literal["run", "argument", "state", "object", "container", "leaf", "constant"]
     index: int = 0
     table: Any = None
     copy: Function | None = None
     make: Function | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The arguments of a call, the arrays and objects in them, and the key of its programs."""
+
+    args: tuple[Any, ...]
+    named: dict[str, Any]
+    arrays: list[Array]
+    objects: list[Any]
+    key: tuple[Any, ...]
+
+
+def containers(tree: Any) -> list[Any]:
+    """Return the containers in a tree, and itself."""
+    node = None if tree.__class__ is Array else node_type(tree)
+    if node is None:
+        return []
+    found = [tree]
+    for child in node.flatten(tree)[0]:
+        found += containers(child)
+    return found
 
 
 @dataclass(slots=True, eq=False)
@@ -59,6 +83,8 @@ class Program:
         The arrays of the state that ``run`` takes.
     aliases : sequence of pairs of int
         The arguments that are arrays of the state.
+    shared_containers : tuple of int
+        For each container among the arguments, where it comes first.
     outputs : sequence of Output
         Where the leaves of the output come from.
     build : callable
@@ -70,23 +96,28 @@ class Program:
     read: Function
     used_state: Sequence[int]
     aliases: Sequence[tuple[int, int]]
+    shared_containers: tuple[int, ...]
     outputs: Sequence[Output]
     build: Function
     explanation: Explanation
     _fast_path: Function | None = None
 
-    def state_arrays(self, arrays: Sequence[Array], objects: Sequence[Any]) -> list[Array] | None:
+    def state_arrays(self, call: Call) -> list[Array] | None:
         """Return the arrays of the state; None if the program is not for what is there now."""
-        state = self.read(*objects)
+        arrays = call.arrays
+        state = self.read(*call.objects)
         if type(state) is not list:
             return None
         same = all(arrays[argument] is state[index] for argument, index in self.aliases)
+        if same and self.state.compares_identity:
+            held = set(map(id, state))  # no other argument may be of the state
+            same = sum(id(x) in held for x in arrays) == len(self.aliases)
+            same = same and repeats(containers((call.args, call.named))) == self.shared_containers
         return state if same else None
 
-    def __call__(
-        self, arrays: Sequence[Array], objects: Sequence[Any], state: Sequence[Array]
-    ) -> Any:
+    def __call__(self, call: Call, state: Sequence[Array]) -> Any:
         """Return the output of a call."""
+        arrays = call.arrays
         natives = [x._native for x in arrays]
         natives += [state[index]._native for index in self.used_state]
         try:
@@ -95,8 +126,10 @@ class Program:
             reraise(error, self.explanation.name, *self.explanation.devices)
         leaves: list[Any] = []
         sources: dict[str, Sequence[Any]] = {
-            "argument": arrays, "state": state, "object": objects, "leaf": leaves,
+            "argument": arrays, "state": state, "object": call.objects, "leaf": leaves,
         }  # fmt: skip
+        if any(output.source == "container" for output in self.outputs):
+            sources["container"] = containers((call.args, call.named))
         for output in self.outputs:
             if output.source == "run":
                 native = next(results)

@@ -14,7 +14,7 @@ from portarray._devices.device import Device
 from portarray._kernel_language.arguments import hashable
 from portarray._trees.node_types import node_type, slots_of
 
-__all__ = ["frozen", "is_value", "repeats", "signature"]
+__all__ = ["BY_TEXT", "frozen", "is_value", "repeats", "signature"]
 
 
 def signature(
@@ -33,7 +33,12 @@ def signature(
             parts.append(table.device._backend.configuration())
         leaves.append(tree)
     elif kind is dict:
-        parts.append((dict, *tree) if _STRINGS.issuperset(map(type, tree)) else frozen([*tree]))
+        if _STRINGS.issuperset(map(type, tree)):
+            parts.append((dict, *tree))
+        else:  # keys may be objects
+            parts.append((dict, len(tree)))
+            for key in tree:
+                signature(key, leaves, parts, objects)
         for child in tree.values():
             signature(child, leaves, parts, objects)
     elif kind is tuple or kind is list:
@@ -42,10 +47,12 @@ def signature(
             signature(child, leaves, parts, objects)
     elif is_value(tree):
         parts.append(frozen(tree))
+        if kind not in _PLAIN and objects is not None and isinstance(tree, Enum):
+            objects.append(tree)  # which may have other attributes
     else:
         node = node_type(tree)
         if node is None:
-            if objects is None or not (hashable(tree) or _has_state(tree)):
+            if objects is None or not (hashable(tree) or _has_state(tree) or kind in _MUTABLE):
                 parts.append((kind, tree))
             else:
                 parts.append((object, kind))
@@ -58,12 +65,13 @@ def signature(
 
 
 _STRINGS = frozenset((str,))
+_MUTABLE = (set, bytearray)
 
 _PLAIN = frozenset(
     (int, float, bool, str, complex, bytes, type(None), type(...), type(NotImplemented))
 )
 _VALUES = (np.generic, np.dtype, Enum, range, slice, Device)
-_BY_TEXT = frozenset(("datetime", "decimal", "fractions", "pathlib", "uuid"))
+BY_TEXT = frozenset(("datetime", "decimal", "fractions", "pathlib", "uuid"))
 """Modules of Python whose objects are immutable and differ if their texts do."""
 
 _bits = struct.Struct("d").pack
@@ -72,7 +80,7 @@ _bits = struct.Struct("d").pack
 def is_value(x: Any) -> bool:
     """Return whether an object is an immutable value, which :func:`frozen` compares."""
     kind = x.__class__
-    return kind in _PLAIN or isinstance(x, _VALUES) or kind.__module__ in _BY_TEXT
+    return kind in _PLAIN or isinstance(x, _VALUES) or kind.__module__ in BY_TEXT
 
 
 def _has_state(x: Any) -> bool:
@@ -94,9 +102,11 @@ def frozen(x: Any) -> Any:
         return kind, x
     if isinstance(x, np.generic):
         return kind, x.dtype.str, x.tobytes()
+    if isinstance(x, np.ndarray) and x.dtype.hasobject:
+        return kind, x.shape, frozen(x.tolist())
     if isinstance(x, np.ndarray):
         return kind, x.dtype.str, x.shape, x.tobytes()
-    if kind.__module__ in _BY_TEXT:
+    if kind.__module__ in BY_TEXT:
         return kind, repr(x)
     if isinstance(x, (list, tuple, deque)):
         return (kind, *map(frozen, x))

@@ -17,6 +17,7 @@ import random
 import sys
 import threading
 import types
+import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ from portarray._devices.device import Device
 from portarray._devices.selection import current
 from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.compiling.mentions import Mentions, is_library, mentions, stores
-from portarray._transforms.compiling.signatures import frozen, is_value
+from portarray._transforms.compiling.signatures import BY_TEXT, frozen, is_value
 from portarray._transforms.tracing import Tracer
 from portarray._trees.node_types import node_type, slots_of
 from portarray.errors import TracedArrayError
@@ -60,6 +61,9 @@ class State:
     paths: list[str] = field(default_factory=list)  # of the arrays
     arrays: list[Array] = field(default_factory=list)  # only while the function is traced
     codes: list[types.CodeType] = field(default_factory=list)
+    missing_modules: set[str] = field(default_factory=set)  # that the function imports
+    objects: dict[int, tuple[Any, str]] = field(default_factory=dict)  # only while traced, by id
+    compares_identity: bool = False
 
     def constant(self, value: Any) -> str:
         """Return a name for a value in generated code."""
@@ -106,6 +110,19 @@ class State:
 
         return reading
 
+    def has_imported(self) -> bool:
+        """Return whether the function has imported a module that is not followed yet."""
+        modules = [sys.modules.get(name) for name in self.missing_modules]
+        return any(isinstance(x, types.ModuleType) and not _is_library_module(x) for x in modules)
+
+    def check_identity(self, x: Any) -> bool:
+        """Have each call compare an object that is returned; return whether the state has it."""
+        if id(x) not in self.objects:
+            return False
+        _, variable = self.objects[id(x)]
+        self.checks.append((f"if {variable} is not {self.constant(x)}:", type(x).__name__))
+        return True
+
     def refuse_change(self, path: str) -> TracedArrayError:
         """Return the error for something that the function changed while it was traced."""
         last = path.rpartition(".")[2].partition("[")[0]
@@ -151,17 +168,26 @@ def _host_values(x: Any) -> Any:
     return type(x), frozen(np.asarray(x))
 
 
+def _has_new(entries: Any, names: frozenset[str], before: frozenset[str]) -> bool:
+    """Return whether a class has new entries of some names, or new special methods."""
+    return not names.isdisjoint(entries) or any(
+        _is_special(name) and isinstance(entries[name], types.FunctionType)
+        for name in entries.keys() - before
+    )
+
+
 _UNSET = object()
 
 _HELPERS = {
     "Array": Array, "Tracer": Tracer, "same": _is, "is_unset": _is_unset, "is_empty": _is_empty,
-    "host_values": _host_values, "deque": deque, "current": current, "unset": _UNSET,
+    "host_values": _host_values, "has_new": _has_new, "modules": sys.modules,
+    "deque": deque, "current": current, "unset": _UNSET,
 }  # fmt: skip
 
 
 def check_constant(x: Any, name: str) -> None:
     """Raise if an object that a compiled function returns has traced arrays."""
-    walk = _Walk(x, frozenset(), name, everything=True)
+    walk = _Walk(x, frozenset(), frozenset(), name, everything=True)
     if any(y._native.__class__ is Tracer for y in walk.state.arrays):
         raise TracedArrayError(
             f"{name}: the result contains {type(x).__name__}, in which pa.compile does not see "
@@ -172,18 +198,27 @@ def check_constant(x: Any, name: str) -> None:
 # --- walking ---------------------------------------------------------------------------------
 
 
-def read_state(function: Function, objects: Sequence[Any], name: str) -> State:
-    """Return what a function, called with objects among its arguments, reads elsewhere."""
-    names: frozenset[str] = frozenset()
-    everything = False
+def read_state(function: Function, objects: Sequence[Any], trees: Any, name: str) -> State:
+    """Return what a function reads that is not an argument, or is not in its signature.
+
+    ``objects`` are those among the arguments, and ``trees`` all arguments, whose classes count.
+    """
+    names, stored, everything = frozenset[str](), frozenset[str](), False
     while True:
-        walk = _Walk(function, names, name, everything=everything)
-        for n, x in enumerate(objects):
-            walk.visit(x, f"o{n}", getattr(x, "__name__", type(x).__name__))
-        seen = walk.attributes
-        if seen <= names and walk.is_dynamic == everything:
-            return walk.state
-        names, everything = frozenset(seen | names), walk.is_dynamic
+        try:
+            walk = _Walk(function, names, stored, name, everything=everything)
+            for n, x in enumerate(objects):
+                walk.visit(x, f"o{n}", getattr(x, "__name__", type(x).__name__))
+            walk.visit_classes(trees)
+        except RecursionError:
+            raise TypeError(
+                f"{name}: what the function reads is nested too deep for pa.compile\n"
+                f"Hint: pass the part that it needs as an argument"
+            ) from None
+        if walk.attributes <= names and walk.is_dynamic == everything:
+            return walk.finished()
+        names, stored = names | walk.attributes, stored | walk.stored
+        everything = walk.is_dynamic
 
 
 _FUNCTIONS: tuple[type, ...] = (
@@ -198,19 +233,36 @@ _UNREADABLE: tuple[type, ...] = (
     types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, random.Random,
     itertools.count, itertools.cycle, itertools.chain,
     itertools.islice, itertools.repeat, enumerate, zip, map, filter,
-    *(type(iter(x)) for x in _ITERABLES),
+    *(type(iter(x)) for x in _ITERABLES), *weakref.ProxyTypes,
 )  # fmt: skip
+_UNREADABLE_MODULES = ("numpy.random", "queue", "_queue")
 _CONTAINERS = (dict, OrderedDict, defaultdict, list, tuple, deque)
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_EVALUATORS = frozenset(("eval", "exec", "globals"))
+"""Functions of Python that read variables whose names are not in the code."""
+
+_PLAIN_VALUES: dict[type, Function] = {
+    int: int.__pos__, float: float.__pos__, complex: complex.__pos__, str: str.__str__,
+    bytes: lambda x: b"".join((x,)),
+}  # fmt: skip
+"""The values of objects whose classes extend these."""
 
 
 class _Walk:
     """A walk through what a function refers to, which writes the checks of the state."""
 
     def __init__(
-        self, function: Function, names: frozenset[str], name: str, *, everything: bool
+        self,
+        function: Function,
+        names: frozenset[str],
+        stored: frozenset[str],
+        name: str,
+        *,
+        everything: bool,
     ) -> None:
         self.state = State(name)
         self.attributes: set[str] = set()
+        self.stored: set[str] = set()
         self.is_dynamic = False
         self._names = names
         self._everything = everything
@@ -219,11 +271,12 @@ class _Walk:
         self._count = itertools.count()
         self._own = _module_of(function)
         self._classes: set[int] = set()
+        self._stored = stored
         self.visit(function, self.state.constant(function), name, is_fixed=True)
 
     def visit(self, x: Any, text: str, path: str, *, is_fixed: bool = False) -> None:
         """Write the checks for a value; a fixed one cannot be replaced, but may change."""
-        if isinstance(x, _UNREADABLE) or type(x).__module__.startswith("numpy.random"):
+        if isinstance(x, _UNREADABLE) or type(x).__module__.startswith(_UNREADABLE_MODULES):
             raise TypeError(
                 f"{self.state.name}: {path} is {type(x).__name__}, whose state pa.compile cannot "
                 f"read\nHint: pass its values to the function as arguments"
@@ -247,6 +300,10 @@ class _Walk:
                 self._check(
                     f"{variable} is not {constant} and not same({variable}, {snapshot})", path
                 )
+            if not _is_library_class(type(x)) and id(x) not in self._variables:  # of an Enum
+                constant = self.state.constant(x)
+                self._remember(x, constant)
+                self._attributes(x, constant, path)
         else:
             variable = f"v{next(self._count)}"
             self.state.checks.append((f"{variable} = {text}", path))
@@ -268,6 +325,11 @@ class _Walk:
         self._check(f"{variable}.__class__ is not {self.state.constant(kind)}", path)
         if _is_data(x):
             self._check(f"not same({variable}, {self.state.constant(frozen(x))})", path)
+        elif isinstance(x, weakref.ref):
+            self.visit(x(), f"{variable}()", f"{path}()")
+        elif isinstance(x, _VIEWS):
+            view: Any = x
+            self.visit(view.mapping, f"{variable}.mapping", path)
         elif isinstance(x, types.MethodType):
             self.visit(x.__func__, f"{variable}.__func__", path)
             self.visit(x.__self__, f"{variable}.__self__", path.rpartition(".")[0] or path)
@@ -283,7 +345,7 @@ class _Walk:
                 self.visit(value, f"{variable}.get(unset)", path)
         elif isinstance(x, types.MappingProxyType):
             self._items(x, variable, path)
-        elif hasattr(kind, "__array__") or hasattr(kind, "__dlpack__"):
+        elif hasattr(kind, "__array__") or hasattr(kind, "__dlpack__") or _is_buffer(x):
             self._foreign_array(x, variable, path)
         elif kind.__module__.partition(".")[0] == "portarray":
             self._own_object(x, variable, path)
@@ -317,6 +379,7 @@ class _Walk:
             self._check(f"{variable} is not {self.state.constant(x)}", path)
             return
         self._check(f"host_values({variable}) != {self.state.constant(values)}", path)
+        self._attributes(x, variable, path)
 
     def _own_object(self, x: Any, variable: str, path: str) -> None:
         """Follow the functions in an object of portarray, such as a compiled function."""
@@ -336,6 +399,10 @@ class _Walk:
         kind = type(x)
         is_read_whole = self._everything or node_type(x) is not None or _is_library_class(kind)
         is_readable = isinstance(x, _CONTAINERS)
+        if (value_of := _value_of(kind)) is not None:
+            is_readable = True
+            value = self.state.constant(frozen(value_of(x)))
+            self._check(f"not same({self.state.constant(value_of)}({variable}), {value})", path)
         attributes = getattr(x, "__dict__", None)
         if isinstance(attributes, dict) and not _is_opaque(kind):
             is_readable = True
@@ -363,35 +430,46 @@ class _Walk:
                 self.state.checks.append(
                     (f"{items} = [*{base.__name__}.__iter__({variable})]", path)
                 )
+                if isinstance(x, deque):
+                    self._check(f"{variable}.maxlen != {x.maxlen}", path)
                 variable = items
             for n, child in enumerate(x):
                 self.visit(child, f"{variable}[{n}]", f"{path}[{n}]")
         elif isinstance(x, (set, frozenset)):
             is_readable = True
-            self._check(f"not same({variable}, {self.state.constant(frozen(x))})", path)
+            self._elements(list(x), f"[*{variable}]", f"an element of {path}")
         if is_readable:
             self._class(kind)
         return is_readable
 
     def _check_keys(self, x: Any, variable: str, path: str) -> None:
-        keys = list(x)
-        constant = self.state.constant(keys)
-        self._check(f"[*{variable}] != {constant}", path)
-        if not all(type(key) is str for key in keys):
-            snapshot = self.state.constant(frozen(tuple(keys)))
-            self._check(f"not same(tuple({variable}), {snapshot})", path)
+        """Check the keys of a dict, if all are strings; return whether they are."""
+        self._check(f"[*{variable}] != {self.state.constant(list(x))}", path)
 
     def _items(self, x: Any, variable: str, path: str) -> None:
-        self._check_keys(x, variable, path)
         if isinstance(x, defaultdict):
             self.visit(x.default_factory, f"{variable}.default_factory", f"{path}.default_factory")
-        get = (
-            f"{variable}[{{}}]" if type(x) in _CONTAINERS else f"dict.__getitem__({variable}, {{}})"
-        )
-        get = f"{variable}[{{}}]" if isinstance(x, types.MappingProxyType) else get
-        for key, child in list(x.items()):
-            text = repr(key) if type(key) in (str, int) else self.state.constant(key)
-            self.visit(child, get.format(text), f"{path}[{key!r}]")
+        is_proxy = isinstance(x, types.MappingProxyType)
+        own = is_proxy or type(x) in _CONTAINERS  # else the class may define __getitem__
+        if all(type(key) is str for key in x):
+            self._check_keys(x, variable, path)
+            get = f"{variable}[{{!r}}]" if own else f"dict.__getitem__({variable}, {{!r}})"
+            for key, child in list(x.items()):
+                self.visit(child, get.format(key), f"{path}[{key!r}]")
+            return
+        keys = list(x)
+        values = list(x.values()) if is_proxy else list(dict.values(x))
+        self._elements(keys, f"[*{variable}]", f"a key of {path}")
+        get = f"[*{variable}.values()]" if own else f"[*dict.values({variable})]"
+        self._elements(values, get, f"a value of {path}")
+
+    def _elements(self, elements: list[Any], text: str, path: str) -> None:
+        """Write the checks of values that generated code lists."""
+        listed = f"v{next(self._count)}"
+        self.state.checks.append((f"{listed} = {text}", path))
+        self._check(f"len({listed}) != {len(elements)}", path)
+        for n, x in enumerate(elements):
+            self.visit(x, f"{listed}[{n}]", path)
 
     # --- code --------------------------------------------------------------------------------
 
@@ -404,12 +482,17 @@ class _Walk:
         elif isinstance(x, types.ModuleType):
             if _is_library_module(x):
                 return
-            dictionary = self.state.constant(x.__dict__)
-            for name in sorted(self._names.intersection(x.__dict__)):
+            dictionary, names = self.state.constant(x.__dict__), self._names | {"__getattr__"}
+            absent = self.state.constant(names.difference(x.__dict__))
+            self._check(
+                f"len({dictionary}) != {len(x.__dict__)} and not {absent}.isdisjoint({dictionary})",
+                path,
+            )
+            for name in sorted(names.intersection(x.__dict__)):
                 self.visit(x.__dict__[name], f"{dictionary}[{name!r}]", f"{path}.{name}")
-        elif isinstance(x, types.BuiltinFunctionType):
+        elif isinstance(x, (types.BuiltinFunctionType, types.MethodWrapperType)):
             owner = x.__self__
-            if isinstance(owner, _UNREADABLE):
+            if not isinstance(owner, (type, types.ModuleType)):
                 self.visit(owner, f"{constant}.__self__", path)
 
     def _function(self, x: types.FunctionType, constant: str, path: str) -> None:
@@ -433,11 +516,21 @@ class _Walk:
                 self.visit(attribute, f"{constant}.__dict__[{name!r}]", f"{path}.{name}")
         if of_library:
             return
+        self._check(f"{constant}.__code__ is not {self.state.constant(x.__code__)}", path)
+        for name in sorted(self._stored.difference(x.__dict__)):
+            self._check(f"{name!r} in {constant}.__dict__", f"{path}.{name}")
         self.state.codes.append(x.__code__)
-        self._mentions(mentions(x.__code__), x.__globals__)
+        self._mentions(mentions(x.__code__), x.__globals__, path)
 
-    def _mentions(self, names: Mentions, variables: dict[str, Any]) -> None:
+    def _mentions(self, names: Mentions, variables: dict[str, Any], path: str) -> None:
+        for name in _EVALUATORS.intersection(names.variables).difference(variables):
+            raise TypeError(
+                f"{self.state.name}: {path} calls {name}(), and pa.compile cannot see what that "
+                f"reads\nHint: use the variables by their names, or pass them as arguments"
+            )
         self.attributes |= names.attributes
+        self.stored |= names.stored
+        self.state.compares_identity |= names.compares_identity
         self.is_dynamic = self.is_dynamic or names.is_dynamic
         dictionary = self._variables.get(id(variables))
         if dictionary is None:
@@ -450,36 +543,64 @@ class _Walk:
                 self._check(f"{name!r} in {dictionary}", name)
         for name in sorted(names.modules):
             module = sys.modules.get(name)
-            if isinstance(module, types.ModuleType) and id(module) not in self._variables:
-                self.visit(module, self.state.constant(module), name, is_fixed=True)
+            if module is None:
+                self.state.missing_modules.add(name)
+            elif type(module) is not types.ModuleType or not _is_library_module(module):
+                self.visit(module, f"modules.get({name!r})", name)
+
+    def visit_classes(self, tree: Any) -> None:
+        """Follow the classes of the nodes of a tree."""
+        if type(tree) is Array or is_value(tree) or (node := node_type(tree)) is None:
+            return
+        self._class(type(tree))
+        for child in node.flatten(tree)[0]:
+            self.visit_classes(child)
+
+    def finished(self) -> State:
+        """Return the state, in which different objects have to stay different ones."""
+        state = self.state
+        found = [(x, self._variables[id(x)]) for x in self._alive]
+        state.objects = {id(x): (x, text) for x, text in found if text.startswith("v")}
+        if state.compares_identity and len(state.objects) > 1:
+            ids = ", ".join(f"id({text})" for _, text in state.objects.values())
+            self._check(f"len({{{ids}}}) != {len(state.objects)}", "an object")
+        return state
 
     def _class(self, x: type) -> None:
-        for base in x.__mro__:
-            if _is_library_class(base) or id(base) in self._classes:
-                continue
-            self._classes.add(id(base))
-            text = f"{self.state.constant(base)}.__dict__"
-            absent = self.state.constant(self._names.difference(base.__dict__))
-            self._check(
-                f"len({text}) != {len(base.__dict__)} and not {absent}.isdisjoint({text})",
-                base.__name__,
-            )
-            for name, entry in list(base.__dict__.items()):
-                is_special = name.startswith("__") and name.endswith("__")
-                is_named = name in self._names and not is_special
-                child, access = entry, f"{text}[{name!r}]"
-                for wrapper, attribute in _WRAPPERS.items():
-                    if isinstance(child, wrapper):
-                        child, access = getattr(child, attribute), f"{access}.{attribute}"
-                if isinstance(child, types.FunctionType):
-                    if is_named:
-                        self.visit(child, access, f"{base.__name__}.{name}")
-                    elif is_special and id(child) not in self._variables:
-                        constant = self.state.constant(child)
-                        self._remember(child, constant)
-                        self._function(child, constant, f"{base.__name__}.{name}")
-                elif is_named and not isinstance(child, _FUNCTIONS):
-                    self.visit(child, access, f"{base.__name__}.{name}")
+        own = [base for base in x.__mro__ if not _is_library_class(base)]
+        if len(own) > 1 and id(x) not in self._classes:
+            mro = self.state.constant(x.__mro__)
+            self._check(f"{self.state.constant(x)}.__mro__ is not {mro}", x.__name__)
+        metaclass: type = type(x)
+        for base in (*own, *metaclass.__mro__):
+            if not _is_library_class(base) and id(base) not in self._classes:
+                self._classes.add(id(base))
+                self._class_entries(base)
+
+    def _class_entries(self, x: type) -> None:
+        entries = dict(x.__dict__)
+        text = f"{self.state.constant(x)}.__dict__"
+        absent = self.state.constant(self._names.difference(entries))
+        before = self.state.constant(frozenset(entries))
+        self._check(
+            f"len({text}) != {len(entries)} and has_new({text}, {absent}, {before})", x.__name__
+        )
+        for name, entry in entries.items():
+            path, is_named = f"{x.__name__}.{name}", name in self._names
+            child, access = entry, f"{text}[{name!r}]"
+            if isinstance(entry, tuple(_WRAPPERS)) and is_named:
+                self._check(f"{access} is not {self.state.constant(entry)}", path)
+            if isinstance(entry, functools.partialmethod) and is_named:
+                self.visit(entry.args, f"{access}.args", path)
+                self.visit(entry.keywords, f"{access}.keywords", path)
+            for wrapper, attribute in _WRAPPERS.items():
+                if isinstance(child, wrapper):
+                    child, access = getattr(child, attribute), f"{access}.{attribute}"
+            if isinstance(child, types.FunctionType):
+                if is_named or _is_special(name):
+                    self.visit(child, access, path)
+            elif is_named and not _is_special(name) and not isinstance(child, _FUNCTIONS):
+                self.visit(child, access, path)
 
 
 _WRAPPERS = {
@@ -496,13 +617,32 @@ def _module_of(function: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _value_of(cls: type) -> Function | None:
+    """Return what reads the value of objects of a class that extends one of values."""
+    for base in cls.__mro__:
+        if base in _PLAIN_VALUES:
+            return _PLAIN_VALUES[base]
+        if base.__module__ in BY_TEXT:
+            return base.__repr__
+    return None
+
+
+def _is_buffer(x: Any) -> bool:
+    """Return whether an object of Python's own has its elements in memory, such as array.array."""
+    return isinstance(x, memoryview) or type(x).__module__ == "array"
+
+
 def _is_library_class(cls: type) -> bool:
     module = sys.modules.get(cls.__module__)
     return cls.__module__ == "builtins" or module is None or _is_library_module(module)
 
 
 def _is_library_module(module: types.ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
+    file = module.__dict__.get("__file__")  # not one that its __getattr__ returns
     if file is None:  # __main__, Python's own written in C, or one made while the program runs
         return module.__name__.partition(".")[0] in _OF_PYTHON
     return module.__name__ != "__main__" and is_library(file)
@@ -511,7 +651,7 @@ def _is_library_module(module: types.ModuleType) -> bool:
 _OF_PYTHON = sys.stdlib_module_names - {"__main__"}
 
 
-_READABLE = ("argparse", "collections", "types")
+_READABLE = ("_weakrefset", "argparse", "collections", "types", "weakref")
 """Modules of Python whose objects have attributes of the user's."""
 
 
@@ -530,13 +670,21 @@ def _is_users(x: Any) -> bool:
     return callable(x) or not _is_library_class(type(x))
 
 
-def _is_data(x: Any) -> bool:
+def _is_data(x: Any, depth: int = 8) -> bool:
     """Return whether a container holds nothing but immutable values."""
-    if type(x) in (list, tuple):
-        return all(is_value(child) or _is_data(child) for child in x)
-    if type(x) is dict:
-        return all(is_value(key) and (is_value(y) or _is_data(y)) for key, y in x.items())
-    return type(x) in (set, frozenset, bytearray)
+    if type(x) is bytearray:
+        return True
+    if depth == 0 or type(x) not in (list, tuple, dict, set, frozenset):
+        return False
+    if type(x) is dict and not all(map(_is_plain, x)):
+        return False
+    children = x.values() if type(x) is dict else x
+    return all(_is_plain(child) or _is_data(child, depth - 1) for child in children)
+
+
+def _is_plain(x: Any) -> bool:
+    """Return whether a value has neither attributes nor methods of the user's, as those of Enum."""
+    return is_value(x) and _is_library_class(type(x))
 
 
 # --- tracing ---------------------------------------------------------------------------------
