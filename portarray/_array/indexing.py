@@ -105,7 +105,10 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     if GUARDS and table is x._dispatch:
         before_write(x)
     try:
-        x._native = table.functions["setitem"](x._native, native_key, native)
+        before = x._native
+        x._native = table.functions["setitem"](before, native_key, native)
+        if table is not x._dispatch:  # the array is traced from now on
+            x._native.trace.adopt(x, before)
         x._dispatch = table
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         _refused(error, "assignment", table, x._native, native_key, native)

@@ -10,6 +10,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
+
 from portarray._devices.device import Device
 from portarray._transforms import tracing
 from portarray._transforms.tracing import Trace, Tracer
@@ -100,9 +102,10 @@ def looped(call: Call, args: Sequence[Any], options: Options) -> Any:
         named = {key: example(x, n) for key, x in options.items()}
         result = call.run(*[example(x, n) for x in args], **named)
         rows.append(result if isinstance(result, (tuple, list)) else (result,))
-    return [
-        call.namespace(column[0]).stack(list(column), axis=0) for column in zip(*rows, strict=True)
-    ]
+    columns = list(zip(*rows, strict=True))
+    if any(tuple(x.shape) != tuple(column[0].shape) for column in columns for x in column):
+        _refuse(call, args, options)
+    return [call.namespace(column[0]).stack(list(column), axis=0) for column in columns]
 
 
 def _ndim(x: Any) -> int:
@@ -274,20 +277,43 @@ def _transform_axes(call: Call, args: Sequence[Any], options: Options) -> Any:
 
 def _getitem(call: Call, args: Sequence[Any], options: Options) -> Any:
     x, key = args[0], tracing.parts(args[1])
-    arrays = [part for part in key if hasattr(part, "shape") or isinstance(part, list)]
-    if any("bool" in str(part.dtype) for part in arrays if hasattr(part, "dtype")):
+    arrays = [part for part in key if hasattr(part, "shape")]
+    masks = [part for part in arrays if "bool" in str(part.dtype)]
+    batched = list(filter(call.is_batched, key))
+    if call.is_batched(masks):
         _refuse(call, args, options)
-    if not call.is_batched(key) and len(arrays) <= 1:
+    if not batched and not _are_separated(key):
         return call.run(x.slot, (slice(None), *key))
-    if len(key) == 1 and call.is_batched(key):
-        indices = key[0].slot
-        if not call.is_batched(x):
-            return call.run(x, (indices,))
-        xp = call.namespace(indices)
-        rows = xp.arange(call.size, dtype=indices.dtype, device=call.device.native)
-        rows = xp.reshape(rows, shape=(call.size, *[1] * key[0].ndim))
-        return call.run(x.slot, (xp.broadcast_to(rows, shape=indices.shape), indices))
-    return looped(call, args, options)
+    if masks or len(arrays) + sum(part.__class__ is int for part in key) < len(key):
+        return looped(call, args, options)
+    shape = (call.size, *np.broadcast_shapes(*[tuple(part.shape) for part in arrays]))
+    rows = call.is_batched(x)
+    if not rows and len(key) == 1:
+        return call.run(x, (batched[0].slot,))
+    xp, dtype = call.namespace(batched[0].slot), batched[0].dtype
+    indices = [
+        xp.broadcast_to(
+            xp.full((), part, dtype=dtype, device=call.device.native)
+            if part.__class__ is int
+            else call.aligned(part, len(shape) - 1),
+            shape=shape,
+        )
+        for part in key
+    ]
+    if not rows:
+        return call.run(x, tuple(indices))
+    numbers = xp.arange(call.size, dtype=dtype, device=call.device.native)
+    numbers = xp.reshape(numbers, shape=(call.size, *[1] * (len(shape) - 1)))
+    return call.run(x.slot, (xp.broadcast_to(numbers, shape=shape), *indices))
+
+
+def _are_separated(key: Sequence[Any]) -> bool:
+    """Return whether slices separate arrays of indices, whose axes then are the first ones."""
+    is_array = [hasattr(part, "shape") or isinstance(part, list) for part in key]
+    if not any(is_array):
+        return False
+    places = [n for n, part in enumerate(key) if is_array[n] or part.__class__ is int]
+    return places != list(range(places[0], places[-1] + 1))
 
 
 def _setitem(call: Call, args: Sequence[Any], options: Options) -> Any:
@@ -297,7 +323,10 @@ def _setitem(call: Call, args: Sequence[Any], options: Options) -> Any:
     if call.is_batched(value):
         example = x.value if call.is_batched(x) else x
         ndim = call.namespace(example).getitem(example, key).ndim
-        value = call.aligned(value, max(ndim, value.ndim))
+        if value.ndim > ndim:  # by axes of length 1
+            value = call.reshaped(value.slot, value.shape[value.ndim - ndim :])
+        else:
+            value = call.aligned(value, ndim)
     return call.run(call.whole(x), (slice(None), *key), value)
 
 

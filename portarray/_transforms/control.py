@@ -176,9 +176,14 @@ def _subprogram(role: str, function: Function, state: Any, *, is_state: bool) ->
             f"while_loop: the condition returned {described(output)}, not an array of shape () "
             f"and dtype bool"
         )
-    leaves = [x._native for x in array_trees.leaves(output)]
-    graph = capture.graph(leaves)
+    graph = capture.graph([_as_tracer(x, capture) for x in array_trees.leaves(output)])
     return replay(graph, graph.nodes), capture.borrowed
+
+
+def _as_tracer(x: Array, capture: Capture) -> Tracer:
+    """Return an output as a tracer, also if it does not depend on the state."""
+    native = x._native
+    return native if native.__class__ is Tracer else Tracer(native, capture, 0, x.device)
 
 
 def scan(function: Function, initial: Any, xs: Any, /) -> tuple[Any, Any]:

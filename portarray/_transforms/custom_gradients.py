@@ -8,7 +8,6 @@ from typing import Any
 
 from portarray._array.array import Array
 from portarray._transforms import tracing
-from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.gradient_arguments import (
     check_cotangent,
     check_function,
@@ -49,12 +48,7 @@ def stop_gradient(x: Any, /) -> Any:
     def detached(leaf: Any) -> Any:
         if type(leaf) is not Array:
             return leaf
-        native = leaf._native
-        while native.__class__ is Tracer and not isinstance(native.trace, Capture):
-            native = native.value
-        if native.__class__ is Tracer:  # a compiled program has no gradients
-            return untraced(native, leaf.device)
-        return untraced(leaf.device._backend.stop_gradient(native), leaf.device)
+        return untraced(tracing.detached(leaf._native, leaf.device), leaf.device)
 
     return array_trees.mapped(detached, x)
 

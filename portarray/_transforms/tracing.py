@@ -150,13 +150,24 @@ class Trace(ABC):
 
     def read(self, x: Tracer) -> Any:
         """Return the value of a tracer for the host; raise if it is not known."""
-        if x.shape or not self.reads_numbers:
-            raise TracedArrayError(self.unreadable)
+        if self.ended or x.shape or not self.reads_numbers:
+            raise TracedArrayError(self.ended or self.unreadable)
         return current(x).value
 
     def exported(self, x: Tracer) -> Any:
         """Return the value of a tracer for other code than portarray's; raise if not known."""
-        raise TracedArrayError(self.unreadable)
+        raise TracedArrayError(self.ended or self.unreadable)
+
+    def adopt(self, x: Array, before: Any) -> None:
+        """Take note of an array that an assignment of traced values made a traced one.
+
+        ``before`` is its native array before that.
+        """
+        return
+
+    def detached(self, x: Tracer) -> Any:
+        """Return a tracer of this trace without gradients."""
+        return detached(x.value, x.home)
 
     def refuse_kernel(self, name: str) -> NoReturn:
         """Raise the error for a method of a user kernel that takes a traced array."""
@@ -292,6 +303,13 @@ def lowered(x: Any) -> Any:
     while x.__class__ is Tracer:
         x = x.value
     return x
+
+
+def detached(native: Any, device: Device) -> Any:
+    """Return a native array, or a tracer, without gradients."""
+    if native.__class__ is Tracer:
+        return current(native).trace.detached(native)
+    return device._backend.stop_gradient(native)
 
 
 # --- devices ---------------------------------------------------------------------------------

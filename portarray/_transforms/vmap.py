@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import gc
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -52,8 +54,9 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
     ValueError
         If batched arguments have different numbers of examples, or none is batched.
     portarray.errors.TracedArrayError
-        If the function reads values of an example (``if x > 0``), changes an argument in place,
-        or calls a function whose result has a shape that depends on values, or a user kernel.
+        If the function reads values of an example (``if x > 0``), writes them into an argument or
+        another array from outside, or calls a function whose result has a shape that depends on
+        values, or a user kernel.
 
     Notes
     -----
@@ -61,8 +64,8 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
     operands get, and once for the first example, whose shapes the function sees. Functions without
     a rule, such as ``tensordot`` of two batched arrays, are called for each example. It nests, in
     itself and in gradients and compiled functions: ``pa.vmap(pa.grad(f), (None, 0))(params, x)``
-    are the gradients of each example. Errors that depend on values are found as on traced arrays:
-    a singular matrix in a batch is not one.
+    are the gradients of each example. An error that depends on values, such as that of a singular
+    matrix, is raised if one example has it.
 
     Examples
     --------
@@ -100,6 +103,7 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
                         f"Hint: change a copy, x.copy(), and return it"
                     )
             outputs = array_trees.leaves(example)
+            trace.check_adopted(outputs, name)
             ends = _tree_axes("out_axes", example, out_axes)
             results = [trace.result(x, axis, name) for x, axis in zip(outputs, ends, strict=True)]
         finally:
@@ -203,6 +207,7 @@ class _BatchTrace(Trace):
     def __init__(self, size: int) -> None:
         super().__init__()
         self._size = size
+        self._adopted: list[tuple[weakref.ref[Array], Any]] = []
 
     def watch(self, x: Array, axis: int) -> Array:
         """Return the first example of an array as a traced array."""
@@ -212,6 +217,35 @@ class _BatchTrace(Trace):
         else:
             example = pa.zeros(batch.shape[1:], dtype=x.dtype, device=x.device)
         return tracing.traced(example, self, batch._native)
+
+    def adopt(self, x: Array, before: Any) -> None:
+        """Take note of an array that an assignment made one of the examples."""
+        self._adopted.append((weakref.ref(x), before))
+
+    def check_adopted(self, outputs: Sequence[Array], name: str) -> None:
+        """Raise if the function wrote examples into an array that it neither made nor returns.
+
+        Arrays that it made are not referred to any more.
+        """
+        returned = {id(x) for x in outputs}
+
+        def outside() -> list[tuple[Array, Any]]:
+            pairs = [(ref(), before) for ref, before in self._adopted]
+            return [(x, before) for x, before in pairs if x is not None and id(x) not in returned]
+
+        if outside() and not (gc.collect() and not outside()):
+            for x, before in outside():
+                x._dispatch = tracing.untraced(before, x.device)._dispatch
+                x._native = before
+            raise TracedArrayError(
+                f"vmap: {name} writes into an array that was made outside it\n"
+                f"Hint: write into a copy, x.copy(), and return it"
+            )
+
+    def detached(self, x: Tracer) -> Any:
+        """Return a tracer without gradients of the example and of the batch."""
+        batch = x.slot if x.slot.__class__ is int else tracing.detached(x.slot, x.home)
+        return Tracer(tracing.detached(x.value, x.home), self, batch, x.home)
 
     def refuse_kernel(self, name: str) -> NoReturn:
         """Raise the error for a user kernel that is called with an example."""

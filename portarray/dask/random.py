@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 import portarray as pa
 from portarray.dask import block_placement, registration
 from portarray.dask.creation import Layout
-from portarray.random import continuous, counts, numbers, sampling
+from portarray.random import continuous, counts, numbers, parameters, sampling
 from portarray.random.drawing import Block
 from portarray.random.keys import one_key
 
@@ -349,10 +350,7 @@ def _with_parameters(
         values = {word: _on_host(value) for word, value in values.items()}
         inner = np.shape(values[vector])[-1:] if vector else ()
         if shape is None:
-            # that of the parameters, as the function itself broadcasts them
-            host = {word: _on_device(value, "numpy") for word, value in values.items()}
-            shape = function(key.to_device("numpy"), **host).shape
-            shape = shape[: len(shape) - len(inner)]
+            shape = _shape_of(name, values)
         if inner:
             count = 1 if isinstance(shape, int) else len(shape)
             outer = tuple(chunks) if isinstance(chunks, tuple | list) else (chunks,) * count
@@ -397,12 +395,29 @@ def _block(function: Callable[..., pa.Array], key: pa.Array, shape: Any, **value
     return function(key, shape=shape, **options)
 
 
+def _shape_of(name: str, values: dict[str, Any]) -> tuple[int, ...]:
+    """Return the shape of the numbers for parameters: the one that they broadcast to."""
+    shapes = []
+    for word, value in values.items():
+        if isinstance(value, np.ndarray):
+            axes = list(value.shape)
+            if word == "logits" and axes:
+                axes.pop(normalize_axis_index(values.get("axis", -1), value.ndim))
+            shapes.append(tuple(axes[: len(axes) - _POINT_AXES.get(word, 0)]))
+    return parameters.broadcast(name, *shapes)
+
+
+_POINT_AXES = {"alpha": 1, "cov": 2, "mean": 1}
+"""How many of the last axes of a parameter belong to one number or point."""
+
+
 def _on_host(value: Any) -> Any:
     return np.array(registration.as_numpy(value)) if isinstance(value, pa.Array) else value
 
 
 def _on_device(value: Any, device: Any) -> Any:
-    return pa.asarray(value, device=device) if isinstance(value, np.ndarray) else value
+    is_array = isinstance(value, np.ndarray)
+    return pa.asarray(value, device=device, narrow=True) if is_array else value
 
 
 beta = _with_parameters(continuous.beta, "2.0, 3.0, ")

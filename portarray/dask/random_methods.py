@@ -84,9 +84,9 @@ class Methods:
         """Return random elements of an array, or integers; those of NumPy's arrays are NumPy's."""
         if isinstance(a, np.ndarray):
             with pa.device("numpy"):
-                indices = self._drawn(_choice)(a.shape[0], size=size, replace=replace, p=p)
+                indices = self._drawn(_choice)(a.shape[axis], size=size, replace=replace, p=p)
             return np.take(a, registration.as_numpy(indices), axis=axis)
-        return self._drawn(_choice)(a, size=size, replace=replace, p=p)
+        return self._drawn(_choice)(a, size=size, replace=replace, p=p, axis=axis)
 
     def shuffle(self, x: np.ndarray[Any, Any], axis: int = 0) -> None:
         """Bring the host's indices into random order."""
@@ -177,9 +177,15 @@ def _integers(
 
 
 def _choice(
-    key: pa.Array, shape: Any, dtype: Any, a: Any, replace: bool = True, p: Any = None
+    key: pa.Array,
+    shape: Any,
+    dtype: Any,
+    a: Any,
+    replace: bool = True,
+    p: Any = None,
+    axis: int = 0,
 ) -> pa.Array:
-    return pa.random.choice(key, a, shape, replace=replace, p=p)
+    return pa.random.choice(key, a, shape, replace=replace, p=p, axis=axis)
 
 
 def _counts(make: Callable[..., pa.Array]) -> Callable[..., pa.Array]:

@@ -158,12 +158,14 @@ def beta(
     part = shape_of(shape, "beta", a, b)
     kind = working(out_dtype)
     keys = split(key)
+    shapes = [part_of(value, part, kind, key) for value in (a, b)]
+    larger = maximum(*shapes)
     (x, x_power), (y, y_power) = (
-        _gamma(keys[i, ...], part_of(value, part, kind, key), part, kind)
-        for i, value in enumerate((a, b))
+        _gamma(keys[i, ...], _not_tiny(value, larger, kind), part, kind)
+        for i, value in enumerate(shapes)
     )
     largest = maximum(x_power, y_power)  # small shapes give numbers below the smallest float
-    x, y = x * exp(x_power - largest), y * exp(y_power - largest)
+    x, y = x * exp(x_power - largest) * 0.5, y * exp(y_power - largest) * 0.5  # as sums overflow
     return astype(x / (x + y), out_dtype, copy=False)
 
 
@@ -217,8 +219,12 @@ def dirichlet(
     without_gradient(alpha, "alpha", "dirichlet")
     part = parameters.with_axes(shape, alpha.shape[:-1], alpha.shape[-1:], "dirichlet")
     kind = working(out_dtype)
-    numbers, power = _gamma(key, part_of(alpha, part, kind, key), part, kind)
-    numbers = numbers * exp(power - max(power, axis=-1, keepdims=True))
+    alpha = part_of(alpha, part, kind, key)
+    if alpha.shape[-1]:
+        alpha = _not_tiny(alpha, max(alpha, axis=-1, keepdims=True), kind)
+    numbers, power = _gamma(key, alpha, part, kind)
+    half = 0.5 ** alpha.shape[-1].bit_length()  # a sum of the largest numbers overflows
+    numbers = numbers * exp(power - max(power, axis=-1, keepdims=True)) * half
     return astype(numbers / sum(numbers, axis=-1, keepdims=True), out_dtype, copy=False)
 
 
@@ -513,6 +519,17 @@ def _gamma(key: Array, a: Array, part: Block, kind: DType) -> tuple[Array, Array
     return where(zero, 0.0, numbers), power
 
 
+def _not_tiny(shapes: Array, largest: Array, kind: DType) -> Array:
+    """Return shapes of gamma numbers that are compared: larger ones if all are tiny.
+
+    The reciprocals of the smallest overflow. One of the numbers is all of their sum then, as often
+    as the ratio of the shapes says.
+    """
+    digits = int(np.finfo(kind).maxexp)
+    factor = where(largest < 2.0 ** -(digits * 5 // 8), 2.0 ** (digits * 5 // 16), 1.0)
+    return shapes * astype(factor, kind, copy=False)
+
+
 def _scaled(
     x: Array, loc: float | Array, scale: float | Array, part: Block, key: Array, dtype: DType
 ) -> Array:
@@ -528,20 +545,24 @@ def _factor(key: Array, cov: Array, function: str) -> Array:
         return cholesky(cov)
     host = slow_path.read(cov).astype(np.float64)
     eps = float(np.finfo(cov.dtype).eps)
-    largest = float(np.abs(host).max(initial=0.0))
-    asymmetric = float(np.abs(host - host.mT).max(initial=0.0))
-    if asymmetric > 10 * eps * largest:
+    # Deviations are judged relative to those of each variable, whose units may differ.
+    variances = np.maximum(np.diagonal(host, axis1=-2, axis2=-1), 0)
+    largest = variances.max(axis=-1, initial=0.0, keepdims=True)
+    units = np.sqrt(np.where(variances > 0, variances, np.where(largest > 0, largest, 1.0)))
+    relative = host / units[..., None] / units[..., None, :]
+    asymmetric = float(np.abs(relative - relative.mT).max(initial=0.0))
+    if asymmetric > 10 * eps:
         raise ValueError(
             f"{function}: cov is not symmetric: elements differ from their transposed ones by "
-            f"{asymmetric}\nHint: pass (cov + cov.mT) / 2"
+            f"{np.abs(host - host.mT).max()}\nHint: pass (cov + cov.mT) / 2"
         )
-    least = float(np.linalg.eigvalsh(host).min(initial=0.0))
-    tolerance = 10 * eps * largest * host.shape[-1]
-    if least < -tolerance:
+    tolerance = 10 * eps * host.shape[-1]
+    if np.linalg.eigvalsh(relative).min(initial=0.0) < -tolerance:
         raise ValueError(
-            f"{function}: cov has the eigenvalue {least}; it must be positive semidefinite"
+            f"{function}: cov has the eigenvalue {np.linalg.eigvalsh(host).min()}; it must be "
+            f"positive semidefinite"
         )
-    factor = _semidefinite_factor(host, tolerance)
+    factor = _semidefinite_factor(relative, tolerance) * units[..., None]
     return asarray(factor.astype(cov.dtype), device=cov.device)
 
 

@@ -259,8 +259,10 @@ def categorical(
     part = parameters.with_axes(shape, logits.shape[:-1], logits.shape[-1:], function)
     kind = parameters.working(logits.dtype)
     logits = part_of(logits, part, kind, key)
-    if not parameters.is_traced(key, logits) and not bool(all(max(logits, axis=-1) > -math.inf)):
+    largest = max(logits, axis=-1, keepdims=True)
+    if not parameters.is_traced(key, logits) and not bool(all(largest > -math.inf)):
         raise ValueError(f"{function}: all logits are -inf; no category is possible")
+    logits = logits - largest  # rounding of large logits would hide the random numbers
     exponential = drawing.block(drawing.exponential(kind), key, part)
     return astype(argmin(laws.log(exponential) - logits, axis=-1), out_dtype, copy=False)
 

@@ -20,6 +20,7 @@ import dask_outcomes
 
 import portarray as pa
 import portarray.dask as pd
+from portarray.dask import random_methods
 from portarray.random.drawing import Block
 from portarray.testing import virtual_devices
 
@@ -96,6 +97,29 @@ def test_distributions_in_blocks() -> None:
 
 
 @pytest.mark.one_device
+def test_the_shape_of_parameters_is_that_of_the_numbers(no64bit: str) -> None:
+    """Without a shape nothing is drawn before the blocks are; float64 parameters are narrowed."""
+    key, a = pa.random.key(3, device="numpy"), pa.asarray([[0.3, 2.0, 50.0]], device="numpy")
+    square = pa.reshape(pa.eye(3, device="numpy"), (1, 1, 3, 3))
+    draws: dict[str, tuple[Any, ...]] = {
+        "gamma": (a,), "beta": (a, a.T), "dirichlet": (a,), "poisson": (a,),
+        "truncated_normal": (-1.0, a), "multivariate_normal": (a, square), "categorical": (a,),
+        "binomial": (9, a / 99), "laplace": (), "student_t": (a,),
+    }  # fmt: skip
+    for name, args in draws.items():
+        options: dict[str, Any] = {"axis": 0} if name == "categorical" else {}
+        whole = getattr(pa.random, name)(key, *args, **options)
+        drawn = getattr(pd.random, name)(key, *args, devices=no64bit, **options)
+        assert drawn.shape == whole.shape
+        assert drawn.dtype.itemsize == 4
+        assert pd.collect(drawn, "numpy").shape == whole.shape
+    huge = pd.random.gamma(key, pa.ones((1 << 15, 1), device="numpy"), scale=pa.ones(1 << 15))
+    assert huge.shape == (1 << 15, 1 << 15)
+    with pytest.raises(ValueError, match="do not broadcast"):
+        pd.random.beta(key, pa.ones(2, device="numpy"), pa.ones(3, device="numpy"))
+
+
+@pytest.mark.one_device
 def test_blocks_of_several_devices_are_one_array(no64bit: str) -> None:
     key = pa.random.key(3, device="numpy")
     two = ["numpy", no64bit]
@@ -159,6 +183,13 @@ def test_random_numbers_of_dask_are_on_the_default_device(device: str) -> None:
         assert set(chosen.tolist()) == {0, 2}
         words = da.random.default_rng(0).choice(np.array(["a", "b"]), size=5).compute()
         assert set(words) <= {"a", "b"}
+        table = np.arange(12).reshape(2, 6)
+        for rows in (table, pa.asarray(table)):
+            columns = random_methods.Methods(np.random.SeedSequence(1)).choice(rows, 9, axis=1)
+            chosen = np.asarray(columns if rows is table else columns.to_device("numpy"))
+            assert chosen.shape == (2, 9)
+            assert (chosen[1] - chosen[0] == 6).all()
+            assert chosen[0].max() > 2  # not only as many columns as there are rows
         large = da.random.default_rng(5).normal(size=(200, 100), chunks=(50, 100))
         assert abs(float(large.mean().compute())) < 5 / 20_000**0.5
         assert len(np.unique(large.compute().to_device("numpy").native)) > 19_000  # other blocks

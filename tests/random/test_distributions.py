@@ -290,6 +290,45 @@ def test_parameters_at_the_edges(dtype: str) -> None:
     assert x[:, 0].tolist() == x[:, 1].tolist()
 
 
+@pytest.mark.one_device
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_parameters_near_the_ends_of_the_range(dtype: str) -> None:
+    """Nothing overflows on the way to a number that the dtype holds."""
+    k, options, limits = key(5), {"dtype": dtype}, np.finfo(dtype)
+    tiny, huge = float(limits.tiny), float(limits.max) * 0.9
+    for small in (tiny, float(limits.smallest_subnormal) * 4):
+        numbers = as_numpy(pa.random.beta(k, 3 * small, small, 4000, **options))
+        assert set(numbers) == {0.0, 1.0}
+        assert abs(numbers.mean() - 0.75) < 0.04
+        alpha = pa.asarray([small, small, 2 * small], device="numpy", **options)
+        points = as_numpy(pa.random.dirichlet(k, alpha, 4000, **options))
+        assert (points.sum(axis=1) == 1).all()
+        assert np.abs(points.mean(axis=0) - [0.25, 0.25, 0.5]).max() < 0.04
+    assert as_numpy(pa.random.beta(k, huge, huge, 100, **options)) == pytest.approx(0.5, abs=1e-3)
+    alpha = pa.asarray([huge] * 4, device="numpy", **options)
+    thirds = as_numpy(pa.random.dirichlet(k, alpha, 100, **options))
+    assert thirds == pytest.approx(0.25, abs=1e-3)
+
+
+@pytest.mark.one_device
+def test_variables_in_very_different_units() -> None:
+    units = np.array([1e4, 1.0, 1e-6], np.float32)
+    relative = np.array([[1, 0.5, 0], [0.5, 1, -0.5], [0, -0.5, 1]], np.float32)
+    cov = pa.asarray(relative * units[:, None] * units, device="numpy")
+    x = as_numpy(pa.random.multivariate_normal(key(1), pa.zeros(3, device="numpy"), cov, 20_000))
+    assert np.abs(np.corrcoef(x.T) - relative).max() < 0.04
+    assert x.std(axis=0) / units == pytest.approx(1.0, abs=0.04)
+
+
+@pytest.mark.one_device
+def test_large_logits_leave_the_choice_open() -> None:
+    logits = pa.asarray(np.array([1e30, 1e30, 0.0], np.float32), device="numpy")
+    counts = np.bincount(as_numpy(pa.random.categorical(key(1), logits, 1000)), minlength=3)
+    assert counts[2] == 0
+    assert abs(counts[0] - 500) < 100
+
+
 WRONG: list[tuple[Callable[..., Any], str]] = [
     (lambda k: pa.random.gamma(k, -1.0), r"gamma: a is -1.0; it must be at least 0"),
     (lambda k: pa.random.gamma(k, pa.asarray([1.0, -3.0])), r"gamma: a has -3.0; its elements"),

@@ -95,6 +95,76 @@ def test_control_flow_random_numbers_and_assignments(device: str) -> None:
     assert_same(pa.vmap(drawn)(keys), of_each(drawn, keys))
 
 
+def test_control_flow_that_does_not_depend_on_the_state(device: str) -> None:
+    x = placed(np.abs(ROWS[:, 0]), device)
+    nine, zeros = placed(9.0, device), pa.zeros(2, dtype=pa.float32, device=device)
+    assert_same(pa.vmap(lambda v: pa.while_loop(lambda s: s < 4, lambda s: nine, v))(x), [9.0] * 4)
+    never = pa.zeros((), dtype=pa.bool, device=device)
+    assert_same(pa.compile(lambda v: pa.while_loop(lambda s: never, lambda s: s + 1, v))(x), x)
+
+    def of_two(v: Any, a: Any, b: Any) -> Any:
+        return pa.while_loop(lambda s: s < 6, lambda s: s + a + 2 * b + 1 + zeros[0], v)
+
+    a, b = x + 1, x + 2
+    for count in (4, 1):  # also where all values of two batches are equal
+        batches = [y[:count] for y in (x, a, b)]
+        assert_same(pa.vmap(of_two)(*batches), of_each(of_two, *batches))
+
+
+def test_gradients_stop_at_the_values_of_each_example(device: str) -> None:
+    x = placed([[0.0, 0.0, 0.0], [3.0, 4.0, 0.0], [1.0, 2.0, 2.0]], device)
+    norm = pa.grad(pa.linalg.vector_norm)
+    assert_same(pa.vmap(lambda v: v * pa.stop_gradient(v))(x), x * x)
+    units = [[0, 0, 0], [0.6, 0.8, 0], [1 / 3, 2 / 3, 2 / 3]]
+    for vmapped in (pa.vmap(norm), pa.compile(pa.vmap(norm)), pa.vmap(pa.compile(norm))):
+        assert_same(vmapped(x), units)
+    assert_same(pa.grad(lambda y: pa.sum(pa.vmap(pa.linalg.vector_norm)(y)))(x), units)
+    half = pa.grad(lambda y: pa.sum(pa.vmap(lambda v: v * pa.stop_gradient(v))(y)))
+    assert_same(half(x), x)
+
+
+def test_indices_whose_axes_have_the_length_of_the_batch(device: str) -> None:
+    """A batch with its axes mixed up would have the right shape."""
+    x = placed(np.arange(81.0).reshape(3, 3, 3, 3), device)
+    i, j = placed([0, 2, 1], device), placed([2, 2, 0], device)
+    ii, jj = (placed(np.stack([n, n[::-1], n]), device) for n in (np.array([0, 2, 1]), [1, 1, 0]))
+    mask = placed([True, False, True], device)
+    shared: list[Callable[[Any], Any]] = [
+        lambda v: v[1, :, i], lambda v: v[i, :, j], lambda v: v[i, j], lambda v: v[:, i],
+        lambda v: v[1, None, i], lambda v: v[..., i], lambda v: v[mask], lambda v: v[:, mask],
+        lambda v: v[2, i, None],
+    ]  # fmt: skip
+    for function in shared:
+        assert_same(pa.vmap(function)(x), of_each(function, x))
+    each: list[Callable[..., Any]] = [
+        lambda v, n, m: v[n, m], lambda v, n, m: v[n, i, m], lambda v, n, m: v[1, n],
+        lambda v, n, m: v[1, :, n], lambda v, n, m: v[n[0], m], lambda v, n, m: v[:, m],
+        lambda v, n, m: x[n, m, 0], lambda v, n, m: v[n[:, None], m],
+    ]  # fmt: skip
+    for function in each:
+        assert_same(pa.vmap(function)(x, ii, jj), of_each(function, x, ii, jj))
+
+
+def test_arrays_of_the_function_can_be_written_others_not(device: str) -> None:
+    x, outside = placed(ROWS, device), pa.zeros(3, dtype=pa.float32, device=device)
+
+    def filled(row: Any) -> Any:
+        own = pa.zeros((2, 3), dtype=pa.float32, device=device)
+        own[0] = row
+        own[1:2] = pa.expand_dims(row, axis=(0, 1))  # more axes than it is written into
+        return own
+
+    assert_same(pa.vmap(filled)(x), np.stack([ROWS, ROWS], axis=1))
+
+    def accumulated(row: Any) -> Any:
+        outside[:] = outside + row
+        return outside * 1
+
+    with pytest.raises(TracedArrayError, match="accumulated writes into an array that was made"):
+        pa.vmap(accumulated)(x)
+    assert outside.tolist() == [0.0] * 3
+
+
 def test_axes_trees_and_results(device: str) -> None:
     x = placed(ROWS, device)
     assert_same(pa.vmap(lambda row: row, 0, 1)(x), ROWS.T)
@@ -142,6 +212,10 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception]]] = {
         TracedArrayError,
     ),
     "nonzero: the shape of the result depends": (pa.vmap(pa.nonzero), TracedArrayError),
+    "repeat: the shape of the result depends": (
+        pa.vmap(lambda row: pa.repeat(row, pa.astype(row + 9, pa.int32))),
+        TracedArrayError,
+    ),
     "1 entries for 2": (lambda x: pa.vmap(lambda a, b: a, (0,))(x, x), TypeError),
     "in_axes of argument 0 is .* does not fit": (
         lambda x: pa.vmap(lambda a: a, ({"a": 0},))(x),

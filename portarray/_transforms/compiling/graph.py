@@ -146,6 +146,10 @@ class Capture(Trace):
 
     exported = read
 
+    def detached(self, x: Tracer) -> Any:
+        """Return a tracer: a compiled program has no gradients."""
+        return x
+
     def known(self, x: Tracer) -> Any:
         """Return the value of a tracer if no argument affects it, else None."""
         tracer = tracing.current(x)
@@ -254,7 +258,7 @@ class Capture(Trace):
     def _borrow(self, x: Tracer) -> Ref:
         """Return a tracer of an outer trace as an argument."""
         for index, borrowed in zip(self.inputs[-len(self.borrowed) :], self.borrowed, strict=False):
-            if borrowed.trace is x.trace and borrowed.slot == x.slot:
+            if borrowed is x or (borrowed.value is x.value and borrowed.slot is x.slot):
                 return Ref(index)
         index = self._value(x, x.home, None)
         self.inputs.append(index)
