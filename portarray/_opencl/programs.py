@@ -47,7 +47,7 @@ OUT_OF_MEMORY = frozenset(
 )
 """Codes of drivers' errors."""
 
-_MAX_PROGRAMS = 4096
+_MAX_PROGRAMS = 512  # of about 3 MB each with Intel's runtime for CPUs
 """Programs kept in memory."""
 
 
