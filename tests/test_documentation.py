@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import json
 import linecache
 import pkgutil
 import re
@@ -75,6 +76,36 @@ def test_code_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         pytest.skip("the pages show PyTorch, which is not functional here")
     monkeypatch.chdir(tmp_path)  # for the files that are saved
     run(page, {})
+
+
+def test_claims_of_the_landing_page(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its example prints what it shows, and its figures are those of the measurements."""
+    path, measured = ROOT / "docs" / "index.md", ROOT / "docs" / "data" / "overhead.json"
+    if not path.is_file() or not pa.functional("torch"):
+        pytest.skip("the documentation is not beside the tests, or PyTorch is not functional here")
+    landing = path.read_text("utf-8")
+    run("docs/index.md", {})
+    assert capsys.readouterr().out.splitlines() == re.findall(
+        r"^# (\w+:cpu.*|\[.*)$", landing, re.M
+    )
+    added = {
+        row["what"]: f"{1e6 * row['difference']:.2f} µs"
+        for row in json.loads(measured.read_text("utf-8"))["rows"]
+        if (row["size"], row["candidate"]) == ("tiny", "portarray on NumPy")
+    }
+    assert f"portarray adds {added['x + y']} to `x + y` of four numbers in NumPy" in landing
+
+
+def test_the_readme_says_which_platforms_were_checked() -> None:
+    """Platforms that function where the tests run are checked; a GPU changes the table."""
+    path = ROOT / "README.md"
+    if not path.is_file():
+        pytest.skip("the README is not beside the tests")
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", path.read_text("utf-8"), re.M)
+    unchecked = {platform for platform, checked in rows if checked == "not yet"}
+    assert {platform for platform, _ in rows} == set(types.PLATFORMS)
+    assert not unchecked & {"cpu", "opencl", "oneapi"}
+    assert not [d for d in pa.devices() if d.kind == "cpu" and d.platform in unchecked]
 
 
 # Where another cluster has the port of the dashboard, Dask takes another and says so.
