@@ -39,7 +39,11 @@ class AdjointCache:
 
     def written(self, spec: CallSpec) -> list[int]:
         """Return the positions of the arguments that the kernel writes."""
-        return written_arguments(self._definition, self._read(spec)[0])
+        return written_arguments(self._definition, self.function(spec))
+
+    def function(self, spec: CallSpec) -> tree.Function:
+        """Return the typed tree of the kernel."""
+        return self._read(spec)[0]
 
     def of(self, spec: CallSpec, wanted: frozenset[str], *, saves: bool = True) -> Entry:
         """Return the adjoint for a call.

@@ -14,13 +14,18 @@ from portarray._kernel_language.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A kernel function before compilation, with its parameters in order."""
+    """A kernel function before compilation, with its parameters in order.
+
+    `batches` are axes that come before those of the function, the first one last: the arrays that
+    have each.
+    """
 
     source: Source
     name: str
     signature: inspect.Signature
     names: list[str]
     is_static: list[bool]
+    batches: tuple[frozenset[str], ...] = ()
 
     def bound(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return all arguments in the order of the parameters."""

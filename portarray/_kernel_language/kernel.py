@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from types import FunctionType
@@ -14,7 +15,7 @@ from portarray._config import config
 from portarray._kernel_language import arguments, launch_cache
 from portarray._kernel_language.adjoint_cache import AdjointCache
 from portarray._kernel_language.arguments import CallSpec, hashable
-from portarray._kernel_language.definition import define
+from portarray._kernel_language.definition import Definition, define
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.host_copies import on_host
 from portarray._kernel_language.launch_cache import Call, call_key, call_of, put
@@ -36,7 +37,10 @@ class KernelFunction:
     """
 
     def __init__(self, function: FunctionType, static: Sequence[str] = ()) -> None:
-        self._definition = definition = define(function, static)
+        self._define(define(function, static))
+
+    def _define(self, definition: Definition) -> None:
+        self._definition = definition
         self.__name__ = definition.name
         self._names = definition.names
         self._prepared: dict[Any, Prepared] = {}
@@ -47,7 +51,17 @@ class KernelFunction:
         self._last: tuple[Any, Call | None] = (None, None)
         self._oracle = Oracle(definition)
         self._adjoints = AdjointCache(definition)
-        functools.update_wrapper(self, function)
+        self._batches: dict[frozenset[str], KernelFunction] = {}
+        functools.update_wrapper(self, definition.source.function)
+
+    def _batched(self, names: frozenset[str]) -> KernelFunction:
+        """Return a kernel with one more axis in front, of the ndrange and of some arrays."""
+        if names not in self._batches:
+            kernel = object.__new__(KernelFunction)
+            batches = (*self._definition.batches, names)
+            kernel._define(dataclasses.replace(self._definition, batches=batches))
+            self._batches[names] = kernel
+        return self._batches[names]
 
     def __repr__(self) -> str:
         return (

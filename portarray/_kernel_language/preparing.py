@@ -16,6 +16,7 @@ from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.arguments import CallSpec, parameters
+from portarray._kernel_language.batching import add_axis, examples_of
 from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS, Dialect
@@ -137,7 +138,13 @@ def read(
         model = by_name.get(first) if first is not None else None
         axes = model.ndim if type(model) is Array else 1  # else reading tells what is wrong
     shared = Shared()
+    for names in definition.batches:
+        types_by_name = examples_of(types_by_name, names)
+    axes -= len(definition.batches)
     function = read_kernel(definition.source, types_by_name, setting(axes), shared)
+    for names in definition.batches:
+        add_axis(function, names, setting(axes))
+        axes = max(axes, 1) + 1
     if not function.written:
         raise TypeError(
             f"{definition.name}: the kernel has no effect: it does not write into an argument"

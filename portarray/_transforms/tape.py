@@ -12,7 +12,7 @@ from portarray._array.array import Array
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray._namespace import pa
-from portarray._transforms import tracing, user_kernels
+from portarray._transforms import tracing, user_kernel_gradients
 from portarray._transforms.kept import Slot
 from portarray._transforms.ownership import memory_of
 from portarray._transforms.rules import RULES
@@ -187,7 +187,7 @@ class GradientTrace(Trace):
         ) -> Any:
             return self.record_composite(name, inputs, outputs, rule, kept, lends=False)
 
-        return user_kernels.call(self, kernel, args, ndrange, group, record)
+        return user_kernel_gradients.call(self, kernel, args, ndrange, group, record)
 
     def _new_slot(self, x: Any) -> int:
         if not _is_floating(x):
@@ -284,7 +284,7 @@ class ValueTrace(Trace):
         ) -> Any:
             return outputs
 
-        return user_kernels.call(self, kernel, args, ndrange, group, record)
+        return user_kernel_gradients.call(self, kernel, args, ndrange, group, record)
 
     def watch(self, x: Array) -> Array:
         """Return a traced array of this trace."""

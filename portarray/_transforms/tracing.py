@@ -25,10 +25,11 @@ from portarray._array.array import Array
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray._dispatch.native_functions import NativeFunctions, NativeNamespace
+from portarray._launchers.launcher import Layout
 from portarray._movement import array_moves
 from portarray.backends.base import Backend
 from portarray.backends.types import Served
-from portarray.errors import NoGradientError, TracedArrayError
+from portarray.errors import TracedArrayError
 
 __all__ = [
     "BY_VALUES",
@@ -171,8 +172,8 @@ class Trace(ABC):
 
     def refuse_kernel(self, name: str) -> NoReturn:
         """Raise the error for a method of a user kernel that takes a traced array."""
-        raise NoGradientError(
-            name, "this method does not take traced arrays\nHint: call the kernel itself"
+        raise TracedArrayError(
+            f"{name}: this method does not take traced arrays\nHint: call the kernel itself"
         )
 
     def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
@@ -528,6 +529,12 @@ class TracedBackend(Backend):
     def printable(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return an array's values for printing, which does not affect the trace."""
         return self._untraced.printable(lowered(x), device)
+
+    def layout(self, x: Any) -> Layout:
+        """Raise for a tracer, so that its trace calls the user kernel."""
+        if x.__class__ is Tracer:
+            raise TracedArrayError(x.trace.unreadable)
+        return self._untraced.layout(x)
 
     def read_host(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return the value of a 0-d array; raise for others, as the trace requires."""

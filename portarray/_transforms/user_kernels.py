@@ -1,177 +1,175 @@
-"""Calls of user kernels with traced arrays, and their derivatives."""
+"""Calls of user kernels with traced arrays.
+
+A traced call leaves its arguments unchanged: it runs on copies of the arrays that the kernel
+writes. The arguments that the kernel changes in place then get the results.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from portarray import _codegen
 from portarray._array.array import Array
 from portarray._namespace import pa
 from portarray._transforms.tracing import Trace, Tracer, current, lowered, untraced
-from portarray.errors import NoGradientError, TracedArrayError
+from portarray.errors import TracedArrayError
 
 if TYPE_CHECKING:
-    from portarray._kernel_language.adjoint import Adjoint
-    from portarray._kernel_language.adjoint_cache import Entry
+    from portarray._devices.device import Device
+    from portarray._kernel_language.arguments import CallSpec
     from portarray._kernel_language.kernel import KernelFunction
 
-__all__ = ["Recorder", "call"]
-
-Recorder = Callable[
-    [str, Sequence[Array], tuple[Array, ...], Callable[[Any], Any], list[Array]], Sequence[Array]
-]
-"""``record(name, inputs, outputs, rule, kept)`` returns the traced outputs of a call."""
+__all__ = ["KernelCall", "Launch", "is_array", "returned", "traced_array_error"]
 
 
-def call(
-    trace: Trace,
-    kernel: KernelFunction,
-    args: Sequence[Any],
-    ndrange: Any,
-    group: Any,
-    record: Recorder,
-) -> Any:
-    """Call a kernel of which the trace watches arguments, and record the call."""
-    from portarray._kernel_language import arguments
+class KernelCall:
+    """A call of a kernel with arrays of a trace.
 
-    if trace.ended:
-        raise TracedArrayError(trace.ended)
-    definition, name = kernel._definition, kernel.__name__
-    operands = [_without(trace, x) for x in args]
-    values = [untraced(lowered(x._native), x.device) if _is_array(x) else x for x in args]
-    spec = arguments.call_spec(definition, tuple(values), {}, ndrange, group)
-    written = kernel._adjoints.written(spec)
-    _check_apart(definition.names, name, spec, written)
-    wanted = frozenset(
-        parameter
-        for parameter, x in zip(definition.names, args, strict=True)
-        if _is_array(x) and _is_watched(trace, x._native)
-    )
-    outputs_differ = any(args[n].dtype.kind not in "biu" for n in written)
-    entry = kernel._adjoints.of(spec, wanted) if wanted and outputs_differ else None
-    passed = [pa.asarray(x, copy=True) if n in written else x for n, x in enumerate(operands)]
-    outputs = _outputs(kernel(*passed, ndrange=ndrange, group=group))
-    if entry is not None:
-        sizes = spec.sizes(written) or (1,)
-        arrays = _arrays(definition.names, operands)
-        kept = [x for parameter, x in arrays if parameter in entry.adjoint.values]
+    Parameters
+    ----------
+    trace : Trace
+        The innermost trace of the arguments.
+    kernel : KernelFunction
+        The kernel.
+    args : sequence
+        All arguments, in the order of the parameters.
+    ndrange, group : int, sequence of int or None
+        As in the call.
+    """
 
-        def entry_of(*, is_traced: bool) -> Entry:
-            # What saves states of loops has no derivative.
-            return kernel._adjoints.of(spec, wanted, saves=not is_traced)
+    def __init__(
+        self, trace: Trace, kernel: KernelFunction, args: Sequence[Any], ndrange: Any, group: Any
+    ) -> None:
+        from portarray._kernel_language import arguments
 
-        names = definition.names
-        rule = _rule(entry.adjoint, entry_of, names, operands, written, wanted, sizes, group)
-        inputs = [x for x in args if _is_array(x)]
-        outputs = record(name, inputs, tuple(outputs), rule, kept)
-    if not spec.device._backend.immutable:
-        for position, x in zip(written, outputs, strict=True):
-            args[position][...] = x
-        outputs = [args[position] for position in written]
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+        if trace.ended:
+            raise TracedArrayError(trace.ended)
+        self.trace, self.kernel, self.args = trace, kernel, args
+        self.ndrange, self.group = ndrange, group
+        self.names = kernel._definition.names
+        values = [untraced(lowered(x._native), x.device) if is_array(x) else x for x in args]
+        self.spec: CallSpec = arguments.call_spec(
+            kernel._definition, tuple(values), {}, ndrange, group
+        )
+        self.written = kernel._adjoints.written(self.spec)
+        self.operands = [self._without_trace(x) for x in args]
+
+    def _without_trace(self, x: Any) -> Any:
+        """Return an array as the trace's callers see it: a new one, as the original may change."""
+        if not is_array(x):
+            return x
+        native = x._native
+        if native.__class__ is Tracer:
+            current(native)
+            if native.trace is self.trace:
+                native = native.value
+        return untraced(native, x.device)
+
+    def check_apart(self, error: Callable[[str, str], Exception]) -> None:
+        """Raise an error of the kernel's name and the reason if a written array overlaps another.
+
+        Traced calls take them for separate ones.
+        """
+        from portarray._kernel_language.host_copies import overlapping
+
+        device = self.spec.device
+        pair = overlapping(self.spec, device._backend.launcher(device.native), self.written)
+        if pair is not None:
+            first, second = (self.names[position] for position in pair)
+            raise error(
+                self.kernel.__name__,
+                f"{first} and {second} share memory\nHint: pass a copy of one of them",
+            )
+
+    def run(self) -> Sequence[Array]:
+        """Run the kernel without the trace; return new arrays instead of the written ones."""
+        passed = list(self.operands)
+        for position in self.written:
+            passed[position] = pa.asarray(passed[position], copy=True)
+        return returned(self.kernel(*passed, ndrange=self.ndrange, group=self.group))
+
+    def record(self) -> Any:
+        """Run the kernel, record it as a call of a native function and finish the call."""
+        self.check_apart(traced_array_error)
+        order = [
+            *self.written,
+            *[n for n, x in enumerate(self.args) if is_array(x) and n not in self.written],
+        ]
+        launch = Launch(self, order)
+        natives = tuple([self.args[n]._native for n in order])
+        values = [self.operands[n]._native for n in order]
+        results = [x._native for x in self.run()]
+        recorded = self.trace.record_call(
+            f"user kernel {self.kernel.__name__}", launch, self.spec.device, natives, {}, values,
+            results[0] if len(results) == 1 else tuple(results),
+        )  # fmt: skip
+        tracers = recorded if isinstance(recorded, tuple) else (recorded,)
+        return self.finish([untraced(x, self.spec.device) for x in tracers])
+
+    def finish(self, outputs: Sequence[Array]) -> Any:
+        """Return what the call returns, after changing the arguments that it changes."""
+        device = self.spec.device
+        launcher = device._backend.launcher(device.native)
+        assert not isinstance(launcher, str)  # the kernel has run
+        results = []
+        for position, output in zip(self.written, outputs, strict=True):
+            if not launcher.copied(self.spec.args[position].native, written=True):
+                _overwrite(self.args[position], output)
+                output = self.args[position]
+            results.append(output)
+        return results[0] if len(results) == 1 else tuple(results)
 
 
-def _outputs(returned: Any) -> Sequence[Array]:
-    """Return what a kernel returned as a sequence."""
-    return returned if type(returned) is tuple else (returned,)
+class Launch:
+    """A kernel as a function of native arrays, the written ones first, that returns new ones."""
+
+    def __init__(self, call: KernelCall, order: Sequence[int]) -> None:
+        self.kernel = call.kernel
+        self._args = [None if is_array(x) else x for x in call.args]
+        self._order = order
+        self._written = len(call.written)
+        self._device: Device = call.spec.device
+        self._ranges = {"ndrange": call.ndrange, "group": call.group}
+
+    def __call__(self, *natives: Any) -> Any:
+        """Launch the kernel on copies of the written arrays."""
+        return self._launched(natives, self._written)
+
+    def in_place(self, *natives: Any) -> Any:
+        """Launch the kernel in the memory of the written arrays, which nothing else uses."""
+        return self._launched(natives, 0)
+
+    def _launched(self, natives: Sequence[Any], copies: int) -> Any:
+        passed = list(self._args)
+        for n, (position, native) in enumerate(zip(self._order, natives, strict=True)):
+            x = untraced(native, self._device)
+            passed[position] = pa.asarray(x, copy=True) if n < copies else x
+        results = tuple([x._native for x in returned(self.kernel(*passed, **self._ranges))])
+        return results[0] if len(results) == 1 else results
 
 
-def _is_array(x: Any) -> bool:
+def is_array(x: Any) -> bool:
+    """Return whether an argument of a kernel is an array."""
     return type(x) is Array
 
 
-def _is_watched(trace: Trace, native: Any) -> bool:
-    return native.__class__ is Tracer and native.trace is trace and native.slot > 0
+def returned(result: Any) -> Sequence[Array]:
+    """Return what a kernel returned as a sequence."""
+    return result if type(result) is tuple else (result,)
 
 
-def _without(trace: Trace, x: Any) -> Any:
-    """Return an array as the trace's callers see it: a new one, as the original may change."""
-    if not _is_array(x):
-        return x
+def traced_array_error(kernel: str, reason: str) -> TracedArrayError:
+    """Return the error for a call of a kernel that cannot be traced."""
+    return TracedArrayError(f"{kernel}: {reason}")
+
+
+def _overwrite(x: Array, result: Array) -> None:
+    """Compute ``x[...] = result`` for a result of the same shape and dtype, without copying it."""
     native = x._native
-    if native.__class__ is Tracer:
-        current(native)
-        if native.trace is trace:
-            native = native.value
-    return untraced(native, x.device)
-
-
-def _check_apart(names: Sequence[str], kernel: str, spec: Any, written: Sequence[int]) -> None:
-    """Refuse arrays that overlap, as the derivative takes them for separate ones."""
-    from portarray._kernel_language.host_copies import overlapping
-
-    launcher = spec.device._backend.launcher(spec.device.native)
-    pair = overlapping(spec, launcher, list(written))
-    if pair is not None:
-        first, second = (names[position] for position in pair)
-        raise NoGradientError(
-            kernel, f"{first} and {second} share memory\nHint: pass a copy of one of them"
-        )
-
-
-def _rule(
-    adjoint: Adjoint,
-    entry_of: Callable[..., Entry],
-    names: Sequence[str],
-    operands: Sequence[Any],
-    written: Sequence[int],
-    wanted: frozenset[str],
-    sizes: tuple[int, ...],
-    group: Any,
-) -> Callable[[Any], Sequence[Array | None]]:
-    """Return the function that runs the adjoint."""
-    shapes = {name: (x.shape, x.dtype, x.device) for name, x in _arrays(names, operands)}
-    inputs = {name: x for name, x in zip(names, operands, strict=True) if name in adjoint.values}
-    output_names = [names[position] for position in written]
-
-    def rule(cotangents: Sequence[Array]) -> Sequence[Array | None]:
-        from portarray._kernel_language.adjoint import cotangent_dtype
-
-        by_name: dict[str, Array] = dict(zip(output_names, cotangents, strict=True))
-        passed: list[Any] = []
-        for name in adjoint.cotangents:
-            shape, dtype, device = shapes[name]
-            sum_dtype = cotangent_dtype(dtype)
-            if name in by_name:
-                g = by_name[name]
-                is_changed = name in adjoint.written or sum_dtype != dtype
-                passed.append(pa.astype(g, sum_dtype, copy=True) if is_changed else g)
-            else:
-                passed.append(pa.zeros(shape, dtype=sum_dtype, device=device))
-        for name in adjoint.values:
-            x = inputs[name]
-            passed.append(pa.asarray(x, copy=True) if name in adjoint.restored else x)
-        if adjoint.written:
-            is_traced = any(_is_array(x) and x._native.__class__ is Tracer for x in passed)
-            entry = entry_of(is_traced=is_traced)
-            outputs = _outputs(_kernel_of(entry)(*passed, ndrange=sizes, group=group))
-            by_name.update(zip(adjoint.written, outputs, strict=False))
-        return [
-            pa.astype(by_name[name], dtype) if name in by_name and name in wanted else None
-            for name, (_, dtype, _) in shapes.items()
-        ]
-
-    return rule
-
-
-def _arrays(names: Sequence[str], operands: Sequence[Any]) -> list[tuple[str, Array]]:
-    return [(name, x) for name, x in zip(names, operands, strict=True) if _is_array(x)]
-
-
-def _kernel_of(entry: Entry) -> KernelFunction:
-    """Return the kernel of an adjoint, made on first use."""
-    if entry.kernel is None:
-        import math
-
-        import numpy as np
-
-        from portarray import kernel_language
-        from portarray._kernel_language.kernel import KernelFunction
-
-        names = {"kl": kernel_language, "math": math, "np": np, "__name__": "portarray.adjoint"}
-        adjoint = entry.adjoint
-        function = _codegen.define(adjoint.name, adjoint.text, names, entry.filename)
-        entry.kernel = KernelFunction(function)
-    kernel: KernelFunction = entry.kernel
-    return kernel
+    is_alone = native.__class__ is not Tracer or (native.sharing is None and native.origin is None)
+    if result._native.__class__ is Tracer and is_alone:
+        table, x._native, x._dispatch = x._dispatch, result._native, result._dispatch
+        if table is not x._dispatch:  # the array is traced from now on
+            x._native.trace.adopt(x, native)
+    else:
+        x[...] = result

@@ -6,12 +6,12 @@ import functools
 import gc
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._namespace import pa
-from portarray._transforms import tracing
+from portarray._transforms import tracing, user_kernel_batches
 from portarray._transforms.batching import RULES, Call, looped
 from portarray._transforms.gradient_arguments import check_function, described, name_of, parameter
 from portarray._transforms.ownership import separated
@@ -56,7 +56,7 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
     portarray.errors.TracedArrayError
         If the function reads values of an example (``if x > 0``), writes them into an argument or
         another array from outside, or calls a function whose result has a shape that depends on
-        values, or a user kernel.
+        values.
 
     Notes
     -----
@@ -247,12 +247,9 @@ class _BatchTrace(Trace):
         batch = x.slot if x.slot.__class__ is int else tracing.detached(x.slot, x.home)
         return Tracer(tracing.detached(x.value, x.home), self, batch, x.home)
 
-    def refuse_kernel(self, name: str) -> NoReturn:
-        """Raise the error for a user kernel that is called with an example."""
-        raise TracedArrayError(
-            f"{name}: pa.vmap does not batch user kernels\n"
-            f"Hint: launch it for the whole batch, outside the function"
-        )
+    def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
+        """Call a user kernel for all examples."""
+        return user_kernel_batches.call(self, self._size, kernel, args, ndrange, group)
 
     def record_call(
         self,

@@ -23,6 +23,12 @@ def require_launcher(device: str) -> pa.Device:
     return target
 
 
+def launches_in_place(device: str) -> bool:
+    """Return whether a device's kernels change the arrays that they write."""
+    target = require_launcher(device)
+    return not target._backend.launcher(target.native).immutable
+
+
 def module_of(text: str, path: Path) -> ModuleType:
     """Write the text of a module into a file, where its source is found, and import it."""
     path.write_text(text, "utf-8")

@@ -31,8 +31,8 @@ _FLOATS = (
 _FRESH = frozenset(
     {
         *_FLOATS.split(), "equal", "greater", "greater_equal", "less", "less_equal", "not_equal",
-        "full_like", "ones_like", "zeros_like", "kernels.gelu", "kernels.linear", "kernels.matmul",
-        "kernels.silu", "linalg.matmul", "matmul", "setitem", "where",
+        "empty_like", "full_like", "ones_like", "zeros_like", "kernels.gelu", "kernels.linear",
+        "kernels.matmul", "kernels.silu", "linalg.matmul", "matmul", "setitem", "where",
     }
 )  # fmt: skip
 """Functions that always return a new array."""
@@ -107,6 +107,8 @@ class _Planner:
                 self.sources[index] = inside | frozenset(step.outputs)
 
     def _is_fresh(self, node: Node) -> bool:
+        if node.is_launch:
+            return True
         if node.several:
             return False
         value = self.graph.values[node.outputs[0]]
@@ -210,7 +212,7 @@ class _Planner:
         for operand in refs(list(others)):
             if operand != x.index and self.sources[operand] & {x.index}:
                 return 0
-        if node.name == "setitem":
+        if node.name == "setitem" or node.is_launch:
             function = getattr(node.function, "in_place", None)
             if function is None or x.index in refs(list(others)):
                 return 0

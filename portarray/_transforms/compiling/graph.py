@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,21 @@ from portarray._transforms import tracing
 from portarray._transforms.compiling.signatures import frozen
 from portarray._transforms.precision import PRODUCTS, mixed_product
 from portarray._transforms.tracing import Trace, Tracer
+from portarray._transforms.user_kernels import KernelCall, Launch
 from portarray.errors import TracedArrayError
 
-__all__ = ["Capture", "Constant", "Graph", "Node", "Ref", "Value", "needed", "pattern", "refs"]
+__all__ = [
+    "Capture",
+    "Constant",
+    "Graph",
+    "Node",
+    "Ref",
+    "Value",
+    "needed",
+    "pattern",
+    "refs",
+    "segments",
+]
 
 Function = Callable[..., Any]
 
@@ -61,6 +73,11 @@ class Node:
     options: Mapping[str, Any]
     outputs: list[int] = field(default_factory=list)
     several: bool = False  # whether it returns a tuple
+
+    @property
+    def is_launch(self) -> bool:
+        """Whether it launches a user kernel, which no library's compiler sees."""
+        return isinstance(self.function, Launch)
 
     def inputs(self) -> list[int]:
         """Return the indices of its input values."""
@@ -167,12 +184,9 @@ class Capture(Trace):
             raise TracedArrayError(self.ended or self.unreadable)
         return x.value
 
-    def refuse_kernel(self, name: str) -> NoReturn:
-        """Raise the error for a user kernel in a compiled function."""
-        raise TracedArrayError(
-            f"{name}: pa.compile does not trace user kernels\n"
-            f"Hint: call it outside the compiled function"
-        )
+    def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
+        """Call a user kernel and record its launch."""
+        return KernelCall(self, kernel, args, ndrange, group).record()
 
     def records_kernel(self, name: str) -> bool:
         """Return True: core kernels are calls."""
@@ -337,6 +351,27 @@ def needed(nodes: Sequence[Node], ends: Sequence[Any]) -> list[Node]:
             used.update(node.inputs())
     used_nodes.reverse()
     return used_nodes
+
+
+def segments(graph: Graph) -> list[tuple[list[Node], list[int]]]:
+    """Return the nodes of a graph in alternating groups, and the values of each that others use.
+
+    A group has launches of user kernels alone, or none. Groups are as few as possible.
+    """
+    levels: dict[int, int] = {}  # of values
+    groups: dict[int, list[Node]] = {}
+    for node in graph.nodes:
+        level = max([levels.get(index, 0) for index in node.inputs()], default=0)
+        level += level % 2 != node.is_launch  # launches have odd ones
+        levels.update(dict.fromkeys(node.outputs, level))
+        groups.setdefault(level, []).append(node)
+    used = set(refs(graph.outputs))
+    for node in graph.nodes:
+        used.update([n for n in node.inputs() if levels.get(n) != levels[node.outputs[0]]])
+    return [
+        (nodes, [n for node in nodes for n in node.outputs if n in used])
+        for _, nodes in sorted(groups.items())
+    ]
 
 
 def pattern(graph: Graph) -> Any:

@@ -11,7 +11,7 @@ from portarray._transforms.compiling import buffers
 from portarray._transforms.compiling.codegen import replay
 from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.fused import Fused, fused_steps
-from portarray._transforms.compiling.graph import Graph, pattern
+from portarray._transforms.compiling.graph import Graph, Node, Ref, pattern, segments
 from portarray._transforms.compiling.rewriting import rewritten
 from portarray._transforms.compiling.zeros import zeros_as_inputs
 from portarray.backends.base import Backend
@@ -67,7 +67,8 @@ def program(
         backend = devices[0]._backend
         compiler = f"{backend.info.title}'s compiler"
         try:
-            compiled_run = _by_library(graph, plain, natives, sized, explanation)
+            lower = _by_segments if any(node.is_launch for node in graph.nodes) else _by_library
+            compiled_run = lower(graph, plain, natives, sized, explanation)
             if compiled_run is not None:
                 explanation.by = compiler
                 return compiled_run, explanation
@@ -87,6 +88,37 @@ def program(
     memory = buffers.plan(graph, steps)
     explanation.buffers = memory.description
     return replay(graph, steps, memory), explanation
+
+
+def _by_segments(
+    graph: Graph,
+    plain: Function,
+    natives: Sequence[Any],
+    sized: Sized | None,
+    explanation: Explanation,
+) -> Function | None:
+    """Return a function whose calls between user kernels are compiled by the library.
+
+    None if it has no compiler, or there are only user kernels.
+    """
+    values = dict(zip(graph.inputs, natives, strict=True))
+    steps: list[Node] = []
+    for nodes, outputs in segments(graph):
+        inputs = list(dict.fromkeys([n for node in nodes for n in node.inputs() if n in values]))
+        part = Graph(graph.values, inputs, nodes, [Ref(n) for n in outputs], len(nodes))
+        run = replay(part, nodes)
+        operands = [values[n] for n in inputs]
+        if not nodes[0].is_launch:
+            compiled_run = _by_library(part, run, operands, sized, explanation)
+            if compiled_run is None:
+                return None
+            run = compiled_run
+        values.update(zip(outputs, run(*operands), strict=True))
+        arguments = tuple([Ref(n) for n in inputs])
+        steps.append(Node("segment", run, nodes[0].device, arguments, {}, outputs, several=True))
+    if all(node.is_launch for node in graph.nodes):
+        return None
+    return replay(graph, steps)
 
 
 def _by_library(
