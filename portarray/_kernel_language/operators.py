@@ -142,7 +142,8 @@ def row(setting: Setting, node: ast.AST, name: str, values: list[tree.Expr]) -> 
     """Return a call of a function of the table."""
     row = FUNCTIONS[name]
     if len(values) != row.count:
-        raise Wrong(node, f"{name} takes {row.count} arguments, got {len(values)}")
+        arguments = "1 argument" if row.count == 1 else f"{row.count} arguments"
+        raise Wrong(node, f"{name.removeprefix('whole_')} takes {arguments}, got {len(values)}")
     work = common(setting, node, *values)
     if work.kind == "b":
         work = types.weak_int(1)

@@ -436,8 +436,11 @@ class Statements:
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield targets with their values; nested tuples are flattened."""
+    if isinstance(target, ast.Starred):
+        raise Wrong(target, "a starred name is not in the kernel language; name each value")
     if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, ast.Tuple):
-        if len(target.elts) != len(value.elts):
+        starred = any(isinstance(x, ast.Starred) for x in target.elts)
+        if not starred and len(target.elts) != len(value.elts):
             raise Wrong(value, f"{len(value.elts)} values for {len(target.elts)} names")
         for inner_target, inner_value in zip(target.elts, value.elts, strict=True):
             yield from _pairs(inner_target, inner_value)

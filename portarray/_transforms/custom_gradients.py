@@ -110,7 +110,8 @@ def checkpoint(function: Function, /) -> Function:
     ----------
     function : callable
         Takes arrays, and trees of them. Differentiated arrays that it uses from an enclosing scope
-        raise an error.
+        raise an error. It is called again in the backward pass: until then, numbers, attributes
+        and arrays that it reads in its scope must not change.
 
     Returns
     -------

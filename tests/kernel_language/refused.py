@@ -145,6 +145,8 @@ STATEMENTS = [
 ]
 EXPRESSIONS = [
     one("list", "v = [1, 2]", "list"),
+    one("starred-target", "v, *w = 1, 2, 3", "starred name"),
+    one("round-digits", "v = round(x[i], 1)", "round takes 1 argument, got 2"),
     one("dict", "v = {1: 2}", "dict"),
     one("set", "v = {1, 2}", "set"),
     one("list-comprehension", "v = [k for k in range(3)]", "comprehension"),

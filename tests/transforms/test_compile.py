@@ -178,6 +178,11 @@ def test_empty_and_single_numbers(device: str, fuses: None) -> None:
         x = asarray(np.ones(shape), device)
         for got, want in zip(compiled(x), function(x), strict=True):
             assert_alike(got, want)
+    broadcast = pa.compile(lambda x, y: (x * y + 1.0, y * 2.0))
+    for shape in ((0, 2), (2, 0, 2), (0, 1), (1, 0)):
+        x, y = asarray(np.ones(shape), device), asarray(np.ones(shape[-1:]), device)
+        for got, want in zip(broadcast(x, y), (x * y + 1.0, y * 2.0), strict=True):
+            assert_alike(got, want)
     single = pa.compile(lambda x: pa.exp(x) * 2 + x)
     assert_alike(single(asarray(2.0, device)), pa.exp(asarray(2.0, device)) * 2 + 2)
 

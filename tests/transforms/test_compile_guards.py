@@ -183,14 +183,14 @@ class Weights(NamedTuple):
 class Registered:
     scale: ClassVar[float] = 2.0
 
-    def __init__(self, weight: Any) -> None:
-        self.weight = weight
+    def __init__(self, weight: Any, power: Any = 1) -> None:
+        self.weight, self.power = weight, power
 
 
 optree.register_pytree_node(
     Registered,  # type: ignore[arg-type]
-    lambda x: ((x.weight,), None),  # type: ignore[attr-defined]
-    lambda _, xs: Registered(*xs),  # type: ignore[arg-type, return-value]
+    lambda x: ((x.weight,), x.power),  # type: ignore[attr-defined]
+    lambda power, xs: Registered(*xs, power),  # type: ignore[arg-type, return-value]
     namespace="portarray",
 )
 
@@ -208,6 +208,22 @@ def classes_of_trees(x: Any) -> Calls:
     Weights.scaled = lambda self: self.weight * 7.0  # type: ignore[method-assign]
     yield function, arguments
     Registered.scale, Weights.scaled = 2.0, scaled  # type: ignore[method-assign]
+
+
+@case
+def metadata_of_trees(x: Any) -> Calls:
+    def function(x: Any, tree: Any) -> Any:
+        if isinstance(tree, Registered):
+            return x * tree.weight**tree.power
+        first, second = tree.values()
+        return first - second
+
+    for power in (2, 3, 2.0):
+        yield function, (x, Registered(x, power))
+    for keys in ("ab", "ba"):
+        values = {"a": x, "b": x * 3.0}
+        yield function, (x, collections.OrderedDict((key, values[key]) for key in keys))
+        yield function, (x, {key: values[key] for key in keys})
 
 
 @case
@@ -277,10 +293,9 @@ def attributes_of_members(x: Any) -> Calls:
     FACTORS = {"FIRST": 2.0, "SECOND": 3.0}
     Kind.FIRST.weight = x  # type: ignore[attr-defined]
     Kind.SECOND.weight = x * 2.0  # type: ignore[attr-defined]
-    held = Kind.FIRST
 
     def function(x: Any, kind: Any) -> Any:
-        return x * kind.factor() * kind.weight * held.value
+        return x * kind.factor() * kind.weight
 
     for change in (lambda: None, lambda: FACTORS.update(FIRST=5.0)):
         change()
@@ -288,8 +303,14 @@ def attributes_of_members(x: Any) -> Calls:
         yield function, (x, Kind.SECOND)
     Kind.FIRST.weight = x * 3.0  # type: ignore[attr-defined]
     yield function, (x, Kind.FIRST)
-    held = Kind.SECOND
-    yield function, (x, Kind.FIRST)
+
+    def of_scope(x: Any) -> Any:
+        return function(x, held)
+
+    for held in Kind:
+        yield of_scope, (x,)
+        held.weight = x * 4.0  # type: ignore[attr-defined]
+        yield of_scope, (x,)
 
 
 # --- objects of the scope --------------------------------------------------------------------
@@ -379,6 +400,12 @@ def objects_that_become_the_same(x: Any) -> Calls:
     for arguments in ((x, x * 3.0), (x, weight), (weight, x)):
         yield of_arrays, arguments
 
+    def of_arguments(a: Any, b: Any, scale: float) -> Any:
+        return a * scale if a is b else a * b
+
+    for arguments in ((x, weight), (weight, weight), (x, weight)):
+        yield of_arguments, (*arguments, 5.0)
+
     def nested(x: Any, a: Any, b: Any) -> Any:
         return x * (2.0 if a[0] is b[0] else 3.0)
 
@@ -423,7 +450,8 @@ def test_returned_containers_and_objects_are_the_same(device: str, replayed: Non
     scale, items = Scale(2.0), [x, 1]
 
     def function(x: Any, given: dict[str, Any]) -> Any:
-        return [x * 2.0, given["a"], scale, items, (given, [3])]
+        constant = pa.asarray([3.0], dtype=pa.float32, device=device)
+        return [x * 2.0, given["a"], scale, items, (given, [3]), {3}, constant]
 
     compiled = pa.compile(function)
     for _ in range(3):
@@ -433,7 +461,12 @@ def test_returned_containers_and_objects_are_the_same(device: str, replayed: Non
         assert output[2] is scale
         assert output[3] is items
         assert output[4][0] is given
+        assert output[4][1] == [3]
+        assert output[5] == {3}
+        assert output[6][0] == 3.0
         output[4][1].append(4)
+        output[5].add(4)
+        output[6][0] = 4.0
     assert given == {"a": [x, {}]}
     scale, items = Scale(2.0), [x, 1]
     output = compiled(x, given)

@@ -8,6 +8,8 @@ import dataclasses
 import decimal
 import functools
 import io
+import logging
+import math
 import random
 import sys
 import threading
@@ -607,7 +609,7 @@ def cached() -> list[float]:
 
 
 @pytest.mark.one_device
-def test_what_is_not_followed(device: str, tmp_path: Any) -> None:
+def test_what_is_not_followed(device: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The list in docs/compile.md: the first call's value stays."""
     x = asarray([1.0, 2.0], device)
     file = tmp_path / "scale"
@@ -630,7 +632,30 @@ def test_what_is_not_followed(device: str, tmp_path: Any) -> None:
     def from_c_function(x: Any) -> Any:
         return x * cached()[0]
 
-    for function in (from_file, from_memory, from_c_function, from_thread):
+    logger = logging.getLogger(__name__)
+    module = types.ModuleType("found_by_name_in_a_test")
+    monkeypatch.setitem(sys.modules, "found_by_name_in_a_test", module)
+
+    def from_logger(x: Any) -> Any:
+        return x * logger.level
+
+    def from_module(x: Any) -> Any:
+        return x * sys.modules["found_by_name_in_a_test"].scale
+
+    def from_name(x: Any) -> Any:
+        return x * len(named.__name__)
+
+    def from_python(x: Any) -> Any:
+        return x * math.sqrt(4.0)
+
+    def named() -> None: ...
+
+    for function in (
+        from_file, from_memory, from_c_function, from_thread, from_logger, from_module, from_name,
+        from_python,
+    ):  # fmt: skip
+        logger.setLevel(2)
+        module.scale, named.__name__ = 2.0, "ab"  # type: ignore[attr-defined]
         file.write_text("2")
         memory.seek(0)
         memory.truncate()
@@ -641,6 +666,10 @@ def test_what_is_not_followed(device: str, tmp_path: Any) -> None:
         memory.write("2")
         cached()[0] = 3.0
         scale[0] = 3.0
-        np.testing.assert_array_equal(host(compiled(x)), [2.0, 4.0])
+        logger.setLevel(3)
+        module.scale, named.__name__ = 3.0, "abc"  # type: ignore[attr-defined]
+        with monkeypatch.context() as patch:
+            patch.setattr(math, "sqrt", lambda x: 3.0)
+            np.testing.assert_array_equal(host(compiled(x)), [2.0, 4.0])
         cached()[0] = 2.0
         scale[0] = 2.0

@@ -288,6 +288,8 @@ def _reason_unsupported(graph: Graph, node: Node) -> str:
     operands = [x for x in node.args if isinstance(x, (Ref, Constant))]
     dtypes = [graph.values[node.outputs[0]].dtype]
     dtypes += [_dtype(graph, x, node.device) for x in operands]
+    if any(0 in shape for shape in (_shape(graph, x) for x in (*operands, Ref(node.outputs[0])))):
+        return "no elements"
     if any(dtype.kind == "c" for dtype in dtypes) or any(isinstance(x, complex) for x in node.args):
         return "kernels do not support complex numbers"
     if node.name in REDUCTIONS:
