@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -43,6 +41,9 @@ def write(file: Path, content: bytes) -> None:
     OSError
         If it cannot be written.
     """
+    import shutil  # lazy: these take milliseconds, and most processes only read
+    import tempfile
+
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=".writing-")
     try:

@@ -48,6 +48,38 @@ def test_no_other_library_is_imported(statement: str) -> None:
     assert run(code) == "[]"
 
 
+def test_the_first_array_imports_little_beyond_that_of_numpy() -> None:
+    slow = ("unittest", "subprocess", "tempfile", "concurrent.futures", "numpy.fft", "numpy.ma")
+    code = (
+        "import sys, numpy, portarray as pa\n"
+        "before = set(sys.modules)\n"
+        "pa.ones(3, device='numpy')\n"
+        f"print([m for m in {(*NOT_IMPORTED, *slow)!r} if m in sys.modules and m not in before])"
+    )
+    assert run(code) == "[]"
+
+
+def test_the_first_choice_of_a_device_reads_no_metadata_where_no_plugin_is_installed() -> None:
+    code = (
+        "import sys, numpy, portarray as pa\n"
+        "pa.supported_backends()\n"
+        "print('importlib.metadata' in sys.modules)"
+    )
+    assert run(code) == "False"
+
+
+def test_functions_are_tagged_once_the_compiler_is_imported() -> None:
+    pytest.importorskip("torch")
+    code = (
+        "import torch, portarray as pa\n"
+        "pa.ones(3, device='torch:cpu')\n"
+        "print(hasattr(pa.sin, '_torchdynamo_inline'))\n"
+        "import torch._dynamo\n"
+        "print(hasattr(pa.sin, '_torchdynamo_inline'))"
+    )
+    assert run(code).split() == ["False", "True"]
+
+
 def test_selecting_numpy_imports_no_other_array_library() -> None:
     code = (
         "import sys, portarray as pa\n"

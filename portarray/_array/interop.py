@@ -364,7 +364,9 @@ def install_hooks(answers: Callable[[], Any]) -> None:
     global numpy_functions
     numpy_functions = cache(answers)
     node_types.LEAVES.add(base.array_type)
-    registry.when_loaded(lambda backend: _library_transforms().register_transforms(backend))
+    registry.when_loaded(
+        lambda backend: _library_transforms().register_transforms(backend, after_import)
+    )
     asarray: Any = base.NAMESPACE[0].asarray
     asarray._torchdynamo_inline = _read_first
     base.bound_namespace = namespaces.bound_namespace

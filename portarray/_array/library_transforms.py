@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["register_transforms"]
 
 
-def register_transforms(backend: Backend) -> None:
+def register_transforms(backend: Backend, after_import: Callable[..., None]) -> None:
     """Make arrays known to the transformations of a backend's library."""
     title, library = backend.info.title, backend.info.library
 
@@ -47,7 +47,10 @@ def register_transforms(backend: Backend) -> None:
         return dispatch.tables_of(discovery.get_device(library, *where))
 
     backend.register_arrays(
-        Arrays(base.array_type, unwrap, _wrap, _native, _stored, _put, tables, _functions, _others)
+        Arrays(
+            *(base.array_type, unwrap, _wrap, _native, _stored, _put, tables, _functions, _others),
+            after_import,
+        )
     )
 
 

@@ -9,11 +9,8 @@ It prints why the device does not function, or nothing, and ends with status 1 o
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
-import signal
-import subprocess
 import sys
 from typing import Literal, get_args
 
@@ -75,6 +72,9 @@ def reason_of(error: BaseException) -> str:
 
 def in_child(library: str, platform: str, index: int, step: Step) -> str:
     """Run a probe in a child process and return why it failed, or an empty string."""
+    import signal  # lazy: these take milliseconds, and most processes start no child
+    import subprocess
+
     if not sys.executable:
         return "it crashed or hung an earlier process, and there is no Python to try it in"
     name = f"{library}:{platform}:{index}"
@@ -117,6 +117,8 @@ def in_child(library: str, platform: str, index: int, step: Step) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Probe one device in this process; see the module's text."""
+    import argparse  # lazy, as above
+
     parser = argparse.ArgumentParser(prog="portarray._devices.probe", description=__doc__)
     parser.add_argument("device", help="library:platform:index")
     parser.add_argument("--step", choices=get_args(Step), default="compute")

@@ -66,20 +66,24 @@ Function = Callable[..., Any]
 
 
 @cache
-def category_modules(package: str) -> dict[str, ModuleType]:
-    """Return the modules of a package by category; under "" one that has several categories.
+def category_module(package: str, category: str) -> ModuleType | None:
+    """Return a package's module of a category, or None; under "" one that has several categories.
 
     That is the package itself, or a single file of a backend that corrects little.
     """
     if not package:
-        return {}
-    modules = {"": import_module(package)}
-    if hasattr(modules[""], "__path__"):
-        names = {category: f"{package}.{category}" for category in CATEGORIES}
-        modules |= {
-            category: import_module(name) for category, name in names.items() if find_spec(name)
-        }
-    return modules
+        return None
+    if not category:
+        return import_module(package)
+    name = f"{package}.{category}"
+    has_categories = hasattr(category_module(package, ""), "__path__")
+    return import_module(name) if has_categories and find_spec(name) else None
+
+
+def category_modules(package: str) -> dict[str, ModuleType]:
+    """Return all modules of a package by category."""
+    modules = {category: category_module(package, category) for category in ("", *CATEGORIES)}
+    return {category: module for category, module in modules.items() if module is not None}
 
 
 def _in_categories(package: str, name: str, table: str = "") -> Any:
@@ -88,10 +92,9 @@ def _in_categories(package: str, name: str, table: str = "") -> Any:
     With ``table`` (such as ``"BY_DTYPE"``) it is looked up in the tables of that name.
     """
     *extension, short = name.split(".")
-    modules = category_modules(package)
     for category in extension or ("", *CATEGORIES[: -len(EXTENSIONS)]):
-        if category in modules:
-            module = modules[category]
+        module = category_module(package, category)
+        if module is not None:
             value = getattr(module, table, {}).get(short) if table else getattr(module, short, None)
             if value is not None:
                 return value

@@ -20,7 +20,8 @@ from portarray._kernel_language.scope import Wrong
 from portarray._launchers.launcher import Layout
 from portarray.errors import DeviceMismatchError
 
-_SMALL = 1 << types.INDEX_BITS
+SMALL = 1 << types.INDEX_BITS
+"""Integers below it are indices of 32 bits."""
 _WIDEST = 2**63
 
 
@@ -69,7 +70,7 @@ def call_spec(
                     refuse(definition.name)
             shape, strides, offset = layout = device._backend.layout(x.native)
             layouts.append(layout)
-            large = large or extent(shape, strides, offset) >= _SMALL
+            large = large or extent(shape, strides, offset) >= SMALL
             keys.append((x.dtype, len(shape), is_strided(shape, strides)))
         else:
             keys.append(key(definition, x, static))
@@ -80,7 +81,7 @@ def call_spec(
     places = None if ndrange is None else checked(ndrange, "ndrange")
     items = None if group is None else checked(group, "group")
     axes = -1 if places is None else len(places)
-    large = large or (places is not None and math.prod(places) >= _SMALL)
+    large = large or (places is not None and math.prod(places) >= SMALL)
     return CallSpec(args, places, items, layouts, device, axes, large, (device, axes, large, *keys))
 
 
@@ -107,7 +108,7 @@ def key(definition: Definition, x: Any, static: bool) -> Any:
             raise OverflowError(
                 f"{definition.name}: {x} does not fit the 64 bits of integers in kernels"
             )
-        return -_SMALL < int(x) < _SMALL
+        return -SMALL < int(x) < SMALL
     if isinstance(x, (float, np.floating)):
         return float
     if isinstance(x, (complex, np.complexfloating)):
@@ -138,7 +139,7 @@ def parameters(definition: Definition, spec: CallSpec) -> dict[str, Any]:
         elif isinstance(x, (bool, np.bool_)):
             parameters_by_name[name] = tree.Variable(node, types.TRUTH, name)
         elif isinstance(x, (int, np.integer)):
-            small = -_SMALL < int(x) < _SMALL
+            small = -SMALL < int(x) < SMALL
             type_ = types.weak_int(min(bits, 30) if small else types.ALL_BITS)
             parameters_by_name[name] = tree.Variable(node, type_, name)
         else:

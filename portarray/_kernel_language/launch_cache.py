@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from portarray import _codegen
 from portarray._array.array import Array
+from portarray._kernel_language.arguments import SMALL
 from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.preparing import Prepared, argument_text
 from portarray._kernel_language.printer import ARGUMENTS
@@ -91,10 +92,13 @@ def call_key(
     parts = []
     for n, static in enumerate(is_static):
         text = f"other(x{n}, {static})"
-        if not static:
+        if static:
+            text = f'("static", (type(x{n}), x{n})) if type(x{n}) in (bool, int) else {text}'
+        else:
             text = (
                 f"(x{n}._dispatch, x{n}._dispatch.device._backend.layout(x{n}._native)) "
-                f"if type(x{n}) is Array else float if type(x{n}) is float else {text}"
+                f"if type(x{n}) is Array else float if type(x{n}) is float "
+                f"else True if type(x{n}) is int and {-SMALL} < x{n} < {SMALL} else {text}"
             )
         parts.append(f"({text})")
     names = ", ".join(["size", "group", *(f"x{n}" for n in range(len(parts)))])

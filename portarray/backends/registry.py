@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.machinery import PathFinder
 
 from portarray.backends.base import Backend
 from portarray.backends.types import PLATFORMS, BackendInfo
@@ -275,10 +277,39 @@ def _read_plugins() -> None:
             _plugins_read = True
 
 
+def _may_have_entry_points() -> bool:
+    """Return whether an installed distribution may have an entry point for a backend.
+
+    ``importlib.metadata`` takes 20 ms to be imported and to read all of them. Where distributions
+    are not in folders, it is asked.
+    """
+    for finder in sys.meta_path:
+        if finder is not PathFinder and hasattr(finder, "find_distributions"):
+            return True
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")
+        except NotADirectoryError:  # an archive
+            return True
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith((".dist-info", ".egg-info", "EGG-INFO")):
+                try:
+                    with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
+                        if _HERE.encode() in file.read():
+                            return True
+                except OSError:  # it has none
+                    continue
+    return False
+
+
 def _read_entry_points() -> None:
     """Register the plugins of the entry points; errors of broken ones are recorded."""
     for register in _deferred:
         register()
+    if not _may_have_entry_points():
+        return
     # Lazy: takes milliseconds, and most programs use built-in backends only.
     from importlib.metadata import entry_points
 

@@ -64,6 +64,9 @@ class Arrays(NamedTuple):
     functions, others : callable
         The public functions of the standard and the kernels, and the methods, by name; and the
         other public functions.
+    after_import : callable
+        Takes the name of a module and a function: calls the function with the module once it is
+        imported, at once if it is already.
     """
 
     array_type: type
@@ -75,6 +78,7 @@ class Arrays(NamedTuple):
     tables: Callable[[Any], Mapping[Any, Any]]
     functions: Callable[[], Mapping[str, Callable[..., Any]]]
     others: Callable[[], Iterable[Callable[..., Any]]]
+    after_import: Callable[[str, Callable[[Any], None]], None]
 
 
 class PlatformFacts(NamedTuple):

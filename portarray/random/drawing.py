@@ -79,7 +79,7 @@ _SEVERAL = 500
 """What it takes on a CPU to start the compiler of kernels, which lasts half a second: numbers of
 one draw, or draws of fewer."""
 
-_started: set[Device] = set()
+_started: set[tuple[np.dtype[Any], Device]] = set()
 _waited: Counter[Device] = Counter()
 
 
@@ -89,6 +89,8 @@ def at(draw: Draw, key: Array, start: int, count: int, rows: Rows = _ONE) -> Arr
         return empty(_shape(draw, 0), dtype=draw.sampler.dtype, device=key.device)
     traced = native_arrays.is_traced(key)
     if not traced and _runs_kernels(draw, key.device, count):
+        if count <= _LARGEST and not rows.length:
+            return _by_kernel(draw, key, start, count, rows)
         draw_part, size = _by_kernel, _LARGEST
     elif not traced and key.device.platform == "cpu":
         # Powers of two: JAX compiles a program for each size.
@@ -143,19 +145,18 @@ def _shape(draw: Draw, count: int) -> tuple[int, ...]:
 def _runs_kernels(draw: Draw, device: Device, count: int) -> bool:
     if not config._tuned_kernels or config._kernel_debug:
         return False
-    if (
-        draw.sampler.dtype == distributions.F64
-        and dispatch.default_dtype(device, "f") != distributions.F64
-    ):
-        return False  # numbers are passed to a kernel in the default dtype
-    if device in _started:
+    dtype = draw.sampler.dtype
+    if (dtype, device) in _started:
         return True
+    if dtype == distributions.F64 and dispatch.default_dtype(device, "f") != dtype:
+        return False  # numbers are passed to a kernel in the default dtype
     if device.platform == "cpu" and count < _FEW and _waited[device] < _SEVERAL:
         _waited[device] += 1
         return False
     if reason_unsupported(device):
         return False
-    _started.add(device)
+    _waited[device] = _SEVERAL
+    _started.add((dtype, device))
     return True
 
 

@@ -96,7 +96,7 @@ def one_key(key: Any, function: str) -> Array:
             f"{function}: {key!r} is not a key; a key is a uint32 array that pa.random.key returns"
             f"\nHint: {hint}"
         )
-    if key.dtype != distributions.U32:
+    if key._dispatch.dtype != distributions.U32:
         raise TypeError(
             f"{function}: an array of {key.dtype} is not a key; a key is a uint32 array that "
             f"pa.random.key returns"
@@ -140,7 +140,8 @@ def split(key: Array, num: int | Sequence[int] = 2) -> Array:
     count = 1
     for size in sizes:
         count *= size
-    return reshape(drawing.at(WORDS, one_key(key, "split"), 0, count), (*sizes, 2))
+    keys = drawing.at(WORDS, one_key(key, "split"), 0, count)
+    return keys if len(sizes) == 1 else reshape(keys, (*sizes, 2))
 
 
 def fold_in(key: Array, data: int | Array) -> Array:

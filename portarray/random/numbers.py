@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -127,14 +128,17 @@ def uniform(
         raise ValueError(
             f"uniform: low={low!r} and high={high!r}; in {out_dtype} low must be less than high"
         )
-    width = _rounded(most - least, out_dtype, "high - low")
-    scalar = out_dtype.type
-    below = float(np.nextafter(scalar(most), scalar(least)))
-    if out_dtype.itemsize == 8:
-        draw = Draw(distributions.UNIFORM64, (width, least, below))
-    else:
-        draw = Draw(distributions.UNIFORM32, (*_STEPS[out_dtype.name], width, least, below))
-    return _drawn(draw, key, shape, out_dtype)
+    return _drawn(_uniform(out_dtype, least, most), key, shape, out_dtype)
+
+
+@lru_cache(maxsize=256)
+def _uniform(dtype: DType, least: float, most: float) -> Draw:
+    """Return the draw of uniform numbers from one number of a dtype to another."""
+    width = _rounded(most - least, dtype, "high - low")
+    below = float(np.nextafter(dtype.type(most), dtype.type(least)))
+    if dtype.itemsize == 8:
+        return Draw(distributions.UNIFORM64, (width, least, below))
+    return Draw(distributions.UNIFORM32, (*_STEPS[dtype.name], width, least, below))
 
 
 def normal(
@@ -364,6 +368,8 @@ def _drawn(
 
 def _rounded(value: Any, dtype: DType, name: str) -> float:
     """Return a finite number, rounded to the dtype."""
+    if type(value) in (int, float) and value in (-1, 0, 1):  # most are, in any dtype
+        return float(value)
     if type(value) is Array and value.ndim:
         raise TypeError(
             f"{name} is an array of shape {value.shape}; it must be a number"

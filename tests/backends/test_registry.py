@@ -31,7 +31,7 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
             del sys.modules[name]
             registry._backends.pop(name, None)
     discovery._made.pop(("plug", "cpu", 0), None)
-    categories.category_modules.cache_clear()
+    categories.category_module.cache_clear()
     monkeypatch.undo()
     pa.reset_gpu_device()
 

@@ -33,27 +33,33 @@ class Capture(Backend):
     def register_arrays(self, arrays: Arrays) -> None:
         """See :meth:`portarray.backends.base.Backend.register_arrays`."""
         _register_tree(arrays)
-        _state.arrays = arrays
-        _state.functions = arrays.functions()
-        results: dict[str, Any] = {
-            name: getattr(function, "__globals__", {}).get(
-                str(function.__annotations__.get("return")).partition("[")[0]
-            )
-            for name, function in _state.functions.items()
-        }
-        _state.named = {name: kind for name, kind in results.items() if hasattr(kind, "_fields")}
-        for name, function in _state.functions.items():
-            if name not in _WITHOUT_SUBSTITUTE:
-                function._torchdynamo_inline = _substitute(name)  # type: ignore[attr-defined]
-            _skip(function)
-        for function in arrays.others():
-            _skip(function)
-            function._torchdynamo_disable = True  # type: ignore[attr-defined]
-            function._torchdynamo_disable_msg = _MESSAGE  # type: ignore[attr-defined]
+        # Tagging takes longer than a program's first calls, and only the compiler reads the tags.
+        arrays.after_import("torch._dynamo", lambda module: _tag(arrays))
 
     def is_traced(self, x: Any) -> bool:
         """See :meth:`portarray.backends.base.Backend.is_traced`."""
         return is_traced(x)
+
+
+def _tag(arrays: Arrays) -> None:
+    """Tell PyTorch's compiler what to do with each public function."""
+    _state.arrays = arrays
+    _state.functions = arrays.functions()
+    results: dict[str, Any] = {
+        name: getattr(function, "__globals__", {}).get(
+            str(function.__annotations__.get("return")).partition("[")[0]
+        )
+        for name, function in _state.functions.items()
+    }
+    _state.named = {name: kind for name, kind in results.items() if hasattr(kind, "_fields")}
+    for name, function in _state.functions.items():
+        if name not in _WITHOUT_SUBSTITUTE:
+            function._torchdynamo_inline = _substitute(name)  # type: ignore[attr-defined]
+        _skip(function)
+    for function in arrays.others():
+        _skip(function)
+        function._torchdynamo_disable = True  # type: ignore[attr-defined]
+        function._torchdynamo_disable_msg = _MESSAGE  # type: ignore[attr-defined]
 
 
 class _ForeignArray:

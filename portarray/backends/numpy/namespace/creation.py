@@ -1,3 +1,14 @@
 """Making NumPy arrays."""
 
-from array_api_compat.numpy import asarray as asarray
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def asarray(
+    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+) -> np.ndarray[Any, Any]:
+    """Return an array of an object's values."""
+    return np.array(obj, dtype, copy=copy)

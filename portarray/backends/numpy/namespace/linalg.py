@@ -7,8 +7,6 @@ from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-from array_api_compat.numpy.linalg import matrix_norm as _matrix_norm
-from array_api_compat.numpy.linalg import matrix_rank as _matrix_rank
 
 from portarray._result_types import EigResult
 from portarray.backends.common.blocks import least_exact_norm, normalize_axes, rescaled_norm
@@ -24,15 +22,19 @@ def matrix_norm(
     """Return norms of matrices."""
     if ord == "fro" or ord is None:
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    return np.asarray(_matrix_norm(x, keepdims=keepdims, ord=ord))
+    return np.asarray(np.linalg.matrix_norm(x, keepdims=keepdims, ord=ord))
 
 
 def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
     """Return ranks; empty matrices have rank 0."""
     if 0 in x.shape[-2:]:  # np.linalg.matrix_rank raises
         return np.zeros(x.shape[:-2], dtype=np.intp)
-    rank: Array = np.asarray(_matrix_rank(x, rtol=rtol))
-    return rank
+    values = np.linalg.svdvals(x)
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * np.finfo(values.dtype).eps
+    # NumPy's own function takes vectors, too, and does not multiply a given tolerance.
+    smallest = values.max(axis=-1, keepdims=True) * np.asarray(rtol)[..., None]
+    return np.asarray(np.count_nonzero(values > smallest, axis=-1))
 
 
 def _complex(x: Array) -> Array:
