@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from portarray._array import base, indexing, slow_path
+from portarray._array import base, conversion, indexing, slow_path
 from portarray._array.indexing import is_basic
 from portarray._array.operands import from_scalar
 
@@ -107,8 +107,10 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
                 @fast table.call_cache[name](self._native, other._native) else slow_path.cache_call(name, table, self._native, other._native)
         elif kind in table.scalars or (kind is int and table.low <= other <= table.high):
             @fast table.scalar_call_cache[name](self._native, other) else slow_path.cache_scalar_call(name, table, self._native, other)
-        elif kind not in table.promotions and slow_path.is_foreign(other, name):
-            return slow_path.deferred(name, self, other)
+        elif kind not in table.promotions:
+            if slow_path.is_foreign(other, name):
+                return slow_path.deferred(name, self, other)
+            other = conversion.operand(other, self, name)
         return promoted(name, self, other)
 
     return method
@@ -122,8 +124,10 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
         kind = type(other)
         if kind in table.scalars or (kind is int and table.low <= other <= table.high):
             @fast table.scalar_call_cache[name](other, self._native) else slow_path.cache_scalar_call(name, table, other, self._native)
-        if kind not in table.promotions and slow_path.is_foreign(other, name):
-            return NotImplemented
+        if kind not in table.promotions:
+            if slow_path.is_foreign(other, name):
+                return NotImplemented
+            other = conversion.operand(other, self, name)
         return promoted(name, other, self)
 
     return method

@@ -11,7 +11,7 @@ from portarray._api.data_type import astype, isdtype, result_type
 from portarray._api.indexing import take
 from portarray._api.manipulation.order import moveaxis, permute_dims
 from portarray._api.manipulation.shapes import broadcast_to, reshape
-from portarray._array import operands, slow_path
+from portarray._array import interop, operands, slow_path
 from portarray._array.array import Array
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["scatter_add", "scatter_max", "scatter_min", "scatter_multiply"]
 
 
+@interop.beyond_standard
 def scatter_add(x: Array, indices: Array, values: Array | Scalar, /, *, axis: int = 0) -> Array:
     """Return an array with values added to the elements at indices, which may repeat.
 
@@ -71,6 +72,7 @@ def scatter_add(x: Array, indices: Array, values: Array | Scalar, /, *, axis: in
     return _scattered("add", x, indices, values, axis)
 
 
+@interop.beyond_standard
 def scatter_multiply(
     x: Array, indices: Array, values: Array | Scalar, /, *, axis: int = 0
 ) -> Array:
@@ -101,6 +103,7 @@ def scatter_multiply(
     return _scattered("multiply", x, indices, values, axis)
 
 
+@interop.beyond_standard
 def scatter_max(x: Array, indices: Array, values: Array | Scalar, /, *, axis: int = 0) -> Array:
     """Return an array with the larger of the elements at indices and values; indices may repeat.
 
@@ -129,6 +132,7 @@ def scatter_max(x: Array, indices: Array, values: Array | Scalar, /, *, axis: in
     return _scattered("max", x, indices, values, axis)
 
 
+@interop.beyond_standard
 def scatter_min(x: Array, indices: Array, values: Array | Scalar, /, *, axis: int = 0) -> Array:
     """Return an array with the smaller of the elements at indices and values; indices may repeat.
 
@@ -160,7 +164,9 @@ def scatter_min(x: Array, indices: Array, values: Array | Scalar, /, *, axis: in
 def _scattered(operation: str, x: Array, indices: Array, values: Any, axis: int) -> Array:
     name = f"scatter_{operation}"
     if not arguments.is_array(x):
-        raise TypeError(f"{name}: x is {type(x).__name__}, not an array\nHint: use pa.asarray(x)")
+        raise operands.refused(x, name, scalars=False)
+    if not arguments.is_array(indices):
+        raise operands.refused(indices, name, scalars=False)
     axis = arguments.axis(axis, x) % x.ndim
     arguments.indices(indices, "indices")
     others = (*x.shape[:axis], *x.shape[axis + 1 :])
@@ -193,6 +199,8 @@ def _fitted(name: str, operation: str, x: Array, values: Any, shape: tuple[int, 
     if is_array:
         dtype = result_type(x.dtype, values.dtype)
     else:
+        if operands.scalar(values) is NotImplemented:
+            raise operands.refused(values, name)
         dtype = operands.dtype_with_scalar(x.dtype, values, x.device)
     if dtype != x.dtype:
         described = f"of dtype {values.dtype}" if is_array else repr(values)

@@ -460,12 +460,14 @@ class Array(base.ArrayBase):
     @property
     def at(self) -> Updates:
         """Index it for copies with elements changed: ``x.at[index].add(values)``."""
+        interop.check_name("Array.at")
         from portarray._array.updates import Updates
 
         return Updates(self)
 
     def flatten(self, order: str = "C") -> Array:
         """Return a copy with one axis."""
+        interop.check_name("Array.flatten")
         flattened: Array = self.ravel(order)
         return flattened.copy()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from portarray._array import base, indexing, slow_path
+from portarray._array import base, conversion, indexing, slow_path
 from portarray._array.indexing import is_basic
 from portarray._array.operands import from_scalar
 
@@ -176,8 +176,10 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
                 out._dispatch = result
                 return out
             return slow_path.finished(native, result)
-        elif kind not in table.promotions and slow_path.is_foreign(other, name):
-            return slow_path.deferred(name, self, other)
+        elif kind not in table.promotions:
+            if slow_path.is_foreign(other, name):
+                return slow_path.deferred(name, self, other)
+            other = conversion.operand(other, self, name)
         return promoted(name, self, other)
 
     return method
@@ -204,8 +206,10 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
                 out._dispatch = result
                 return out
             return slow_path.finished(native, result)
-        if kind not in table.promotions and slow_path.is_foreign(other, name):
-            return NotImplemented
+        if kind not in table.promotions:
+            if slow_path.is_foreign(other, name):
+                return NotImplemented
+            other = conversion.operand(other, self, name)
         return promoted(name, other, self)
 
     return method

@@ -106,6 +106,16 @@ def beside(value: Any, x: Array, name: str) -> Any:
     return made
 
 
+def operand(value: Any, x: Array, name: str) -> Any:
+    """Return an operand of ``x op value`` as NumPy's function of that operator takes it.
+
+    NumPy arrays go to the device of x, see :func:`beside`; 0-d ones count as numbers.
+    """
+    if not isinstance(value, np.ndarray):
+        return value
+    return beside(value, x, name) if value.ndim else value[()]
+
+
 def from_host(
     values: np.ndarray[Any, Any],
     device: Device,

@@ -11,6 +11,7 @@ import numpy as np
 from portarray._array import (
     base,
     call_cache,
+    conversion,
     dispatch,
     dtypes,
     host_access,
@@ -85,12 +86,14 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     Raises
     ------
     TypeError
-        If the value's kind is above the array's (a complex value in a real array), or it is a list
-        or another library's array.
+        If the value's kind is above the array's (a complex value in a real array), or it is a
+        list, another library's array, or a NumPy array where the device's memory is not host
+        memory.
     """
     if isinstance(key, np.integer):
         key = int(key)
     native_key, table = _native_key(x, key)
+    value = conversion.operand(value, x, "assignment")
     if type(value) is base.array_type:
         table = dispatch.require_same_device("assignment", table, value._dispatch)
         if value._dispatch.kind == "c" and table.kind != "c":
@@ -137,8 +140,6 @@ def _refused(
 def _fill_value(value: Any, x: Array) -> Any:
     """Return a Python scalar that fits an array's dtype."""
     table = x._dispatch
-    if type(value) is np.ndarray and value.ndim == 0:  # xarray assigns 0-d arrays
-        value = value[()]
     scalar = operands.scalar(value)
     if scalar is NotImplemented:
         raise operands.refused(value, "assignment")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
 from importlib.util import find_spec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Flat",
     "after_import",
+    "beyond_standard",
     "check_name",
     "check_version",
     "install_hooks",
@@ -51,6 +52,9 @@ __all__ = [
     "ufunc",
     "view",
 ]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", VERSION)
 
@@ -119,6 +123,8 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
     name = function.__name__
     # NumPy scalars convert themselves to 0-d arrays before they compare.
     inputs = tuple(x[()] if type(x) is np.ndarray and x.ndim == 0 else x for x in inputs)
+    if any(hasattr(x, "__array_ufunc__") and slow_path.is_foreign(x, name) for x in inputs):
+        return NotImplemented  # units, labels: NumPy asks the operand's own class
     arrays = [x for x in (*inputs, kwargs.get("where")) if isinstance(x, base.array_type)]
     count = len(inputs) if method in ("__call__", "outer") else 1
     if arrays:
@@ -159,6 +165,17 @@ def check_name(name: str) -> None:
             f"{name}: not in the standard, and config.strict_names is True\n"
             f"Hint: use the standard's functions, or allow it with pa.config(strict_names=False)"
         )
+
+
+def beyond_standard(function: Callable[P, T]) -> Callable[P, T]:
+    """Refuse a function while ``config.strict_names`` is True; it itself is ``__wrapped__``."""
+
+    @wraps(function)
+    def checked(*args: P.args, **options: P.kwargs) -> T:
+        check_name(function.__name__)
+        return function(*args, **options)
+
+    return checked
 
 
 def method(name: str) -> Callable[..., Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from portarray._array import base, call, call_cache, slow_path
+from portarray._array import base, call, call_cache, conversion, slow_path
 from portarray._array.base import GUARDS, before_write
 from portarray._array.operands import common, refused
 from portarray._array.results import reraise
@@ -41,7 +41,7 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
                 # Below a scalar is converted, as one beyond 64 bits has to be.
         elif slow_path.is_foreign(other, name):
             return NotImplemented  # type: ignore[no-any-return]
-        table, (first, second) = common(name, (self, other))
+        table, (first, second) = common(name, (self, conversion.operand(other, self, name)))
         if table.kind != own_table.kind:
             raise TypeError(_conversion(name, own_table, table))
         direct = call_cache.inplace(table, name) if table is own_table else None
@@ -89,10 +89,13 @@ def matmul(x1: Any, x2: Any) -> Array:
     """Compute ``x1 @ x2``; scalars are refused."""
     if type(x1) is base.array_type and type(x2) is base.array_type:
         return call.aligned("matmul", x1, x2)
-    operand = x2 if type(x1) is base.array_type else x1
+    x, operand = (x1, x2) if type(x1) is base.array_type else (x2, x1)
     if slow_path.is_foreign(operand, "matmul"):
         return NotImplemented  # type: ignore[no-any-return]
-    raise refused(operand, "matmul")
+    taken = conversion.operand(operand, x, "matmul")
+    if type(taken) is not base.array_type:
+        raise refused(operand, "matmul", scalars=False)
+    return matmul(x, taken) if x is x1 else matmul(taken, x)
 
 
 def inplace_matmul(x1: Array, x2: Any) -> Array:

@@ -397,11 +397,14 @@ def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
 def is_foreign(operand: Any, name: str) -> bool:
     """Return whether an operand's own class is left to handle the operation.
 
-    Those of pandas, xarray or units; arrays of libraries that portarray does not drive; and what a
-    library has in an array's place while it transforms a function. Lists and arrays of the
-    libraries that portarray drives are refused with an error that tells what to do.
+    Those of pandas, xarray or units, NumPy's subclasses that compute themselves among them; arrays
+    of libraries that portarray does not drive; and what a library has in an array's place while it
+    transforms a function. Lists and arrays of the libraries that portarray drives are refused with
+    an error that tells what to do.
     """
-    if isinstance(operand, (base.array_type, *dtypes.SCALARS, np.ndarray, list, tuple)):
+    if isinstance(operand, np.ndarray):
+        return type(operand).__array_ufunc__ is not np.ndarray.__array_ufunc__
+    if isinstance(operand, (base.array_type, *dtypes.SCALARS, list, tuple)):
         return False
     if not _is_array(operand):
         return True

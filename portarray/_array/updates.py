@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from portarray._array import base
+from portarray._array import base, conversion, operands
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -59,7 +59,7 @@ class Places:
 
     def subtract(self, values: Any) -> Array:
         """Return a copy with values subtracted from the elements."""
-        return self._combined("scatter_add", -values)
+        return self._combined("scatter_add", values, negative=True)
 
     def multiply(self, values: Any) -> Array:
         """Return a copy with the elements multiplied by values."""
@@ -73,12 +73,19 @@ class Places:
         """Return a copy with the smaller of the elements and values."""
         return self._combined("scatter_min", values)
 
-    def _combined(self, name: str, values: Any) -> Array:
+    def _combined(self, name: str, values: Any, *, negative: bool = False) -> Array:
         x = self._x
+        method = f"x.at[...].{name.removeprefix('scatter_')}"
+        values = conversion.operand(values, x, method)
+        if type(values) is not type(x) and operands.scalar(values) is NotImplemented:
+            raise operands.refused(values, method)
+        values = -values if negative else values
         xp: Any = base.bound_namespace(x.device)
         places = xp.reshape(xp.arange(x.size), x.shape)[self._index]
         if type(values) is type(x):
             values = xp.reshape(xp.broadcast_to(values, places.shape), (-1,))
-        flat = getattr(xp, name)(xp.reshape(x, (-1,)), xp.reshape(places, (-1,)), values)
+        flat = getattr(xp, name).__wrapped__(
+            xp.reshape(x, (-1,)), xp.reshape(places, (-1,)), values
+        )
         result: Array = xp.reshape(flat, x.shape)
         return result

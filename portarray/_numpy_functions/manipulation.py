@@ -165,7 +165,7 @@ def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Any:
 
 @serves()
 def hstack(tup: Any, dtype: Any = None) -> Any:
-    arrays = [atleast_1d(x) for x in tup]
+    arrays = [atleast_1d(x) for x in as_arrays(*tup, name="hstack")]
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, dtype)
 
 

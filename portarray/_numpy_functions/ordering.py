@@ -95,7 +95,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     length = max(minlength, int(pa.max(x)) + 1 if x.size else 0)
     if weights is not None:
         weights = as_float(as_array(weights, x, "bincount"))
-        return pa.scatter_add(pa.zeros((length,), dtype=weights.dtype, device=x.device), x, weights)
+        start = pa.zeros((length,), dtype=weights.dtype, device=x.device)
+        return pa.scatter_add.__wrapped__(start, x, weights)
     edges = pa.arange(length + 1, dtype=x.dtype, device=x.device)
     return pa.diff(pa.searchsorted(pa.sort(x), edges))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from portarray._array import conversion
+from portarray._array.updates import Updates
 from portarray._name_hints import RENAMED
 from portarray._namespace import pa
 from portarray._numpy_functions import reductions, without_nan
@@ -324,7 +325,7 @@ def _at(
         for part in (index if isinstance(index, tuple) else (index,))
     )
     value = conversion.beside(values[0], x, f"{name}.at")
-    x[...] = getattr(x.at[key], _UPDATES[name])(value)
+    x[...] = getattr(Updates(x)[key], _UPDATES[name])(value)
 
 
 def _only_neutral(name: str, method: str, options: dict[str, Any]) -> None:

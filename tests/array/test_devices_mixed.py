@@ -84,10 +84,10 @@ def test_other_operands_are_refused(anywhere: str, kind: str) -> None:
         with pytest.raises(TypeError):
             function(FOREIGN[kind](), x)
     for function in (operator.add, operator.matmul, operator.iadd):
+        if kind == "NumPy array":  # as NumPy's ufuncs: see below
+            continue
         with pytest.raises(TypeError):
             function(x, FOREIGN[kind]())
-        if kind == "NumPy array":  # NumPy's own operators are its ufuncs
-            continue
         with pytest.raises(TypeError):
             function(FOREIGN[kind](), x)
     same(x, np.asarray([1.0, 2.0], dtype=x.dtype))
@@ -99,17 +99,73 @@ def test_the_error_names_the_fix(anywhere: str, kind: str) -> None:
     x = pa.asarray([1.0, 2.0], device=anywhere)
     values = FOREIGN[kind]()
     name = "numpy.ndarray" if kind == "NumPy array" else kind
-    for call in (
+    operators = (
         lambda: x + values,
+        lambda: operator.setitem(x, slice(None), values),
+        lambda: x.at[0].subtract(values),
+    )
+    for call in (
         lambda: pa.multiply(x, values),
         lambda: pa.concat([x, values]),
+        lambda: pa.stack([x[0], values]),
         lambda: pa.sum(values),
         lambda: pa.sin(values),
-        lambda: operator.setitem(x, slice(None), values),
+        lambda: pa.scatter_add(x, pa.asarray([0, 1], device=anywhere), values),
+        *(() if kind == "NumPy array" else operators),
     ):
         with pytest.raises(TypeError, match=rf"(?s)got {name}\n.*make an array .*pa\.asarray"):
             call()
     same(x, np.asarray([1.0, 2.0], dtype=x.dtype))
+
+
+OPERATORS = (operator.sub, operator.truediv, operator.pow, operator.lt, operator.ne)
+
+
+def test_operators_take_numpy_arrays_on_both_sides(device: str) -> None:
+    """``x op a`` and ``a op x`` are the ufunc, on the device of x, or both are refused."""
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
+    values = np.asarray([3.0, 2.0], dtype=np.float32)
+    if not x.device._backend.on_host(x.device.native):
+        for call in (lambda: x - values, lambda: values - x, lambda: x @ values):
+            with pytest.raises(TypeError, match=r"(?s)in host memory.*Hint: .*pa\.asarray"):
+                call()
+        return
+    for function in OPERATORS:
+        for result, expected in (
+            (function(x, values), function(np.asarray([1.0, 2.0], dtype=np.float32), values)),
+            (function(values, x), function(values, np.asarray([1.0, 2.0], dtype=np.float32))),
+        ):
+            assert result.device is x.device
+            same(result, expected)
+    assert float(x @ values) == float(values @ x) == 7.0
+    y = x.at[:2].subtract(values)
+    y[1:] = values[:1]
+    y *= values
+    same(y, np.asarray([-6.0, 6.0], dtype=np.float32))
+    assert (x - np.asarray(1.0)).dtype == x.dtype  # a number
+    with pa.config(host_access="error"):
+        for call in (lambda: x - values, lambda: values - x):
+            with pytest.raises(pa.HostAccessError):
+                call()
+
+
+class Metres(np.ndarray):
+    """A subclass that computes itself, as those with units do."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = [x.view(np.ndarray) if isinstance(x, Metres) else x for x in inputs]
+        return "m", getattr(ufunc, method)(*plain, **options)
+
+
+def test_subclasses_of_numpys_array_compute_themselves(device: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
+    if not x.device._backend.on_host(x.device.native):
+        pytest.skip("their values are in host memory")
+    length = np.asarray([3.0, 2.0], dtype=np.float32).view(Metres)
+    for unit, total in (x + length, length + x, np.add(x, length)):
+        assert unit == "m"
+        assert total.device is x.device
+        same(total, np.asarray([4.0, 4.0], dtype=np.float32))
 
 
 def test_native_arrays_are_refused(anywhere: str) -> None:
@@ -117,8 +173,9 @@ def test_native_arrays_are_refused(anywhere: str) -> None:
     for call in (lambda: pa.add(x, x.native), lambda: pa.sin(x.native), lambda: pa.sum(x.native)):
         with pytest.raises(TypeError, match=r"pa\.asarray"):
             call()
-    with pytest.raises(TypeError):
-        x + x.native
+    if type(x.native) is not np.ndarray:
+        with pytest.raises(TypeError):
+            x + x.native
     assert pa.asarray(x.native).native is x.native
 
 

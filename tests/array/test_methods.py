@@ -90,9 +90,15 @@ def test_gradients_and_programs_follow_methods(device: str) -> None:
 def test_strict_names_refuse_methods(fake: str) -> None:
     x = pa.asarray([3.0, 1.0], device=f"{fake}:cuda:0")
     with pa.config(strict_names=True):
-        for call in (x.ravel, x.flatten, x.transpose, x.view, x.sort, lambda: x.flat):
+        for call in (x.ravel, x.transpose, x.view, x.sort, lambda: x.flat):
             with pytest.raises(AttributeError, match=r"not in the standard.*\nHint: "):
                 call()
+        for name in ("flatten", "at"):
+            with pytest.raises(AttributeError, match=rf"^Array\.{name}: not in the standard"):
+                getattr(x, name)()
+        with pytest.raises(AttributeError, match=r"^scatter_max: not in the standard.*\nHint: "):
+            pa.scatter_max(x, pa.asarray([0], device=x.device), 4.0)
+        assert np.bincount(np.asarray([1], like=x), weights=[2.0]).tolist() == [0.0, 2.0]
         with pytest.raises(AttributeError, match=r"^Array\.fill: not in the standard"):
             x.fill(0.0)
     assert x.ravel().tolist() == [3.0, 1.0]
