@@ -49,8 +49,17 @@ DATA = {
     "user_kernels": "benchmarks/user_kernels.py --json docs/data/user_kernels.json",
 }
 
-# Parts of SciPy whose own tests run on portarray arrays.
-SCIPY = ("cluster", "fft", "integrate", "signal", "special")
+# Suites of tools/upstream, and what these projects and their tests need.
+UPSTREAM = (
+    *("array_api_extra", "cubed", "einops", "sklearn", "xarray"),
+    *(f"scipy.{name}" for name in ("cluster", "fft", "integrate", "signal", "special")),
+    *("ipax", "marray", "quantity_array", "array_api_negative_index", "array_api_signal"),
+)
+CLIENTS = (
+    *("dill", "pytest-mock", "array-api-strict", "einops==0.8.2"),
+    *("ipax==0.12.0", "marray==0.0.12", "quantity-array==0.0.1", "pint"),
+    *("array-api-negative-index==1.0.0", "array-api-signal==0.2.0"),
+)
 
 # The tests' language model. This package contains its file; its dependencies, which build a
 # runtime from source, are not needed.
@@ -213,14 +222,13 @@ def _one_opencl_driver(session: nox.Session) -> dict[str, str]:
 
 @nox.session
 def upstream(session: nox.Session) -> None:
-    """Run the tests of array-api-extra, cubed and SciPy on portarray arrays.
+    """Run other projects' own tests on portarray arrays: SciPy's, scikit-learn's, ipax's, ...
 
     ``nox -s upstream -- scipy.fft --devices numpy,virtual:cuda`` runs one suite.
     """
     install_with_libraries(session, ".[testing]", *group("tests"))
-    session.install("dill", "pytest-mock")  # cubed's tests
-    suites = ("array_api_extra", "cubed", *(f"scipy.{name}" for name in SCIPY))
-    for arguments in [session.posargs] if session.posargs else [[suite] for suite in suites]:
+    session.install("pip", *CLIENTS)
+    for arguments in [session.posargs] if session.posargs else [[suite] for suite in UPSTREAM]:
         session.run("python", "tools/upstream/run.py", *arguments)
 
 

@@ -139,7 +139,12 @@ def interp(
         indices = pa.reshape(indices, (-1,))
         x0, x1 = pa.take(xp, indices, axis=0), pa.take(xp, indices + 1, axis=0)
         f0, f1 = pa.take(fp, indices, axis=0), pa.take(fp, indices + 1, axis=0)
-        y = pa.reshape((f1 - f0) / (x1 - x0) * (flat(x) - x0) + f0, x.shape)
+        slope, at = (f1 - f0) / (x1 - x0), flat(x)
+        y = slope * (at - x0) + f0
+        # As NumPy does: of an infinite slope, from the right, and at a point its own value.
+        y = pa.where(pa.isnan(y), slope * (at - x1) + f1, y)
+        y = pa.where((pa.isnan(y) & (f0 == f1) & (at == at)) | (at == x0), f0, y)
+        y = pa.reshape(y, x.shape)
     y = pa.where(x < xp[0], fp[0] if left is None else left, y)
     y = pa.where(x > xp[-1], fp[-1] if right is None else right, y)
     return pa.where(x == xp[-1], fp[-1], y)

@@ -252,6 +252,18 @@ def test_type_checkers_know_all_extras() -> None:
     assert set(re.findall(r"^    (\w+): _Extra$", source, re.MULTILINE)) == _name_hints.EXTRAS
 
 
+def test_interp_of_infinite_values_is_numpys(device: str) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(5 if device.startswith(COMPILING) else 40):
+        points = np.sort(rng.choice([0.0, 1, 2, 3, np.inf, -np.inf], size=4, replace=False))
+        values = rng.choice([0.0, 1, -2, np.inf, -np.inf, np.nan], size=4)
+        at = rng.choice([-1, 0, 0.5, 1, 2, 3.5, np.nan, np.inf], size=6)
+        host = [v.astype(np.float32) for v in (at, points, values)]
+        with np.errstate(all="ignore"):
+            result = np.interp(*(pa.asarray(v, device=device) for v in host))
+            np.testing.assert_array_equal(np.asarray(result.tolist()), np.interp(*host))
+
+
 REFUSED = {
     "(?s)weights=.* is not supported": "np.percentile(x, 5, weights=x)",
     "k=.* is not supported": "np.polyint(v, 1, v)",

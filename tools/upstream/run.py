@@ -3,8 +3,9 @@
     python tools/upstream/run.py array_api_extra --devices numpy,torch,clarray:0,virtual:cuda
     python tools/upstream/run.py scipy.special --devices numpy -- -k gammaln
 
-The installed package's tests are copied and their conftest.py is replaced; arguments after ``--``
-go to pytest. ``expected.json`` lists known failures by the beginning of name and device and a part
+The installed package's tests, or those of its sdist, are copied. Where they ask for a namespace by
+a fixture, their conftest.py is replaced; where they import array_api_strict, or another library,
+portarray stands in for it (``stand_in.py``). Arguments after ``--`` go to pytest. ``expected.json`` lists known failures by the beginning of name and device and a part
 of the error, each with a reason. Any other failure is an error.
 """
 
@@ -17,20 +18,76 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
+
+
+class Suite(NamedTuple):
+    """Tests of a project.
+
+    Parameters
+    ----------
+    package : str
+        The package that is tested.
+    folder : str
+        The folder of the tests in the package, or in the sdist.
+    conftest : str
+        The file that replaces their conftest.py.
+    sdist : str
+        The pinned requirement of an sdist that contains the tests, if the package does not.
+    stands_in : str
+        The library whose place portarray takes; installed tests then run where they are.
+    text : str
+        Only the files with this text are run.
+    options : tuple of str
+        Options of pytest.
+    """
+
+    package: str
+    folder: str
+    conftest: str = ""
+    sdist: str = ""
+    stands_in: str = ""
+    text: str = ""
+    options: tuple[str, ...] = ()
+
+
+STRICT = "array_api_strict"
 SUITES = {
-    "array_api_extra": ("array_api_extra", "tests/main", "array_api_extra_conftest.py"),
-    "cubed": ("cubed", "tests", "cubed_conftest.py"),
+    "array_api_extra": Suite("array_api_extra", "tests/main", "array_api_extra_conftest.py"),
+    "cubed": Suite("cubed", "tests", "cubed_conftest.py"),
     **{
-        f"scipy.{name}": ("scipy", f"{name}/tests", "scipy_conftest.py")
+        f"scipy.{name}": Suite("scipy", f"{name}/tests", "scipy_conftest.py")
         for name in ("cluster", "special", "fft", "integrate", "signal")
     },
+    "ipax": Suite("ipax", "tests", "", "ipax==0.12.0", STRICT, "", ("-k", "array_api_strict")),
+    "marray": Suite(
+        "marray",
+        "marray/tests",
+        "",
+        "marray==0.0.12",
+        STRICT,
+        "",
+        ("-k", "portarray or array_api_strict or array_api_compat"),
+    ),
+    "quantity_array": Suite("quantity_array", "tests", "", "quantity-array==0.0.1", STRICT),
+    "array_api_negative_index": Suite(
+        "array_api_negative_index", "tests", "", "array-api-negative-index==1.0.0", STRICT
+    ),
+    "array_api_signal": Suite(
+        "array_api_signal", "tests", "", "array-api-signal==0.2.0", "torch", "", ("-k", "torch")
+    ),
+    "einops": Suite("einops", "tests", stands_in="einops"),
+    "xarray": Suite("xarray", "tests", stands_in=STRICT, text="array_api_strict"),
+    "sklearn": Suite(
+        "sklearn", ".", stands_in=STRICT, text="array_api", options=("-k", "array_api_strict")
+    ),
 }
 # The projects' own settings; cubed's stacks are too deep for pytest's tracebacks.
 SETTINGS = {
@@ -43,7 +100,7 @@ def main() -> int:
     """Run a suite; return 0 if there are no unexpected failures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suite", choices=SUITES)
-    parser.add_argument("--devices", default="numpy,torch,clarray:0,virtual:cuda")
+    parser.add_argument("--devices", help="default: numpy,torch,clarray:0, also virtual:cuda")
     parser.add_argument("--json", type=Path, help="write the counts and failures")
     parser.add_argument("--record", action="store_true", help="write the counts to counts.json")
     arguments, options = sys.argv[1:], []
@@ -51,41 +108,83 @@ def main() -> int:
         index = arguments.index("--")
         arguments, options = arguments[:index], arguments[index + 1 :]
     parsed = parser.parse_args(arguments)
-    package, folder, conftest = SUITES[parsed.suite]
-    spec = importlib.util.find_spec(package)
+    suite: Suite = SUITES[parsed.suite]
+    spec = importlib.util.find_spec(suite.package)
     if spec is None or spec.origin is None:
-        parser.error(f"{package} is not installed")
+        parser.error(f"{suite.package} is not installed")
     with tempfile.TemporaryDirectory() as scratch:
-        # Tests find the package's data relative to their own location.
-        tests = Path(scratch) / "tests"
-        shutil.copytree(Path(spec.origin).parent / folder, tests, ignore=_ignored)
-        shutil.copy(HERE / conftest, tests / "conftest.py")
-        shutil.copy(HERE / "pytest.ini", scratch)
-        options = [*SETTINGS.get(parsed.suite, ["-W", "ignore"]), *options]
+        root, tests = Path(scratch), Path(scratch) / "tests"
+        if suite.sdist:
+            root = _unpacked(suite.sdist, scratch)
+            tests = root / suite.folder
+        elif suite.stands_in:
+            root = Path(spec.origin).parents[1]
+            tests = Path(spec.origin).parent / suite.folder
+        else:  # tests find the package's data relative to their own location
+            shutil.copytree(Path(spec.origin).parent / suite.folder, tests, ignore=_ignored)
+            shutil.copy(HERE / suite.conftest, tests / "conftest.py")
+        files = [tests]
+        if suite.text:
+            files = [x for x in tests.rglob("test_*.py") if suite.text in x.read_text("utf-8")]
+        settings = SETTINGS.get(parsed.suite, ["-W", "ignore"])
+        options = [*settings, *suite.options, *options]
         # Sequentially: some tests reload modules or change global state.
-        rows = [row for device in parsed.devices.split(",") for row in _run(tests, device, options)]
+        virtual = "" if suite.stands_in else ",virtual:cuda"
+        devices = parsed.devices or f"numpy,torch,clarray:0{virtual}"
+        rows = [
+            row
+            for device in devices.split(",")
+            for row in _run(suite, root, device, [*options, *map(str, sorted(files))])
+        ]
     return _told(parsed.suite, rows, parsed.json, parsed.record)
+
+
+def _unpacked(requirement: str, scratch: str) -> Path:
+    """Return the folder of an sdist: from UPSTREAM_SDISTS if it is there, else from PyPI."""
+    name = requirement.replace("==", "-").replace("-", "_")
+    folder = Path(os.environ.get("UPSTREAM_SDISTS", scratch))
+    if not _archive(folder, name):
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary=:all:"]
+        subprocess.run([*command, f"--dest={folder}", requirement], check=True)
+    archive = _archive(folder, name)
+    if archive is None:
+        raise SystemExit(f"{requirement} has no sdist")
+    with tarfile.open(archive) as file:
+        file.extractall(scratch, filter="data")
+    return Path(scratch) / archive.name.removesuffix(".tar.gz")
+
+
+def _archive(folder: Path, name: str) -> Path | None:
+    found = [x for x in folder.glob("*.tar.gz") if x.name.replace("-", "_") == f"{name}.tar.gz"]
+    return found[0] if found else None
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if name in ("__pycache__", "conftest.py")}
 
 
-def _run(tests: Path, devices: str, options: list[str]) -> list[dict[str, Any]]:
-    """Return the outcomes of all tests that used the fixtures."""
-    log = tests.parent / "log.jsonl"
-    log.unlink(missing_ok=True)
+def _run(suite: Suite, root: Path, devices: str, options: list[str]) -> list[dict[str, Any]]:
+    """Return the outcomes of all tests on the devices."""
+    log = Path(tempfile.mkdtemp()) / "log.jsonl"
     command = [
-        *(sys.executable, "-m", "pytest", "-q", "-p", "pytest_portarray", "-p", "recorder"),
-        *("-p", "no:cacheprovider", "--tb=short", f"--devices={devices}", *options, str(tests)),
+        *(sys.executable, "-m", "pytest", "-q", "-p", "recorder", "-p", "no:cacheprovider"),
+        *(
+            ("-p", "stand_in", "--import-mode=prepend", "--continue-on-collection-errors")
+            if suite.stands_in
+            else ("-p", "pytest_portarray", f"--devices={devices}")
+        ),
+        *("-c", str(HERE / "pytest.ini"), f"--rootdir={root}", "--tb=short", *options),
     ]
     path = os.pathsep.join([str(HERE), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": path, "RECORDER_LOG": str(log)}
-    env |= {"JAX_ENABLE_X64": "1"}
-    subprocess.run(command, env=env, cwd=tests.parent, check=False)
+    env |= {"JAX_ENABLE_X64": "1", "STAND_IN_FOR": suite.stands_in, "STAND_IN_DEVICE": devices}
+    env |= {"IPAX_BACKENDS": "array_api_strict"}
+    subprocess.run(command, env=env, cwd=root if suite.sdist else log.parent, check=False)
     if not log.is_file():
         raise SystemExit("pytest did not run any test with the fixtures")
-    return [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    shutil.rmtree(log.parent)
+    return rows
 
 
 def _told(suite: str, rows: list[dict[str, Any]], path: Path | None, recorded: bool) -> int:
