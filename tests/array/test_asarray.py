@@ -304,6 +304,10 @@ def test_lists_follow_the_arrays_in_them(anywhere: str) -> None:
             assert pa.asarray(nested).device is x.device
             assert pa.asarray(nested, device=other).device is other
         assert pa.asarray([row, [0, 1]]).device is other
+        for numbers in ([0.0] * 2000, [1, 2.5] * 1000):
+            assert pa.asarray(numbers).device is other
+            assert pa.asarray([*numbers, x[0]]).tolist() == [*numbers, 1.0]
+            assert pa.asarray([*numbers, x[0]]).device is x.device
         with pytest.raises(pa.DeviceMismatchError, match=f"asarray: .*{x.device}.*{other}"):
             pa.asarray([x[0], [pa.ones((), device=other)]])
 
