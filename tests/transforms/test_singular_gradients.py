@@ -73,12 +73,86 @@ GRADIENTS: dict[str, tuple[Any, Any, Any]] = {
         HALVES,
         np.full(MANY, 1 / MANY),
     ),
+    "hypot, infinite": (
+        lambda x: pa.hypot(x[0], x[1]),
+        [[INF, 3.0, 0.0], [1.0, 4.0, 0.0]],
+        [[1, 0.6, 0], [0, 0.8, 0]],
+    ),
+    "hypot, largest": (lambda x: pa.hypot(x[0], x[1]), [[3e38], [3e38]], [[0.5**0.5], [0.5**0.5]]),
+    "atan2, infinite": (lambda x: pa.atan2(x[0], x[1]), [[1.0, INF], [INF, 1.0]], [[0, 0], [0, 0]]),
+    "norm, infinite": (pa.linalg.vector_norm, [INF, 1.0, -2.0], [1, 0, 0]),
+    "power of infinity": (
+        lambda x: x[0] ** x[1],
+        [[INF, 2.0, 0.0], [-1.0, 0.0, 2.0]],
+        [[0, 0, 0], [0, np.log(2), 0]],
+    ),
+    "silu and gelu": (
+        lambda x: pa.kernels.silu(x) + pa.kernels.gelu(x),
+        [-INF, -1e30, 0, 1e30, INF],
+        [0, 0, 1, 2, 2],
+    ),
+    "std, huge": (pa.std, [1e25, 3e25], [-0.5, 0.5]),
+    "std, tiny": (lambda x: pa.std(x, axis=0), [[1e-25, 1.0], [3e-25, 1.0]], [[-0.5, 0], [0.5, 0]]),
+    "det, tiny": (lambda x: pa.linalg.det(x) * 1e25, [[1e-25, 0], [0, 2e-25]], [[2, 0], [0, 1]]),
+    "det, huge": (lambda x: pa.linalg.det(x) * 1e-25, [[1e25, 0], [0, 2e25]], [[2, 0], [0, 1]]),
+    "nuclear norm of rank 1": (
+        lambda x: pa.linalg.matrix_norm(x, ord="nuc"),
+        [[2.0, 0.0], [0.0, 0.0]],
+        [[1, 0], [0, 0]],
+    ),
+    "spectral norm of 0": (
+        lambda x: pa.linalg.matrix_norm(x, ord=2),
+        [[0.0, 0.0], [0.0, 0.0]],
+        [[0, 0], [0, 0]],
+    ),
+    "repeat, infinite": (
+        lambda x: 1 / pa.repeat(x, pa.asarray([1, 2, 0], device=x.device)),
+        [0.0, 1.0, 2.0],
+        [-INF, -2, 0],
+    ),
+    "assignment to repeated places": (
+        lambda x: _assigned(x, pa.asarray([0, 0, 1], device=x.device)),
+        [1.0, 2.0, 3.0],
+        [0, 1, 1],
+    ),
+    "std of halves": (pa.std, np.asarray([300, 900], "f2"), [-0.5, 0.5]),
+    "atan and log10 of halves": (
+        lambda x: pa.atan(x[0]) + pa.log10(x[1]),
+        np.asarray([300, 40000], "f2"),
+        [1 / 90001, 1 / (40000 * np.log(10))],
+    ),
+    "taken halves": (
+        lambda x: pa.take(x, pa.zeros(5000, dtype=pa.int32, device=x.device)),
+        np.ones(2, "f2"),
+        [5000, 0],
+    ),
+    "halves at indices": (
+        lambda x: x[pa.zeros(5000, dtype=pa.int32, device=x.device)],
+        np.ones(2, "f2"),
+        [5000, 0],
+    ),
+    "embedded halves": (
+        lambda x: pa.kernels.embedding(pa.zeros(5000, dtype=pa.int32, device=x.device), x),
+        np.ones((2, 1), "f2"),
+        [[5000], [0]],
+    ),
+    "repeated halves": (
+        lambda x: pa.repeat(x, pa.asarray([5000, 3000], device=x.device)),
+        np.ones(2, "f2"),
+        [5000, 3000],
+    ),
     "sum of halves": (
         lambda x: pa.broadcast_to(x, (5000, 2)) * pa.astype(pa.asarray(1e-3), x.dtype),
         np.ones(2, "f2"),
         [5, 5],
     ),
 }
+
+
+def _assigned(values: Any, places: Any) -> Any:
+    y = pa.zeros(2, dtype=values.dtype, device=values.device)
+    y[places] = values
+    return y
 
 
 def placed(values: Any, device: str) -> Any:
@@ -94,6 +168,41 @@ def test_gradients_are_numbers_where_the_answer_is(name: str, device: str) -> No
     tolerance = 5e-3 if got.dtype.itemsize == 2 else 1e-5
     host = np.asarray(pa.to_device(got, "numpy")).astype("f8")
     np.testing.assert_allclose(host, expected, rtol=tolerance, atol=1e-7)
+
+
+def test_compiled_gradient_of_det_is_right_for_later_singular_matrices(device: str) -> None:
+    compiled = pa.compile(pa.grad(pa.linalg.det))
+    for a, b, c, d in ((2, 0, 0, 3), (1, 2, 2, 4), (0, 0, 0, 0), (1, 0, 0, 5)):
+        gradient = compiled(placed([[a, b], [c, d]], device)).tolist()
+        np.testing.assert_allclose(gradient, [[d, -c], [-b, a]], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "expected"),
+    [
+        (pa.std, [1e25, 3e25], 1e25),
+        (lambda x: pa.std(x, axis=0), [[1e-25, 1.0], [3e-25, 1.0]], [1e-25, 0]),
+        (lambda x: pa.std(x, axis=0, keepdims=True), [[3e30], [3e30]], [[0]]),
+        (pa.std, np.asarray([300, 900], "f2"), 300),
+        (pa.mean, np.full(MANY, 2, "f2"), 2),
+        (pa.var, np.tile(np.asarray([0, 2], "f2"), MANY), 1),
+        (pa.prod, np.asarray([300, 300, 1e-3], "f2"), 90),
+        (lambda x: pa.scatter_add(x * 0, pa.zeros(5000, dtype=pa.int32, device=x.device),
+                                  pa.ones(5000, dtype=x.dtype, device=x.device)),
+         np.ones(2, "f2"), [5000, 0]),
+        (pa.linalg.vector_norm, [2e38, -2e38], 8**0.5 * 1e38),
+        (lambda x: pa.linalg.slogdet(x).logabsdet, [[1e-30, 0], [0, 1e-30]], 2 * np.log(1e-30)),
+        (lambda x: pa.linspace(-3e38, 3e38, 3, dtype=x.dtype, device=x.device), [0.0],
+         [-3e38, 0, 3e38]),
+    ],
+)  # fmt: skip
+def test_values_do_not_leave_the_range_where_the_answer_does_not(
+    function: Any, values: Any, expected: Any, device: str
+) -> None:
+    got = function(placed(values, device))
+    tolerance = 5e-3 if got.dtype.itemsize == 2 else 1e-5
+    host = np.asarray(pa.to_device(got, "numpy")).astype("f8")
+    np.testing.assert_allclose(host, expected, rtol=tolerance)
 
 
 def test_strong_zeros_in_other_derivatives(device: str) -> None:

@@ -38,7 +38,7 @@ MATRICES: dict[str, Function] = {
     "linalg.matrix_norm": lambda x: pa.linalg.matrix_norm(x, keepdims=True),
     "linalg.slogdet": lambda x: pa.linalg.slogdet(x).logabsdet[..., None, None],
 }
-HOMOGENEOUS = {"atan2": 0, "divide": 0, "hypot": 1, "maximum": 1}
+HOMOGENEOUS = {"atan2": 0, "divide": 0, "hypot": 1, "linalg.vector_norm": 1, "maximum": 1, "std": 1}
 """Functions of two operands whose results grow with a power of a common factor."""
 
 
@@ -103,7 +103,10 @@ def _cases() -> Iterator[Case]:
         yield _case(f"masked {name}", name, make, [_regular], 3, twice=False)
     for name, power in HOMOGENEOUS.items():
         for exponent in (-0.6, 0.6):
-            function = _at_scale(standard(name), exponent, power)
+            function = standard(name)
+            if name in ROWS:
+                function = _of_pairs(function)
+            function = _at_scale(function, exponent, power)
             yield Case(
                 f"{name} at {'tiny' if exponent < 0 else 'huge'} operands",
                 name,
@@ -136,6 +139,10 @@ def _with_options(function: Function, options: dict[str, Any]) -> Function:
 
 def _of_positive(function: Function, d: Draw) -> Drawn:
     return Drawn(function, (d.positive(3), d.positive(3)))
+
+
+def _of_pairs(function: Function) -> Function:
+    return lambda *operands: function(pa.stack(operands), axis=0)
 
 
 def _at_scale(function: Function, exponent: float, power: int) -> Function:

@@ -38,8 +38,8 @@ def _power_exponent(y: Any, x: Any, p: Any) -> Any:
         if x == 0:
             return 0
         return y * (math.log(x) if not isinstance(x, complex) and x > 0 else pa.log(y / y * x))
-    # 0**p is 0 for every p > 0.
-    is_zero = x == 0
+    # 0**p is 0 for every p > 0, and so is inf**p for every p < 0.
+    is_zero = (x == 0) | (y == 0)
     return pa.where(is_zero, 0, y * pa.log(pa.where(is_zero, 1, x)))
 
 
@@ -52,11 +52,23 @@ def _share(g: Any, beyond: Any, first: Any, second: Any) -> Any:
     return pa.where(beyond(first, second), g, pa.where(pa.equal(first, second), g * 0.5, 0))
 
 
+def _cosine(y: Any, a: Any, b: Any) -> Any:
+    """Return ``a / hypot(a, b)``, 0 at the origin; the squares and the sum may leave the range."""
+    a = a if isinstance(a, Array) else pa.full_like(b, a)
+    b = b if isinstance(b, Array) else pa.full_like(a, b)
+    larger = pa.stop_gradient(pa.maximum(pa.abs(a), pa.abs(b)))
+    is_inf = pa.isinf(larger)
+    a, b = (pa.where(is_inf, pa.where(pa.isinf(x), pa.sign(x), 0), x) for x in (a, b))
+    scale = pa.where((larger == 0) | is_inf, 1, larger)
+    a, b = a / scale, b / scale
+    radius = pa.sqrt(a * a + b * b)
+    return a / pa.where(radius == 0, 1, radius)
+
+
 def _turning(g: Any, y: Any, a: Any, b: Any) -> Any:
     """Return ``g * a / (a**2 + b**2)``, 0 at the origin; the squares may over- or underflow."""
     radius = pa.hypot(a, b)
-    radius = pa.where(radius == 0, 1, radius)
-    return divided(scaled(g, a / radius), radius)
+    return divided(scaled(g, _cosine(y, a, b)), pa.where(radius == 0, 1, radius))
 
 
 def _sign(g: Any, y: Any, x: Any) -> Any:
@@ -90,7 +102,7 @@ define(
         "add": (lambda g, y, a, b: g, lambda g, y, a, b: g),
         "asin": over(lambda y, x: pa.sqrt(1 - x) * pa.sqrt(1 + x)),
         "asinh": over(lambda y, x: _sum_of_square(x)),
-        "atan": over(lambda y, x: 1 + x * x),
+        "atan": in_single(over(lambda y, x: 1 + x * x)),
         "atan2": (
             lambda g, y, a, b: _turning(g, y, b, a),
             lambda g, y, a, b: -_turning(g, y, a, b),
@@ -109,13 +121,10 @@ define(
         "expm1": times(lambda y, x: y + 1),
         "floor": _zero,
         "floor_divide": (_zero, _zero),
-        "hypot": (
-            times(lambda y, a, b: a / pa.where(y == 0, 1, y)),
-            times(lambda y, a, b: b / pa.where(y == 0, 1, y)),
-        ),
+        "hypot": (times(_cosine), times(lambda y, a, b: _cosine(y, b, a))),
         "imag": _imaginary,
         "log": over(lambda y, x: x),
-        "log10": over(lambda y, x: x * _LN10),
+        "log10": lambda g, y, x: divided(g / _LN10, conj(x)),
         "log1p": over(lambda y, x: 1 + x),
         "log2": over(lambda y, x: x * _LN2),
         "logaddexp": (

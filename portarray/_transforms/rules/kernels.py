@@ -29,7 +29,8 @@ def _relu(g: Any, y: Any, x: Any) -> Any:
 @times
 def _silu(y: Any, x: Any) -> Any:
     s = 1 / (1 + pa.exp(-x))
-    return s + y * (1 - s)
+    # y is NaN at -inf.
+    return s + pa.where(pa.isinf(x), 0, y * (1 - s))
 
 
 @times
@@ -40,8 +41,8 @@ def _gelu(y: Any, x: Any, *, approximate: str) -> Any:
         t = pa.tanh(c * (near + 0.044715 * near**3))
         slope = c * (1 + 3 * 0.044715 * near * near)
         return 0.5 * (1 + t + near * (1 - t * t) * slope)
-    # The normal distribution function is y / x, and 1/2 at 0.
-    below = pa.clip(y, -_FAR, _FAR) / pa.where(near == 0, 1, near)
+    # The normal distribution function is y / x, and 1/2 at 0; y may be NaN at infinities.
+    below = pa.where(near == x, y, pa.where(near > 0, near, 0)) / pa.where(near == 0, 1, near)
     below = pa.where(near == 0, 0.5, below)
     density = pa.exp(near * near * -0.5) * (1 / math.sqrt(2 * math.pi))
     return below + near * density

@@ -12,7 +12,14 @@ from typing import Any
 
 from portarray._array import call
 from portarray._namespace import pa
-from portarray._transforms.rules.reductions import axes_of, excluding, shares, with_axes
+from portarray._transforms.rules.reductions import (
+    axes_of,
+    excluding,
+    shares,
+    unit_vectors,
+    with_axes,
+    within_one,
+)
 from portarray._transforms.rules.table import (
     RULES,
     Rule,
@@ -142,25 +149,32 @@ def _solve(gs: Any, ys: Any, needs_grad: Any, a: Any, b: Any) -> Any:
 
 
 def _det(g: Any, y: Any, x: Any) -> Any:
+    limits = pa.finfo(x.dtype)
+    size = pa.abs(y)
+    is_regular = (size >= limits.smallest_normal) & (size < pa.inf)
+    well_conditioned = limits.eps**-0.5
     try:
-        inverse = pa.linalg.inv(x)
+        if pa.all(is_regular):
+            inverse = pa.linalg.inv(x)
+            # The inverse times the determinant is the adjugate, up to rounding.
+            condition = pa.linalg.matrix_norm(x, ord=1) * pa.linalg.matrix_norm(inverse, ord=1)
+            if pa.all(condition < well_conditioned):
+                return _matrix(g * conj(y)) * _adjoint(inverse)
+        is_regular = None
     except LinAlgError:
-        inverse = None
-    if inverse is not None and _is_regular(x, inverse):
-        return _matrix(g * conj(y)) * _adjoint(inverse)
+        is_regular = None
+    except TracedArrayError:  # values are unknown: each matrix chooses
+        pass
     u, s, vh = pa.linalg.svd(x)
     sign = pa.linalg.det(u) * pa.linalg.det(vh)
     others = pa.astype(excluding(s), u.dtype, copy=False)
-    return _matrix(g * conj(sign)) * ((u * others[..., None, :]) @ vh)
-
-
-def _is_regular(x: Any, inverse: Any) -> bool:
-    """Return whether the inverse times the determinant is the adjugate, up to rounding."""
-    condition = pa.linalg.matrix_norm(x, ord=1) * pa.linalg.matrix_norm(inverse, ord=1)
-    try:
-        return bool(pa.all(condition < pa.finfo(x.dtype).eps ** -0.5))
-    except TracedArrayError:  # values are unknown
-        return True
+    adjugate = _matrix(g * conj(sign)) * ((u * others[..., None, :]) @ vh)
+    if is_regular is None or not s.shape[-1]:
+        return adjugate
+    is_regular = _matrix(is_regular & (s[..., 0] < s[..., -1] * well_conditioned))
+    eye = pa.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    inverse = pa.linalg.inv(pa.where(is_regular, x, eye))
+    return pa.where(is_regular, _matrix(g * conj(y)) * _adjoint(inverse), adjugate)
 
 
 def _matrix(x: Any) -> Any:
@@ -356,15 +370,12 @@ def _norm_derivative(y: Any, x: Any, axis: Any, ord: Any) -> Any:
     size = pa.abs(x)
     if ord in (float("inf"), float("-inf")):
         return shares(size == y, size, axis) * pa.sign(x)
-    # Squares and powers of elements may over- or underflow, as may y; the derivative is that of the
-    # elements divided by the largest.
-    scale = pa.stop_gradient(pa.max(size, axis=axes_of(axis, x.ndim), keepdims=True))
-    is_zero = scale == 0
-    unit = pa.where(is_zero | pa.isinf(scale), 1, scale)
-    x, size = x / unit, size / unit
+    # Powers of elements may over- or underflow, as may y; the derivative is that of the elements
+    # divided by the largest.
     if ord == 2:
-        norm = pa.sqrt(pa.sum(size * size, axis=axes_of(axis, x.ndim), keepdims=True))
-        return x / pa.where(is_zero, 1, norm)
+        return unit_vectors(x, axis)
+    x, is_zero = within_one(x, axis)
+    size = pa.abs(x)
     is_zero_element = size == 0
     size = pa.where(is_zero_element, 1, size)
     powers = pa.where(is_zero_element, 0, size**ord)
@@ -387,11 +398,10 @@ def _matrix_norm_derivative(x: Any, ord: Any) -> Any:
         extreme = (pa.max if ord > 0 else pa.min)(sums, axis=across, keepdims=True)
         return shares(sums == extreme, sums, across) * pa.sign(x)
     u, s, vh = pa.linalg.svd(x, full_matrices=False)
-    if ord == "nuc":
-        weights = pa.ones_like(s)
-    else:
+    weights = pa.astype(s > 0, s.dtype)
+    if ord != "nuc":
         extreme = (pa.max if ord == 2 else pa.min)(s, axis=-1, keepdims=True)
-        weights = shares(s == extreme, s, -1)
+        weights = weights * shares(s == extreme, s, -1)
     return (u * pa.astype(weights, u.dtype, copy=False)[..., None, :]) @ vh
 
 

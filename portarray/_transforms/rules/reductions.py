@@ -12,7 +12,6 @@ from portarray._transforms.rules.table import (
     as_operand,
     conj,
     define,
-    divided,
     in_single,
     of_operands,
     scaled,
@@ -67,11 +66,31 @@ def _deviations(g: Any, x: Any, axis: Any, correction: float) -> Any:
 
 
 def _std(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:
-    deviation = with_axes(y, x, axis)
-    is_zero = deviation == 0
-    half = divided(with_axes(g, x, axis), 2 * pa.where(is_zero, 1, deviation))
-    half = pa.where(is_zero, 0, half)
-    return _deviations(half, x, axis, correction)
+    freedom = _count(x, axis) - correction
+    g = scaled(with_axes(g, x, axis), 1 / math.sqrt(freedom) if freedom > 0 else math.inf)
+    centred = x - pa.mean(x, axis=axes_of(axis, x.ndim), keepdims=True)
+    return scaled(g, unit_vectors(centred, axis))
+
+
+def unit_vectors(x: Any, axis: Any) -> Any:
+    """Return vectors divided by their length, 0 for 0."""
+    x, is_zero = within_one(x, axis)
+    size = pa.abs(x)
+    length = pa.sqrt(pa.sum(size * size, axis=axes_of(axis, x.ndim), keepdims=True))
+    return x / pa.where(is_zero, 1, length)
+
+
+def within_one(x: Any, axis: Any) -> tuple[Any, Any]:
+    """Return x divided by its largest element, and whether that is 0.
+
+    Squares of the results neither overflow nor underflow. Beside an infinity, others are 0.
+    """
+    axes = axes_of(axis, x.ndim)
+    scale = pa.stop_gradient(pa.max(pa.abs(x), axis=axes, keepdims=True))
+    is_zero, is_inf = scale == 0, pa.isinf(scale)
+    if not pa.isdtype(x.dtype, "complex floating"):
+        x = pa.where(is_inf, pa.where(pa.isinf(x), pa.sign(x), x * 0), x)
+    return x / pa.where(is_zero | is_inf, 1, scale), is_zero
 
 
 def _extreme(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:

@@ -28,10 +28,11 @@ def _repeat(g: Any, y: Any, x: Any, repeats: Any, *, axis: Any = None) -> Any:
     n = 0 if axis is None else axis % x.ndim
     length = flat.shape[n]
     if isinstance(repeats, Array) and repeats.size > 1:
-        ends = pa.cumulative_sum(repeats, include_initial=True)
-        sums = pa.cumulative_sum(pa.moveaxis(g, n, 0), axis=0, include_initial=True)
-        taken = pa.take(sums, ends, axis=0)
-        return pa.reshape(pa.moveaxis(taken[1:, ...] - taken[:-1, ...], 0, n), x.shape)
+        # Not differences of running sums, which lose digits and spread infinities.
+        rows = pa.repeat(pa.arange(length, device=x.device), repeats)
+        g = pa.moveaxis(g, n, 0)
+        out = pa.zeros((length, *g.shape[1:]), dtype=g.dtype, device=g.device)
+        return pa.reshape(pa.moveaxis(_added(out, rows, g), 0, n), x.shape)
     times = g.shape[n] // length if length else 1
     shape = (*flat.shape[:n], length, times, *flat.shape[n + 1 :])
     return pa.reshape(pa.sum(pa.reshape(g, shape), axis=n + 1), x.shape)

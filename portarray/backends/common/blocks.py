@@ -248,6 +248,8 @@ def rescaled_norm(
 ) -> Any:
     """Return norms whose powers would overflow or underflow, of x divided by its largest element.
 
+    Complex numbers are to be passed as their absolute values: an infinity divided by 1 is NaN.
+
     Parameters
     ----------
     norm : callable
@@ -257,11 +259,10 @@ def rescaled_norm(
     where : callable
         The library's function.
     x : native array
-        Real or complex numbers.
+        Real numbers.
     """
     scale = where((largest > 0) & (largest < math.inf), largest, 1)
-    # Not x itself: complex infinity divided by 1 is NaN.
-    return norm(abs(x) / scale) * scale
+    return norm(x / scale) * scale
 
 
 def _part(x: Any, axis: int, start: int, stop: int) -> Any:

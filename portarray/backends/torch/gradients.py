@@ -34,9 +34,29 @@ def with_tape(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(function)
     def called(*tensors: Tensor) -> Tensor:
-        if _depth.now and any(x.requires_grad for x in tensors):
-            raise NoOwnGradientError(f"PyTorch's gradient of {function.__name__} is not used")
+        leave_to_tape(function.__name__, *tensors)
         return function(*tensors)
+
+    return called
+
+
+def leave_to_tape(name: str, *tensors: Tensor) -> None:
+    """Raise if a gradient is taken through tensors, so that the tape takes it."""
+    if _depth.now and any(x.requires_grad for x in tensors):
+        raise NoOwnGradientError(f"PyTorch's gradient of {name} is not used")
+
+
+HALVES = frozenset({torch.float16, torch.bfloat16})
+
+
+def in_float32(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function whose gradients of 16-bit numbers are summed and computed in float32."""
+
+    @functools.wraps(function)
+    def called(x: Tensor, *args: Any, **options: Any) -> Tensor:
+        if x.requires_grad and x.dtype in HALVES:
+            return function(x.float(), *args, **options).to(x.dtype)
+        return function(x, *args, **options)
 
     return called
 

@@ -15,6 +15,7 @@ import torch
 from torch.nn import functional
 
 from portarray.backends.torch.attention import NARROW, attention, is_valid, refuses
+from portarray.backends.torch.gradients import in_float32
 from portarray.backends.types import TunedKernel
 
 Tensor = torch.Tensor
@@ -201,9 +202,13 @@ def solve_triangular(
     return solution[..., 0] if b.ndim == 1 else solution
 
 
+_embedding = in_float32(torch.embedding)
+
+
 def embedding(indices: Tensor, weight: Tensor, /) -> Tensor:
     """Return the rows of a table at indices."""
-    return torch.embedding(weight, indices if indices.dtype in _INDICES else indices.long())
+    indices = indices if indices.dtype in _INDICES else indices.long()
+    return _embedding(weight, indices)
 
 
 def rope(

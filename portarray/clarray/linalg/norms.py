@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-import numpy as np
-
 from portarray.clarray import statistical
 from portarray.clarray.arguments import Axes, array_of, axes_of
 from portarray.clarray.arithmetic import abs as _abs
-from portarray.clarray.arithmetic import divide, multiply
-from portarray.clarray.comparison import greater, less, not_equal, where
+from portarray.clarray.comparison import not_equal
 from portarray.clarray.dtypes import kind_of, real_dtype_of
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.parts import as_parts
@@ -20,7 +17,7 @@ from portarray.clarray.exponential import pow as _pow
 from portarray.clarray.layout import strides_of
 from portarray.clarray.linalg.decompositions import svdvals
 from portarray.clarray.linalg.lapack import matrices
-from portarray.clarray.logical import logical_and
+from portarray.clarray.statistical.scaling import in_range
 from portarray.clarray.strided import Array
 
 _SUM = {"real": ("a + b", "0")}
@@ -40,23 +37,9 @@ def vector_norm(
         )
     axes = axes_of(axis, x.ndim)
     norm = _norm(x, axes, keepdims, ord)
-    if not 1 < ord < math.inf or not x.size or not axes:
+    if not 1 < ord < math.inf:
         return norm
-    limits = np.finfo(np.float32 if x.dtype.itemsize == 2 else norm.dtype)
-    low, high = (statistical.min(norm), statistical.max(norm)) if norm.ndim else (norm, norm)
-    if float(limits.tiny / limits.eps) ** (1 / ord) < float(low) and float(high) < math.inf:
-        return norm
-    # The powers of numbers divided by the largest neither overflow nor underflow.
-    wide = cast(x, np.dtype(np.float32)) if x.dtype.itemsize == 2 else x
-    sizes = _abs(wide)
-    largest = statistical.max(sizes, axis=axes, keepdims=True)
-    is_scale = logical_and(greater(largest, 0), less(largest, math.inf))
-    scale = where(is_scale, largest, 1.0)
-    norm = multiply(_norm(divide(sizes, scale), axes, True, ord), scale)
-    if not keepdims:
-        shape = tuple([n for at, n in enumerate(norm.shape) if at not in axes])
-        norm = norm.view(shape, strides_of(shape), norm.offset)
-    return cast(norm, x.dtype) if x.dtype.itemsize == 2 else norm
+    return in_range(norm, lambda y: _norm(y, axes, True, ord), x, axes, keepdims, ord)
 
 
 def _norm(x: Array, axes: tuple[int, ...], keepdims: bool, ord: float) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from portarray.clarray.arguments import Axes, array_of, axes_of, default_dtype
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.reduction import Reduction, reduce
+from portarray.clarray.statistical.scaling import in_range
 from portarray.clarray.statistical.terms import SUM, count_along, summed
 from portarray.clarray.strided import Array
 
@@ -41,7 +42,11 @@ def std(
     x: Array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
     """Return standard deviations, the square roots of the variances."""
-    return _spread(_STD, x, axis, correction, keepdims)
+    spread = _spread(_STD, x, axis, correction, keepdims)
+    if x.dtype.kind not in "fV":
+        return spread
+    axes = axes_of(axis, x.ndim)
+    return in_range(spread, lambda y: _spread(_STD, y, axes, correction, True), x, axes, keepdims)
 
 
 def _spread(

@@ -61,7 +61,7 @@ def vector_norm(
         return dpnp.linalg.vector_norm(y, axis=axes, keepdims=True, ord=ord)
 
     largest = dpnp.max(dpnp.abs(x), axis=axes, keepdims=True)
-    norm = rescaled_norm(plain, largest, dpnp.where, x)
+    norm = rescaled_norm(plain, largest, dpnp.where, dpnp.abs(x))
     return norm if keepdims else dpnp.squeeze(norm, axes)
 
 

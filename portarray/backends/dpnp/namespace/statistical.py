@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import dpnp
 
+from portarray.backends.common.blocks import least_exact_norm, normalize_axes, rescaled_norm
+
 cumulative_prod = dpnp.cumulative_prod
 max = dpnp.max
-mean = dpnp.mean
 min = dpnp.min
-prod = dpnp.prod
-std = dpnp.std
 sum = dpnp.sum
-var = dpnp.var
+
+
+def _in_float32(function: Callable[..., dpnp.ndarray]) -> Callable[..., dpnp.ndarray]:
+    """Return a reduction of float16 in float32: dpnp's sums and squares leave the range."""
+
+    @wraps(function)
+    def reduction(x: dpnp.ndarray, /, **options: Any) -> dpnp.ndarray:
+        if x.dtype != dpnp.float16 or options.get("dtype") not in (None, x.dtype):
+            return function(x, **options)
+        options.pop("dtype", None)
+        return function(x.astype(dpnp.float32), **options).astype(x.dtype)
+
+    return reduction
+
+
+mean = _in_float32(dpnp.mean)
+prod = _in_float32(dpnp.prod)
+var = _in_float32(dpnp.var)
+
+
+@_in_float32
+def std(
+    x: dpnp.ndarray, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False
+) -> dpnp.ndarray:
+    """Return standard deviations; the squares may leave the range."""
+    spread = dpnp.std(x, axis=axis, correction=correction, keepdims=keepdims)
+    if axis == () or not x.size or x.dtype.kind != "f":
+        return spread
+    low, high = (dpnp.min(spread), dpnp.max(spread)) if spread.ndim else (spread, spread)
+    if least_exact_norm(dpnp.finfo(x.dtype), 2) < float(low) and float(high) < math.inf:
+        return spread
+    axes = normalize_axes(axis, x.ndim)
+
+    def plain(y: dpnp.ndarray) -> dpnp.ndarray:
+        return dpnp.std(y, axis=axes, correction=correction, keepdims=True)
+
+    largest = dpnp.max(dpnp.abs(x), axis=axes, keepdims=True)
+    spread = rescaled_norm(plain, largest, dpnp.where, x)
+    return spread if keepdims else dpnp.squeeze(spread, axes)
 
 
 def cumulative_sum(

@@ -126,6 +126,9 @@ def take_along_axis(x: jax.Array, indices: jax.Array, /, *, axis: int = -1) -> j
 
 def add_at(x: jax.Array, indices: jax.Array, values: jax.Array, /) -> jax.Array:
     """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
+    if x.dtype.itemsize == 2 and x.dtype.kind not in "iu":
+        wide = x.astype(jnp.float32).at[indices].add(values.astype(jnp.float32))
+        return wide.astype(x.dtype)
     return x.at[indices].add(values)
 
 

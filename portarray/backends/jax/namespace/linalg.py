@@ -34,6 +34,20 @@ eigh = _square(jnp.linalg.eigh)
 eigvalsh = _square(jnp.linalg.eigvalsh)
 
 
+@_square
+def slogdet(x: jax.Array, /) -> Any:
+    """Return signs and logarithms of determinants."""
+    return _small_slogdet(x) if x.shape[-1] == 2 else jnp.linalg.slogdet(x)
+
+
+@jax.jit
+def _small_slogdet(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    # JAX subtracts products of the elements, which may leave the range.
+    _, exponent = jnp.frexp(jnp.max(jnp.abs(x), axis=(-2, -1)))
+    sign, logarithm = jnp.linalg.slogdet(x * jnp.ldexp(1.0, -exponent)[..., None, None])
+    return sign, logarithm + 2 * math.log(2) * exponent
+
+
 def matrix_rank(x: jax.Array, /, *, rtol: float | jax.Array | None = None) -> jax.Array:
     """Count singular values; JAX's own takes `rtol` as absolute, and refuses empty matrices."""
     return _matrix_rank(x, rtol) if x.ndim < 2 or x.size else jnp.count_nonzero(x, axis=(-2, -1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -16,10 +17,37 @@ DIRECT: Rows = {
     "mean": {"fc": jnp.mean},
     "min": {"iuf": jnp.min},
     "prod": {"fc": jnp.prod},
-    "std": {"f": jnp.std},
     "sum": {"fc": jnp.sum},
     "var": {"f": jnp.var},
 }
+
+
+def std(
+    x: jax.Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+) -> jax.Array:
+    """Return standard deviations; the squares neither overflow nor underflow."""
+    deviation: jax.Array = _std(x, axis, correction, keepdims)
+    return deviation
+
+
+@partial(jax.jit, static_argnums=(1, 2, 3))
+def _std(
+    x: jax.Array, axis: int | tuple[int, ...] | None, correction: float, keepdims: bool
+) -> jax.Array:
+    if not x.size or axis == ():
+        return jnp.std(x, axis=axis, correction=correction, keepdims=keepdims)
+    wide = x.astype(jnp.float32) if x.dtype.itemsize == 2 else x
+    largest = jnp.max(jnp.abs(wide), axis=axis, keepdims=True)
+    _, exponent = jnp.frexp(jnp.where(jnp.isfinite(largest), largest, 1))
+    scaled = jnp.ldexp(wide, -exponent)
+    spread = jnp.std(scaled, axis=axis, correction=correction, keepdims=keepdims)
+    deviation: jax.Array = jnp.ldexp(spread, jnp.reshape(exponent, spread.shape))
+    return deviation.astype(x.dtype)
 
 
 def cumulative_prod(

@@ -17,7 +17,7 @@ import numpy as np
 from portarray.backends.common.keys import ALL, count_axes, expand_ellipsis, split_key
 from portarray.backends.composed.indexing import take_axis
 from portarray.backends.mlx import limits, transfer
-from portarray.backends.mlx.namespace.scalars import Scalar, array_of, on_cpu
+from portarray.backends.mlx.namespace.scalars import Scalar, array_of, on_cpu, wide
 from portarray.backends.mlx.tracing import is_traced
 from portarray.backends.types import Rows
 
@@ -291,4 +291,6 @@ def add_at(x: mx.array, indices: mx.array, values: mx.array, /) -> mx.array:
     """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
     if not values.size:
         return mx.array(x)  # MLX refuses empty updates, or divides by 0
+    if x.dtype in (mx.float16, mx.bfloat16):
+        return wide(x).at[indices].add(wide(values)).astype(x.dtype)
     return x.at[indices].add(values)

@@ -16,6 +16,7 @@ from portarray.backends.common.blocks import (
     blocked_sum,
     cumulative_in_blocks,
     normalize_axes,
+    rescaled_norm,
 )
 from portarray.backends.composed.statistical import count
 from portarray.backends.mlx.namespace.reducing import Axes, Reduction, filled, reduced
@@ -163,7 +164,17 @@ def std(
     x: mx.array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> mx.array:
     """Return standard deviations."""
-    return _narrow(x, mx.sqrt(_variance(wide(x), axis, correction, keepdims)))
+    if on_cpu() or not x.size:  # squares of float32 numbers are in the range of float64
+        values = x.astype(mx.float64) if on_cpu() else x
+        return mx.sqrt(_variance(values, axis, correction, keepdims)).astype(x.dtype)
+
+    def plain(y: mx.array) -> mx.array:
+        return mx.sqrt(_variance(y, axis, correction, True))
+
+    axes = normalize_axes(axis, x.ndim)
+    values = wide(x)
+    spread = rescaled_norm(plain, mx.max(mx.abs(values), axes, True), mx.where, values)
+    return (spread if keepdims else mx.squeeze(spread, axes)).astype(x.dtype)
 
 
 @composed

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
 from portarray._result_types import EigResult
-from portarray.backends.common.blocks import least_exact_norm, normalize_axes, rescaled_norm
+from portarray.backends.common.blocks import normalize_axes, rescaled_norm
 from portarray.backends.numpy.namespace.linear_algebra import vecdot
-from portarray.backends.numpy.namespace.statistical import accurate_sum
+from portarray.backends.numpy.namespace.statistical import accurate_sum, is_exact_norm
 
 Array = np.ndarray[Any, Any]
 
@@ -74,10 +73,10 @@ def vector_norm(
     with np.errstate(over="ignore", invalid="ignore"):
         norm = _norm(x, axis, keepdims, ord)
     # Powers lose digits near the ends of the range.
-    if ord > 1 and not _is_exact(norm, _lowest(x.dtype, ord)):
+    if ord > 1 and not is_exact_norm(norm, ord):
         axes = normalize_axes(axis, x.ndim)
         largest = np.max(np.abs(x), axis=axes, keepdims=True, initial=0)
-        norm = rescaled_norm(lambda y: _norm(y, axes, True, ord), largest, np.where, x)
+        norm = rescaled_norm(lambda y: _norm(y, axes, True, ord), largest, np.where, np.abs(x))
         norm = norm if keepdims else norm.squeeze(axes)
     return np.asarray(norm)
 
@@ -92,15 +91,3 @@ def _norm(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: flo
         return root
     squares = np.square(x) if x.dtype.kind == "f" else np.square(x.real) + np.square(x.imag)
     return np.sqrt(accurate_sum(squares, axis, keepdims))
-
-
-def _is_exact(norm: Array, lowest: float) -> bool:
-    if norm.ndim:
-        return bool(np.all((norm > lowest) & (norm < math.inf)))
-    return bool(lowest < norm < math.inf)
-
-
-@cache
-def _lowest(dtype: np.dtype[Any], ord: float) -> float:
-    """Return the smallest norm whose powers have all digits."""
-    return least_exact_norm(np.finfo(dtype), ord)

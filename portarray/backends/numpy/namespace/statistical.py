@@ -7,12 +7,20 @@ adds one number after another.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from portarray.backends.common.blocks import FEW, blocked_sum, normalize_axes
+from portarray.backends.common.blocks import (
+    FEW,
+    blocked_sum,
+    least_exact_norm,
+    normalize_axes,
+    rescaled_norm,
+)
 from portarray.backends.composed.statistical import count
 
 Array = np.ndarray[Any, Any]
@@ -61,8 +69,34 @@ def prod(
 def std(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """Return the standard deviation."""
-    return np.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+    """Return the standard deviation; the squares may leave the range."""
+    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = np.sqrt(var(wide, axis=axis, correction=correction, keepdims=keepdims))
+    if wide.dtype.kind == "f" and x.size and not is_exact_norm(spread):
+        axes = normalize_axes(axis, x.ndim)
+        largest = np.max(np.abs(wide), axis=axes, keepdims=True)
+
+        def plain(y: Array) -> Array:
+            return np.sqrt(var(y, axis=axes, correction=correction, keepdims=True))
+
+        spread = rescaled_norm(plain, largest, np.where, wide)
+        spread = spread if keepdims else spread.squeeze(axes)[()]
+    return spread if wide is x else spread.astype(x.dtype)
+
+
+def is_exact_norm(norm: Array, ord: float = 2) -> bool:
+    """Return whether no power has overflowed or lost digits."""
+    lowest = _lowest(norm.dtype, ord)
+    if norm.ndim:
+        return bool(np.all((norm > lowest) & (norm < math.inf)))
+    return bool(lowest < norm < math.inf)
+
+
+@cache
+def _lowest(dtype: DType, ord: float) -> float:
+    """Return the smallest norm whose powers have all digits."""
+    return least_exact_norm(np.finfo(dtype), ord)
 
 
 def sum(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -66,6 +67,10 @@ def _spaced_integers(numbers: Spaced, dtype: torch.dtype, device: torch.device) 
 def _evenly_spaced(
     start: Any, stop: Any, num: int, endpoint: bool, dtype: torch.dtype, device: torch.device
 ) -> Tensor:
+    span = abs(stop / 2 - start / 2) if dtype.is_floating_point else 0.0
+    if span < math.inf and span > torch.finfo(dtype).max / 2:
+        # PyTorch subtracts the bounds.
+        return 2 * _evenly_spaced(start / 2, stop / 2, num, endpoint, dtype, device)
     if endpoint:
         return torch.linspace(start, stop, num, dtype=dtype, device=device)
     return torch.linspace(start, stop, num + 1, dtype=dtype, device=device)[:num].clone()

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from portarray.backends.composed.exponential import expm1_parts, log1p_parts
+from portarray.backends.torch.gradients import in_float32
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.arithmetic import as_tensor
 from portarray.backends.torch.namespace.overlap import written
@@ -65,6 +66,7 @@ def _square(x: Tensor) -> Tensor:
 
 
 BY_DTYPE: Rows = {
+    "log10": {"float16 bfloat16": in_float32(torch.log10)},
     "expm1": {"f": torch.expm1, "c": _complex_expm1},
     "log1p": {"f": torch.log1p, "c": _complex_log1p},
     "pow": {"uf": torch.pow, "i": _signed_pow, "c": _complex_pow, unsigned.NAMES: unsigned.power},

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from portarray.backends.common.keys import ALL, check_bounds, expand_ellipsis, split_key
 from portarray.backends.composed.indexing import take_axis
+from portarray.backends.torch.gradients import HALVES, in_float32, leave_to_tape
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.creation import asarray
 from portarray.backends.torch.namespace.overlap import share_memory
@@ -32,6 +33,8 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
     """Return part of a tensor: a view if key has no tensors and no negative steps."""
     if _is_plain(key):
         return x[key]
+    if x.requires_grad and x.dtype in HALVES and _has_indices(key):
+        return getitem(x.float(), key).to(x.dtype)  # sums of repeated elements' gradients
     if _is_direct(x, key):
         selected = bits(x)[key].view(x.dtype) if x.dtype in UNSIGNED else x[key]
         if not selected.numel():
@@ -57,6 +60,9 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
 
 def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
     """Assign to part of a tensor and return the tensor."""
+    if isinstance(value, Tensor) and _has_indices(key):
+        # Autograd gives the gradient of repeated places to all their values, not to the last.
+        leave_to_tape("assignment", value)
     try:
         return _write(x, key, value)
     except RuntimeError as error:
@@ -178,6 +184,11 @@ def _is_direct(x: Tensor, key: Key) -> bool:
     return True
 
 
+def _has_indices(key: Key) -> bool:
+    """Return whether a key has index tensors, whose places may repeat."""
+    return any(isinstance(x, Tensor) and x.numel() > 1 and x.dtype is not torch.bool for x in key)
+
+
 def _split(x: Tensor, key: Key) -> _Parts:
     key = expand_ellipsis(key, x.ndim, Tensor, torch.bool)
     basic, advanced = split_key(key, Tensor, torch.bool)
@@ -259,12 +270,18 @@ def _flip(x: Tensor, axes: list[int]) -> Tensor:
 
 
 BY_DTYPE: Rows = {
-    "take": {unsigned.NAMES: moving(take)},
-    "take_along_axis": {unsigned.NAMES: moving(take_along_axis)},
+    "take": {unsigned.NAMES: moving(take), "float16 bfloat16": in_float32(take)},
+    "take_along_axis": {
+        unsigned.NAMES: moving(take_along_axis),
+        "float16 bfloat16": in_float32(take_along_axis),
+    },
 }
 DIRECT: Rows = {"getitem": {"biufc": operator.getitem}}  # raises for unsupported keys
 
 
 def add_at(x: Tensor, indices: Tensor, values: Tensor, /) -> Tensor:
     """Return x with ``values[k]`` added to row ``indices[k]`` for all k, repeated or not."""
-    return torch.index_add(x, 0, indices.to(torch.int64), values)
+    indices = indices.to(torch.int64)
+    if x.dtype in HALVES:
+        return torch.index_add(x.float(), 0, indices, values.float()).to(x.dtype)
+    return torch.index_add(x, 0, indices, values)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Literal
 
 import torch
@@ -18,9 +17,10 @@ from portarray._result_types import (
     SlogdetResult,
     SVDResult,
 )
-from portarray.backends.common.blocks import FEW, least_exact_norm
+from portarray.backends.common.blocks import FEW
 from portarray.backends.composed.linalg import check_vectors
 from portarray.backends.torch.gradients import with_tape
+from portarray.backends.torch.namespace.statistical import is_out_of_range, unit_of
 from portarray.backends.torch.namespace.statistical import sum as _sum
 from portarray.backends.torch.namespace.unsigned import NAMES, modular, moving
 from portarray.backends.torch.tracing import is_traced
@@ -183,7 +183,7 @@ def vector_norm(
         size = torch.abs(terms) if terms.is_complex() or ord != 2 else terms
         powers = size * size if ord == 2 else torch.pow(size, ord)
         norm = torch.pow(torch.sum(powers, None if is_flat else axis, keepdim=keepdims), 1 / ord)
-    if ord == 1 or not x.numel() or not _is_out_of_range(norm, ord):
+    if ord == 1 or not x.numel() or not is_out_of_range(norm, ord):
         return norm
     return _scaled_norm(x, axis, keepdims=keepdims, ord=ord)
 
@@ -199,22 +199,6 @@ def _norms_of_blocks(x: Tensor, ord: float) -> Tensor:
     return torch.cat((norms, _vector_norm(x[whole:], ord=ord)[None]))
 
 
-def _is_out_of_range(norm: Tensor, ord: float) -> bool:
-    """Return whether powers may have overflowed or lost digits."""
-    if not norm.numel():
-        return False
-    least = _least_exact_norm(norm.dtype, ord)
-    if not norm.ndim:
-        return not least < norm.item() < math.inf
-    low, high = torch.aminmax(norm.detach())
-    return not (least < low.item() and high.item() < math.inf)
-
-
-@cache
-def _least_exact_norm(dtype: torch.dtype, ord: float) -> float:
-    return least_exact_norm(torch.finfo(dtype), ord)
-
-
 def _scaled_norm(x: Tensor, axis: Axes | None, *, keepdims: bool, ord: float) -> Tensor:
     """Return norms and their gradients where squares or powers of elements over- or underflow.
 
@@ -223,8 +207,7 @@ def _scaled_norm(x: Tensor, axis: Axes | None, *, keepdims: bool, ord: float) ->
     if not x.numel():
         return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
     axes = tuple(range(x.ndim)) if axis is None else axis
-    unit = torch.exp2(torch.floor(torch.log2(torch.amax(x.detach().abs(), axes, keepdim=True))))
-    unit = torch.where((unit == 0) | ~torch.isfinite(unit), 1, unit)
+    unit = unit_of(x, axes)
     # Complex infinity divided by 1 is NaN.
     size = x.abs() if x.is_complex() else x
     norm = _vector_norm(size / unit, ord=ord, dim=axis, keepdim=True) * unit

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from portarray.backends.composed.manipulation import normalize_axes
+from portarray.backends.torch.gradients import in_float32
 from portarray.backends.torch.namespace.unsigned import NAMES, bits, moving
 from portarray.backends.types import Rows
 
@@ -127,7 +128,7 @@ def _joining(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 BY_DTYPE: Rows = {
     "concat": {NAMES: _joining(concat)},
     "flip": {NAMES: moving(flip)},
-    "repeat": {NAMES: moving(repeat)},
+    "repeat": {NAMES: moving(repeat), "float16 bfloat16": in_float32(repeat)},
     "roll": {NAMES: moving(roll)},
     "stack": {NAMES: _joining(stack)},
     "tile": {NAMES: moving(torch.tile)},

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import torch
 from torch import Tensor
 
-from portarray.backends.common.blocks import cumulative_in_blocks
+from portarray.backends.common.blocks import cumulative_in_blocks, least_exact_norm
+from portarray.backends.torch.gradients import HALVES
 from portarray.backends.torch.namespace.data_type import astype
 from portarray.backends.torch.namespace.unsigned import NAMES, UNSIGNED, choosing, signed
+from portarray.backends.torch.tracing import is_traced
 from portarray.backends.types import Rows
 
 Axes = int | tuple[int, ...]
@@ -125,6 +128,8 @@ def prod(
     """Return products; integers widen."""
 
     def product(y: Tensor, result_dtype: torch.dtype) -> Tensor:
+        if result_dtype in HALVES:  # products of two may leave the range
+            return product(y, torch.float32).to(result_dtype)
         if isinstance(axis, int):
             return torch.prod(y, axis, keepdim=keepdims, dtype=result_dtype)
         # PyTorch multiplies along one axis only.
@@ -156,11 +161,44 @@ def std(
     x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> Tensor:
     """Return standard deviations; NaN where no degrees of freedom are left."""
-    square = var(x, axis=axis, correction=correction, keepdims=keepdims)
-    if x.requires_grad:  # gradients for equal elements are 0
-        is_zero = square == 0
-        return torch.where(is_zero, 0, torch.sqrt(torch.where(is_zero, 1, square)))
-    return torch.sqrt(square)
+    if x.dtype.itemsize == 2:
+        return std(x.float(), axis=axis, correction=correction, keepdims=keepdims).to(x.dtype)
+    is_known = x.is_cpu and not (x.requires_grad or is_traced(x) or torch.compiler.is_compiling())
+    if is_known or axis == () or not x.numel():
+        spread = torch.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+        if axis == () or not x.numel() or not is_out_of_range(spread, 2):
+            return spread
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    unit = unit_of(x, axes)
+    square = var(x / unit, axis=axes, correction=correction, keepdims=True)
+    is_zero = square == 0  # gradients for equal elements are 0
+    spread = torch.where(is_zero, 0, torch.sqrt(torch.where(is_zero, 1, square))) * unit
+    return spread if keepdims else spread.squeeze(axes)
+
+
+def unit_of(x: Tensor, axes: Axes) -> Tensor:
+    """Return the power of two near the largest element, by which divisions are exact."""
+    largest = x.detach().abs()
+    if axes != ():
+        largest = torch.amax(largest, axes, keepdim=True)
+    unit = torch.exp2(torch.floor(torch.log2(largest)))
+    return torch.where((unit == 0) | ~torch.isfinite(unit), 1, unit)
+
+
+def is_out_of_range(norm: Tensor, ord: float) -> bool:
+    """Return whether powers may have overflowed or lost digits."""
+    if not norm.numel():
+        return False
+    least = _least_exact_norm(norm.dtype, ord)
+    if not norm.ndim:
+        return not least < norm.item() < math.inf
+    low, high = torch.aminmax(norm.detach())
+    return not (least < low.item() and high.item() < math.inf)
+
+
+@cache
+def _least_exact_norm(dtype: torch.dtype, ord: float) -> float:
+    return least_exact_norm(torch.finfo(dtype), ord)
 
 
 def var(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from portarray.backends.torch.gradients import with_tape
+from portarray.backends.torch.gradients import in_float32, with_tape
+from portarray.backends.torch.namespace.statistical import unit_of
 from portarray.backends.types import Rows
 
 acosh = with_tape(torch.acosh)
@@ -26,7 +27,9 @@ def hypot(x1: Tensor, x2: Tensor, /) -> Tensor:
     if not (x1.requires_grad or x2.requires_grad):
         return torch.hypot(x1, x2)
     is_zero = (x1 == 0) & (x2 == 0)
-    return torch.where(is_zero, 0, torch.hypot(torch.where(is_zero, 1, x1), x2))
+    unit = unit_of(torch.maximum(x1.abs(), x2.abs()), ())  # the sum may leave the range
+    y = torch.hypot(torch.where(is_zero, 1, x1 / unit), x2 / unit) * unit
+    return torch.where(is_zero, 0, y)
 
 
 def _wide_complex_acos(x: Tensor) -> Tensor:
@@ -47,6 +50,7 @@ def _complex_tanh(x: Tensor) -> Tensor:
 
 
 BY_DTYPE: Rows = {
+    "atan": {"float16 bfloat16": in_float32(torch.atan)},
     "acos": {"fc": torch.acos, "complex128": _wide_complex_acos},
     "tanh": {"f": torch.tanh, "c": _complex_tanh},
 }
