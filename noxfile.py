@@ -41,7 +41,7 @@ DATA = {
     "overhead": "benchmarks/overhead.py --json docs/data/overhead.json",
     "kernels": "benchmarks/kernels.py --json docs/data/kernels.json",
     "model": "benchmarks/model.py --tokens 16 --repeats 3 --json docs/data/model.json"
-    " --plot docs/model.svg",  # which README.md shows
+    " --plot docs/model.svg",  # which docs/language_model.md shows
     "model_llama_cpp": "benchmarks/model.py --beside llama.cpp --device clarray numpy torch"
     " --json docs/data/model_llama_cpp.json",
     "tasks": "benchmarks/tasks.py --device numpy clarray --json docs/data/tasks.json",
