@@ -23,6 +23,9 @@ os.environ.setdefault(
 )
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+# Where the user's cache folder cannot be written, this run has one of its own.
+if not os.access(next(p for p in (Path.home(), *Path.home().parents) if p.exists()), os.W_OK):
+    os.environ.setdefault("CLARRAY_CACHE_DIR", tempfile.mkdtemp(prefix="portarray-clarray-"))
 # So does SYCL behind dpnp, 0.3 s for each function and dtype.
 os.environ.setdefault("SYCL_CACHE_PERSISTENT", "1")
 

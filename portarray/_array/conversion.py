@@ -40,7 +40,7 @@ def asarray(
     default: Device | None = None,
 ) -> Array:
     """See :func:`portarray.asarray`; ``default`` is used instead of the default device."""
-    if type(obj) in values.PLAIN and copy is not False:
+    if type(obj) in values.PLAIN and (copy is None or copy is True):
         made = values.from_numbers(obj, dtype, default if device is None else device)
         if made is not None:
             return made

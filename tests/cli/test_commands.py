@@ -291,7 +291,10 @@ def test_doctor_survives_a_library_that_ends_its_process(tmp_path: Path) -> None
     (tmp_path / "jax" / "__init__.py").write_text("import os; os.abort()")
     done = subprocess.run(
         [sys.executable, "-c", "from portarray._cli import main; main()", "doctor", "--json"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
+        },
         capture_output=True,
         text=True,
         timeout=300,

@@ -71,5 +71,5 @@ def test_a_wrong_answer_and_a_missing_package_are_told(
     monkeypatch.delitem(sys.modules, "examples.distributed.images", raising=False)
     monkeypatch.setitem(sys.modules, "dask.diagnostics", None)
     monkeypatch.setitem(sys.modules, "dask", None)
-    with pytest.raises(SystemExit, match=r"portarray\[dask\]"):
+    with pytest.raises(SystemExit, match=r"\.\[dask\]"):
         command.main(["images", "--quick", "--devices", "numpy"])

@@ -28,6 +28,7 @@ safetensors = pytest.importorskip("safetensors.numpy", reason="safetensors is no
 
 import portarray as pa  # noqa: E402
 from portarray._array import dispatch  # noqa: E402
+from portarray._installation import pip_install  # noqa: E402
 from portarray._saving import safetensors_files, structure, tree_files  # noqa: E402
 
 FILES = Path(__file__).parent
@@ -660,7 +661,7 @@ def test_without_the_library(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "safetensors", None)
     for use in (lambda: pa.load(path), lambda: pa.save(path, pa.zeros(2))):
         with pytest.raises(
-            ModuleNotFoundError, match=r'pip install "portarray\[files\]"'
+            ModuleNotFoundError, match=re.escape(pip_install("portarray[files]"))
         ) as caught:
             use()
         assert caught.value.name == "safetensors"
