@@ -122,6 +122,22 @@ def base_classes_metaclasses_and_special_methods(x: Any) -> Calls:
 
 
 @case
+def names_in_strings(x: Any) -> Calls:
+    def executed(x: Any) -> Any:
+        names: dict[str, Any] = {}
+        exec("scale = SCALE + HELD.scale", globals(), names)
+        return x * names["scale"]
+
+    functions = (lambda x: x * globals()["SCALE"], lambda x: x * eval("SCALE"), executed)
+    for scale in (2.0, 3.0):
+        globals()["SCALE"] = scale
+        for function in functions:
+            yield function, (x,)
+    HELD.scale += 1.0
+    yield executed, (x,)
+
+
+@case
 def partial_methods(x: Any) -> Calls:
     class Local:
         def scaled(self, n: float, x: Any) -> Any:
@@ -491,6 +507,11 @@ def sets_attribute_of_function(x: Any) -> Any:
     return x * 2.0
 
 
+def sets_global_by_name(x: Any) -> Any:
+    globals()["NEW_GLOBAL"] = x.shape
+    return x * 2.0
+
+
 MODULE = types.ModuleType("made_in_a_test")
 
 
@@ -505,8 +526,7 @@ def sets_attribute_of_module(x: Any) -> Any:
     [
         (sets_attribute_of_function, TracedArrayError, "changes.*last"),
         (sets_attribute_of_module, TracedArrayError, "changes MODULE"),
-        (lambda x: x * globals()["SCALE"], TypeError, "calls globals().*by their names"),
-        (lambda x: x * eval("SCALE"), TypeError, "calls eval().*by their names"),
+        (sets_global_by_name, TracedArrayError, "changes NEW_GLOBAL"),
         (lambda x: x * PROXY.scale, TypeError, "PROXY is ProxyType|PROXY is .*weakproxy"),
         (lambda x: x * DEEP[0], TypeError, "nested too deep.*as an argument"),
     ],
@@ -527,6 +547,7 @@ def test_an_argument_that_contains_itself_is_refused(device: str) -> None:
 
 
 SCALE = 2.0
+HELD = Scale(2.0)
 TARGET = Scale(2.0)
 PROXY: Any = weakref.proxy(TARGET)
 DEEP: list[Any] = [1.0]

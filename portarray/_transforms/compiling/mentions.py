@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import os
 import sysconfig
@@ -33,6 +34,9 @@ _READERS = frozenset(
     )
 )
 """Functions that read attributes whose names are not in the code."""
+
+_EVALUATORS = frozenset(("eval", "exec", "globals"))
+"""Functions that read variables whose names are in strings."""
 
 _CHANGING = frozenset(
     {
@@ -72,7 +76,14 @@ def mentions(code: CodeType) -> Mentions:
                     stored.add(instruction.argval)
             elif instruction.opname == "IMPORT_NAME":
                 modules.add(instruction.argval)
-        attributes.update(_strings(part.co_consts))
+        strings = list(_strings(part.co_consts))
+        attributes.update(filter(str.isidentifier, strings))
+        if not _EVALUATORS.isdisjoint(variables):
+            for tree in map(_parsed, strings):
+                variables |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+                attributes |= {
+                    node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+                }
     dynamic = not _READERS.isdisjoint(variables) or "__dict__" in attributes
     return Mentions(
         frozenset(variables), frozenset(attributes), frozenset(modules), dynamic,
@@ -89,10 +100,17 @@ def _parts(code: CodeType) -> Iterator[CodeType]:
 
 def _strings(constants: Any) -> Iterator[str]:
     for x in constants:
-        if type(x) is str and x.isidentifier():
+        if type(x) is str:
             yield x
         elif type(x) is tuple:  # of patterns in match statements
             yield from _strings(x)
+
+
+def _parsed(text: str) -> ast.AST:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ast.Pass()
 
 
 def stores(code: CodeType, name: str) -> Iterator[int]:

@@ -238,9 +238,6 @@ _UNREADABLE: tuple[type, ...] = (
 _UNREADABLE_MODULES = ("numpy.random", "queue", "_queue")
 _CONTAINERS = (dict, OrderedDict, defaultdict, list, tuple, deque)
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-_EVALUATORS = frozenset(("eval", "exec", "globals"))
-"""Functions of Python that read variables whose names are not in the code."""
-
 _PLAIN_VALUES: dict[type, Function] = {
     int: int.__pos__, float: float.__pos__, complex: complex.__pos__, str: str.__str__,
     bytes: lambda x: b"".join((x,)),
@@ -520,14 +517,9 @@ class _Walk:
         for name in sorted(self._stored.difference(x.__dict__)):
             self._check(f"{name!r} in {constant}.__dict__", f"{path}.{name}")
         self.state.codes.append(x.__code__)
-        self._mentions(mentions(x.__code__), x.__globals__, path)
+        self._mentions(mentions(x.__code__), x.__globals__)
 
-    def _mentions(self, names: Mentions, variables: dict[str, Any], path: str) -> None:
-        for name in _EVALUATORS.intersection(names.variables).difference(variables):
-            raise TypeError(
-                f"{self.state.name}: {path} calls {name}(), and pa.compile cannot see what that "
-                f"reads\nHint: use the variables by their names, or pass them as arguments"
-            )
+    def _mentions(self, names: Mentions, variables: dict[str, Any]) -> None:
         self.attributes |= names.attributes
         self.stored |= names.stored
         self.state.compares_identity |= names.compares_identity
