@@ -4,13 +4,14 @@ For each work-item the adjoint runs the statements forward as far as their value
 backwards. A variable ``x`` has a cotangent ``d_x``, and so has each array. A statement's reverse
 restores the variable or element that the statement changed, so that all values are again those that
 the statement read. A loop runs its iterations backwards: where these depend on the previous ones,
-from the nearest of up to 32 saved states.
+from the nearest saved state, of up to 32 parts of the loop and 32 steps of a part.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,7 @@ from portarray._kernel_language.simple_statements import (
     range_of,
     simplify,
     variables_in,
+    walk,
 )
 from portarray._kernel_language.types import Array, DType, Scalar
 
@@ -268,6 +270,27 @@ class _Writer:
     def forward_loop(self, x: Loop, *, saves: bool) -> Lines:
         out = self.entry(x) if saves else []
         count = self.count(x) if saves and self.is_counted(x) else ""
+        outer, self.slice = self.slice, self.slice_after(x, is_counted=bool(count))
+        lines = self.forward_iterations(x, count)
+        self.slice = outer
+        return [*out, *lines]
+
+    def slice_after(self, x: Loop, *, is_counted: bool) -> Needed | None:
+        """Return what a loop computes that is read after it; its reverse repeats the rest."""
+        if self.slice is None:
+            return None
+        inside = {id(part) for part in walk([x])}
+        read = {x.flag} if is_counted or not x.counter else set()
+        if self.loops:  # the next iteration of the loop around it
+            read |= self.exposed(x.body, set())
+        for part in self.analysis.statements:
+            if id(part) not in inside:
+                read.update(*map(variables_in, expressions(part)))
+                read.add(getattr(part, "flag", ""))
+        return closure([x], read & self.slice.variables, self.slice.arrays)
+
+    def forward_iterations(self, x: Loop, count: str) -> Lines:
+        out: Lines = []
         self.depth += 1
         self.loops += 1
         body = self.forward(x.body, saves=False)
@@ -582,15 +605,69 @@ class _Writer:
                 *_indented([*entry, f"for {again} in range({step_back}):", *_indented(plain)]),
                 *_indented([*here, *body]),
             ]
-        save: Lines = []
-        restore: Lines = []
         if count.isdigit() and int(count) <= _SAVED:  # each state is saved
-            size, slot, slot_back = int(count), again, step_back
-        else:
-            size = _SAVED
-            stride = self.variable("stride", index)
-            out.append(f"{stride} = {count} // {_SAVED} + 1")
-            slot, slot_back = f"{again} // {stride}", f"{step_back} // {stride}"
+            save, restore = self.tape(state, int(count), again, step_back)
+            return [
+                *out,
+                *entry,
+                f"for {again} in range({count}):",
+                *_indented([*save, *plain]),
+                f"for {step_back} in range({_before(count)}, -1, -1):",
+                *_indented([*restore, *here, *body]),
+            ]
+        # The first states of parts are saved, then those of steps within each part. Nested loops
+        # need no divisions in each iteration.
+        stride, size = self.variable("stride", index), self.variable("step", index)
+        part, first = self.variable("part", index), self.variable("first", index)
+        last, step = self.variable("last", index), self.variable("step", index)
+        start = self.variable("start", index)
+        save, restore = self.tape(state, _SAVED, part, part)
+        save_step, restore_step = self.tape(state, _SAVED, step, step)
+        bounds = [f"{first} = {part} * {stride}", f"{last} = min({first} + {stride}, {count})"]
+        stop = f"min({start} + {size}, {last})"
+        step_start = f"{start} = {first} + {step} * {size}"
+        steps = f"({last} - {first} - 1) // {size}"
+        return [
+            *out,
+            *entry,
+            f"{stride} = {count} // {_SAVED} + 1",
+            f"{size} = {stride} // {_SAVED} + 1",
+            f"for {part} in range(({_before(count)}) // {stride} + 1):",
+            *_indented([
+                *save,
+                *bounds,
+                f"for {again} in range({first}, {last}):",
+                *_indented(plain),
+            ]),
+            f"for {part} in range(({_before(count)}) // {stride}, -1, -1):",
+            *_indented([
+                *bounds,
+                *restore,
+                f"for {step} in range({steps} + 1):",
+                *_indented([
+                    *save_step,
+                    step_start,
+                    f"for {again} in range({start}, {stop}):",
+                    *_indented(plain),
+                ]),
+                f"for {step} in range({steps}, -1, -1):",
+                *_indented([
+                    step_start,
+                    f"for {step_back} in range({stop} - 1, {start} - 1, -1):",
+                    *_indented([
+                        *restore_step,
+                        f"for {again} in range({start}, {step_back}):",
+                        *_indented(plain),
+                        *here,
+                        *body,
+                    ]),
+                ]),
+            ]),
+        ]  # fmt: skip
+
+    def tape(self, state: list[str], size: int, slot: str, slot_back: str) -> tuple[Lines, Lines]:
+        """Return the saving of a state in private memory, and its restoring."""
+        save, restore = [], []
         for name in state:
             type_ = self.program.variables[name]
             dtype = types.settled(type_, self.weak).strong_dtype
@@ -599,18 +676,7 @@ class _Writer:
             save.append(f"{tape}[{slot}] = {name}")
             value = f"{tape}[{slot_back}]"
             restore.append(f"{name} = {python_text.cast(value, type_) if type_.weak else value}")
-        if slot != again:
-            save = [f"if {again} % {stride} == 0:", *_indented(save)]
-            first = f"{slot_back} * {stride}"
-            restore += [f"for {again} in range({first}, {step_back}):", *_indented(plain)]
-        return [
-            *out,
-            *entry,
-            f"for {again} in range({count}):",
-            *_indented([*save, *plain]),
-            f"for {step_back} in range({_before(count)}, -1, -1):",
-            *_indented([*restore, *here, *body]),
-        ]
+        return save, restore
 
     def counter_at(self, x: Loop, iteration: str) -> Lines:
         """Return the assignment of the counter in an iteration."""
@@ -637,7 +703,7 @@ class _Writer:
     # --- the whole --------------------------------------------------------------------------
 
     def adjoint(self) -> Adjoint:
-        body = self.lines()
+        body = _simplified(self.lines())
         changed = [name for name in self.cotangent_arrays if name in self.changed]
         unchanged = [
             name
@@ -694,6 +760,86 @@ def _before(count: str) -> str:
 
 def _indented(lines: Iterable[str]) -> Lines:
     return [f"    {line}" for line in lines]
+
+
+_ASSIGNMENT = re.compile(r"( *)(d_\w+) = (.*)")
+_COTANGENT = re.compile(r"d_\w+")
+_ZERO = re.compile(r"kl\.\w+\(0\)|0\.0")
+
+
+def _simplified(lines: Lines) -> Lines:
+    """Return statements without copies of cotangents, and without zeros to which is added.
+
+    A compiler does not leave such zeros out, as they change -0.0, and then does not see that the
+    cotangent of a sum is the same in all iterations of a loop.
+    """
+    out = list(lines)
+    for rule, is_value in ((_leave_out_zero, _ZERO), (_leave_out_copy, _COTANGENT)):
+        for n in range(len(out)):
+            found = _ASSIGNMENT.fullmatch(out[n])
+            if found is not None and is_value.fullmatch(found[3]):
+                rule(out, n, *found.groups())
+    left = [line for line in out if line]
+    kept: Lines = []
+    for line, following in zip(left, [*left[1:], ""], strict=True):
+        kept.append(line)
+        if line.endswith(":") and _indent(following) <= _indent(line):
+            kept.append(f"{' ' * _indent(line)}    pass")
+    return kept
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _leave_out_zero(lines: Lines, n: int, indent: str, name: str, _: str) -> None:
+    """Have the next use of a variable replace its zero, if that adds to it."""
+    added = f"{indent}{name} = {name} + "
+    for m in _following(lines, n, indent):
+        if name in _words(lines[m]):
+            value = lines[m].removeprefix(added)
+            if value != lines[m] and name not in _words(value):
+                lines[n], lines[m] = "", f"{indent}{name} = {value}"
+                if f"{indent}{value} = {name}" in lines[:n][-1:]:
+                    lines[m] = ""  # the variable has this value already
+            return
+        if _jumps(lines[m]):
+            return
+
+
+def _leave_out_copy(lines: Lines, n: int, indent: str, copy: str, name: str) -> None:
+    """Replace a copy by what it is a copy of, if nothing changes that before a use."""
+    uses = [m for m, line in enumerate(lines) if m != n and copy in _words(line)]
+    following = []
+    for m in _following(lines, n, indent):
+        following.append(m)
+        if not {copy, name}.isdisjoint(_targets(lines[m])):
+            if lines[m].startswith(f"{indent} "):  # perhaps in a loop, whose next iteration sees it
+                return
+            break
+    if set(uses) <= set(following) and not any(copy in _targets(lines[m]) for m in uses):
+        lines[n] = ""
+        for m in uses:
+            lines[m] = re.sub(rf"\b{copy}\b", name, lines[m])
+
+
+def _following(lines: Lines, n: int, indent: str) -> Iterator[int]:
+    """Yield the other lines up to the end of a line's block."""
+    for m in range(n + 1, len(lines)):
+        if lines[m] and not lines[m].startswith(indent):
+            return
+        if lines[m]:
+            yield m
+
+
+def _jumps(line: str) -> bool:
+    return line.strip() in ("break", "continue", "return")
+
+
+def _targets(line: str) -> frozenset[str]:
+    """Return the cotangents that a line assigns to."""
+    found = _ASSIGNMENT.fullmatch(line)
+    return frozenset((found[2],)) if found is not None else frozenset()
 
 
 def _bracketed(value: str) -> str:

@@ -1,6 +1,6 @@
 """Derivatives of user kernels, against numbers, the standard's functions, and differences.
 
-``PORTARRAY_DRAWN_GRADIENTS=2000`` draws so many kernels for the interpreter.
+``PORTARRAY_TEST_FULL=1`` draws 2,000 kernels.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import portarray as pa
 import portarray.kernel_language as kl
 from portarray._array import dispatch
 
-COUNT = int(os.environ.get("PORTARRAY_DRAWN_GRADIENTS", "12"))
+COUNT = 2000 if "PORTARRAY_TEST_FULL" in os.environ else 12
 
 
 @pa.kernel
@@ -85,6 +85,22 @@ def test_the_gradient_of_a_cube_is_three_squares(place: str) -> None:
     assert x.tolist() == [1.0, 2.0, -3.0]
 
 
+def test_the_derivative_of_a_sum_is_invariant_in_its_loop() -> None:
+    @pa.kernel
+    def summed(y: Any, x: Any) -> None:
+        i = kl.index()
+        total = 0.0
+        for k in range(x.shape[1]):
+            total += math.exp(x[i, k])
+        y[i] = total
+
+    text = summed.adjoint_source(pa.zeros(3), pa.zeros((3, 4)))
+    _, loop = text.split("    for k in ")  # the only one
+    assert [line.strip() for line in loop.splitlines()[1:3]] == [
+        "t = math.exp(x[i, k])", "d_x[i, k] = d_x[i, k] + d_total * t",
+    ], text  # fmt: skip
+
+
 def test_the_jacobian_of_a_cube_is_diagonal(place: str) -> None:
     x = pa.asarray([1.0, 2.0, -3.0], dtype=pa.float32, device=place)
     jacobian = pa.jacobian(lambda x: cubed(pa.empty_like(x), x))(x)
@@ -147,7 +163,7 @@ def test_a_product_of_matrices_has_the_derivatives_of_matmul(place: str) -> None
             np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e-5)
 
 
-@pytest.mark.parametrize("times", [0, 1, 31, 100])
+@pytest.mark.parametrize("times", [0, 1, 31, 100, 1100])
 def test_loops_run_backwards_from_saved_states(place: str, times: int) -> None:
     """The differences are those of NumPy in float64."""
     values = np.asarray([0.2, -0.4, 0.9, 2.5])
