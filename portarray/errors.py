@@ -594,6 +594,8 @@ class KernelVerificationError(PortarrayError, AssertionError):
         The largest difference in each written array, in units in the last place.
     tolerance : float
         The largest allowed difference.
+    reference : str, default: "the interpreter"
+        What the results differ from; the differences from others are relative.
 
     Examples
     --------
@@ -606,20 +608,27 @@ class KernelVerificationError(PortarrayError, AssertionError):
     """
 
     def __init__(
-        self, kernel: str, device: str, differences: Mapping[str, float], tolerance: float
+        self,
+        kernel: str,
+        device: str,
+        differences: Mapping[str, float],
+        tolerance: float,
+        reference: str = "the interpreter",
     ) -> None:
         self.kernel = kernel
         self.device = device
+        self.reference = reference
         self.differences = dict(differences)
         self.tolerance = tolerance
-        listed = ", ".join(f"{name} by {ulp:g} ULP" for name, ulp in self.differences.items())
+        unit = " ULP" if reference == "the interpreter" else ""
+        listed = ", ".join(f"{name} by {x:g}{unit}" for name, x in self.differences.items())
         super().__init__(
-            f"{kernel}: {device} differs from the interpreter: {listed}; the tolerance is "
-            f"{tolerance:g}"
+            f"{kernel}: {device} differs from {reference}: {listed}; the tolerance is {tolerance:g}"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.kernel, self.device, self.differences, self.tolerance)
+        values = self.kernel, self.device, self.differences, self.tolerance, self.reference
+        return type(self), values
 
 
 class LinAlgError(PortarrayError, np.linalg.LinAlgError):

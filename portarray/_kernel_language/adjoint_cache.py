@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+from portarray._array.array import Array
 from portarray._kernel_language import launch_cache, tree
 from portarray._kernel_language.adjoint import Adjoint, adjoint_of
 from portarray._kernel_language.arguments import CallSpec
@@ -27,6 +28,25 @@ class Entry:
     filename: str
     captures: Captures
     kernel: Any = None
+
+
+def no_gradient(definition: Definition, error: Unsupported) -> NoGradientError:
+    """Return the error for a kernel without a derivative, which shows the line."""
+    problem = error.location.source.problem(error.location.at, str(error))
+    return NoGradientError(
+        definition.name,
+        f"{error} in line {problem.line} of {problem.filename}: {problem.text.strip()}\n"
+        f"Hint: define its derivative with pa.custom_vjp",
+    )
+
+
+def all_floats(definition: Definition, spec: CallSpec) -> frozenset[str]:
+    """Return the arrays of a call that may have a derivative."""
+    return frozenset(
+        name
+        for name, x in zip(definition.names, spec.args, strict=True)
+        if type(x) is Array and x._dispatch.kind == "f"
+    )
 
 
 class AdjointCache:
@@ -64,17 +84,12 @@ class AdjointCache:
         entry = self._entries.get(key)
         if entry is None or not entry.captures.are_current():
             function, setting, captures = self._read(spec)
-            name = self._definition.name
             try:
                 adjoint = adjoint_of(function, setting, wanted, saves=saves)
             except Unsupported as error:
-                problem = error.location.source.problem(error.location.at, str(error))
-                raise NoGradientError(
-                    name,
-                    f"{error} in line {problem.line} of {problem.filename}: "
-                    f"{problem.text.strip()}\nHint: define its derivative with pa.custom_vjp",
-                ) from None
-            entry = Entry(adjoint, f"<adjoint {next(_numbers)} of {name}>", captures)
+                raise no_gradient(self._definition, error) from None
+            filename = f"<adjoint {next(_numbers)} of {self._definition.name}>"
+            entry = Entry(adjoint, filename, captures)
             launch_cache.put(self._entries, key, entry, launch_cache.MOST_PROGRAMS)
         return entry
 

@@ -38,16 +38,26 @@ class Decorator:
 
     @overload
     def __call__(
-        self, function: Callable[..., None], /, *, static: Sequence[str] = ()
+        self,
+        function: Callable[..., None],
+        /,
+        *,
+        static: Sequence[str] = (),
+        differentiable: bool = False,
     ) -> KernelFunction: ...
 
     @overload
     def __call__(
-        self, /, *, static: Sequence[str]
+        self, /, *, static: Sequence[str] = (), differentiable: bool = False
     ) -> Callable[[Callable[..., None]], KernelFunction]: ...
 
     def __call__(
-        self, function: Callable[..., None] | None = None, /, *, static: Sequence[str] = ()
+        self,
+        function: Callable[..., None] | None = None,
+        /,
+        *,
+        static: Sequence[str] = (),
+        differentiable: bool = False,
     ) -> Any:
         """Return a kernel, or a decorator that makes one.
 
@@ -57,6 +67,10 @@ class Decorator:
             A function in the kernel language.
         static : sequence of str, optional
             Parameters whose values are constants of the program: one is compiled for each.
+        differentiable : bool, default: False
+            Whether to check that the kernel has a derivative: here, or if its text does not tell
+            what its arguments are, in the first call. ``explain`` then shows the adjoint, and under
+            ``pa.config(kernel_debug=True)`` each gradient is compared with differences.
 
         Returns
         -------
@@ -67,12 +81,15 @@ class Decorator:
         ------
         TypeError
             If it is not a plain function with available source.
+        NoGradientError
+            If `differentiable`, and a statement does not have a derivative.
         """
         from portarray._kernel_language.kernel import KernelFunction
 
-        if function is None:
-            return lambda decorated: KernelFunction(decorated, static)
-        return KernelFunction(function, static)  # type: ignore[arg-type]  # which it checks
+        def decorated(function: Any) -> KernelFunction:
+            return KernelFunction(function, static, differentiable=differentiable)
+
+        return decorated if function is None else decorated(function)
 
     def function(self, function: F, /) -> F:
         """Mark a function as one that kernels may call.

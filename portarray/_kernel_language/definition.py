@@ -16,8 +16,8 @@ from portarray._kernel_language.source import Source
 class Definition:
     """A kernel function before compilation, with its parameters in order.
 
-    `batches` are axes that come before those of the function, the first one last: the arrays that
-    have each.
+    With `differentiable` it is checked that the kernel has an adjoint. `batches` are axes that come
+    before those of the function, the first one last: the arrays that have each.
     """
 
     source: Source
@@ -25,6 +25,7 @@ class Definition:
     signature: inspect.Signature
     names: list[str]
     is_static: list[bool]
+    differentiable: bool = False
     batches: tuple[frozenset[str], ...] = ()
 
     def bound(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -38,7 +39,9 @@ class Definition:
             ) from None
 
 
-def define(function: FunctionType, static: Sequence[str]) -> Definition:
+def define(
+    function: FunctionType, static: Sequence[str], *, differentiable: bool = False
+) -> Definition:
     """Return the definition of a kernel; raise TypeError for an unsupported signature."""
     text = source.read(function)
     signature = inspect.signature(function)
@@ -59,4 +62,4 @@ def define(function: FunctionType, static: Sequence[str]) -> Definition:
             f"pa.kernel: static={unknown[0]!r} is not a parameter of {function.__name__}"
         )
     is_static = [parameter in static for parameter in names]
-    return Definition(text, function.__name__, signature, names, is_static)
+    return Definition(text, function.__name__, signature, names, is_static, differentiable)

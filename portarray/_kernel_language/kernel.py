@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
+import sys
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
+from portarray import _codegen
 from portarray._array import results
 from portarray._array.array import Array
 from portarray._array.base import GUARDS, before_write
 from portarray._config import config
 from portarray._kernel_language import arguments, launch_cache
-from portarray._kernel_language.adjoint_cache import AdjointCache
+from portarray._kernel_language.adjoint_cache import AdjointCache, Entry, all_floats
 from portarray._kernel_language.arguments import CallSpec, hashable
 from portarray._kernel_language.definition import Definition, define
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.host_copies import on_host
+from portarray._kernel_language.intrinsics import LANGUAGE
 from portarray._kernel_language.launch_cache import Call, call_key, call_of, put
 from portarray._kernel_language.oracle import Oracle
 from portarray._kernel_language.plans import LaunchPlan, plan
@@ -36,8 +42,14 @@ class KernelFunction:
     :func:`portarray.synchronize` waits.
     """
 
-    def __init__(self, function: FunctionType, static: Sequence[str] = ()) -> None:
-        self._define(define(function, static))
+    def __init__(
+        self, function: FunctionType, static: Sequence[str] = (), *, differentiable: bool = False
+    ) -> None:
+        self._define(define(function, static, differentiable=differentiable))
+        if differentiable:
+            from portarray._kernel_language import adjoint_checks
+
+            adjoint_checks.check_definition(self._definition)
 
     def _define(self, definition: Definition) -> None:
         self._definition = definition
@@ -135,6 +147,8 @@ class KernelFunction:
                 table = (changed[0] if type(changed) is tuple else changed)._dispatch
                 return _returned([results.wrapped(native, table) for native in new])
         spec = arguments.call_spec(self._definition, args, {}, ndrange, group)
+        if self._definition.differentiable:
+            self._adjoint(spec)
         if config._kernel_debug:
             return _returned(self._oracle.run(spec, in_place=True))
         prepared = self._prepared.get(spec.key)
@@ -319,7 +333,10 @@ class KernelFunction:
         program = (
             prepared.draft if prepared is not None and ready else draft(self._definition, spec)
         )
-        return plan(self._definition, spec, program, prepared=ready)
+        explained = plan(self._definition, spec, program, prepared=ready)
+        if self._definition.differentiable:
+            explained = dataclasses.replace(explained, adjoint=self._adjoint(spec).adjoint.text)
+        return explained
 
     def source(
         self,
@@ -415,12 +432,69 @@ class KernelFunction:
         d_x[kl.index()] = d_x[kl.index()] + d_t * 2
         """
         spec = arguments.call_spec(self._definition, args, named, ndrange, group)
-        wanted = frozenset(
-            name
-            for name, x in zip(self._names, spec.args, strict=True)
-            if type(x) is Array and x._dispatch.kind == "f"
-        )
-        return self._adjoints.of(spec, wanted).adjoint.text
+        return self._adjoint(spec).adjoint.text
+
+    def verify_adjoint(
+        self,
+        *args: Any,
+        ndrange: int | Sequence[int] | None = None,
+        group: int | Sequence[int] | None = None,
+        tolerance: float = 1e-5,
+        **named: Any,
+    ) -> dict[str, float]:
+        """Compare the derivative of a call with central differences.
+
+        Both are computed by the interpreter in float64, in a random direction.
+
+        Parameters
+        ----------
+        *args
+            As in a call; none is changed.
+        ndrange, group : int or sequence of int, optional
+            As in a call.
+        tolerance : float, optional
+            The largest difference, relative to the derivative.
+        **named
+            Arguments by their names.
+
+        Returns
+        -------
+        dict of str to float
+            The relative difference by array; without those along which the kernel jumps.
+
+        Raises
+        ------
+        NoGradientError
+            If a statement does not have a derivative.
+        KernelVerificationError
+            If a difference is larger.
+        """
+        from portarray._kernel_language import adjoint_checks
+
+        spec = arguments.call_spec(self._definition, args, named, ndrange, group)
+        differences = adjoint_checks.differences(
+            self._definition, self._adjoints, spec, self.interpret,
+            lambda entry, *args, **ranges: self._adjoint_kernel(entry).interpret(*args, **ranges),
+        )  # fmt: skip
+        if not max(differences.values(), default=0.0) <= tolerance:
+            raise KernelVerificationError(
+                self.__name__, "the adjoint", differences, tolerance, "central differences"
+            )
+        return differences
+
+    def _adjoint(self, spec: CallSpec) -> Entry:
+        return self._adjoints.of(spec, all_floats(self._definition, spec))
+
+    def _adjoint_kernel(self, entry: Entry) -> KernelFunction:
+        """Return the kernel of an adjoint, made on first use."""
+        if entry.kernel is None:
+            language = sys.modules[LANGUAGE]  # which the kernel has imported
+            names = {"kl": language, "math": math, "np": np, "__name__": "portarray.adjoint"}
+            adjoint = entry.adjoint
+            function = _codegen.define(adjoint.name, adjoint.text, names, entry.filename)
+            entry.kernel = KernelFunction(function)
+        kernel: KernelFunction = entry.kernel
+        return kernel
 
 
 def _check_double(names: Sequence[str], spec: CallSpec, dialect: str) -> None:

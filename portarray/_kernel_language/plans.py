@@ -78,6 +78,8 @@ class LaunchPlan:
     constants : mapping of str to object
         Numbers and tuples of the names around the kernel and its helpers, which are constants of
         the program.
+    adjoint : str
+        The adjoint of a kernel that is declared differentiable.
     """
 
     kernel: str
@@ -92,6 +94,7 @@ class LaunchPlan:
     local_memory: int
     parameters: tuple[ParameterPlan, ...]
     constants: Mapping[str, Any]
+    adjoint: str = ""
 
     def __str__(self) -> str:
         size = f"{self.ndrange}: no work-items, nothing is launched"
@@ -115,6 +118,8 @@ class LaunchPlan:
             )
         width = max(len(name) for name, _ in entries)
         lines = [f"  {name:{width}}  {text}" for name, text in entries]
+        if self.adjoint:
+            lines += ["  adjoint", *[f"    {line}" for line in self.adjoint.splitlines()]]
         return "\n".join([f"{self.kernel} on {self.device}", *lines])
 
 

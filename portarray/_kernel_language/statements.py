@@ -386,7 +386,7 @@ class Statements:
 
     def _return(self, node: ast.Return) -> tree.Statement:
         if not self.scope.helper:
-            if node.value is not None:
+            if not (node.value is None or ast.unparse(node.value) == "None"):
                 raise Wrong(node, "a kernel cannot return a value; write into one of its arrays")
             if self.scope.divergent:
                 self.scope.exited = True

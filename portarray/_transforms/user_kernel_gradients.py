@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from portarray import _codegen
 from portarray._array.array import Array
+from portarray._config import config
 from portarray._namespace import pa
 from portarray._transforms.tracing import Trace, Tracer
 from portarray._transforms.user_kernels import KernelCall, is_array, returned
 from portarray.errors import NoGradientError
 
 if TYPE_CHECKING:
-    from portarray._kernel_language.adjoint import Adjoint
     from portarray._kernel_language.adjoint_cache import Entry
     from portarray._kernel_language.kernel import KernelFunction
 
@@ -54,7 +53,9 @@ def call(
             # What saves states of loops has no derivative.
             return kernel._adjoints.of(spec, wanted, saves=not is_traced)
 
-        rule = _rule(entry.adjoint, entry_of, names, operands, written, wanted, sizes, group)
+        if kernel._definition.differentiable and config._kernel_debug:
+            kernel.verify_adjoint(*spec.args, ndrange=ndrange, group=group)
+        rule = _rule(kernel, entry_of, names, operands, written, wanted, sizes, group)
         inputs = [x for x in args if is_array(x)]
         outputs = record(kernel.__name__, inputs, tuple(outputs), rule, kept)
     return kernel_call.finish(outputs)
@@ -65,7 +66,7 @@ def _is_watched(trace: Trace, native: Any) -> bool:
 
 
 def _rule(
-    adjoint: Adjoint,
+    kernel: KernelFunction,
     entry_of: Callable[..., Entry],
     names: Sequence[str],
     operands: Sequence[Any],
@@ -75,6 +76,7 @@ def _rule(
     group: Any,
 ) -> Callable[[Any], Sequence[Array | None]]:
     """Return the function that runs the adjoint."""
+    adjoint = entry_of(is_traced=False).adjoint
     shapes = {name: (x.shape, x.dtype, x.device) for name, x in _arrays(names, operands)}
     inputs = {name: x for name, x in zip(names, operands, strict=True) if name in adjoint.values}
     output_names = [names[position] for position in written]
@@ -96,10 +98,10 @@ def _rule(
         for name in adjoint.values:
             x = inputs[name]
             passed.append(pa.asarray(x, copy=True) if name in adjoint.restored else x)
-        if adjoint.written:
+        if adjoint.written and 0 not in sizes:
             is_traced = any(is_array(x) and x._native.__class__ is Tracer for x in passed)
             entry = entry_of(is_traced=is_traced)
-            outputs = returned(_kernel_of(entry)(*passed, ndrange=sizes, group=group))
+            outputs = returned(kernel._adjoint_kernel(entry)(*passed, ndrange=sizes, group=group))
             by_name.update(zip(adjoint.written, outputs, strict=False))
         return [
             pa.astype(by_name[name], dtype) if name in by_name and name in wanted else None
@@ -111,21 +113,3 @@ def _rule(
 
 def _arrays(names: Sequence[str], operands: Sequence[Any]) -> list[tuple[str, Array]]:
     return [(name, x) for name, x in zip(names, operands, strict=True) if is_array(x)]
-
-
-def _kernel_of(entry: Entry) -> KernelFunction:
-    """Return the kernel of an adjoint, made on first use."""
-    if entry.kernel is None:
-        import math
-
-        import numpy as np
-
-        from portarray import kernel_language
-        from portarray._kernel_language.kernel import KernelFunction
-
-        names = {"kl": kernel_language, "math": math, "np": np, "__name__": "portarray.adjoint"}
-        adjoint = entry.adjoint
-        function = _codegen.define(adjoint.name, adjoint.text, names, entry.filename)
-        entry.kernel = KernelFunction(function)
-    kernel: KernelFunction = entry.kernel
-    return kernel

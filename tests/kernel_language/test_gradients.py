@@ -18,6 +18,8 @@ from kernel_helpers import launches_in_place, loaded, require_launcher
 import portarray as pa
 import portarray.kernel_language as kl
 from portarray._array import dispatch
+from portarray._kernel_language import partial_derivatives
+from portarray._kernel_language.partial_derivatives import FUNCTIONS
 
 COUNT = 2000 if "PORTARRAY_TEST_FULL" in os.environ else 12
 
@@ -326,6 +328,95 @@ def test_what_has_no_derivative_is_refused_at_its_line() -> None:
 
     with pytest.raises(pa.NoGradientError, match=r"y and x share memory\n.*copy"):
         pa.grad(same)(x)
+
+
+def test_no_elements_have_no_derivative(place: str) -> None:
+    x = pa.zeros((0,), dtype=pa.float32, device=place)
+    assert pa.grad(cube)(x).shape == (0,)
+    assert pa.grad(lambda x, y: pa.sum(saxpy(y * 1.0, 2.0, x)), (0, 1))(x, x)[1].shape == (0,)
+
+
+def in_local_memory(y: Any, x: Any) -> None:
+    i = kl.index()
+    shared = kl.local(4, kl.float32)
+    shared[i] = x[i]
+    y[i] = shared[i]
+
+
+def of_gamma(y: Any, x: Any, where: Any, times: Any) -> None:
+    i = kl.index()
+    for _ in range(times):
+        y[i] += math.gamma(x[where[i]])
+
+
+def recurrence(y: Any, x: Any) -> None:
+    i, j = kl.index()
+    if i < x.shape[0]:
+        for k in range(1, 3):
+            y[i, j, k] = y[i, j, k - 1] * x[i, j]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (in_local_memory, r"kl.local memory in line \d+ of .*: shared = kl.local"),
+        (of_gamma, r"gamma has no derivative in kernels in line \d+ .*: y\[i\] \+= math.gamma"),
+        (recurrence, r"y that the loop overwrites.* in line \d+ .*: y\[i, j, k\] ="),
+    ],
+)
+def test_a_kernel_without_derivative_is_refused_where_it_is_defined(
+    function: Any, message: str
+) -> None:
+    with pytest.raises(pa.NoGradientError, match=message):
+        pa.kernel(differentiable=True)(function)
+
+
+def test_a_differentiable_kernel_is_checked_in_its_first_call(device: str) -> None:
+    require_launcher(device)
+
+    @pa.kernel(differentiable=True, static=("size",))
+    def in_private_memory(y: Any, x: Any, size: Any) -> None:
+        i = kl.index()
+        values = kl.private(size, x.dtype)
+        values[0] = x[i]
+        y[i] = values[0]
+
+    x = pa.ones(3, dtype=pa.float32, device=device)
+    with pytest.raises(pa.NoGradientError, match=r"kl.private memory in line \d+"):
+        in_private_memory(pa.empty_like(x), x, 2)
+
+
+def test_a_differentiable_kernel_shows_its_adjoint_and_compares_it_with_differences(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @pa.kernel(differentiable=True)
+    def waves(y: Any, x: Any, n: Any, scale: Any) -> None:
+        i = kl.index()
+        for k in range(n):
+            y[i] += math.sin(scale * x[i] * (k + 1))
+
+    x = pa.asarray([0.5, 1.5], dtype=pa.float32, device="numpy")
+    arguments = pa.zeros_like(x), x, 3, 0.7
+    adjoint = waves.adjoint_source(*arguments)
+    assert waves.explain(*arguments).adjoint == adjoint
+    assert adjoint.splitlines()[0] in str(waves.explain(*arguments))
+    assert max(waves.verify_adjoint(*arguments).values()) < 1e-8
+
+    def total(x: pa.Array) -> pa.Array:
+        result: pa.Array = pa.sum(waves(pa.zeros_like(x), x, 3, 0.7))
+        return result
+
+    expected = sum(0.7 * k * np.cos(0.7 * k * np.asarray([0.5, 1.5])) for k in (1, 2, 3))
+    with pa.config(kernel_debug=True):
+        np.testing.assert_allclose(np.asarray(pa.grad(total)(x)), expected, rtol=1e-5)
+        np.testing.assert_allclose(
+            float(pa.jvp(total, (x,), (x,))[1]), float(expected @ np.asarray(x)), rtol=1e-5
+        )
+        wrong = {**FUNCTIONS, "sin": FUNCTIONS["exp"]}
+        monkeypatch.setattr(partial_derivatives, "FUNCTIONS", wrong)
+        waves._adjoints._entries.clear()
+        with pytest.raises(pa.KernelVerificationError, match=r"waves: the adjoint differs .* x by"):
+            pa.grad(total)(x)
 
 
 def check(seed: int, device: str, folder: Path) -> None:
