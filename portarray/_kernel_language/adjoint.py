@@ -9,9 +9,7 @@ from the nearest saved state, of up to 32 parts of the loop and 32 steps of a pa
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +22,7 @@ from portarray._kernel_language.adjoint_analysis import (
     closure,
     operands_of,
 )
+from portarray._kernel_language.adjoint_lines import Lines, names_in, simplified
 from portarray._kernel_language.partial_derivatives import Partial
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.simple_statements import (
@@ -46,8 +45,6 @@ from portarray._kernel_language.types import Array, DType, Scalar
 
 _SAVED = 32
 """States of a loop that are saved."""
-
-Lines = list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -703,7 +700,7 @@ class _Writer:
     # --- the whole --------------------------------------------------------------------------
 
     def adjoint(self) -> Adjoint:
-        body = _simplified(self.lines())
+        body = simplified(self.lines(), self.analysis.cotangents.values())
         changed = [name for name in self.cotangent_arrays if name in self.changed]
         unchanged = [
             name
@@ -731,12 +728,7 @@ class _Writer:
         return Adjoint(name, "\n".join(lines), cotangents, values, changed, restored)
 
     def mentions(self, name: str, body: Lines) -> bool:
-        return any(name in _words(line) for line in body)
-
-
-@functools.lru_cache(maxsize=4096)
-def _words(line: str) -> frozenset[str]:
-    return frozenset("".join(c if c.isidentifier() or c.isdigit() else " " for c in line).split())
+        return any(name in names_in(line) for line in body)
 
 
 def _adjoint_type(type_: Scalar) -> Scalar:
@@ -760,86 +752,6 @@ def _before(count: str) -> str:
 
 def _indented(lines: Iterable[str]) -> Lines:
     return [f"    {line}" for line in lines]
-
-
-_ASSIGNMENT = re.compile(r"( *)(d_\w+) = (.*)")
-_COTANGENT = re.compile(r"d_\w+")
-_ZERO = re.compile(r"kl\.\w+\(0\)|0\.0")
-
-
-def _simplified(lines: Lines) -> Lines:
-    """Return statements without copies of cotangents, and without zeros to which is added.
-
-    A compiler does not leave such zeros out, as they change -0.0, and then does not see that the
-    cotangent of a sum is the same in all iterations of a loop.
-    """
-    out = list(lines)
-    for rule, is_value in ((_leave_out_zero, _ZERO), (_leave_out_copy, _COTANGENT)):
-        for n in range(len(out)):
-            found = _ASSIGNMENT.fullmatch(out[n])
-            if found is not None and is_value.fullmatch(found[3]):
-                rule(out, n, *found.groups())
-    left = [line for line in out if line]
-    kept: Lines = []
-    for line, following in zip(left, [*left[1:], ""], strict=True):
-        kept.append(line)
-        if line.endswith(":") and _indent(following) <= _indent(line):
-            kept.append(f"{' ' * _indent(line)}    pass")
-    return kept
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
-def _leave_out_zero(lines: Lines, n: int, indent: str, name: str, _: str) -> None:
-    """Have the next use of a variable replace its zero, if that adds to it."""
-    added = f"{indent}{name} = {name} + "
-    for m in _following(lines, n, indent):
-        if name in _words(lines[m]):
-            value = lines[m].removeprefix(added)
-            if value != lines[m] and name not in _words(value):
-                lines[n], lines[m] = "", f"{indent}{name} = {value}"
-                if f"{indent}{value} = {name}" in lines[:n][-1:]:
-                    lines[m] = ""  # the variable has this value already
-            return
-        if _jumps(lines[m]):
-            return
-
-
-def _leave_out_copy(lines: Lines, n: int, indent: str, copy: str, name: str) -> None:
-    """Replace a copy by what it is a copy of, if nothing changes that before a use."""
-    uses = [m for m, line in enumerate(lines) if m != n and copy in _words(line)]
-    following = []
-    for m in _following(lines, n, indent):
-        following.append(m)
-        if not {copy, name}.isdisjoint(_targets(lines[m])):
-            if lines[m].startswith(f"{indent} "):  # perhaps in a loop, whose next iteration sees it
-                return
-            break
-    if set(uses) <= set(following) and not any(copy in _targets(lines[m]) for m in uses):
-        lines[n] = ""
-        for m in uses:
-            lines[m] = re.sub(rf"\b{copy}\b", name, lines[m])
-
-
-def _following(lines: Lines, n: int, indent: str) -> Iterator[int]:
-    """Yield the other lines up to the end of a line's block."""
-    for m in range(n + 1, len(lines)):
-        if lines[m] and not lines[m].startswith(indent):
-            return
-        if lines[m]:
-            yield m
-
-
-def _jumps(line: str) -> bool:
-    return line.strip() in ("break", "continue", "return")
-
-
-def _targets(line: str) -> frozenset[str]:
-    """Return the cotangents that a line assigns to."""
-    found = _ASSIGNMENT.fullmatch(line)
-    return frozenset((found[2],)) if found is not None else frozenset()
 
 
 def _bracketed(value: str) -> str:
