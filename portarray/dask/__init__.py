@@ -7,6 +7,7 @@ import importlib as _importlib
 import sys as _sys
 import typing as _typing
 
+from portarray.dask import backend as _backend
 from portarray.dask import guarding as _guarding
 from portarray.dask import linalg, random
 from portarray.dask import registration as _registration
@@ -86,6 +87,7 @@ _scopes.LISTENERS.append(_register_scopes)
 _registration.register_types()
 _serialization.register_pickling()
 _guarding.install_hooks()
+_backend.install_functions()
 _engines.register_engine("distributed", _new_engine)
 
 if not _typing.TYPE_CHECKING:  # a type checker would take every name to be there

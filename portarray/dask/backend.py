@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
+import dask
 import dask.array as da
 from dask.array.backends import ArrayBackendEntrypoint
 
 from portarray.dask import block_placement, creation, random_methods
 
-__all__ = ["PortarrayBackend"]
+__all__ = ["PortarrayBackend", "install_functions"]
 
 
 class PortarrayBackend(ArrayBackendEntrypoint):  # type: ignore[misc]
@@ -62,3 +65,22 @@ class PortarrayBackend(ArrayBackendEntrypoint):  # type: ignore[misc]
     def to_backend(data: da.Array, **_: Any) -> da.Array:
         """Return an array with portarray chunks."""
         return block_placement.to_device(data, None)
+
+
+def install_functions() -> None:
+    """Let the functions of ``dask.array`` that ask no backend create portarray chunks, too."""
+    for name in ("diag", "eye", "indices", "linspace", "tri"):
+        setattr(da, name, _on_backend(getattr(da, name)))
+
+
+def _on_backend(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def created(*args: Any, **options: Any) -> Any:
+        result = function(*args, **options)
+        if dask.config.get("array.backend", "numpy") != "portarray":
+            return result
+        if isinstance(result, tuple):  # `linspace` with its step
+            return block_placement.to_device(result[0], None), *result[1:]
+        return block_placement.to_device(result, None)
+
+    return created

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import dask
+from dask._expr import _AnnotationsTombstone
 from dask._task_spec import (
     DependenciesMapping,
     Task,
@@ -91,7 +92,12 @@ def _of_key(layer: Any, key: Any) -> dict[str, Any]:
     annotations = {
         name: value(key) if callable(value) else value for name, value in layer.annotations.items()
     }
-    return {name: value for name, value in annotations.items() if value is not None}
+    # Arrays that become arguments of another collection have annotations for some keys only.
+    return {
+        name: value
+        for name, value in annotations.items()
+        if value is not None and not isinstance(value, _AnnotationsTombstone)
+    }
 
 
 def _is_one_device(notes: Notes) -> bool:

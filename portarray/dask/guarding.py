@@ -20,6 +20,7 @@ import numpy as np
 
 # Private: no public way gives a task a class of its own. pyproject.toml bounds Dask's release.
 from dask._task_spec import (
+    Alias,
     Dict,
     GraphNode,
     List,
@@ -28,6 +29,7 @@ from dask._task_spec import (
     Tuple,
     _execute_subgraph,
     convert_legacy_graph,
+    convert_legacy_task,
 )
 from dask.array.optimization import optimize as plain_optimize
 from dask.array.utils import scipy_linalg_safe
@@ -39,6 +41,7 @@ from portarray._array import host_access, pickling
 from portarray._array.array import Array
 from portarray.dask import compatibility, faults, fusing, metas, owners, scopes, spilling
 from portarray.dask.narrowing import lacks, narrowed
+from portarray.dask.random_methods import is_choice
 from portarray.dask.registration import finished
 from portarray.dask.replaced import by_scipy, instead_of
 from portarray.errors import HostAccessError, OutOfMemoryError
@@ -127,7 +130,7 @@ def computed(function: Any, arguments: Any, options: dict[str, Any]) -> Any:
             )
             chunk = next(_chunks((arguments, options)))
         if operands.ndarrays and not replaced:
-            arguments, options = _to_device_of((arguments, options), chunk)
+            arguments, options = _to_device_of((arguments, options), chunk.device)
         if lacks(chunk.device):
             implementation, options = narrowed(implementation, options, chunk.device)
     result = implementation(*arguments, **options)
@@ -192,16 +195,24 @@ def _chunks(value: Any) -> Iterator[Array]:
             yield from _chunks(item)
 
 
-def _to_device_of(value: Any, chunk: Array) -> Any:
-    """Return arguments with NumPy's arrays of numbers on the chunk's device."""
+def move_joined(block: Any, device: str) -> Any:
+    """Return a block, if it is NumPy's on the device of the blocks that it is joined with."""
+    return _to_device_of(block, pa.device(device))
+
+
+faults.MOVE_FUNCTIONS.append(move_joined)
+
+
+def _to_device_of(value: Any, device: pa.Device) -> Any:
+    """Return arguments with NumPy's arrays of numbers on a device."""
     if isinstance(value, np.ndarray):
         # A masked array would lose its mask; the operation refuses it.
         if value.dtype.kind not in "biufc" or isinstance(value, np.ma.MaskedArray):
             return value
-        there = pa.asarray(value, device=chunk.device, narrow=True)
+        there = pa.asarray(value, device=device, narrow=True)
         if there.dtype != value.dtype:
             warnings.warn(
-                f"to_device: {chunk.device} does not support {value.dtype}; a NumPy operand was "
+                f"to_device: {device} does not support {value.dtype}; a NumPy operand was "
                 f"converted to {there.dtype}\nHint: pass the operand in a dtype that the device "
                 f"supports",
                 RuntimeWarning,
@@ -209,9 +220,9 @@ def _to_device_of(value: Any, chunk: Array) -> Any:
             )
         return there
     if type(value) in (list, tuple):
-        return type(value)(_to_device_of(item, chunk) for item in value)
+        return type(value)(_to_device_of(item, device) for item in value)
     if type(value) is dict:
-        return {name: _to_device_of(item, chunk) for name, item in value.items()}
+        return {name: _to_device_of(item, device) for name, item in value.items()}
     return value
 
 
@@ -332,7 +343,9 @@ def _plugin(x: dask.array.Array) -> None:
     kind = str(x._meta.device) if isinstance(x._meta, Array) else ""
     if not kind:
         read = graph.dependencies.get(x.name, graph.layers)
-        kinds = [kind_of(graph.layers.get(name)) for name in read]
+        # Dask computes arrays that are arguments, such as a histogram's range, in such layers.
+        named = [name for name in read if not str(name).startswith("finalize-")]
+        kinds = [kind_of(graph.layers.get(name)) for name in named]
         if any(kinds):
             kind = "other"
             # Dask assumes a NumPy meta for its own graphs, such as masks and histograms; for
@@ -340,6 +353,13 @@ def _plugin(x: dask.array.Array) -> None:
             is_materialized = type(layer) is MaterializedLayer and not {"", "other"} & set(kinds)
             if is_materialized and x._meta.dtype.kind in "biufc":
                 x._meta = metas.like(x._meta, kinds[0])
+    elif str(x.name).startswith("load_chunk-"):  # what `da.store` reads from its target
+        x._meta, kind = np.empty((0,) * x.ndim, x.dtype), "other"
+    elif type(layer) is MaterializedLayer and not kind_of(layer):
+        _move_joined(x, layer, kind)
+    if not kind and is_choice(layer) and x._meta.dtype.kind in "biufc":
+        kind = str(pa.empty(0).device)
+        x._meta = metas.like(x._meta, kind)
     if not kind and layer is not None and scopes.ANNOTATION in (layer.annotations or ()):
         kind = "other"
     if not kind:
@@ -350,6 +370,21 @@ def _plugin(x: dask.array.Array) -> None:
     x.__dict__["__dask_optimize__"] = optimize
     # what Dask calls before it sends the collection to a cluster; it returns no expressions
     x.__dict__["__dask_exprs__"] = compatibility.check_default
+
+
+def _move_joined(x: dask.array.Array, layer: Any, device: str) -> None:
+    """Move blocks that are NumPy's, such as those of a padding, to the device of the others."""
+    graph = x.dask
+    read = graph.dependencies.get(x.name, ())
+    on_host = {name for name in read if kind_of(graph.layers.get(name)) in ("", "other")}
+    if not on_host or on_host == read:
+        return
+    blocks = {key for name in read for key in graph.layers[name]}
+    for key, value in layer.mapping.items():
+        node = convert_legacy_task(key, value, blocks)
+        if node.dependencies and {block[0] for block in node.dependencies} <= on_host:
+            operand = TaskRef(node.target) if isinstance(node, Alias) else node
+            layer.mapping[key] = Task(key, move_joined, operand, device)
 
 
 def install_hooks() -> None:

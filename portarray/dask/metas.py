@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
+from dask.array.core import apply_infer_dtype
 from dask.array.utils import compute_meta, meta_from_array
 from dask.blockwise import BlockwiseDep
 from dask.utils import is_arraylike
@@ -84,6 +85,18 @@ def install_hooks(call: Callable[..., Any]) -> None:
             meta = meta_from_array(x, ndim)
             return meta.astype(near(dtype, meta.device))
 
+    @wraps(apply_infer_dtype)
+    def inferred(func: Any, args: Any, *rest: Any, **options: Any) -> Any:
+        if any(isinstance(getattr(x, "_meta", x), pa.Array) for x in args):
+            function = func
+
+            @scopes.owned("")
+            def func(*values: Any, **keywords: Any) -> Any:
+                return call(function, list(values), keywords)
+
+        return apply_infer_dtype(func, args, *rest, **options)
+
+    stand_in(apply_infer_dtype, inferred)
     stand_in(compute_meta, meta_of)
     stand_in(meta_from_array, emptied)
 

@@ -266,7 +266,10 @@ class _Owners:
         if device is None and scope is not None and scope.placed:
             device = scope.device
         if device is not None and not listed:
-            listed = frozenset([device])
+            # Tasks that Dask optimized before belong to the array that they read.
+            origins = {self.listed[k] for k in node.dependencies if k in self.listed}
+            listed = origins.pop() if len(origins) == 1 else frozenset()
+            listed = listed if device in listed else frozenset([device])
         if type(node) is DataNode:
             # Values such as Dask's constants go to the device of other operands.
             device = str(node.value.device) if isinstance(node.value, pa.Array) else None
@@ -276,6 +279,8 @@ class _Owners:
             listed = self.listed.get(target, listed)
         elif device is None and not node.dependencies:
             device = self.layers.made_on(key)
+        elif device is None and faults.accepts_misplaced(node.func):
+            device = node.args[1]  # it moves its operand there
         elif device is None and not faults.accepts_mixed(node.func):
             node = self._owned(key, node, scope, listed)
             device = self.devices.get(key)

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import dask.array
+import dask.array.random
 import numpy as np
 from dask.base import normalize_token
+from dask.highlevelgraph import MaterializedLayer
 
 import portarray as pa
 from portarray.dask import registration
 
-__all__ = ["BitGenerator", "RandomState", "arange", "array", "default_rng"]
+__all__ = ["BitGenerator", "RandomState", "arange", "array", "default_rng", "is_choice"]
 
 arange, array = np.arange, np.array  # what Dask calls for permutations and choices, on the host
 
@@ -60,12 +63,12 @@ class Methods:
         return pa.random.key((high << 32 | low) - 2**63, device=device)
 
     def _drawn(self, draw: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
-        """Return a method that draws on the default device."""
+        """Return a method that draws on the device of its arguments, or the default device."""
 
         def drawn(*args: Any, size: Any = (), dtype: Any = None, **options: Any) -> pa.Array:
             for word in ("out", "method"):  # of NumPy, which change no law
                 options.pop(word, None)
-            key = self._key()
+            key = self._key(_device_of(*args, *options.values()))
             values = [_on_device(value, key) for value in args]
             named = {word: _on_device(value, key) for word, value in options.items()}
             return draw(key, () if size is None else size, dtype, *values, **named)
@@ -81,8 +84,8 @@ class Methods:
         axis: int = 0,
         shuffle: bool = True,
     ) -> Any:
-        """Return random elements of an array, or integers; those of NumPy's arrays are NumPy's."""
-        if isinstance(a, np.ndarray):
+        """Return random elements of an array, or integers; text remains NumPy's."""
+        if isinstance(a, np.ndarray) and a.dtype.kind not in "biufc":
             with pa.device("numpy"):
                 indices = self._drawn(_choice)(a.shape[axis], size=size, replace=replace, p=p)
             return np.take(a, registration.as_numpy(indices), axis=axis)
@@ -112,6 +115,18 @@ def default_rng(bit_generator: BitGenerator | None = None) -> Methods:
     return Methods((bit_generator or BitGenerator())._seed_seq)
 
 
+def is_choice(layer: Any) -> bool:
+    """Return whether a layer chooses elements of arrays with the methods above."""
+    if type(layer) is not MaterializedLayer or not layer:
+        return False
+    name, task = next(iter(layer.items()))
+    if not str(name[0]).startswith("da.random.choice-"):
+        return False
+    is_legacy = task.func is dask.array.random._choice_rs  # which asks for the backend
+    backend = dask.config.get("array.backend", "numpy")
+    return backend == "portarray" if is_legacy else isinstance(task.args[0], BitGenerator)
+
+
 for _public in (BitGenerator, RandomState):
     _public.__module__ = "dask_portarray"  # by which Dask finds the library
 
@@ -119,7 +134,16 @@ for _public in (BitGenerator, RandomState):
 # --- methods ------------------------------------------------------------------------------------
 
 
+def _device_of(*values: Any) -> pa.Device | None:
+    return next((value.device for value in values if isinstance(value, pa.Array)), None)
+
+
 def _on_device(value: Any, key: pa.Array) -> Any:
+    if isinstance(value, dask.array.Array):  # Dask infers the dtype from elements that it lacks
+        kind = registration.near(value.dtype, key.device)
+        return pa.ones(value.shape, dtype=kind, device=key.device)
+    if isinstance(value, (list, tuple)):
+        value = np.asarray(value)
     if isinstance(value, np.ndarray) and value.ndim:
         return pa.asarray(value, device=key.device, narrow=True)
     return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
@@ -133,7 +157,8 @@ def _on_host(seeds: np.random.SeedSequence, name: str) -> Callable[..., pa.Array
 
     def drawn(*args: Any, size: Any = (), **options: Any) -> pa.Array:
         values = [registration.as_numpy(x) if isinstance(x, pa.Array) else x for x in args]
-        return pa.asarray(np.asarray(method(*values, size=size, **options)), narrow=True)
+        numbers = np.asarray(method(*values, size=size, **options))
+        return pa.asarray(numbers, device=_device_of(*args), narrow=True)
 
     return drawn
 
@@ -185,6 +210,8 @@ def _choice(
     p: Any = None,
     axis: int = 0,
 ) -> pa.Array:
+    if isinstance(p, pa.Array) and p.dtype.kind != "f":  # Dask tries the integer 1
+        p = p.astype(registration.near(np.float64, key.device))
     return pa.random.choice(key, a, shape, replace=replace, p=p, axis=axis)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,8 @@ def values() -> list[np.ndarray[Any, Any]]:
 CHUNKS = [(4, 3), (3, 3), (4,), (4, 3)]
 
 
-def outcome(name: str, devices: str | Sequence[str]) -> str:
+def outcome(row: Callable[..., Any], devices: str | Sequence[str]) -> str:
     """Return "" if an expression stays on its devices and is right, or the problem."""
-    row = EXPRESSIONS[name]
     arrays = values()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -73,7 +72,7 @@ def outcome(name: str, devices: str | Sequence[str]) -> str:
 def refused(devices: str | Sequence[str]) -> dict[str, str]:
     """Return the expressions that are refused on devices, and the names of their errors."""
     with dask.config.set(scheduler="sync"):  # also where a client is there
-        outcomes = {name: outcome(name, devices) for name in EXPRESSIONS}
+        outcomes = {name: outcome(row, devices) for name, row in EXPRESSIONS.items()}
     return {
         name: text.partition(":")[0] for name, text in outcomes.items() if text not in ("", "*")
     }
