@@ -17,6 +17,7 @@ PROGRAMS = {
     "cholesky": "a Cholesky solve of a matrix larger than the workers' memory",
     "images": "a map over images",
     "kmeans": "k-means over chunks",
+    "training": "gradients of a network on each device, added by a tree",
 }
 PACKAGES = {
     "dask": ".[dask]",

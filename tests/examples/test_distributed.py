@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +21,7 @@ NEEDED = {
     "cholesky": ("dask.array", "distributed", "scipy"),
     "images": ("dask.array", "scipy"),
     "kmeans": ("dask.array", "sklearn"),
+    "training": ("dask.array", "sklearn"),
 }
 
 
@@ -44,6 +49,51 @@ def test_heat_spreads_over_every_device(device: str) -> None:
 @pytest.mark.parametrize("program", ["images", "kmeans"])
 def test_chunks_are_on_two_libraries(program: str) -> None:
     ran(program, default_devices())
+
+
+def test_each_device_sends_one_gradient() -> None:
+    devices = default_devices()
+    outcome = ran("training", devices)
+    moved = f"5 steps; in each, {len(devices) - 1} gradients of "
+    assert outcome.notes[0].startswith(moved)
+
+
+def test_workers_train_as_threads_do() -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    pd = pytest.importorskip("portarray.dask")
+    devices = ["numpy:cpu:0", "torch:cpu:0"] if pa.functional("torch") else ["numpy:cpu:0"]
+    with (
+        pd.LocalCluster(devices, dashboard_address=":0", memory_limit="2GiB") as cluster,
+        distributed.Client(cluster),
+    ):
+        module = importlib.import_module("examples.distributed.training")
+        outcome = module.run(devices, True)
+    assert outcome.difference <= outcome.allowed
+    assert set(outcome.blocks.values()) == set(devices)
+
+
+STARTERS = {"torch": ("torch", "torchrun"), "mpi": ("mpi4py", "mpiexec")}
+OPTIONS = {"torch": ("--standalone", "--nproc-per-node", "2"), "mpi": ("-n", "2")}
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("kind", STARTERS)
+def test_two_processes_train_as_one(kind: str) -> None:
+    package, starter = STARTERS[kind]
+    for name in (package, "sklearn"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    path = shutil.which(starter, path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if path is None:
+        pytest.skip(f"{starter} is not installed")
+    python = [sys.executable] if kind == "mpi" else []
+    command = [path, *OPTIONS[kind], *python, "-m", "examples.distributed.processes", kind]
+    root = Path(__file__).parents[2]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=300)
+    assert ended.returncode == 0, ended.stderr
+    words = ended.stdout.split()
+    assert words[:2] == ["2", "processes,"]
+    assert float(words[-1]) < 1e-5
 
 
 def test_a_matrix_larger_than_memory_is_solved_from_disk() -> None:
