@@ -29,6 +29,13 @@ class DaskExpressions(Directive):
             f"{', '.join(data['devices'])}. "
             "The results stay on the device and equal those of NumPy chunks"
         )
+        mixes = "; ".join(
+            mix if not refusals else f"{mix}, except {', '.join(refusals)}"
+            for mix, refusals in data["mixes"].items()
+        )
+        several = nodes.paragraph(
+            text=f"The same holds for blocks that take turns on several devices: {mixes}."
+        )
         unsupported = ", ".join(
             expression for expression in data["without_64_bit"] if expression not in data["refused"]
         )
@@ -38,7 +45,7 @@ class DaskExpressions(Directive):
             else ""
         )
         if not data["refused"]:
-            return [nodes.paragraph(text=f"{text}. {last}")]
+            return [nodes.paragraph(text=f"{text}. {last}"), several]
         lines = []
         for name, devices in data["refused"].items():
             errors: dict[str, list[str]] = {}
@@ -50,6 +57,7 @@ class DaskExpressions(Directive):
             nodes.paragraph(text=f"{text}, with these exceptions:"),
             table_of(["expression", "error"], lines),
             nodes.paragraph(text=last),
+            several,
         ]
 
 

@@ -16,6 +16,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 import portarray as pa
 from portarray.dask import block_placement, registration, scopes
+from portarray.dask.garbage import without_collections
 
 if TYPE_CHECKING:
     from portarray.dask.block_placement import Devices
@@ -210,6 +211,7 @@ class Layout(NamedTuple):
                 kind = registration.near(kind, text)
         return cls(sizes, kind, belongs)
 
+    @without_collections()
     def build(
         self,
         name: str,

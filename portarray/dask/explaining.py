@@ -24,7 +24,8 @@ class MovePlan(NamedTuple):
     tasks : mapping
         How many tasks each device computes, before they are fused.
     moves : sequence of Move
-        The values that move: ``name``, ``block``, ``source``, ``target`` and ``nbytes`` of each.
+        The values that move, sorted by their ``name``, ``block``, ``source``, ``target`` and
+        ``nbytes``.
     bytes_moved : int
         Their bytes. Values whose shapes Dask does not know, such as selections by a mask, are not
         counted.
@@ -116,7 +117,7 @@ def explain(x: Any) -> MovePlan:
     return MovePlan(
         blocks,
         Counter(device for key, device in plan.devices.items() if plan.notes.get(key)),
-        tuple(plan.moves),
+        tuple(sorted(plan.moves)),
         sum(move.nbytes for move in plan.moves),
         sum(
             size.nbytes()

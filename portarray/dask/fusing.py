@@ -118,22 +118,23 @@ def _borders(graph: dict[Any, Any], notes: Notes) -> set[Any]:
     needed = reverse_dict(needs)
     for key, note in list(notes.items()):
         if key in graph and ANNOTATION in note and note[ANNOTATION].placed:
-            others = {name: value for name, value in note.items() if name != ANNOTATION}
             for forward, backward in ((needed, needs), (needs, needed)):
                 step = key
                 while len(forward[step]) == 1:
                     (step,) = forward[step]
-                    if (
-                        step not in graph
-                        or len(backward[step]) != 1
-                        or notes.get(step, {}) != others
-                    ):
+                    previous = notes.get(step, {})
+                    if ANNOTATION in previous or step not in graph or len(backward[step]) != 1:
+                        break
+                    if {**previous, ANNOTATION: note[ANNOTATION]} != note:
                         break
                     notes[step] = note
     return {
         key
         for key in graph
-        if any(notes.get(key) != notes.get(dependent) for dependent in needed.get(key, ()))
+        if any(
+            (other := notes.get(dependent)) is not (note := notes.get(key)) and other != note
+            for dependent in needed.get(key, ())
+        )
     }
 
 

@@ -40,6 +40,7 @@ import portarray as pa
 from portarray._array import host_access, pickling
 from portarray._array.array import Array
 from portarray.dask import compatibility, faults, fusing, metas, owners, scopes, spilling
+from portarray.dask.garbage import without_collections
 from portarray.dask.narrowing import lacks, narrowed
 from portarray.dask.random_methods import is_choice
 from portarray.dask.registration import finished
@@ -244,15 +245,18 @@ def _guarded(node: Any, layers: Any) -> Any:
                 {key: _guarded(child, layers) for key, child in dict(inner).items()},
                 *remaining,
             )
-        guarded = Guarded(
-            node.key,
+        return scopes.copied(
+            Guarded,
+            node,
             _there(node, layers),
-            *[_guarded(child, layers) if isinstance(child, GraphNode) else child for child in args],
-            _data_producer=node.data_producer,
-            **{name: _guarded(child, layers) for name, child in node.kwargs.items()},
+            tuple(
+                [
+                    _guarded(child, layers) if isinstance(child, GraphNode) else child
+                    for child in args
+                ]
+            ),
+            {name: _guarded(child, layers) for name, child in node.kwargs.items()},
         )
-        guarded._dependencies = node._dependencies
-        return guarded
     if kind in (List, Tuple):
         return kind(*(_guarded(child, layers) for child in node.args))
     if kind is Dict:
@@ -273,6 +277,7 @@ def _there(task: Task, layers: Any) -> Any:
     return partial(pa.zeros, dtype=layer._portarray_dtype, device=kind_of(layer))
 
 
+@without_collections()
 def optimize(dsk: Any, keys: Any, **options: Any) -> Any:
     """Optimize a graph as Dask does, and guard its tasks; for a cluster on its scheduler."""
     checked = _checked_names(dsk, keys)
@@ -299,8 +304,7 @@ def _names(task: Guarded, key: Any) -> list[Any]:
 
 
 def _as_checked(task: Guarded) -> Checked:
-    checked = Checked.__new__(Checked)
-    checked.__setstate__(task.__getstate__())
+    checked: Checked = scopes.copied(Checked, task, task.func, task.args, task.kwargs)
     return checked
 
 

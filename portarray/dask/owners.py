@@ -424,17 +424,18 @@ class _Owners:
         return size if parts is None else Size(size.shape, size.itemsize * parts(options))
 
     def _note(self, key: Any, device: str, scope: Scope | None, listed: frozenset[str]) -> None:
-        owned = _scope(device, scope, len(listed) > 1)
+        owned = _annotations(device, scope, len(listed) > 1)
         if owned is not None:
-            self.notes[key] = {**self.notes.get(key, {}), ANNOTATION: owned}
+            previous = self.notes.get(key)
+            self.notes[key] = {**previous, **owned} if previous else owned
 
 
 @lru_cache(1024)
-def _scope(device: str, outer: Scope | None, several: bool) -> Scope | None:
-    """Return the scope of tasks on a device; None if the outer scope does not allow the device."""
+def _annotations(device: str, outer: Scope | None, several: bool) -> dict[str, Any] | None:
+    """Return the annotations of tasks on a device; None if the outer scope does not allow it."""
     if outer is not None and device and not outer.accepts(device):
         return None
-    return scopes.on_device(device, outer, device if several else None)
+    return {ANNOTATION: scopes.on_device(device, outer, device if several else None)}
 
 
 def _looked_up(key: Any) -> str | None:

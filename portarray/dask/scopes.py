@@ -30,6 +30,7 @@ __all__ = [
     "ScopeError",
     "Scoped",
     "allowed",
+    "copied",
     "devices_of",
     "listed",
     "names_of",
@@ -409,7 +410,21 @@ def scoped(node: Any, within: Scope | None) -> Any:
     # Composed functions are not coroutine functions; is_coro would take 0.1 ms to find that out.
     if not isinstance(node.func, COMPOSE) and node.is_coro:
         return node
-    return Scoped(node.key, within, node, _data_producer=node.data_producer)
+    return copied(Scoped, node, within, (node,), {})
+
+
+def copied(
+    kind: type, task: Task, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return a task of another class that has a task's key and dependencies.
+
+    Dask's constructor collects the dependencies again, which takes several times as long.
+    """
+    copy: Any = object.__new__(kind)
+    copy.key, copy.func, copy.args, copy.kwargs = task.key, function, args, kwargs
+    copy._dependencies, copy._data_producer = task._dependencies, task._data_producer
+    copy._is_coro = copy._token = copy._repr = None
+    return copy
 
 
 def allowed() -> tuple[str, ...]:

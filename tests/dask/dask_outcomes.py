@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -69,10 +70,35 @@ def outcome(row: Callable[..., Any], devices: str | Sequence[str]) -> str:
         return "" if isinstance(result._meta, pa.Array) else "*"
 
 
-def refused(devices: str | Sequence[str]) -> dict[str, str]:
+MIXES: dict[str, list[str | tuple[str, int]]] = {
+    "two CUDA devices": [("cuda", 2)],
+    "four CUDA devices": [("cuda", 4)],
+    "a CUDA and a Metal device": [("cuda", 1), ("metal", 1)],
+    "NumPy, PyTorch and clarray": ["numpy", "torch", "clarray"],
+}
+"""Lists of devices on which blocks take turns: a platform's virtual devices, or libraries."""
+
+
+@contextmanager
+def mixed(mix: str) -> Iterator[list[str]]:
+    """Make the devices of a list for a block; libraries that do not work here are left out."""
+    with ExitStack() as stack:
+        devices: list[str] = []
+        for entry in MIXES[mix]:
+            if isinstance(entry, tuple):
+                made = stack.enter_context(virtual_devices(entry[0], count=entry[1]))
+                devices += map(str, made)
+            elif pa.functional(entry):
+                devices.append(str(pa.device(entry)))
+        yield devices
+
+
+def refused(
+    devices: str | Sequence[str], names: Sequence[str] = tuple(EXPRESSIONS)
+) -> dict[str, str]:
     """Return the expressions that are refused on devices, and the names of their errors."""
     with dask.config.set(scheduler="sync"):  # also where a client is there
-        outcomes = {name: outcome(row, devices) for name, row in EXPRESSIONS.items()}
+        outcomes = {name: outcome(EXPRESSIONS[name], devices) for name in names}
     return {
         name: text.partition(":")[0] for name, text in outcomes.items() if text not in ("", "*")
     }
@@ -84,6 +110,10 @@ if __name__ == "__main__":
     # A device of the tests; JAX without x64, and GPUs without float64, are such devices.
     with virtual_devices("tpu", immutable=False) as (device,):
         without = refused(str(device))
+    mixes = {}
+    for mix in MIXES:
+        with mixed(mix) as several:
+            mixes[mix] = refused(several)
     page = {
         "version": version("dask"),
         "tried": len(EXPRESSIONS),
@@ -93,5 +123,6 @@ if __name__ == "__main__":
         },
         "devices": list(rows),
         "without_64_bit": without,
+        "mixes": mixes,
     }
     PAGE.write_text(json.dumps(page, indent=1) + "\n", "utf-8")
