@@ -34,7 +34,7 @@ from dask.array.reductions import (
     moment_chunk,
     moment_combine,
 )
-from dask.array.routines import _chunk_sum
+from dask.array.routines import _chunk_sum, _matmul
 from dask.base import tokenize
 from tlz import compose
 
@@ -342,7 +342,22 @@ class _Owners:
         is_joined = len(node.args) == 1 and _depth(node.args[0])  # no operand comes before others
         if len(best) > 1 and is_joined and all(type(i) is int for i in position):
             return best[sum(position) % len(best)]
+        if len(best) > 1 and _has_product(node):
+            return next(filter(best.__contains__, self._same_along_the_sum(key, operands)), best[0])
         return best[0]
+
+    def _same_along_the_sum(self, key: Any, operands: list[Any]) -> Iterator[str]:
+        """Yield the device of each operand of a product that the next product has there, too.
+
+        The products of these blocks are added, and do not move if they are on one device.
+        """
+        for step in (1, -1):
+            next_node = self.graph.get((*key[:-2], key[-2] + step, key[-1]))
+            beside = [] if next_node is None else dict.fromkeys(_references(next_node))
+            for operand, other in zip(operands, beside, strict=False):
+                device = self.devices[operand]
+                if (self.devices.get(other) or self.layers.device(other)) == device:
+                    yield device
 
     def _combined(self, node: Task, operands: list[Any], owner: str) -> tuple[Task, list[Any]]:
         """Return a reduction whose operands on other devices are combined there, and these."""
@@ -469,10 +484,31 @@ def _references(node: Any) -> Iterator[Any]:
         yield node.key
     elif isinstance(node, Alias):
         yield node.target
+    elif getattr(node, "func", None) is _execute_subgraph:
+        # Dask sorts the operands of fused tasks by their hashes, which vary between processes.
+        inner, output, names, *operands = node.args
+        outer = dict(zip(names, operands, strict=True))
+        for name in _read_by(inner, output):
+            yield from _references(outer.pop(name, None))
+        for operand in outer.values():
+            yield from _references(operand)
     elif hasattr(node, "args"):
-        arguments = node.args[3:] if getattr(node, "func", None) is _execute_subgraph else node.args
-        for argument in (*arguments, *getattr(node, "kwargs", {}).values()):
+        for argument in (*node.args, *getattr(node, "kwargs", {}).values()):
             yield from _references(argument)
+
+
+def _read_by(inner: dict[Any, Any], output: Any) -> Iterator[Any]:
+    """Yield the operands of fused tasks in the order of their arguments."""
+    stack, seen = [output], set()
+    while stack:
+        key = stack.pop()
+        if key in seen:
+            continue
+        seen.add(key)
+        if key in inner:
+            stack += reversed([*_references(inner[key])])
+        else:
+            yield key
 
 
 def _call(node: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -486,6 +522,13 @@ def _call(node: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     while isinstance(function, partial):
         function, options = function.func, {**function.keywords, **options}
     return function, getattr(node, "args", ()), options
+
+
+def _has_product(node: Any) -> bool:
+    """Return whether a task, or one that is fused into it, is a matrix product."""
+    if node.func is _execute_subgraph:
+        return any(getattr(inner, "func", None) is _matmul for inner in node.args[0].values())
+    return bool(node.func is _matmul)
 
 
 def _entry(table: dict[Any, Any], function: Any) -> Any:

@@ -203,6 +203,14 @@ def test_a_copy_is_shared(cards: list[str]) -> None:
     assert list(plan.moves) == sorted(plan.moves)  # whatever the order of Python's sets
 
 
+def test_products_that_are_added_are_on_one_device(cards: list[str]) -> None:
+    x = pd.from_array(X, 3, cards)  # columns of blocks alternate between the devices
+    # The left operand moves to the other device once; a diagonal product does not tell where.
+    assert pd.explain(x @ x).bytes_moved <= 1.5 * X.nbytes
+    assert pd.explain(x.T @ x.T).bytes_moved <= 1.5 * X.nbytes
+    np.testing.assert_allclose(pd.collect(x @ x, "numpy").native, X @ X)
+
+
 def test_arrays_made_on_different_devices_are_refused(cards: list[str]) -> None:
     x = pd.from_array(X, 6, devices=cards)
     y = pd.from_array(X, 6, devices=cards[::-1])
