@@ -77,7 +77,7 @@ def _on_backend(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def created(*args: Any, **options: Any) -> Any:
         result = function(*args, **options)
-        if dask.config.get("array.backend", "numpy") != "portarray":
+        if dask.config.get("array.backend", None) != "portarray":
             return result
         if isinstance(result, tuple):  # `linspace` with its step
             return block_placement.to_device(result[0], None), *result[1:]

@@ -131,11 +131,12 @@ def _borders(graph: dict[Any, Any], notes: Notes) -> set[Any]:
     return {
         key
         for key in graph
-        if any(
-            (other := notes.get(dependent)) is not (note := notes.get(key)) and other != note
-            for dependent in needed.get(key, ())
-        )
+        if any(_differ(notes.get(key), notes.get(other)) for other in needed.get(key, ()))
     }
+
+
+def _differ(note: Any, other: Any) -> bool:
+    return note is not other and bool(note != other)  # tasks of a device share their notes
 
 
 def _apart(

@@ -123,7 +123,7 @@ def is_choice(layer: Any) -> bool:
     if not str(name[0]).startswith("da.random.choice-"):
         return False
     is_legacy = task.func is dask.array.random._choice_rs  # which asks for the backend
-    backend = dask.config.get("array.backend", "numpy")
+    backend = dask.config.get("array.backend", None)
     return backend == "portarray" if is_legacy else isinstance(task.args[0], BitGenerator)
 
 
