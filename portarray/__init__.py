@@ -175,7 +175,7 @@ from portarray.errors import (
 )
 
 if _typing.TYPE_CHECKING:
-    from portarray import random, tasks
+    from portarray import random, special, tasks
     from portarray._api.scattering import scatter_add, scatter_max, scatter_min, scatter_multiply
     from portarray._movement.prefetch import prefetch
     from portarray._transforms.compiling.compiled import compile
@@ -337,6 +337,10 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
             return _dtypes.bfloat16().type
         if name == "random":
             import portarray.random as module
+
+            return module
+        if name == "special":
+            import portarray.special as module
 
             return module
         if name == "tasks":
@@ -565,6 +569,8 @@ __all__ = [
     "kernels",
     # Random numbers
     "random",
+    # Special functions
+    "special",
     # Values combined at indices
     "scatter_add",
     "scatter_max",

@@ -98,6 +98,9 @@ _HOME = {
     "fft": "fftn ifft ifftn irfft rfft",
     "random": "choice dirichlet exponential laplace multivariate_normal normal permutation poisson "
     "student_t uniform",
+    "special": "betainc betaln digamma entr erf erfc erfcx erfinv expit gammainc gammaincc gammaln "
+    "i0e i1 i1e kl_div log_expit log_ndtr logit logsumexp ndtr ndtri polygamma psi rel_entr "
+    "xlog1py xlogy zeta",
 }
 # Functions of NumPy that accept arrays on any device (portarray/_numpy_functions), but write into
 # them, print them or have another name in the namespace.
@@ -149,9 +152,7 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "dtype": "numpy.dtype; dtypes here are NumPy's",
         "elu": "pa.where(x > 0, x, pa.expm1(x))",
         "empty_cache": "pa.reclaim()",
-        "erf": "scipy.special.erf(x), in host memory and outside gradients",
         "eval": "pa.synchronize(x.device)",
-        "expit": "(1 + pa.tanh(x / 2)) / 2",
         "flatten": "pa.reshape(x, (-1,))",
         "float": "pa.float64 or pa.float32",
         "float_": "pa.float64",
@@ -175,8 +176,7 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "lax": "pa.scan, pa.while_loop and pa.cond",
         "leaky_relu": "pa.where(x > 0, x, 0.01 * x)",
         "lerp": "x + (y - x) * weight",
-        "logit": "pa.log(x / (1 - x))",
-        "logsumexp": "m + pa.log(pa.sum(pa.exp(x - m))), where m = pa.max(x)",
+        "lgamma": "pa.special.gammaln(x)",
         "manual_seed": "pa.random.key(seed)",
         "masked_fill": "pa.where(mask, value, x)",
         "masked_select": "x[mask]",
@@ -214,7 +214,7 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "scipy": "scipy itself, which accepts these arrays",
         "set_default_dtype": "dtype= of the function that makes an array",
         "shape": "x.shape",
-        "sigmoid": "(1 + pa.tanh(x / 2)) / 2",
+        "sigmoid": "pa.special.expit(x)",
         "size": "x.size",
         "softplus": "pa.logaddexp(x, 0.0)",
         "solve": "pa.linalg.solve",
@@ -251,6 +251,10 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "spawn": "region.spawn",
         "submit": "region.spawn",
     },
+    "special": {
+        "lgamma": "pa.special.gammaln(x)",
+        "sigmoid": "pa.special.expit(x)",
+    },
     "random": {
         "PRNGKey": "pa.random.key(seed)",
         "RandomState": "pa.random.key(seed)",
@@ -279,7 +283,7 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "swish": "pa.kernels.silu",
         "layernorm": "pa.kernels.layer_norm",
         "rmsnorm": "pa.kernels.rms_norm",
-        "sigmoid": "(1 + pa.tanh(x / 2)) / 2",
+        "sigmoid": "pa.special.expit(x)",
     },
 }
 """What to use instead of a function that portarray or one of its modules does not have."""
@@ -367,7 +371,7 @@ ATTRIBUTES: dict[str, str] = {
     "scatter": "np.put_along_axis(y, indices, values, axis), where y = x.copy()",
     "scatter_": "np.put_along_axis(x, indices, values, axis)",
     "set": "x[index] = value",
-    "sigmoid": "(1 + pa.tanh(x / 2)) / 2",
+    "sigmoid": "pa.special.expit(x)",
     "softmax": "pa.kernels.softmax(x)",
     "split": "np.split(x, range(n, x.shape[0], n)) for parts of n",
     "strides": "x.native.strides, where the library has them",

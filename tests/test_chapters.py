@@ -16,7 +16,7 @@ import portarray as pa
 from portarray import backends
 from portarray._dispatch.categories import CATEGORIES
 
-EXTENSIONS = ("linalg", "fft")
+EXTENSIONS = ("linalg", "fft", "special")
 FOLDER = Path(backends.__path__[0])
 SHARED = FOLDER / "composed"
 BACKENDS = sorted(path for path in FOLDER.glob("*/namespace") if path.is_dir())

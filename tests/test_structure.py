@@ -100,6 +100,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_saving": {"_array", "_atomic_files", "_devices", "_installation"},
     "linalg": {"_api", "_name_hints", "errors"},
     "fft": {"_api", "_name_hints"},
+    "special": {"_api", "_name_hints"},
     "_verification": set(),
     "_verification.bounds": {"_verification.reference"},
     "_verification.cases": {"_array", "_verification.packed_reference"},
@@ -116,8 +117,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_verification.functions": {"_array", "_namespace", "_trees.array_trees", "errors"},
     "kernels": {
         *("_api", "_array", "_config", "_kernel_language", "_movement.to_device"),
-        *("_name_hints", "_trees.node_types", "_verification.kernels", "backends.types"),
-        "kernel_language",
+        *("_name_hints", "_trees.node_types", "_verification.kernels", "backends.composed"),
+        *("backends.types", "kernel_language"),
     },
     "random": {
         *("_api", "_array", "_config", "_kernel_language", "_name_hints", "errors"),
@@ -141,7 +142,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_namespace",
         *("_numpy_functions", "_saving", "_transforms", "_verification.functions"),
         *("_version", "backends.registry", "errors", "fft", "kernels", "linalg"),
-        *("random", "tasks", "testing"),
+        *("random", "special", "tasks", "testing"),
     },
     "testing": {
         *("", "_api", "_array", "_config", "_devices", "_dispatch", "_dlpack", "_launchers"),
@@ -497,6 +498,7 @@ NAMESPACES: dict[str, Any] = {
     "fft.": pa.fft,
     "kernels.": pa.kernels,
     "random.": pa.random,
+    "special.": pa.special,
     "tasks.": pa.tasks,
     "testing.": importlib.import_module("portarray.testing"),
 }
@@ -504,6 +506,7 @@ DEFINED_HERE = {
     "",
     "kernels.",
     "random.",
+    "special.",
     "tasks.",
     "testing.",
 }  # namespaces that have more than the standard's names
@@ -576,7 +579,7 @@ def test_every_public_name_is_in_the_reference_once() -> None:
         f"portarray.{prefix}{name}"
         for prefix, namespace in NAMESPACES.items()
         for name in namespace.__all__
-        if prefix + name not in ("linalg", "fft", "kernels", "random", "tasks")
+        if prefix + name not in ("linalg", "fft", "kernels", "random", "special", "tasks")
         and prefix + name != "linalg.LinAlgError"  # which stands among the errors
     ]
     assert sorted(listed) == sorted(public)

@@ -112,13 +112,13 @@ def _check_on_host(device: Device) -> None:
 
 
 def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Dispatch a ufunc: NumPy's to our functions, another library's on host views.
+    """Dispatch a ufunc: NumPy's and SciPy's to our functions, another library's on host views.
 
     Raises
     ------
     TypeError
         For NumPy's ufuncs and methods that are not served, and, on devices whose memory is not host
-        memory, for NumPy arrays among the inputs and for foreign ufuncs.
+        memory, for NumPy arrays among the inputs and for other foreign ufuncs.
     """
     name = function.__name__
     # NumPy scalars convert themselves to 0-d arrays before they compare.
@@ -143,7 +143,9 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
     out = kwargs.pop("out", None)
     if kwargs:
         raise TypeError(f"{name}: unsupported arguments for portarray arrays: {', '.join(kwargs)}")
-    answer = _on_host(function, inputs)
+    answer = answers.special(function, inputs)
+    if answer is NotImplemented:
+        answer = _on_host(function, inputs)
     return answer if out is None else answers.store(answer, out, name)
 
 

@@ -17,11 +17,22 @@ from portarray._array.results import countable, reraise, wrapped
 from portarray._devices import selection
 from portarray._dtypes.promotion import COMPARISONS
 from portarray.backends import registry
+from portarray.backends.types import NoOwnGradientError
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._array.dispatch import DispatchTable
     from portarray._devices.device import Device
+
+
+def leave_to_tape(name: str, *values: Any) -> None:
+    """Raise if a library's own gradients follow an operand, where the table of rules is used."""
+    for x in values:
+        if type(x) is not base.array_type:
+            continue
+        device = x._dispatch.device
+        if device._seen is device and device._backend.is_watched(x._native):
+            raise NoOwnGradientError(f"{name} has its own gradient rule")
 
 
 _MIRRORED = {

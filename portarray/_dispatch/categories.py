@@ -59,7 +59,10 @@ CATEGORIES = (
 )
 """The standard's categories, which are the names of category files."""
 
-EXTENSIONS = ("linalg", "fft")
+EXTENSIONS = ("linalg", "fft", "special")
+"""The standard's extensions, and ``special``, whose files are imported on first use."""
+
+_MAIN = tuple(category for category in CATEGORIES if category not in EXTENSIONS)
 
 DType = np.dtype[Any]
 Function = Callable[..., Any]
@@ -92,7 +95,7 @@ def _in_categories(package: str, name: str, table: str = "") -> Any:
     With ``table`` (such as ``"BY_DTYPE"``) it is looked up in the tables of that name.
     """
     *extension, short = name.split(".")
-    for category in extension or ("", *CATEGORIES[: -len(EXTENSIONS)]):
+    for category in extension or ("", *_MAIN):
         module = category_module(package, category)
         if module is not None:
             value = getattr(module, table, {}).get(short) if table else getattr(module, short, None)

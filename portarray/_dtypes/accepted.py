@@ -134,9 +134,13 @@ OPERANDS: dict[str, slice] = {
             *("multiply", "nextafter", "not_equal", "pow", "remainder", "searchsorted", "subtract"),
             *("tensordot", "vecdot", "linalg.cross", "linalg.matmul", "linalg.outer"),
             *("linalg.solve", "linalg.tensordot", "linalg.vecdot"),
+            *("special.beta", "special.betaln", "special.gammainc", "special.gammaincc"),
+            *("special.kl_div", "special.polygamma", "special.rel_entr", "special.xlog1py"),
+            *("special.xlogy", "special.zeta"),
         ),
         _PAIR,
     ),
+    "special.betainc": _ALL,
     "where": slice(1, 3),
     **dict.fromkeys(("concat", "stack"), _ALL),  # of their one list argument
 }

@@ -22,6 +22,6 @@ from portarray._numpy_functions import (  # noqa: F401  (each adds its functions
 from portarray._numpy_functions.table import answer as function
 from portarray._numpy_functions.table import store
 from portarray._numpy_functions.ufuncs import answer as ufunc
-from portarray._numpy_functions.ufuncs import is_numpys
+from portarray._numpy_functions.ufuncs import is_numpys, special
 
-__all__ = ["function", "is_numpys", "store", "ufunc"]
+__all__ = ["function", "is_numpys", "special", "store", "ufunc"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from portarray._numpy_functions import reductions, without_nan
 from portarray._numpy_functions.common import as_array, as_arrays, as_float, axes_of, is_float
 from portarray._numpy_functions.table import refusal, store
 
-__all__ = ["COMPOSED", "STANDARD", "answer", "is_numpys"]
+__all__ = ["COMPOSED", "STANDARD", "answer", "is_numpys", "special"]
 
 STANDARD = frozenset(
     {
@@ -164,6 +165,21 @@ def is_numpys(ufunc: Any) -> bool:
     """Return whether a ufunc is NumPy's."""
     name = ufunc.__name__
     return getattr(np, name, None) is ufunc or (name == "clip" and isinstance(ufunc, np.ufunc))
+
+
+def special(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+    """Compute a special function of SciPy's; NotImplemented for others, and complex numbers."""
+    name = _SPECIAL.get(ufunc.__name__, ufunc.__name__)
+    scipys = getattr(sys.modules.get("scipy.special._ufuncs"), ufunc.__name__, None)
+    if scipys is not ufunc or name not in pa.special.__all__:
+        return NotImplemented
+    if any(type(x) is complex or (type(x) is pa.Array and x.dtype.kind == "c") for x in inputs):
+        return NotImplemented
+    return getattr(pa.special, name)(*inputs)
+
+
+_SPECIAL = {"_riemann_zeta": "zeta", "_zeta": "zeta"}
+"""SciPy's ufuncs with another name than the function that calls them."""
 
 
 def answer(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

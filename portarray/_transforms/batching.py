@@ -348,6 +348,12 @@ _ELEMENTWISE = (
     *("not_equal", "ones_like", "positive", "pow", "real", "reciprocal", "remainder", "round"),
     *("sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "to_device"),
     *("trunc", "where", "zeros_like"),
+    *("special.beta", "special.betainc", "special.betaln", "special.digamma", "special.entr"),
+    *("special.erf", "special.erfc", "special.erfcx", "special.erfinv", "special.expit"),
+    *("special.gamma", "special.gammainc", "special.gammaincc", "special.gammaln", "special.i0"),
+    *("special.i0e", "special.i1", "special.i1e", "special.kl_div", "special.log_expit"),
+    *("special.log_ndtr", "special.logit", "special.ndtr", "special.ndtri", "special.polygamma"),
+    *("special.rel_entr", "special.xlog1py", "special.xlogy", "special.zeta"),
 )
 _STACKS = (
     *("linalg.cholesky", "linalg.det", "linalg.diagonal", "linalg.eig", "linalg.eigh"),

@@ -2,7 +2,7 @@
 
 Each takes a namespace of the standard first, then native arrays of it and every option, and runs
 wherever such a namespace is: ``generic.softmax(array_api_strict, x)``. Nothing here depends
-on portarray. Arguments have been checked by :mod:`portarray.kernels.checks`.
+on portarray's arrays. Arguments have been checked by :mod:`portarray.kernels.checks`.
 
 16-bit floating-point numbers are computed in float32: long sums would lose their few digits, and
 exponentials would overflow.
@@ -202,7 +202,9 @@ def gelu(xp: Any, x: Any, /, *, approximate: str) -> Any:
         y = xp.clip(wide, -30.0, 30.0)
         y = math.sqrt(8 / math.pi) * (y + 0.044715 * y * y * y)
         return _back(xp, wide * _sigmoid(xp, y), x)
-    tail = _normal_tail(xp, xp.abs(wide))
+    from portarray.backends.composed.special import normal_tail  # many programs do without
+
+    tail = normal_tail(xp, xp.abs(wide))
     return _back(xp, wide * xp.where(wide < 0, tail, 1 - tail), x)
 
 
@@ -215,35 +217,6 @@ def _sigmoid(xp: Any, x: Any) -> Any:
     """Return 1 / (1 + exp(-x)) without overflow."""
     power = xp.exp(-xp.abs(x))
     return xp.where(x < 0, power, 1.0) / (1 + power)
-
-
-# Chebyshev coefficients of (1 + 2 z) exp(z**2) erfc(z) in (z - K) / (z + K), z >= 0: M. M. Shepherd
-# and J. G. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < inf",
-# Math. Comp. 36 (1981) 249-253. float32 needs the first 12.
-_K = 3.75
-_ERFC = (
-    1.1775789345674017541, -4.5900545806464773309e-3, -8.4249133366517915584e-2,
-    5.9209939998191890498e-2, -2.6658668435305752277e-2, 9.0749976707052650939e-3,
-    -2.4131635404176081909e-3, 4.9077583652580863229e-4, -6.9169733025012063671e-5,
-    4.1390279860730101675e-6, 7.7403830661984906686e-7, -2.1886401049234395661e-7,
-    1.0764999465670910377e-8, 4.5219598112182868979e-9, -7.7544002088313511065e-10,
-    -6.3180883408866844944e-11, 2.8687950109306698981e-11, 1.9455868545777347230e-13,
-    -9.6546967484334389058e-13, 3.2525481481487398416e-14, 3.3478119482868053878e-14,
-    -1.8645628804193131014e-15, -1.2507950530688647084e-15,
-)  # fmt: skip
-
-
-def _normal_tail(xp: Any, x: Any) -> Any:
-    """Return erfc(x / sqrt(2)) / 2, the upper tail of the normal distribution, for x >= 0."""
-    x = xp.minimum(x, 40.0)  # nothing is above that in any dtype, and squares would overflow
-    z = x * math.sqrt(0.5)
-    t = 1 - (2 * _K) / (z + _K)
-    first, *coefficients = reversed(_ERFC[: 12 if x.dtype == xp.float32 else None])
-    higher, value = 0.0, first  # Clenshaw's recurrence
-    for coefficient in coefficients[:-1]:
-        higher, value = value, coefficient + 2 * t * value - higher
-    value = coefficients[-1] + t * value - higher
-    return 0.5 * value / (1 + 2 * z) * xp.exp(-0.5 * x * x)
 
 
 # --- normalization ------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from portarray._transforms.rules import (  # noqa: F401  (each adds its rules to
     matrices,
     reductions,
     shapes,
+    special,
 )
 from portarray._transforms.rules.table import RULES
 

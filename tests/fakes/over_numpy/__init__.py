@@ -87,7 +87,7 @@ class Standard:
         if name in self._lacking:
             raise AttributeError(name)
         value = getattr(self._of_numpy, name)
-        if not callable(value) and name in ("linalg", "fft"):
+        if not callable(value) and name in ("linalg", "fft", "special"):
             return Standard(self._library, value, self._lacking)
         return self._library._over(value) if callable(value) else value
 
