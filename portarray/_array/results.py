@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from portarray._array.dispatch import DispatchTable
     from portarray._devices.device import Device
 
-__all__ = ["countable", "reraise", "wrap", "wrapped", "wrapped_like"]
+__all__ = ["countable", "refusing_gradient", "reraise", "wrap", "wrapped", "wrapped_like"]
 
 _asarray = np.asarray
 _ndarray = np.ndarray
@@ -45,6 +45,13 @@ def wrapped(native: Any, table: DispatchTable) -> Array:
             f"Hint: convert the array with {title}'s own functions first"
         ) from None
     return out
+
+
+def refusing_gradient(x: Array, error: Exception) -> Array:
+    """Return an array through which gradients of its library raise an error."""
+    native = x._native
+    guarded = x._dispatch.device._backend.refuse_gradient(native, error)
+    return x if guarded is native else wrapped(guarded, x._dispatch)
 
 
 def wrapped_like(natives: Sequence[Any], arrays: Sequence[Array]) -> list[Any]:

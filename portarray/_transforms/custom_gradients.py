@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from portarray._array.array import Array
+from portarray._array.results import refusing_gradient
 from portarray._transforms import tracing
 from portarray._transforms.gradient_arguments import (
     check_cotangent,
@@ -19,6 +20,7 @@ from portarray._transforms.tracing import Tracer, untraced
 from portarray._transforms.vjp import compute_vjp
 from portarray._trees import array_trees
 from portarray.backends.types import NoOwnGradientError
+from portarray.errors import NoGradientError
 
 __all__ = ["checkpoint", "custom_vjp", "stop_gradient"]
 
@@ -258,4 +260,10 @@ class custom_vjp:  # noqa: N801  (used as a decorator, as in JAX)
                 check_cotangent(f"{name}: the cotangent of an argument", x, g, "argument")
             return cotangents
 
-        return _recorded(name, run, args, backward, lends=True)
+        error = NoGradientError(
+            name, "only portarray's derivatives use pa.custom_vjp\nHint: use pa.grad or pa.vjp"
+        )
+        guarded = array_trees.mapped(
+            lambda x: refusing_gradient(x, error) if is_floating(x) else x, args
+        )
+        return _recorded(name, run, guarded, backward, lends=True)

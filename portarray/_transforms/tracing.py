@@ -526,6 +526,10 @@ class TracedBackend(Backend):
         """Return whether an assignment to an array marks others as stale, or changes them."""
         return x.__class__ is not Tracer or x.sharing is not None
 
+    def refuse_gradient(self, x: Any, error: Exception) -> Any:
+        """Return a tracer, whose trace has its own rules, or the library's array."""
+        return x if x.__class__ is Tracer else self._untraced.refuse_gradient(x, error)
+
     def printable(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return an array's values for printing, which does not affect the trace."""
         return self._untraced.printable(lowered(x), device)

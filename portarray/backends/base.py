@@ -311,6 +311,10 @@ class Backend(ABC):
         """Return a native array as a constant for the library's own gradients. **May**."""
         return x
 
+    def refuse_gradient(self, x: Any, error: Exception) -> Any:
+        """Return a native array through which the library's own gradients raise. **May**."""
+        return x
+
     def compiled(
         self,
         function: Callable[..., Any],

@@ -15,6 +15,7 @@ from portarray._api.manipulation.shapes import broadcast_arrays, reshape
 from portarray._api.searching import count_nonzero, nonzero
 from portarray._array import dispatch, dtypes, native_arrays
 from portarray._array.array import Array
+from portarray._array.results import refusing_gradient
 from portarray.errors import DeviceMismatchError, NoGradientError
 from portarray.random import distributions
 from portarray.random.drawing import Block
@@ -106,13 +107,17 @@ def real(value: Any, name: str, rule: Rule, key: Array, function: str) -> float 
     return value
 
 
-def without_gradient(value: float | Array, name: str, function: str) -> None:
-    """Raise for a parameter whose gradient is asked for, and that chooses among random numbers."""
-    if type(value) is Array and native_arrays.is_differentiated(value):
-        raise NoGradientError(
-            function,
-            f"numbers are accepted and rejected by {name}\nHint: use pa.stop_gradient({name})",
-        )
+def without_gradient(value: Any, name: str, function: str) -> Any:
+    """Return a parameter that chooses among random numbers; a gradient by it raises."""
+    if type(value) is not Array:
+        return value
+    error = NoGradientError(
+        function,
+        f"numbers are accepted and rejected by {name}\nHint: use pa.stop_gradient({name})",
+    )
+    if native_arrays.is_differentiated(value):
+        raise error
+    return refusing_gradient(value, error)
 
 
 def shape_of(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import portarray as pa
 
@@ -163,3 +164,27 @@ def assert_close(got: Any, expected: Any, *, bound: float) -> None:
 def in_new_process(program: str) -> subprocess.CompletedProcess[str]:
     """Run a program where no library has been imported yet."""
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+
+@pa.custom_vjp
+def _cube(x: Any) -> Any:
+    return x * x * x
+
+
+@_cube.defvjp
+def _cube_backward(residuals: Any, g: Any) -> Any:
+    return (g * 3 * residuals[0] ** 2,)
+
+
+def check_rules(gradient: Callable[[Function], Any], device: str) -> None:
+    """Check what has a rule of portarray's own, by a library's gradient of a function at 0.5."""
+    key = pa.random.key(0, device=device)
+
+    def gamma(x: Any) -> Any:
+        return pa.sum(pa.random.gamma(key, x, (2,)))
+
+    assert float(gradient(lambda x: pa.stop_gradient(x) * x)) == 0.5
+    assert float(gradient(lambda x: gamma(pa.stop_gradient(x)) * x)) > 0
+    for function in (gamma, _cube):
+        with pytest.raises(pa.errors.NoGradientError):
+            gradient(function)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foreign_cases import FUNCTIONS, assert_close, expected, loss, placed
+from foreign_cases import FUNCTIONS, assert_close, check_rules, expected, loss, placed
 
 jax = pytest.importorskip("jax")
 
@@ -40,3 +40,10 @@ def test_vmap(name: str, x: pa.Array) -> None:
     assert type(got) is pa.Array
     assert_close(got[0, ...], function(x), bound=BOUND)
     assert_close(got[1, ...], function(x * x), bound=BOUND)
+
+
+def test_derivatives_that_only_portarray_has() -> None:
+    check_rules(
+        lambda f: jax.grad(lambda x: f(x).native)(pa.asarray(0.5, dtype=pa.float32, device="jax")),
+        "jax",
+    )

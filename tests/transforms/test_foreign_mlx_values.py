@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from foreign_cases import Function, assert_close
+from foreign_cases import Function, assert_close, check_rules
 from mlx_arrays import BOUND, mx, native, on_the_processor, x_fixture
 
 import portarray as pa
@@ -71,3 +71,7 @@ def test_what_needs_values_says_so(name: str, x: pa.Array) -> None:
         mx.compile(native(NEED_VALUES[name]))(x.native)
     function = native(NEED_VALUES[name])
     function(x.native)  # nothing is left behind
+
+
+def test_derivatives_that_only_portarray_has() -> None:
+    check_rules(lambda f: mx.grad(native(f))(mx.array(0.5)), "mlx:cpu")

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from foreign_cases import FUNCTIONS, assert_close, expected, in_new_process, loss, placed
+from foreign_cases import (
+    FUNCTIONS,
+    assert_close,
+    check_rules,
+    expected,
+    in_new_process,
+    loss,
+    placed,
+)
 
 torch = pytest.importorskip("torch")
 
@@ -272,3 +280,8 @@ def test_a_first_call_may_be_in_a_transformed_function() -> None:
     )
     done = in_new_process(program)
     assert done.stdout == "2.0 True\n", done.stderr
+
+
+def test_derivatives_that_only_portarray_has() -> None:
+    half = torch.tensor(0.5)
+    check_rules(lambda f: torch.func.grad(lambda x: f(pa.asarray(x)).native)(half), "torch")

@@ -7,6 +7,7 @@ import jax
 
 from portarray.backends.jax.devices import Devices
 from portarray.backends.jax.launching import Launching
+from portarray.backends.jax.tracing import is_traced
 from portarray.backends.jax.transfer import Transfer
 from portarray.backends.jax.trees import Trees
 from portarray.backends.jax.tuned import TUNED
@@ -32,6 +33,22 @@ class JAXBackend(Devices, Transfer, Launching, Trees):
     ) -> Any:
         """See :meth:`portarray.backends.base.Backend.compiled`."""
         return jax.jit(function)
+
+    def stop_gradient(self, x: Any) -> Any:
+        """See :meth:`portarray.backends.base.Backend.stop_gradient`."""
+        return jax.lax.stop_gradient(x) if is_traced(x) else x
+
+    def refuse_gradient(self, x: Any, error: Exception) -> Any:
+        """See :meth:`portarray.backends.base.Backend.refuse_gradient`."""
+        if not is_traced(x):
+            return x
+
+        def refused(primals: Any, tangents: Any) -> Any:
+            raise error
+
+        value = jax.custom_jvp(lambda x: x)
+        value.defjvp(refused)
+        return value(x)
 
 
 BACKEND = JAXBackend

@@ -7,6 +7,7 @@ import mlx.core as mx
 
 from portarray.backends.mlx.devices import Devices
 from portarray.backends.mlx.launching import Launching
+from portarray.backends.mlx.tracing import is_traced
 from portarray.backends.mlx.transfer import Transfer
 from portarray.backends.mlx.tuned import TUNED
 
@@ -23,6 +24,23 @@ class MLXBackend(Devices, Transfer, Launching):
     folds_zeros = True
     linalg_ignores_nonfinite = frozenset(("linalg.svd", "linalg.svdvals"))
     tuned_kernels = TUNED
+
+    def stop_gradient(self, x: Any) -> Any:
+        """See :meth:`portarray.backends.base.Backend.stop_gradient`."""
+        return mx.stop_gradient(x)
+
+    def refuse_gradient(self, x: Any, error: Exception) -> Any:
+        """See :meth:`portarray.backends.base.Backend.refuse_gradient`."""
+        if type(x) is not mx.array or is_traced(x):  # without values there is no gradient
+            return x
+
+        def refused(*_: Any) -> Any:
+            raise error
+
+        value = mx.custom_function(lambda x: x)
+        value.vjp(refused)
+        value.jvp(refused)
+        return value(x)
 
     def compiled(
         self,

@@ -146,6 +146,15 @@ class OwnGradients(Backend):
         """See :meth:`portarray.backends.base.Backend.stop_gradient`."""
         return x.detach()
 
+    def refuse_gradient(self, x: Any, error: Exception) -> Any:
+        """See :meth:`portarray.backends.base.Backend.refuse_gradient`."""
+        if (
+            isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled()
+            and not _depth.now  # portarray's own gradient
+        ):  # fmt: skip
+            raise error
+        return x
+
 
 _Packed = tuple[list[Any], Tensor, int]
 
