@@ -6,19 +6,18 @@ modules of this package import only this one, so that there is no import cycle.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from portarray._name_hints import ATTRIBUTES, MissingAttribute
+from portarray.backends.types import GUARDS
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._array.dispatch import DispatchTable
     from portarray._devices.device import Device
-    from portarray._transforms.kept import Guard
     from portarray.typing import Namespace
 
 __all__ = [
@@ -46,9 +45,6 @@ bound_namespace: Callable[[Device], Namespace[Array]]
 # The portarray module, set by portarray/__init__.py: importing it in each method that calls its
 # functions would cost more than the rest of that method.
 NAMESPACE: list[Namespace[Array]] = []
-
-GUARDS: set[weakref.ref[Guard]] = set()
-"""What is called before the memory of arrays is written. Writers check that there is nothing."""
 
 
 def before_write(x: ArrayBase) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 __all__ = [
+    "GUARDS",
     "PLATFORMS",
     "Arrays",
     "BackendInfo",
@@ -25,6 +27,9 @@ __all__ = [
 
 PLATFORMS = ("cuda", "rocm", "metal", "oneapi", "opencl", "tpu", "cpu")
 """Every platform, in the order of automatic choice."""
+
+GUARDS: set[weakref.ref[Any]] = set()
+"""What is called before the memory of arrays is written. Writers check that there is nothing."""
 
 Served = Literal["native", "composed", "host"]
 """How a function is served on a device."""

@@ -8,7 +8,7 @@ so that a batch whose axes are mixed up has the right shape.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -54,7 +54,9 @@ def judge_vmapped(machine: Machine, statements: Sequence[str]) -> Difference | N
         for name, x in first.items()
     }
     batch = {
-        name: first[name] if axis is None else pa.stack([x[name] for x in examples], axis=axis)
+        name: pa.asarray(first[name], copy=True)
+        if axis is None
+        else pa.stack([x[name] for x in examples], axis=axis)
         for name, axis in axes.items()
     }
     values: Values | Raised
@@ -63,7 +65,8 @@ def judge_vmapped(machine: Machine, statements: Sequence[str]) -> Difference | N
     except Exception as error:  # noqa: BLE001 - exceptions are compared
         values = raised(error)
     differences = [
-        judge_values(machine, body, arguments, _example(machine, values, n))
+        # Programs may write into views of their arguments.
+        judge_values(machine, body, _copied(arguments), _example(machine, values, n))
         for n, arguments in enumerate(examples)
     ]
     unraised = [x is not None and x.kind.endswith("for a result") for x in differences]
@@ -72,6 +75,12 @@ def judge_vmapped(machine: Machine, statements: Sequence[str]) -> Difference | N
     return next(
         (x for x, raises in zip(differences, unraised, strict=True) if x and not raises), None
     )
+
+
+def _copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    import portarray as pa  # as above
+
+    return {name: pa.asarray(x, copy=True) for name, x in arguments.items()}
 
 
 def _example(machine: Machine, values: Any, n: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 __all__ = [
     "ALL",
     "check_bounds",
+    "check_unshared",
     "count_axes",
     "expand_ellipsis",
     "selected_shape",
@@ -19,6 +20,15 @@ __all__ = [
 ]
 
 ALL = slice(None)
+
+
+def check_unshared(shape: Sequence[int], strides: Sequence[int]) -> None:
+    """Raise if elements of an array share memory, so that a write would change several."""
+    if any(step == 0 and length > 1 for length, step in zip(shape, strides, strict=True)):
+        raise ValueError(
+            f"assignment: several elements of the array of shape {tuple(shape)} share memory, as "
+            f"after broadcast_to\nHint: write into a copy, x.copy()"
+        )
 
 
 def selected_shape(

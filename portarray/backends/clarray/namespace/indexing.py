@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from portarray.backends.common.keys import check_unshared
 from portarray.backends.types import Rows
 from portarray.clarray import Array
 from portarray.clarray.indexing import getitem
@@ -15,5 +16,7 @@ DIRECT: Rows = {"getitem": {"biufc": getitem}}
 
 def setitem(x: Array, key: tuple[Any, ...], value: Array | complex, /) -> Array:
     """Write into part of an array, and return that array."""
+    if not x.contiguous:
+        check_unshared(x.shape, x.strides)
     _setitem(x, key, value)
     return x

@@ -12,7 +12,7 @@ import cupy
 import numpy as np
 from cupy import ndarray
 
-from portarray.backends.common.keys import check_bounds
+from portarray.backends.common.keys import check_bounds, check_unshared
 from portarray.backends.composed.indexing import take_axis
 from portarray.backends.cupy.namespace import kernels
 from portarray.backends.cupy.namespace.creation import filled
@@ -30,6 +30,7 @@ def getitem(x: ndarray, key: Key, /) -> ndarray:
 
 def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
     """Write into part of an array, and return that array."""
+    check_unshared(x.shape, x.strides)
     check_bounds(x.shape, key, np.bool_, _check_within)
     has_arrays = any(isinstance(index, ndarray) for index in key)
     if has_arrays:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.common.keys import check_unshared
 from portarray.backends.composed.arithmetic import sign_parts
 from portarray.backends.types import Rows
 
@@ -85,6 +86,7 @@ def inplace(function: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Array
             # Checked only after a failure, so that writable arrays pay nothing.
             if x1.flags.writeable:
                 raise
+            check_unshared(x1.shape, x1.strides)
             result = function(x1.copy(), x2)
         return result
 

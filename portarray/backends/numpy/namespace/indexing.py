@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.common.keys import check_bounds, without_leading_ones
+from portarray.backends.common.keys import check_bounds, check_unshared, without_leading_ones
 from portarray.backends.composed.indexing import check_within
 from portarray.backends.types import Rows
 
@@ -61,6 +61,7 @@ def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:
     except (TypeError, ValueError):
         # Checked only after a failure, so that writable arrays pay nothing.
         if not x.flags.writeable:
+            check_unshared(x.shape, x.strides)
             return setitem(x.copy(), key, value)
         if not isinstance(value, np.ndarray) or value.shape[:1] != (1,):
             raise

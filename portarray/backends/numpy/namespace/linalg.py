@@ -43,6 +43,14 @@ def _complex(x: Array) -> Array:
     return x.astype(np.complex64 if x.dtype.itemsize == 4 else np.complex128)
 
 
+def diagonal(x: Array, /, *, offset: int = 0) -> Array:
+    """Return a view of the diagonals of matrices, which NumPy makes read-only."""
+    view: Array = np.linalg.diagonal(x, offset=offset)
+    if x.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
 def eig(x: Array, /) -> EigResult[Array]:
     """Return eigenvalues and eigenvectors, complex even if all are real."""
     values, vectors = np.linalg.eig(x)

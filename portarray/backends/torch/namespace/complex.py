@@ -7,8 +7,10 @@ from torch import Tensor
 
 from portarray.backends.types import Rows
 
-# PyTorch's lazy conjugates cannot be exported.
-conj = torch.conj_physical
+
+def conj(x: Tensor, /) -> Tensor:
+    """Return complex conjugates in new memory; PyTorch's lazy ones cannot be exported."""
+    return torch.conj_physical(x) if x.is_complex() else x.clone()
 
 
 def _imag(x: Tensor) -> Tensor:

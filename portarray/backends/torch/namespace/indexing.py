@@ -16,13 +16,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from portarray.backends.common.keys import ALL, check_bounds, expand_ellipsis, split_key
+from portarray.backends.common.keys import (
+    ALL,
+    check_bounds,
+    check_unshared,
+    expand_ellipsis,
+    split_key,
+)  # fmt: skip
 from portarray.backends.composed.indexing import take_axis
 from portarray.backends.torch.gradients import HALVES, in_float32, leave_to_tape
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.creation import asarray
 from portarray.backends.torch.namespace.overlap import share_memory
 from portarray.backends.torch.namespace.unsigned import UNSIGNED, bits, moving, signed
+from portarray.backends.torch.reversed_copies import marked
 from portarray.backends.torch.tracing import is_traced
 from portarray.backends.types import Rows
 
@@ -30,7 +37,10 @@ Key = tuple[Any, ...]
 
 
 def getitem(x: Tensor, key: Key, /) -> Tensor:
-    """Return part of a tensor: a view if key has no tensors and no negative steps."""
+    """Return part of a tensor: a view if key has no tensors and no negative steps.
+
+    With negative steps it is a marked copy.
+    """
     if _is_plain(key):
         return x[key]
     if x.requires_grad and x.dtype in HALVES and _has_indices(key):
@@ -45,7 +55,7 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
     if parts.backward:
         out = _flip(out, parts.backward)
     if not parts.advanced:
-        return out
+        return marked(out, x) if parts.backward else out
     part = bits(out) if out.dtype in UNSIGNED else out
     selected = part[parts.advanced]
     if not selected.numel():
@@ -60,6 +70,8 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
 
 def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
     """Assign to part of a tensor and return the tensor."""
+    if not x.is_contiguous():
+        check_unshared(x.shape, x.stride())
     if isinstance(value, Tensor) and _has_indices(key):
         # Autograd gives the gradient of repeated places to all their values, not to the last.
         leave_to_tape("assignment", value)

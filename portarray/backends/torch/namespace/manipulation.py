@@ -11,6 +11,7 @@ from torch import Tensor
 from portarray.backends.composed.manipulation import normalize_axes
 from portarray.backends.torch.gradients import in_float32
 from portarray.backends.torch.namespace.unsigned import NAMES, bits, moving
+from portarray.backends.torch.reversed_copies import marked
 from portarray.backends.types import Rows
 
 Axes = int | tuple[int, ...]
@@ -49,9 +50,9 @@ def expand_dims(x: Tensor, /, axis: Axes) -> Tensor:
 
 
 def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
-    """Reverse the order along axes, along all for None."""
+    """Return a marked copy in reversed order along axes, along all for None."""
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    return torch.flip(x, tuple(axes))
+    return marked(torch.flip(x, tuple(axes)), x)
 
 
 def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
