@@ -14,10 +14,10 @@ import numpy as np
 
 from portarray._devices.device import Device
 from portarray._transforms import tracing
-from portarray._transforms.tracing import Trace, Tracer
+from portarray._transforms.tracing import HOLDING, Trace, Tracer
 from portarray.errors import TracedArrayError
 
-__all__ = ["RULES", "Call", "looped"]
+__all__ = ["RULES", "Call", "elementwise", "looped"]
 
 Options = Mapping[str, Any]
 Rule = Callable[["Call", Sequence[Any], Options], Any]
@@ -35,6 +35,8 @@ class Call(NamedTuple):
 
     def run(self, *args: Any, **options: Any) -> Any:
         """Call the function; outer traces record it."""
+        if HOLDING.isdisjoint([x.__class__ for x in (*args, *options.values())]):
+            return self.function(*args, **options)
         return tracing.recording(self.name, self.function, self.device)(*args, **options)
 
     def general(self, batch: Any, *args: Any, **options: Any) -> Any:
@@ -112,7 +114,8 @@ def _ndim(x: Any) -> int:
     return len(getattr(x, "shape", ()))
 
 
-def _elementwise(call: Call, args: Sequence[Any], options: Options) -> Any:
+def elementwise(call: Call, args: Sequence[Any], options: Options) -> Any:
+    """Call a function of operands that broadcast."""
     ndim = max(map(_ndim, args))
     return call.run(*[call.aligned(x, ndim) for x in args], **options)
 
@@ -216,7 +219,7 @@ def _tile(call: Call, args: Sequence[Any], options: Options) -> Any:
 def _by_last_axis(call: Call, args: Sequence[Any], options: Options) -> Any:
     if options.get("axis", -1) >= 0:
         return looped(call, args, options)
-    return _elementwise(call, args, options)
+    return elementwise(call, args, options)
 
 
 def _take_along_axis(call: Call, args: Sequence[Any], options: Options) -> Any:
@@ -378,7 +381,7 @@ _TRANSFORMS = (
 )
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(_ELEMENTWISE, _elementwise),
+    **dict.fromkeys(_ELEMENTWISE, elementwise),
     **dict.fromkeys(_STACKS, _stack),
     **{name: _along(axis) for axis, names in _AXIS.items() for name in names},
     **dict.fromkeys(_TRANSFORMS, _transform_axes),

@@ -33,6 +33,7 @@ from portarray.errors import TracedArrayError
 
 __all__ = [
     "BY_VALUES",
+    "HOLDING",
     "VIEWS",
     "Trace",
     "Tracer",
@@ -268,12 +269,12 @@ def recording(name: str, function: Function, device: Device) -> Function:
     return recorded
 
 
-_HOLDING = frozenset((Tracer, list, tuple))
+HOLDING = frozenset((Tracer, list, tuple))
 
 
 def _are_plain(options: Mapping[str, Any]) -> bool:
     """Return whether options contain no tracer, list or tuple."""
-    return _HOLDING.isdisjoint([x.__class__ for x in options.values()])
+    return HOLDING.isdisjoint([x.__class__ for x in options.values()])
 
 
 def innermost(values: Any, trace: Trace | None = None) -> Trace | None:

@@ -12,7 +12,7 @@ from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._namespace import pa
 from portarray._transforms import tracing, user_kernel_batches
-from portarray._transforms.batching import RULES, Call, looped
+from portarray._transforms.batching import RULES, Call, elementwise, looped
 from portarray._transforms.gradient_arguments import check_function, described, name_of, parameter
 from portarray._transforms.ownership import separated
 from portarray._transforms.tracing import Trace, Tracer
@@ -149,7 +149,7 @@ def _check_arrays(tree: Any, function: Function, argument: int | str) -> None:
 def _tree_axes(what: str, tree: Any, axes: Any) -> Axes:
     """Return the axis of each array of a tree, given one for all or a tree of them."""
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
-        return [axes] * len(array_trees.leaves(tree))
+        return [axes] * (1 if type(tree) is Array else len(array_trees.leaves(tree)))
     if isinstance(axes, dict) and isinstance(tree, dict) and axes.keys() == tree.keys():
         parts = [(tree[key], axes[key]) for key in tree]
     elif (
@@ -227,6 +227,8 @@ class _BatchTrace(Trace):
 
         Arrays that it made are not referred to any more.
         """
+        if not self._adopted:
+            return
         returned = {id(x) for x in outputs}
 
         def outside() -> list[tuple[Array, Any]]:
@@ -262,6 +264,10 @@ class _BatchTrace(Trace):
         result: Any,
     ) -> Any:
         """Return the result as tracers, made of a call for the whole batch."""
+        if not options and RULES.get(name) is elementwise:
+            batch = self._broadcast(function, device, args, result)
+            if batch is not None:
+                return Tracer(result, self, batch, device)
         several = isinstance(result, (tuple, list))
         examples = list(result) if several else [result]
         batches: Sequence[Any] = [0] * len(examples)
@@ -282,6 +288,34 @@ class _BatchTrace(Trace):
         pairs = zip(examples, batches, strict=True)
         tracers = [Tracer(x, self, batch, device) for x, batch in pairs]
         return tuple(tracers) if several else tracers[0]
+
+    def _broadcast(
+        self, function: Function, device: Device, args: Sequence[Any], result: Any
+    ) -> Any:
+        """Return the batch of an elementwise call, None if an outer trace records the call.
+
+        This is the rule of elementwise calls, in a third of its time.
+        """
+        shape = (self._size, *result.shape)
+        natives = []
+        is_batched = False
+        for x in args:
+            if x.__class__ is Tracer:
+                if x.trace is not self:
+                    return None
+                is_example = x.slot.__class__ is not int
+                x = x.slot if is_example else x.value
+                if x.__class__ is Tracer:
+                    return None
+                if is_example and x.ndim != len(shape):
+                    rows = (self._size, *[1] * (len(shape) - x.ndim), *x.shape[1:])
+                    x = tracing.namespace_of(x, device).reshape(x, shape=rows)
+                is_batched = is_batched or is_example
+            natives.append(x)
+        if not is_batched:
+            return None
+        batch = function(*natives)
+        return batch if batch.dtype == result.dtype and tuple(batch.shape) == shape else None
 
     def result(self, x: Array, axis: int | None, name: str) -> Array:
         """Return an output of the function for all examples."""

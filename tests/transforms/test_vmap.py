@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 import pytest
 from compiled_arrays import host
 from portarray_conformance.gradients import CASES
+from portarray_conformance.names import ALL_NAMES
 
 import portarray as pa
+from portarray._transforms.batching import RULES
 from portarray.errors import TracedArrayError
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -143,6 +147,10 @@ def test_indices_whose_axes_have_the_length_of_the_batch(device: str) -> None:
     ]  # fmt: skip
     for function in each:
         assert_same(pa.vmap(function)(x, ii, jj), of_each(function, x, ii, jj))
+    ends = placed(np.sort(ROWS, axis=1), device)
+    assert_same(
+        pa.vmap(pa.searchsorted)(ends, ends[::-1]), of_each(pa.searchsorted, ends, ends[::-1])
+    )
 
 
 def test_arrays_of_the_function_can_be_written_others_not(device: str) -> None:
@@ -251,6 +259,70 @@ def test_gradients_within_a_traced_function(device: str) -> None:
         return pa.grad(lambda w: pa.sum(w * x))(weight)
 
     assert_same(pa.compile(inner)(x), ROWS)
+
+
+WITHOUT_ARRAYS = frozenset(
+    (
+        *("arange", "broadcast_shapes", "can_cast", "empty", "eye", "fft.fftfreq", "fft.rfftfreq"),
+        *("finfo", "from_dlpack", "full", "iinfo", "isdtype", "linspace", "ones", "result_type"),
+        *("zeros",),
+    )
+)
+MADE_OF_OTHERS = frozenset(
+    (
+        *("isin", "linalg.matmul", "linalg.matrix_transpose", "linalg.tensordot", "linalg.vecdot"),
+        *("meshgrid", "tensordot"),
+    )
+)
+KERNELS: dict[str, Callable[[Any, Any], Any]] = {
+    "attention": lambda x, y: pa.kernels.attention(
+        *[pa.expand_dims(z, axis=(0, 1)) for z in (x, x, y)]
+    ),
+    "cross_entropy": lambda x, y: pa.kernels.cross_entropy(x, pa.astype(y[:, 0] > 0, pa.int32)),
+    "embedding": lambda x, y: pa.kernels.embedding(pa.astype(y[:, 0] > 0, pa.int32), x),
+    "fused_linear": lambda x, y: pa.kernels.fused_linear(x, y, norm=y[0], residual=x),
+    "gelu": lambda x, y: pa.kernels.gelu(x * y),
+    "gemm": lambda x, y: pa.kernels.gemm(x, y, transpose_b=True, alpha=2.0),
+    "layer_norm": lambda x, y: pa.kernels.layer_norm(x, y[0], y[1]),
+    "linear": lambda x, y: pa.kernels.linear(x, y, y[:, 0]),
+    "log_softmax": lambda x, y: pa.kernels.log_softmax(x + y, axis=0),
+    "matmul": lambda x, y: pa.kernels.matmul(x, y.T),
+    "relu": lambda x, y: pa.kernels.relu(x - y),
+    "rms_norm": lambda x, y: pa.kernels.rms_norm(x, y[2]),
+    "rope": lambda x, y: pa.kernels.rope(pa.expand_dims(x + y, axis=(0, 1))),
+    "silu": lambda x, y: pa.kernels.silu(x * y),
+    "softmax": lambda x, y: pa.kernels.softmax(x * y),
+    "solve_triangular": lambda x, y: pa.kernels.solve_triangular(
+        x + 4 * pa.eye(4, dtype=x.dtype, device=x.device), y, lower=True
+    ),
+}
+NOT_MAPPED = frozenset(
+    ("estimate_inference_memory", "explain", "pack", "rope_tables", "unpack", "verify")
+)
+
+
+@pytest.mark.one_device
+def test_every_function_of_the_standard_and_the_kernels_has_a_rule() -> None:
+    for name in ALL_NAMES:
+        if name.startswith(("array.", "info.", "dtype.", "__")):
+            continue
+        if isinstance(operator.attrgetter(name)(pa), FunctionType):
+            assert (name in RULES) + (name in WITHOUT_ARRAYS) + (name in MADE_OF_OTHERS) == 1, name
+    functions = {name for name in pa.kernels.__all__ if name[0].islower()}
+    assert functions == set(KERNELS) | NOT_MAPPED
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_of_each_example(name: str, device: str) -> None:
+    x, y = placed(RNG.normal(size=(3, 4, 4)), device), placed(RNG.normal(size=(3, 4, 4)), device)
+    function = KERNELS[name]
+    for axes, of_each_example in (
+        ((0, 0), function),
+        ((0, None), lambda a, _: function(a, y[0])),
+        ((None, 0), lambda _, b: function(x[0], b)),
+    ):
+        args = [z[0] if axis is None else z for z, axis in zip((x, y), axes, strict=True)]
+        assert_same(pa.vmap(function, axes)(*args), of_each(of_each_example, x, y))
 
 
 def test_every_function(device: str) -> None:
