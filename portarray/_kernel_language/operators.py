@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -40,7 +42,7 @@ def operation(setting: Setting, node: ast.AST, sign: str, x: tree.Expr, y: tree.
         if sign == "**" and not (isinstance(y, tree.Literal) and y.value >= 0):
             work = result = types.WEAK_FLOAT if _negative(y) else types.weak_int(63)
     folded = _folded(sign, x, y)
-    if folded is not None and folded.bit_length() > types.ALL_BITS:
+    if isinstance(folded, int) and folded.bit_length() > types.ALL_BITS:
         raise Wrong(node, f"{folded} does not fit 64 bits")
     if folded is not None:
         return tree.Literal(node, types.of_python(folded), folded)
@@ -186,13 +188,18 @@ def _negative(y: tree.Expr) -> bool:
     return isinstance(y, tree.Literal) and y.value < 0
 
 
-def _folded(sign: str, x: tree.Expr, y: tree.Expr) -> int | None:
-    """Return the result of an operator on literal integers, or None."""
+def _folded(sign: str, x: tree.Expr, y: tree.Expr) -> int | float | None:
+    """Return the result of an operator on literal numbers, or None.
+
+    It is Python's, so that devices without float64 do not round on the way.
+    """
     if not (isinstance(x, tree.Literal) and isinstance(y, tree.Literal)):
         return None
     if not (x.scalar.weak and y.scalar.weak):
         return None
     a, b = x.value, y.value
+    if float in (type(a), type(b)) and {type(a), type(b)} <= {int, float}:
+        return _folded_floats(sign, float(a), float(b))
     if type(a) is not int or type(b) is not int or sign not in ("+", "-", "*", "//", "%", "**"):
         return None
     if sign == "**":
@@ -203,6 +210,17 @@ def _folded(sign: str, x: tree.Expr, y: tree.Expr) -> int | None:
     if result is None:
         result = a // b if sign == "//" else a % b
     return result
+
+
+def _folded_floats(sign: str, a: float, b: float) -> float | None:
+    """Return the result of an operator on finite numbers, or None."""
+    operators: dict[str, Callable[[float, float], float]] = {
+        "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv
+    }  # fmt: skip
+    if sign not in operators or (sign == "/" and not b):
+        return None
+    result = operators[sign](a, b)
+    return result if math.isfinite(result) else None
 
 
 def _bits(sign: str, x: Scalar, y: Scalar, right: tree.Expr) -> int:

@@ -101,6 +101,14 @@ def test_none_is_known_at_compile_time(tmp_path: Path) -> None:
     assert run(kernel, 5).tolist() == [2.0] * 4
 
 
+def test_operators_on_constants_are_pythons(device: str, tmp_path: Path) -> None:
+    """Devices without float64 neither round nor overflow on the way."""
+    target = require_launcher(device)
+    body = "y[i] = x[i] * (1e30 * 1e30 * 1e-60) + (0.1 + 0.2 == 0.3) + (1 / 3 * 3 - 1.0) - -1.0"
+    kernel = kernel_of(body, tmp_path)
+    assert run(kernel, device=target).tolist() == (X + 1).tolist()
+
+
 def test_float64_is_not_rounded_to_float32(device: str, tmp_path: Path) -> None:
     target = require_launcher(device)
     try:
