@@ -19,6 +19,7 @@ import portarray as pa
 import portarray.kernel_language as kl
 from portarray._array import dispatch
 from portarray._kernel_language import partial_derivatives
+from portarray._kernel_language.adjoint_lines import simplified
 from portarray._kernel_language.partial_derivatives import FUNCTIONS
 
 COUNT = 2000 if "PORTARRAY_TEST_FULL" in os.environ else 12
@@ -101,6 +102,13 @@ def test_the_derivative_of_a_sum_is_invariant_in_its_loop() -> None:
     assert [line.strip() for line in loop.splitlines()[1:3]] == [
         "t = math.exp(x[i, k])", "d_x[i, k] = d_x[i, k] + d_total * t",
     ], text  # fmt: skip
+
+
+def test_a_copy_stays_where_a_loop_changes_what_it_is_a_copy_of() -> None:
+    loop = ["for k in range(3):", "    d_x[k] = d_x[k] + d_t", "    d_a = d_a * 2.0"]
+    names = ("d_t", "d_a")
+    assert simplified(["d_t = d_a", *loop], names) == ["d_t = d_a", *loop]
+    assert simplified(["d_t = d_a", *loop[:2]], names) == [loop[0], "    d_x[k] = d_x[k] + d_a"]
 
 
 def test_the_jacobian_of_a_cube_is_diagonal(place: str) -> None:
@@ -328,6 +336,32 @@ def test_what_has_no_derivative_is_refused_at_its_line() -> None:
 
     with pytest.raises(pa.NoGradientError, match=r"y and x share memory\n.*copy"):
         pa.grad(same)(x)
+
+
+def test_the_greatest_value_is_found_with_continue_and_return_none(place: str) -> None:
+    """Of public reports: the gradient is that of the element each work-item chose."""
+
+    @pa.kernel
+    def greatest(y: Any, c: Any, x: Any) -> None:
+        i = kl.index()
+        best = -1e20
+        for p in range(c.shape[0]):
+            for q in range(c.shape[1]):
+                if c[p, q] == 0.0:
+                    continue
+                v = x[i] * c[p, q]
+                if v <= best:
+                    continue
+                best = v
+        y[i] = best
+        if best > 0.0:
+            return None  # noqa: RET501  (which a kernel may do)
+        y[i] += x[i]
+
+    c = pa.asarray([[0.0, -2.0], [3.0, 0.0]], dtype=pa.float32, device=place)
+    x = pa.asarray([1.0, -2.0], dtype=pa.float32, device=place)
+    gradient = pa.grad(lambda x: pa.sum(greatest(pa.empty_like(x), c, x)))(x)
+    assert gradient.tolist() == [3.0, -2.0]
 
 
 def test_no_elements_have_no_derivative(place: str) -> None:
