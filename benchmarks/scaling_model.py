@@ -1,6 +1,7 @@
 """A simulation of tiled Cholesky and matrix products on up to 1,000 devices.
 
     python benchmarks/scaling_model.py [--devices N ...] [--tile N] [--json F]
+    python benchmarks/scaling_model.py --moves 16 100    # bytes that Dask arrays move
 
 Tiles are distributed block-cyclically over a grid of devices; a task runs on the owner of its tile.
 Each device computes one task at a time, the ready one with the longest remaining chain. A tile is
@@ -13,7 +14,7 @@ runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from heapq import heappop, heappush
 from typing import Any
@@ -215,6 +216,53 @@ def row(name: str, n: int, devices: int, tile: int, machine: Machine) -> dict[st
     }
 
 
+# --- moves of Dask arrays over several devices ----------------------------------------------------
+
+Expression = Callable[[Any], Any]
+MOVES: dict[str, tuple[Expression, Callable[[int, int], float]]] = {
+    "x + x.T": (lambda x: x + x.T, lambda n, p: n * n * (1 - 1 / p)),
+    "x.rechunk, rows": (
+        lambda x: x.rechunk((x.chunks[0][0], -1)),
+        lambda n, p: n * n * (1 - 1 / p),
+    ),
+    "x.rechunk, columns": (lambda x: x.rechunk((-1, x.chunks[1][0])), lambda n, p: 0),
+    "x - x.mean(axis=0)": (lambda x: x - x.mean(axis=0), lambda n, p: 0),
+    "x[:-1] - x[1:]": (lambda x: x[:-1] - x[1:], lambda n, p: 0),
+    "x.T @ x": (lambda x: x.T @ x, lambda n, p: n * n * (p - 1)),
+    "x @ x": (lambda x: x @ x, lambda n, p: n * n * (p - 1)),
+}
+"""Expressions, and how many of n x n blocks move if columns of blocks take turns on p devices."""
+
+LARGEST_PRODUCT = 16
+"""Rows of blocks up to which products are counted: they have the cube of it in tasks."""
+
+
+def moved(name: str, n: int, devices: int) -> tuple[float, float]:
+    """Return how many blocks an expression moves, by the formula and by the real graph."""
+    import portarray.dask as pd
+    from portarray.testing import virtual_devices
+
+    expression, formula = MOVES[name]
+    with virtual_devices("cuda", count=devices) as cards:
+        x = pd.ones((8 * n, 8 * n), chunks=8, devices=list(map(str, cards)))
+        counted = pd.explain(expression(x)).bytes_moved / (8 * 8 * x.dtype.itemsize)
+    return formula(n, devices), counted
+
+
+def print_moves(sizes: Sequence[int], devices: Sequence[int]) -> None:
+    """Print the blocks that each expression moves, by formula and counted."""
+    for name in MOVES:
+        for n in sizes:
+            for p in devices:
+                if n % p == 0 and ("@" not in name or n <= LARGEST_PRODUCT):
+                    by_formula, counted = moved(name, n, p)
+                    print(
+                        f"{name}, {n}x{n} blocks, {p} devices: "
+                        f"{by_formula:g} blocks, counted {counted:g}",
+                        flush=True,
+                    )
+
+
 GPU = Machine(
     rates={"potrf": 2e12, "trsm": 15e12, "gemm": 30e12},
     latency=1e-3,
@@ -234,7 +282,11 @@ def main() -> None:
     parser.add_argument("--dispatch", type=float, nargs="+", default=[GPU.dispatch, 0.0])
     parser.add_argument("--size", type=int, default=196608)
     parser.add_argument("--program", nargs="+", choices=PROGRAMS, default=list(PROGRAMS))
+    parser.add_argument("--moves", type=int, nargs="+", help="rows of blocks of Dask arrays")
     options = parser.parse_args()
+    if options.moves:
+        print_moves(options.moves, [2, 4, 8])
+        return
     rows = []
     for name in options.program:
         for tile in options.tile:

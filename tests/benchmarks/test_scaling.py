@@ -26,6 +26,13 @@ def machine(model: Any, **changes: float) -> Any:
     return model.Machine(rates=rates, **values)
 
 
+def test_dask_arrays_move_what_the_formulas_say(model: Any) -> None:
+    pytest.importorskip("dask.array", reason="the extra portarray[dask] is not installed")
+    for name in model.MOVES:
+        by_formula, counted = model.moved(name, 4, 2)
+        assert by_formula <= counted <= by_formula + 2
+
+
 def test_times_with_a_closed_form(model: Any) -> None:
     n = 6
     tasks = n * (n + 1) * (n + 2) // 6
