@@ -39,6 +39,8 @@ DATA = {
     "where_it_does_not_work": "tools/try_libraries.py",
     "clarray": "benchmarks/clarray.py --json docs/data/clarray.json",
     "overhead": "benchmarks/overhead.py --json docs/data/overhead.json",
+    "overhead_all": "benchmarks/overhead.py --all --devices numpy,torch"
+    " --json docs/data/overhead_all.json",
     "kernels": "benchmarks/kernels.py --json docs/data/kernels.json",
     "model": "benchmarks/model.py --tokens 16 --repeats 3 --json docs/data/model.json"
     " --plot docs/model.svg",  # which docs/language_model.md shows

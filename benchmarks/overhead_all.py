@@ -26,10 +26,12 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
-from overhead_rows import OWN_SPELLING, ROWS
+from overhead_rows import OTHER_ROWS, OWN_SPELLING, ROWS
 from promises import Target, show_targets
 
 import portarray as pa
+import portarray.kernel_language as kl
+from portarray._cli.bench.report import environment
 
 BLOCK = 400_000  # approximate nanoseconds of one block
 LONGEST = 300_000_000  # nanoseconds after which a row of slow calls gets no more blocks
@@ -128,6 +130,7 @@ def values() -> dict[str, np.ndarray[Any, Any]]:
 
 def scopes(device: pa.Device) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the variables of portarray's and of the library's statements."""
+    host = {"np": np, "v": values()["x"], "three": three}
     integral = pa.__array_namespace_info__().default_dtypes(device=device)["integral"]
 
     def arrays() -> dict[str, pa.Array]:
@@ -147,14 +150,43 @@ def scopes(device: pa.Device) -> tuple[dict[str, Any], dict[str, Any]]:
     else:
         xp, native_device = array_api_compat.array_namespace(x), array_api_compat.device(x)
     return (
-        {**ours, "xp": pa, "d": device},
+        {
+            **ours,
+            **host,
+            "xp": pa,
+            "d": device,
+            "key": pa.random.key(0, device=device),
+            "gradient": pa.grad(three),
+            "scale": scale,
+        },
         {
             **native,
+            **host,
+            "rng": np.random.default_rng(0),
+            "gradient": torch_gradient,
             "xp": xp,
             "d": native_device,
             "array_namespace": array_api_compat.array_namespace,
         },
     )
+
+
+def three(x: Any) -> Any:
+    """Make three calls that follow an array's methods and operators on every library."""
+    return (x * x + x).sum()
+
+
+def torch_gradient(x: Any) -> Any:
+    """Return the gradient of :func:`three` by PyTorch."""
+    leaf = x.detach().requires_grad_()
+    (gradient,) = import_module("torch").autograd.grad(three(leaf), leaf)
+    return gradient
+
+
+@pa.kernel
+def scale(x: Any, y: Any) -> None:
+    """Write twice the elements of an array into another."""
+    y[kl.index()] = x[kl.index()] * 2
 
 
 Block = Callable[[int], int]
@@ -239,7 +271,7 @@ def compare(candidates: Sequence[Block], repeats: int) -> list[float]:
 
 def statements(pattern: re.Pattern[str] | None) -> Iterator[tuple[str, str]]:
     """Yield names and statements that match a pattern."""
-    for name, several in ROWS.items():
+    for name, several in {**ROWS, **OTHER_ROWS}.items():
         for statement in several:
             if pattern is None or pattern.search(name) or pattern.search(statement):
                 yield name, statement
@@ -251,6 +283,9 @@ def creating_on(device: pa.Device) -> Iterator[None]:
     if device.library == "torch":
         import_module("torch").set_num_threads(1)
     pa.set_default_device(device)
+    key = pa.random.key(0)
+    for _ in range(600):  # after some hundred small draws, kernels make random numbers
+        pa.random.bits(key)
     try:
         yield
     finally:
@@ -332,7 +367,7 @@ def run(
     file: Path | None,
 ) -> None:
     """Measure and print every device, and write JSON."""
-    report: dict[str, object] = {}
+    results: dict[str, object] = {}
     for device in devices:
         rows, skipped = measure(device, repeats, pattern)
         show(device, rows, skipped, worst)
@@ -340,14 +375,15 @@ def run(
         judged = judge(device, summary(rows)) if rows and pattern is None else []
         if judged:
             show_targets(judged)
-        report[str(device)] = {
+        results[str(device)] = {
             "summary": asdict(summary(rows)) if rows else None,
             "rows": [asdict(row) for row in rows],
             "skipped": [asdict(entry) for entry in skipped],
             "targets": [asdict(target) for target in judged],
         }
     if file is not None:
-        file.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        report = {**environment(devices), "results": results}
+        file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

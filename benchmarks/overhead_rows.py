@@ -1,4 +1,4 @@
-"""What ``overhead.py --all`` measures: every name of the standard, with typical arguments.
+"""What ``overhead.py --all`` measures: every name of the standard, and what users call besides.
 
 Each call is a statement that is the same for portarray and for the library beside it. It sees
 
@@ -13,6 +13,11 @@ Each call is a statement that is the same for portarray and for the library besi
 ``zero``, ``ident``   integer zeros of shape ``(8,)``; the float32 identity of shape ``(3, 3)``
 ``o``, ``n``          one float32 and one integer, of shape ``()``
 ``d``                 the device, as the namespace's functions take it
+``np``, ``v``         NumPy; its array of the values of ``x``
+``key``, ``rng``      a key of ``portarray.random``; a generator of ``numpy.random``
+``three``             a function of one array that makes three calls
+``gradient``          its gradient; the function itself, where the library has no gradients
+``scale``             a user kernel that writes ``2 * x`` into its second array
 ====================  ===========================================================================
 """
 
@@ -20,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["EXCLUDED", "OWN_SPELLING", "ROWS"]
+__all__ = ["EXCLUDED", "GROUPS", "OTHER_ROWS", "OWN_SPELLING", "ROWS"]
 
 
 def _each(names: str, *statements: str) -> dict[str, tuple[str, ...]]:
@@ -283,6 +288,52 @@ ROWS: Mapping[str, tuple[str, ...]] = {
 }
 """Name of the standard to the statements that measure it."""
 
+_PAIRS = (
+    "add atan2 equal floor_divide greater less maximum minimum multiply not_equal pow remainder "
+    "subtract"
+)
+
+OTHER_ROWS: Mapping[str, tuple[str, ...]] = {
+    "two dtypes": (
+        *(f"xp.{name}(x, i)" for name in _PAIRS.split()),
+        *("x + i", "i - x", "x * z", "x < i", "x + b", "i / x", "i + 0.5", "b + 1", "x * 1j"),
+        *("x + np.float32(2)", "x * np.float64(2)", "i + np.int64(1)", "np.float64(2) * x"),
+        *("xp.where(b, x, i)", "xp.concat([x, i])", "xp.stack([x, i])", "xp.sin(i)", "x += i"),
+    ),
+    "lists and numbers": (
+        *("xp.asarray(2)", "xp.asarray([1, 2, 3])", "xp.asarray((1.0, 2.0))"),
+        *("xp.asarray([True, False])", "xp.asarray([[1.0, 2.0], [3.0, 4.0]])"),
+        *("xp.asarray([1, 2.5])", "xp.asarray(np.float64(2))", "xp.asarray(v)"),
+    ),
+    "indices": (
+        *("x[n]", "x[np.int64(1)]", "x[[1, 2]]", "m[:, [0, 1]]", "m[[0, 1], 2]", "m[j[0] // 2]"),
+        *("m[:, -1]", "m[1][2]", "x[np.int64(1)] = 2.0", "x[[1, 2]] = 0.5", "m[:, 1:3] = 0.5"),
+    ),
+    "random numbers": (
+        *("xp.random.uniform(key, (4,))", "xp.random.normal(key, (4,))"),
+        *("xp.random.integers(key, 0, 10, (4,))", "xp.random.split(key)"),
+    ),
+    "gradients": ("three(x)", "gradient(x)"),
+    "user kernels": ("scale(x, y)",),
+    "moves": ("xp.asarray(v, device=d)", "np.asarray(x)", "x.tolist()"),
+}
+"""What users call besides the standard's names, to the statements that measure it."""
+
+GROUPS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "elementwise functions": _ELEMENTWISE,
+    "reductions": _REDUCING,
+    "creation": _CREATION,
+    "dtypes": _DTYPES,
+    "shapes": _MANIPULATION,
+    "searching and sorting": _SEARCHING,
+    "linear algebra": _LINEAR_ALGEBRA,
+    "Fourier transforms": _FFT,
+    "operators": _OPERATORS,
+    "attributes and indices of arrays": _ARRAY,
+    **{name: {name: statements} for name, statements in OTHER_ROWS.items()},
+}
+"""Kinds of calls, to the rows that measure them."""
+
 _CONSTANTS = (
     "bool complex128 complex64 e float32 float64 inf int16 int32 int64 int8 nan newaxis pi "
     "uint16 uint32 uint64 uint8 __array_api_version__"
@@ -294,8 +345,20 @@ EXCLUDED: Mapping[str, str] = {
 }
 """Names of the standard that are not measured, and why."""
 
+_GENERATED = {
+    "xp.random.uniform(key, (4,))": "rng.uniform(size=4)",
+    "xp.random.normal(key, (4,))": "rng.normal(size=4)",
+    "xp.random.integers(key, 0, 10, (4,))": "rng.integers(0, 10, 4)",
+    "xp.random.split(key)": "rng.spawn(2)",
+}
+
 OWN_SPELLING: Mapping[str, Mapping[str, str]] = {
+    "numpy": {**_GENERATED, "gradient(x)": "three(x)", "scale(x, y)": "xp.multiply(x, 2, out=y)"},
     "torch": {
+        "xp.random.uniform(key, (4,))": "xp.rand(4)",
+        "xp.random.normal(key, (4,))": "xp.randn(4)",
+        "xp.random.integers(key, 0, 10, (4,))": "xp.randint(0, 10, (4,))",
+        "scale(x, y)": "xp.multiply(x, 2, out=y)",
         "x.size": "x.numel()",
         "x.to_device(d)": "x.to(d)",
         "x.__array_namespace__()": "array_namespace(x)",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import statistics
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -126,6 +127,26 @@ def overhead(report: Report) -> str:
     )
 
 
+def overhead_all(report: Report) -> str:
+    """Return microseconds of each kind of call, and portarray's overhead."""
+    groups = import_module("overhead_rows").GROUPS
+    head = ["kind of call", "calls"]
+    for device in report["results"]:
+        library = device.partition(":")[0]
+        head += [f"{library}'s own", "added, median", "at most"]
+    lines = []
+    for group, names in groups.items():
+        count, figures = 0, []
+        for result in report["results"].values():
+            matching = [row for row in result["rows"] if row["name"] in names]
+            count = max(count, len(matching))
+            added = [row["ours"] - row["own"] for row in matching]
+            own = statistics.median(row["own"] for row in matching)
+            figures += [f"{own:.2f}", f"{statistics.median(added):.2f}", f"{max(added):.1f}"]
+        lines.append([group, str(count), *figures])
+    return rows(head, lines)
+
+
 def tasks(report: Report) -> str:
     """Return microseconds per task, for each way to run it."""
     names = list(dict.fromkeys(name for row in report["rows"] for name in row["microseconds"]))
@@ -159,6 +180,7 @@ PARTS: Mapping[str, Callable[[Report], str]] = {
     ),
     "model_llama_cpp": llama_cpp,
     "overhead": overhead,
+    "overhead_all": overhead_all,
     "tasks": tasks,
     "transfer": picture(
         "picture",

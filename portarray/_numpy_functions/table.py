@@ -30,7 +30,7 @@ __all__ = [
     "store",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Any)  # functions, of which mypy does not know the code
 
 _NO_VALUE: Any = getattr(np, "_NoValue", None)
 
@@ -68,14 +68,17 @@ def category(title: str, prefix: str = "") -> Callable[..., Callable[[F], F]]:
 
     def serves(*names: str, order: str = "", like: bool = False) -> Callable[[F], F]:
         def enter(function: F) -> F:
-            parameters = inspect.signature(function).parameters
-            kinds = {parameter.kind for parameter in parameters.values()}
+            # Of its code: inspect.signature takes ten times as long, for 260 functions.
+            code = function.__code__
+            gathers = bool(code.co_flags & inspect.CO_VARARGS)
+            any_option = bool(code.co_flags & inspect.CO_VARKEYWORDS)
+            count = code.co_argcount + code.co_kwonlyargcount + gathers + any_option
             parameter_names = tuple(
                 name
-                for name, parameter in parameters.items()
-                if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and name != "like"
+                for name in code.co_varnames[code.co_posonlyargcount : code.co_argcount]
+                if name != "like"
             )
-            taken = frozenset(name for name in parameters if name != "like")
+            taken = frozenset(code.co_varnames[:count]) - {"like"}
             for name in names or (function.__name__.rstrip("_"),):
                 full = prefix + name
                 row = Served(
@@ -84,8 +87,8 @@ def category(title: str, prefix: str = "") -> Callable[..., Callable[[F], F]]:
                     function,
                     tuple(order.split()) or parameter_names,
                     taken,
-                    inspect.Parameter.VAR_POSITIONAL in kinds,
-                    inspect.Parameter.VAR_KEYWORD in kinds,
+                    gathers,
+                    any_option,
                     like,
                 )
                 SERVED[full] = row

@@ -16,13 +16,13 @@ from portarray._api.creation.ranges import arange
 from portarray._api.data_type import astype
 from portarray._api.manipulation.joining import concat
 from portarray._api.manipulation.shapes import reshape
-from portarray._array import dispatch, native_arrays
+from portarray._array import conversion, dispatch, native_arrays, slow_path
 from portarray._array.array import Array
 from portarray._config import config
 from portarray._kernel_language.decorator import reason_unsupported
 from portarray.random import distributions
 from portarray.random.distributions import Sampler
-from portarray.random.threefry import threefry
+from portarray.random.threefry import threefry, threefry_of_few
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,6 +73,9 @@ _LARGEST = 2**30
 
 BLOCK = 2**15
 """Numbers that the standard's functions make at a time on a CPU: they stay in its cache."""
+
+_TINY = 32
+"""Numbers whose random bits are computed on the host, where that is a CPU device's memory."""
 
 _FEW = 2**13
 _SEVERAL = 500
@@ -168,8 +171,20 @@ def _by_kernel(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Ar
     return result
 
 
+def _is_readable(key: Array) -> bool:
+    """Return whether a key can be read without waiting for a device."""
+    return key.device.platform == "cpu" and not native_arrays.is_traced(key)
+
+
 def _by_formula(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Array:
     high, low = divmod(start, 2**32)
+    if count <= _TINY and low + count <= 2**32 and not rows.length and _is_readable(key):
+        first, second = map(int, slow_path.read(key))
+        words = [*threefry_of_few(first, second, high, low, count)]
+        if draw.sampler.counters == 2:
+            words.append(threefry_of_few(first, second, high | distributions.SECOND, low, count)[0])
+        arrays = [conversion.from_host(x, key.device, take_ownership=True) for x in words]
+        return draw.sampler.formula(*arrays, *draw.values)
     c1 = arange(count, dtype=distributions.U32, device=key.device)
     c0: Any = high
     last = count - 1

@@ -88,7 +88,10 @@ def test_published_vectors(
 def test_words_of_the_first_positions_and_around_a_carry(device: str, way: str) -> None:
     key = pa.random.key(SEED, device=device)
     draw = drawing.Draw(distributions.WORDS)
-    for start, count in ((0, 70), (2**32 - 5, 11), (5 * 2**32 + 2**31, 3), (2**64 - 2, 2)):
+    for start, count in (
+        *((0, 70), (2**32 - 5, 11), (5 * 2**32 + 2**31, 3), (2**64 - 2, 2)),
+        *((2**32 - 8, 8), (2**63 + 12, 32), (7, 33)),  # of which few are computed on the host
+    ):
         got = as_numpy(drawing.at(draw, key, start, count))
         assert np.array_equal(got, np.stack(words((0, SEED), start, count), axis=-1))
 
@@ -278,6 +281,7 @@ def test_integers_are_exact(device: str, way: str, low: int, high: int, dtype: s
     got = pa.random.integers(key, low, high, (100,), dtype=dtype)
     assert got.dtype == np.dtype(dtype)
     assert got.tolist() == expected
+    assert pa.random.integers(key, low, high, (5,), dtype=dtype).tolist() == expected[:5]
     same = pa.random.integers(key, low, high - 1, (10, 10), dtype=dtype, endpoint=True)
     assert pa.reshape(same, (100,)).tolist() == expected
 
