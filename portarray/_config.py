@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 __all__ = ["Config", "config"]
 
 BlockMoves = Literal["error", "warn", "allow"]
-HostAccess = Literal["error", "allow"]
+HostAccess = Literal["error", "warn", "allow"]
 HostFallback = Literal["error", "warn", "allow"]
 
 
@@ -92,9 +92,11 @@ class Config:
 
         ``"allow"`` (the default) lets ``numpy.asarray(x)``, DLPack exports to the CPU and other
         libraries' ufuncs read arrays in host memory, and NumPy's functions read NumPy arrays beside
-        them. ``"error"`` refuses all that on every device, as on a GPU, with
-        :class:`portarray.errors.HostAccessError`, which names the line. What asks
-        for values stays allowed: ``float(x)`` and its like, ``x.item()``, ``x.tolist()``, printing,
+        them. ``"warn"`` warns once for each line of the program, with a
+        :class:`portarray.errors.HostAccessWarning` that states what to use instead, for example
+        ``pa.linalg.cholesky`` for SciPy's. ``"error"`` refuses all that on every device, as on a
+        GPU, with :class:`portarray.errors.HostAccessError`, which names the line. What asks for
+        values stays allowed: ``float(x)`` and its like, ``x.item()``, ``x.tolist()``, printing,
         pickling, :func:`portarray.save`, and ``x.to_device("numpy").native`` for a NumPy array.
         """
         return self._host_access
@@ -185,7 +187,7 @@ class Config:
             See :attr:`block_moves`.
         check_linalg : bool, optional
             See :attr:`check_linalg`.
-        host_access : {"error", "allow"}, optional
+        host_access : {"error", "warn", "allow"}, optional
             See :attr:`host_access`.
         host_fallback : {"error", "warn", "allow"}, optional
             See :attr:`host_fallback`.

@@ -16,6 +16,7 @@ __all__ = [
     "EXTRAS",
     "FUNCTIONS",
     "KEYWORDS",
+    "LIBRARIES",
     "RENAMED",
     "MissingAttribute",
     "attribute_error",
@@ -289,6 +290,35 @@ FUNCTIONS: dict[str, dict[str, str]] = {
 """What to use instead of a function that portarray or one of its modules does not have."""
 
 # Functions that are methods in other libraries.
+LIBRARIES: dict[str, str] = {
+    **{
+        f"scipy.linalg.{name}": f"pa.linalg.{name}"
+        for name in ("eig", "eigh", "eigvals", "eigvalsh", "inv", "pinv", "solve", "svd", "svdvals")
+    },
+    "scipy.linalg.cho_factor": "pa.linalg.cholesky",
+    "scipy.linalg.cholesky": "pa.linalg.cholesky(x, upper=True), or the lower factor without it",
+    "scipy.linalg.convolution_matrix": "pa.convolve",
+    "scipy.linalg.ldl": "pa.linalg.cholesky of a positive definite matrix",
+    "scipy.linalg.lstsq": "pa.linalg.pinv(x) @ y",
+    "scipy.linalg.lu": "pa.linalg.solve for a solution, pa.linalg.det for the determinant",
+    "scipy.linalg.lu_factor": "pa.linalg.solve for a solution, pa.linalg.det for the determinant",
+    "scipy.linalg.null_space": "pa.linalg.svd: the last rows of vh",
+    "scipy.linalg.orth": "pa.linalg.svd: the first columns of u",
+    "scipy.linalg.pinvh": "pa.linalg.pinv",
+    "scipy.linalg.polar": "pa.linalg.svd: u @ vh, and the rest",
+    "scipy.linalg.qr": 'pa.linalg.qr(x, mode="complete")',
+    "scipy.linalg.solve_triangular": "pa.kernels.solve_triangular",
+    "scipy.linalg.sqrtm": "pa.linalg.eigh of a Hermitian matrix",
+    "scipy.signal.unique_roots": "pa.unique_values",
+    "scipy.spatial.distance.cdist": "pa.linalg.vector_norm(x[:, None] - y[None], axis=-1)",
+    "scipy.stats.binned_statistic": "pa.histogram(x, weights=values)",
+    "scipy.stats.percentileofscore": "pa.mean of comparisons, such as pa.astype(x < score, float)",
+    "scipy.stats.relfreq": "pa.histogram(x) divided by the count",
+    "scipy.stats.cumfreq": "pa.cumulative_sum of pa.histogram(x)",
+    "sklearn.preprocessing.scale": "(x - pa.mean(x, axis=0)) / pa.std(x, axis=0)",
+}
+"""Functions of other libraries that read arrays on the host, by the name that users call."""
+
 _METHODS = (
     "abs acos acosh asin asinh atan atanh ceil cos cosh count_nonzero diff "
     "exp expm1 floor isfinite isinf isnan log log10 log1p log2 logical_not "

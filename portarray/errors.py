@@ -24,6 +24,7 @@
     └── OutOfMemoryError (MemoryError)               has bytes asked, free and total
 
     PortarrayWarning (UserWarning)
+    ├── HostAccessWarning                            numpy.asarray(x), where config warns of it
     ├── HostFallbackWarning                          a function runs on the host
     └── DeviceSelectionWarning                       a preference was not met
 
@@ -45,6 +46,7 @@ __all__ = [
     "DeviceNotFunctionalError",
     "DeviceSelectionWarning",
     "HostAccessError",
+    "HostAccessWarning",
     "HostFallbackError",
     "HostFallbackWarning",
     "KernelBuildError",
@@ -854,6 +856,24 @@ class PortarrayWarning(UserWarning):
     Traceback (most recent call last):
         ...
     portarray.errors.HostFallbackWarning: sort: runs on the host, because virtual:opencl:0 ...
+    """
+
+
+class HostAccessWarning(PortarrayWarning):
+    """A library read an array into host memory, which a GPU rejects; the message states the fix.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import portarray as pa
+    >>> x = pa.ones(2, device="numpy")
+    >>> with pa.config(host_access="warn"), warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     y = np.asarray(x)  # warns once for each line of the program
+    >>> print(caught[0].message)
+    numpy.asarray...: reads an array on numpy:cpu:0 from the host
+    Hint: copy it to the host explicitly: x.to_device('numpy').native
     """
 
 

@@ -26,6 +26,7 @@ class OtherNames(Directive):
                 for name, text in table.items()
             },
             "ATTRIBUTES": {f"x.{name}": text for name, text in _name_hints.ATTRIBUTES.items()},
+            "LIBRARIES": _name_hints.LIBRARIES,
             "KEYWORDS": {
                 f"{name}=": f"{text}=" if text.isidentifier() else text
                 for name, text in _name_hints.KEYWORDS.items()

@@ -10,12 +10,16 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
+from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
+from portarray import _name_hints
 from portarray._config import config
-from portarray.errors import HostAccessError
+from portarray.errors import HostAccessError, HostAccessWarning
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -57,6 +61,7 @@ class Line(NamedTuple):
     filename: str
     lineno: int
     function: str
+    module: str = ""
 
     def is_library(self) -> bool:
         """Return whether it is in an installed package or Python's own library."""
@@ -94,9 +99,41 @@ def tell(kind: str, device: Device, *, to_host: bool = True, name: str = "") -> 
 
 
 def refuse_if_set(action: str, device: Device, *, to_host: bool = True) -> None:
-    """Raise HostAccessError for an implicit copy while ``config.host_access`` is ``"error"``."""
+    """Refuse an implicit copy, or warn of it, while ``config.host_access`` says so."""
     if config.host_access == "error":
         raise HostAccessError(action, str(device), _where(), to_host=to_host)
+    if config.host_access == "warn" and to_host:
+        _warn(action, device)
+
+
+def _warn(action: str, device: Device) -> None:
+    """Warn once for each line of the program, with what to use instead of the library's function.
+
+    That is the outermost one that has a hint, since public functions call each other.
+    """
+    lines = list(callers())
+    user = next((i for i, line in enumerate(lines) if not line.is_library()), len(lines) - 1)
+    place = lines[user].filename, lines[user].lineno
+    if place in _warned:
+        return
+    _warned.add(place)
+    names = [name for line in reversed(lines[:user]) if (name := _public_name(line))]
+    function = next((x for x in names if x in _name_hints.LIBRARIES), names[0] if names else "")
+    fix = _name_hints.LIBRARIES.get(function, "")
+    fix = f"use {fix}" if fix else "copy it to the host explicitly: x.to_device('numpy').native"
+    within = f" in {function}" if function else ""
+    message = f"{action}{within}: reads an array on {device} from the host\nHint: {fix}"
+    warnings.warn_explicit(message, HostAccessWarning, *place)
+
+
+_warned: set[tuple[str, int]] = set()
+
+
+def _public_name(line: Line) -> str:
+    """Return the name by which users call a library's function, or nothing if it is private."""
+    parts = takewhile(lambda part: not part.startswith("_"), line.module.split("."))
+    name = ".".join((*parts, line.function))
+    return "" if "<" in name or line.function.startswith("_") else name
 
 
 def tell_move(source: Device, target: Device) -> None:
@@ -129,8 +166,18 @@ def callers() -> Iterator[Line]:
         above = above.f_back
     while frame is not None:
         if not f"{frame.f_globals.get('__name__')}.".startswith(_OWN):
-            yield Line(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+            yield Line(frame.f_code.co_filename, frame.f_lineno, *_function(frame))
         frame = frame.f_back
+
+
+def _function(frame: FrameType) -> tuple[str, str]:
+    """Return the qualified name and module of a frame's function, or of the one it decorates."""
+    code = frame.f_code
+    for name in code.co_freevars if "<locals>" in code.co_qualname else ():
+        decorated = frame.f_locals.get(name)
+        if isinstance(decorated, FunctionType):
+            return decorated.__qualname__, decorated.__module__
+    return code.co_qualname, frame.f_globals.get("__name__", "")
 
 
 def _where() -> str:

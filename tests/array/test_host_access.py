@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
+import re
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,9 @@ import pytest
 from scipy import special
 
 import portarray as pa
+from portarray import _name_hints
 from portarray._array import host_access
-from portarray.errors import HostAccessError
+from portarray.errors import HostAccessError, HostAccessWarning
 from portarray.testing import virtual_devices
 
 Transfers = list[tuple[str, bool, str]]
@@ -185,6 +188,34 @@ def test_a_librarys_line_is_named_with_the_users() -> None:
     assert "scipy" in library
     assert user.startswith(f"{__file__}:")
     assert "lfilter" in user
+
+
+def test_a_librarys_function_is_named_once_with_what_to_use() -> None:
+    linalg = pytest.importorskip("scipy.linalg")
+    x = pa.asarray([[2.0, 1.0], [1.0, 3.0]], device="numpy")
+    calls = {"cholesky": "pa.linalg.cholesky(", "inv": "pa.linalg.inv", "expm": "copy it to"}
+    with pa.config(host_access="warn"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for name in (*calls, "det"):
+            for _ in range(3):
+                getattr(linalg, name)(x)
+        np.add(x, np.ones(2))  # NumPy arrays beside arrays are not read from a device
+    assert [warning.filename for warning in caught] == [__file__]
+    assert "numpy.asarray in scipy.linalg.cholesky: reads an array" in str(caught[0].message)
+    for name, fix in calls.items():
+        host_access._warned.clear()
+        with pa.config(host_access="warn"), pytest.warns(HostAccessWarning) as warned:
+            getattr(linalg, name)(x)
+        assert f"scipy.linalg.{name}: reads" in str(warned[0].message)
+        assert f"\nHint: {'use ' if 'pa.' in fix else ''}{fix}" in str(warned[0].message)
+
+
+def test_what_to_use_instead_exists() -> None:
+    for name, fix in _name_hints.LIBRARIES.items():
+        module, _, function = name.rpartition(".")
+        assert hasattr(pytest.importorskip(module), function), name
+        for used in re.findall(r"pa\.([\w.]+)", fix):
+            assert operator.attrgetter(used)(pa) is not None, used
 
 
 def test_a_listener_may_refuse() -> None:
