@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -23,6 +28,52 @@ def tool() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+GATES = json.loads((FOLDER / "gates.json").read_text("utf-8"))
+"""Quick parts of other projects' tests, and how many of these passed when this was written."""
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("suite", GATES)
+def test_as_many_tests_of_other_projects_pass_as_before(
+    suite: str, library: str, tmp_path: Path
+) -> None:
+    for needed in (suite.partition(".")[0], library):
+        pytest.importorskip(needed)
+    gate = GATES[suite]
+    path = tmp_path / "result.json"
+    command = [sys.executable, str(FOLDER / "run.py"), suite, f"--devices={library}"]
+    command += [f"--file={gate['file']}", f"--json={path}", "--", "-k", gate["select"]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    [counts] = json.loads(path.read_text("utf-8"))["counts"].values()
+    assert counts["passed"] >= gate["passed"][library]
+
+
+OFFICIAL = ("test_special_cases.py", "test_linalg.py", "test_creation_functions.py")
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_the_official_suite_passes(library: str) -> None:
+    """A checkout of array-api-tests, which is not on PyPI, is in ARRAY_API_TESTS."""
+    folder = os.environ.get("ARRAY_API_TESTS")
+    if not folder:
+        pytest.skip("array-api-tests is not on PyPI: ARRAY_API_TESTS names a checkout of it")
+    pytest.importorskip(library)
+    env = {**os.environ, "ARRAY_API_TESTS_MODULE": "portarray", "PORTARRAY_DEVICE": library}
+    command = [sys.executable, "-m", "pytest", "-q", "--max-examples=5", "--disable-warnings"]
+    files = [f"array_api_tests/{name}" for name in OFFICIAL]
+    done = subprocess.run(
+        [*command, *files],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert re.search(r"^\d+ passed", done.stdout.splitlines()[-1]), done.stdout[-3000:]
 
 
 def test_every_known_failure_has_a_reason_and_a_link(tool: ModuleType) -> None:

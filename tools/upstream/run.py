@@ -101,6 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("--devices", help="default: numpy,torch,clarray:0, also virtual:cuda")
+    parser.add_argument("--file", default="test_*.py", help="run only files of such a name")
     parser.add_argument("--json", type=Path, help="write the counts and failures")
     parser.add_argument("--record", action="store_true", help="write the counts to counts.json")
     arguments, options = sys.argv[1:], []
@@ -123,9 +124,9 @@ def main() -> int:
         else:  # tests find the package's data relative to their own location
             shutil.copytree(Path(spec.origin).parent / suite.folder, tests, ignore=_ignored)
             shutil.copy(HERE / suite.conftest, tests / "conftest.py")
-        files = [tests]
-        if suite.text:
-            files = [x for x in tests.rglob("test_*.py") if suite.text in x.read_text("utf-8")]
+        files = [x for x in tests.rglob(parsed.file) if suite.text in x.read_text("utf-8")]
+        if not suite.text and parsed.file == "test_*.py":
+            files = [tests]
         settings = SETTINGS.get(parsed.suite, ["-W", "ignore"])
         options = [*settings, *suite.options, *options]
         # Sequentially: some tests reload modules or change global state.
