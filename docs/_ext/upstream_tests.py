@@ -27,7 +27,7 @@ class UpstreamTests(Directive):
             read[name] = json.loads(path.read_text("utf-8"))
         lines = [
             [suite, device, *(str(counts.get(outcome, 0)) for outcome in OUTCOMES)]
-            for suite, devices in read["counts"].items()
+            for suite, devices in sorted(read["counts"].items())
             for device, counts in devices.items()
         ]
         items = nodes.bullet_list()

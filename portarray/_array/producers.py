@@ -43,6 +43,9 @@ def from_dlpack(
     owner = native_arrays.device_of(x)
     if owner is not None:
         where = owner if device is None else selection.resolve(device)
+        if device is None and type(x) is np.ndarray and default is not None and copy is not False:
+            # As of other libraries' host memory: a device that reads it, preferably the default.
+            where = default if default._backend.on_host(default.native) else owner
         host_access.tell_move(owner, where)
         taken = native_arrays.from_native(x, owner, copy=copy)
         return array_moves.moved(taken, where, copy=copy, narrow=narrow)

@@ -92,7 +92,7 @@ def test_every_recorded_failure_is_expected(tool: ModuleType) -> None:
         f"{suite} on {device}"
         for suite, devices in counts.items()
         for device, counted in devices.items()
-        if counted.get("failed")
+        if counted.get("failed") and ":" in device  # not of libraries shown beside it
     }
     assert failed == set()
 
