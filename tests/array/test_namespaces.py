@@ -80,6 +80,15 @@ def test_a_bound_namespace_creates_on_its_arrays_device(
             assert create(xp).device is create(pa).device
 
 
+def test_native_namespaces_give_lists_and_numbers_one_dtype(device: str) -> None:
+    xp: Any = pa.namespace(device)
+    for values in (1.0, [1.0], [[1, 2.5]], []):
+        assert xp.asarray(values).dtype == xp.zeros(1).dtype
+    assert xp.asarray([1]).dtype == xp.asarray(1).dtype
+    assert xp.asarray([True]).dtype == xp.bool
+    assert xp.asarray([np.float32(1)]).dtype == xp.float32
+
+
 def test_a_bound_namespace_moves_nothing(device: str, fake: str) -> None:
     x, y = pa.ones(2, device=device), pa.ones(2, device=fake)
     xp: Any = x.__array_namespace__()

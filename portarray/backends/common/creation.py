@@ -253,7 +253,20 @@ class Creation:
         has_memory = hasattr(obj, "__buffer__") or isinstance(obj, (np.ndarray, memoryview))
         if copy is False and not has_memory:
             raise _no_memory(obj)
+        if dtype is None and isinstance(obj, (list, tuple)):
+            dtype = self._dtype_of_python(obj, device)
         return self.from_host(obj, dtype, device, copy)
+
+    def _dtype_of_python(self, obj: Any, device: Any) -> Any:
+        """Return the default dtype of a sequence of Python's numbers, None for other sequences."""
+        first = obj
+        while isinstance(first, (list, tuple)) and first:
+            first = first[0]
+        numbers = (int, float, complex, list, tuple)  # the latter two are empty
+        if not isinstance(first, numbers) or isinstance(first, np.generic):
+            return None
+        sample = {"i": 0, "f": 0.0, "c": 0j}.get(np.asarray(obj).dtype.kind)
+        return None if sample is None else self.default_dtype(sample, device)
 
     def eye(
         self,
