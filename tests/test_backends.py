@@ -13,6 +13,7 @@ import pytest
 
 import portarray as pa
 from portarray._devices import discovery
+from portarray._installation import pip_install
 from portarray.backends import registry
 
 LIBRARIES = sorted(
@@ -80,7 +81,7 @@ def test_a_version_that_is_too_old_is_refused(
             (reason,) = caught.value.reasons.values()
             assert f"{info.title} 0.1.2+old is too old" in reason
             assert f"portarray needs {info.oldest} or newer" in reason
-            assert f'pip install --upgrade "{info.requirement(platform)}"' in reason
+            assert f"{pip_install(info.requirement(platform))} --upgrade" in reason
     finally:
         monkeypatch.undo()
         pa.reset_gpu_device()

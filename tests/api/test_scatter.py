@@ -112,7 +112,7 @@ def test_gradients(name: str, device: str) -> None:
             "has dtype comp",
         ),
         (lambda x, i: pa.scatter_add(x, i, pa.ones((5,))), ValueError, "broadcast"),
-        (lambda x, i: pa.scatter_add([1.0], i, 1.0), TypeError, "x is list"),
+        (lambda x, i: pa.scatter_add([1.0], i, 1.0), TypeError, "arrays, got list"),
         (lambda x, i: np.divide.at(x, i, 2.0), TypeError, "numpy.divide.at: not supported"),
     ],
 )
