@@ -254,34 +254,26 @@ def test_ufuncs_of_scipy_run_on_the_host_view(device: str) -> None:
         pytest.skip("NumPy cannot read its memory; test_ufuncs_of_scipy_need_host_memory")
     a = np.asarray([0.25, 0.5])
     x = pa.asarray(a, device=device)
-    result = special.erf.__wrapped__(x) if hasattr(special.erf, "__wrapped__") else _erf()(x)
-    same(result, _erf()(a))
+    same(special._ufuncs.j0(x), special._ufuncs.j0(a))
     parts = special._ufuncs.airy(x)  # a ufunc of several results
     for ours, theirs in zip(parts, special._ufuncs.airy(a), strict=True):
         same(ours, theirs)
     out = pa.zeros(2, dtype=pa.float64, device=device)
-    assert _erf()(x, out=out) is out
-    same(out, _erf()(a))
-    same(_erf()(x.astype(pa.float32)), _erf()(a.astype(np.float32)))
+    assert special._ufuncs.j0(x, out=out) is out
+    same(out, special._ufuncs.j0(a))
+    same(special._ufuncs.j0(x.astype(pa.float32)), special._ufuncs.j0(a.astype(np.float32)))
 
 
 def test_ufuncs_of_scipy_take_arrays_of_one_device(device: str, fake: str) -> None:
     for first, second in itertools.permutations((device, fake)):
         x, y = (pa.asarray([0.25], dtype="float32", device=target) for target in (first, second))
-        with pytest.raises(pa.DeviceMismatchError, match="ufunc xlogy: arrays are on"):
-            special._ufuncs.xlogy(x, y)
+        with pytest.raises(pa.DeviceMismatchError, match="ufunc jv: arrays are on"):
+            special._ufuncs.jv(x, y)
 
 
 def test_ufuncs_of_scipy_need_host_memory(fake: str) -> None:
     with pytest.raises(TypeError, match=r"numpy\.asarray\(x\.to_device\('numpy'\)\)"):
-        _erf()(pa.asarray([0.25], device=fake))
-
-
-def _erf() -> Any:
-    """Return SciPy's ufunc without its dispatching wrapper."""
-    ufunc = special._ufuncs.erf
-    assert isinstance(ufunc, np.ufunc)
-    return ufunc
+        special._ufuncs.j0(pa.asarray([0.25], device=fake))
 
 
 def test_functions_of_numpy_that_call_methods(anywhere: str) -> None:

@@ -33,6 +33,11 @@ def loose_parts(statement: str) -> frozenset[str]:
     return LOOSE.get(read_statement(statement).function, frozenset())
 
 
+def is_lost_write(message: str) -> bool:
+    """Return whether an error refuses a write that would not reach the array behind a copy."""
+    return "this array is a copy" in message
+
+
 @dataclass(frozen=True, slots=True)
 class Allowed:
     """The differences allowed for one target, which may take subnormal numbers for zero."""

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from portarray_conformance.programs.allowed_differences import Allowed, loose_parts
+from portarray_conformance.programs.allowed_differences import Allowed, is_lost_write, loose_parts
 from portarray_conformance.programs.compare import Comparison, text_of
 from portarray_conformance.programs.factors import FACTORS, decomposed, wrong_factors
 from portarray_conformance.programs.program import Machine, Raised, Snap, Step, restore
@@ -156,7 +156,8 @@ class _Judge:
             self.forget(statement, step)
             return None
         if (step.error is None) != (error is None):
-            if self.unstable_error(statement, previous, error):
+            lost = step.error is not None and is_lost_write(str(step.error))
+            if lost or self.unstable_error(statement, previous, error):
                 self.forget(statement, step)
                 return None
             bound = read_statement(statement).bound

@@ -24,7 +24,8 @@ ALL = slice(None)
 
 def check_unshared(shape: Sequence[int], strides: Sequence[int]) -> None:
     """Raise if elements of an array share memory, so that a write would change several."""
-    if any(step == 0 and length > 1 for length, step in zip(shape, strides, strict=True)):
+    repeated = any(step == 0 and length > 1 for length, step in zip(shape, strides, strict=True))
+    if repeated and 0 not in shape:
         raise ValueError(
             f"assignment: several elements of the array of shape {tuple(shape)} share memory, as "
             f"after broadcast_to\nHint: write into a copy, x.copy()"

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
+from portarray._result_types import SlogdetResult
 from portarray.backends.composed import linalg
 from portarray.backends.jax.namespace.rows import compiled
 
@@ -37,7 +38,7 @@ eigvalsh = _square(jnp.linalg.eigvalsh)
 @_square
 def slogdet(x: jax.Array, /) -> Any:
     """Return signs and logarithms of determinants."""
-    return _small_slogdet(x) if x.shape[-1] == 2 else jnp.linalg.slogdet(x)
+    return SlogdetResult(*_small_slogdet(x)) if x.shape[-1] == 2 else jnp.linalg.slogdet(x)
 
 
 @jax.jit
