@@ -25,6 +25,7 @@ COMPLEX128 = frozenset(
     {
         *("scipy.fft.fht", "scipy.fft.ifht"),
         *("scipy.signal.tf2zpk", "scipy.signal.butter", "scipy.signal.firwin2"),
+        "scipy.signal.group_delay",
     }
 )
 

@@ -147,8 +147,8 @@ SIGNAL_ROWS = [
     *_named(
         "scipy.signal",
         {"group_delay": lambda a: signal.group_delay((a(B), a(A)))},
-        fails="SciPy multiplies by a NumPy array that it makes: "
-        "https://github.com/scipy/scipy/blob/main/scipy/signal/_filter_design.py",
+        host=True,
+        rtol=1e-5,  # SciPy divides by what is zero but for rounding at the last frequencies
     ),
     *rows_of(signal, "freqz", [B, A]),
     *rows_of(signal, "freqz_sos", [SECTIONS]),

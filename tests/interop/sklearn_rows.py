@@ -329,7 +329,8 @@ BEYOND = [
     ),
     *rows_of(metrics, "matthews_corrcoef", [TWO, TWO_GUESSED]),
     *rows_of(metrics, "silhouette_score", [X, THREE], fails=UNSUPPORTED),
-    *rows_of(preprocessing, "scale robust_scale", [X], fails=UNSUPPORTED),
+    *rows_of(preprocessing, "scale", [X], fails=UNSUPPORTED),
+    *rows_of(preprocessing, "robust_scale", [X], host=True),
 ]
 
 
