@@ -70,9 +70,9 @@ def test_blocks_restore_only_their_own_changes() -> None:
             "host_fallback must be one of error, warn, allow, not 'never'",
         ),
         (
-            {"host_access": "warn"},
+            {"host_access": "tell"},
             ValueError,
-            "host_access must be one of error, allow, not 'warn'",
+            "host_access must be one of error, warn, allow, not 'tell'",
         ),
         (
             {"host_fallback": None},

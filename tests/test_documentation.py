@@ -158,7 +158,7 @@ def _hooks() -> Iterator[str]:
 
 # What backends have no word in: types, names of the parts, and what is made of other hooks.
 NOT_HOOKS = {
-    *("PLATFORMS", "BackendInfo", "Kind", "Served"),
+    *("GUARDS", "PLATFORMS", "BackendInfo", "Kind", "Served"),
     *("info", "namespace", "read_host"),
 }
 

@@ -48,7 +48,7 @@ def reversed_groups(y: Any, x: Any) -> None:
 
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arguments, "_SMALL", 64)
+    monkeypatch.setattr(arguments, "SMALL", 64)
     monkeypatch.setattr(ranges, "_MOST", 64)
 
 

@@ -32,6 +32,13 @@ MOVES: tuple[Move, ...] = (
 )
 
 
+def is_broadcast(x: pa.Array) -> bool:
+    """Return whether elements of an array share memory."""
+    native = x.native
+    strides = native.stride() if hasattr(native, "stride") else getattr(native, "strides", ())
+    return 0 in strides
+
+
 class Program:
     """A running program, with every array and its model."""
 
@@ -79,6 +86,10 @@ class Program:
     def write(self, i: int) -> None:
         """Write into an array: one element, all of them, or in place."""
         x = self.arrays[i]
+        if is_broadcast(x):
+            with pytest.raises(ValueError, match="share memory"):
+                x[1, 2] = 1.0
+            return
         sealed = x.device.library == "numpy" and not x.native.flags.writeable
         if sealed or x.device.library in CONSTANT:
             self.models[i] = self.models[i].copy()

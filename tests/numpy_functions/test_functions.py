@@ -200,7 +200,8 @@ def test_numpys_arrays_stay_in_host_memory(fake: str) -> None:
         assert np.add(y, [1.0, 3.0]).tolist() == [2.0, 6.0]
         with pytest.raises(pa.HostAccessError, match=r"ufunc add: .*\n.*\nHint: move it"):
             np.add(y, a)
-    for call in (lambda: y + a, lambda: pa.add(y, a), lambda: pa.add(y, [1.0, 3.0])):
+    assert (y + a).tolist() == [2.0, 6.0]
+    for call in (lambda: [1.0, 3.0] * y, lambda: pa.add(y, a), lambda: pa.add(y, [1.0, 3.0])):
         with pytest.raises(TypeError, match="expected portarray arrays"):
             call()
 

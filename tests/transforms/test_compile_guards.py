@@ -553,3 +553,45 @@ PROXY: Any = weakref.proxy(TARGET)
 DEEP: list[Any] = [1.0]
 for _ in range(2000):
     DEEP = [1.0, [Scale(1.0), DEEP]]
+
+
+# --- containers that are freed while a function is traced -----------------------------------------
+
+
+def test_an_output_is_not_taken_for_a_freed_container(device: str) -> None:
+    """Copies of containers of arguments may be freed before the output is read."""
+    x = asarray([1.0, 2.0], device)
+
+    def function(x: Any) -> list[tuple[Any, int]]:
+        y = x * 2.0
+        return [(y, n) for n in range(300)]  # one of them is where a copy was
+
+    pairs = pa.compile(function)(x)
+    assert [n for _, n in pairs] == list(range(300))
+    assert {tuple(host(y)) for y, _ in pairs} == {(2.0, 4.0)}
+
+
+class _Nested:
+    """A tree whose children are lists that flattening makes anew."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+
+optree.register_pytree_node(
+    _Nested,
+    lambda x: ([[part] for part in x.parts], None),
+    lambda _, children: _Nested(*(child[0] for child in children)),
+    namespace="portarray",
+)
+
+
+def test_containers_that_flattening_makes_are_different(device: str) -> None:
+    values = [float(n) for n in range(30)]
+
+    def function(nested: list[_Nested]) -> Any:
+        return [part * 10 for pair in nested for part in pair.parts]
+
+    nested = [_Nested(asarray([a], device), asarray([a + 0.5], device)) for a in values]
+    result = pa.compile(function)(nested)
+    assert [float(part[0]) for part in result] == [10 * a + b for a in values for b in (0.0, 5.0)]

@@ -304,7 +304,8 @@ class _Traced:
 
     def _copied(self, arguments: tuple[Any, Any], trace: Function) -> Any:
         """Return the arguments with traced arrays; a container that is there twice still is."""
-        copies: dict[int, Any] = {}
+        # With the originals, and kept while the output is read: ids of freed objects come again.
+        self._copies: dict[int, tuple[Any, Any]] = {}
         self._containers: dict[int, int] = {}  # by the ids of copies
         self.shared_containers = repeats(containers(arguments))
         count = itertools.count()
@@ -316,10 +317,11 @@ class _Traced:
             index = next(count)
             children, aux = node.flatten(x)
             children = [copied(child) for child in children]
-            if id(x) not in copies:
-                copies[id(x)] = node.unflatten(x, children, aux)
-                self._containers[id(copies[id(x)])] = index
-            return copies[id(x)]
+            if id(x) not in self._copies:
+                copy = node.unflatten(x, children, aux)
+                self._copies[id(x)] = x, copy
+                self._containers[id(copy)] = index
+            return self._copies[id(x)][1]
 
         return copied(arguments)
 
