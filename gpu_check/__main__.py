@@ -12,7 +12,7 @@ compares them and a language model with eager PyTorch, the card's bandwidth and 
 runs in a separate process with a time limit, so a driver that hangs or crashes affects only that
 part. What is missing or not reached is 'not run', never 'passed'.
 
-Python needs NumPy, array-api-compat and at least one library with a GPU. The suites and the
+Python needs portarray's dependencies and at least one library with a GPU. The suites and the
 movement need the dependencies in ``conformance/pyproject.toml``. Missing packages may be in a
 folder on PYTHONPATH; a part that lacks one is 'not run' and names it.
 

@@ -23,7 +23,7 @@ from portarray._opencl.folders import cache_folder
 from portarray.backends import registry
 
 PACKAGES = (
-    *("array-api-compat", "platformdirs", "optree", "click", "rich", "safetensors"),
+    *("opt_einsum", "platformdirs", "optree", "click", "rich", "safetensors"),
     *("scipy", "dask", "distributed", "pyopencl", "cffi", "matplotlib", "pytest"),
 )
 SECONDS = 5.0  # for the measurement of all devices
