@@ -19,7 +19,6 @@ from torch import SymFloat, SymInt, Tensor
 from torch.utils import _pytree as pytree
 
 from portarray.backends.base import Backend
-from portarray.backends.torch.tracing import is_traced
 from portarray.backends.types import Arrays
 
 __all__ = ["Capture"]
@@ -35,10 +34,6 @@ class Capture(Backend):
         _register_tree(arrays)
         # Tagging takes longer than a program's first calls, and only the compiler reads the tags.
         arrays.after_import("torch._dynamo", lambda module: _tag(arrays))
-
-    def is_traced(self, x: Any) -> bool:
-        """See :meth:`portarray.backends.base.Backend.is_traced`."""
-        return is_traced(x)
 
 
 def _tag(arrays: Arrays) -> None:
