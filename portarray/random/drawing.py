@@ -90,12 +90,14 @@ def at(draw: Draw, key: Array, start: int, count: int, rows: Rows = _ONE) -> Arr
     """Return ``count`` numbers of a draw from position ``start``, along one axis."""
     if count == 0:
         return empty(_shape(draw, 0), dtype=draw.sampler.dtype, device=key.device)
-    traced = native_arrays.is_traced(key)
+    traced = _is_traced(key)
     if not traced and _runs_kernels(draw, key.device, count):
         if count <= _LARGEST and not rows.length:
             return _by_kernel(draw, key, start, count, rows)
         draw_part, size = _by_kernel, _LARGEST
     elif not traced and key.device.platform == "cpu":
+        if count <= _TINY and not rows.length and start % 2**32 + count <= 2**32:
+            return _of_few(draw, key, start, count)
         # Powers of two: JAX compiles a program for each size.
         draw_part, size = _by_formula, min(BLOCK, 1 << (count - 1).bit_length())
     else:
@@ -171,21 +173,23 @@ def _by_kernel(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Ar
     return result
 
 
-def _is_readable(key: Array) -> bool:
-    """Return whether a key can be read without waiting for a device."""
-    # A transformation of the library traces what is computed from the key, if not the key.
-    return key.device.platform == "cpu" and not native_arrays.is_traced(key + 0)
+def _is_traced(key: Array) -> bool:
+    """Return whether a library traces a key, or all that is computed, as torch.func.grad does."""
+    return native_arrays.is_traced(key) or native_arrays.is_traced(key + 0)
+
+
+def _of_few(draw: Draw, key: Array, start: int, count: int) -> Array:
+    high, low = divmod(start, 2**32)
+    first, second = map(int, slow_path.read(key))
+    words = [*threefry_of_few(first, second, high, low, count)]
+    if draw.sampler.counters == 2:
+        words.append(threefry_of_few(first, second, high | distributions.SECOND, low, count)[0])
+    arrays = [conversion.from_host(x, key.device, take_ownership=True) for x in words]
+    return draw.sampler.formula(*arrays, *draw.values)
 
 
 def _by_formula(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Array:
     high, low = divmod(start, 2**32)
-    if count <= _TINY and low + count <= 2**32 and not rows.length and _is_readable(key):
-        first, second = map(int, slow_path.read(key))
-        words = [*threefry_of_few(first, second, high, low, count)]
-        if draw.sampler.counters == 2:
-            words.append(threefry_of_few(first, second, high | distributions.SECOND, low, count)[0])
-        arrays = [conversion.from_host(x, key.device, take_ownership=True) for x in words]
-        return draw.sampler.formula(*arrays, *draw.values)
     c1 = arange(count, dtype=distributions.U32, device=key.device)
     c0: Any = high
     last = count - 1
