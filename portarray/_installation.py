@@ -17,7 +17,7 @@ def pip_install(requirement: str) -> str:
     if name != "portarray":
         return f'pip install "{requirement}"'
     source = _source()
-    if not source or "://" not in source:  # the index or a folder
+    if "://" not in source:  # the index or a folder
         return f'pip install "{source or name}{bracket}{extras}"'
     return f'pip install "{requirement} @ {source}"'
 

@@ -33,7 +33,7 @@ def operation(setting: Setting, node: ast.AST, sign: str, x: tree.Expr, y: tree.
         work = types.weak_int(1)  # True + True is 2
     if sign == "/" and work.kind in "iu":
         work = types.WEAK_FLOAT if work.weak else types.strong(setting.default)
-    check_literals(setting, node, work, x, y)
+    check_literals(node, work, x, y)
     result = work
     if work.weak and work.kind == "i":
         result = types.weak_int(_bits(sign, x.scalar, y.scalar, y))
@@ -67,7 +67,7 @@ def check_dtype(setting: Setting, node: ast.AST, type_: Scalar) -> None:
         raise Wrong(node, f"{setting.device or 'the device'} does not support {type_.dtype}")
 
 
-def check_literals(setting: Setting, node: ast.AST, work: Scalar, *operands: tree.Expr) -> None:
+def check_literals(node: ast.AST, work: Scalar, *operands: tree.Expr) -> None:
     """Refuse literals that do not fit the dtype of the other operands."""
     if work.dtype is None or work.dtype.kind not in "iu":
         return
@@ -87,7 +87,7 @@ def comparison(setting: Setting, node: ast.AST, sign: str, x: tree.Expr, y: tree
             f"{sign} needs an order, which {x.type} and {y.type} do not have; compare pa.abs(...) "
             f"or pa.real(...)",
         )
-    check_literals(setting, node, work, x, y)
+    check_literals(node, work, x, y)
     return tree.Compare(node, types.TRUTH, sign, x, y, work)
 
 
@@ -157,7 +157,7 @@ def row(setting: Setting, node: ast.AST, name: str, values: list[tree.Expr]) -> 
     if name == "imag" and work.kind != "c":
         zero = tree.Literal(node, types.weak_int(1), 0)
         return after(values, zero if work.weak else converted(node, zero, work.strong_dtype))
-    check_literals(setting, node, work, *values)
+    check_literals(node, work, *values)
     result: Scalar = work
     if row.result == "bool":
         result = types.TRUTH

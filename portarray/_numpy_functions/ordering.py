@@ -16,6 +16,7 @@ from portarray._numpy_functions.common import (
     index_array,
     is_float,
     last_axis,
+    sums_at,
     with_axes,
 )
 from portarray._numpy_functions.table import category
@@ -95,8 +96,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     length = max(minlength, int(pa.max(x)) + 1 if x.size else 0)
     if weights is not None:
         weights = as_float(as_array(weights, x, "bincount"))
-        start = pa.zeros((length,), dtype=weights.dtype, device=x.device)
-        return pa.scatter_add.__wrapped__(start, x, weights)
+        return sums_at(x, weights, length)
     edges = pa.arange(length + 1, dtype=x.dtype, device=x.device)
     return pa.diff(pa.searchsorted(pa.sort(x), edges))
 

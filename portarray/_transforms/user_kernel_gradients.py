@@ -13,6 +13,7 @@ from portarray._transforms.user_kernels import KernelCall, is_array, returned
 from portarray.errors import NoGradientError
 
 if TYPE_CHECKING:
+    from portarray._kernel_language.adjoint import Adjoint
     from portarray._kernel_language.adjoint_cache import Entry
     from portarray._kernel_language.kernel import KernelFunction
 
@@ -55,7 +56,7 @@ def call(
 
         if kernel._definition.differentiable and config._kernel_debug:
             kernel.verify_adjoint(*spec.args, ndrange=ndrange, group=group)
-        rule = _rule(kernel, entry_of, names, operands, written, wanted, sizes, group)
+        rule = _rule(kernel, entry.adjoint, entry_of, operands, written, wanted, sizes, group)
         inputs = [x for x in args if is_array(x)]
         outputs = record(kernel.__name__, inputs, tuple(outputs), rule, kept)
     return kernel_call.finish(outputs)
@@ -67,8 +68,8 @@ def _is_watched(trace: Trace, native: Any) -> bool:
 
 def _rule(
     kernel: KernelFunction,
+    adjoint: Adjoint,
     entry_of: Callable[..., Entry],
-    names: Sequence[str],
     operands: Sequence[Any],
     written: Sequence[int],
     wanted: frozenset[str],
@@ -76,7 +77,7 @@ def _rule(
     group: Any,
 ) -> Callable[[Any], Sequence[Array | None]]:
     """Return the function that runs the adjoint."""
-    adjoint = entry_of(is_traced=False).adjoint
+    names = kernel._definition.names
     shapes = {name: (x.shape, x.dtype, x.device) for name, x in _arrays(names, operands)}
     inputs = {name: x for name, x in zip(names, operands, strict=True) if name in adjoint.values}
     output_names = [names[position] for position in written]

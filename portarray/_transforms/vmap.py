@@ -235,8 +235,11 @@ class _BatchTrace(Trace):
             pairs = [(ref(), before) for ref, before in self._adopted]
             return [(x, before) for x, before in pairs if x is not None and id(x) not in returned]
 
-        if outside() and not (gc.collect() and not outside()):
-            for x, before in outside():
+        if not outside():
+            return
+        gc.collect()  # arrays that only cycles refer to
+        if left := outside():
+            for x, before in left:
                 x._dispatch = tracing.untraced(before, x.device)._dispatch
                 x._native = before
             raise TracedArrayError(

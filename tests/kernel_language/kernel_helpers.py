@@ -11,8 +11,21 @@ from typing import Any
 import pytest
 
 import portarray as pa
+import portarray.kernel_language as kl
 
 NUMBERS = itertools.count()
+
+
+@pa.kernel
+def cubed(y: Any, x: Any) -> None:
+    i = kl.index()
+    y[i] = x[i] * x[i] * x[i]
+
+
+@pa.kernel
+def saxpy(y: Any, a: Any, x: Any) -> None:
+    i = kl.index()
+    y[i] = a * x[i] + y[i]
 
 
 def require_launcher(device: str) -> pa.Device:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn_gradients import SIZE, text
-from kernel_helpers import launches_in_place, loaded, require_launcher
+from kernel_helpers import cubed, launches_in_place, loaded, require_launcher, saxpy
 
 import portarray as pa
 import portarray.kernel_language as kl
@@ -23,18 +23,6 @@ from portarray._kernel_language.adjoint_lines import simplified
 from portarray._kernel_language.partial_derivatives import FUNCTIONS
 
 COUNT = 2000 if "PORTARRAY_TEST_FULL" in os.environ else 12
-
-
-@pa.kernel
-def cubed(y: Any, x: Any) -> None:
-    i = kl.index()
-    y[i] = x[i] * x[i] * x[i]
-
-
-@pa.kernel
-def saxpy(y: Any, a: Any, x: Any) -> None:
-    i = kl.index()
-    y[i] = a * x[i] + y[i]
 
 
 @pa.kernel

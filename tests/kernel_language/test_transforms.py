@@ -7,24 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_helpers import launches_in_place, require_launcher
+from kernel_helpers import cubed, launches_in_place, require_launcher, saxpy
 
 import portarray as pa
 import portarray.kernel_language as kl
 
 SCALE = 2.0
-
-
-@pa.kernel
-def cubed(y: Any, x: Any) -> None:
-    i = kl.index()
-    y[i] = x[i] * x[i] * x[i]
-
-
-@pa.kernel
-def saxpy(y: Any, a: Any, x: Any) -> None:
-    i = kl.index()
-    y[i] = a * x[i] + y[i]
 
 
 @pa.kernel

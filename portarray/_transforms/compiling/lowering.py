@@ -101,6 +101,8 @@ def _by_segments(
 
     None if it has no compiler, or there are only user kernels.
     """
+    if all(node.is_launch for node in graph.nodes):
+        return None
     values = dict(zip(graph.inputs, natives, strict=True))
     steps: list[Node] = []
     for nodes, outputs in segments(graph):
@@ -116,8 +118,6 @@ def _by_segments(
         values.update(zip(outputs, run(*operands), strict=True))
         arguments = tuple([Ref(n) for n in inputs])
         steps.append(Node("segment", run, nodes[0].device, arguments, {}, outputs, several=True))
-    if all(node.is_launch for node in graph.nodes):
-        return None
     return replay(graph, steps)
 
 

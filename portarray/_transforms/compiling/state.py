@@ -440,7 +440,7 @@ class _Walk:
         return is_readable
 
     def _check_keys(self, x: Any, variable: str, path: str) -> None:
-        """Check the keys of a dict, if all are strings; return whether they are."""
+        """Write the check of the keys of a dict, in order."""
         self._check(f"[*{variable}] != {self.state.constant(list(x))}", path)
 
     def _items(self, x: Any, variable: str, path: str) -> None:

@@ -55,14 +55,10 @@ def _mean(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
 
 
 def _var(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:
-    return _deviations(with_axes(g, x, axis), x, axis, correction)
-
-
-def _deviations(g: Any, x: Any, axis: Any, correction: float) -> Any:
-    axes = axes_of(axis, x.ndim)
-    centred = x - pa.mean(x, axis=axes, keepdims=True)
+    centred = x - pa.mean(x, axis=axes_of(axis, x.ndim), keepdims=True)
     freedom = _count(x, axis) - correction
-    return scaled(scaled(g, 2 / freedom if freedom else math.inf), centred)
+    g = scaled(with_axes(g, x, axis), 2 / freedom if freedom else math.inf)
+    return scaled(g, centred)
 
 
 def _std(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:

@@ -13,6 +13,7 @@ import torch
 from torch.nn import functional
 
 from portarray.backends.common.attention import LARGE, excludes, in_use
+from portarray.backends.torch.gradients import HALVES
 from portarray.backends.torch.nan import has_nan
 from portarray.backends.torch.tracing import is_traced
 
@@ -20,9 +21,6 @@ Tensor = torch.Tensor
 
 QUERIES = 512
 """Queries for which a mask is materialized at once."""
-
-NARROW = frozenset({torch.float16, torch.bfloat16})
-"""Dtypes that are computed in float32 on CPUs."""
 
 
 def attention(
@@ -52,7 +50,7 @@ def attention(
         or (causal and length != keys)
         or not 1 <= len(lead) <= 2
         or not q.is_cpu
-        or q.dtype in NARROW
+        or q.dtype in HALVES
         or v.shape[-1] != size
     ):
         return _attention(q, k, v, scale, causal, mask)
@@ -84,7 +82,7 @@ def is_valid(out: Tensor, q: Tensor, k: Tensor, v: Tensor, /, **options: Any) ->
 
 def _is_small(*tensors: Tensor) -> bool:
     """Return whether all numbers are finite and far from overflow."""
-    wide = torch.float32 if tensors[0].dtype in NARROW else None
+    wide = torch.float32 if tensors[0].dtype in HALVES else None
     norms = [torch.linalg.vector_norm(x.detach(), dtype=wide) for x in tensors]
     return torch.stack(norms).max().item() < LARGE  # NaN is not less than a number
 
@@ -98,7 +96,7 @@ def _attention(
         return q.new_zeros((*shape[:-1], size))
     heads, groups = (shape[-3], k.shape[-3]) if q.ndim > 2 else (1, 1)
     scale = 1 / math.sqrt(shape[-1]) if scale is None else scale
-    if dtype in NARROW and q.is_cpu:
+    if dtype in HALVES and q.is_cpu:
         # PyTorch's fused function is two to seven times slower on these than on float32.
         q, k, v = q.float(), k.float(), v.float()
         mask = mask.float() if mask is not None and mask.dtype is not torch.bool else mask

@@ -47,6 +47,7 @@ def leave_to_tape(name: str, *tensors: Tensor) -> None:
 
 
 HALVES = frozenset({torch.float16, torch.bfloat16})
+"""Dtypes of 16 bits, which are computed in float32 on CPUs."""
 
 
 def in_float32(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from portarray.backends.torch.attention import NARROW, attention, is_valid, refuses
-from portarray.backends.torch.gradients import in_float32
+from portarray.backends.torch.attention import attention, is_valid, refuses
+from portarray.backends.torch.gradients import HALVES, in_float32
 from portarray.backends.types import TunedKernel
 
 Tensor = torch.Tensor
@@ -34,7 +34,7 @@ _INDICES = frozenset({torch.int32, torch.int64})
 
 def softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return the softmax along an axis."""
-    if x.dtype in NARROW and x.is_cpu and axis not in (-1, x.ndim - 1):
+    if x.dtype in HALVES and x.is_cpu and axis not in (-1, x.ndim - 1):
         # Along other axes PyTorch rounds intermediate exponentials to x's dtype.
         return torch.softmax(x, axis, dtype=torch.float32).to(x.dtype)
     return torch.softmax(x, axis)
@@ -42,7 +42,7 @@ def softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
 
 def log_softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return the logarithm of the softmax along an axis."""
-    if x.dtype in NARROW and x.is_cpu:
+    if x.dtype in HALVES and x.is_cpu:
         # PyTorch would round the logarithm of the sum to x's dtype.
         return torch.log_softmax(x, axis, dtype=torch.float32).to(x.dtype)
     return torch.log_softmax(x, axis)
@@ -57,7 +57,7 @@ def gelu(x: Tensor, /, *, approximate: str = "none") -> Tensor:
     if approximate == "none" or not x.is_cpu or x.numel() < 8192:
         return functional.gelu(x, approximate=approximate)
     # On the CPU, functional.gelu takes twice as long. (1 + tanh(z)) / 2 is sigmoid(2 z).
-    wide = x.float() if x.dtype in NARROW else x
+    wide = x.float() if x.dtype in HALVES else x
     slope = 2 * math.sqrt(2 / math.pi)
     inner = torch.addcmul(_constant(slope, wide.dtype), wide, wide, value=0.044715 * slope)
     if wide.requires_grad:
@@ -76,7 +76,7 @@ def rms_norm(x: Tensor, weight: Tensor | None = None, /, *, eps: float = 1e-6) -
     if not x.is_cpu or not size:
         return torch.rms_norm(x, (size,), weight, eps)
     dtype = x.dtype
-    wide = torch.float32 if dtype in NARROW else dtype
+    wide = torch.float32 if dtype in HALVES else dtype
     norm = _norm(x, 2, -1, True, dtype=wide)
     root = torch.addcmul(_constant(eps, wide), norm, norm, value=1 / size).rsqrt_()
     out = x * root
@@ -227,7 +227,7 @@ def rope(
         cos, sin = _tables(positions, x.shape[-1], theta, x)
     else:
         cos, sin = tables
-        if x.dtype in NARROW:
+        if x.dtype in HALVES:
             cos, sin = cos.float(), sin.float()
     half = cos.shape[-1]
     rotated = x if 2 * half == x.shape[-1] else x[..., : 2 * half]
@@ -257,7 +257,7 @@ def _tables(positions: Tensor, size: int, theta: float, x: Tensor) -> tuple[Tens
     wide = torch.float32 if x.device.type == "mps" else torch.float64
     steps = torch.arange(0, size, 2, dtype=wide, device=x.device)
     angles = positions.to(wide).unsqueeze(-1) * torch.exp(steps * (-math.log(theta) / size))
-    dtype = torch.float32 if x.dtype in NARROW else x.dtype
+    dtype = torch.float32 if x.dtype in HALVES else x.dtype
     return angles.cos().to(dtype), angles.sin().to(dtype)
 
 
@@ -273,7 +273,7 @@ def cross_entropy(
     """Return the cross entropy between logits and target classes."""
     classes = logits.shape[-1]
     losses = functional.cross_entropy(
-        (logits.float() if logits.dtype in NARROW else logits).reshape(-1, classes),
+        (logits.float() if logits.dtype in HALVES else logits).reshape(-1, classes),
         targets.reshape(-1).long(),
         reduction=reduction,
         ignore_index=ignore_index,

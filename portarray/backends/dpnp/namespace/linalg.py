@@ -10,7 +10,7 @@ import dpnp
 from dpnp import ndarray
 
 from portarray._result_types import EigResult
-from portarray.backends.common.blocks import least_exact_norm, normalize_axes, rescaled_norm
+from portarray.backends.dpnp.namespace.scaling import in_range
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,17 +52,8 @@ def vector_norm(
     norm = dpnp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
     if not 1 < ord < math.inf or axis == () or not x.size:
         return norm
-    low, high = (dpnp.min(norm), dpnp.max(norm)) if norm.ndim else (norm, norm)
-    if least_exact_norm(dpnp.finfo(norm.dtype), ord) < float(low) and float(high) < math.inf:
-        return norm
-    axes = normalize_axes(axis, x.ndim)
-
-    def plain(y: ndarray) -> ndarray:
-        return dpnp.linalg.vector_norm(y, axis=axes, keepdims=True, ord=ord)
-
-    largest = dpnp.max(dpnp.abs(x), axis=axes, keepdims=True)
-    norm = rescaled_norm(plain, largest, dpnp.where, dpnp.abs(x))
-    return norm if keepdims else dpnp.squeeze(norm, axes)
+    plain, sizes = dpnp.linalg.vector_norm, dpnp.abs(x) if x.dtype.kind == "c" else x
+    return in_range(norm, plain, sizes, axis=axis, keepdims=keepdims, ord=ord)
 
 
 def _on_host(function: F) -> F:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import dpnp
 
-from portarray.backends.common.blocks import least_exact_norm, normalize_axes, rescaled_norm
+from portarray.backends.dpnp.namespace.scaling import in_range
 
 cumulative_prod = dpnp.cumulative_prod
 max = dpnp.max
@@ -43,17 +42,7 @@ def std(
     spread = dpnp.std(x, axis=axis, correction=correction, keepdims=keepdims)
     if axis == () or not x.size or x.dtype.kind != "f":
         return spread
-    low, high = (dpnp.min(spread), dpnp.max(spread)) if spread.ndim else (spread, spread)
-    if least_exact_norm(dpnp.finfo(x.dtype), 2) < float(low) and float(high) < math.inf:
-        return spread
-    axes = normalize_axes(axis, x.ndim)
-
-    def plain(y: dpnp.ndarray) -> dpnp.ndarray:
-        return dpnp.std(y, axis=axes, correction=correction, keepdims=True)
-
-    largest = dpnp.max(dpnp.abs(x), axis=axes, keepdims=True)
-    spread = rescaled_norm(plain, largest, dpnp.where, x)
-    return spread if keepdims else dpnp.squeeze(spread, axes)
+    return in_range(spread, dpnp.std, x, axis=axis, keepdims=keepdims, correction=correction)
 
 
 def cumulative_sum(

@@ -164,9 +164,10 @@ def std(
     if x.dtype.itemsize == 2:
         return std(x.float(), axis=axis, correction=correction, keepdims=keepdims).to(x.dtype)
     is_known = x.is_cpu and not (x.requires_grad or is_traced(x) or torch.compiler.is_compiling())
-    if is_known or axis == () or not x.numel():
+    has_no_sum = axis == () or not x.numel()
+    if is_known or has_no_sum:
         spread = torch.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
-        if axis == () or not x.numel() or not is_out_of_range(spread, 2):
+        if has_no_sum or not is_out_of_range(spread, 2):
             return spread
     axes = tuple(range(x.ndim)) if axis is None else axis
     unit = unit_of(x, axes)
