@@ -289,7 +289,6 @@ FUNCTIONS: dict[str, dict[str, str]] = {
 }
 """What to use instead of a function that portarray or one of its modules does not have."""
 
-# Functions that are methods in other libraries.
 LIBRARIES: dict[str, str] = {
     **{
         f"scipy.linalg.{name}": f"pa.linalg.{name}"
@@ -319,6 +318,7 @@ LIBRARIES: dict[str, str] = {
 }
 """Functions of other libraries that read arrays on the host, by the name that users call."""
 
+# Functions that are methods in other libraries.
 _METHODS = (
     "abs acos acosh asin asinh atan atanh ceil cos cosh count_nonzero diff "
     "exp expm1 floor isfinite isinf isnan log log10 log1p log2 logical_not "

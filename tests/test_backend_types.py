@@ -52,7 +52,10 @@ def checks(backend: Backend) -> Iterator[str]:
     yield "from collections.abc import Callable"
     yield f"from {array.__module__} import {array.__qualname__} as Native"
     yield "from portarray import typing as types"
-    for chapter, module in categories.category_modules(backend.category_package).items():
+    for chapter in ("", *categories.CATEGORIES):
+        module = categories.category_module(backend.category_package, chapter)
+        if module is None:
+            continue
         part = chapter if chapter in PARTS else ""
         protocol = PARTS[part]
         tree = ast.parse(inspect.getsource(module))

@@ -79,7 +79,6 @@ EXTRA = ("float16", "bfloat16")
 _SAME: dict[object, DType] = {
     key: dtype for name, dtype in STANDARD.items() for key in (dtype, dtype.type, name)
 }
-_SAME.update((kind, STANDARD[np.dtype(kind).name]) for kind in PYTHON_SCALARS)
 _SAME.update((kind, np.dtype(kind)) for kind in PYTHON_SCALARS)
 _FLOAT16 = np.dtype("float16")
 _NAMES = ", ".join((*STANDARD, *EXTRA))

@@ -27,7 +27,7 @@ __all__ = [
     "CATEGORIES",
     "EXTENSIONS",
     "accepted",
-    "category_modules",
+    "category_module",
     "composition",
     "has_rows",
     "own_function",
@@ -81,12 +81,6 @@ def category_module(package: str, category: str) -> ModuleType | None:
     name = f"{package}.{category}"
     has_categories = hasattr(category_module(package, ""), "__path__")
     return import_module(name) if has_categories and find_spec(name) else None
-
-
-def category_modules(package: str) -> dict[str, ModuleType]:
-    """Return all modules of a package by category."""
-    modules = {category: category_module(package, category) for category in ("", *CATEGORIES)}
-    return {category: module for category, module in modules.items() if module is not None}
 
 
 def _in_categories(package: str, name: str, table: str = "") -> Any:

@@ -66,7 +66,7 @@ def _is_in(line: Line, code: object) -> bool:
     """Return whether a line belongs to a code object."""
     if code is None:
         return False
-    code_location = getattr(code, "co_filename", None), getattr(code, "co_name", None)
+    code_location = getattr(code, "co_filename", None), getattr(code, "co_qualname", None)
     return (line.filename, line.function) == code_location
 
 

@@ -29,7 +29,6 @@ from portarray.testing import virtual_devices
 pytestmark = pytest.mark.one_device
 
 X = np.random.default_rng(3).normal(size=(12, 12))
-CARDS = ["virtual:cuda:0", "virtual:cuda:1"]
 
 
 @pytest.fixture(autouse=True)

@@ -44,33 +44,41 @@ def _named(module: str, calls: dict[str, Callable[[Make], Any]], **options: Any)
 SPECIAL = [
     *rows_of(
         special,
-        "cbrt cosdg cosm1 cotdg ellipk ellipkm1 entr erf erfc erfcx erfinv exp1 exp10 exp2 exprel "
-        "expi expit gamma gammaln gammasgn i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e log_ndtr loggamma "
-        "logit ndtr ndtri psi rgamma sinc sindg spence tandg y0 y1 zetac",
+        "entr erf erfc erfcx erfinv expit gamma gammaln i0 i0e i1 i1e log_ndtr logit ndtr ndtri "
+        "psi",
+        [UNIT],
+    ),
+    *rows_of(
+        special,
+        "cbrt cosdg cosm1 cotdg ellipk ellipkm1 exp1 exp10 exp2 exprel expi gammasgn j0 j1 k0 k0e "
+        "k1 k1e loggamma rgamma sinc sindg spence tandg y0 y1 zetac",
         [UNIT],
         host=True,
     ),
     *rows_of(
         special,
-        "betaln binom boxcox boxcox1p chdtr chdtrc chdtri gammainc gammaincc gammainccinv "
-        "gammaincinv huber inv_boxcox inv_boxcox1p kl_div poch pseudo_huber stdtr xlog1py",
+        "betaln gammainc gammaincc kl_div rel_entr xlog1py xlogy",
         [UNIT, UNIT[::-1]],
-        host=True,
     ),
     *rows_of(
         special,
-        "betainc betaincc betaincinv fdtr fdtrc fdtri gdtr gdtrc hyp1f1 radian",
+        "binom boxcox boxcox1p chdtr chdtrc chdtri gammainccinv gammaincinv huber inv_boxcox "
+        "inv_boxcox1p poch pseudo_huber stdtr",
+        [UNIT, UNIT[::-1]],
+        host=True,
+    ),
+    *rows_of(special, "betainc", [UNIT, UNIT[::-1] + 0.1, UNIT]),
+    *rows_of(
+        special,
+        "betaincc betaincinv fdtr fdtrc fdtri gdtr gdtrc hyp1f1 radian",
         [UNIT, UNIT[::-1] + 0.1, UNIT],
         host=True,
     ),
-    *rows_of(special, "zeta", [UNIT + 1, UNIT], host=True),
-    *rows_of(special, "rel_entr xlogy", [UNIT, UNIT[::-1]]),
+    *rows_of(special, "zeta", [UNIT + 1, UNIT]),
+    *_named("special", {"polygamma": lambda a: special.polygamma(2, a(UNIT))}),
     *_named(
         "special",
-        {
-            "multigammaln": lambda a: special.multigammaln(a(UNIT + 3), 2),
-            "polygamma": lambda a: special.polygamma(2, a(UNIT)),
-        },
+        {"multigammaln": lambda a: special.multigammaln(a(UNIT + 3), 2)},
         host=True,
     ),
     *_named(

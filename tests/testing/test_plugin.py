@@ -269,6 +269,11 @@ def test_inputs_and_comparisons_are_free(xp):
     x = xp.asarray([1.0, 2.0])
     assert_close(x + x, xp.asarray([2.0, 4.0]))
 
+class TestMethod:
+    def test_inputs_of_a_method_are_free(self, xp):
+        x = xp.asarray([1.0, 2.0])
+        assert_close(x + x, xp.asarray([2.0, 4.0]))
+
 def test_reads(xp):
     quiet(to_float, xp.asarray([1.0, 2.0]))
 
@@ -285,6 +290,7 @@ def test_no_host_transfer_fails_at_the_line(run_pytest: Pytest) -> None:
     run_line = {name.partition("[")[0]: outcome for name, outcome in run.outcomes.items()}
     assert run_line == {
         "test_inputs_and_comparisons_are_free": "passed",
+        "test_inputs_of_a_method_are_free": "passed",
         **dict.fromkeys(("test_reads", "test_makes", "test_numpy"), "failed"),
     }, run.text
     assert "float copies to the host, with numpy:cpu:0" in run.text
