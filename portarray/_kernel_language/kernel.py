@@ -18,9 +18,9 @@ from portarray._array.array import Array
 from portarray._array.base import GUARDS, before_write
 from portarray._config import config
 from portarray._kernel_language import arguments, launch_cache
-from portarray._kernel_language.adjoint_cache import AdjointCache, Entry, all_floats
 from portarray._kernel_language.arguments import CallSpec, hashable
 from portarray._kernel_language.definition import Definition, define
+from portarray._kernel_language.derivatives.cache import AdjointCache, Entry, all_floats
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.host_copies import on_host
 from portarray._kernel_language.intrinsics import LANGUAGE
@@ -47,9 +47,9 @@ class KernelFunction:
     ) -> None:
         self._define(define(function, static, differentiable=differentiable))
         if differentiable:
-            from portarray._kernel_language import adjoint_checks
+            from portarray._kernel_language.derivatives import checks as derivative_checks
 
-            adjoint_checks.check_definition(self._definition)
+            derivative_checks.check_definition(self._definition)
 
     def _define(self, definition: Definition) -> None:
         self._definition = definition
@@ -469,10 +469,10 @@ class KernelFunction:
         KernelVerificationError
             If a difference is larger.
         """
-        from portarray._kernel_language import adjoint_checks
+        from portarray._kernel_language.derivatives import checks as derivative_checks
 
         spec = arguments.call_spec(self._definition, args, named, ndrange, group)
-        differences = adjoint_checks.differences(
+        differences = derivative_checks.differences(
             self._definition, self._adjoints, spec, self.interpret,
             lambda entry, *args, **ranges: self._adjoint_kernel(entry).interpret(*args, **ranges),
         )  # fmt: skip

@@ -13,8 +13,8 @@ from portarray._transforms.user_kernels import KernelCall, is_array, returned
 from portarray.errors import NoGradientError
 
 if TYPE_CHECKING:
-    from portarray._kernel_language.adjoint import Adjoint
-    from portarray._kernel_language.adjoint_cache import Entry
+    from portarray._kernel_language.derivatives.adjoint import Adjoint
+    from portarray._kernel_language.derivatives.cache import Entry
     from portarray._kernel_language.kernel import KernelFunction
 
 __all__ = ["Recorder", "call"]
@@ -83,7 +83,7 @@ def _rule(
     output_names = [names[position] for position in written]
 
     def rule(cotangents: Sequence[Array]) -> Sequence[Array | None]:
-        from portarray._kernel_language.adjoint import cotangent_dtype
+        from portarray._kernel_language.derivatives.forward import cotangent_dtype
 
         by_name: dict[str, Array] = dict(zip(output_names, cotangents, strict=True))
         passed: list[Any] = []

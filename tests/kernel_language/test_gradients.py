@@ -18,9 +18,9 @@ from kernel_helpers import cubed, launches_in_place, loaded, require_launcher, s
 import portarray as pa
 import portarray.kernel_language as kl
 from portarray._array import dispatch
-from portarray._kernel_language import partial_derivatives
-from portarray._kernel_language.adjoint_lines import simplified
-from portarray._kernel_language.partial_derivatives import FUNCTIONS
+from portarray._kernel_language.derivatives import partial_derivatives
+from portarray._kernel_language.derivatives.lines import simplified
+from portarray._kernel_language.derivatives.partial_derivatives import FUNCTIONS
 
 COUNT = 2000 if "PORTARRAY_TEST_FULL" in os.environ else 12
 

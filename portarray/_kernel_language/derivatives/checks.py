@@ -11,15 +11,15 @@ import numpy as np
 from portarray._array import conversion
 from portarray._array.array import Array
 from portarray._kernel_language import arguments, tree, types
-from portarray._kernel_language.adjoint import adjoint_of
-from portarray._kernel_language.adjoint_cache import AdjointCache, no_gradient
 from portarray._kernel_language.arguments import CallSpec
 from portarray._kernel_language.definition import Definition
+from portarray._kernel_language.derivatives.adjoint import adjoint_of
+from portarray._kernel_language.derivatives.cache import AdjointCache, no_gradient
+from portarray._kernel_language.derivatives.simple_statements import Unsupported
 from portarray._kernel_language.frontend import read_kernel
 from portarray._kernel_language.host_copies import on_host
 from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.setting import Setting
-from portarray._kernel_language.simple_statements import Unsupported
 from portarray.errors import KernelSyntaxError
 
 _FLOAT = np.dtype(np.float64)

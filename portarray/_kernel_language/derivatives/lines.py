@@ -1,16 +1,21 @@
-"""Simplifies the lines of an adjoint: copies of cotangents, and zeros to which is added."""
+"""Lines of an adjoint, and their simplification: copies of cotangents, additions to zero."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 Lines = list[str]
 
 _ASSIGNMENT = re.compile(r"( *)(d_\w+) = (.*)")
 _COTANGENT = re.compile(r"d_\w+")
 _ZERO = re.compile(r"kl\.\w+\(0\)|0\.0")
+
+
+def indented(lines: Iterable[str]) -> Lines:
+    """Return lines as the body of a compound statement."""
+    return [f"    {line}" for line in lines]
 
 
 def simplified(lines: Lines, cotangents: Collection[str]) -> Lines:
@@ -22,16 +27,16 @@ def simplified(lines: Lines, cotangents: Collection[str]) -> Lines:
     out = list(lines)
     for rule, is_value in ((_leave_out_zero, _ZERO), (_leave_out_copy, _COTANGENT)):
         for n in range(len(out)):
-            found = _ASSIGNMENT.fullmatch(out[n])
-            if found and found[2] in cotangents and is_value.fullmatch(found[3]):
-                rule(out, n, *found.groups())
-    left = [line for line in out if line]
-    kept: Lines = []
-    for line, following in zip(left, [*left[1:], ""], strict=True):
-        kept.append(line)
+            match = _ASSIGNMENT.fullmatch(out[n])
+            if match and match[2] in cotangents and is_value.fullmatch(match[3]):
+                rule(out, n, *match.groups())
+    lines = [line for line in out if line]
+    complete: Lines = []
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        complete.append(line)
         if line.endswith(":") and _indent(following) <= _indent(line):
-            kept.append(f"{' ' * _indent(line)}    pass")
-    return kept
+            complete.append(f"{' ' * _indent(line)}    pass")
+    return complete
 
 
 def _indent(line: str) -> int:
@@ -84,8 +89,8 @@ def _jumps(line: str) -> bool:
 
 def _targets(line: str) -> frozenset[str]:
     """Return the cotangents that a line assigns to."""
-    found = _ASSIGNMENT.fullmatch(line)
-    return frozenset((found[2],)) if found is not None else frozenset()
+    match = _ASSIGNMENT.fullmatch(line)
+    return frozenset((match[2],)) if match is not None else frozenset()
 
 
 @functools.lru_cache(maxsize=4096)

@@ -8,13 +8,13 @@ from typing import Any
 
 from portarray._array.array import Array
 from portarray._kernel_language import launch_cache, tree
-from portarray._kernel_language.adjoint import Adjoint, adjoint_of
 from portarray._kernel_language.arguments import CallSpec
 from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.definition import Definition
+from portarray._kernel_language.derivatives.adjoint import Adjoint, adjoint_of
+from portarray._kernel_language.derivatives.simple_statements import Unsupported
 from portarray._kernel_language.preparing import read_on_any_device, written_arguments
 from portarray._kernel_language.setting import Setting
-from portarray._kernel_language.simple_statements import Unsupported
 from portarray.errors import NoGradientError
 
 _numbers = itertools.count(1)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from portarray._kernel_language import tree
-from portarray._kernel_language.simple_statements import (
+from portarray._kernel_language.derivatives.simple_statements import (
     Add,
     Assign,
     If,

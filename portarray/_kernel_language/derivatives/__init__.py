@@ -1,0 +1,1 @@
+"""Vector-Jacobian products of user kernels: kernels that run the statements backwards."""
