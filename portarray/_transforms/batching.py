@@ -14,7 +14,10 @@ import numpy as np
 
 from portarray._devices.device import Device
 from portarray._transforms import tracing
-from portarray._transforms.tracing import HOLDING, Trace, Tracer
+from portarray._transforms.recording import recording
+from portarray._transforms.shared_memory import parts
+from portarray._transforms.tracer import HOLDING, Tracer
+from portarray._transforms.tracing import Trace
 from portarray.errors import TracedArrayError
 
 __all__ = ["RULES", "Call", "elementwise", "looped"]
@@ -37,7 +40,7 @@ class Call(NamedTuple):
         """Call the function; outer traces record it."""
         if HOLDING.isdisjoint([x.__class__ for x in (*args, *options.values())]):
             return self.function(*args, **options)
-        return tracing.recording(self.name, self.function, self.device)(*args, **options)
+        return recording(self.name, self.function, self.device)(*args, **options)
 
     def general(self, batch: Any, *args: Any, **options: Any) -> Any:
         """Call the function with any options; the recorded one may be that of the default ones."""
@@ -279,7 +282,7 @@ def _transform_axes(call: Call, args: Sequence[Any], options: Options) -> Any:
 
 
 def _getitem(call: Call, args: Sequence[Any], options: Options) -> Any:
-    x, key = args[0], tracing.parts(args[1])
+    x, key = args[0], parts(args[1])
     arrays = [part for part in key if hasattr(part, "shape")]
     masks = [part for part in arrays if "bool" in str(part.dtype)]
     batched = list(filter(call.is_batched, key))
@@ -320,7 +323,7 @@ def _are_separated(key: Sequence[Any]) -> bool:
 
 
 def _setitem(call: Call, args: Sequence[Any], options: Options) -> Any:
-    x, key, value = args[0], tracing.parts(args[1]), args[2]
+    x, key, value = args[0], parts(args[1]), args[2]
     if call.is_batched(key) or any(hasattr(part, "shape") for part in key):
         return looped(call, args, options)
     if call.is_batched(value):

@@ -12,7 +12,9 @@ from portarray._transforms import tracing
 from portarray._transforms.compiling.codegen import replay
 from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.gradient_arguments import described
-from portarray._transforms.tracing import Trace, Tracer
+from portarray._transforms.recording import recording
+from portarray._transforms.tracer import Tracer
+from portarray._transforms.tracing import Trace
 from portarray._trees import array_trees
 from portarray.errors import TracedArrayError
 
@@ -151,7 +153,7 @@ def _looped(condition: Function, body: Function, initial: Any, leaves: Sequence[
             f"while_loop: the state of a compiled loop must be on one device, not on "
             f"{' and '.join(devices)}"
         )
-    recorded = tracing.recording("while_loop", loop, home)
+    recorded = recording("while_loop", loop, home)
     outputs = recorded([x._native for x in leaves], [*outer_of_test, *outer_of_step])
     natives = iter(outputs)
     return array_trees.mapped(

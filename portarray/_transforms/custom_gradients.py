@@ -8,7 +8,6 @@ from typing import Any
 
 from portarray._array.array import Array
 from portarray._array.results import refusing_gradient
-from portarray._transforms import tracing
 from portarray._transforms.gradient_arguments import (
     check_cotangent,
     check_function,
@@ -16,7 +15,8 @@ from portarray._transforms.gradient_arguments import (
     is_floating,
 )
 from portarray._transforms.tape import GradientTrace, ValueTrace
-from portarray._transforms.tracing import Tracer, untraced
+from portarray._transforms.tracer import Tracer, detached, innermost
+from portarray._transforms.tracing import untraced
 from portarray._transforms.vjp import compute_vjp
 from portarray._trees import array_trees
 from portarray.backends.types import NoOwnGradientError
@@ -47,12 +47,12 @@ def stop_gradient(x: Any, /) -> Any:
     Array([1., 3.], dtype=float64, device='numpy:cpu:0')
     """
 
-    def detached(leaf: Any) -> Any:
+    def stopped(leaf: Any) -> Any:
         if type(leaf) is not Array:
             return leaf
-        return untraced(tracing.detached(leaf._native, leaf.device), leaf.device)
+        return untraced(detached(leaf._native, leaf.device), leaf.device)
 
-    return array_trees.mapped(detached, x)
+    return array_trees.mapped(stopped, x)
 
 
 def _recorded(
@@ -64,7 +64,7 @@ def _recorded(
     cotangent for each array of the arguments, with ``lends`` perhaps arrays that others hold.
     """
     leaves = array_trees.leaves(args)
-    trace = tracing.innermost([x._native for x in leaves])
+    trace = innermost([x._native for x in leaves])
     if trace is None and any(x.device._backend.is_watched(x._native) for x in leaves):
         raise NoOwnGradientError(f"{name} has its own gradient rule")
     if not isinstance(trace, GradientTrace):  # other traces record the calls in it
@@ -92,7 +92,7 @@ def _recorded(
 def _is_watched(args: Sequence[Any]) -> bool:
     """Return whether a gradient trace watches one of the arguments."""
     natives = [x._native for x in array_trees.leaves(tuple(args))]
-    return isinstance(tracing.innermost(natives), GradientTrace)
+    return isinstance(innermost(natives), GradientTrace)
 
 
 def _unchanged(function: Function, args: tuple[Any, ...]) -> Any:

@@ -15,7 +15,7 @@ from portarray._array.array import Array
 from portarray._array.base import GUARDS
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
-from portarray._transforms.tracing import Tracer
+from portarray._transforms.tracer import Tracer
 
 __all__ = ["Guard", "KeptValues", "Slot", "WriteLog", "add_guard", "remove_guard"]
 

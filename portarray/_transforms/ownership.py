@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from portarray._array.array import Array
 from portarray._array.results import wrapped
 from portarray._namespace import pa
-from portarray._transforms.tracing import Tracer
+from portarray._transforms.tracer import Tracer
 
 __all__ = ["memory_of", "separated"]
 

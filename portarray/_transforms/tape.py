@@ -16,7 +16,8 @@ from portarray._transforms import tracing, user_kernel_gradients
 from portarray._transforms.kept import Slot
 from portarray._transforms.ownership import memory_of
 from portarray._transforms.rules import RULES
-from portarray._transforms.tracing import Trace, Tracer
+from portarray._transforms.tracer import Tracer, current
+from portarray._transforms.tracing import Trace
 from portarray._trees import array_trees
 from portarray.errors import NoGradientError
 
@@ -294,7 +295,7 @@ class ValueTrace(Trace):
         """Return an array without this trace."""
         native = x._native
         if native.__class__ is Tracer and native.trace is self:
-            return tracing.untraced(tracing.current(native).value, native.home)
+            return tracing.untraced(current(native).value, native.home)
         return x
 
     def record_call(

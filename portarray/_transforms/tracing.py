@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -27,110 +26,19 @@ from portarray._devices.device import Device
 from portarray._dispatch.native_functions import NativeFunctions, NativeNamespace
 from portarray._launchers.launcher import Layout
 from portarray._movement import array_moves
+from portarray._transforms.recording import recording
+from portarray._transforms.shared_memory import VIEWS, sharing_memory, writing
+from portarray._transforms.tracer import Tracer, current, detached, innermost, lowered
 from portarray.backends.base import Backend
 from portarray.backends.types import Served
 from portarray.errors import TracedArrayError
 
-__all__ = [
-    "BY_VALUES",
-    "HOLDING",
-    "VIEWS",
-    "Trace",
-    "Tracer",
-    "current",
-    "innermost",
-    "lowered",
-    "parts",
-    "traced",
-    "untraced",
-]
+__all__ = ["BY_VALUES", "Trace", "namespace_of", "traced", "untraced"]
 
 
 Function = Callable[..., Any]
 
 _levels = itertools.count(1)
-
-
-def _unary(name: str) -> Function:
-    return lambda self: getattr(self.xp, name)(self)
-
-
-def _compare(name: str) -> Function:
-    return lambda self, x: getattr(self.xp, name)(self, x)
-
-
-def _binary(name: str) -> tuple[Function, Function]:
-    return _compare(name), lambda self, x: getattr(self.xp, name)(x, self)
-
-
-class Tracer:
-    """A native array of a traced device: a value and its slot in a trace."""
-
-    __slots__ = ("__weakref__", "home", "is_stale", "origin", "sharing", "slot", "trace", "value")
-
-    __array_ufunc__ = None  # NumPy would make arrays of objects
-
-    def __init__(self, value: Any, trace: Trace, slot: Any, device: Device) -> None:
-        self.value = value
-        self.trace = trace
-        self.slot = slot  # what the trace knows it by
-        self.home = device  # not the traced device
-        self.sharing: list[weakref.ref[Tracer]] | None = None  # tracers of the same memory
-        self.origin: tuple[Tracer, Any] | None = None  # the array and key of this view
-        self.is_stale = False  # whether the memory was modified through another array
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Length of each axis."""
-        shape: tuple[int, ...] = self.value.shape
-        return shape
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.value.shape)
-
-    @property
-    def dtype(self) -> Any:
-        """The library's dtype."""
-        return self.value.dtype
-
-    @property
-    def device(self) -> Any:
-        """The library's device."""
-        return self.home.native
-
-    @property
-    def xp(self) -> NativeNamespace:
-        """The namespace of this device's traced arrays."""
-        return namespace_of(self, self.home)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.xp.getitem(self, key)
-
-    def __array__(self, *args: Any, **options: Any) -> Any:
-        value = lowered(self.trace.exported(self))
-        return np.asarray(self.home._backend.read_host(value, self.device), *args, **options)
-
-    # Generic core kernels use the operators of native arrays.
-    __add__, __radd__ = _binary("add")
-    __sub__, __rsub__ = _binary("subtract")
-    __mul__, __rmul__ = _binary("multiply")
-    __truediv__, __rtruediv__ = _binary("divide")
-    __floordiv__, __rfloordiv__ = _binary("floor_divide")
-    __mod__, __rmod__ = _binary("remainder")
-    __pow__, __rpow__ = _binary("pow")
-    __matmul__, __rmatmul__ = _binary("matmul")
-    __and__, __rand__ = _binary("bitwise_and")
-    __or__, __ror__ = _binary("bitwise_or")
-    __xor__, __rxor__ = _binary("bitwise_xor")
-    __lt__, __le__ = _compare("less"), _compare("less_equal")
-    __gt__, __ge__ = _compare("greater"), _compare("greater_equal")
-    __neg__, __pos__ = _unary("negative"), _unary("positive")
-    __invert__, __abs__ = _unary("bitwise_invert"), _unary("abs")
-    __hash__ = object.__hash__
-    __eq__ = _compare("equal")
-    __ne__ = _compare("not_equal")
 
 
 class Trace(ABC):
@@ -149,6 +57,10 @@ class Trace(ABC):
     def __init__(self) -> None:
         self.level = next(_levels)
         self.ended = ""
+
+    def namespace(self, device: Device) -> NativeNamespace:
+        """Return the namespace of a device's traced arrays."""
+        return dispatch.functions_of(traced_device(device._seen)).namespace
 
     def read(self, x: Tracer) -> Any:
         """Return the value of a tracer for the host; raise if it is not known."""
@@ -203,117 +115,6 @@ class Trace(ABC):
         """
 
 
-def recording(name: str, function: Function, device: Device) -> Function:
-    """Return a function that runs a call and records it in the innermost trace of its operands."""
-
-    def recorded(*args: Any, **options: Any) -> Any:
-        # Fast path: tracers of one trace, with untraced values.
-        only: Trace | None = None
-        plain: list[Any] = []
-        for x in args:
-            kind = x.__class__
-            if kind is Tracer:
-                if x.trace is not only:
-                    if only is not None:
-                        break
-                    only = x.trace
-                if x.is_stale:
-                    break
-                x = x.value
-                if x.__class__ is Tracer:
-                    break
-            elif kind is list or kind is tuple:
-                break
-            plain.append(x)
-        else:
-            if only is not None and not only.ended and (not options or _are_plain(options)):
-                result = function(*plain, **options)
-                return only.record_call(name, function, device, args, options, plain, result)
-        return _recorded(args, options)
-
-    def _recorded(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        trace: Trace | None = None
-        for x in args:
-            if x.__class__ is Tracer:
-                if x.is_stale:
-                    raise TracedArrayError(x.trace.shared)
-                if trace is None or x.trace.level > trace.level:
-                    trace = x.trace
-            elif x.__class__ is list or x.__class__ is tuple:
-                trace = innermost(x, trace)
-        if options:
-            trace = innermost(options.values(), trace)
-        if trace is None:
-            return function(*args, **options)
-        if trace.ended:
-            raise TracedArrayError(trace.ended)
-        again = False
-        values: list[Any] = []
-        for x in args:
-            kind = x.__class__
-            if kind is Tracer:
-                if x.trace is trace:
-                    x = x.value
-                again = again or x.__class__ is Tracer
-            elif kind is list or kind is tuple:
-                x = _values(x, trace)
-                again = again or innermost(x, None) is not None
-            values.append(x)
-        inner = {key: _value(x, trace) for key, x in options.items()} if options else options
-        if again or (inner and innermost(inner.values(), None) is not None):
-            result = recorded(*values, **inner)
-        else:
-            result = function(*values, **inner)
-        return trace.record_call(name, function, device, args, options, values, result)
-
-    return recorded
-
-
-HOLDING = frozenset((Tracer, list, tuple))
-
-
-def _are_plain(options: Mapping[str, Any]) -> bool:
-    """Return whether options contain no tracer, list or tuple."""
-    return HOLDING.isdisjoint([x.__class__ for x in options.values()])
-
-
-def innermost(values: Any, trace: Trace | None = None) -> Trace | None:
-    """Return the innermost of ``trace`` and the traces of tracers in values and nested lists."""
-    for x in values:
-        if x.__class__ is Tracer:
-            if x.is_stale:
-                raise TracedArrayError(x.trace.shared)
-            if trace is None or x.trace.level > trace.level:
-                trace = x.trace
-        elif x.__class__ is list or x.__class__ is tuple:
-            trace = innermost(x, trace)
-    return trace
-
-
-def _value(x: Any, trace: Trace) -> Any:
-    if x.__class__ is Tracer and x.trace is trace:
-        return x.value
-    return _values(x, trace) if x.__class__ is list or x.__class__ is tuple else x
-
-
-def _values(items: Any, trace: Trace) -> Any:
-    return items.__class__([_value(x, trace) for x in items])
-
-
-def lowered(x: Any) -> Any:
-    """Return the native array behind tracers of all levels; anything else unchanged."""
-    while x.__class__ is Tracer:
-        x = x.value
-    return x
-
-
-def detached(native: Any, device: Device) -> Any:
-    """Return a native array, or a tracer, without gradients."""
-    if native.__class__ is Tracer:
-        return current(native).trace.detached(native)
-    return device._backend.stop_gradient(native)
-
-
 # --- devices ---------------------------------------------------------------------------------
 
 
@@ -335,9 +136,9 @@ class TracedFunctions(NativeFunctions):
     def _recording(self, name: str, function: Function) -> Function:
         recorded = recording(name, function, self.home)
         if name == "setitem":
-            return recorded if self.untraced.backend.immutable else _writing(recorded)
+            return recorded if self.untraced.backend.immutable else writing(recorded)
         if name in VIEWS and not self.untraced.backend.immutable:
-            return _sharing(recorded, picks=name == "getitem")
+            return sharing_memory(recorded, picks=name == "getitem")
         return recorded
 
     def plain(self, name: str, dtype: Any) -> Function | None:
@@ -410,97 +211,8 @@ class TracedFunctions(NativeFunctions):
         return setitem
 
 
-VIEWS = frozenset(
-    {
-        *("broadcast_arrays", "broadcast_to", "expand_dims", "flip", "getitem", "imag"),
-        *("linalg.diagonal", "matrix_transpose", "moveaxis", "permute_dims", "real", "reshape"),
-        *("squeeze", "unstack"),
-    }
-)
-"""Functions whose results may share memory with an operand on mutable backends."""
-
-
 BY_VALUES = frozenset(("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"))
 """Functions whose result shapes depend on values."""
-
-
-def _sharing(recorded: Function, *, picks: bool) -> Function:
-    """Return a function that notes the memory its results share with the first operand."""
-
-    def sharing(x: Any, *args: Any, **options: Any) -> Any:
-        result = recorded(x, *args, **options)
-        copies = picks and any(getattr(part, "ndim", 0) for part in parts(args[0]))
-        for view in result if isinstance(result, (tuple, list)) else (result,):
-            if view.__class__ is Tracer and x.__class__ is Tracer and not copies:
-                _share(x, view)
-                if picks:
-                    view.origin = x, args[0]
-        return result
-
-    return sharing
-
-
-def parts(key: Any) -> tuple[Any, ...]:
-    """Return the parts of an index."""
-    return key if type(key) is tuple else (key,)
-
-
-def _same_part(shape: tuple[int, ...], first_key: Any, second_key: Any) -> bool:
-    """Return whether two keys without index arrays select the same elements."""
-    if parts(first_key) == parts(second_key):
-        return True
-    # Different slices can select the same elements. This array has one element and is never read.
-    steps = np.cumprod((1, *shape[:0:-1]))[::-1]
-    every = np.lib.stride_tricks.as_strided(np.zeros((), np.int8), shape, steps, writeable=False)
-    first, second = every[first_key], every[second_key]
-    if first.shape != second.shape or not first.size:
-        return bool(first.shape == second.shape)
-    apart = any(
-        n > 1 and a != b for n, a, b in zip(first.shape, first.strides, second.strides, strict=True)
-    )
-    start, another = (part.__array_interface__["data"][0] for part in (first, second))
-    return not apart and bool(start == another)
-
-
-def _share(x: Tracer, view: Tracer) -> None:
-    if x.sharing is None:
-        x.sharing = [weakref.ref(x)]
-    x.sharing.append(weakref.ref(view))
-    view.sharing = x.sharing
-
-
-def _writing(recorded: Function) -> Function:
-    """Return an assignment that marks arrays of the same memory as stale.
-
-    Without a trace they would change, but recorded values do not. ``x[key] += y`` modifies a view
-    and assigns it back to its origin, which makes the origin valid again.
-    """
-
-    def setitem(x: Any, key: Any, value: Any) -> Any:
-        if x.__class__ is not Tracer:
-            return recorded(x, key, value)
-        back = x.is_stale and value.__class__ is Tracer and value.origin is not None
-        if back and value.origin[0] is x and _same_part(x.shape, value.origin[1], key):
-            x.is_stale = False
-        result = recorded(x, key, value)
-        for ref in x.sharing or ():
-            sharer = ref()
-            if sharer is not None:
-                sharer.is_stale = True
-        if result.__class__ is Tracer:
-            result.origin = x.origin
-            if back:
-                _share(value, result)
-        return result
-
-    return setitem
-
-
-def current(x: Tracer) -> Tracer:
-    """Return a tracer; raise if it is stale."""
-    if x.is_stale:
-        raise TracedArrayError(x.trace.shared)
-    return x
 
 
 class TracedBackend(Backend):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from portarray._array.array import Array
 from portarray._config import config
 from portarray._namespace import pa
-from portarray._transforms.tracing import Trace, Tracer
+from portarray._transforms.tracer import Tracer
+from portarray._transforms.tracing import Trace
 from portarray._transforms.user_kernels import KernelCall, is_array, returned
 from portarray.errors import NoGradientError
 

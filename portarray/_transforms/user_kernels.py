@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from portarray._array.array import Array
 from portarray._namespace import pa
-from portarray._transforms.tracing import Trace, Tracer, current, lowered, untraced
+from portarray._transforms.tracer import Tracer, current, lowered
+from portarray._transforms.tracing import Trace, untraced
 from portarray.errors import TracedArrayError
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from portarray._array.results import wrapped_like
 from portarray._transforms.kept import Guard, KeptValues, Slot, WriteLog, add_guard, remove_guard
 from portarray._transforms.ownership import separated
 from portarray._transforms.tape import Call, GradientTrace
-from portarray._transforms.tracing import Tracer, current, untraced
+from portarray._transforms.tracer import Tracer, current
+from portarray._transforms.tracing import untraced
 from portarray.backends.base import Backend
 from portarray.backends.types import ChangedInPlaceError, NoOwnGradientError
 from portarray.errors import TracedArrayError

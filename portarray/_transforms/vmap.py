@@ -15,7 +15,8 @@ from portarray._transforms import tracing, user_kernel_batches
 from portarray._transforms.batching import RULES, Call, elementwise, looped
 from portarray._transforms.gradient_arguments import check_function, described, name_of, parameter
 from portarray._transforms.ownership import separated
-from portarray._transforms.tracing import Trace, Tracer
+from portarray._transforms.tracer import Tracer, current, detached
+from portarray._transforms.tracing import Trace
 from portarray._trees import array_trees
 from portarray.errors import TracedArrayError
 
@@ -249,8 +250,8 @@ class _BatchTrace(Trace):
 
     def detached(self, x: Tracer) -> Any:
         """Return a tracer without gradients of the example and of the batch."""
-        batch = x.slot if x.slot.__class__ is int else tracing.detached(x.slot, x.home)
-        return Tracer(tracing.detached(x.value, x.home), self, batch, x.home)
+        batch = x.slot if x.slot.__class__ is int else detached(x.slot, x.home)
+        return Tracer(detached(x.value, x.home), self, batch, x.home)
 
     def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
         """Call a user kernel for all examples."""
@@ -324,7 +325,7 @@ class _BatchTrace(Trace):
         """Return an output of the function for all examples."""
         native = x._native
         if native.__class__ is Tracer and native.trace is self:
-            batch = tracing.current(native).slot
+            batch = current(native).slot
             if batch.__class__ is not int:
                 if axis is None:
                     raise ValueError(

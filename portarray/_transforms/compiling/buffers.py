@@ -17,7 +17,7 @@ from portarray._array import call_cache, device_scope, dispatch
 from portarray._transforms.compiling.explanation import Buffers
 from portarray._transforms.compiling.fused import Fused
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
-from portarray._transforms.tracing import VIEWS
+from portarray._transforms.shared_memory import VIEWS
 
 __all__ = ["Plan", "last_uses", "plan"]
 

@@ -29,15 +29,11 @@ from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.compiling.lowering import Sized
 from portarray._transforms.compiling.program import Call, Output, Program, containers
 from portarray._transforms.compiling.signatures import frozen, is_value, repeats, signature
-from portarray._transforms.compiling.state import (
-    State,
-    check_constant,
-    read_state,
-    traced_state,
-)
+from portarray._transforms.compiling.state import State, traced_state
+from portarray._transforms.compiling.state_reading import check_constant, read_state
 from portarray._transforms.gradient_arguments import parameter
 from portarray._transforms.precision import Precision
-from portarray._transforms.tracing import Tracer
+from portarray._transforms.tracer import Tracer, lowered
 from portarray._trees import array_trees
 from portarray._trees.node_types import node_type
 from portarray._verification.functions import check_close, check_finite
@@ -353,7 +349,7 @@ class _Traced:
                 elif x._native.__class__ is Tracer and x._native.trace is self.capture:
                     self._sources.append(("run", 0, (x._native, table_of(x))))
                 else:
-                    values = self.capture.snapshot(tracing.lowered(x._native), x.device)
+                    values = self.capture.snapshot(lowered(x._native), x.device)
                     self._sources.append(("constant", 0, (values, table_of(x))))
                 return _LEAF
             if id(x) in objects:
@@ -471,7 +467,7 @@ _LEAF: Any = type("Leaf", (), {"__repr__": lambda _: "<array>"})()
 def table_of(x: Array) -> Any:
     """Return the dispatch table of an array, untraced."""
     if x._native.__class__ is Tracer:
-        return tracing.untraced(tracing.lowered(x._native), x._native.home)._dispatch
+        return tracing.untraced(lowered(x._native), x._native.home)._dispatch
     return x._dispatch
 
 

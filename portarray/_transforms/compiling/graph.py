@@ -16,7 +16,9 @@ from portarray._kernel_language.functions import OPERATORS
 from portarray._transforms import tracing
 from portarray._transforms.compiling.signatures import frozen
 from portarray._transforms.precision import PRODUCTS, mixed_product
-from portarray._transforms.tracing import Trace, Tracer
+from portarray._transforms.shared_memory import VIEWS, parts
+from portarray._transforms.tracer import Tracer, current
+from portarray._transforms.tracing import Trace
 from portarray._transforms.user_kernels import KernelCall, Launch
 from portarray.errors import TracedArrayError
 
@@ -169,7 +171,7 @@ class Capture(Trace):
 
     def known(self, x: Tracer) -> Any:
         """Return the value of a tracer if no argument affects it, else None."""
-        tracer = tracing.current(x)
+        tracer = current(x)
         state: frozenset[int] | None = frozenset()
         if tracer.slot:
             state = self._state_of.get(tracer.slot - 1)
@@ -305,7 +307,7 @@ class Capture(Trace):
 
         Its inputs are the arguments, the state that the outputs depend on, and borrowed tracers.
         """
-        ends = [self._argument(tracing.current(x), x.home) for x in outputs]
+        ends = [self._argument(current(x), x.home) for x in outputs]
         nodes = needed(self.nodes, ends)
         used = {*refs(ends), *(index for node in nodes for index in node.inputs())}
         inputs = [index for index in self.inputs if index in used or index not in self.state]
@@ -322,7 +324,7 @@ class Capture(Trace):
             root = end
             while root.__class__ is Ref:
                 node = self.values[root.index].node
-                if node is None or node.name not in tracing.VIEWS or _copies(node):
+                if node is None or node.name not in VIEWS or _copies(node):
                     break
                 several = node.name == "broadcast_arrays"
                 root = node.args[node.outputs.index(root.index) if several else 0]
@@ -337,7 +339,7 @@ class Capture(Trace):
 def _copies(node: Node) -> bool:
     """Return whether an index has arrays, so that the result is not a view."""
     return node.name == "getitem" and any(
-        part.__class__ in (Ref, Constant, list) for part in tracing.parts(node.args[1])
+        part.__class__ in (Ref, Constant, list) for part in parts(node.args[1])
     )
 
 
@@ -439,7 +441,7 @@ def _deciding_shape(name: str, args: Sequence[Any]) -> tuple[str, list[Tracer]]:
     if name == "repeat" and len(args) > 1 and args[1].__class__ is Tracer:
         return "repeat with an array of counts", [args[1]]
     if name == "getitem":
-        masks = [x for x in tracing.parts(args[1]) if _is_mask(x)]
+        masks = [x for x in parts(args[1]) if _is_mask(x)]
         return ("indexing with a mask" if masks else ""), masks
     return "", []
 

@@ -1,0 +1,98 @@
+"""Functions that run a call and record it in the trace of its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from portarray._devices.device import Device
+from portarray._transforms.tracer import HOLDING, Tracer, innermost
+from portarray.errors import TracedArrayError
+
+if TYPE_CHECKING:
+    from portarray._transforms.tracing import Trace
+
+__all__ = ["recording"]
+
+Function = Callable[..., Any]
+
+
+def recording(name: str, function: Function, device: Device) -> Function:
+    """Return a function that runs a call and records it in the innermost trace of its operands."""
+
+    def recorded(*args: Any, **options: Any) -> Any:
+        # Fast path: tracers of one trace, with untraced values.
+        only: Trace | None = None
+        plain: list[Any] = []
+        for x in args:
+            kind = x.__class__
+            if kind is Tracer:
+                if x.trace is not only:
+                    if only is not None:
+                        break
+                    only = x.trace
+                if x.is_stale:
+                    break
+                x = x.value
+                if x.__class__ is Tracer:
+                    break
+            elif kind is list or kind is tuple:
+                break
+            plain.append(x)
+        else:
+            if only is not None and not only.ended and (not options or _are_plain(options)):
+                result = function(*plain, **options)
+                return only.record_call(name, function, device, args, options, plain, result)
+        return _recorded(args, options)
+
+    def _recorded(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        trace: Trace | None = None
+        for x in args:
+            if x.__class__ is Tracer:
+                if x.is_stale:
+                    raise TracedArrayError(x.trace.shared)
+                if trace is None or x.trace.level > trace.level:
+                    trace = x.trace
+            elif x.__class__ is list or x.__class__ is tuple:
+                trace = innermost(x, trace)
+        if options:
+            trace = innermost(options.values(), trace)
+        if trace is None:
+            return function(*args, **options)
+        if trace.ended:
+            raise TracedArrayError(trace.ended)
+        again = False
+        values: list[Any] = []
+        for x in args:
+            kind = x.__class__
+            if kind is Tracer:
+                if x.trace is trace:
+                    x = x.value
+                again = again or x.__class__ is Tracer
+            elif kind is list or kind is tuple:
+                x = _values(x, trace)
+                again = again or innermost(x, None) is not None
+            values.append(x)
+        inner = {key: _value(x, trace) for key, x in options.items()} if options else options
+        if again or (inner and innermost(inner.values(), None) is not None):
+            result = recorded(*values, **inner)
+        else:
+            result = function(*values, **inner)
+        return trace.record_call(name, function, device, args, options, values, result)
+
+    return recorded
+
+
+def _are_plain(options: Mapping[str, Any]) -> bool:
+    """Return whether options contain no tracer, list or tuple."""
+    return HOLDING.isdisjoint([x.__class__ for x in options.values()])
+
+
+def _value(x: Any, trace: Trace) -> Any:
+    if x.__class__ is Tracer and x.trace is trace:
+        return x.value
+    return _values(x, trace) if x.__class__ is list or x.__class__ is tuple else x
+
+
+def _values(items: Any, trace: Trace) -> Any:
+    return items.__class__([_value(x, trace) for x in items])
