@@ -152,6 +152,45 @@ def partial_methods(x: Any) -> Calls:
 
 
 @case
+def methods_of_another_kind(x: Any) -> Calls:
+    def counted(*arguments: Any) -> Any:
+        return float(len(arguments))
+
+    class Local:
+        count: Any = counted
+
+    local = Local()
+
+    def function(x: Any) -> Any:
+        return x * local.count(x)
+
+    for kind in (staticmethod, classmethod, staticmethod):
+        yield function, (x,)
+        Local.count = kind(counted)
+
+
+@case
+def keys_of_dicts(x: Any) -> Calls:
+    def function(tree: Any) -> Any:
+        return sum(tree.values()) + ("a" in tree) * 10.0
+
+    for tree in ({"a": x}, {"b": x}, {1: x}, {"a": x, "b": x + 1.0}, {"b": x + 1.0, "c": x}):
+        yield function, (tree,)
+
+
+@case
+def arrays_written_after_they_were_used(x: Any) -> Calls:
+    def function(x: Any) -> Any:
+        shared = pa.zeros(x.shape, dtype=x.dtype, device=x.device)
+        first = x + shared
+        shared += 5.0
+        return first * 100.0 + x + shared
+
+    for _ in range(2):
+        yield function, (x,)
+
+
+@case
 def methods_of_python_objects(x: Any) -> Calls:
     items, table = [2.0, 3.0], {"a": 2.0}
     item, get, values = items.__getitem__, table.get, table.values()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -299,29 +299,9 @@ def _reason_unsupported(graph: Graph, node: Node) -> str:
         return f"with {', '.join(node.options)}"
     if node.name == "clip" and not all(_is_bound(x, dtypes) for x in node.args[1:]):
         return "with bounds that the dtype does not hold"
-    if dtypes[0].kind in "iu" and _inverts(node):
-        return "Intel's compiler inverts integers wrongly in some kernels"
     if node.name == "pow" and dtypes[0].kind == "i" and not _is_natural(node.args[1]):
         return "negative powers of integers are an error"
     return ""
-
-
-_INVERTING: Mapping[str, tuple[int, ...]] = {
-    "bitwise_invert": (), "negative": (), "bitwise_xor": (-1,), "multiply": (-1,), "subtract": (0,)
-}  # fmt: skip
-"""Functions that invert integers, if one of these numbers is an operand.
-
-Intel's compiler for CPUs takes the sign of the negated lowest integer for positive, and inverts no
-bits of the last elements in some kernels, however that is written.
-"""
-
-
-def _inverts(node: Node) -> bool:
-    """Return whether a node negates its operand or inverts its bits."""
-    numbers = _INVERTING.get(node.name)
-    if numbers is None:
-        return False
-    return not numbers or any(type(x) is int and x in numbers for x in node.args)
 
 
 def _is_bound(x: Any, dtypes: Sequence[np.dtype[Any]]) -> bool:

@@ -132,17 +132,9 @@ def in_single(part: Part) -> Part:
 
 
 def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
-    """Sum over the axes that broadcasting added or stretched; 16-bit numbers in float32."""
+    """Sum over the axes that broadcasting added or stretched."""
     if x.shape == shape:
         return x
-    dtype = x._dispatch.dtype
-    if dtype.itemsize > 2:
-        return _summed_to(x, shape)
-    total: Array = pa.astype(_summed_to(pa.astype(x, pa.float32), shape), dtype)
-    return total
-
-
-def _summed_to(x: Array, shape: tuple[int, ...]) -> Array:
     x_shape = x.shape
     more = len(x_shape) - len(shape)
     if x_shape[more:] == shape:
