@@ -14,7 +14,8 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 import portarray as pa
-from portarray.dask import explaining, faults, owners, registration, scopes
+from portarray.dask import explaining, faults, registration, scopes
+from portarray.dask.layers import Layers
 
 if TYPE_CHECKING:
     from portarray.typing import DeviceLike
@@ -358,7 +359,7 @@ def placement(x: Any) -> Placement:
     meta = np.empty((0,) * x.ndim, dtype=object)
     rows = da.Array(graph, name, tuple((1,) * n for n in x.numblocks), meta=meta)
     belongs = block_devices(x)
-    if not belongs and owners.Layers(x.dask).devices():
+    if not belongs and Layers(x.dask).devices():
         belongs = dict(explaining.explain(x).blocks)
     outcomes: Any = dask.compute(list(rows.to_delayed().flat))[0]
     return Placement(

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from dask.core import flatten
 
-from portarray.dask import fusing, owners
+from portarray.dask import fusing
+from portarray.dask.layers import Layers
 from portarray.dask.owners import Move
 
 __all__ = ["MovePlan", "explain"]
@@ -103,7 +104,7 @@ def explain(x: Any) -> MovePlan:
     [('virtual:cuda:1', 'virtual:cuda:0')]
     """
     keys = list(flatten(x.__dask_keys__()))
-    layers = owners.Layers(x.dask)
+    layers = Layers(x.dask)
     plan = fusing.planned(x.dask, keys)
     devices = layers.devices()
     only = next(iter(devices)) if len(devices) == 1 else None

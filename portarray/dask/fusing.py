@@ -23,6 +23,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.utils import ensure_dict
 
 from portarray.dask import owners
+from portarray.dask.layers import Layers
 from portarray.dask.scopes import ANNOTATION, Scoped, scoped
 
 __all__ = ["is_annotated", "layered", "optimize", "output_keys", "planned"]
@@ -72,7 +73,7 @@ def output_keys(keys: Any) -> set[Any]:
 def planned(dsk: HighLevelGraph, keys: Any) -> owners.Plan:
     """Return the tasks of a graph on their devices, before they are fused, with their moves."""
     outputs = output_keys(keys)
-    layers = owners.Layers(dsk)
+    layers = Layers(dsk)
     dsk = optimize_blockwise(dsk, keys=list(outputs)).cull(outputs)
     notes: Notes = {}
     for layer in dsk.layers.values():

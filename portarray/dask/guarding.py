@@ -41,6 +41,7 @@ from portarray._array import host_access, pickling
 from portarray._array.array import Array
 from portarray.dask import compatibility, faults, fusing, metas, owners, scopes, spilling
 from portarray.dask.garbage import without_collections
+from portarray.dask.layers import has_several_devices, mark_layer
 from portarray.dask.narrowing import lacks, narrowed
 from portarray.dask.random_methods import is_choice
 from portarray.dask.registration import finished
@@ -282,7 +283,7 @@ def optimize(dsk: Any, keys: Any, **options: Any) -> Any:
     """Optimize a graph as Dask does, and guard its tasks; for a cluster on its scheduler."""
     checked = _checked_names(dsk, keys)
     notes: dict[Any, Any] = {}
-    if fusing.is_annotated(dsk) or owners.is_needed(dsk):
+    if fusing.is_annotated(dsk) or has_several_devices(dsk):
         graph, notes = fusing.optimize(dsk, keys)
     else:
         graph = convert_legacy_graph(ensure_dict(plain_optimize(dsk, keys, **options)))
@@ -370,7 +371,7 @@ def _plugin(x: dask.array.Array) -> None:
         return
     if layer is not None and not kind_of(layer):
         mark(layer, kind, str(x.dtype))
-        owners.mark(graph, x.name)
+        mark_layer(graph, x.name)
     x.__dict__["__dask_optimize__"] = optimize
     # what Dask calls before it sends the collection to a cluster; it returns no expressions
     x.__dict__["__dask_exprs__"] = compatibility.check_default
