@@ -177,7 +177,7 @@ def joined(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
 def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]``."""
     kind = type(key)
-    if kind is int or kind is slice or (kind is tuple and is_basic(map(type, key)) and key.count(...) < 2):
+    if kind is int or kind is slice or (kind is tuple and is_basic(map(type, key)) and key.count(...) < 2) or key is None:
         table = x._dispatch
         @fast table.call_cache["getitem"](x._native, key) else indexing.cache_getitem(x, key)
     return indexing.getitem(x, key)

@@ -315,6 +315,7 @@ def getitem(x: Array, key: Any) -> Array:
         kind is int
         or kind is slice
         or (kind is tuple and is_basic(map(type, key)) and key.count(...) < 2)
+        or key is None
     ):
         table = x._dispatch
         try:

@@ -8,7 +8,7 @@ from typing import Any
 from portarray._array.device_scope import scoped
 from portarray._array.dispatch import CachedCall, DispatchTable, Function, dtypes_of, functions_of
 
-__all__ = ["basic_getitem", "cache_entry", "inplace"]
+__all__ = ["basic_getitem", "basic_setitem", "cache_entry", "inplace"]
 
 
 def cache_entry(
@@ -44,6 +44,12 @@ def basic_getitem(table: DispatchTable) -> Function | None:
     """Return the library's own ``x[key]`` for keys without arrays, or None."""
     native_function = functions_of(table.device).plain("getitem", table.dtype)
     return None if native_function is None else _wrap_direct(native_function, table, "getitem")
+
+
+def basic_setitem(table: DispatchTable) -> Function | None:
+    """Return the library's own ``x[key] = value`` for keys without arrays, or None."""
+    native_function = functions_of(table.device).plain("setitem", table.dtype)
+    return None if native_function is None else _wrap_direct(native_function, table, "setitem")
 
 
 @cache

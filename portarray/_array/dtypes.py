@@ -29,6 +29,7 @@ __all__ = [
     "EXTRA",
     "KINDS",
     "KIND_ORDER",
+    "NUMBERS",
     "PYTHON_SCALARS",
     "SCALARS",
     "STANDARD",
@@ -70,6 +71,9 @@ STANDARD: dict[str, DType] = {
     )
 }
 """The standard's dtypes by name."""
+
+NUMBERS = frozenset((*PYTHON_SCALARS, *(dtype.type for dtype in STANDARD.values())))
+"""The types of Python's and NumPy's numbers that alone decide a dtype."""
 
 EXTRA = ("float16", "bfloat16")
 """Dtypes outside the standard that exist where a device has them."""

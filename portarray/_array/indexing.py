@@ -32,6 +32,8 @@ __all__ = ["getitem", "setitem"]
 _FEW = 64
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 is_basic = _BASIC.issuperset
+_ON_HOST = (list, np.ndarray, bool, np.bool_)
+"""Index arrays in host memory."""
 
 
 def cache_getitem(x: Array, key: Any) -> Array:
@@ -64,14 +66,8 @@ def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]`` for any key, after it was checked."""
     if isinstance(key, np.integer):
         return x[int(key)]
-    table, native = x._dispatch, x._native
-    if type(key) is base.array_type and key._dispatch.device is table.device:
-        index, shape = key._native, native.shape
-        mask = key._dispatch.kind == "b"
-        if (index.shape == shape) if mask else (shape and key._dispatch.kind == "i"):
-            return results.wrapped(_picked_native(table, native, (index,)), table)
     native_key, table = _native_key(x, key)
-    return results.wrapped(_picked_native(table, native, native_key), table)
+    return results.wrapped(_picked_native(table, x._native, native_key), table)
 
 
 def _picked_native(table: DispatchTable, native: Any, key: tuple[Any, ...]) -> Any:
@@ -91,6 +87,45 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         list, another library's array, or a NumPy array where the device's memory is not host
         memory.
     """
+    if not _set_directly(x, key, value):
+        _set_checked(x, key, value)
+
+
+def _set_directly(x: Array, key: Any, value: Any) -> bool:
+    """Pass a basic key and a value of x's dtype to the library as they are, if it takes them."""
+    table = x._dispatch
+    try:
+        function, _, _ = table.call_cache["setitem"]
+    except KeyError:
+        function = call_cache.basic_setitem(table) or _refuse_unchecked
+        table.call_cache["setitem"] = (function, table, None)
+    if function is _refuse_unchecked:
+        return False
+    parts = key if type(key) is tuple else (key,)
+    if not is_basic(map(type, parts)):
+        return False
+    kind = type(value)
+    if kind is base.array_type:
+        if value._dispatch is not table:
+            return False
+        value = value._native
+    elif not (kind in table.scalars or (kind is int and table.low <= value <= table.high)):
+        return False
+    if GUARDS:
+        before_write(x)
+    try:
+        x._native = function(x._native, parts, value)
+    except (IndexError, TypeError, ValueError, OverflowError, RuntimeError):
+        return False
+    return True
+
+
+def _refuse_unchecked(native: Any, key: Any, value: Any) -> NoReturn:
+    """Stand for the function that a library does not have."""
+    raise TypeError("setitem: the key must be checked first")
+
+
+def _set_checked(x: Array, key: Any, value: Any) -> None:
     if isinstance(key, np.integer):
         key = int(key)
     native_key, table = _native_key(x, key)
@@ -161,23 +196,35 @@ def _native_key(x: Array, key: Any) -> tuple[tuple[Any, ...], DispatchTable]:
 
     The table is the array's, traced if a part of the key is.
     """
-    table = x._dispatch
-    parts = key if isinstance(key, tuple) else (key,)
+    table, shape = x._dispatch, x._native.shape
+    kind = type(key)
+    if kind is base.array_type and key._dispatch.device is table.device:
+        mask = key._dispatch.kind == "b"
+        if (key._native.shape == shape) if mask else (shape and key._dispatch.kind == "i"):
+            return (key._native,), table
+    elif shape and (kind is list or kind is np.ndarray):
+        index = np.asarray(key)
+        if index.dtype.kind in "iu":
+            _check_bounds(index, 0, shape)
+            return (_native_index_array(x, index),), table
+    parts: Sequence[Any] = key if isinstance(key, tuple) else (key,)
     if is_basic(map(type, parts)):
-        return _basic_key(x._native.shape, key), table
+        return _basic_key(shape, key), table
     native = []
+    needs_check = False
+    parts = [np.asarray(part) if isinstance(part, _ON_HOST) else part for part in parts]
     for part in parts:
-        if type(part) is base.array_type:
-            table = dispatch.require_same_device("indexing", table, part._dispatch)
+        kind = type(part)
+        if kind is base.array_type:
+            if part._dispatch.device is not table.device:
+                table = dispatch.require_same_device("indexing", table, part._dispatch)
+            needs_check = needs_check or part._dispatch.kind == "b"
+        elif kind is not slice:
+            needs_check = True
         native.append(_native_part(x, part))
-    if len(parts) > len(x._native.shape) or not all(map(_needs_no_check, parts)):
+    if needs_check or len(parts) > len(shape):
         _check(native, parts, x)
     return tuple(native), table
-
-
-def _needs_no_check(part: Any) -> bool:
-    """Return whether a part of a key takes one axis and needs no bounds check here."""
-    return type(part) is slice or (type(part) is base.array_type and part._dispatch.kind in "iu")
 
 
 def _basic_key(shape: Sequence[int], key: Any) -> tuple[Any, ...]:
@@ -207,6 +254,8 @@ def _native_slice(part: slice, shape: Sequence[int]) -> slice:
     Libraries take 32-bit or 64-bit numbers, and multiply steps by strides.
     """
     beyond = max(shape, default=0) + 1
+    if part.start is part.stop is part.step is None:
+        return part
     start, stop, step = [
         value if value is None else max(-beyond, min(as_index(value), beyond))
         for value in (part.start, part.stop, part.step)
@@ -228,11 +277,9 @@ def _native_part(x: Array, part: Any) -> Any:
                 f"indexing: index arrays must have an integer or boolean dtype, not {part.dtype}\n"
                 f"Hint: convert with pa.astype(index, pa.int64)"
             )
-        return _as_signed(part) if part._dispatch.dtype.name == "uint64" else part._native
-    if isinstance(part, (bool, np.bool_)):
-        return _native_index_array(x, np.asarray(part))
-    if isinstance(part, (list, np.ndarray)):
-        return _native_index_array(x, np.asarray(part))
+        return part._native if part._dispatch.high < 2**63 else _as_signed(part)
+    if isinstance(part, np.ndarray):
+        return _native_index_array(x, part)
     try:
         if not _is_one_integer(part):
             raise TypeError
@@ -275,7 +322,7 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
     target_dtype = dtypes.canonical(index.dtype)
     if target_dtype not in dispatch.dtypes_of(device):
         target_dtype = dispatch.default_dtype(device, "i")
-    return device._backend.from_host(index.astype(target_dtype), device.native, copy=True)
+    return device._backend.from_owned_host(index.astype(target_dtype), device.native)
 
 
 def _check(parts: list[Any], key: Sequence[Any], x: Array) -> None:
@@ -285,14 +332,11 @@ def _check(parts: list[Any], key: Sequence[Any], x: Array) -> None:
     """
     table = x._dispatch
     shape = tuple(x._native.shape)
-
-    owns = table.device._backend.owns
     used = ellipses = 0
     widths = []
     masks = []
-    for part in parts:
-        kind = type(part)
-        is_mask = kind not in _BASIC and owns(part) and table.tables[part.dtype].kind == "b"
+    for given, part in zip(key, parts, strict=True):
+        is_mask = type(given) not in _BASIC and _kind_of_index(given) == "b"
         if part is None or part is Ellipsis:
             width = 0
             ellipses += part is Ellipsis
@@ -311,8 +355,8 @@ def _check(parts: list[Any], key: Sequence[Any], x: Array) -> None:
             continue
         if type(part) is int and not -shape[axis] <= part < shape[axis]:
             raise _out_of_bounds(part, axis, shape)
-        if width == 1 and isinstance(key[position], (list, np.ndarray)):
-            _check_bounds(np.asarray(key[position]), axis, shape)
+        if width == 1 and isinstance(key[position], np.ndarray):
+            _check_bounds(key[position], axis, shape)
         if width and masks[position] and part.shape != shape[axis : axis + width]:
             covered = shape[axis : axis + width]
             # The standard allows masks of size 0 along an axis; they select nothing.
@@ -325,6 +369,13 @@ def _check(parts: list[Any], key: Sequence[Any], x: Array) -> None:
                     f"lengths {covered}"
                 )
         axis += width
+
+
+def _kind_of_index(part: Any) -> str:
+    """Return the kind of an index array, or an empty string."""
+    if type(part) is base.array_type:
+        return part._dispatch.kind
+    return part.dtype.kind if isinstance(part, np.ndarray) else ""
 
 
 def _check_counts(ellipses: int, used: int, shape: Sequence[int]) -> None:

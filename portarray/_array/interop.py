@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, wraps
 from importlib.util import find_spec
 from types import ModuleType
@@ -125,6 +125,9 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
     inputs = tuple(x[()] if type(x) is np.ndarray and x.ndim == 0 else x for x in inputs)
     if any(hasattr(x, "__array_ufunc__") and slow_path.is_foreign(x, name) for x in inputs):
         return NotImplemented  # units, labels: NumPy asks the operand's own class
+    answers = numpy_functions()
+    if not kwargs and answers.is_numpys(function) and _are_plain(inputs):
+        return answers.ufunc(function, method, inputs, kwargs)
     arrays = [x for x in (*inputs, kwargs.get("where")) if isinstance(x, base.array_type)]
     count = len(inputs) if method in ("__call__", "outer") else 1
     if arrays:
@@ -133,7 +136,6 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
     for x in inputs[:count]:
         if not isinstance(x, base.array_type) and operands.scalar(x) is NotImplemented:
             raise operands.refused(x, f"ufunc {name}")
-    answers = numpy_functions()
     if answers.is_numpys(function):
         return answers.ufunc(function, method, inputs, kwargs)
     if method != "__call__":
@@ -147,6 +149,11 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
     if answer is NotImplemented:
         answer = _on_host(function, inputs)
     return answer if out is None else answers.store(answer, out, name)
+
+
+def _are_plain(inputs: Sequence[Any]) -> bool:
+    """Return whether operands are portarray's arrays and numbers."""
+    return all(type(x) is base.array_type or type(x) in dtypes.NUMBERS for x in inputs)
 
 
 def function(

@@ -97,7 +97,7 @@ def _promotion_with_scalar(table: DispatchTable, value: Any) -> Promotion:
     promoted = table if dtype is table.dtype else dispatch.table_of(table.device, dtype)
     convert = _CONVERSIONS.get(promoted.kind) or partial(promotion.checked, dtype=dtype)
     entry = promoted, _cast(table, promoted), convert
-    if kind in _CACHED_SCALARS and table.known_type is not None:
+    if kind in dtypes.NUMBERS and table.known_type is not None:
         table.promotions[kind] = entry
     return entry
 
@@ -107,8 +107,6 @@ def _cast(table: DispatchTable, target: DispatchTable) -> Function | None:
 
 
 _CONVERSIONS: dict[str, Function] = {"b": bool, "f": float, "c": complex}
-_CACHED_SCALARS = frozenset((*_KIND_OF_SCALAR, *(x.type for x in dtypes.STANDARD.values())))
-"""Scalar types that alone decide the kind; the unit of a ``numpy.timedelta64`` does, too."""
 
 
 def dtype_with_scalar(dtype: np.dtype[Any], value: Any, device: Device) -> np.dtype[Any]:

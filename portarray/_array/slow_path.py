@@ -113,7 +113,7 @@ def finished(result: Any, table: DispatchTable) -> Array:
     kind = type(result)
     if kind is table.array_type:
         return wrapped(result, table)
-    if kind is tuple or kind is list:
+    if issubclass(kind, (tuple, list)):
         array_type = table.array_type
         return tuple(  # type: ignore[return-value]  # functions with several results
             [wrapped(x, table) if type(x) is array_type else _result(x, table) for x in result]

@@ -64,12 +64,13 @@ def from_python(
     return results.wrapped(native, table)
 
 
-PLAIN = frozenset((*dtypes.PYTHON_SCALARS, list, tuple))
+_SEQUENCES = frozenset((list, tuple))
+PLAIN = dtypes.NUMBERS | _SEQUENCES
 """Types that :func:`from_numbers` takes."""
 
 
 def from_numbers(obj: Any, dtype: object, device: Any) -> Array | None:
-    """Make an array of a Python number, or of a list or rows of numbers of one Python type.
+    """Make an array of a number, or of a list or rows of Python numbers or of one NumPy type.
 
     Returns None for other sequences, and for numbers that need a check: :func:`from_python`.
     """
@@ -94,7 +95,7 @@ def from_numbers(obj: Any, dtype: object, device: Any) -> Array | None:
 
 
 def _type_of_numbers(obj: Any) -> type | None:
-    """Return the Python type of an object's numbers; None if there are several, or others."""
+    """Return the type of an object's numbers, the widest one of Python's; None if not numbers."""
     kind = type(obj)
     if kind in _SEQUENCES and obj:
         kind = type(obj[0])
@@ -102,14 +103,22 @@ def _type_of_numbers(obj: Any) -> type | None:
             kind = type(obj[0][0])
             obj = list(chain.from_iterable(obj))
         if countOf(map(type, obj), kind) < len(obj):
-            return None
-    return kind if kind in dtypes.PYTHON_SCALARS else None
+            kinds, python = set(map(type, obj)), dtypes.PYTHON_SCALARS
+            if not kinds.issubset(python) or not max(map(abs, obj)) < 2**63:
+                return None  # NumPy does not add integers beyond 64 bits to others
+            return max(kinds, key=python.index)
+    return kind if kind in dtypes.NUMBERS else None
 
 
 def _cache_numbers(kind: type, dtype: object, device: Device) -> None:
-    """Cache how numbers of a Python type become arrays, if no number of it needs a check."""
+    """Cache how numbers of a type become arrays, if no number of it needs a check."""
     host_dtype: DType = np.dtype(kind)
-    if dtype is None:
+    if kind not in dtypes.PYTHON_SCALARS:
+        own = dispatch.dtypes_of(device).get(host_dtype)
+        if dtype is not None or own is None:
+            return
+        table = own
+    elif dtype is None:
         table = _default_table(host_dtype, device)
     else:
         table = dispatch.table_of(device, dtypes.canonical(dtype))
@@ -184,11 +193,11 @@ def arrays_in(obj: Any) -> list[Any]:
     kind = type(obj[0]) if obj else float
     if len(obj) > _BATCH and _have_plain_sums(obj, kind):
         return []
-    if kind in _NUMBERS and countOf(map(type, obj), kind) == len(obj):
+    if kind in dtypes.NUMBERS and countOf(map(type, obj), kind) == len(obj):
         return []
-    if _NUMBERS.issuperset(map(type, obj)) or (
+    if dtypes.NUMBERS.issuperset(map(type, obj)) or (
         _SEQUENCES.issuperset(map(type, obj))
-        and _NUMBERS.issuperset(map(type, chain.from_iterable(obj)))
+        and dtypes.NUMBERS.issuperset(map(type, chain.from_iterable(obj)))
     ):
         return []  # numbers of several types, or rows of numbers
     arrays = []
@@ -225,9 +234,6 @@ def _have_plain_sums(obj: Sequence[Any], kind: type) -> bool:
 
 _BATCH = 1000
 """As many numbers of a list are added before arrays among them are noticed."""
-
-_NUMBERS = frozenset((*dtypes.PYTHON_SCALARS, *(dtype.type for dtype in dtypes.STANDARD.values())))
-_SEQUENCES = frozenset((list, tuple))
 
 
 def home_of(arrays: Sequence[Any]) -> Device | None:

@@ -17,13 +17,18 @@ __all__ = ["clipping"]
 DType = np.dtype[Any]
 Function = Callable[..., Any]
 
+_REAL = frozenset((bool, int, float))
+
 
 def clipping(functions: NativeFunctions, clip: Function, dtype: DType) -> Function:
     """Return a library's ``clip`` with bounds of x's dtype, numbers that it holds, or None."""
+    is_float = kind_of(dtype) == "f"
 
     def limit(value: Any, lower: bool) -> Any:
         if value is None:
             return None
+        if is_float and type(value) in _REAL:
+            return float(value)
         if not hasattr(value, "dtype"):
             return _bound(value, dtype, lower=lower)
         value_dtype = functions.numpy_dtype(value.dtype)

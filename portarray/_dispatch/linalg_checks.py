@@ -119,9 +119,12 @@ def _known_finite(backend: Backend, x: Any) -> bool:
     """Return whether matrices in host memory are finite; False where nothing may wait for them."""
     if type(x) is not backend.array_type or not config.check_linalg or backend.is_traced(x):
         return False
-    if not backend.is_watched(x):  # the tape takes the gradients of pa.grad
-        x = backend.stop_gradient(x)
-    values = backend.to_host(x, copy=None)  # PyTorch's lazy conjugates do not have a view
+    if type(x) is np.ndarray:
+        values = x
+    else:
+        if not backend.is_watched(x):  # the tape takes the gradients of pa.grad
+            x = backend.stop_gradient(x)
+        values = backend.to_host(x, copy=None)  # PyTorch's lazy conjugates do not have a view
     # One pass without a temporary; where it overflows the numbers themselves are looked at.
     return math.isfinite(abs(np.vdot(values, values))) or bool(np.isfinite(values).all())
 

@@ -26,7 +26,9 @@ Besides functions, a category file may have these tables, ``name -> {kinds: func
 ``DIRECT``
     the library's own functions for arrays alone, called by position; they must be correct for all
     values of the dtype. ``"getitem"`` here is for basic keys (integers, slices, None, Ellipsis and
-    tuples of them); if it raises, the key is checked and passed to the general one;
+    tuples of them); if it raises, the key is checked and passed to the general one.
+    ``"setitem"`` takes tuples of these, and a scalar or an array of the dtype; it returns what
+    takes the array's place, and must not write anything if it raises;
 ``WITH_PYTHON_SCALAR``
     functions of an array and a Python scalar that its dtype holds, in either order. If one raises,
     the general function is called with a 0-d array;

@@ -36,6 +36,38 @@ def test_numpy_arrays_keep_their_dtype(anywhere: str, data: st.DataObject) -> No
         same(x, layout.astype(a.dtype))
 
 
+NUMBERS = (
+    *(True, 3, -7, 2**53 + 1, 2**63, 2**64, -(2**63), 1.5, float("nan"), 1e300, -0.0, 1 + 2j),
+    *(np.float64(2.5), np.float32(0.1), np.int8(-3), np.uint64(2**63), np.bool_(1)),
+)
+
+
+class Subclass(list[Any]):
+    """A list that no shortcut takes."""
+
+
+@given(
+    numbers=st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=3),
+    rows=st.booleans(),
+    dtype=st.sampled_from((None, "float32", "int8", "uint64", "complex64", "bool")),
+)
+@drawing
+def test_lists_of_any_numbers_are_converted_like_any_other_sequence(
+    device: str, numbers: list[Any], rows: bool, dtype: str | None
+) -> None:
+    obj = [numbers, numbers] if rows else numbers
+
+    def outcome(values: list[Any]) -> object:
+        try:
+            x = pa.asarray(values, dtype=dtype, device=device)
+        except (TypeError, OverflowError, DTypeNotSupportedError) as error:
+            return type(error), str(error).replace("Subclass", "list")
+        return x.dtype, repr(x.tolist())
+
+    expected = outcome(Subclass(obj))
+    assert [outcome(obj), outcome(obj)] == [expected, expected]
+
+
 @given(data=st.data())
 @drawing
 def test_nested_lists(anywhere: str, data: st.DataObject) -> None:

@@ -76,7 +76,7 @@ def arange(
     )
     if bounds[2] == 0:
         raise ValueError("arange: step must not be zero")
-    if not builtins.all(isfinite(bound) for bound in bounds):
+    if not builtins.all(map(isfinite, bounds)):
         raise ValueError(f"arange: start, stop and step must be finite, got {bounds}")
     kind = None if dtype is None else dtypes.kind_of(dtypes.canonical(dtype))
     if kind == "b":
@@ -84,7 +84,7 @@ def arange(
     if kind == "c":  # few libraries count in complex numbers
         real = arange(*bounds, dtype=None, device=device)
         return conversion.astype(real, dtype, copy=False)
-    exact = builtins.all(isinstance(bound, int) for bound in bounds)
+    exact = _INTEGERS.issuperset(map(type, bounds))
     default = "integral" if exact else "real floating"
     if dtype is None and exact and builtins.max(map(abs, bounds)) >= 2**31:
         kind, dtype = "i", dispatch.default_dtype(selection.resolve(device), "i")
@@ -93,6 +93,9 @@ def arange(
     return slow_path.create(
         "arange", bounds, dtype=dtype, device=device, shape=(_count(*bounds),), default=default
     )
+
+
+_INTEGERS = frozenset((bool, int))
 
 
 def _count(start: float, stop: float, step: float) -> int:

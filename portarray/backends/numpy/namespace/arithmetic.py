@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.common.finiteness import are_surely_finite
 from portarray.backends.common.keys import check_unshared
 from portarray.backends.composed.arithmetic import sign_parts
 from portarray.backends.types import Rows
@@ -30,6 +31,8 @@ def as_real_pairs(function: Callable[..., tuple[Any, Any]]) -> Callable[[Array],
 def _floor_divide(x1: Any, x2: Any, /) -> Array:
     """Divide and round down; NumPy returns NaN or -1 for infinite operands."""
     quotient: Array = np.floor_divide(x1, x2)
+    if are_surely_finite(x1, x2):
+        return quotient
     infinite = np.isinf(x1) | np.isinf(x2)
     if infinite.any():
         quotient = np.where(infinite, np.floor(np.divide(x1, x2)), quotient)

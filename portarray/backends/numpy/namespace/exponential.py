@@ -30,7 +30,7 @@ def _pow(x1: Any, x2: Any, /) -> Any:
     with np.errstate(invalid="ignore"):
         out = np.power(x1, x2) + 0.0
     low = x1 == -np.inf
-    return np.where(low, np.inf, out) if np.any(low) else out
+    return np.where(low, np.inf, out) if low.any() else out
 
 
 def _ipow(x1: Array, x2: Any) -> Array:

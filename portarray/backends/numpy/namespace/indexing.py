@@ -29,7 +29,13 @@ def _basic(x: Array, key: Any) -> Any:
     return x[key, ...]
 
 
-DIRECT: Rows = {"getitem": {"biufc": _basic}}
+def _set_basic(x: Array, key: tuple[Any, ...], value: Any) -> Array:
+    """Do ``x[key] = value`` in a writable array, for a key without arrays."""
+    x[key] = value
+    return x
+
+
+DIRECT: Rows = {"getitem": {"biufc": _basic}, "setitem": {"biufc": _set_basic}}
 
 
 def getitem(x: Array, key: tuple[Any, ...]) -> Array:
@@ -37,6 +43,9 @@ def getitem(x: Array, key: tuple[Any, ...]) -> Array:
     for part in key:
         if part is Ellipsis:
             result = np.asarray(x[key])
+            break
+        if part.__class__ is np.ndarray and part.ndim:
+            result = x[key]
             break
     else:
         result = x[(*key, Ellipsis)]

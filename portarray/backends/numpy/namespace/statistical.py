@@ -88,8 +88,11 @@ def std(
 def is_exact_norm(norm: Array, ord: float = 2) -> bool:
     """Return whether no power has overflowed or lost digits."""
     lowest = _lowest(norm.dtype, ord)
+    if norm.ndim and norm.size <= FEW:  # Python's own comparisons take a third of the time
+        few = norm.ravel().tolist()
+        return all([lowest < x < math.inf for x in few])  # noqa: C419  (a generator takes longer)
     if norm.ndim:
-        return bool(np.all((norm > lowest) & (norm < math.inf)))
+        return bool(((norm > lowest) & (norm < math.inf)).all())
     return bool(lowest < norm < math.inf)
 
 
@@ -145,8 +148,8 @@ def var(
     if number <= correction:  # the sum only shapes the result
         return np.full_like(sum(x, axis=axis, keepdims=keepdims), np.nan)
     is_half = x.dtype.itemsize == 2
-    if x.size <= FEW and not is_half:
-        out: Array = np.var(x, axis=axis, correction=correction, keepdims=keepdims)
+    if not x.ndim:
+        out: Array = np.var(x, correction=correction, keepdims=keepdims)
         return out
     wide = x.astype(np.float32) if is_half else x
     deviations = wide - accurate_sum(wide, axis, True) / number

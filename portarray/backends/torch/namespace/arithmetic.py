@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from portarray.backends.common.finiteness import are_surely_finite
 from portarray.backends.composed.arithmetic import sign_parts
 from portarray.backends.torch.gradients import with_tape
 from portarray.backends.torch.namespace import on_host, unsigned
@@ -162,8 +162,7 @@ def _wide_floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
 
 def _host_floor_divide(x1: Any, x2: Any) -> Any:
     quotient = np.floor_divide(x1, x2)
-    # A finite sum has no infinite terms.
-    if math.isfinite(np.add.reduce(x1, axis=None)) and math.isfinite(np.add.reduce(x2, axis=None)):
+    if are_surely_finite(x1, x2):
         return quotient
     ratio = np.divide(x1, x2)
     return np.where(np.isinf(x1) | np.isinf(x2) | ~np.isfinite(ratio), ratio, quotient)

@@ -35,6 +35,8 @@ from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]
 
+_FEW = 64
+
 
 def getitem(x: Tensor, key: Key, /) -> Tensor:
     """Return part of a tensor: a view if key has no tensors and no negative steps.
@@ -48,7 +50,10 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
     if _is_direct(x, key):
         selected = bits(x)[key].view(x.dtype) if x.dtype in UNSIGNED else x[key]
         if not selected.numel():
-            check_bounds(x.shape, key, torch.bool, _check_within)
+            _check_direct(x, key)
+        if len(key) == 1 and not key[0].ndim and selected._is_view():
+            # 0-d integer tensors select a view; an array index means a copy.
+            return selected.clone()
         return selected
     parts = _split(x, key)
     out = parts.view
@@ -70,8 +75,7 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
 
 def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
     """Assign to part of a tensor and return the tensor."""
-    if not x.is_contiguous():
-        check_unshared(x.shape, x.stride())
+    _check_unshared(x)
     if isinstance(value, Tensor) and _has_indices(key):
         # Autograd gives the gradient of repeated places to all their values, not to the last.
         leave_to_tape("assignment", value)
@@ -82,6 +86,11 @@ def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
             raise
         # Creating a tensor turns scalars out of range into infinities; assignment refuses them.
         return _write(x, key, asarray(value, dtype=x.dtype, device=x.device))
+
+
+def _check_unshared(x: Tensor) -> None:
+    if not x.is_contiguous():
+        check_unshared(x.shape, x.stride())
 
 
 def _write(x: Tensor, key: Key, value: Any) -> Tensor:
@@ -99,7 +108,7 @@ def _write(x: Tensor, key: Key, value: Any) -> Tensor:
         return x
     if _is_direct(x, key):
         if x.is_cpu:
-            check_bounds(x.shape, key, torch.bool, _check_within)
+            _check_direct(x, key)
         target[key] = value
         return x
     parts = _split(target, key)
@@ -180,13 +189,24 @@ def _is_plain(key: Key) -> bool:
 
 
 def _is_direct(x: Tensor, key: Key) -> bool:
-    """Return whether a key has only index tensors and masks that PyTorch treats like NumPy."""
+    """Return whether a key has index tensors, and masks, that PyTorch treats like NumPy.
+
+    Next to them it may have slices or integers, but not both, and no 0-d index tensor.
+    """
     axis = 0
+    other = None
     for index in key:
-        if not isinstance(index, Tensor) or not (ndim := index.ndim):
+        kind = index.__class__
+        if kind is slice or kind is int:
+            if other not in (None, kind) or (kind is slice and (index.step or 1) < 0):
+                return False
+            other = kind
+            axis += 1
+            continue
+        if not isinstance(index, Tensor) or not ((ndim := index.ndim) or len(key) == 1):
             return False
         if index.dtype is torch.bool:
-            if index.shape != x.shape[axis : axis + ndim]:
+            if not ndim or index.shape != x.shape[axis : axis + ndim]:
                 return False
             axis += ndim
         elif index.dtype is torch.int64:
@@ -194,6 +214,14 @@ def _is_direct(x: Tensor, key: Key) -> bool:
         else:
             return False
     return True
+
+
+def _check_direct(x: Tensor, key: Key) -> None:
+    """Check the bounds of a key that :func:`_is_direct` accepts."""
+    if len(key) > 1:
+        check_bounds(x.shape, key, torch.bool, _check_within)
+    elif key[0].dtype is not torch.bool:
+        _check_within(key[0], x.shape[0], 0)
 
 
 def _has_indices(key: Key) -> bool:
@@ -269,8 +297,15 @@ def _fitting(mask: Tensor, shape: torch.Size) -> Tensor:
 
 
 def _check_within(indices: Tensor, size: int, axis: int) -> None:
-    if indices.numel() and not is_traced(indices):
-        for extreme in map(int, torch.aminmax(indices)):
+    count = indices.numel()
+    if count and not is_traced(indices):
+        extremes: tuple[Any, ...]
+        if count <= _FEW and indices.is_cpu:  # Python's own functions take a third of the time
+            few = indices.reshape(-1).tolist()
+            extremes = builtins.min(few), builtins.max(few)
+        else:
+            extremes = torch.aminmax(indices)
+        for extreme in map(int, extremes):
             if not -size <= extreme < size:
                 raise IndexError(f"index {extreme} is out of bounds for an axis of length {size}")
 
@@ -288,7 +323,21 @@ BY_DTYPE: Rows = {
         "float16 bfloat16": in_float32(take_along_axis),
     },
 }
-DIRECT: Rows = {"getitem": {"biufc": operator.getitem}}  # raises for unsupported keys
+
+
+def _set_basic(x: Tensor, key: Key, value: Any, /) -> Tensor:
+    """Do ``x[key] = value`` for a key without arrays; raises for unsupported ones."""
+    _check_unshared(x)
+    if isinstance(value, Tensor) and share_memory(x, value):
+        value = value.clone()
+    x[key] = value
+    return x
+
+
+DIRECT: Rows = {
+    "getitem": {"biufc": operator.getitem},  # raises for unsupported keys
+    "setitem": {"bifc": _set_basic},
+}
 
 
 def add_at(x: Tensor, indices: Tensor, values: Tensor, /) -> Tensor:
