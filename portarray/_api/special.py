@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from portarray._api.comparison import isfinite
@@ -287,7 +288,11 @@ def logsumexp(
     >>> round(float(pa.special.logsumexp(pa.asarray([1000.0, 1000.0]))), 6)
     1000.693147
     """
-    shift, powers = _shifted_powers(a, axis)
+    largest = max(a, axis=axis, keepdims=True)
+    shift = where(largest == -inf, 0, largest)
+    # Beside an infinity the others do not count, and equal infinities share the gradient.
+    below = where(a == inf, 0, where(shift == inf, -inf, a - shift))
+    powers = exp(below)
     total = sum(powers if b is None else powers * b, axis=axis, keepdims=True)
     result = log(total) + shift
     return result if keepdims else sum(result, axis=axis)

@@ -146,9 +146,10 @@ def _set_checked(x: Array, key: Any, value: Any) -> None:
     try:
         before = x._native
         x._native = table.functions["setitem"](before, native_key, native)
-        if table is not x._dispatch:  # the array is traced from now on
+        # The array is traced from now on, unless the value is a constant, as of pa.zeros_like.
+        if table is not x._dispatch and x._native.__class__ is not before.__class__:
             x._native.trace.adopt(x, before)
-        x._dispatch = table
+            x._dispatch = table
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         _refused(error, "assignment", table, x._native, native_key, native)
 

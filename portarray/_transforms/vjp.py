@@ -169,11 +169,16 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
             try:
                 gradients = wrapped_like(native_vjp_fun(cotangent_natives), inputs)
                 return separated(gradients, cotangents)
-            except ChangedInPlaceError as error:
-                raise TracedArrayError(_CHANGED) from error
-            except NoOwnGradientError:  # only the backward pass shows it: run again with a tape
+            except (ChangedInPlaceError, NoOwnGradientError) as error:
+                # Only the backward pass shows it: run again with a tape, as does an enclosing
+                # gradient, which keeps the values of this one.
+                is_changed = isinstance(error, ChangedInPlaceError)
+                if is_changed and not once:
+                    raise TracedArrayError(_CHANGED) from error
                 if any(map(backend.is_watched, (*cotangent_natives, *natives))):
-                    raise  # so that the enclosing gradient uses a tape, too
+                    if is_changed:
+                        raise NoOwnGradientError("a saved tensor was changed in place") from error
+                    raise
         if once:
             writes.undo()
         originals = wrapped_like(natives, inputs)

@@ -44,7 +44,8 @@ def rms_norm(x: Array, weight: Array | None = None, /, *, eps: float = 1e-6) -> 
     -----
     B. Zhang and R. Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019,
     arXiv:1910.07467. float16 and bfloat16 are computed in float32, the product with `weight`
-    included, and rounded once.
+    included, and rounded once. Rows whose mean square leaves the range (elements beyond 1e19 in
+    float32) give zeros.
 
     Examples
     --------

@@ -33,6 +33,9 @@ GRADIENTS: dict[str, tuple[Any, Any, Any]] = {
         [-INF, -INF, 0.0],
         [0, 0, 1],
     ),
+    "logsumexp, inf": (pa.special.logsumexp, [INF, 1.0, INF], [0.5, 0, 0.5]),
+    "logsumexp, -inf": (pa.special.logsumexp, [-INF, 0.0], [0, 1]),
+    "sinc": (pa.sinc, [0.0, 1e-6, 1e-4], [0, -(np.pi**2) / 3e6, -(np.pi**2) / 3e4]),
     "softmax": (
         lambda x: pa.where(x > -INF, pa.kernels.softmax(x), 0.0) ** 2,
         [[-INF, -INF], [0.0, 0.0]],

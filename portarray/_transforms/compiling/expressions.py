@@ -53,7 +53,8 @@ def expression(
         return x if high == "None" else f"pa.minimum({x}, {high})"
     if name in _STRONG:
         first, second = operands
-        return f"pa.where({first} == 0, {first}, {first} {_STRONG[name]} {second})"
+        value = f"{first} {_STRONG[name]} {second}"
+        return f"pa.where(({first} == 0) & pa.isnan({value}), 0, {value})"
     if name in _KERNELS:
         half = dtype.itemsize == 2
         x = f"kl.float32({operands[0]})" if half else operands[0]

@@ -28,8 +28,9 @@ def _zero(g: Any, y: Any, *operands: Any) -> Any:
 def _power_base(y: Any, x: Any, p: Any) -> Any:
     if not isinstance(p, Array):
         return 0 if p == 0 else p * x ** (p - 1)
-    is_zero = p == 0
-    return pa.where(is_zero, 0, p * x ** pa.where(is_zero, 1, p - 1))
+    # An exponent of zero has a derivative of zero everywhere; 1 / x is its derivative by p.
+    power = x ** (p - 1)
+    return p * pa.where((p == 0) & ~pa.isfinite(power), 0, power)
 
 
 @times

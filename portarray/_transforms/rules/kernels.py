@@ -43,8 +43,8 @@ def _gelu(y: Any, x: Any, *, approximate: str) -> Any:
         return 0.5 * (1 + t + near * (1 - t * t) * slope)
     # The normal distribution function is y / x, and 1/2 at 0; y may be NaN at infinities.
     below = pa.where(near == x, y, pa.where(near > 0, near, 0)) / pa.where(near == 0, 1, near)
-    below = pa.where(near == 0, 0.5, below)
     density = pa.exp(near * near * -0.5) * (1 / math.sqrt(2 * math.pi))
+    below = pa.where(near == 0, 0.5 + near * density, below)  # with its derivative
     return below + near * density
 
 

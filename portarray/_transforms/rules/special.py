@@ -31,8 +31,9 @@ def _ratio_of_bessel(x: Any, order_one: Any) -> Any:
 
 
 def _by_second(x: Any, divisor: Any) -> Any:
-    """Return x / divisor, and 0 where x is 0."""
-    return pa.where(x == 0, 0, x / pa.where(x == 0, 1, divisor))
+    """Return x / divisor, and 0 where x is 0; its derivative by x is 1 / divisor there, too."""
+    is_undefined = (x == 0) & ((divisor == 0) | ~pa.isfinite(divisor))
+    return x / pa.where(is_undefined, 1, divisor)
 
 
 def _gamma_density(y: Any, a: Any, x: Any) -> Any:

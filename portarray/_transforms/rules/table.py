@@ -81,7 +81,7 @@ def define(rules: Mapping[str, Part | tuple[Part | None, ...]]) -> None:
 def scaled(g: Any, factor: Any) -> Any:
     """Return a cotangent times a factor, zero where the cotangent is."""
     if factor.__class__ is not Array:
-        if cmath.isfinite(factor):
+        if factor and cmath.isfinite(factor):
             return g * factor
         factor = pa.full_like(g, factor)
     return call.binary("strong_multiply", g, factor)
@@ -162,10 +162,8 @@ def as_operand(g: Any, x: Any) -> Any:
     return pa.astype(g, x.dtype, copy=False)
 
 
-RULES["strong_multiply"] = of_operands(
-    times(lambda y, a, b: b), lambda g, y, a, b: _strong_product(g, conj(a))
-)
-RULES["strong_product"] = of_operands(
+# In a second derivative g may be a tangent: a derivative of zero times an infinite one is zero.
+RULES["strong_multiply"] = RULES["strong_product"] = of_operands(
     lambda g, y, a, b: _strong_product(g, conj(b)), lambda g, y, a, b: _strong_product(g, conj(a))
 )
 RULES["strong_divide"] = of_operands(

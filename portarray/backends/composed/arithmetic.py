@@ -38,19 +38,24 @@ def sign_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 # Gradients are products whose first factor is the cotangent. A cotangent of exactly zero is a
-# "strong zero": it contributes zero even where the local derivative is infinite or NaN.
+# "strong zero": it contributes zero even where the local derivative is infinite or NaN. Only these
+# NaN are replaced: elsewhere a library's own derivative with respect to a zero cotangent counts.
 
 
 def strong_multiply(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Return ``x1 * x2``, but zero where x1 is zero."""
-    return xp.where(x1 == 0, x1, x1 * x2)
+    product = x1 * x2
+    return xp.where((x1 == 0) & xp.isnan(product), x1, product)
 
 
 def strong_divide(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Return ``x1 / x2``, but zero where x1 is zero."""
-    return xp.where(x1 == 0, x1, x1 / x2)
+    quotient = x1 / x2
+    return xp.where((x1 == 0) & xp.isnan(quotient), x1, quotient)
 
 
 def strong_product(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Return ``x1 * x2``, but zero where either is zero."""
-    return xp.where(x1 == 0, x1, xp.where(x2 == 0, x2, x1 * x2))
+    product = x1 * x2
+    is_zero = (x1 == 0) | (x2 == 0)
+    return xp.where(is_zero & xp.isnan(product), xp.zeros_like(product), product)

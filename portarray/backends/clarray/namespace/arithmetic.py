@@ -27,12 +27,18 @@ IN_PLACE: Rows = {
 _COMPLEX = {"complex": ("real", "complex")}
 _MULTIPLY = Operation(
     "strong_multiply",
-    {"real": "a == 0 ? a : a * b", "complex": "a.x == 0 && a.y == 0 ? a : c_mul(a, b)"},
+    {
+        "real": "a == 0 && a * b != 0 ? a : a * b",
+        "complex": "a.x == 0 && a.y == 0 ? a : c_mul(a, b)",
+    },
     needs=_COMPLEX,
 )
 _DIVIDE = Operation(
     "strong_divide",
-    {"real": "a == 0 ? a : a / b", "complex": "a.x == 0 && a.y == 0 ? a : c_div(a, b)"},
+    {
+        "real": "a == 0 && a / b != 0 ? a : a / b",
+        "complex": "a.x == 0 && a.y == 0 ? a : c_div(a, b)",
+    },
     needs=_COMPLEX,
 )
 

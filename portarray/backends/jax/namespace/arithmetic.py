@@ -43,7 +43,8 @@ strong_multiply = compiled(partial(composed.strong_multiply, jnp))
 @compiled
 def strong_divide(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Return ``x1 / x2``, but zero where x1 is zero."""
-    return jnp.where(x1 == 0, x1, jnp.divide(*_spread(x1, x2)))
+    quotient = jnp.divide(*_spread(x1, x2))
+    return jnp.where((x1 == 0) & jnp.isnan(quotient), x1, quotient)
 
 
 def _quotient(x1: Any, x2: Any, /) -> jax.Array:

@@ -51,7 +51,7 @@ def _with_strong_zeros(out: Array, x1: Array) -> Array:
     square = np.vdot(out, out)
     if square == square:
         return out
-    return np.where(np.equal(x1, 0), out.dtype.type(0), out)
+    return np.where(np.equal(x1, 0) & np.isnan(out), out.dtype.type(0), out)
 
 
 def strong_multiply(x1: Any, x2: Any, /) -> Array:
