@@ -23,7 +23,7 @@ PAGES = (
     *("README.md", "docs/index.md", "docs/getting_started.md", "docs/moving_data.md"),
     *("docs/numpy_functions.md", "docs/beyond_the_standard.md", "docs/from_pytorch.md"),
     *("docs/devices.md", "docs/kernels.md", "docs/user_kernels.md", "docs/random.md"),
-    *("docs/beside.md", "docs/tasks.md"),
+    *("docs/beside.md", "docs/tasks.md", "docs/gradients.md", "docs/compile.md"),
     "docs/dagger.md",
 )
 
@@ -72,8 +72,8 @@ def run(page: str, names: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_code_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not pa.functional("torch"):
-        pytest.skip("the pages show PyTorch, which is not functional here")
+    if not (pa.functional("torch") and pa.functional("opencl")):
+        pytest.skip("the pages show PyTorch and OpenCL, which are not both functional here")
     monkeypatch.chdir(tmp_path)  # for the files that are saved
     run(page, {})
 
@@ -81,12 +81,12 @@ def test_code_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_claims_of_the_landing_page(capsys: pytest.CaptureFixture[str]) -> None:
     """Its example prints what it shows, and its figures are those of the measurements."""
     path, measured = ROOT / "docs" / "index.md", ROOT / "docs" / "data" / "overhead.json"
-    if not path.is_file() or not pa.functional("torch"):
-        pytest.skip("the documentation is not beside the tests, or PyTorch is not functional here")
+    if not path.is_file() or not pa.functional("opencl"):
+        pytest.skip("the documentation is not beside the tests, or OpenCL is not functional here")
     landing = path.read_text("utf-8")
     run("docs/index.md", {})
     assert capsys.readouterr().out.splitlines() == re.findall(
-        r"^# (\w+:cpu.*|\[.*)$", landing, re.M
+        r"^# (\w+:\w+:\d.*|\[.*)$", landing, re.M
     )
     added = {
         row["what"]: f"{1e6 * row['difference']:.2f} µs"

@@ -181,12 +181,13 @@ def fill_value(value: Any, dtype: object) -> bool | int | float | complex:
     if isinstance(scalar, complex):
         raise TypeError(
             f"fill_value {scalar!r} is complex, and the dtype is {exact}\nHint: pass its real "
-            f"part, "
-            f"or a complex dtype"
+            f"part, or a complex dtype"
         )
     if kind == "f":
         return float(scalar)
     low, high = dtypes.limits(exact)
     if not low <= scalar <= high:
-        raise OverflowError(f"fill_value {scalar!r} does not fit {exact} ({low} to {high})")
+        raise OverflowError(
+            f"fill_value {scalar!r} does not fit {exact} ({low} to {high})\nHint: use a wider dtype"
+        )
     return int(scalar)

@@ -28,6 +28,6 @@ def forget() -> None:
 def users_level() -> int:
     """Return the ``stacklevel`` of the first caller outside portarray."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("portarray."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("portarray."):
         level, frame = level + 1, frame.f_back
     return level

@@ -328,6 +328,8 @@ def _refusal(name: str, rule: Accepts, dtype: DType) -> str:
     hint = (
         "use logical_xor, logical_and or logical_not for boolean arrays"
         if kind_of(dtype) == "b" and name in ("subtract", "negative")
+        else "take pa.real(x) or pa.imag(x) first"
+        if kind_of(dtype) == "c"
         else "convert with pa.astype first"
     )
     return f"{name}: unsupported dtype {dtype}; supported kinds: {', '.join(kinds)}\nHint: {hint}"

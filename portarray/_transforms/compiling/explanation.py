@@ -126,7 +126,7 @@ class Explanation:
         where = ", ".join(map(str, self.devices))
         lines = [
             f"{self.name} on {where}, compiled by {self.by} in {self.seconds * 1e3:.1f} ms: "
-            f"{self.calls} calls, {len(self.steps)} steps",
+            f"{_counted(self.calls, 'call')}, {_counted(len(self.steps), 'step')}",
             *(f"  {n + 1}. {step}" for n, step in enumerate(self.steps)),
         ]
         if self.sizes:
@@ -142,3 +142,7 @@ class Explanation:
             lines += ["", "not fused:"]
             lines += [f"  {call}: {why}" for call, why in self.reasons.items()]
         return "\n".join(lines)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

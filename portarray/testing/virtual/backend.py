@@ -75,7 +75,24 @@ def _reshaping(reshape: Any) -> Any:
     return checked
 
 
-_CHECKED = {"setitem": _assigning, "reshape": _reshaping}
+def _copying(asarray: Any) -> Any:
+    """Copy NumPy's arrays to the device, as the libraries of GPUs do."""
+
+    def checked(x: Any, /, *, device: Any = None, copy: bool | None = None, **options: Any) -> Any:
+        if not isinstance(x, np.ndarray):
+            return asarray(x, device=device, copy=copy, **options)
+        target = machine.default() if device is None else device
+        if copy is False:
+            raise ValueError(
+                f"asarray: copy=False, but {target} does not share NumPy's memory\n"
+                f"Hint: pass copy=None"
+            )
+        return asarray(new_array(x.copy(), target), device=device, **options)
+
+    return checked
+
+
+_CHECKED = {"setitem": _assigning, "reshape": _reshaping, "asarray": _copying}
 
 
 def _numpy() -> Any:
