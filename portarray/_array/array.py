@@ -282,6 +282,12 @@ class Array(base.ArrayBase):
 
     __imatmul__ = operators.inplace_matmul
 
+    def __divmod__(self, other: Any, /) -> tuple[Array, Array]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any, /) -> tuple[Array, Array]:
+        return other // self, other % self
+
     def __neg__(self) -> Array:
         return call.unary("negative", self)
 

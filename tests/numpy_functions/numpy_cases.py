@@ -250,7 +250,7 @@ np.right_shift(i + 4, 1), np.rint(x), np.sign(x), np.signbit(x), np.sin(x), np.s
 np.square(x)
 np.subtract(x, y), np.tan(x), np.tanh(x), np.trunc(x), np.vecdot(x, y)
 np.bitwise_count(i), np.cbrt(x), np.cbrt(n), np.deg2rad(x), np.degrees(x), np.divmod(x, p)
-np.exp2(x), np.fabs(x)
+divmod(x, 0.7), divmod(3.0, p), np.exp2(x), np.fabs(x)
 np.float_power(p, 2.0), np.fmax(x, n), np.fmin(n, 0.5), np.fmod(x, y), np.fmod(i, k[:4] + 1)
 np.heaviside(x, 0.5)
 np.ldexp(x, i), np.logaddexp2(x, y), np.matvec(m, v[:3]), np.modf(x), np.rad2deg(x), np.radians(x)
