@@ -338,17 +338,11 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
             return _dtypes.bfloat16().type
         if name == "random":
             import portarray.random as module
-
-            return module
-        if name == "special":
+        elif name == "special":
             import portarray.special as module
-
-            return module
-        if name == "tasks":
+        elif name == "tasks":
             import portarray.tasks as module
-
-            return module
-        if name == "compile":
+        elif name == "compile":
             from portarray._transforms.compiling import compiled as module
         elif name in ("grad", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"):
             from portarray._transforms import gradients as module
@@ -373,7 +367,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
             return extras.function(name)
         else:
             return _missing(name)
-        return globals().setdefault(name, getattr(module, name))
+        return globals().setdefault(name, getattr(module, name, module))
 
 
 def _load_numpy_functions() -> _typing.Any:

@@ -285,17 +285,17 @@ def _device_text(value: str | None) -> str | None:
 class Restore:
     """Puts the earlier values back on leaving a ``with`` block."""
 
-    __slots__ = ("_before", "_config")
+    __slots__ = ("_config", "_previous")
 
     def __init__(self, config: Config, previous: dict[str, Any]) -> None:
         self._config = config
-        self._before = previous
+        self._previous = previous
 
     def __enter__(self) -> Config:
         return self._config
 
     def __exit__(self, *exc_info: object) -> None:
-        self._config._set(self._before)
+        self._config._set(self._previous)
 
 
 _tuples: dict[tuple[Any, ...], tuple[Any, ...]] = {}

@@ -37,11 +37,11 @@ def available() -> int | None:
     machine = 1024 * int(match[1]) if match else _windows()[1] or _pages("SC_AVPHYS_PAGES")
     # A group's usage includes page cache, which the kernel reclaims on demand.
     groups = [
-        max(0, limit - (_number(folder, _USED) or 0) + _droppable(folder))
+        max(0, limit - (_read_number(folder, _USED) or 0) + _droppable(folder))
         for limit, folder in _groups()
         if limit is not None
     ]
-    limits = [one for one in (machine, _addresses_left(), *groups) if one is not None]
+    limits = [limit for limit in (machine, _addresses_left(), *groups) if limit is not None]
     return min(limits, default=None)
 
 
@@ -106,7 +106,7 @@ def _groups() -> tuple[tuple[int | None, str], ...]:
         # In a container the group's own folder is mounted as the root.
         for name in ("", *filter(None, path.split("/"))):
             folder = f"{folder}/{name}" if name else folder
-            limit = _number(folder, _LIMITS)
+            limit = _read_number(folder, _LIMITS)
             if limit is not None and limit < 1 << 60:
                 groups.append((limit, folder))
     return tuple(groups)
@@ -118,7 +118,7 @@ def _droppable(folder: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _number(folder: str, names: tuple[str, str]) -> int | None:
+def _read_number(folder: str, names: tuple[str, str]) -> int | None:
     for name in names:
         text = _read(f"{folder}/{name}").strip()
         if text.isdigit():

@@ -33,7 +33,7 @@ def table(
     """
     lines = ["<div><table>", f"<caption>{escape(caption)}</caption>"]
     if head:
-        titles = "".join(f'<th scope="col">{escape(one)}</th>' for one in head)
+        titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
         lines.append(f"<thead><tr>{titles}</tr></thead>")
     lines.append("<tbody>")
     for title, *cells in rows:

@@ -56,7 +56,7 @@ def shapes(config: Config, names: Sequence[str], rank: int) -> dict[str, tuple[i
     by_name: dict[str, tuple[int, int]] = {}
     for name in names:
         if name not in PROJECTIONS:
-            raise LlamaError(f"{name!r} is no matrix of a layer: take {', '.join(PROJECTIONS)}")
+            raise LlamaError(f"{name!r} is not a matrix of a layer; use {', '.join(PROJECTIONS)}")
         out, width = _sizes(config)[name]
         by_name |= {f"{name}_A": (rank, width), f"{name}_B": (out, rank)}
     return by_name

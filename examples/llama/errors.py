@@ -6,4 +6,4 @@ __all__ = ["LlamaError"]
 
 
 class LlamaError(ValueError):
-    """A file that is no Llama model, or a request that the model cannot meet."""
+    """A file that is not a Llama model, or a request that the model cannot meet."""

@@ -191,7 +191,7 @@ def _opened(path: Path) -> GGUFReader:
     with path.open("rb") as stream:
         magic = stream.read(4)
     if magic != b"GGUF":
-        raise LlamaError(f"{path} is no GGUF file: it begins with {magic!r} and not with b'GGUF'")
+        raise LlamaError(f"{path} is not a GGUF file: it begins with {magic!r}, not with b'GGUF'")
     try:
         reader = Reader(path)
     except (ValueError, IndexError, KeyError, OverflowError) as error:

@@ -337,9 +337,9 @@ class Trainer:
         try:
             state, about = pa.load(path, device="numpy", return_metadata=True)
         except ValueError as error:
-            raise TrainingError(f"{path} is no whole checkpoint: {error}") from error
+            raise TrainingError(f"{path} is not a complete checkpoint: {error}") from error
         if not {"facts", "progress"} <= about.keys():
-            raise TrainingError(f"{path} holds arrays, but is no checkpoint of this program")
+            raise TrainingError(f"{path} contains arrays, but is not a checkpoint of this program")
         facts = json.loads(about["facts"])
         differences = [
             f"{name} {facts.get(name)!r} instead of {expected!r}"

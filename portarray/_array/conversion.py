@@ -41,9 +41,9 @@ def asarray(
 ) -> Array:
     """See :func:`portarray.asarray`; ``default`` is used instead of the default device."""
     if type(obj) in values.PLAIN and (copy is None or copy is True):
-        made = values.from_numbers(obj, dtype, default if device is None else device)
-        if made is not None:
-            return made
+        result = values.from_numbers(obj, dtype, default if device is None else device)
+        if result is not None:
+            return result
     copy = copy if copy is None else native_arrays.copy_flag(copy)
     target_dtype = None if dtype is None else dtypes.canonical(dtype)
     if isinstance(obj, base.array_type):
@@ -99,11 +99,11 @@ def beside(value: Any, x: Array, name: str) -> Any:
         return asarray(value, device=device)
     if not isinstance(value, (list, tuple)):
         return value
-    made = asarray(value, device=x.device)
-    if made.dtype.name in ("float32", "complex64") and x.dtype.name in ("float64", "complex128"):
+    result = asarray(value, device=x.device)
+    if result.dtype.name in ("float32", "complex64") and x.dtype.name in ("float64", "complex128"):
         # The device's default dtype would round Python's numbers.
-        return asarray(value, dtype=dtypes.promote(made.dtype, DOUBLE), device=x.device)
-    return made
+        return asarray(value, dtype=dtypes.promote(result.dtype, DOUBLE), device=x.device)
+    return result
 
 
 def operand(value: Any, x: Array, name: str) -> Any:

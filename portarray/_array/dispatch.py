@@ -49,7 +49,9 @@ class Functions(dict[str, Function]):
     def __missing__(self, name: str) -> Function:
         table = self._dispatch
         function = (
-            _serve(table, name) if table.known_type is not None else _serve_per_setting(table, name)
+            _resolve(table, name)
+            if table.known_type is not None
+            else _resolve_per_setting(table, name)
         )
         self[name] = function
         return function
@@ -270,7 +272,7 @@ def default_dtype(device: Device, kind: str) -> np.dtype[Any]:
         raise dtypes.missing(error.dtype, device, set(available)) from None
 
 
-def _serve(table: DispatchTable, name: str) -> Function:
+def _resolve(table: DispatchTable, name: str) -> Function:
     """Build the function that serves a name in a table."""
     device = table.device
     function: Function
@@ -283,12 +285,12 @@ def _serve(table: DispatchTable, name: str) -> Function:
     return scoped(function, device)
 
 
-def _serve_per_setting(table: DispatchTable, name: str) -> Function:
+def _resolve_per_setting(table: DispatchTable, name: str) -> Function:
     """Build the function for a device whose dtypes depend on the user's settings.
 
     Raises if the current settings exclude the table's dtype.
     """
-    return _per_setting(table, lambda: _serve(table, name), any_dtype=name == "astype")
+    return _per_setting(table, lambda: _resolve(table, name), any_dtype=name == "astype")
 
 
 def wrap_native(table: DispatchTable, build: Callable[[], Function]) -> Function:

@@ -113,17 +113,17 @@ def _warn(action: str, device: Device) -> None:
     """
     lines = list(callers())
     user = next((i for i, line in enumerate(lines) if not line.is_library()), len(lines) - 1)
-    place = lines[user].filename, lines[user].lineno
-    if place in _warned:
+    location = lines[user].filename, lines[user].lineno
+    if location in _warned:
         return
-    _warned.add(place)
+    _warned.add(location)
     names = [name for line in reversed(lines[:user]) if (name := _public_name(line))]
     function = next((x for x in names if x in _name_hints.LIBRARIES), names[0] if names else "")
     fix = _name_hints.LIBRARIES.get(function, "")
     fix = f"use {fix}" if fix else "copy it to the host explicitly: x.to_device('numpy').native"
     within = f" in {function}" if function else ""
     message = f"{action}{within}: reads an array on {device} from the host\nHint: {fix}"
-    warnings.warn_explicit(message, HostAccessWarning, *place)
+    warnings.warn_explicit(message, HostAccessWarning, *location)
 
 
 _warned: set[tuple[str, int]] = set()

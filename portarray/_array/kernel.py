@@ -41,7 +41,7 @@ shape_of = attrgetter("_native.shape")
 """The native shape of an array; faster than ``x.shape``."""
 
 
-_PLAIN = frozenset({bool, int, float, str, type(None)})
+_SCALAR_TYPES = frozenset({bool, int, float, str, type(None)})
 """Types of options that are passed on unchanged."""
 
 
@@ -91,7 +91,7 @@ class Kernel:
         try:
             function = versions[table]
         except KeyError:
-            function = versions[table] = self._serve(table, tuned=config._tuned_kernels)
+            function = versions[table] = self._resolve(table, tuned=config._tuned_kernels)
         try:
             result = function(*natives, **options)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
@@ -123,7 +123,7 @@ class Kernel:
                 natives.append(x._native)
         for key, value in options.items():
             kind = type(value)
-            if kind in _PLAIN:
+            if kind in _SCALAR_TYPES:
                 continue
             if kind is base.array_type:
                 table = dispatch.require_same_device(self.name, table, value._dispatch)
@@ -148,7 +148,7 @@ class Kernel:
         """Return every version for a table's library, of any dtype."""
         return table.device._backend.tuned_kernels.get(self.name, ())
 
-    def _serve(self, table: DispatchTable, *, tuned: bool) -> Function:
+    def _resolve(self, table: DispatchTable, *, tuned: bool) -> Function:
         """Build the function that selects a version by its arguments."""
         rows = [row for row in self.candidates(table) if table.dtype.name in row.dtypes]
         return dispatch.wrap_native(table, lambda: self._picking(table, rows if tuned else []))
@@ -164,7 +164,7 @@ class Kernel:
             def untraced(*args: Any, **options: Any) -> Any:
                 cache = self._by_tables if config._tuned_kernels else self._generic
                 if home_table not in cache:
-                    cache[home_table] = self._serve(home_table, tuned=config._tuned_kernels)
+                    cache[home_table] = self._resolve(home_table, tuned=config._tuned_kernels)
                 return cache[home_table](*args, **options)
 
             traced: Function = table.device._functions.whole(

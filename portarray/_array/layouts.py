@@ -37,7 +37,7 @@ def layout_of(x: Any) -> Layout | None:
     That is so in immutable libraries, for arrays without elements, and where a library does not
     tell addresses.
     """
-    x = _own(x)
+    x = _as_array(x)
     memory_extent = x._dispatch.device._backend.extent(x._native)
     if memory_extent is None or not x.size:
         return None
@@ -50,7 +50,7 @@ def layout_of(x: Any) -> Layout | None:
     return Layout(start, strides, shape, itemsize, dtypes.name_of(x._dispatch.dtype))
 
 
-def _own(x: Any) -> Any:
+def _as_array(x: Any) -> Any:
     """Return an Array of a native array's values, or the Array itself."""
     if not extents.is_native(x):
         return x
@@ -71,7 +71,7 @@ class Values:
     @staticmethod
     def of(x: Any) -> Values:
         """Return the values of an array, portarray's or a native one, which shares them."""
-        x = _own(x)
+        x = _as_array(x)
         extents.evaluate(x)
         return Values(x)
 
@@ -109,14 +109,14 @@ class Image:
 
     def __init__(self, layouts: Sequence[Layout]) -> None:
         spans = [layout.span() for layout in layouts]
-        self._begin = min(start for start, _ in spans)
-        self._bytes = np.empty(max(end for _, end in spans) - self._begin, np.uint8)
+        self._start = min(start for start, _ in spans)
+        self._bytes = np.empty(max(end for _, end in spans) - self._start, np.uint8)
 
     def _view(self, layout: Layout) -> np.ndarray[Any, Any]:
         low, high = layout.span()
-        first = layout.start - self._begin
-        assert low >= self._begin
-        assert high <= self._begin + self._bytes.size
+        first = layout.start - self._start
+        assert low >= self._start
+        assert high <= self._start + self._bytes.size
         return np.ndarray(
             layout.shape, f"V{layout.itemsize}", self._bytes, first, strides=layout.strides
         )
@@ -124,7 +124,7 @@ class Image:
     def put(self, layout: Layout, values: Values) -> None:
         """Write values where they lie."""
         low, high = layout.span()
-        start, end = self._begin, self._begin + self._bytes.size
+        start, end = self._start, self._start + self._bytes.size
         host = values.host().view(f"V{layout.itemsize}").reshape(layout.shape)
         if start <= low and high <= end:
             self._view(layout)[...] = host

@@ -72,7 +72,7 @@ def device_of(obj: object) -> Device | None:
         # other dtypes are converted or refused first.
         if type(obj) is not np.ndarray or obj.dtype not in _OWNED:
             return None
-    elif isinstance(obj, _PLAIN):
+    elif isinstance(obj, _PYTHON_VALUES):
         return None
     backend = registry.owner(obj)
     if backend is None:
@@ -80,7 +80,7 @@ def device_of(obj: object) -> Device | None:
     return discovery.get_device(backend.info.library, *backend.device_of_array(obj))
 
 
-_PLAIN = (*dtypes.SCALARS, str, bytes, list, tuple)
+_PYTHON_VALUES = (*dtypes.SCALARS, str, bytes, list, tuple)
 
 
 _OWNED = frozenset((*dtypes.STANDARD.values(), np.dtype(np.float16)))

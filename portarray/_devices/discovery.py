@@ -55,7 +55,7 @@ KINDS = ("gpu", "accelerator", "cpu")
 """Kinds of devices in the order of automatic choice."""
 
 _lock = threading.RLock()
-_made: dict[Key, Device] = {}  # one object for each device, never removed
+_device_cache: dict[Key, Device] = {}  # one object for each device, never removed
 _functional: dict[Key, Device] = {}  # those whose probe passed since the last `forget`
 _counts: dict[Key, int] = {}
 _refused: dict[Key, _Refusal] = {}
@@ -88,7 +88,9 @@ def get_device(library: str, platform: str, index: int) -> Device:
         if device is not None:  # another thread has probed it meanwhile
             return device
         count(library, platform)
-        device = _remembered((library, platform, index), lambda: _find(library, platform, index))
+        device = _with_refusal_cache(
+            (library, platform, index), lambda: _find(library, platform, index)
+        )
         _functional[library, platform, index] = device
         return device
 
@@ -112,7 +114,7 @@ def count(library: str, platform: str) -> int:
     key = (library, platform, None)
     with _lock:
         if key not in _counts:
-            _counts[key] = _remembered(key, lambda: _count(library, platform))
+            _counts[key] = _with_refusal_cache(key, lambda: _count(library, platform))
         return _counts[key]
 
 
@@ -162,7 +164,7 @@ def devices() -> list[Device]:
 
 def existing() -> list[Device]:
     """Return every device that this process has used."""
-    return list(_made.values())
+    return list(_device_cache.values())
 
 
 def forget() -> None:
@@ -192,11 +194,11 @@ def change(
             for key in [key for key in counted if key[:2] == (library, platform)]:
                 del counted[key]
         for device in removed:
-            for cache in (_made, _functional):
+            for cache in (_device_cache, _functional):
                 cache.pop((device.library, device.platform, device.index), None)
         for device in added:
             key = (device.library, device.platform, device.index)
-            _made[key] = _functional[key] = device
+            _device_cache[key] = _functional[key] = device
 
 
 class LibraryStatus(NamedTuple):
@@ -273,7 +275,7 @@ def install_command(info: BackendInfo, platform: str = "") -> str:
     return pip_install(info.requirement(platform))
 
 
-def _remembered(key: Key, find: Callable[[], T]) -> T:
+def _with_refusal_cache(key: Key, find: Callable[[], T]) -> T:
     """Return the result of ``find``; cache its refusal and raise it as an error."""
     refusal = _refused.get(key)
     if refusal is None:
@@ -342,15 +344,15 @@ def _find(library: str, platform: str, index: int) -> Device:
         if reason:
             raise _Refusal(f"its probe failed: {reason}", fault=True)
         key = (library, platform, index)
-        if key not in _made:
+        if key not in _device_cache:
             about = backend.describe(platform, index)
             if about.kind not in KINDS:
                 raise ValueError(f"its kind is {about.kind!r}, not one of {', '.join(KINDS)}")
             native = backend.native_device(platform, index)
-            _made[key] = device_module.make(
+            _device_cache[key] = device_module.make(
                 backend, platform, index, name=about.name, kind=about.kind, native=native
             )
-    return _made[key]
+    return _device_cache[key]
 
 
 @contextmanager

@@ -50,7 +50,7 @@ __all__ = [
 _fixed: Device | None = None  # by set_default_device
 _automatic: Device | None = None  # the remembered choice of creation functions
 _gpu: Device | None = None  # the remembered choice of gpu_device
-_texts: dict[str, Device] = {}  # resolved texts, without "auto" and "gpu"
+_resolved_texts: dict[str, Device] = {}  # resolved texts, without "auto" and "gpu"
 
 
 def current() -> Device:
@@ -130,7 +130,7 @@ def device(obj: DeviceLike, *, memory: SupportsIndex | None = None) -> Device:
     """
     needed = None if memory is None else _bytes(memory)
     if isinstance(obj, str):
-        cached = _texts.get(obj) if needed is None else None
+        cached = _resolved_texts.get(obj) if needed is None else None
         return cached if cached is not None else _from_text(obj, needed)
     cached = obj if isinstance(obj, Device) else _from_native(obj)
     if needed is not None:
@@ -356,7 +356,9 @@ def set_preference(text: str | None, *, scope: Scope = "user") -> None:
     if effective is not None and effective.source != str(path):
         notices.warn(f"{path} now prefers {text!r}, but {effective.source} overrides it")
     if text != "auto" and not functional(text):
-        notices.warn(f"{path} now prefers {text!r}, which does not work here: {_why_not(text)}")
+        notices.warn(
+            f"{path} now prefers {text!r}, which does not work here: {_reason_unusable(text)}"
+        )
 
 
 def preferred() -> Device | None:
@@ -412,7 +414,7 @@ def _choose() -> Device:
 def _forget_choices() -> None:
     global _automatic, _gpu
     _automatic = _gpu = None
-    _texts.clear()
+    _resolved_texts.clear()
     notices.forget()
 
 
@@ -421,9 +423,9 @@ def forget_device(gone: Device) -> None:
     global _automatic, _gpu
     if gone in (_automatic, _gpu):
         _automatic = _gpu = None
-    for text, cached in list(_texts.items()):
+    for text, cached in list(_resolved_texts.items()):
         if cached is gone:
-            _texts.pop(text, None)
+            _resolved_texts.pop(text, None)
 
 
 def _from_text(text: str, needed: int | None) -> Device:
@@ -446,7 +448,7 @@ def _from_text(text: str, needed: int | None) -> Device:
         libraries = discovery.by_rank(platform) if library is None else [library]
         best = choice.first(choice.walk(((name, platform) for name in libraries), index))
     if needed is None:
-        _texts[text] = best
+        _resolved_texts[text] = best
     return best
 
 
@@ -489,7 +491,7 @@ def _bytes(memory: SupportsIndex) -> int:
     return needed
 
 
-def _why_not(text: str) -> str:
+def _reason_unusable(text: str) -> str:
     try:
         device(text)
     except DeviceNotFunctionalError as error:

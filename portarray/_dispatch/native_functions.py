@@ -151,7 +151,7 @@ class NativeFunctions:
             resolved = self._converted(name, rule, dtype)
         elif dtype is not None and dtype.itemsize == 2 and kind_of(dtype) == "f":
             resolved = self._of_half(name, rule, dtype)
-        function, how = resolved or self._found(name, dtype)
+        function, how = resolved or self._look_up(name, dtype)
         if dtype is not None and name == "clip":
             function = clip_bounds.clipping(self, function, dtype)
         elif dtype is not None and name == "linalg.trace" and kind_of(dtype) == "c":
@@ -163,7 +163,7 @@ class NativeFunctions:
         serves = self.backend.serves(self.device, name)
         return categories.served(self.backend, name, on_device=serves)
 
-    def _found(self, name: str, dtype: DType | None) -> tuple[Any, Served]:
+    def _look_up(self, name: str, dtype: DType | None) -> tuple[Any, Served]:
         """Return the first implementation of a name, in the order of the module's docstring."""
         function = categories.own_function(self.backend, name, dtype)
         if function is not None and self.backend.serves(self.device, name):

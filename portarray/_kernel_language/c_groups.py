@@ -78,7 +78,7 @@ class Groups:
             if name in function.parameters
         ]
         if initial:
-            self._begin(self.parts, initial, in_loop=False)
+            self._insert_initial(self.parts, initial, in_loop=False)
         runs = list(_runs(self.parts))
         self.exits = function.barriers and any(_leaves(run.body) for run in runs)
         uses: dict[str, list[_Run]] = {}
@@ -128,7 +128,7 @@ class Groups:
                     inner = self._parts(statement.body, in_loop=True)
                     counter = f"pa_counter{self.count}"
                     if isinstance(statement, tree.For):
-                        self._begin(inner, [(statement.name, counter)], in_loop=True)
+                        self._insert_initial(inner, [(statement.name, counter)], in_loop=True)
                     out.append(_Loop(statement, inner, counter))
                 elif isinstance(statement, tree.If):
                     first = self._parts(statement.first, in_loop=in_loop)
@@ -144,7 +144,9 @@ class Groups:
             run.body.append(statement)
         return out
 
-    def _begin(self, parts: list[_Part], initial: list[tuple[str, str]], *, in_loop: bool) -> None:
+    def _insert_initial(
+        self, parts: list[_Part], initial: list[tuple[str, str]], *, in_loop: bool
+    ) -> None:
         """Insert assignments before the first part."""
         if not parts or not isinstance(parts[0], _Run):
             parts.insert(0, _Run(in_loop=in_loop))
@@ -487,11 +489,11 @@ def _leaves(body: Iterable[tree.Statement]) -> bool:
     return any(
         isinstance(inner, (tree.Return, tree.Jump))
         for statement in body
-        for inner in _own(statement)
+        for inner in _statements_of_run(statement)
     )
 
 
-def _own(x: tree.Statement) -> Iterator[tree.Statement]:  # numpydoc ignore=YD01
+def _statements_of_run(x: tree.Statement) -> Iterator[tree.Statement]:  # numpydoc ignore=YD01
     """Yield a statement and those in it, without the jumps of nested loops."""
     stack = [(x, False)]
     while stack:

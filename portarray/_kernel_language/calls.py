@@ -134,8 +134,8 @@ def _function_call(reader: Expressions, node: ast.Call, target: Any) -> tree.Exp
     if module == "cmath":
         values = [_complex(reader, node, [value]) for value in values]
     elif module == "math" and any(value.scalar.kind == "c" for value in values):
-        other = "cmath" if name in functions.CMATH else "pa"
-        fix = f"; call {other}.{name}" if functions.FUNCTIONS[row].complex else ""
+        namespace = "cmath" if name in functions.CMATH else "pa"
+        fix = f"; call {namespace}.{name}" if functions.FUNCTIONS[row].complex else ""
         raise Wrong(node, f"{expression} takes real numbers, not complex ones{fix}")
     if row in ("min", "max") and len(values) > 2:
         out = values[0]
@@ -185,7 +185,7 @@ def _complex(reader: Expressions, node: ast.AST, parts: list[tree.Expr]) -> tree
 
 def _language_call(reader: Expressions, node: ast.Call, word: str) -> Value:
     if word in PLACES or word in LINEAR:
-        return _place(reader, node, word)
+        return _position(reader, node, word)
     if word in ATOMICS:
         return _atomic(reader, node, word)
     if word == "bitcast":
@@ -224,7 +224,7 @@ def _bitcast(reader: Expressions, node: ast.Call) -> tree.Expr:
     return tree.Bitcast(node, types.strong(dtype), value)
 
 
-def _place(reader: Expressions, node: ast.Call, word: str) -> tree.Expr:
+def _position(reader: Expressions, node: ast.Call, word: str) -> tree.Expr:
     bits = reader.setting.index_bits
     if word in LINEAR:
         arguments(reader, node, 0)

@@ -91,7 +91,7 @@ class Watched(Elements):
         super().__init__(name, values)
         self._run = run
         self._space = space
-        self._known = None if space == "global" else np.zeros(values.shape, bool)
+        self._is_initialized = None if space == "global" else np.zeros(values.shape, bool)
         self._races = races
         # Who wrote, the last two of each kind.
         self._plain: dict[Places, dict[WorkItem, int]] = {}
@@ -99,7 +99,7 @@ class Watched(Elements):
         self._readers: dict[Places, dict[WorkItem, int]] = {}
 
     def _check_known(self, position: Places) -> None:
-        if self._known is not None and not self._known[position]:
+        if self._is_initialized is not None and not self._is_initialized[position]:
             raise Fault("", f"{self.name}{list(position)} is read before it has a value")
 
     def __getitem__(self, index: Any) -> Any:
@@ -128,8 +128,8 @@ class Watched(Elements):
         return super().change(operation, index, *values)
 
     def _note(self, position: Places, *, atomic: bool) -> None:
-        if self._known is not None:
-            self._known[position] = True
+        if self._is_initialized is not None:
+            self._is_initialized[position] = True
         if not self._races:
             return
         item = self._run.item

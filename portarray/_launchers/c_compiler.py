@@ -34,16 +34,16 @@ _FLAGS = (
     # One memory may have elements of two dtypes, and need not be aligned to more than these.
     *("-fno-strict-aliasing", "--param=vect-max-peeling-for-alignment=0"),
 )
-_WANTED = (
+_OPTIONS = (
     ("-march=native", "-fopenmp"),
     ("-mcpu=native", "-fopenmp"),
     ("-march=native",),
     ("-mcpu=native",),
     (),
 )
-"""What not all compilers have; the first that works is taken."""
+"""Options that not all compilers have; the first that works is used."""
 
-_PLAIN = """__attribute__((visibility("default"))) void pa_plain(int* x) {
+_PROBE = """__attribute__((visibility("default"))) void pa_plain(int* x) {
     #pragma omp parallel
     __atomic_fetch_add(x, 1, __ATOMIC_RELAXED);
 }
@@ -76,14 +76,14 @@ class Programs:
 
     def __init__(self, command: tuple[str, ...]) -> None:
         self._command = command
-        self._wanted = 0
+        self._option_index = 0
         self._lock = threading.RLock()
         # For as long as the process: a library must not go before the threads that ran it.
         self._loaded: dict[str, Any] = {}
         real = Path(command[0]).resolve()
         status = real.stat()
         parts = (*command, str(real), str(status.st_mtime_ns), str(status.st_size), *_FLAGS)
-        self._own = "\0".join((*parts, str(_WANTED), processor()))
+        self._key_prefix = "\0".join((*parts, str(_OPTIONS), processor()))
 
     def origin(self, text: str) -> str:
         """Return where a program is."""
@@ -112,7 +112,7 @@ class Programs:
             return getattr(function, name)
 
     def _key(self, text: str) -> str:
-        return hashlib.sha256(f"{self._own}\0{text}".encode()).hexdigest()
+        return hashlib.sha256(f"{self._key_prefix}\0{text}".encode()).hexdigest()
 
     def _library(self, text: str, key: str) -> Any:
         file = _file(key)
@@ -135,10 +135,10 @@ class Programs:
             built = self._tried(text)
             if not isinstance(built, str):
                 return built
-            last = self._wanted == len(_WANTED) - 1
-            if last or not isinstance(self._tried(_PLAIN), str):  # the program is wrong
+            last = self._option_index == len(_OPTIONS) - 1
+            if last or not isinstance(self._tried(_PROBE), str):  # the program is wrong
                 raise BuildError(built)
-            self._wanted += 1
+            self._option_index += 1
 
     def _tried(self, text: str) -> tuple[Any, bytes] | str:
         """Compile and load a program with the options that are next; return why that fails."""
@@ -148,7 +148,7 @@ class Programs:
             command = [
                 *self._command,
                 *_FLAGS,
-                *_WANTED[self._wanted],
+                *_OPTIONS[self._option_index],
                 "-",
                 "-o",
                 str(program),

@@ -28,9 +28,9 @@ def _along_several(function: Callable[..., Any], default: Any) -> Callable[..., 
 for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
     serves(_name, order="a n axis norm out")(_along_one(getattr(pa.fft, _name)))
 for _name in ("fft", "ifft", "rfft", "irfft"):
-    _own = getattr(pa.fft, f"{_name}n")
-    serves(f"{_name}n", order="a s axes norm out")(_along_several(_own, None))
-    serves(f"{_name}2", order="a s axes norm out")(_along_several(_own, (-2, -1)))
+    _function = getattr(pa.fft, f"{_name}n")
+    serves(f"{_name}n", order="a s axes norm out")(_along_several(_function, None))
+    serves(f"{_name}2", order="a s axes norm out")(_along_several(_function, (-2, -1)))
 
 
 # Functions of one expression.

@@ -171,8 +171,8 @@ def _arguments(
                 f"numpy.{row.name}: takes {len(row.order)} positional arguments, not {len(args)}"
             )
         arguments.update(zip(row.order, args, strict=False))
-    given = row.any_option or "out" in row.taken
-    out = None if given else arguments.pop("out", None)
+    is_passed_on = row.any_option or "out" in row.taken
+    out = None if is_passed_on else arguments.pop("out", None)
     arguments = {name: _plain(x) for name, x in arguments.items() if x is not _NO_VALUE}
     unknown = () if row.any_option else [name for name in arguments if name not in row.taken]
     for name in unknown:

@@ -54,7 +54,7 @@ def read(
     if names is None:
         structure = _structure(stored, shared)
     else:
-        structure = dict.fromkeys(_asked(names, stored, shared))
+        structure = dict.fromkeys(_selected_names(names, stored, shared))
     placed: dict[str, Array] = {}
     arrays: list[Array] = []
     try:
@@ -241,7 +241,9 @@ def _metadata(metadata: object) -> dict[str, str]:
     return dict(metadata)
 
 
-def _asked(names: object, stored: safetensors_files.Stored, shared: Mapping[str, str]) -> list[str]:
+def _selected_names(
+    names: object, stored: safetensors_files.Stored, shared: Mapping[str, str]
+) -> list[str]:
     """Return the names asked for, each once."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"load: names must be a list, not {names!r}\nHint: use names=[{names!r}]")

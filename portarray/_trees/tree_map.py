@@ -36,7 +36,7 @@ def tree_map(
     function : callable
         Called once with each array.
     is_array : callable
-        Tells whether a leaf is an array. All others stay as they are.
+        Returns whether a leaf is an array. All others stay as they are.
     watch : TreeBar, optional
         Shows how many are done.
 

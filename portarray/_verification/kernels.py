@@ -141,7 +141,7 @@ def verify(
     Returns
     -------
     Verification
-        One row for each kernel and dtype; ``.ok`` tells whether all is within bounds.
+        One row for each kernel and dtype; ``.ok`` is whether all of them are within bounds.
 
     Raises
     ------

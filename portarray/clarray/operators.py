@@ -26,14 +26,14 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 def binary(operation: Operation, x: Array, other: Array | complex) -> Array:
     """Do ``x op other``."""
-    if isinstance(other, Array) or _ours(other):
+    if isinstance(other, Array) or _is_operand(other):
         return elementwise.binary(operation, x, other)
     return NotImplemented  # type: ignore[no-any-return]
 
 
 def reflected(operation: Operation, x: Array, other: Array | complex) -> Array:
     """Do ``other op x``."""
-    if _ours(other):
+    if _is_operand(other):
         return elementwise.binary(operation, other, x)
     return NotImplemented  # type: ignore[no-any-return]
 
@@ -43,10 +43,10 @@ def inplace(operation: Operation, x: Array, other: Array | complex) -> Array:
 
     If both promote to a wider dtype of the same kind, the result is computed in it and cast back.
     """
-    if not _ours(other):
+    if not _is_operand(other):
         return NotImplemented  # type: ignore[no-any-return]
     if not isinstance(other, Array) or other.dtype is not x.dtype:
-        _stays(operation.name, x, other)
+        _check_kind(operation.name, x, other)
     return elementwise.binary(operation, x, other, x)
 
 
@@ -67,37 +67,37 @@ def methods(operation: Operation) -> tuple[Method, Method, Method]:
 
 def pow(x: Array, other: Array | complex) -> Array:
     """Do ``x ** other``."""
-    return power(x, other) if _ours(other) else NotImplemented
+    return power(x, other) if _is_operand(other) else NotImplemented
 
 
 def reflected_pow(x: Array, other: complex) -> Array:
     """Do ``other ** x``."""
-    return power(other, x) if _ours(other) else NotImplemented
+    return power(other, x) if _is_operand(other) else NotImplemented
 
 
 def inplace_pow(x: Array, other: Array | complex) -> Array:
     """Do ``x **= other``."""
-    if not _ours(other):
+    if not _is_operand(other):
         return NotImplemented  # type: ignore[no-any-return]
-    _stays("pow", x, other)
+    _check_kind("pow", x, other)
     return power(x, other, x)
 
 
 def matmul(x: Array, other: Array) -> Array:
     """Do ``x @ other``."""
-    return linear_algebra.matmul(x, other) if _ours(other) else NotImplemented
+    return linear_algebra.matmul(x, other) if _is_operand(other) else NotImplemented
 
 
 def reflected_matmul(x: Array, other: Array) -> Array:
     """Do ``other @ x``."""
-    return linear_algebra.matmul(other, x) if _ours(other) else NotImplemented
+    return linear_algebra.matmul(other, x) if _is_operand(other) else NotImplemented
 
 
 def inplace_matmul(x: Array, other: Array) -> Array:
     """Do ``x @= other``, keeping the dtype and shape of ``x``."""
-    if not _ours(other):
+    if not _is_operand(other):
         return NotImplemented  # type: ignore[no-any-return]
-    _stays("matmul", x, other)
+    _check_kind("matmul", x, other)
     result = linear_algebra.matmul(x, other)
     if result.shape != x.shape:
         raise ValueError(
@@ -108,12 +108,12 @@ def inplace_matmul(x: Array, other: Array) -> Array:
     return x
 
 
-def _ours(other: object) -> bool:
+def _is_operand(other: object) -> bool:
     """Return whether an operand is handled here, not by its class."""
     return isinstance(other, (Array, *_SCALARS, *_REFUSED))
 
 
-def _stays(name: str, x: Array, other: object) -> None:
+def _check_kind(name: str, x: Array, other: object) -> None:
     """Raise TypeError unless the result of ``x op other`` is of x's kind."""
     if isinstance(other, (Array, *_SCALARS)):
         _, _, dtype = pair(x, other, name)

@@ -24,12 +24,12 @@ _INDEX = np.dtype(np.int64)
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Return the indices of the first greatest elements."""
-    return _place("argmax", x, axis, keepdims, ">")
+    return _arg_extreme("argmax", x, axis, keepdims, ">")
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Return the indices of the first least elements."""
-    return _place("argmin", x, axis, keepdims, "<")
+    return _arg_extreme("argmin", x, axis, keepdims, "<")
 
 
 def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
@@ -89,7 +89,7 @@ def searchsorted(
     return search(x1, values, side == "right", sorter)
 
 
-def _place(name: str, x: Array, axis: int | None, keepdims: bool, sign: str) -> Array:
+def _arg_extreme(name: str, x: Array, axis: int | None, keepdims: bool, sign: str) -> Array:
     ndim = array_of(x, name).ndim
     if x.dtype.kind == "c":
         raise TypeError(f"{name} takes arrays of a real dtype, got {x.dtype}, which is not ordered")

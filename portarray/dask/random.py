@@ -278,7 +278,7 @@ def permutation(
     >>> sorted(pd.collect(rows[order.compute().tolist()]).tolist())
     [0, 10, 20, 30, 40, 50]
     """
-    return _at_once(_permutation, key, x, {}, chunks, devices)
+    return _in_one_task(_permutation, key, x, {}, chunks, devices)
 
 
 def choice(
@@ -320,7 +320,7 @@ def choice(
     """
     if replace:
         return integers(key, 0, a, shape, chunks=chunks, devices=devices)
-    return _at_once(_choice, key, shape, {"a": a}, chunks, devices)
+    return _in_one_task(_choice, key, shape, {"a": a}, chunks, devices)
 
 
 # --- distributions with parameters ---------------------------------------------------------------
@@ -504,7 +504,7 @@ def _part(
     return function(key, shape=part, **options, **dtype)
 
 
-def _at_once(
+def _in_one_task(
     function: Callable[..., pa.Array],
     key: pa.Array,
     shape: Any,

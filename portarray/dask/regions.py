@@ -84,7 +84,7 @@ class Cluster:
         self._resources: set[str] | None = None
         self._watcher: threading.Thread | None = None
         self.pending, self._closing = 0, False
-        self._begin = time.time()
+        self._started = time.time()
         if client not in _RECORDED:
             client.get_task_stream()  # from now on it is recorded
             _RECORDED.add(client)
@@ -382,7 +382,7 @@ class Cluster:
 
     def record_times(self, nodes: Sequence[Node]) -> None:
         """Set the times of calls from the scheduler's task stream."""
-        start = self._begin - _SKEW
+        start = self._started - _SKEW
         events = {event["key"]: event for event in self._client.get_task_stream(start=start)}
         for node in nodes:
             event = events.get(node.work.key)

@@ -27,7 +27,7 @@ __all__ = ["accumulate", "map_kernel", "reduce", "sort_by_key"]
 Function = Callable[..., Any]
 
 
-class _Own(NamedTuple):
+class _Builtin(NamedTuple):
     """The library's functions for an operator."""
 
     reduce: Function
@@ -36,18 +36,18 @@ class _Own(NamedTuple):
     neutral: bool = True  # whether no elements are reduced to a neutral one
 
 
-def _named(*rows: tuple[tuple[Function, ...], _Own]) -> dict[Function, _Own]:
+def _named(*rows: tuple[tuple[Function, ...], _Builtin]) -> dict[Function, _Builtin]:
     return {
         function: implementation for functions, implementation in rows for function in functions
     }
 
 
-_ALL, _ANY = _Own(pa.all, None, pa.logical_and), _Own(pa.any, None, pa.logical_or)
+_ALL, _ANY = _Builtin(pa.all, None, pa.logical_and), _Builtin(pa.any, None, pa.logical_or)
 _OF_NUMBERS = _named(
-    ((python.add, np.add, pa.add), _Own(pa.sum, pa.cumulative_sum, pa.add)),
-    ((python.mul, np.multiply, pa.multiply), _Own(pa.prod, pa.cumulative_prod, pa.multiply)),
-    ((min, np.minimum, pa.minimum), _Own(pa.min, None, pa.minimum, neutral=False)),
-    ((max, np.maximum, pa.maximum), _Own(pa.max, None, pa.maximum, neutral=False)),
+    ((python.add, np.add, pa.add), _Builtin(pa.sum, pa.cumulative_sum, pa.add)),
+    ((python.mul, np.multiply, pa.multiply), _Builtin(pa.prod, pa.cumulative_prod, pa.multiply)),
+    ((min, np.minimum, pa.minimum), _Builtin(pa.min, None, pa.minimum, neutral=False)),
+    ((max, np.maximum, pa.maximum), _Builtin(pa.max, None, pa.maximum, neutral=False)),
 )
 _OF_TRUTHS = _named(
     ((python.and_, np.logical_and, np.bitwise_and, pa.logical_and, pa.bitwise_and), _ALL),
@@ -180,7 +180,7 @@ def reduce(
     """
     device = _device_of("reduce", [x], [x])
     out_dtype = x.dtype if dtype is None else dtypes.canonical(dtype)
-    builtin = _own(operator, out_dtype)
+    builtin = _builtin(operator, out_dtype)
     if builtin is not None and initial is None and (x.size or builtin.neutral):
         return _reduced_by(builtin, x, out_dtype, axis=axis, keepdims=keepdims)
     axes = _axes("reduce", axis, x.ndim)
@@ -189,7 +189,7 @@ def reduce(
     if not count:
         if initial is None:
             raise ValueError(
-                f"reduce: an array of shape {x.shape} has no elements along {_told(axis)}"
+                f"reduce: an array of shape {x.shape} has no elements along {_axis_text(axis)}"
                 f"\nHint: pass initial="
             )
         out = pa.full(shape, initial, dtype=out_dtype, device=device)
@@ -265,7 +265,7 @@ def accumulate(
         shape = tuple([1 if k == along else n for k, n in enumerate(x.shape)])
         first = pa.full(shape, initial, dtype=out_dtype, device=device)
         x = pa.concat([first, pa.astype(x, out_dtype, copy=False)], axis=along)
-    builtin = _own(operator, out_dtype)
+    builtin = _builtin(operator, out_dtype)
     if builtin is not None and builtin.scan is not None:
         return builtin.scan(x, axis=along, dtype=out_dtype)
     helper = user_functions.helper_of("accumulate", operator, 2)
@@ -325,7 +325,7 @@ def sort_by_key(
                 f"sort_by_key: values of shape {x.shape} for {count} keys; the first axis must "
                 f"have length {count}"
             )
-    reverses = _known(_LESS, less)
+    reverses = _entry(_LESS, less)
     if reverses is not None:
         less, descending = None, descending != reverses
     if less is None:
@@ -379,24 +379,24 @@ def _axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(axes))
 
 
-def _told(axis: Any) -> str:
+def _axis_text(axis: Any) -> str:
     return "its axes" if axis is None else f"axis {axis}"
 
 
-def _known(table: Mapping[Any, Any], function: Any) -> Any:
+def _entry(table: Mapping[Any, Any], function: Any) -> Any:
     try:
         return table.get(function)
     except TypeError:  # it has no hash
         return None
 
 
-def _own(operator: Function, dtype: DType) -> _Own | None:
+def _builtin(operator: Function, dtype: DType) -> _Builtin | None:
     """Return the library's functions for an operator on a dtype."""
-    functions: _Own | None = _known(_OF_TRUTHS if dtype == pa.bool else _OF_NUMBERS, operator)
+    functions: _Builtin | None = _entry(_OF_TRUTHS if dtype == pa.bool else _OF_NUMBERS, operator)
     return functions
 
 
-def _reduced_by(builtin: _Own, x: pa.Array, dtype: DType, **options: Any) -> pa.Array:
+def _reduced_by(builtin: _Builtin, x: pa.Array, dtype: DType, **options: Any) -> pa.Array:
     """Return the library's reduction."""
     if builtin.scan is None:
         if builtin.reduce in (pa.min, pa.max) and dtype != x.dtype:

@@ -189,19 +189,23 @@ def log_softmax(xp: Any, x: Any, /, *, axis: int) -> Any:
 
 def silu(xp: Any, x: Any, /) -> Any:
     """Multiply by the sigmoid."""
+    from portarray.backends.composed.exponential import expit  # many programs do without
+
     wide = _wide(xp, x)
-    return _back(xp, wide * _sigmoid(xp, wide), x)
+    return _back(xp, wide * expit(xp, wide), x)
 
 
 def gelu(xp: Any, x: Any, /, *, approximate: str) -> Any:
     """Multiply by the normal distribution function, or by its approximation with tanh."""
     wide = _wide(xp, x)
     if approximate == "tanh":
+        from portarray.backends.composed.exponential import expit
+
         # (1 + tanh(y)) / 2 is sigmoid(2 y), which does not cancel far below 0. Beyond 30 it is 0
         # or 1 in every dtype, and powers of large numbers would overflow.
         y = xp.clip(wide, -30.0, 30.0)
         y = math.sqrt(8 / math.pi) * (y + 0.044715 * y * y * y)
-        return _back(xp, wide * _sigmoid(xp, y), x)
+        return _back(xp, wide * expit(xp, y), x)
     from portarray.backends.composed.special import normal_tail  # many programs do without
 
     tail = normal_tail(xp, xp.abs(wide))
@@ -211,12 +215,6 @@ def gelu(xp: Any, x: Any, /, *, approximate: str) -> Any:
 def relu(xp: Any, x: Any, /) -> Any:
     """Return the larger of x and 0, whose gradient at 0 is 0."""
     return xp.where(x <= 0, 0.0, x)
-
-
-def _sigmoid(xp: Any, x: Any) -> Any:
-    """Return 1 / (1 + exp(-x)) without overflow."""
-    power = xp.exp(-xp.abs(x))
-    return xp.where(x < 0, power, 1.0) / (1 + power)
 
 
 # --- normalization ------------------------------------------------------------------------------
@@ -389,7 +387,7 @@ def attention(
 def _visible(
     xp: Any, behind: int, queries: int, limit: int, causal: bool, keys: int, used: Any, device: Any
 ) -> Any:
-    """Tell which keys a block of queries sees, (queries, limit), or None for all of them.
+    """Return which keys a block of queries sees, (queries, limit), or None for all of them.
 
     The block's first query sees ``behind`` keys more than are in use; the next sees one more.
     """
@@ -434,16 +432,16 @@ def _attend_to_nonfinite(
         visible = shown if visible is None else xp.logical_and(shown, visible)
         scores = scores + mask
         added = _finite(xp, mask)
-    seen = scores != -math.inf
-    seen = seen if visible is None else xp.logical_and(seen, visible)
+    attended = scores != -math.inf
+    attended = attended if visible is None else xp.logical_and(attended, visible)
     # The softmax of a row with NaN or infinity is NaN.
-    is_nan = xp.any(xp.logical_and(seen, ~(scores < math.inf)), axis=-1, keepdims=True)
-    seen = xp.logical_and(seen, ~is_nan)
+    is_nan = xp.any(xp.logical_and(attended, ~(scores < math.inf)), axis=-1, keepdims=True)
+    attended = xp.logical_and(attended, ~is_nan)
     scores = _flat_product(xp, _finite(xp, rows), _finite(xp, columns)) + added
-    out = _weighted(xp, xp.where(seen, scores, -math.inf), seen, _finite(xp, values))
+    out = _weighted(xp, xp.where(attended, scores, -math.inf), attended, _finite(xp, values))
     kinds = [xp.isnan(values), values == math.inf, values == -math.inf]
     marks = xp.astype(xp.concat(kinds, axis=-1), rows.dtype)
-    counts = _flat_product(xp, xp.astype(seen, rows.dtype), marks)
+    counts = _flat_product(xp, xp.astype(attended, rows.dtype), marks)
     width = values.shape[-1]
     nans, above, below = (counts[..., i * width : (i + 1) * width] > 0 for i in range(3))
     is_nan = xp.logical_or(is_nan, xp.logical_or(nans, xp.logical_and(above, below)))
@@ -458,15 +456,15 @@ def _flat_product(xp: Any, rows: Any, matrix: Any) -> Any:
     return xp.reshape(out, (*lead, share, queries, matrix.shape[-1]))
 
 
-def _weighted(xp: Any, scores: Any, seen: Any, values: Any) -> Any:
+def _weighted(xp: Any, scores: Any, attended: Any, values: Any) -> Any:
     """Return the means of values, weighted by the softmax of scores; 0 if all are -inf.
 
-    Derivatives pass through weights where ``seen``.
+    Derivatives pass through weights where ``attended``.
     """
     top = xp.max(scores, axis=-1, keepdims=True)
     powers = xp.exp(scores - xp.where(top == -math.inf, 0.0, top))
-    if seen is not None:
-        powers = xp.where(seen, powers, 0.0)
+    if attended is not None:
+        powers = xp.where(attended, powers, 0.0)
     total = xp.sum(powers, axis=-1, keepdims=True)
     return _flat_product(xp, powers, values) / xp.where(total == 0, 1.0, total)
 

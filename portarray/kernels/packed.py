@@ -123,10 +123,10 @@ class Packed:
         return f"Packed({self.layout!r}, {self.shape}, device={str(self.device)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (self.layout, (self.data, self.scales))
+        return _unflatten, (self.layout, (self.data, self.scales))
 
 
-def _made(layout: str, children: Any) -> Packed:
+def _unflatten(layout: str, children: Any) -> Packed:
     """Return a packed matrix of valid parts."""
     out = Packed.__new__(Packed)
     out._set(layout, *children)
@@ -137,7 +137,9 @@ def _made(layout: str, children: Any) -> Packed:
 @cache
 def _register() -> None:
     """Register packed matrices as pytree nodes, once."""
-    node_types.register(Packed, lambda x: ((x.data, x.scales), x.layout, ("data", "scales")), _made)
+    node_types.register(
+        Packed, lambda x: ((x.data, x.scales), x.layout, ("data", "scales")), _unflatten
+    )
 
 
 def flattened(x: Packed) -> tuple[dict[str, Array], str]:
@@ -337,7 +339,7 @@ class _PackedKernel(Kernel):
 
     def candidates(self, table: DispatchTable) -> tuple[TunedKernel, ...]:
         """Return the library's versions, and the user kernel."""
-        return (*super().candidates(table), *_own(self.name, table))
+        return (*super().candidates(table), *_user_kernels(self.name, table))
 
 
 LINEAR = _PackedKernel("packed_linear", packed_generic.packed_linear, checks.packed_linear)
@@ -363,7 +365,7 @@ def _program(name: str, table: DispatchTable) -> Any:
 
 
 @cache
-def _own(name: str, table: DispatchTable) -> tuple[TunedKernel, ...]:
+def _user_kernels(name: str, table: DispatchTable) -> tuple[TunedKernel, ...]:
     program, device = _program(name, table), table.device
     if program is None:
         return ()

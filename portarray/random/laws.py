@@ -73,12 +73,12 @@ def log(x: Array) -> Array:
 
 def root(x: Array) -> Array:
     """Return square roots of numbers from 2**-126 to 2**126, the same on every device."""
-    scale = one = x * 0 + 1
+    scale = unit = x * 0 + 1
     for power in (64, 32, 16, 8, 4, 2):
         large, small = x >= 2.0**power, x < 2.0**-power
-        x = x * where(large, 2.0**-power, where(small, 2.0**power, one))
+        x = x * where(large, 2.0**-power, where(small, 2.0**power, unit))
         half = power // 2
-        scale = scale * where(large, 2.0**half, where(small, 2.0**-half, one))
+        scale = scale * where(large, 2.0**half, where(small, 2.0**-half, unit))
     y = (x + 1) * HALF
     for _ in range(6):
         y = (y + x / y) * HALF

@@ -155,7 +155,7 @@ def _attempted(
     picked = chosen = np.arange(count)  # positions of the counters that need an attempt
     source = np.zeros(count, np.int64)  # where the numbers of all positions are in the results
     results: list[Array] = []
-    made = 0
+    accepted_count = 0
     for attempt in range(law.attempts):
         if attempt:
             indices = asarray(picked, dtype=index, device=device)
@@ -167,8 +167,8 @@ def _attempted(
         words = _words(law, keys[attempt : attempt + 1, ...], c0, c1)
         state, done = law.step(words, state, *values)
         results.append(state[0])
-        source[chosen] = made + np.arange(chosen.size)
-        made += chosen.size
+        source[chosen] = accepted_count + np.arange(chosen.size)
+        accepted_count += chosen.size
         remaining = np.flatnonzero(~slow_path.read(done))
         if not remaining.size:
             break

@@ -32,7 +32,7 @@ class Access:
             raise TypeError(
                 f"{name}: {array!r} is the result of a task\nHint: pass it without {name}"
             )
-        device = None if isinstance(array, _PLAIN) else extents.place_of(array)
+        device = None if isinstance(array, _CONSTANT_TYPES) else extents.place_of(array)
         if device is None:
             if not isinstance(array, CONTAINERS):
                 raise TypeError(
@@ -57,7 +57,7 @@ class Access:
 
 
 CONTAINERS = (list, tuple, dict)
-_PLAIN = (bool, int, float, complex, str, bytes, list, tuple, dict, type(None))
+_CONSTANT_TYPES = (bool, int, float, complex, str, bytes, list, tuple, dict, type(None))
 
 
 class In(Access):
@@ -173,7 +173,7 @@ def marked(value: Any) -> Any:
         if value.device is not None:
             return value
     elif not isinstance(value, CONTAINERS):
-        if isinstance(value, (Task, *_PLAIN)) or extents.place_of(value) is None:
+        if isinstance(value, (Task, *_CONSTANT_TYPES)) or extents.place_of(value) is None:
             return value
         return In(value)
     whole = _inside(value, In)
@@ -187,7 +187,7 @@ def _inside(value: Any, mark: type[Access]) -> Any:
         value, mark = value.array, type(value)
     if isinstance(value, CONTAINERS):
         return mapped(value, partial(_inside, mark=mark))
-    if isinstance(value, (Access, Task, *_PLAIN)) or extents.place_of(value) is None:
+    if isinstance(value, (Access, Task, *_CONSTANT_TYPES)) or extents.place_of(value) is None:
         return value
     return mark(value)
 

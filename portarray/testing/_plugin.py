@@ -65,7 +65,7 @@ class Plugin:
         devices: tuple[Device | None, ...] = self.chosen.devices if of_device else (None,)
         if of_dtype:
             rows = [
-                pytest.param(*_texts(device, dtype), id="-".join(_ids(device, dtype)))
+                pytest.param(*_parameter_texts(device, dtype), id="-".join(_ids(device, dtype)))
                 for device in devices
                 for dtype in self._dtypes(metafunc.definition, device)
             ]
@@ -179,7 +179,7 @@ def _device_text(item: pytest.Item) -> str | None:
     return None if callspec is None else callspec.params.get(DEVICE)
 
 
-def _texts(device: Device | None, dtype: str) -> tuple[str, ...]:
+def _parameter_texts(device: Device | None, dtype: str) -> tuple[str, ...]:
     return (dtype,) if device is None else (str(device), dtype)
 
 

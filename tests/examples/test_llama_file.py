@@ -94,7 +94,7 @@ def test_a_file_that_ends_early_anywhere(tmp_path: Path) -> None:
         path.write_bytes(whole[:size])
         said = refused(path)
         if size < 4:
-            assert "is no GGUF file: it begins with" in said
+            assert "is not a GGUF file: it begins with" in said
         else:
             assert f"part.gguf is cut off or damaged: its {size:,} bytes" in said, size
             assert "Download it again" in said
@@ -103,7 +103,7 @@ def test_a_file_that_ends_early_anywhere(tmp_path: Path) -> None:
 def test_a_file_of_something_else(tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(b"PK\x03\x04 and more")
-    assert "is no GGUF file: it begins with b'PK\\x03\\x04'" in refused(path)
+    assert "is not a GGUF file: it begins with b'PK\\x03\\x04'" in refused(path)
     assert "there is no file" in refused(tmp_path / "none.gguf")
     assert "there is no file" in refused(tmp_path)
 

@@ -222,7 +222,7 @@ def test_limits(model: llama.Model) -> None:
             ({"top_logprobs": 2}, 400, "top_logprobs goes with logprobs: true"),
             ({"logprobs": True, "top_logprobs": 21}, 400, "an integer from 0 to 20"),
             ({"tools": [{}]}, 400, "tools is not served here"),
-            ({"colour": 1}, 400, "'colour' is no field"),
+            ({"colour": 1}, 400, "'colour' is not a known field"),
             ({"model": None}, 400, "give the name of the model"),
             ({"messages": []}, 400, "messages must be a list"),
             ({"messages": [{"role": "tool", "content": ""}]}, 400, "role must be one of"),

@@ -228,7 +228,7 @@ def test_embeddings_and_answers_at_once(server: Server) -> None:
         ({"dimensions": 8}, "dimensions is not served here: leave it out, or say 32"),
         ({"encoding_format": "hex"}, "encoding_format must be float or base64"),
         ({"model": "other"}, "there is no model 'other'"),
-        ({"messages": []}, "'messages' is no field"),
+        ({"messages": []}, "'messages' is not a known field"),
     ],
 )
 def test_refused_embeddings(server: Server, fields: dict[str, Any], said: str) -> None:

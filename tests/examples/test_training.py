@@ -353,7 +353,7 @@ def test_other_checkpoints_are_refused(tmp_path: Path) -> None:
         whole = file.read_bytes()
         for length in (0, 7, 100, len(whole) // 2, len(whole) - 1):
             file.write_bytes(whole[:length])
-            with pytest.raises(TrainingError, match="no whole checkpoint"):
+            with pytest.raises(TrainingError, match="not a complete checkpoint"):
                 trainer.load(file)
         pa.save(file, {"weight": pa.ones(2)})
         with pytest.raises(TrainingError, match="no checkpoint of this program"):

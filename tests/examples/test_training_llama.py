@@ -231,7 +231,7 @@ def test_the_model_talks_with_what_it_learned(file: Path, tmp_path: Path) -> Non
 
 def test_what_cannot_be_is_said(file: Path, tmp_path: Path) -> None:
     for options, message in (
-        (("--adapt", "q,w"), "'w' is no matrix of a layer: take q, k, v, output"),
+        (("--adapt", "q,w"), "'w' is not a matrix of a layer; use q, k, v, output"),
         (("--width", "8"), "width: llama has no such sizes"),
         (("--rank", "0"), "rank is 0; it must be positive"),
         (("--file", "none.gguf"), "there is no file none.gguf"),

@@ -54,7 +54,7 @@ def test_softmax_sums_to_one_and_keeps_shifts_out(device: str) -> None:
 
 def test_rows_that_softmax_cannot_weigh(device: str) -> None:
     x = pa.asarray([[-np.inf, -np.inf], [-np.inf, 3.0]], dtype=pa.float32, device=device)
-    with np.errstate(invalid="ignore"):  # NumPy says that infinity less infinity is no number
+    with np.errstate(invalid="ignore"):  # infinity minus infinity is NaN
         weights, logarithms = seen(softmax(x)), seen(log_softmax(x))
     assert np.isnan(weights[0]).all()
     assert weights[1].tolist() == [0.0, 1.0]

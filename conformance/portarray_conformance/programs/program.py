@@ -20,7 +20,6 @@ import numpy as np
 from portarray_conformance.programs.statements import read_statement
 from portarray_conformance.target import NumpyArray, Target
 
-HEADER = "import numpy as np\nfrom math import inf, nan\n"
 # Names that programs may use in addition to their own variables.
 BUILTINS: Mapping[str, Any] = {"np": np, "inf": math.inf, "nan": math.nan}
 

@@ -116,7 +116,7 @@ class Aliases:
     Whether a write into one array shows in another that may share its memory is not promised. So
     after such a write the others are undetermined: each of their elements is the old one or the
     new one, which is checked once, and they are not used again until they are bound anew. So is
-    what ``empty`` returns, which may hold anything, bytes that are no booleans too, and what
+    what ``empty`` returns, which may hold anything, including bytes that are not booleans, and what
     ``from_dlpack`` makes of NumPy's arrays, which stays on NumPy's device.
     """
 

@@ -24,7 +24,7 @@ def _log1p(x: NumpyArray) -> NumpyArray:
 
 def _logaddexp(x1: NumpyArray, x2: NumpyArray) -> NumpyArray:
     high, low = np.maximum(x1, x2), np.minimum(x1, x2)
-    gap = np.where(high == low, 0, low - high)  # inf - inf is no gap
+    gap = np.where(high == low, 0, low - high)  # inf - inf is not a gap
     return np.where(np.isinf(high), high, high + np.log1p(np.exp(gap)))
 
 

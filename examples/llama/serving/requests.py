@@ -245,7 +245,7 @@ def _check_remaining(fields: Mapping[str, Any], not_here: Mapping[str, tuple[Any
         if name in WITHOUT_EFFECT or value is None:
             continue
         if name not in not_here:
-            raise RefusalError(f"{name[:100]!r} is no field that is known here", param=name[:100])
+            raise RefusalError(f"{name[:100]!r} is not a known field", param=name[:100])
         if not any(value == entry and type(value) is type(entry) for entry in not_here[name]):
             allowed = " or ".join(json.dumps(entry) for entry in not_here[name])
             advice = f"leave it out, or say {allowed}" if allowed else "leave it out"
@@ -256,14 +256,14 @@ def _object(body: bytes, model: str, content: str) -> dict[str, Any]:
     """Return the fields of a request without that of the model, which must be the one served."""
 
     def constant(name: str) -> Any:
-        raise ValueError(f"{name} is no number of JSON")
+        raise ValueError(f"{name} is not a JSON number")
 
     try:
         fields = json.loads(body, parse_constant=constant)
     except RecursionError:
         raise RefusalError("the body is nested too deeply") from None
-    except ValueError as error:  # of what is no UTF-8, too
-        raise RefusalError(f"the body is no JSON: {str(error)[:200]}") from None
+    except ValueError as error:  # of text that is not UTF-8, too
+        raise RefusalError(f"the body is not JSON: {str(error)[:200]}") from None
     if not isinstance(fields, dict):
         raise RefusalError(f'the body must be an object: {{"model": ..., "{content}": ...}}')
     named = fields.pop("model", None)

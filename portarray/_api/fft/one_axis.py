@@ -49,7 +49,7 @@ def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "b
     >>> pa.fft.fft(pa.asarray([1.0, 0.0, 0.0])).tolist()
     [(1+0j), (1+0j), (1+0j)]
     """
-    return _one("fft.fft", x, n, axis, norm)
+    return _along_axis("fft.fft", x, n, axis, norm)
 
 
 def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "backward") -> Array:
@@ -87,7 +87,7 @@ def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "
     >>> y.dtype, pa.round(pa.real(y)).tolist()
     (dtype('complex128'), [1.0, 2.0, 3.0, 4.0])
     """
-    return _one("fft.ifft", x, n, axis, norm)
+    return _along_axis("fft.ifft", x, n, axis, norm)
 
 
 def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "backward") -> Array:
@@ -126,7 +126,7 @@ def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "
     >>> pa.real(pa.fft.rfft(x)).tolist()
     [1.0, 1.0, 1.0]
     """
-    return _one("fft.rfft", x, n, axis, norm)
+    return _along_axis("fft.rfft", x, n, axis, norm)
 
 
 def irfft(
@@ -173,7 +173,7 @@ def irfft(
     >>> pa.fft.irfft(half).shape
     (4,)
     """
-    return _one("fft.irfft", x, n, axis, norm)
+    return _along_axis("fft.irfft", x, n, axis, norm)
 
 
 def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "backward") -> Array:
@@ -212,7 +212,7 @@ def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "
     >>> pa.real(pa.fft.fft(pa.asarray([1.0, 2.0, 3.0, 2.0]))).tolist()
     [8.0, -2.0, 0.0, -2.0]
     """
-    return _one("fft.hfft", x, n, axis, norm)
+    return _along_axis("fft.hfft", x, n, axis, norm)
 
 
 def ihfft(
@@ -251,10 +251,10 @@ def ihfft(
     >>> half.dtype, pa.real(half).tolist()
     (dtype('complex128'), [1.0, 2.0, 3.0])
     """
-    return _one("fft.ihfft", x, n, axis, norm)
+    return _along_axis("fft.ihfft", x, n, axis, norm)
 
 
-def _one(name: str, x: Array, n: int | None, axis: int, norm: str) -> Array:
+def _along_axis(name: str, x: Array, n: int | None, axis: int, norm: str) -> Array:
     """Transform along one axis, after checking what all transforms check."""
     axis = arguments.axis(axis, x)
     arguments.choice(norm, "norm", NORMS)

@@ -141,9 +141,9 @@ def fast_path(program: Program, arrays: Sequence[Array]) -> Function:
     if same:
         checks += f"        if not ({' and '.join(same)}): return OTHER\n"
     if state.compares_identity and state.variables:
-        given = ", ".join(f"id(x{n})" for n in range(len(arrays)))
+        ids = ", ".join(f"id(x{n})" for n in range(len(arrays)))
         held = ", ".join(f"id({variable})" for variable in state.variables)
-        count_held = f"sum(x in {{{held}}} for x in ({given},))"
+        count_held = f"sum(x in {{{held}}} for x in ({ids},))"
         checks += f"        if {count_held} != {len(program.aliases)}: return OTHER\n"
     wraps, results = "", []
     outputs = [output for output in program.outputs if output.source == "run"]

@@ -126,7 +126,7 @@ class _Finder:
         if node.name in REDUCTIONS:
             shape = self._shape_of(node.args[0])
         group = Group(shape)
-        return group if self._place(group, n, node) and self._can_have_totals(group) else None
+        return group if self._add_node(group, n, node) and self._can_have_totals(group) else None
 
     def _joined(self, groups: list[Group], n: int, node: Node) -> Group | None:
         first = groups[0]
@@ -139,13 +139,13 @@ class _Finder:
         whole = Group(first.domain, inner, members, {}, parts)
         for group in groups:
             whole.axes.update(group.axes)
-        if not self._place(whole, n, node):
+        if not self._add_node(whole, n, node):
             return None
         if self._is_cyclic(whole) or self._arrays(whole) > MOST_ARRAYS:
             return None
         return whole if self._can_have_totals(whole) else None
 
-    def _place(self, group: Group, n: int, node: Node) -> bool:
+    def _add_node(self, group: Group, n: int, node: Node) -> bool:
         """Add a node to a group if the group can compute its values."""
         if node.name in REDUCTIONS:
             axes = self._reduced(group, node)

@@ -61,10 +61,10 @@ def containers(tree: Any) -> list[Any]:
     node = None if tree.__class__ is Array else node_type(tree)
     if node is None:
         return []
-    found = [tree]
+    nodes = [tree]
     for child in node.flatten(tree)[0]:
-        found += containers(child)
-    return found
+        nodes += containers(child)
+    return nodes
 
 
 @dataclass(slots=True, eq=False)

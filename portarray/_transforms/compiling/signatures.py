@@ -47,7 +47,7 @@ def signature(
             signature(child, leaves, parts, objects)
     elif is_value(tree):
         parts.append(frozen(tree))
-        if kind not in _PLAIN and objects is not None and isinstance(tree, Enum):
+        if kind not in _VALUE_TYPES and objects is not None and isinstance(tree, Enum):
             objects.append(tree)  # which may have other attributes
     else:
         node = node_type(tree)
@@ -67,7 +67,7 @@ def signature(
 _STRINGS = frozenset((str,))
 _MUTABLE = (set, bytearray)
 
-_PLAIN = frozenset(
+_VALUE_TYPES = frozenset(
     (int, float, bool, str, complex, bytes, type(None), type(...), type(NotImplemented))
 )
 _VALUES = (np.generic, np.dtype, Enum, range, slice, Device)
@@ -80,7 +80,7 @@ _bits = struct.Struct("d").pack
 def is_value(x: Any) -> bool:
     """Return whether an object is an immutable value, which :func:`frozen` compares."""
     kind = x.__class__
-    return kind in _PLAIN or isinstance(x, _VALUES) or kind.__module__ in BY_TEXT
+    return kind in _VALUE_TYPES or isinstance(x, _VALUES) or kind.__module__ in BY_TEXT
 
 
 def _has_state(x: Any) -> bool:
@@ -98,7 +98,7 @@ def frozen(x: Any) -> Any:
         return kind, _bits(x)
     if kind is complex:
         return kind, _bits(x.real), _bits(x.imag)
-    if kind in _PLAIN:
+    if kind in _VALUE_TYPES:
         return kind, x
     if isinstance(x, np.generic):
         return kind, x.dtype.str, x.tobytes()

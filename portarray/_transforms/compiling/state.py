@@ -158,11 +158,11 @@ def host_values(x: Any) -> Any:
     return type(x), frozen(np.asarray(x))
 
 
-def _has_new(entries: Any, names: frozenset[str], before: frozenset[str]) -> bool:
+def _has_new(entries: Any, names: frozenset[str], previous: frozenset[str]) -> bool:
     """Return whether a class has new entries of some names, or new special methods."""
     return not names.isdisjoint(entries) or any(
         is_special(name) and isinstance(entries[name], types.FunctionType)
-        for name in entries.keys() - before
+        for name in entries.keys() - previous
     )
 
 
@@ -182,20 +182,20 @@ def traced_state(state: State, capture: Capture) -> Iterator[None]:
 
     The arrays themselves change, not copies: objects and functions refer to them.
     """
-    before = [(x, x._dispatch, x._native) for x in state.arrays]
+    originals = [(x, x._dispatch, x._native) for x in state.arrays]
     tracers = []
     try:
-        for x, _, _ in before:
+        for x, _, _ in originals:
             traced = capture.argument(x, is_state=True)
             tracers.append(traced._native)
             x._dispatch = traced._dispatch
             x._native = traced._native
         yield
-        for (x, _, _), tracer, path in zip(before, tracers, state.paths, strict=True):
+        for (x, _, _), tracer, path in zip(originals, tracers, state.paths, strict=True):
             if tracer.is_stale or (x._native is not tracer and x._native.__class__ is Tracer):
                 raise state.refuse_change(path)
     finally:
-        for x, table, native in before:
+        for x, table, native in originals:
             if x._native.__class__ is Tracer:  # not assigned to by another thread
                 x._native = native
             x._dispatch = table

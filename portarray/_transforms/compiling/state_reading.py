@@ -103,7 +103,7 @@ class _Walk:
         self._variables: dict[int, str] = {}
         self._alive: list[Any] = []  # so that ids are not used again
         self._count = itertools.count()
-        self._own = module_of(function)
+        self._module = module_of(function)
         self._classes: set[int] = set()
         self._stored = stored
         self.visit(function, self.state.constant(function), name, is_fixed=True)
@@ -123,7 +123,7 @@ class _Walk:
             constant = text if is_fixed else self.state.constant(x)
             if not is_fixed:
                 self._check(f"{text} is not {constant}", path)
-            self._remember(x, constant)
+            self._add_variable(x, constant)
             self._follow(x, constant, path)
         elif is_value(x):
             if not is_fixed:
@@ -136,15 +136,15 @@ class _Walk:
                 )
             if not is_library_class(type(x)) and id(x) not in self._variables:  # of an Enum
                 constant = self.state.constant(x)
-                self._remember(x, constant)
+                self._add_variable(x, constant)
                 self._attributes(x, constant, path)
         else:
             variable = f"v{next(self._count)}"
             self.state.checks.append((f"{variable} = {text}", path))
-            self._remember(x, variable)
+            self._add_variable(x, variable)
             self._object(x, variable, path)
 
-    def _remember(self, x: Any, variable: str) -> None:
+    def _add_variable(self, x: Any, variable: str) -> None:
         self._variables[id(x)] = variable
         self._alive.append(x)
 
@@ -284,17 +284,17 @@ class _Walk:
         if isinstance(x, defaultdict):
             self.visit(x.default_factory, f"{variable}.default_factory", f"{path}.default_factory")
         is_proxy = isinstance(x, types.MappingProxyType)
-        own = is_proxy or type(x) in CONTAINERS  # else the class may define __getitem__
+        is_builtin = is_proxy or type(x) in CONTAINERS  # else the class may define __getitem__
         if all(type(key) is str for key in x):
             self._check_keys(x, variable, path)
-            get = f"{variable}[{{!r}}]" if own else f"dict.__getitem__({variable}, {{!r}})"
+            get = f"{variable}[{{!r}}]" if is_builtin else f"dict.__getitem__({variable}, {{!r}})"
             for key, child in list(x.items()):
                 self.visit(child, get.format(key), f"{path}[{key!r}]")
             return
         keys = list(x)
         values = list(x.values()) if is_proxy else list(dict.values(x))
         self._elements(keys, f"[*{variable}]", f"a key of {path}")
-        get = f"[*{variable}.values()]" if own else f"[*dict.values({variable})]"
+        get = f"[*{variable}.values()]" if is_builtin else f"[*dict.values({variable})]"
         self._elements(values, get, f"a value of {path}")
 
     def _elements(self, elements: list[Any], text: str, path: str) -> None:
@@ -330,7 +330,7 @@ class _Walk:
                 self.visit(owner, f"{constant}.__self__", path)
 
     def _function(self, x: types.FunctionType, constant: str, path: str) -> None:
-        of_library = is_library(x.__code__.co_filename) and x.__module__ != self._own
+        of_library = is_library(x.__code__.co_filename) and x.__module__ != self._module
         for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
             text = self.state.constant(cell)
             if is_empty(cell):
@@ -364,7 +364,7 @@ class _Walk:
         dictionary = self._variables.get(id(variables))
         if dictionary is None:
             dictionary = self.state.constant(variables)
-            self._remember(variables, dictionary)
+            self._add_variable(variables, dictionary)
         for name in sorted(names.variables):
             if name in variables:
                 self.visit(variables[name], f"{dictionary}[{name!r}]", name)
@@ -388,20 +388,20 @@ class _Walk:
     def finished(self) -> State:
         """Return the state, in which different objects have to stay different ones."""
         state = self.state
-        found = [(x, self._variables[id(x)]) for x in self._alive]
-        state.objects = {id(x): (x, text) for x, text in found if text.startswith("v")}
+        variables = [(x, self._variables[id(x)]) for x in self._alive]
+        state.objects = {id(x): (x, text) for x, text in variables if text.startswith("v")}
         if state.compares_identity and len(state.objects) > 1:
             ids = ", ".join(f"id({text})" for _, text in state.objects.values())
             self._check(f"len({{{ids}}}) != {len(state.objects)}", "an object")
         return state
 
     def _class(self, x: type) -> None:
-        own = [base for base in x.__mro__ if not is_library_class(base)]
-        if len(own) > 1 and id(x) not in self._classes:
+        user_classes = [base for base in x.__mro__ if not is_library_class(base)]
+        if len(user_classes) > 1 and id(x) not in self._classes:
             mro = self.state.constant(x.__mro__)
             self._check(f"{self.state.constant(x)}.__mro__ is not {mro}", x.__name__)
         metaclass: type = type(x)
-        for base in (*own, *metaclass.__mro__):
+        for base in (*user_classes, *metaclass.__mro__):
             if not is_library_class(base) and id(base) not in self._classes:
                 self._classes.add(id(base))
                 self._class_entries(base)
@@ -410,9 +410,9 @@ class _Walk:
         entries = dict(x.__dict__)
         text = f"{self.state.constant(x)}.__dict__"
         absent = self.state.constant(self._names.difference(entries))
-        before = self.state.constant(frozenset(entries))
+        previous = self.state.constant(frozenset(entries))
         self._check(
-            f"len({text}) != {len(entries)} and has_new({text}, {absent}, {before})", x.__name__
+            f"len({text}) != {len(entries)} and has_new({text}, {absent}, {previous})", x.__name__
         )
         for name, entry in entries.items():
             path, is_named = f"{x.__name__}.{name}", name in self._names

@@ -66,7 +66,7 @@ class TracedCall:
 
         args, named = self._copied((tuple(call.args), dict(call.named)), trace)
         natives = [x._native for x in self._arguments]
-        before = _contents(function, args, named)
+        contents = _contents(function, args, named)
         try:
             settings = config.values
             with watch_default() as devices, traced_state(state, self.capture):
@@ -87,7 +87,7 @@ class TracedCall:
                     f"Hint: change a copy, x.copy(), and return it"
                 )
         after = _contents(function, args, named)
-        for old, new in itertools.zip_longest(before, after, fillvalue=("", None, None)):
+        for old, new in itertools.zip_longest(contents, after, fillvalue=("", None, None)):
             if old[:2] != new[:2]:
                 raise state.refuse_change(min(old[0], new[0], key=len) or old[0] or new[0])
         if config.values is not settings:

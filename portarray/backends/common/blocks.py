@@ -84,15 +84,15 @@ def _in_blocks(
     is_accurate: Callable[[Any, int], bool],
 ) -> Any:
     before, size, after = tuple(x.shape[:axis]), x.shape[axis], tuple(x.shape[axis + 1 :])
-    blocks, rest = divmod(size, _BLOCK)
-    head = _part(x, axis, 0, size - rest) if rest else x
+    blocks, remainder = divmod(size, _BLOCK)
+    head = _part(x, axis, 0, size - remainder) if remainder else x
     if math.prod(after) < _LONG_ROW:
         split = function(head.reshape((*before, _BLOCK, blocks, *after)), (axis,))
     else:
         split = function(head.reshape((*before, blocks, _BLOCK, *after)), (axis + 1,))
     out = blocked_sum(function, split.reshape((*before, blocks, *after)), axes, is_accurate)
-    if rest:
-        out = out + blocked_sum(function, _part(x, axis, size - rest, size), axes, is_accurate)
+    if remainder:
+        out = out + blocked_sum(function, _part(x, axis, size - remainder, size), axes, is_accurate)
     return out
 
 
@@ -121,17 +121,17 @@ def cumulative_in_blocks(
     before, size, after = tuple(x.shape[:axis]), x.shape[axis], tuple(x.shape[axis + 1 :])
     if size <= FEW:
         return function(x, axis)
-    blocks, rest = divmod(size, _RUN)
-    head = _part(x, axis, 0, size - rest) if rest else x
+    blocks, remainder = divmod(size, _RUN)
+    head = _part(x, axis, 0, size - remainder) if remainder else x
     sums = function(head.reshape((*before, blocks, _RUN, *after)), axis + 1)
     totals = _part(sums, axis + 1, _RUN - 1, _RUN).reshape((*before, blocks, *after))
     ends = cumulative_in_blocks(function, concat, full, totals, axis)
     # -0.0 changes no number; 0.0 would change -0.0.
     starts = concat([full((*before, 1, *after), -0.0), _part(ends, axis, 0, blocks - 1)], axis)
     out = (sums + starts.reshape((*before, blocks, 1, *after))).reshape(head.shape)
-    if not rest:
+    if not remainder:
         return out
-    tail = function(_part(x, axis, size - rest, size), axis)
+    tail = function(_part(x, axis, size - remainder, size), axis)
     return concat([out, tail + _part(ends, axis, blocks - 1, blocks)], axis)
 
 
@@ -158,14 +158,14 @@ def blocked_inner(
     size = x1.shape[-1]
     if size <= terms:
         return product(x1, x2)
-    blocks, rest = divmod(size, terms)
-    whole = size - rest
+    blocks, remainder = divmod(size, terms)
+    whole = size - remainder
     parts = product(
         x1[..., :whole].reshape((*x1.shape[:-1], blocks, terms)),
         x2[..., :whole].reshape((*x2.shape[:-1], blocks, terms)),
     )
     out = total(parts)
-    return out + product(x1[..., whole:], x2[..., whole:]) if rest else out
+    return out + product(x1[..., whole:], x2[..., whole:]) if remainder else out
 
 
 def blocked_matmul(
@@ -197,14 +197,14 @@ def blocked_matmul(
     # The products of the blocks are to take no more memory than the operands.
     while terms * (rows + columns) < rows * columns:
         terms *= 2
-    blocks, rest = divmod(size, terms)
+    blocks, remainder = divmod(size, terms)
     if blocks < 4:
         return matmul(x1, x2)
     last = x2.ndim - min(x2.ndim, 2)
     left, right = x1, x2
-    if rest:
-        left = _part(x1, x1.ndim - 1, 0, size - rest)
-        right = _part(x2, last, 0, size - rest)
+    if remainder:
+        left = _part(x1, x1.ndim - 1, 0, size - remainder)
+        right = _part(x2, last, 0, size - remainder)
     left = left.reshape((*x1.shape[:-1], blocks, terms))
     right = right.reshape((*x2.shape[:last], blocks, terms, *x2.shape[last + 1 :]))
     if x1.ndim == 1:
@@ -224,9 +224,9 @@ def blocked_matmul(
         out = out[..., 0]
     if x1.ndim == 1:
         out = out[..., 0] if x2.ndim == 1 else out[..., 0, :]
-    if rest:
+    if remainder:
         out = out + matmul(
-            _part(x1, x1.ndim - 1, size - rest, size), _part(x2, last, size - rest, size)
+            _part(x1, x1.ndim - 1, size - remainder, size), _part(x2, last, size - remainder, size)
         )
     return out
 

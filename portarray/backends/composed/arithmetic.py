@@ -10,7 +10,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["strong_divide", "strong_multiply", "strong_product"]
+__all__ = [
+    "floored_quotient",
+    "floored_remainder",
+    "sign_parts",
+    "strong_divide",
+    "strong_multiply",
+    "strong_product",
+]
 
 
 def sign_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
@@ -35,6 +42,30 @@ def sign_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
     nan = xp.full_like(a, math.nan)
     real = xp.where(unknown, nan, xp.where(is_zero, zeros, x / size))
     return real, xp.where(unknown, nan, xp.where(is_zero, zeros, y / size))
+
+
+def floored_remainder(xp: Any, x2: Any, remainder: Any) -> Any:
+    """Return the remainder with the divisor's sign, from the one with the dividend's."""
+    has_other_sign = (remainder != 0) & ((remainder < 0) != (x2 < 0))
+    remainder = xp.where(has_other_sign, remainder + x2, remainder)
+    return xp.where(remainder == 0, xp.copysign(remainder, x2), remainder)
+
+
+def floored_quotient(xp: Any, x1: Any, x2: Any, remainder: Any) -> Any:
+    """Return the quotient rounded down, from the remainder with the dividend's sign.
+
+    Infinite operands give ``floor(x1 / x2)`` as the standard prefers, except that a tiny quotient
+    of opposite signs is -0.
+    """
+    ratio = x1 / x2
+    # x1 - remainder is a multiple of x2, so this quotient is within rounding of an integer.
+    quotient = (x1 - remainder) / x2
+    quotient = xp.where((remainder != 0) & ((remainder < 0) != (x2 < 0)), quotient - 1, quotient)
+    whole = xp.floor(quotient)
+    whole = xp.where(quotient - whole > 0.5, whole + 1, whole)
+    whole = xp.where(whole == 0, xp.copysign(whole, ratio), whole)
+    plain = xp.isinf(x1) | xp.isinf(x2) | (x2 == 0) | ~xp.isfinite(ratio)
+    return xp.where(plain, ratio, whole)
 
 
 # Gradients are products whose first factor is the cotangent. A cotangent of exactly zero is a

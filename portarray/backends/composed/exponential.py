@@ -13,6 +13,12 @@ from typing import Any
 __all__: list[str] = []
 
 
+def expit(xp: Any, x: Any) -> Any:
+    """Return ``1 / (1 + exp(-x))`` of real numbers without overflow."""
+    power = xp.exp(-xp.abs(x))
+    return xp.where(x < 0, power, 1.0) / (1 + power)
+
+
 def exp_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """Return real and imaginary part of ``exp(a + bj)``."""
     first, second = _exp_twice(xp, a)

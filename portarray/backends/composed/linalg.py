@@ -181,7 +181,7 @@ def _scale(xp: Any, size: Any, axis: Axes | None, ord: float) -> Any:
     bound = float(xp.finfo(size.dtype).max) ** (0.25 / ord)
     is_extreme = xp.logical_or(xp.greater(largest, bound), xp.less(largest, 1 / bound))
     is_positive = xp.logical_and(xp.greater(largest, 0.0), xp.less(largest, math.inf))
-    # Compilers multiply by the reciprocal, which is no subnormal number.
+    # Compilers multiply by the reciprocal, which must not be subnormal.
     largest = xp.minimum(largest, float(xp.finfo(size.dtype).max) / 16)
     return xp.where(xp.logical_and(is_extreme, is_positive), largest, xp.ones_like(largest))
 

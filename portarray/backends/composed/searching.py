@@ -40,13 +40,13 @@ def searchsorted(
         # Empty intervals stay.
         open_ = xp.less(low, high)
         probe = _taken(xp, x1, xp.minimum(middle, size - 1))
-        beyond = xp.logical_and(open_, _before(xp, probe, x2, side))
+        beyond = xp.logical_and(open_, _is_before(xp, probe, x2, side))
         low = xp.where(beyond, xp.add(middle, 1), low)
         high = xp.where(xp.logical_and(open_, xp.logical_not(beyond)), middle, high)
     return low
 
 
-def _before(xp: Any, probe: Any, sought: Any, side: str) -> Any:
+def _is_before(xp: Any, probe: Any, sought: Any, side: str) -> Any:
     """Return where a probed element comes before the insertion point."""
     is_before = xp.less(probe, sought) if side == "left" else xp.less_equal(probe, sought)
     if not xp.isdtype(probe.dtype, "real floating"):

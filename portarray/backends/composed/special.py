@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from portarray._dtypes.accepted import Accepts
+from portarray.backends.composed.exponential import expit
 
-__all__: list[str] = []
+__all__ = ["expit"]
 
 _LOG_ROOT = math.log(2 * math.pi) / 2
 
@@ -430,26 +431,26 @@ def betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
     inside = xp.logical_and(xp.logical_and(a > 0, b > 0), xp.logical_and(x > 0, x < 1))
     inside = xp.logical_and(inside, a + b < math.inf)
     p, q, z = (xp.where(inside, value, 0.5) for value in (a, b, x))
-    rest = 1 - z
+    complement = 1 - z
     swapped = z * (p + q) > p
     p, q = xp.where(swapped, q, p), xp.where(swapped, p, q)
-    z, rest = xp.where(swapped, rest, z), xp.where(swapped, z, rest)
+    z, complement = xp.where(swapped, complement, z), xp.where(swapped, z, complement)
     # z**p (1 - z)**q / beta(p, q)
-    offset = z * q - rest * p
+    offset = z * q - complement * p
     both = xp.minimum(p, q) >= 8
     s, t = xp.maximum(p, 8.0), xp.maximum(q, 8.0)
     far = p * xp.log1p(offset / p) + q * xp.log1p(-offset / q) - _stirling(s) - _stirling(t)
     far = far + _stirling(s + t) + 0.5 * (xp.log(p / (p + q)) + xp.log(q)) - _LOG_ROOT
-    log_z = xp.where(z < 0.5, xp.log(z), xp.log1p(-rest))
-    log_rest = xp.where(z < 0.5, xp.log1p(-z), xp.log(rest))
-    factor = xp.exp(xp.where(both, far, p * log_z + q * log_rest - betaln(xp, p, q)))
+    log_z = xp.where(z < 0.5, xp.log(z), xp.log1p(-complement))
+    log_complement = xp.where(z < 0.5, xp.log1p(-z), xp.log(complement))
+    factor = xp.exp(xp.where(both, far, p * log_z + q * log_complement - betaln(xp, p, q)))
     # A step of the recurrence, as the integral converges slowly where p is small.
     small = p < 1
     first = xp.where(small, factor / p, 0.0)
     factor = xp.where(small, factor * z * (1 + q / p), factor)
     p = xp.where(small, p + 1, p)
     # The integral of t**(p - 1) (1 - t)**(q - 1), where t is z exp(-w).
-    odds = z / rest
+    odds = z / complement
     above = xp.maximum(q - 1, 0.0) * odds
     value = _integral(
         xp,
@@ -459,7 +460,7 @@ def betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
         above * (1 + odds),
         1 + odds,
     )
-    value = first + value * factor / rest
+    value = first + value * factor / complement
     value = xp.where(swapped, 1 - value, value)
     # Steps at 0 and 1.
     early = xp.logical_or(a == 0, b == math.inf)
@@ -535,11 +536,6 @@ def i1(xp: Any, x: Any) -> Any:
 
 
 # --- logistic functions, entropies --------------------------------------------------------------
-
-
-def expit(xp: Any, x: Any) -> Any:
-    power = xp.exp(-xp.abs(x))
-    return xp.where(x < 0, power, 1.0) / (1 + power)
 
 
 def log_expit(xp: Any, x: Any) -> Any:

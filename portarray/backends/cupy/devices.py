@@ -130,7 +130,7 @@ class Devices(Backend):
 
     def scope(self, device: Any) -> AbstractContextManager[Any] | None:
         """Return a context that makes a GPU current; None if there is only one."""
-        context: AbstractContextManager[Any] | None = device if _number() > 1 else None
+        context: AbstractContextManager[Any] | None = device if _device_count() > 1 else None
         return context
 
 
@@ -169,7 +169,7 @@ def _trouble(error: Exception) -> str:
 
 
 @cache
-def _number() -> int:
+def _device_count() -> int:
     return Devices.count(_built_for())
 
 

@@ -64,23 +64,23 @@ class Devices(Backend):
 
     def count(self, platform: str) -> int:
         """Return the number of SYCL devices that dpnp computes on: GPUs, others, then CPUs."""
-        return len(_found()[0]) if platform == "oneapi" else 0
+        return len(_native_devices()[0]) if platform == "oneapi" else 0
 
     def reason_unsupported(self, platform: str) -> str:
         """Return why there are no devices, with the rejected ones."""
         if platform != "oneapi":
             return f"dpnp supports SYCL devices only, not {platform}"
-        reasons = [f"{name}: {reason}" for name, reason in _found()[1].items()]
+        reasons = [f"{name}: {reason}" for name, reason in _native_devices()[1].items()]
         reasons += [f"{entry}: {reason}" for entry, reason in loader.wrong_entries().items()]
         summary = "SYCL does not have a device for dpnp; CPUs need pip install intel-opencl-rt"
         return "; ".join([summary, *reasons])
 
     @staticmethod
     def native_device(platform: str, index: int) -> Device:
-        return _device(_found()[0][index])
+        return _device(_native_devices()[0][index])
 
     def describe(self, platform: str, index: int) -> Description:
-        native = _found()[0][index]
+        native = _native_devices()[0][index]
         kind = native.device_type.name
         return Description(
             native.name.strip(),
@@ -90,7 +90,7 @@ class Devices(Backend):
     @staticmethod
     def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
         """Return the dtypes of a device: NumPy's, without bfloat16."""
-        native = _found()[0][index]
+        native = _native_devices()[0][index]
         return {
             dtype: dtype
             for dtype in _DTYPES
@@ -167,11 +167,11 @@ class Devices(Backend):
 
     def driver(self, platform: str) -> str:
         """Return the versions of all drivers, in the order of their devices."""
-        return "+".join(native.driver_version for native in _found()[0])
+        return "+".join(native.driver_version for native in _native_devices()[0])
 
 
 @cache
-def _found() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
+def _native_devices() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
     """Return the devices that dpnp computes on, best first, and why others are rejected."""
     # SYCL lists OpenCL platforms once, on first use.
     loader.prepare()
@@ -240,7 +240,7 @@ def _title(native: dpctl.SyclDevice) -> str:
 
 @cache
 def _indices() -> dict[dpctl.SyclDevice, int]:
-    return {native: index for index, native in enumerate(_found()[0])}
+    return {native: index for index, native in enumerate(_native_devices()[0])}
 
 
 @cache
@@ -272,7 +272,7 @@ def _index(native: dpctl.SyclDevice) -> int:
             f"{_title(native)} is part of a SYCL device, and portarray supports whole ones only\n"
             f"Hint: move its arrays to the parent device with dpnp"
         )
-    reason = _found()[1].get(_title(native), "SYCL did not list it")
+    reason = _native_devices()[1].get(_title(native), "SYCL did not list it")
     raise ValueError(
         f"{_title(native)} is not a portarray device: {reason}\n"
         f"Hint: move its arrays to another device with dpnp"

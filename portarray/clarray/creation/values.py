@@ -125,7 +125,7 @@ def _from_sequence(obj: Any, requested: DType | None, device: Device) -> np.ndar
     values = np.asarray(obj)
     kind = values.dtype.kind
     if kind not in "biufc" and values.dtype not in ALL:
-        raise _refusal(values, obj)
+        raise _refusal(obj)
     if requested is not None and requested.kind in "iu":
         return _integers(values, obj, requested)
     if kind == "u" and values.dtype == np.uint64 and requested is None and not _has_numpy(obj):
@@ -189,7 +189,7 @@ def _too_wide(obj: Any, dtype: DType) -> OverflowError:
     )
 
 
-def _refusal(values: np.ndarray[Any, Any], obj: Any) -> Exception:
+def _refusal(obj: Any) -> Exception:
     leaves = _leaves(obj)
     if all(isinstance(leaf, (bool, int, np.integer)) for leaf in leaves):
         return _too_wide(obj, np.dtype(np.uint64))

@@ -86,12 +86,12 @@ def _halves(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
     """Return the bits of a value as two unsigned numbers of at most 64 bits."""
     # The cache compares by value, which does not tell 0.0 from -0.0, alone or in a complex number.
     if value and dtype.kind != "c":
-        return _known(value, dtype)
+        return _cached_bits(value, dtype)
     return _bits(value, dtype) if value or "-" in repr(value) else (0, 0)
 
 
 @lru_cache(maxsize=256)
-def _known(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
+def _cached_bits(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
     return _bits(value, dtype)
 
 

@@ -64,7 +64,7 @@ def _into(
                 outer, [broadcast_strides(x.shape[:-2], x.strides[:-2], outer) for x in (a, b)]
             )
     if parts and _splits(out, m, n, depth, math.prod(sizes)):
-        _in_parts(out, a, b, outer, conjugate)
+        _split_depth(out, a, b, outer, conjugate)
         return
     lead = sizes[:-3]
     inner = math.prod(sizes[-3:]) * m * n
@@ -99,7 +99,7 @@ def _splits(out: Array, m: int, n: int, depth: int, matrices: int) -> bool:
     return depth >= 2 * _PARTS and m * n * matrices <= 64 * 64 * out.device.traits.units
 
 
-def _in_parts(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> None:
+def _split_depth(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> None:
     """Write products whose summed axis is cut into parts: a batch axis of products, then a sum."""
     depth = a.shape[-1]
     segments = min(depth // _PARTS, 32 * out.device.traits.units)

@@ -67,7 +67,7 @@ def launch(device: Device, dtype: DType, out: DType, task: Task, conjugate: bool
     elif not (conjugate or narrow) and work >= _PACKED:
         packed_products(device, dtype, out, task)
         return
-    _each(device, dtype, out, task, conjugate)
+    _launch_each(device, dtype, out, task, conjugate)
 
 
 def _narrow(device: Device, dtype: DType, out: DType, task: Task) -> bool:
@@ -84,7 +84,7 @@ def _narrow(device: Device, dtype: DType, out: DType, task: Task) -> bool:
     return False
 
 
-def _each(device: Device, dtype: DType, out: DType, task: Task, conjugate: bool) -> None:
+def _launch_each(device: Device, dtype: DType, out: DType, task: Task, conjugate: bool) -> None:
     group = device.traits.group
     count = task.m * task.n * task.matrices
     kernel_of(device, dtype, out, "each", 3, 22).launch(

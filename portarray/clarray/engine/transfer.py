@@ -72,10 +72,10 @@ def to_numpy(x: Array) -> Values:
         return np.empty(x.shape, x.dtype)
     if not x.device.host_memory:
         return _downloaded(x)
-    return _seen(x, _memory(x.storage))
+    return _host_view(x, _memory(x.storage))
 
 
-def _seen(x: Array, memory: _Memory) -> Values:
+def _host_view(x: Array, memory: _Memory) -> Values:
     """Wait, and return an array's elements as a view of its storage's memory."""
     x.device.finish()
     itemsize = x.dtype.itemsize
@@ -94,7 +94,7 @@ def share(x: Array) -> Values:
     # Marked before waiting: a kernel that another thread enqueues meanwhile is waited for either
     # here or by its launch, which reads the mark after enqueueing.
     x.storage.show(memory)
-    return _seen(x, memory)
+    return _host_view(x, memory)
 
 
 def duplicate(x: Array) -> Values:

@@ -285,7 +285,7 @@ def _plan(
     )
     features = next((entry for entry in _FEATURES if max(d, dv) <= entry), None)
     if device.traits.local_memory or features is None:
-        kernel, join, tiles, strips = _one(device, dtype, -(-dv // _GROUP)), None, queries, 0
+        kernel, join, tiles, strips = _one_pass(device, dtype, -(-dv // _GROUP)), None, queries, 0
     else:
         few = group * queries <= _FEW
         kernel = _kernel(device, dtype, features, d == dv == features, "few" if few else "many")
@@ -311,7 +311,7 @@ def _kernel(device: Device, dtype: DType, features: int, exact: bool, name: str)
 
 
 @cache
-def _one(device: Device, dtype: DType, per: int) -> Kernel:
+def _one_pass(device: Device, dtype: DType, per: int) -> Kernel:
     options = (f"-DG={_GROUP}", f"-DPER={per}")
     return device.kernel(
         source(device, dtype, dtype, "neural_attention_group"), "one", 7, _values(dtype), options

@@ -35,21 +35,23 @@ def var(
     x: Array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
     """Return variances: mean squares of the distances from the mean, found first."""
-    return _spread(_VAR, x, axis, correction, keepdims)
+    return _dispersion(_VAR, x, axis, correction, keepdims)
 
 
 def std(
     x: Array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
     """Return standard deviations, the square roots of the variances."""
-    spread = _spread(_STD, x, axis, correction, keepdims)
+    deviation = _dispersion(_STD, x, axis, correction, keepdims)
     if x.dtype.kind not in "fV":
-        return spread
+        return deviation
     axes = axes_of(axis, x.ndim)
-    return in_range(spread, lambda y: _spread(_STD, y, axes, correction, True), x, axes, keepdims)
+    return in_range(
+        deviation, lambda y: _dispersion(_STD, y, axes, correction, True), x, axes, keepdims
+    )
 
 
-def _spread(
+def _dispersion(
     reduction: Reduction, x: Array, axis: Axes | None, correction: float, keepdims: bool
 ) -> Array:
     name = reduction.name

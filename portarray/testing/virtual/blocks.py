@@ -28,17 +28,17 @@ class VirtualDevices(ContextDecorator):
     """A context manager and decorator that creates virtual devices."""
 
     def __init__(self, requests: tuple[_Request, ...]) -> None:
-        self._wanted = requests
+        self._requests = requests
         self._entered: list[tuple[list[VirtualDevice], list[Device]]] = []
 
     def _recreate_cm(self) -> VirtualDevices:
-        return VirtualDevices(self._wanted)
+        return VirtualDevices(self._requests)
 
     def __enter__(self) -> tuple[Device, ...]:
         natives: list[VirtualDevice] = []
         devices: list[Device] = []
         try:
-            for request in self._wanted:
+            for request in self._requests:
                 natives += _add(*request)
             devices += map(_device, natives)
         except BaseException:

@@ -195,9 +195,9 @@ def probing() -> Iterator[None]:
 
 _lock = threading.Lock()
 _live: dict[tuple[str, int], VirtualDevice] = {}
-_kept: dict[tuple[str, tuple[int, ...], Traits], tuple[VirtualDevice, ...]] = {}
+_removed: dict[tuple[str, tuple[int, ...], Traits], tuple[VirtualDevice, ...]] = {}
 """Removed devices by platform, indices and traits, reused because caches refer to them."""
-_asked: list[str] = []  # the variable, after it was read
+_variable_read: list[str] = []  # the variable, after it was read
 
 
 def add(platform: str, count: int, traits: Traits) -> tuple[VirtualDevice, ...]:
@@ -211,12 +211,12 @@ def _add(platform: str, count: int, traits: Traits) -> tuple[VirtualDevice, ...]
     free = (index for index in range(len(_live) + count) if (platform, index) not in _live)
     indices = tuple(index for index, _ in zip(free, range(count), strict=False))
     key = (platform, indices, replace(traits, memory=None, launches=None))
-    devices = _kept.get(key)
+    devices = _removed.get(key)
     if devices is None:
         devices = tuple(VirtualDevice(platform, index, traits) for index in indices)
         for device in devices:
             device.together, device._currents = devices, devices[0]._currents
-        _kept[key] = devices
+        _removed[key] = devices
     else:
         for device in devices:
             device.renew(traits)
@@ -270,7 +270,7 @@ def from_environment() -> None:
     ValueError
         If it is not a list of ``platform`` or ``platform:count`` separated by commas.
     """
-    if _asked:
+    if _variable_read:
         return
     requests = []
     for word in filter(None, map(str.strip, os.environ.get(VARIABLE, "").split(","))):
@@ -282,7 +282,7 @@ def from_environment() -> None:
             )
         requests.append((match[1], int(match[2] or 1)))
     with _lock:
-        if not _asked:
+        if not _variable_read:
             for platform, count in requests:
                 _add(platform, count, preset(platform))
-            _asked.append("")
+            _variable_read.append("")

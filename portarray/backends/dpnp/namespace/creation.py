@@ -87,19 +87,8 @@ _CREATION = Creation(
         start, stop, num, dtype=dtype, device=device, endpoint=endpoint
     ),
 )
-arange = _CREATION.arange
-asarray = _CREATION.asarray
-empty = _CREATION.empty
-empty_like = _CREATION.empty_like
-eye = _CREATION.eye
-from_dlpack = _CREATION.from_dlpack
-full = _CREATION.full
-full_like = _CREATION.full_like
-linspace = _CREATION.linspace
-meshgrid = _CREATION.meshgrid
-ones = _CREATION.ones
-ones_like = _CREATION.ones_like
-tril = _CREATION.tril
-triu = _CREATION.triu
-zeros = _CREATION.zeros
-zeros_like = _CREATION.zeros_like
+
+
+def __getattr__(name: str) -> Any:
+    """Return a creation function."""
+    return getattr(_CREATION, name)

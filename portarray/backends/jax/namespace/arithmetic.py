@@ -43,21 +43,21 @@ strong_multiply = compiled(partial(composed.strong_multiply, jnp))
 @compiled
 def strong_divide(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Return ``x1 / x2``, but zero where x1 is zero."""
-    quotient = jnp.divide(*_spread(x1, x2))
+    quotient = jnp.divide(*_hidden_from_xla(x1, x2))
     return jnp.where((x1 == 0) & jnp.isnan(quotient), x1, quotient)
 
 
 def _quotient(x1: Any, x2: Any, /) -> jax.Array:
     alike = getattr(x1, "shape", ()) == getattr(x2, "shape", ())
-    return jnp.divide(x1, x2) if alike else _spread_quotient(x1, x2)
+    return jnp.divide(x1, x2) if alike else _broadcast_quotient(x1, x2)
 
 
 @compiled
-def _spread_quotient(x1: Any, x2: Any) -> jax.Array:
-    return jnp.divide(*_spread(x1, x2))
+def _broadcast_quotient(x1: Any, x2: Any) -> jax.Array:
+    return jnp.divide(*_hidden_from_xla(x1, x2))
 
 
-def _spread(x1: Any, x2: Any) -> tuple[jax.Array, jax.Array]:
+def _hidden_from_xla(x1: Any, x2: Any) -> tuple[jax.Array, jax.Array]:
     """Return arrays broadcast to one shape, hidden from XLA's optimizer.
 
     It would multiply by the inverse of the smaller divisor, which is not correctly rounded, and
@@ -88,31 +88,16 @@ def _zero_by_zero(function: Callable[..., jax.Array]) -> Callable[..., jax.Array
 def _floating_remainder(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Return the remainder of real numbers; jnp.remainder loses the sign of zero."""
     x1, x2 = _broadcast(x1, x2)
-    remainder = lax.rem(x1, x2)
-    remainder = jnp.where(
-        (remainder != 0) & ((remainder < 0) != (x2 < 0)), remainder + x2, remainder
-    )
-    return jnp.where(remainder == 0, jnp.copysign(remainder, x2), remainder)
+    result: jax.Array = composed.floored_remainder(jnp, x2, lax.rem(x1, x2))
+    return result
 
 
 @compiled
 def _floating_quotient(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
-    """Divide real numbers and round down.
-
-    Infinite operands give ``floor(x1 / x2)`` as the standard prefers, except that a tiny negative
-    quotient is -0.
-    """
-    x1, x2 = _spread(x1, x2)
-    ratio = x1 / x2
-    remainder = lax.rem(x1, x2)
-    # x1 - rest is a multiple of x2, so this quotient is within rounding of an integer.
-    quotient = (x1 - remainder) / x2
-    quotient = jnp.where((remainder != 0) & ((remainder < 0) != (x2 < 0)), quotient - 1, quotient)
-    whole = jnp.floor(quotient)
-    whole = jnp.where(quotient - whole > 0.5, whole + 1, whole)
-    whole = jnp.where(whole == 0, jnp.copysign(whole, ratio), whole)
-    plain = jnp.isinf(x1) | jnp.isinf(x2) | (x2 == 0) | ~jnp.isfinite(ratio)
-    return jnp.where(plain, ratio, whole)
+    """Divide real numbers and round down."""
+    x1, x2 = _hidden_from_xla(x1, x2)
+    result: jax.Array = composed.floored_quotient(jnp, x1, x2, lax.rem(x1, x2))
+    return result
 
 
 _OPERATORS: Rows = {

@@ -157,18 +157,8 @@ _CREATION = Creation(
     spaced_integers=_spaced_integers,
     evenly_spaced=_evenly_spaced,
 )
-arange = _CREATION.arange
-asarray = _CREATION.asarray
-empty = _CREATION.empty
-empty_like = _CREATION.empty_like
-eye = _CREATION.eye
-from_dlpack = _CREATION.from_dlpack
-full = _CREATION.full
-linspace = _CREATION.linspace
-meshgrid = _CREATION.meshgrid
-ones = _CREATION.ones
-ones_like = _CREATION.ones_like
-tril = _CREATION.tril
-triu = _CREATION.triu
-zeros = _CREATION.zeros
-zeros_like = _CREATION.zeros_like
+
+
+def __getattr__(name: str) -> Any:
+    """Return a creation function."""
+    return getattr(_CREATION, name)

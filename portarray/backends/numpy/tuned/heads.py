@@ -114,7 +114,7 @@ def _blocks(q: Array, k: Array, v: Array, causal: bool, mask: Array | None) -> A
     k, v = k.reshape(-1, *k.shape[-2:]), v.reshape(-1, *v.shape[-2:])
     keys, width = v.shape[-2:]
     out = np.empty((count, heads, length, width), q.dtype)
-    columns, values = _in_parts(k, v)
+    columns, values = _blocked_keys_and_values(k, v)
     parts, part = values.shape[1:3]
     rows = _even(length, max(1, (PRODUCT - 1) // (part * (max(size, width) + 1))))
     calm = _is_calm(q, k, v, mask)
@@ -147,7 +147,7 @@ def _even(length: int, most: int) -> int:
     return -(-length // -(-length // most))
 
 
-def _in_parts(k: Array, v: Array) -> tuple[Array, Array]:
+def _blocked_keys_and_values(k: Array, v: Array) -> tuple[Array, Array]:
     """Return keys as columns, and values with a trailing one, both in parts of some keys.
 
     BLAS is fastest on contiguous columns, and the ones make the sums of the weights a column of

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from portarray.backends.common.finiteness import are_surely_finite
+from portarray.backends.composed import arithmetic as composed
 from portarray.backends.composed.arithmetic import sign_parts
 from portarray.backends.torch.gradients import with_tape
 from portarray.backends.torch.namespace import on_host, unsigned
@@ -126,10 +127,8 @@ def _fmod(x1: Tensor, x2: Tensor) -> Tensor:
 
 @with_tape  # copysign has no gradient where the remainder is 0
 def _remainder(x1: Tensor, x2: Tensor) -> Tensor:
-    remainder = _fmod(x1, x2)
-    has_other_sign = (remainder != 0) & ((remainder < 0) != (x2 < 0))
-    remainder = torch.where(has_other_sign, remainder + x2, remainder)
-    return torch.where(remainder == 0, torch.copysign(remainder, x2), remainder)
+    result: Tensor = composed.floored_remainder(torch, x2, _fmod(x1, x2))
+    return result
 
 
 def _wide_remainder(x1: Tensor, x2: Tensor) -> Tensor:
@@ -138,21 +137,9 @@ def _wide_remainder(x1: Tensor, x2: Tensor) -> Tensor:
 
 
 def _floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
-    """Divide and round down.
-
-    Infinite operands give ``floor(x1 / x2)`` as the standard prefers, except that a tiny quotient
-    of opposite signs is -0.
-    """
-    ratio = x1 / x2
-    remainder = _fmod(x1, x2)
-    # x1 - rest is a multiple of x2, so this quotient is within rounding of an integer.
-    quotient = (x1 - remainder) / x2
-    quotient = torch.where((remainder != 0) & ((remainder < 0) != (x2 < 0)), quotient - 1, quotient)
-    whole = torch.floor(quotient)
-    whole = torch.where(quotient - whole > 0.5, whole + 1, whole)
-    whole = torch.where(whole == 0, torch.copysign(whole, ratio), whole)
-    plain = torch.isinf(x1) | torch.isinf(x2) | (x2 == 0) | ~torch.isfinite(ratio)
-    return torch.where(plain, ratio, whole)
+    """Divide and round down."""
+    result: Tensor = composed.floored_quotient(torch, x1, x2, _fmod(x1, x2))
+    return result
 
 
 def _wide_floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
