@@ -78,6 +78,8 @@ LARGEST_WHEEL = 1_500_000
 # Test folders that run separately, before all others: the compilers of JAX and of OpenCL drivers
 # never release memory, so one run of everything needs 20 GB in two processes.
 PARTS = (("api", "array", "backends"), ("benchmarks", "clarray", "cli", "conformance", "opencl"))
+# What another session runs.
+ELSEWHERE = ["--ignore=tests/test_backend_types.py"]
 
 
 def group(name: str) -> list[str]:
@@ -191,7 +193,7 @@ def _run_tests(session: nox.Session, *options: str) -> None:
         session.run("pytest", *options, *session.posargs)
         return
     parts = [[f"tests/{name}" for name in part] for part in PARTS]
-    others = [f"--ignore={path}" for part in parts for path in part]
+    others = [f"--ignore={path}" for part in parts for path in part] + ELSEWHERE
     failed = []
     for part in (*parts, others):
         env = _one_opencl_driver(session) if part is others else {}
