@@ -9,8 +9,10 @@ prints.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.c_groups import Groups
@@ -201,13 +203,56 @@ def _rotates(function: tree.Function) -> bool:
     Intel's OpenCL compiler 2026.1 crashes when it vectorizes such a loop over work-items with
     different iteration counts.
     """
+    read = Counter(name for x in function.body for name in _reads(x))
     for statement in function.body:
         for loop in tree.walk(statement):
             if isinstance(loop, (tree.For, tree.While)):
-                names = set(tree.assigned_in(loop.body))
-                for node in tree.walk(tree.Block(loop.at, loop.body)):
-                    if isinstance(node, tree.Assign):
-                        for value in node.values:
-                            if isinstance(value, tree.Variable) and value.name in names:
-                                return True
+                previous = _Previous(set(tree.assigned_in(loop.body)), set(), [])
+                previous.visit([loop], set())
+                inside = Counter(_reads(loop))
+                after = {name for name in previous.names if read[name] > inside[name]}
+                if any(target in previous.read | after for target in previous.copies):
+                    return True
     return any(map(_rotates, function.helpers))
+
+
+def _reads(x: object) -> Iterator[str]:
+    return (node.name for node in tree.walk(x) if isinstance(node, tree.Variable))
+
+
+class _Previous(NamedTuple):
+    """How an iteration of a loop uses the values that variables have from the previous one."""
+
+    names: set[str]  # the variables that change in the loop
+    read: set[str]
+    copies: list[str]  # variables to which such values are assigned as they are
+
+    def visit(self, body: Iterable[tree.Statement], assigned: set[str]) -> None:
+        """Visit statements; variables in `assigned` have values of this iteration."""
+        for x in body:
+            if isinstance(x, tree.If):
+                self.note(_reads(x.condition), assigned)
+                first, second = set(assigned), set(assigned)
+                self.visit(x.first, first)
+                self.visit(x.second, second)
+                assigned |= first & second
+            elif isinstance(x, tree.Block):
+                self.visit(x.body, assigned)
+            elif isinstance(x, tree.For):
+                for part in (x.start, x.stop, x.step):
+                    self.note(_reads(part), assigned)
+                self.visit(x.body, {*assigned, x.name})
+            elif isinstance(x, tree.While):
+                self.note(_reads(x.condition), assigned)
+                self.visit(x.body, set(assigned))
+            else:
+                self.note(_reads(x), assigned)
+                if isinstance(x, tree.Assign):
+                    for name, value in zip(x.names, x.values, strict=False):
+                        if isinstance(value, tree.Variable) and value.name in self.names - assigned:
+                            self.copies.append(name)
+                    assigned.update(x.names)
+
+    def note(self, names: Iterable[str], assigned: set[str]) -> None:
+        """Note which of the variables that are read have values of the previous iteration."""
+        self.read.update((self.names - assigned).intersection(names))

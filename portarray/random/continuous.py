@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._api.comparison import maximum
+from portarray._api.comparison import isinf, maximum
 from portarray._api.creation.values import asarray
 from portarray._api.data_type import astype
 from portarray._api.exponential import exp, sqrt
@@ -290,9 +290,10 @@ def student_t(
     keys = split(key)
     half = part_of(df, part, kind, key) * 0.5
     numbers, power = _gamma(keys[1, ...], half, part, kind)
-    ratio = sqrt(half / numbers) * exp(power * -0.5)
     x = drawing.block(drawing.normal(kind), keys[0, ...], part)
-    return _scaled(x * ratio, loc, scale, part, key, out_dtype)
+    with np.errstate(over="ignore"):  # tails of small degrees of freedom
+        ratio = sqrt(half / numbers) * exp(power * -0.5)
+        return _scaled(where(x == 0, x, x * ratio), loc, scale, part, key, out_dtype)
 
 
 def laplace(
@@ -536,9 +537,9 @@ def _scaled(
     x: Array, loc: float | Array, scale: float | Array, part: Block, key: Array, dtype: DType
 ) -> Array:
     kind = x.dtype
-    return astype(
-        x * part_of(scale, part, kind, key) + part_of(loc, part, kind, key), dtype, copy=False
-    )
+    factor = part_of(scale, part, kind, key)
+    x = where((factor == 0) & isinf(x), 0.0, x)  # tails may overflow
+    return astype(x * factor + part_of(loc, part, kind, key), dtype, copy=False)
 
 
 def _factor(key: Array, cov: Array, function: str) -> Array:

@@ -200,6 +200,55 @@ def test_the_counter_of_an_inner_loop_is_saved_for_the_next_iteration() -> None:
     assert pull(pa.ones_like(y))[0].tolist() == [10 * factor, -10 * factor * 2.0**9]
 
 
+def test_the_jvp_of_steep_functions(place: str) -> None:
+    """It differentiates the adjoint where the cotangent is 0."""
+
+    @pa.kernel
+    def steep(y: Any, x: Any) -> None:
+        i = kl.index()
+        y[i, 0] = 1.0 / x[i]
+        y[i, 1] = math.sqrt(x[i])
+        y[i, 2] = x[i] ** 2.5
+
+    def called(x: pa.Array) -> pa.Array:
+        y: pa.Array = steep(pa.zeros((2, 3), dtype=x.dtype, device=place), x, ndrange=2)
+        return y
+
+    x = pa.asarray([0.25, 4.0], dtype=pa.float32, device=place)
+    expected = np.asarray([[-16, 1, 0.3125], [-0.0625, 0.25, 20]])
+    _, along = pa.jvp(called, (x,), (pa.ones_like(x),))
+    np.testing.assert_allclose(along.tolist(), expected, rtol=1e-5)
+    w = pa.asarray([[0.0, 2.0, 0.0], [0.0, 1.0, 3.0]], dtype=pa.float32, device=place)
+    gradient = pa.grad(lambda x, w: pa.sum(w * called(x)))
+    mixed = pa.grad(lambda w: pa.sum(gradient(x, w)))(w)
+    np.testing.assert_allclose(mixed.tolist(), expected, rtol=1e-5)
+
+
+def test_adjoints_of_recurrences_can_be_vectorized() -> None:
+    @pa.kernel
+    def logistic(y: Any, x: Any, times: Any) -> None:
+        i = kl.index()
+        v = x[i]
+        for _ in range(times):
+            v = 3.0 * v * (1.0 - v)
+        y[i] = v
+
+    @pa.kernel
+    def fibonacci(y: Any, x: Any, times: Any) -> None:
+        i = kl.index()
+        a, b = x[i], 1.0
+        for _ in range(times):
+            a, b = b, a + b
+        y[i] = a
+
+    x = pa.asarray([0.25, 0.75])
+    y = pa.zeros_like(x)
+    assert "vec_len_hint(1)" in fibonacci.source("opencl", y, x, 9)
+    pa.grad(lambda x: pa.sum(logistic(pa.zeros_like(x), x, 9)))(x)
+    (entry,) = logistic._adjoints._entries.values()
+    assert "vec_len_hint(1)" not in entry.kernel.source("opencl", y, y, x, 9, ndrange=2)
+
+
 def test_a_loop_that_never_runs_has_no_part_in_the_derivative() -> None:
     @pa.kernel(static=("times",))
     def powered(y: Any, x: Any, times: Any) -> None:
@@ -470,6 +519,12 @@ def check(seed: int, device: str, folder: Path) -> None:
     scale = 1.0 + sum(map(abs, parts))
     if abs(difference - coarse) < 1e-6 * scale:  # not across a jump
         assert abs(sum(parts) - difference) < 1e-5 * scale, text(seed)
+        if seed % 6 == 3:  # the adjoint of the adjoint
+            _, along = pa.jvp(called, *[tuple(map(put, part)) for part in (primals, tangents)])
+            forward = sum(
+                float(np.sum(np.asarray(v) * g)) for v, g in zip(along, weights, strict=False)
+            )
+            assert abs(forward - difference) < 1e-5 * scale, text(seed)
 
 
 def test_drawn_kernels_have_the_derivatives_of_differences(tmp_path: Path) -> None:

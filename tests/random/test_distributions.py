@@ -244,6 +244,15 @@ def test_draws_under_jit_are_the_same() -> None:
     assert np.asarray(jax.jit(drawn)(key(3, "jax").native)).tolist() == expected.tolist()
 
 
+def test_a_scale_of_zero_leaves_the_location_of_infinite_tails(device: str) -> None:
+    df = pa.asarray([1e-3, 3.0], dtype="float32", device=device)
+    x = pa.random.student_t(key(4, device), df, (500, 2), loc=2.0, scale=0.0, dtype="float32")
+    np.testing.assert_array_equal(as_numpy(x), 2.0)
+    x = pa.random.student_t(key(4, device), df, (500, 2), dtype="float32")
+    assert np.isinf(as_numpy(x)[:, 0]).any()
+    assert not np.isnan(as_numpy(x)).any()
+
+
 @pytest.mark.one_device
 def test_parts_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers depend on their position and their parameters alone."""

@@ -207,9 +207,16 @@ class ForwardSweep:
             read |= self.exposed(x.body, set())
         for part in self.analysis.statements:
             if id(part) not in inside:
-                read.update(*map(variables_in, expressions(part)))
+                read.update(*map(variables_in, self.read_later(part)))
                 read.add(getattr(part, "flag", ""))
         return closure([x], read & self.slice.variables, self.slice.arrays)
+
+    def read_later(self, x: Statement) -> Sequence[tree.Expr]:
+        """Return the expressions of a statement that the forward sweep or the reverse reads."""
+        if isinstance(x, (Store, Add)) and not self.is_needed_array(x.array.name):
+            is_variable = isinstance(x.value, tree.Variable)
+            return x.index if is_variable else expressions(x)  # the value itself is not read
+        return expressions(x)
 
     def exposed(self, body: Sequence[Statement], defined: set[str]) -> set[str]:
         """Return needed variables that statements read before they assign to them."""

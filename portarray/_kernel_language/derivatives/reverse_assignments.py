@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.derivatives import partial_derivatives, python_text
 from portarray._kernel_language.derivatives.analysis import operands_of
@@ -90,8 +92,20 @@ class ReverseAssignments(ForwardSweep):
             text = f"{{g}} * {product}"
         value = text.format(*parts, r=r, g=g)
         if partial.steep:
-            value = f"({value}) if {g} != 0.0 else {g}"
+            value = f"({value}) if {g} != 0.0 else {self.strong_zero(text, parts, r, g, computed)}"
         return self.add(operands[n], value, computed)
+
+    def strong_zero(self, text: str, parts: list[str], r: str, g: str, type_: Scalar) -> str:
+        """Return the product of a steep derivative with a cotangent that is 0.
+
+        Where this adjoint is differentiated, the product's derivative by the cotangent is the steep
+        derivative itself: a finite bound keeps a product with an infinite one 0.
+        """
+        if self.saves_states:
+            return g
+        bound = float(np.finfo(types.settled(type_, self.weak).strong_dtype).max)
+        factor = text.format(*parts, r=r, g="1.0")
+        return f"{g} * max(-{bound!r}, min({factor}, {bound!r}))"
 
     def in_type(self, x: tree.Expr, type_: Scalar) -> str:
         """Return an operand converted to the type that a derivative is computed in."""
