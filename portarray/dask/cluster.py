@@ -129,6 +129,18 @@ class LocalCluster(distributed.SpecCluster):  # type: ignore[misc]
             name=name,
         )
 
+    def _update_worker_status(self, op: str, message: Any) -> None:
+        """Keep the nanny of a killed worker: it restarts the worker, however long that takes.
+
+        Dask closes a nanny whose worker is absent 15 seconds after it, or one before it, was lost.
+        """
+        if op == "remove":
+            nanny = self.workers.get(self.scheduler_info["workers"][message]["name"])
+            if nanny is not None and nanny.status == distributed.Status.running:
+                distributed.deploy.Cluster._update_worker_status(self, op, message)
+                return
+        super()._update_worker_status(op, message)
+
 
 class _Nanny(distributed.Nanny):  # type: ignore[misc]
     """A nanny that sets the environment before its process starts.

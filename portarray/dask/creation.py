@@ -222,16 +222,15 @@ class Layout(NamedTuple):
 
         That is a function and its arguments; ``token`` is what the values depend on.
         """
-        name = (
-            f"{name}-{tokenize(token, self.sizes, str(self.dtype), sorted(self.devices.items()))}"
-        )
+        dtype = str(self.dtype)
+        name = f"{name}-{tokenize(token, self.sizes, dtype, str(sorted(self.devices.items())))}"
         starts = [tuple(accumulate(sizes, initial=0)) for sizes in self.sizes]
         tasks = {}
         for position, device in self.devices.items():
             start = tuple(starts[axis][i] for axis, i in enumerate(position))
             size = tuple(self.sizes[axis][i] for axis, i in enumerate(position))
             key = (name, *position)
-            tasks[key] = Task(key, _block, str(self.dtype), device, *call(start, size))
+            tasks[key] = Task(key, _block, dtype, device, *call(start, size), _data_producer=True)
         layer = MaterializedLayer(tasks, annotations=scopes.placed(self.devices))
         graph = HighLevelGraph.from_collections(name, layer, dependencies=())
         return block_placement.new_collection(graph, name, self.sizes, self.dtype, self.devices)

@@ -1,4 +1,4 @@
-"""Fuse only tasks of the same scope.
+"""Fuse tasks as Dask does, but only those of the same scope.
 
 Dask drops the annotations of layers when it fuses the tasks of arrays; this module keeps them.
 """
@@ -10,15 +10,14 @@ from typing import Any
 import dask
 from dask._expr import _AnnotationsTombstone
 from dask._task_spec import (
-    DependenciesMapping,
     Task,
+    TaskRef,
     _execute_subgraph,
     convert_legacy_graph,
-    fuse_linear_task_spec,
 )
 from dask.array.optimization import _optimize_slices
-from dask.blockwise import optimize_blockwise
-from dask.core import flatten, reverse_dict
+from dask.blockwise import fuse_roots, optimize_blockwise
+from dask.core import flatten
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.utils import ensure_dict
 
@@ -41,27 +40,17 @@ def is_annotated(dsk: Any) -> bool:
 def optimize(dsk: Any, keys: Any) -> tuple[dict[Any, Any], Notes]:
     """Optimize a graph as Dask does and fuse tasks of equal annotations only; return those, too."""
     if not isinstance(dsk, HighLevelGraph):
-        graph = convert_legacy_graph(ensure_dict(dsk))
-        return graph, {
-            key: {ANNOTATION: node.func} for key, node in graph.items() if isinstance(node, Scoped)
-        }
+        if is_annotated(dsk):
+            graph = convert_legacy_graph(ensure_dict(dsk))
+            scopes = {key: node.func for key, node in graph.items() if isinstance(node, Scoped)}
+            return graph, {key: {ANNOTATION: within} for key, within in scopes.items()}
+        dsk = HighLevelGraph.from_collections(id(dsk), dsk, dependencies=())
     outputs = output_keys(keys)
     plan = planned(dsk, keys)
     plan.warn()
     graph, notes = plan.graph, plan.notes
     if dask.config.get("optimization.fuse.active") is not False:
-        if _is_one_device(notes):
-            graph = fuse_linear_task_spec(graph, outputs)
-        else:
-            unfused = outputs | _borders(graph, notes)
-            parts = [fuse_linear_task_spec(tasks, unfused) for _, tasks in _apart(graph, notes)]
-            graph = {key: node for part in parts for key, node in part.items()}
-        graph = _optimize_slices(graph)
-    for key, node in graph.items():
-        if key not in notes and isinstance(node, Task) and node.func is _execute_subgraph:
-            inner = [notes[name] for name in node.args[0] if name in notes]
-            if inner:
-                notes[key] = inner[0]
+        graph = _optimize_slices(_fused(graph, notes, outputs))
     return graph, notes
 
 
@@ -74,13 +63,18 @@ def planned(dsk: HighLevelGraph, keys: Any) -> owners.Plan:
     """Return the tasks of a graph on their devices, before they are fused, with their moves."""
     outputs = output_keys(keys)
     layers = Layers(dsk)
-    dsk = optimize_blockwise(dsk, keys=list(outputs)).cull(outputs)
+    dsk = optimize_blockwise(dsk, keys=list(outputs))
+    is_scoped = is_annotated(dsk) or len(layers.devices()) > 1
+    dsk = (dsk if is_scoped else fuse_roots(dsk, keys=list(outputs))).cull(outputs)
     notes: Notes = {}
+    shared: dict[Any, dict[str, Any]] = {}  # tasks of equal annotations have one dictionary
     for layer in dsk.layers.values():
         if layer.annotations and any(map(callable, layer.annotations.values())):
-            notes.update(
-                (key, annotations) for key in layer if (annotations := _of_key(layer, key))
-            )
+            for key in layer:
+                annotations = _of_key(layer, key)
+                if annotations:
+                    identity = (*annotations, *map(id, annotations.values()))
+                    notes[key] = shared.setdefault(identity, annotations)
         elif layer.annotations:
             notes.update(dict.fromkeys(layer, layer.annotations))
     graph = convert_legacy_graph(ensure_dict(dsk))
@@ -101,39 +95,82 @@ def _of_key(layer: Any, key: Any) -> dict[str, Any]:
     }
 
 
-def _is_one_device(notes: Notes) -> bool:
-    """Return whether all annotations put blocks on the same device."""
-    kinds = list({id(note): note for note in notes.values()}.values())
-    return all(
-        note.keys() == {ANNOTATION} and note[ANNOTATION].placed and note == kinds[0]
-        for note in kinds
+def _fused(graph: dict[Any, Any], notes: Notes, outputs: set[Any]) -> dict[Any, Any]:
+    """Return a graph with linear chains of tasks of equal annotations as one task each.
+
+    It has the key of its last task. Dask renames it and adds an alias, which costs its scheduler as
+    much as a task; its tasks that make data are recognized without that.
+    """
+    only: dict[Any, Any] = {}  # the one task that needs a task, None if several do
+    for key, node in graph.items():
+        for operand in node.dependencies:
+            only[operand] = None if operand in only else key
+    only = {
+        operand: key
+        for operand, key in only.items()
+        if key is not None and operand in graph and len(graph[key].dependencies) == 1
+    }
+    before = dict(zip(only.values(), only, strict=True))
+    _join_scopes(graph, notes, only, before)
+    ends = set()  # of chains
+    for key, node in graph.items():
+        following = only.get(key)
+        if (
+            following is None
+            or key in outputs
+            or node.block_fusion
+            or graph[following].block_fusion
+            or _differ(notes.get(key), notes.get(following))
+        ):
+            ends.add(key)
+    result = {}
+    for key in graph:
+        if key not in ends:
+            continue
+        chain = [key]
+        while (operand := before.get(chain[-1])) is not None and operand not in ends:
+            chain.append(operand)
+        last = graph[key]
+        result[key] = last if len(chain) == 1 else _chained(graph, chain[::-1])
+    return result
+
+
+def _chained(graph: dict[Any, Any], chain: list[Any]) -> Task:
+    """Return tasks, each the only operand of the next, as one task."""
+    first = graph[chain[0]]
+    operands = tuple(sorted(first.dependencies, key=hash))
+    tasks = {key: graph[key] for key in chain}
+    return Task(
+        chain[-1],
+        _execute_subgraph,
+        tasks,
+        chain[-1],
+        operands,
+        *map(TaskRef, operands),
+        _data_producer=any(task.data_producer for task in tasks.values()),
     )
 
 
-def _borders(graph: dict[Any, Any], notes: Notes) -> set[Any]:
-    """Return the tasks that must not be fused with what needs them.
+def _join_scopes(
+    graph: dict[Any, Any], notes: Notes, only: dict[Any, Any], before: dict[Any, Any]
+) -> None:
+    """Let unannotated tasks in a chain with a block with a chosen device join its scope."""
+    free = [key for key in graph if ANNOTATION not in notes.get(key, ())]
+    for key in free:
+        for step in (before, only):
+            note = notes.get(step.get(key))
+            if note and ANNOTATION in note and note[ANNOTATION].placed:
+                _join(key, note, notes, only if step is before else before)
 
-    Unannotated tasks next to a block with a chosen device join its scope.
-    """
-    needs = DependenciesMapping(graph)
-    needed = reverse_dict(needs)
-    for key, note in list(notes.items()):
-        if key in graph and ANNOTATION in note and note[ANNOTATION].placed:
-            for forward, backward in ((needed, needs), (needs, needed)):
-                step = key
-                while len(forward[step]) == 1:
-                    (step,) = forward[step]
-                    previous = notes.get(step, {})
-                    if ANNOTATION in previous or step not in graph or len(backward[step]) != 1:
-                        break
-                    if {**previous, ANNOTATION: note[ANNOTATION]} != note:
-                        break
-                    notes[step] = note
-    return {
-        key
-        for key in graph
-        if any(_differ(notes.get(key), notes.get(other)) for other in needed.get(key, ()))
-    }
+
+def _join(key: Any, note: dict[str, Any], notes: Notes, step: dict[Any, Any]) -> None:
+    """Annotate a task, and those that follow it in a direction, until one is annotated."""
+    while key is not None:
+        previous = notes.get(key, {})
+        if ANNOTATION in previous or {**previous, ANNOTATION: note[ANNOTATION]} != note:
+            return
+        notes[key] = note
+        key = step.get(key)
 
 
 def _differ(note: Any, other: Any) -> bool:
@@ -145,17 +182,16 @@ def _apart(
 ) -> list[tuple[dict[str, Any] | None, dict[Any, Any]]]:
     """Return the tasks of each set of annotations."""
     groups: list[tuple[dict[str, Any] | None, dict[Any, Any]]] = []
-    by_identity: dict[Any, dict[Any, Any]] = {}  # notes of several keys often share their values
+    by_identity: dict[int, dict[Any, Any]] = {}  # tasks of a device share their notes
     for key, node in graph.items():
         note = notes.get(key)
-        identity = None if note is None else tuple((k, id(v)) for k, v in note.items())
-        tasks = by_identity.get(identity)
+        tasks = by_identity.get(id(note))
         if tasks is None:
             same = [tasks for group_note, tasks in groups if group_note == note]
             tasks = same[0] if same else {}
             if not same:
                 groups.append((note, tasks))
-            by_identity[identity] = tasks
+            by_identity[id(note)] = tasks
         tasks[key] = node
     return groups
 

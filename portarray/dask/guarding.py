@@ -8,9 +8,10 @@ for an implicit copy of a chunk to NumPy.
 
 from __future__ import annotations
 
+import operator
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -28,20 +29,18 @@ from dask._task_spec import (
     TaskRef,
     Tuple,
     _execute_subgraph,
-    convert_legacy_graph,
     convert_legacy_task,
 )
-from dask.array.optimization import optimize as plain_optimize
 from dask.array.utils import scipy_linalg_safe
 from dask.highlevelgraph import MaterializedLayer
-from dask.utils import ensure_dict, funcname
+from dask.utils import funcname
 
 import portarray as pa
 from portarray._array import host_access, pickling
 from portarray._array.array import Array
 from portarray.dask import compatibility, faults, fusing, metas, owners, scopes, spilling
 from portarray.dask.garbage import without_collections
-from portarray.dask.layers import has_several_devices, mark_layer
+from portarray.dask.layers import mark_layer
 from portarray.dask.narrowing import lacks, narrowed
 from portarray.dask.random_methods import is_choice
 from portarray.dask.registration import finished
@@ -239,38 +238,36 @@ def _guarded(node: Any, layers: Any) -> Any:
     """Return a node of a graph with its tasks guarded; ``layers`` are those it comes from."""
     kind = type(node)
     if kind is Task:
-        args = node.args
+        args, kwargs = node.args, node.kwargs
         if node.func is _execute_subgraph:
             inner, *remaining = args
-            args = (
-                {key: _guarded(child, layers) for key, child in dict(inner).items()},
-                *remaining,
-            )
-        return scopes.copied(
-            Guarded,
-            node,
-            _there(node, layers),
-            tuple(
-                [
-                    _guarded(child, layers) if isinstance(child, GraphNode) else child
-                    for child in args
-                ]
-            ),
-            {name: _guarded(child, layers) for name, child in node.kwargs.items()},
-        )
-    if kind in (List, Tuple):
-        return kind(*(_guarded(child, layers) for child in node.args))
-    if kind is Dict:
+            args = ({key: _guarded(child, layers) for key, child in inner.items()}, *remaining)
+        else:
+            args = _all_guarded(args, layers)
+        if kwargs:
+            kwargs = dict(zip(kwargs, _all_guarded(kwargs.values(), layers), strict=True))
+        function = node.func if node.func is not np.zeros else _there(node, layers)
+        return scopes.copied(Guarded, node, function, args, kwargs)
+    if kind in (List, Tuple, Dict):
+        args = _all_guarded(node.args, layers)
+        if all(map(operator.is_, args, node.args)):  # only references
+            return node
         guarded = object.__new__(kind)
         guarded.__setstate__(node.__getstate__())
-        guarded.args = tuple(_guarded(child, layers) for child in node.args)
+        guarded.args = args
         return guarded
     return node
 
 
+def _all_guarded(children: Iterable[Any], layers: Any) -> tuple[Any, ...]:
+    return tuple(
+        [_guarded(child, layers) if isinstance(child, Task) else child for child in children]
+    )
+
+
 def _there(task: Task, layers: Any) -> Any:
-    """Return a task's function; zeros of triangular results use the device of the meta."""
-    if task.func is not np.zeros or len(task.args) != 1 or task.kwargs:
+    """Return the function of zeros of triangular results, which use the device of the meta."""
+    if len(task.args) != 1 or task.kwargs:
         return task.func
     layer: Any = layers.get(task.key[0]) if isinstance(task.key, tuple) else None
     if kind_of(layer) in ("", "other"):
@@ -279,22 +276,16 @@ def _there(task: Task, layers: Any) -> Any:
 
 
 @without_collections()
-def optimize(dsk: Any, keys: Any, **options: Any) -> Any:
+def optimize(dsk: Any, keys: Any, **_: Any) -> Any:
     """Optimize a graph as Dask does, and guard its tasks; for a cluster on its scheduler."""
     checked = _checked_names(dsk, keys)
-    notes: dict[Any, Any] = {}
-    if fusing.is_annotated(dsk) or has_several_devices(dsk):
-        graph, notes = fusing.optimize(dsk, keys)
-    else:
-        graph = convert_legacy_graph(ensure_dict(plain_optimize(dsk, keys, **options)))
+    graph, notes = fusing.optimize(dsk, keys)
+    layers = getattr(dsk, "layers", {})
     guarded = {}
     for key, node in graph.items():
-        guarded_node = _guarded(node, getattr(dsk, "layers", {}))
-        if isinstance(guarded_node, Guarded) and any(
-            name in checked for name in _names(guarded_node, key)
-        ):
-            guarded_node = _as_checked(guarded_node)
-        guarded[key] = guarded_node
+        guarded[key] = guarded_node = _guarded(node, layers)
+        if type(guarded_node) is Guarded and not checked.isdisjoint(_names(guarded_node, key)):
+            guarded[key] = _as_checked(guarded_node)
     return fusing.layered(guarded, notes) if notes else guarded
 
 

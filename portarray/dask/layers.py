@@ -11,7 +11,7 @@ import numpy as np
 import portarray as pa
 from portarray.dask.scopes import ANNOTATION
 
-__all__ = ["Layers", "Size", "has_several_devices", "mark_layer"]
+__all__ = ["Layers", "Size", "mark_layer"]
 
 
 class Size(NamedTuple):
@@ -102,8 +102,3 @@ def mark_layer(graph: Any, name: str) -> None:
     if pa.config.block_moves != "allow":
         layer._portarray_moves = pa.config.block_moves
     _LAYERS[name] = layer
-
-
-def has_several_devices(dsk: Any) -> bool:
-    """Return whether the blocks of a graph's arrays are on several devices."""
-    return len(Layers(dsk).devices()) > 1

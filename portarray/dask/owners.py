@@ -146,6 +146,7 @@ class _Owners:
         self._copies: dict[tuple[Any, str], Any] = {}
         self._names: dict[tuple[Any, str], str] = {}
         self._sizes: dict[Any, Size | None] = {}
+        self._combines: dict[int, Any] = {}
 
     def visit(self, key: Any) -> None:
         """Infer the device of a key whose operands were visited."""
@@ -193,7 +194,14 @@ class _Owners:
 
     def _owned(self, key: Any, node: Task, scope: Scope | None, listed: frozenset[str]) -> Task:
         """Return a task with its operands on one device, which is noted."""
-        operands = [k for k in dict.fromkeys(_references(node)) if k in self.devices]
+        read = node.dependencies
+        ordered = read if len(read) == 1 else dict.fromkeys(_references(node))
+        operands = [k for k in ordered if k in self.devices]
+        if len(operands) == 1 and (scope is None or scope.placed):
+            owner, together = self.devices[operands[0]], self.listed[operands[0]]
+            self.devices[key], self.listed[key] = owner, together
+            self._note(key, owner, scope, together)
+            return node
         if not operands:
             # Only workers know the devices of the blocks.
             unknown = any(k not in self.devices for k in node.dependencies)
@@ -208,11 +216,20 @@ class _Owners:
             if len(together) < 2 or self.rule == "error":
                 del self.devices[key]  # the task raises an error
                 return node
-            node, operands = self._combined(node, operands, owner)
+            combine = self._combine_of(node)
+            if combine is not None and len(operands) == len(node.dependencies):
+                depth = _depth(node.args[0])
+                operands = self._combined(node, operands, owner, combine, depth)
+            else:
+                depth = 0
             moved = {
                 k: self._copy(k, owner, together) for k in operands if self.devices[k] != owner
             }
-            node = node.substitute(moved)
+            if depth:
+                references = [TaskRef(moved.get(k, k)) for k in operands]
+                node = Task(node.key, node.func, _nested(references, depth))
+            else:
+                node = node.substitute(moved)
         self._note(key, owner, scope, together)
         return node
 
@@ -252,18 +269,23 @@ class _Owners:
                 if (self.devices.get(other) or self.layers.device(other)) == device:
                     yield device
 
-    def _combined(self, node: Task, operands: list[Any], owner: str) -> tuple[Task, list[Any]]:
-        """Return a reduction whose operands on other devices are combined there, and these."""
-        combine = _combine_of(node)
-        if combine is None:
-            return node, operands
+    def _combine_of(self, node: Task) -> Any:
+        """Return the function that combines some operands of a reduction's task, or None."""
+        identity = id(node.func)  # all tasks of a layer have the same
+        if identity not in self._combines:
+            self._combines[identity] = _combine_of(node)
+        return self._combines[identity]
+
+    def _combined(
+        self, node: Task, operands: list[Any], owner: str, combine: Any, depth: int
+    ) -> list[Any]:
+        """Return the operands of a reduction, with those on other devices combined there."""
         groups: dict[str, list[Any]] = {}
         for operand in operands:
             groups.setdefault(self.devices[operand], []).append(operand)
         leaves: list[Any] = groups.pop(owner, [])
-        if len(operands) != len(node.dependencies) or all(len(g) == 1 for g in groups.values()):
-            return node, operands
-        depth = _depth(node.args[0])
+        if all(len(group) == 1 for group in groups.values()):
+            return operands
         for device, group in groups.items():
             if len(group) == 1:
                 leaves += group
@@ -276,8 +298,7 @@ class _Owners:
             self._sizes[name] = self._size(group[0])
             self._note(name, device, None, self.listed[name])
             leaves.append(name)
-        reduced = Task(node.key, node.func, _nested([TaskRef(k) for k in leaves], depth))
-        return reduced, leaves
+        return leaves
 
     def _copy(self, key: Any, device: str, listed: frozenset[str]) -> Any:
         """Return the key of a value's copy on a device."""

@@ -93,8 +93,11 @@ def test_a_killed_worker_loses_nothing(cluster: Any) -> None:
         for address, info in pd.workers_of(cluster).items()
         if info["devices"] == devices[-1:] and not info["name"].endswith("-2")
     ]
-    for pid in cluster.run(os.getpid, workers=victims).values():
-        os.kill(pid, signal.SIGKILL)
+    # By default, Dask gives a worker up that is absent after 15 seconds; it may start more slowly.
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "0.1s"}):
+        for pid in cluster.run(os.getpid, workers=victims).values():
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.1)
     assert pd.collect(y).tolist() == (np.arange(16.0) + 1).tolist()
     for array in (x, y):
         assert {row.device for row in pd.placement(array).verify()} == set(devices)

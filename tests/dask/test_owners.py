@@ -155,6 +155,17 @@ def test_tasks_of_two_devices_are_never_fused(program: tuple[int, list[int], lis
             assert len(inside) <= 1
 
 
+@pytest.mark.parametrize("where", ["here", "cards"])
+def test_fused_tasks_need_no_aliases(where: str, cards: list[str]) -> None:
+    x = pd.from_array(X, 3, cards if where == "cards" else None)
+    steps = ((x + 1).T[1:] * 2).map_blocks(lambda block: block - 1)
+    graph = dict(fusing.optimize(steps.dask, list(flatten(steps.__dask_keys__())))[0])
+    assert len(graph) == sum(type(node) is Task for node in graph.values()) == 16
+    both = dask.compute(x[1:], x[1:] * 2)  # what is asked for is not fused with what needs it
+    for result, expected in zip(both, (X[1:], X[1:] * 2), strict=True):
+        np.testing.assert_array_equal(result.to_device("numpy").native, expected)
+
+
 @pytest.mark.parametrize(
     "step",
     sorted(STEPS.keys() - {"cumsum", "indices"}),  # of shapes that Dask does not tell

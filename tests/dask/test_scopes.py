@@ -251,4 +251,4 @@ def test_placed_blocks_need_no_more_tasks() -> None:
         x = pd.from_array(np.ones((4, 4)), 2, devices) + 1
         graph = x.__dask_optimize__(x.dask, x.__dask_keys__())
         counts.append(len(dict(graph)))
-    assert counts[1:] == counts[:1] * 2
+    assert counts[1] == counts[2] == 4 <= counts[0]  # Dask's own has aliases of fused tasks
