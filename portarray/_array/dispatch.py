@@ -265,11 +265,17 @@ def require_same_device(name: str, table: DispatchTable, second: DispatchTable) 
 
 def default_dtype(device: Device, kind: str) -> np.dtype[Any]:
     """Return a device's default dtype of a kind: ``"f"``, ``"i"`` or ``"c"``."""
-    available = dtypes_of(device)
     try:
-        return native_functions.default_dtype(available, kind)
+        cached: np.dtype[Any] = device._creation["default", kind]
+        return cached
+    except (AttributeError, KeyError):
+        available = dtypes_of(device)
+    try:
+        dtype = native_functions.default_dtype(available, kind)
     except native_functions.MissingDTypeError as error:
         raise dtypes.missing(error.dtype, device, set(available)) from None
+    cache_creation(available[dtype], ("default", kind), dtype)
+    return dtype
 
 
 def _resolve(table: DispatchTable, name: str) -> Function:

@@ -11,7 +11,6 @@ from collections import Counter
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from portarray._api.creation.filled import empty
 from portarray._api.creation.ranges import arange
 from portarray._api.data_type import astype
 from portarray._api.manipulation.joining import concat
@@ -89,11 +88,14 @@ _waited: Counter[Device] = Counter()
 def at(draw: Draw, key: Array, start: int, count: int, rows: Rows = _ONE) -> Array:
     """Return ``count`` numbers of a draw from position ``start``, along one axis."""
     if count == 0:
-        return empty(_shape(draw, 0), dtype=draw.sampler.dtype, device=key.device)
+        return _empty(draw, key, 0)
+    by_kernel = not native_arrays.is_traced(key) and _runs_kernels(draw, key.device, count)
+    if by_kernel and count <= _LARGEST and not rows.length:
+        out = _empty(draw, key, count)
+        if not native_arrays.is_traced(out):
+            return _written(out, draw, key, start, rows)
     traced = _is_traced(key)
-    if not traced and _runs_kernels(draw, key.device, count):
-        if count <= _LARGEST and not rows.length:
-            return _by_kernel(draw, key, start, count, rows)
+    if by_kernel and not traced:
         draw_part, size = _by_kernel, _LARGEST
     elif not traced and key.device.platform == "cpu":
         if count <= _TINY and not rows.length and start % 2**32 + count <= 2**32:
@@ -143,10 +145,6 @@ def block(draw: Draw, key: Array, part: Block) -> Array:
     return values if len(part.shape) == 1 else reshape(values, part.shape)
 
 
-def _shape(draw: Draw, count: int) -> tuple[int, ...]:
-    return (count, draw.sampler.parts) if draw.sampler.parts else (count,)
-
-
 def _runs_kernels(draw: Draw, device: Device, count: int) -> bool:
     if not config._tuned_kernels or config._kernel_debug:
         return False
@@ -166,11 +164,23 @@ def _runs_kernels(draw: Draw, device: Device, count: int) -> bool:
 
 
 def _by_kernel(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Array:
+    return _written(_empty(draw, key, count), draw, key, start, rows)
+
+
+def _written(out: Array, draw: Draw, key: Array, start: int, rows: Rows) -> Array:
+    """Return an array for numbers of a draw with them."""
     high, low = divmod(start, 2**32)
-    out = empty(_shape(draw, count), dtype=draw.sampler.dtype, device=key.device)
     values = bool(rows.length), *rows, *draw.values
+    count = out.shape[0]
     result: Array = draw.sampler.kernel(out, key, high, low, *values, ndrange=(count,))
     return result
+
+
+def _empty(draw: Draw, key: Array, count: int) -> Array:
+    """Return an array for numbers of a draw."""
+    sampler = draw.sampler
+    shape = (count, sampler.parts) if sampler.parts else (count,)
+    return slow_path.create("empty", (shape,), dtype=sampler.dtype, device=key.device, shape=shape)
 
 
 def _is_traced(key: Array) -> bool:

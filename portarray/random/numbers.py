@@ -121,9 +121,7 @@ def uniform(
     """
     key = one_key(key, "uniform")
     out_dtype = parameters.floating(key, dtype, "uniform")
-    least, most = (
-        _rounded(bound, out_dtype, name) for bound, name in ((low, "low"), (high, "high"))
-    )
+    least, most = _rounded(low, out_dtype, "low"), _rounded(high, out_dtype, "high")
     if not least < most:
         raise ValueError(
             f"uniform: low={low!r} and high={high!r}; in {out_dtype} low must be less than high"
@@ -315,16 +313,17 @@ def integers(
             + ("low must be positive" if high is None else "low must be less than high")
             + (", or equal to it" if endpoint else "")
         )
-    limits = np.iinfo(out_dtype)
-    if least < limits.min or most > limits.max:
+    smallest, largest = dtypes.limits(out_dtype)
+    if least < smallest or most > largest:
         raise ValueError(
-            f"integers: {least} to {most} do not fit {out_dtype} ({limits.min} to {limits.max})"
+            f"integers: {least} to {most} do not fit {out_dtype} ({smallest} to {largest})"
             f"\nHint: pass another dtype="
         )
     count = most - least + 1
     return _placed(_drawn(_offsets(count), key, shape, None), least, out_dtype)
 
 
+@lru_cache(maxsize=256)
 def _offsets(count: int) -> Draw:
     """Return the draw of integers below a number."""
     if count == 2**64:
