@@ -12,12 +12,15 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["read", "replaced", "write"]
 
 
-def read(file: Path) -> bytes:
+def read(file: str | Path) -> bytes:
     """Return the content of a regular file.
 
     Raises

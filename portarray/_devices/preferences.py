@@ -9,12 +9,15 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+import sys
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from portarray import _atomic_files
 from portarray._devices.device import WORDS, parse
 from portarray.errors import PreferenceError
+
+if TYPE_CHECKING:  # pathlib takes milliseconds, and the first array reads the preference
+    from pathlib import Path
 
 __all__ = ["PROJECT_FILE", "VARIABLE", "Preference", "Scope", "check", "path_of", "read", "save"]
 
@@ -45,11 +48,12 @@ def read() -> Preference | None:
     text = os.environ.get(VARIABLE, "")
     if text:
         return Preference(text, VARIABLE)
-    for path in (_project_file(), path_of("user")):
+    for path in (_project_file(), _user_file()):
         if path is not None:
-            device = _parsed(path, _content(path)).get("device")
+            content = _content(path)
+            device = _parsed(path, content).get("device") if content else None
             if device is not None:
-                return Preference(device, str(path))
+                return Preference(device, path)
     return None
 
 
@@ -92,27 +96,42 @@ def path_of(scope: Scope) -> Path:
     """Return the file of a scope, which need not exist."""
     if scope not in get_args(Scope):
         raise ValueError(f"set_preference: scope must be 'user' or 'project', not {scope!r}")
+    from pathlib import Path
+
     if scope == "project":
-        return _project_file() or Path.cwd() / PROJECT_FILE
-    override = os.environ.get("PORTARRAY_CONFIG_DIR")
-    if override:
-        return Path(override) / "preferences.toml"
-    import platformdirs  # lazy: takes milliseconds
-
-    return platformdirs.user_config_path("portarray") / "preferences.toml"
+        return Path(_project_file() or Path.cwd() / PROJECT_FILE)
+    return Path(_user_file())
 
 
-def _project_file() -> Path | None:
+def _user_file() -> str:
+    folder = os.environ.get("PORTARRAY_CONFIG_DIR", "")
+    if not folder and sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
+        # What platformdirs returns here; it takes milliseconds to be imported.
+        base = os.environ.get("XDG_CONFIG_HOME", "")
+        folder = os.path.join(
+            base if base.strip() else os.path.expanduser("~/.config"), "portarray"
+        )
+    if not folder:
+        import platformdirs
+
+        folder = platformdirs.user_config_dir("portarray")
+    return os.path.join(folder, "preferences.toml")
+
+
+def _project_file() -> str | None:
     """Return the nearest project file in the working directory and above."""
     try:
-        here = Path.cwd()
+        folder = os.getcwd()
     except OSError:  # the working directory was deleted
         return None
-    # Not `Path.exists`: it raises PermissionError in folders that may not be entered.
-    return next((f for d in (here, *here.parents) if os.path.exists(f := d / PROJECT_FILE)), None)
+    while not os.path.exists(path := os.path.join(folder, PROJECT_FILE)):
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
+            return None
+    return path
 
 
-def _content(path: Path) -> str:
+def _content(path: str | Path) -> str:
     """Return a file's text, empty where there is none."""
     try:
         return _atomic_files.read(path).decode().replace("\r\n", "\n")
@@ -124,7 +143,7 @@ def _content(path: Path) -> str:
         ) from error
 
 
-def _parsed(path: Path, content: str) -> dict[str, Any]:
+def _parsed(path: str | Path, content: str) -> dict[str, Any]:
     """Return a file's keys, or raise for anything but ``device = "text"``."""
     import tomllib  # only where there is a file
 

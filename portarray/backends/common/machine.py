@@ -8,7 +8,6 @@ import platform
 import re
 import sys
 from functools import cache
-from pathlib import Path
 
 from portarray import _host_memory
 from portarray.backends.types import Description, MemoryFigures
@@ -63,6 +62,7 @@ def _linux_name() -> str:
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
     except OSError:
         return ""
