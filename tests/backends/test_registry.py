@@ -30,7 +30,7 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
         if name.startswith("plug_"):
             del sys.modules[name]
             registry._backends.pop(name, None)
-    discovery._made.pop(("plug", "cpu", 0), None)
+    discovery._device_cache.pop(("plug", "cpu", 0), None)
     categories.category_module.cache_clear()
     monkeypatch.undo()
     pa.reset_gpu_device()

@@ -73,7 +73,7 @@ def test_a_device_is_probed_once(fake: str, monkeypatch: pytest.MonkeyPatch) -> 
 
     pa.device(f"{fake}:cuda:0")  # what is imported for it is there
     monkeypatch.setattr(probe, "compute", slow)
-    for table in ("_made", "_functional", "_refused"):
+    for table in ("_device_cache", "_functional", "_refused"):
         monkeypatch.setattr(discovery, table, {})
     devices = run_in_threads(lambda: discovery.get_device(fake, "cuda", 0))
     assert len(probed) == 1

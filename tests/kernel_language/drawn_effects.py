@@ -65,11 +65,11 @@ class Writer:
         result: T = self.draw(st.sampled_from(choices))
         return result
 
-    def number(self, depth: int) -> str:
+    def integer(self, depth: int) -> str:
         """Return an integer expression."""
         if depth <= 0:
             return self.pick("a", "b", "c", "7", "s[i, 0]", "s[i, 1]", "f(s, i, 2)", "f(s, i, a)")
-        x, y = (self.number(depth - 1) for _ in range(2))
+        x, y = (self.integer(depth - 1) for _ in range(2))
         choice = self.draw(st.integers(0, 17))
         if choice <= 2:
             return self.pick("({} + {})", "({} - {})", "({} % 97 * ({} % 97))").format(x, y)
@@ -108,7 +108,7 @@ class Writer:
         return f"2 + {x} % 6"
 
     def truth(self, depth: int) -> str:
-        x, y, z = (self.number(depth - 1) for _ in range(3))
+        x, y, z = (self.integer(depth - 1) for _ in range(3))
         signs = [self.pick("<", "<=", ">", ">=", "==", "!=") for _ in range(2)]
         choice = self.draw(st.integers(0, 5))
         if choice <= 1:

@@ -64,23 +64,23 @@ class Writer:
         self.loops = 0
         self.statements = 0
 
-    def one(self, *things: str) -> str:
+    def choose(self, *things: str) -> str:
         return self.random.choice(things)
 
     def add(self, text: str) -> None:
         self.lines.append("    " * self.deep + text)
 
-    def place(self) -> str:
+    def index(self) -> str:
         names = ["i", f"{SIZE - 1} - i", f"(i * 3 + 1) % {SIZE}", "0", f"(p + i) % {SIZE}"]
         names += [f"({counter} + i) % {SIZE}" for counter in self.counters]
-        return self.one(*names)
+        return self.choose(*names)
 
     def leaf(self) -> str:
         choice = self.random.randrange(8)
         if choice < 3:
-            return self.one(*self.floats)
+            return self.choose(*self.floats)
         if choice == 3:
-            return self.one("0.5", "-1.25", "2", "scale", "SCALE")
+            return self.choose("0.5", "-1.25", "2", "scale", "SCALE")
         if choice == 4:
             return f"w[{self.place()}]"
         if choice == 5:
@@ -99,16 +99,16 @@ class Writer:
         if choice == 4:
             return f"({a} if {self.test()} else {b})"
         if choice == 5:
-            return self.one(f"chosen({a}, {b})", f"summed({a}, {self.one('2', '4', 'i')})")
+            return self.choose(f"chosen({a}, {b})", f"summed({a}, {self.one('2', '4', 'i')})")
         if choice == 6:
-            return self.one(f"min({a}, {b})", f"max({a}, {b})", f"pa.minimum({a}, {b})")
-        return self.one(*SMOOTH).format(a)
+            return self.choose(f"min({a}, {b})", f"max({a}, {b})", f"pa.minimum({a}, {b})")
+        return self.choose(*SMOOTH).format(a)
 
     def test(self) -> str:
         tests = ["i % 2 == 0", f"{self.leaf()} < {self.leaf()}", "p > 2"]
         tests += [f"{counter} > 1" for counter in self.counters]
-        first, second = self.one(*tests), self.one(*tests)
-        return self.one(first, f"({first} and {second})", f"({first} or not {second})")
+        first, second = self.choose(*tests), self.choose(*tests)
+        return self.choose(first, f"({first} and {second})", f"({first} or not {second})")
 
     def bounded(self, depth: int) -> str:
         """Return a value that loops do not let grow."""
@@ -123,7 +123,7 @@ class Writer:
             self.add("    return")
         for _ in range(self.random.randint(2, 5)):
             self.statement(2)
-        self.add(self.one("y[i] = a + b", "y[i] = a * b + y[i]", "y[i] += math.sin(a) * b"))
+        self.add(self.choose("y[i] = a + b", "y[i] = a * b + y[i]", "y[i] += math.sin(a) * b"))
         if self.random.randrange(2):
             self.add(f"kl.atomic_add(z, {self.place()}, a * {self.leaf()})")
         return "\n".join(self.lines)
@@ -136,7 +136,7 @@ class Writer:
 
     def statement(self, depth: int) -> None:
         choice = self.random.randrange(12 if depth else 6)
-        name = self.one(*self.floats)
+        name = self.choose(*self.floats)
         if choice < 2:
             self.add(f"{name} = {self.bounded(2)}")
         elif choice == 2:
@@ -144,11 +144,11 @@ class Writer:
         elif choice == 3:
             self.add(f"p = (p * 2 + {self.one('1', 'i')}) % {SIZE}")
         elif choice == 4:
-            self.add(self.one(
+            self.add(self.choose(
                 f"a, b = b, {self.bounded(1)}", f"a, b = pair({self.leaf()}, {self.bounded(1)})"
             ))  # fmt: skip
         elif choice == 5:
-            self.add(self.one(f"y[i] += {self.bounded(1)}", f"y[i] = {self.bounded(1)}"))
+            self.add(self.choose(f"y[i] += {self.bounded(1)}", f"y[i] = {self.bounded(1)}"))
             if self.counters:
                 self.lines[-1] = self.lines[-1].replace("y[i] =", "y[i] +=")
         elif choice < 8:
@@ -164,7 +164,7 @@ class Writer:
         counter = f"k{self.loops}"
         self.loops += 1
         if self.random.randrange(4):
-            bounds = self.one(
+            bounds = self.choose(
                 "3", "1, 4", "i", "6, 0, -2", "n % 5", "0, n, 2", "i % 3, 7, 3", "40", "p",
                 "0, 4, 1 + i % 2",
             )  # fmt: skip

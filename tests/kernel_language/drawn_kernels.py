@@ -74,8 +74,8 @@ class Program:
     group: int | None = None
 
     def __repr__(self) -> str:  # as Hypothesis shows it
-        given = ", ".join(repr(one) for one in self.arguments)
-        return f"Program:\n{self.text}\ncalled with {given}"
+        arguments_text = ", ".join(repr(one) for one in self.arguments)
+        return f"Program:\n{self.text}\ncalled with {arguments_text}"
 
 
 @dataclass
@@ -140,7 +140,7 @@ class Writer:
     def truth(self, depth: int) -> str:
         choice = self.draw(st.integers(0, 7))
         if choice <= 3 or not depth:
-            dtype = self.one(*[d for d in self.known() if d != "bool"] or ["weak int"])
+            dtype = self.one(*[d for d in self.readable_names() if d != "bool"] or ["weak int"])
             signs = [self.one("<", "<=", ">", ">=", "==", "!=") for _ in range(2)]
             if dtype == "weak int":
                 return f"({self.weak(1)} {signs[0]} {self.weak(1)})"
@@ -154,7 +154,7 @@ class Writer:
             return f"({a} {signs[0]} {b})"
         if choice == 4:
             return f"(not {self.truth(depth - 1)})"
-        floats = [d for d in self.known() if "float" in d or "complex" in d]
+        floats = [d for d in self.readable_names() if "float" in d or "complex" in d]
         if choice == 5 and floats:
             word = self.one("isnan", "isinf", "isfinite")
             floating = self.one(*floats)
@@ -163,7 +163,7 @@ class Writer:
         word = self.one("and", "or")
         return f"({self.truth(depth - 1)} {word} {self.truth(depth - 1)})"
 
-    def known(self) -> list[str]:
+    def readable_names(self) -> list[str]:
         return sorted(set(self.arrays.values()))
 
     def leaf(self, dtype: str) -> str:
@@ -176,7 +176,7 @@ class Writer:
             return f"({self.weak(0)} > {self.weak(0)})"
         return f"kl.{dtype}({self.literal(dtype)})"
 
-    def place(self) -> str:
+    def index_text(self) -> str:
         return self.one("i", f"{SIZE - 1} - i", f"(i + 1) % {SIZE}", f"(i * 7 + 3) % {SIZE}", "0")
 
     def value(self, dtype: str, depth: int) -> str:
@@ -223,7 +223,7 @@ class Writer:
         if choice == 11 and "float" not in kind:
             return f"kl.{dtype}({self.weak(depth)} + i)"
         if choice == 10 and "float" in kind:
-            others = [d for d in self.known() if d in INTEGERS]
+            others = [d for d in self.readable_names() if d in INTEGERS]
             if others and "bfloat" not in kind:
                 other = self.value(self.one(*others), depth - 1)
                 return f"kl.{dtype}({other} {self.one('+', '*', '-')} {a})"
@@ -259,15 +259,15 @@ class Writer:
 
     def cast(self, dtype: str, depth: int) -> str:
         """Return a conversion that is defined on every device."""
-        other = self.one(*self.known())
+        other = self.one(*self.readable_names())
         if "complex" in other and "complex" not in dtype:
-            dtypes = [name for name in self.known() if "complex" not in name]
+            dtypes = [name for name in self.readable_names() if "complex" not in name]
             other = self.one(*dtypes)
         if "float" not in other or "float" in dtype or "complex" in dtype:
             return f"kl.{dtype}({self.value(other, depth - 1)})"
         low = 0 if dtype.startswith("u") else -100
-        kept = self.leaf(other)
-        return f"(kl.{dtype}(min(max({kept}, {low}), 100)) if {kept} == {kept} else kl.{dtype}(3))"
+        x = self.leaf(other)
+        return f"(kl.{dtype}(min(max({x}, {low}), 100)) if {x} == {x} else kl.{dtype}(3))"
 
     # --- statements -------------------------------------------------------------------------
 
@@ -276,7 +276,7 @@ class Writer:
 
     def body(self, statements: int, rounded: bool) -> None:
         for n in range(self.draw(st.integers(1, 3))):
-            dtype = self.one(*self.known(), "weak int", "weak float")
+            dtype = self.one(*self.readable_names(), "weak int", "weak float")
             self.add(f"v{n} = {self.first(dtype)}")
             self.locals_[f"v{n}"] = dtype
         for _ in range(statements):
@@ -373,7 +373,7 @@ class GroupWriter(Writer):
 
     def body(self, statements: int, rounded: bool) -> None:
         self.add("here = kl.local_index()")
-        for n, dtype in enumerate(self.known()):
+        for n, dtype in enumerate(self.readable_names()):
             self.shared[dtype] = f"shared{n}"
             self.add(f"shared{n} = kl.local({GROUP}, kl.{dtype})")
             self.add(f"own{n} = kl.private(3, kl.{dtype})")
@@ -450,7 +450,7 @@ class GroupWriter(Writer):
 
     def exchange(self) -> None:
         """Add a value that each work-item gets from another one."""
-        dtype = self.one(*self.known())
+        dtype = self.one(*self.readable_names())
         shared = self.shared[dtype]
         own = shared.replace("shared", "own")
         other = self.one("(here + 1)", "(here + 3)", f"({GROUP} - 1 - here)", "(here ^ 2)", "0")
@@ -489,16 +489,16 @@ def elements(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, Any]:
 @st.composite
 def programs(draw: Any, dtypes: tuple[str, ...], default: str, *, groups: bool = False) -> Program:
     """Draw a kernel for a device that has these dtypes, one with barriers if it has groups."""
-    wanted = [draw(st.sampled_from(dtypes)) for _ in range(3)]
-    arrays = dict(zip("abc", wanted, strict=True))
-    outputs = {f"y{n}": draw(st.sampled_from(wanted)) for n in range(2)}
+    input_dtypes = [draw(st.sampled_from(dtypes)) for _ in range(3)]
+    arrays = dict(zip("abc", input_dtypes, strict=True))
+    outputs = {f"y{n}": draw(st.sampled_from(input_dtypes)) for n in range(2)}
     exact = draw(st.integers(0, 3)) > 0
     writer = (GroupWriter if groups else Writer)(draw, dtypes, arrays, outputs, default)
     writer.body(draw(st.integers(1, 4)), rounded=not exact)
     text = HEAD.format(parameters=", ".join([*outputs, *arrays, "n"]), body="\n".join(writer.lines))
     seed = draw(st.integers(0, 1000))
     values = [np.zeros(SIZE, np.dtype(of(own))) for own in outputs.values()]
-    values += [elements(np.dtype(of(own)), seed + n) for n, own in enumerate(wanted)]
+    values += [elements(np.dtype(of(own)), seed + n) for n, own in enumerate(input_dtypes)]
     count = draw(st.sampled_from([0, 1, 5, 16, 1000, 2**29, -4]))
     return Program(text, [*values, count], exact, GROUP if groups else None)
 

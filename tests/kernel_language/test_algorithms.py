@@ -56,8 +56,8 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def dtypes_of(device: str) -> dict[str, np.dtype[Any]]:
-    known = {one.name: one for one in dispatch.dtypes_of(pa.device(device))}
-    return {name: known[name] for name in DTYPES if name in known}
+    by_name = {one.name: one for one in dispatch.dtypes_of(pa.device(device))}
+    return {name: by_name[name] for name in DTYPES if name in by_name}
 
 
 def numbers(shape: tuple[int, ...], seed: int, dtype: Any) -> Values:
@@ -93,9 +93,9 @@ def arrays(draw: st.DrawFn, device: str) -> tuple[Values, pa.Array]:
 def folded(function: Callable[[Any, Any], Any], x: Values, axis: Any) -> Values:
     """Return the reduction in Python, along the axes as one."""
     axes = range(x.ndim) if axis is None else sorted(n % x.ndim for n in np.atleast_1d(axis))
-    rest = [n for n in range(x.ndim) if n not in axes]
+    remaining = [n for n in range(x.ndim) if n not in axes]
     count = int(np.prod([x.shape[n] for n in axes]))
-    flat = x.transpose([*rest, *axes]).reshape(*[x.shape[n] for n in rest], count)
+    flat = x.transpose([*remaining, *axes]).reshape(*[x.shape[n] for n in remaining], count)
     return np.frompyfunc(function, 2, 1).reduce(flat.astype(int).astype(object), axis=-1)
 
 
@@ -431,10 +431,10 @@ ERRORS: list[tuple[Callable[[pa.Array], Any], type[Exception], str]] = [
 
 
 @pytest.mark.one_device
-@pytest.mark.parametrize("number", range(len(ERRORS)))
-def test_errors(number: int, device: str) -> None:
+@pytest.mark.parametrize("index", range(len(ERRORS)))
+def test_errors(index: int, device: str) -> None:
     require_launcher(device)
-    call, error, text = ERRORS[number]
+    call, error, text = ERRORS[index]
     with pa.device(device):
         x = pa.asarray(X)
         with pytest.raises(error, match=text):

@@ -31,17 +31,17 @@ from portarray.errors import KernelBuildError
 ALWAYS = ("local_memory", "private_memory", "atomics", "programs", "helpers")
 """Subjects that this language's programs do in ways of their own."""
 CHOSEN = [
-    number
-    for number, case in enumerate(test_cases.CASES)
+    case_index
+    for case_index, case in enumerate(test_cases.CASES)
     if "PORTARRAY_ALL_KERNELS" in os.environ
     or case.name.startswith(ALWAYS)
-    or not number % test_cases.SOME
+    or not case_index % test_cases.SOME
 ]
 
 
 WITH_BFLOAT16 = [
-    number
-    for number, case in enumerate(test_cases.CASES)
+    case_index
+    for case_index, case in enumerate(test_cases.CASES)
     if any(dtype.name == "bfloat16" for dtype in case.dtypes())
 ]
 
@@ -68,9 +68,9 @@ def forget() -> None:
             module._launcher.cache_clear()
 
 
-@pytest.mark.parametrize("number", CHOSEN, ids=[test_cases.CASES[n].name for n in CHOSEN])
-def test_case(number: int) -> None:
-    test_cases.test_case(number, "numpy:cpu:0")
+@pytest.mark.parametrize("case_index", CHOSEN, ids=[test_cases.CASES[n].name for n in CHOSEN])
+def test_case(case_index: int) -> None:
+    test_cases.test_case(case_index, "numpy:cpu:0")
 
 
 def test_bfloat16() -> None:
@@ -82,9 +82,9 @@ def test_bfloat16() -> None:
     assert not isinstance(launcher, str)
     assert launcher.dialect == "c"
     assert WITH_BFLOAT16
-    for number in WITH_BFLOAT16[:: 1 if len(CHOSEN) == len(test_cases.CASES) else 4]:
+    for case_index in WITH_BFLOAT16[:: 1 if len(CHOSEN) == len(test_cases.CASES) else 4]:
         # Without its rule of which cases are run on such devices.
-        case = test_cases.CASES[number]
+        case = test_cases.CASES[case_index]
         arguments = case.placed(lambda array: pa.asarray(array, device=target, copy=True))
         kernel = pa.kernel(case.kernel, static=case.static)
         want = kernel.interpret(*arguments, ndrange=case.ndrange, group=case.group)
@@ -157,21 +157,21 @@ MANY, MOST = 1 << 20, (1 << 31) - 1
 @pa.kernel
 def large(y: Any) -> None:
     i = kl.index()
-    own = kl.private(MANY, kl.float64)  # eight megabytes: as much as a thread's stack
+    memory = kl.private(MANY, kl.float64)  # eight megabytes: as much as a thread's stack
     for j in range(4096):
-        own[j * 256] = i + j
+        memory[j * 256] = i + j
     total = 0.0
     for j in range(4096):
-        total += own[j * 256]
+        total += memory[j * 256]
     y[i] = total
 
 
 @pa.kernel
 def too_large(y: Any) -> None:
-    own = kl.private(MOST, kl.int8)
-    own[kl.local_index()] = 3
+    memory = kl.private(MOST, kl.int8)
+    memory[kl.local_index()] = 3
     kl.barrier()
-    y[kl.index()] = own[kl.local_index()]
+    y[kl.index()] = memory[kl.local_index()]
 
 
 def test_private_memory_is_not_on_the_stack() -> None:
@@ -214,12 +214,12 @@ def test_compilers_without_half_precision(monkeypatch: pytest.MonkeyPatch) -> No
     middle = (values[1:] + values[:-1]) / 2
     near = [values, middle, np.nextafter(middle, np.inf), np.nextafter(middle, -np.inf)]
     near += [np.asarray([65519.99, 65520, 1e300, 1e-300, np.inf, -np.inf, np.nan, -0.0])]
-    given = np.concatenate(near)
+    halves = np.concatenate(near)
     got = np.asarray(kernel(
-        pa.zeros(given.size, dtype=pa.float16, device="numpy"), pa.asarray(given, device="numpy")
+        pa.zeros(halves.size, dtype=pa.float16, device="numpy"), pa.asarray(halves, device="numpy")
     ))  # fmt: skip
     with np.errstate(over="ignore"):
-        want = given.astype(np.float16)
+        want = halves.astype(np.float16)
     np.testing.assert_array_equal(got, want)
     np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
 

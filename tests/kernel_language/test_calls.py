@@ -51,10 +51,10 @@ def test_calls_in_turn(device: str) -> None:
     for kernel in (scaled, static_scaled):
         for x, values in inputs:
             for a in scalars:
-                for given in sizes:
-                    count = 1 if given else len(values)
+                for shape_size in sizes:
+                    count = 1 if shape_size else len(values)
                     y = pa.full(x.shape, 7, dtype=pa.float32, device=device)
-                    got = np.asarray(kernel(y, a, x, **given))
+                    got = np.asarray(kernel(y, a, x, **shape_size))
                     want = np.full(len(values), 7, np.float32)
                     want[:count] = np.float32(a) * values[:count]
                     np.testing.assert_array_equal(got, want)
@@ -150,34 +150,34 @@ def test_what_programs_are_fast_by() -> None:
         "(1 * pa_size0_x)", "pa_size0_x"
     )
     # Compilers read nothing that a program has no use for.
-    texts = text, halved.source("opencl", x), counted.source("opencl", x, 3)
-    heads = [one[: one.index("#ifdef")].split() for one in texts]
-    parts = [[word for word in one if word.startswith("PA_USES")] for one in heads]
+    sources = text, halved.source("opencl", x), counted.source("opencl", x, 3)
+    heads = [program[: program.index("#ifdef")].split() for program in sources]
+    parts = [[word for word in program if word.startswith("PA_USES")] for program in heads]
     assert parts == [[], ["PA_USES_WHOLE"], ["PA_USES_ATOMICS"]]
 
 
 @pa.kernel
 def kept_over_a_barrier(y: Any, x: Any) -> None:
     i = kl.index()
-    own = kl.private(1024, kl.float32)
+    memory = kl.private(1024, kl.float32)
     for j in range(1024):
-        own[j] = x[i] + j
+        memory[j] = x[i] + j
     kl.barrier()
     total = kl.float32(0)
     for j in range(1024):
-        total += own[j]
+        total += memory[j]
     y[i] = total
 
 
 @pa.kernel
 def kept(y: Any, x: Any) -> None:
     i = kl.index()
-    own = kl.private(1024, kl.float32)
+    memory = kl.private(1024, kl.float32)
     for j in range(1024):
-        own[j] = x[i] + j
+        memory[j] = x[i] + j
     total = kl.float32(0)
     for j in range(1024):
-        total += own[(j + i) % 1024]
+        total += memory[(j + i) % 1024]
     y[i] = total
 
 
@@ -193,7 +193,7 @@ class _Slow:
     """What the garbage collector finds lets another thread go on."""
 
     def __init__(self) -> None:
-        self.own = self
+        self.memory = self
 
     def __del__(self) -> None:
         time.sleep(0)

@@ -29,14 +29,14 @@ def has_dtype(device: str, dtype: np.dtype[Any]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
-def test_case(number: int, device: str) -> None:
-    case = CASES[number]
+@pytest.mark.parametrize("index", range(len(CASES)), ids=[case.name for case in CASES])
+def test_case(index: int, device: str) -> None:
+    case = CASES[index]
     target = pa.device(device)
     launcher = target._backend.launcher(target.native)
     if isinstance(launcher, str):
         pytest.skip(launcher)
-    if device.startswith(SHARING) and number % SOME and "PORTARRAY_ALL_KERNELS" not in os.environ:
+    if device.startswith(SHARING) and index % SOME and "PORTARRAY_ALL_KERNELS" not in os.environ:
         pytest.skip("a part of the cases is run where programs are those of another device")
     for dtype in case.dtypes():
         if not has_dtype(device, dtype):

@@ -47,7 +47,7 @@ def exponential(y: Any, x: Any) -> None:
     y[i] = pa.exp(x[i])
 
 
-def place(device: str, dtype: Any, *arrays: Any) -> list[pa.Array]:
+def put(device: str, dtype: Any, *arrays: Any) -> list[pa.Array]:
     """Return arrays on a device that runs kernels and has a dtype; skip if it does not."""
     require_launcher(device)
     try:
@@ -59,7 +59,7 @@ def place(device: str, dtype: Any, *arrays: Any) -> list[pa.Array]:
 
 def test_example(device: str) -> None:
     x = np.array([1 + 2j, -1j, -3], np.complex64)
-    y, placed = place(device, pa.complex64, np.zeros_like(x), x)
+    y, placed = put(device, pa.complex64, np.zeros_like(x), x)
     want = [-1 + 1j, 1j, 3]
     assert np.asarray(rotated(y, placed, 1j)).tolist() == want
     assert np.asarray(rotated.interpret(y, placed, np.complex128(1j))).tolist() == want
@@ -83,7 +83,7 @@ def test_quotients_and_sizes_over_the_whole_range(device: str, dtype: Any) -> No
     rng = np.random.default_rng(5)
     x, z = wide(rng, dtype), wide(rng, dtype)
     limits = np.finfo(dtype)
-    arrays = place(device, dtype, np.zeros_like(x), x.real.copy(), x, z)
+    arrays = put(device, dtype, np.zeros_like(x), x.real.copy(), x, z)
     quotients, sizes = (np.asarray(out) for out in divided(*arrays))
     largest, smallest = Fraction(float(limits.max)) * 99 / 100, Fraction(float(limits.tiny)) * 4
     checked = 0
@@ -110,7 +110,7 @@ def test_special_values_are_the_interpreters(device: str, dtype: Any) -> None:
         values = np.array([complex(*pair) for pair in itertools.product(SPECIAL, SPECIAL)], dtype)
     rng = np.random.default_rng(1)
     x, z = (np.concatenate([rng.permutation(values) for _ in range(4)]) for _ in range(2))
-    y, x_placed, z_placed, e = place(device, dtype, np.zeros((6, x.size), dtype), x, z, values)
+    y, x_placed, z_placed, e = put(device, dtype, np.zeros((6, x.size), dtype), x, z, values)
     call = {"ndrange": x.shape}
     got = np.asarray(every_operator(y.copy(), x_placed, z_placed, **call))
     want = np.asarray(every_operator.interpret(y, x_placed, z_placed, **call))

@@ -35,25 +35,25 @@ def counted(y: Any) -> None:
 
 
 @pytest.fixture
-def place(device: str) -> pa.Device:
+def target(device: str) -> pa.Device:
     return require_launcher(device)
 
 
-def test_explained(place: pa.Device) -> None:
+def test_explained(target: pa.Device) -> None:
     host = np.arange(60, dtype=np.float32).reshape(6, 10)
-    x = pa.asarray(host, device=place)[:, ::2]
-    y = pa.zeros((6, 5), dtype=pa.float32, device=place)
-    given = (y, 2.0, x, 3, np.int64(2), pa.float32)
-    plan = explained.explain(*given, group=(2, 3))
+    x = pa.asarray(host, device=target)[:, ::2]
+    y = pa.zeros((6, 5), dtype=pa.float32, device=target)
+    arguments = (y, 2.0, x, 3, np.int64(2), pa.float32)
+    plan = explained.explain(*arguments, group=(2, 3))
     np.testing.assert_array_equal(np.asarray(y), 0)
-    assert (plan.kernel, plan.device) == ("explained", str(place))
+    assert (plan.kernel, plan.device) == ("explained", str(target))
     assert (plan.ndrange, plan.group, plan.rounded) == ((6, 5), (2, 3), (6, 6))
-    launcher = place._backend.launcher(place.native)
+    launcher = target._backend.launcher(target.native)
     assert (plan.computes, plan.dialect) == (launcher.name, launcher.dialect)
     assert (plan.index_bits, plan.local_memory) == (32, 32)
     assert plan.constants == {"SCALE": 0.5, "OFFSETS": (1, 2)}
     result = {one.name: (one.role, one.type.partition(",")[0]) for one in plan.parameters}
-    default = str(pa.result_type(pa.asarray(1.0, device=place), 1.0))
+    default = str(pa.result_type(pa.asarray(1.0, device=target), 1.0))
     assert result == {
         "y": ("written", "float32"),
         "a": ("value", default),
@@ -62,25 +62,25 @@ def test_explained(place: pa.Device) -> None:
         "n": ("static", "2"),
         "dtype": ("static", repr(pa.float32)),
     }
-    got = explained(*given, group=(2, 3))
+    got = explained(*arguments, group=(2, 3))
     np.testing.assert_array_equal(np.asarray(got), host[:, ::2] / 2 + 5)
     assert bool(plan.parameters[0].copied) == (got is not y)
-    again = explained.explain(*given, group=(2, 3))
+    again = explained.explain(*arguments, group=(2, 3))
     assert again.program == "in memory"
     text = str(again)
-    assert text.splitlines()[0] == f"explained on {place}"
+    assert text.splitlines()[0] == f"explained on {target}"
     for part in ("(6, 5) in groups of (2, 3), launched as (6, 6)", "32 bits", "SCALE = 0.5"):
         assert part in text
     with pa.config(kernel_debug=True):
-        assert "interpreter" in explained.explain(*given).program
+        assert "interpreter" in explained.explain(*arguments).program
     empty = explained.explain(y[:0], 2.0, x[:0], 3, 2, pa.float32)
     assert (empty.ndrange, empty.group) == ((0, 5), ())
     assert "nothing is launched" in str(empty)
 
 
-def test_wide_indices(place: pa.Device) -> None:
+def test_wide_indices(target: pa.Device) -> None:
     """Sums of two places fit their type, however many work-items there are."""
-    y = pa.zeros(1, dtype=pa.float32, device=place)
+    y = pa.zeros(1, dtype=pa.float32, device=target)
     for size, bits in ((2**30 - 1, 32), (2**30, 64), (2**31 - 1, 64)):
         plan = counted.explain(y, ndrange=size)
         assert plan.index_bits == bits
@@ -97,8 +97,8 @@ def test_read_only_arrays_are_copied() -> None:
     assert counted.explain(y, ndrange=1).parameters[0].copied == ""
 
 
-def test_what_a_call_refuses_is_refused(place: pa.Device) -> None:
-    y = pa.zeros((3, 3), dtype=pa.int32, device=place)
+def test_what_a_call_refuses_is_refused(target: pa.Device) -> None:
+    y = pa.zeros((3, 3), dtype=pa.int32, device=target)
     with pytest.raises(TypeError, match="no argument is an array"):
         counted.explain(1)
     with pytest.raises(ValueError, match="positive"):

@@ -59,10 +59,13 @@ def nvrtc() -> Callable[[str], str]:
     """Return what compiles CUDA to machine code and returns the compiler's log."""
     spec = find_spec("nvidia.cuda_nvrtc") if find_spec("nvidia") else None
     result = [
-        one
-        for place in (spec and spec.submodule_search_locations) or ()
-        for one in [*Path(place).glob("lib/libnvrtc.so.*"), *Path(place).glob("bin/nvrtc64*.dll")]
-        if "alt" not in one.name
+        path
+        for folder in (spec and spec.submodule_search_locations) or ()
+        for path in [
+            *Path(folder).glob("lib/libnvrtc.so.*"),
+            *Path(folder).glob("bin/nvrtc64*.dll"),
+        ]
+        if "alt" not in path.name
     ]
     if not result:
         pytest.skip("needs nvidia-cuda-nvrtc-cu12")
@@ -128,8 +131,8 @@ def hip(text: str) -> str:
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_cuda_compiles(subject: str) -> None:
     compiled = nvrtc()
-    texts = texts_of([case for case in CASES if case.name.startswith(f"{subject}-")], "cuda")
-    logs = {name: compiled(text) for name, text in texts.items()}
+    programs = texts_of([case for case in CASES if case.name.startswith(f"{subject}-")], "cuda")
+    logs = {name: compiled(text) for name, text in programs.items()}
     assert not any(logs.values()), "\n".join(f"{name}: {log}" for name, log in logs.items() if log)
 
 
@@ -140,21 +143,21 @@ def test_clang_accepts(dialect: str, check: Callable[[str], str]) -> None:
     """All programs at once: the prelude once, then each kernel in a namespace of its own."""
     clang()
     cases = [case for case in CASES if dialect == "hip" or on_metal(case)]
-    texts = list(texts_of(cases, dialect).values())
-    assert len(texts) > 60
+    programs = list(texts_of(cases, dialect).values())
+    assert len(programs) > 60
     for double in (True, False):
-        own = [text for text in texts if text.startswith("#define PA_DOUBLE") == double]
-        if own:
-            log = check(together(own))
+        matching = [text for text in programs if text.startswith("#define PA_DOUBLE") == double]
+        if matching:
+            log = check(together(matching))
             assert not log, log[-4000:]
 
 
-def together(texts: list[str]) -> str:
+def together(programs: list[str]) -> str:
     """Return programs with the same prelude as one."""
-    prelude = _prelude(texts[0])
-    heads = {line for text in texts for line in text[: text.index(prelude)].splitlines()}
+    prelude = _prelude(programs[0])
+    heads = {line for text in programs for line in text[: text.index(prelude)].splitlines()}
     parts = [*sorted(heads), prelude]
-    for n, text in enumerate(texts):
+    for n, text in enumerate(programs):
         # C linkage is for finding a kernel by name.
         body = text[text.index(prelude) + len(prelude) :].replace(
             'extern "C" __global__', "__global__"
@@ -165,7 +168,7 @@ def together(texts: list[str]) -> str:
 
 def _prelude(text: str) -> str:
     """Return what a program has after the definitions that it begins with, up to its own text."""
-    begin = re.match(r"(#define \w+ 1\n)*", text)
-    assert begin is not None
+    header = re.match(r"(#define \w+ 1\n)*", text)
+    assert header is not None
     end = "#define pa_store_bf16(p, x) (*(p) = pa_bf16_bits(x))\n"
-    return text[begin.end() : text.index(end) + len(end)]
+    return text[header.end() : text.index(end) + len(end)]

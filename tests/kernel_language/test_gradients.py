@@ -53,7 +53,7 @@ def logarithm_of_gamma(value: Any) -> Any:
 
 
 @pytest.fixture
-def place(device: str) -> str:
+def kernel_device(device: str) -> str:
     """Return a device that runs kernels."""
     require_launcher(device)
     return device
@@ -64,8 +64,8 @@ def cube(x: pa.Array) -> pa.Array:
     return result
 
 
-def test_the_gradient_of_a_cube_is_three_squares(place: str) -> None:
-    x = pa.asarray([1.0, 2.0, -3.0], dtype=pa.float32, device=place)
+def test_the_gradient_of_a_cube_is_three_squares(kernel_device: str) -> None:
+    x = pa.asarray([1.0, 2.0, -3.0], dtype=pa.float32, device=kernel_device)
     assert pa.grad(cube)(x).tolist() == [3.0, 12.0, 27.0]
     value, gradient = pa.value_and_grad(cube)(x)
     assert float(value) == -18.0
@@ -99,14 +99,14 @@ def test_a_copy_stays_where_a_loop_changes_what_it_is_a_copy_of() -> None:
     assert simplified(["d_t = d_a", *loop[:2]], names) == [loop[0], "    d_x[k] = d_x[k] + d_a"]
 
 
-def test_the_jacobian_of_a_cube_is_diagonal(place: str) -> None:
-    x = pa.asarray([1.0, 2.0, -3.0], dtype=pa.float32, device=place)
+def test_the_jacobian_of_a_cube_is_diagonal(kernel_device: str) -> None:
+    x = pa.asarray([1.0, 2.0, -3.0], dtype=pa.float32, device=kernel_device)
     jacobian = pa.jacobian(lambda x: cubed(pa.empty_like(x), x))(x)
     assert jacobian.tolist() == [[3.0, 0.0, 0.0], [0.0, 12.0, 0.0], [0.0, 0.0, 27.0]]
 
 
-def test_arrays_that_a_kernel_changes_take_part(place: str) -> None:
-    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=place)
+def test_arrays_that_a_kernel_changes_take_part(kernel_device: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=kernel_device)
 
     def changed(x: pa.Array) -> pa.Array:
         y = saxpy(x * x, 2.0, x)
@@ -117,7 +117,7 @@ def test_arrays_that_a_kernel_changes_take_part(place: str) -> None:
     def written(x: pa.Array) -> pa.Array:
         y = x * 1.0
         result = cubed(y, x)
-        if launches_in_place(place):
+        if launches_in_place(kernel_device):
             result = y  # an array that is passed holds the results
         total: pa.Array = pa.sum(result)
         return total
@@ -127,24 +127,24 @@ def test_arrays_that_a_kernel_changes_take_part(place: str) -> None:
     assert pa.grad(written)(x).tolist() == [3.0, 12.0]
 
 
-def test_a_value_that_is_overwritten_has_no_cotangent(place: str) -> None:
+def test_a_value_that_is_overwritten_has_no_cotangent(kernel_device: str) -> None:
     @pa.kernel
     def twice(y: Any, x: Any) -> None:
         i = kl.index()
         y[i] = x[i] * 7.0
         y[i] = x[i] * 2.0
 
-    x = pa.ones(3, dtype=pa.float32, device=place)
+    x = pa.ones(3, dtype=pa.float32, device=kernel_device)
     gradient = pa.grad(lambda x: pa.sum(twice(pa.empty_like(x), x)))(x)
     assert gradient.tolist() == [2.0, 2.0, 2.0]
 
 
-def test_a_product_of_matrices_has_the_derivatives_of_matmul(place: str) -> None:
-    a = pa.asarray(np.arange(6.0).reshape(2, 3), dtype=pa.float32, device=place)
-    b = pa.asarray(np.arange(12.0).reshape(3, 4) / 4, dtype=pa.float32, device=place)
+def test_a_product_of_matrices_has_the_derivatives_of_matmul(kernel_device: str) -> None:
+    a = pa.asarray(np.arange(6.0).reshape(2, 3), dtype=pa.float32, device=kernel_device)
+    b = pa.asarray(np.arange(12.0).reshape(3, 4) / 4, dtype=pa.float32, device=kernel_device)
 
     def by_kernel(a: pa.Array, b: pa.Array) -> pa.Array:
-        c = product(pa.empty((2, 4), dtype=pa.float32, device=place), a, b)
+        c = product(pa.empty((2, 4), dtype=pa.float32, device=kernel_device), a, b)
         result: pa.Array = pa.sum(c * c)
         return result
 
@@ -162,7 +162,7 @@ def test_a_product_of_matrices_has_the_derivatives_of_matmul(place: str) -> None
 
 
 @pytest.mark.parametrize("times", [0, 1, 31, 100, 1100])
-def test_loops_run_backwards_from_saved_states(place: str, times: int) -> None:
+def test_loops_run_backwards_from_saved_states(kernel_device: str, times: int) -> None:
     """The differences are those of NumPy in float64."""
     values = np.asarray([0.2, -0.4, 0.9, 2.5])
 
@@ -176,7 +176,7 @@ def test_loops_run_backwards_from_saved_states(place: str, times: int) -> None:
         return out
 
     expected = (computed(values + 1e-6) - computed(values - 1e-6)) / 2e-6
-    x = pa.asarray(values, dtype=pa.float32, device=place)
+    x = pa.asarray(values, dtype=pa.float32, device=kernel_device)
     gradient = pa.grad(lambda x: pa.sum(iterated(pa.empty_like(x), x, times)))(x)
     np.testing.assert_allclose(np.asarray(gradient), expected, rtol=2e-4)
 
@@ -194,13 +194,13 @@ def test_the_counter_of_an_inner_loop_is_saved_for_the_next_iteration() -> None:
         y[i] = v
 
     x = pa.asarray([1.0, -2.0], device="numpy")
-    y, pull = pa.vjp(lambda x: product(pa.empty_like(x), x), x)
+    y, pullback = pa.vjp(lambda x: product(pa.empty_like(x), x), x)
     factor = (6 * 2) * (2 * 6) * (3 * 24)  # of the tenth power
     assert y.tolist() == [factor, factor * 2.0**10]
-    assert pull(pa.ones_like(y))[0].tolist() == [10 * factor, -10 * factor * 2.0**9]
+    assert pullback(pa.ones_like(y))[0].tolist() == [10 * factor, -10 * factor * 2.0**9]
 
 
-def test_the_jvp_of_steep_functions(place: str) -> None:
+def test_the_jvp_of_steep_functions(kernel_device: str) -> None:
     """It differentiates the adjoint where the cotangent is 0."""
 
     @pa.kernel
@@ -211,14 +211,14 @@ def test_the_jvp_of_steep_functions(place: str) -> None:
         y[i, 2] = x[i] ** 2.5
 
     def called(x: pa.Array) -> pa.Array:
-        y: pa.Array = steep(pa.zeros((2, 3), dtype=x.dtype, device=place), x, ndrange=2)
+        y: pa.Array = steep(pa.zeros((2, 3), dtype=x.dtype, device=kernel_device), x, ndrange=2)
         return y
 
-    x = pa.asarray([0.25, 4.0], dtype=pa.float32, device=place)
+    x = pa.asarray([0.25, 4.0], dtype=pa.float32, device=kernel_device)
     expected = np.asarray([[-16, 1, 0.3125], [-0.0625, 0.25, 20]])
     _, along = pa.jvp(called, (x,), (pa.ones_like(x),))
     np.testing.assert_allclose(along.tolist(), expected, rtol=1e-5)
-    w = pa.asarray([[0.0, 2.0, 0.0], [0.0, 1.0, 3.0]], dtype=pa.float32, device=place)
+    w = pa.asarray([[0.0, 2.0, 0.0], [0.0, 1.0, 3.0]], dtype=pa.float32, device=kernel_device)
     gradient = pa.grad(lambda x, w: pa.sum(w * called(x)))
     mixed = pa.grad(lambda w: pa.sum(gradient(x, w)))(w)
     np.testing.assert_allclose(mixed.tolist(), expected, rtol=1e-5)
@@ -279,13 +279,13 @@ def test_loops_have_second_derivatives() -> None:
 
 def test_cotangents_of_16_bits_are_added_in_float32() -> None:
     @pa.kernel
-    def spread(y: Any, x: Any) -> None:
+    def broadcast(y: Any, x: Any) -> None:
         i = kl.index()
         y[i] = x[0] * kl.float16(0.25)
 
     x = pa.ones(1, dtype=pa.float16, device="numpy")
-    y, pull = pa.vjp(lambda x: spread(pa.empty(10_000, dtype=x.dtype, device="numpy"), x), x)
-    assert pull(pa.ones_like(y))[0].tolist() == [2500.0]  # float16 stops at 512
+    y, pullback = pa.vjp(lambda x: broadcast(pa.empty(10_000, dtype=x.dtype, device="numpy"), x), x)
+    assert pullback(pa.ones_like(y))[0].tolist() == [2500.0]  # float16 stops at 512
 
 
 def test_the_adjoint_is_shown_and_adds_atomically_only_where_it_must() -> None:
@@ -375,7 +375,7 @@ def test_what_has_no_derivative_is_refused_at_its_line() -> None:
         pa.grad(same)(x)
 
 
-def test_the_greatest_value_is_found_with_continue_and_return_none(place: str) -> None:
+def test_the_greatest_value_is_found_with_continue_and_return_none(kernel_device: str) -> None:
     """Of public reports: the gradient is that of the element each work-item chose."""
 
     @pa.kernel
@@ -395,14 +395,14 @@ def test_the_greatest_value_is_found_with_continue_and_return_none(place: str) -
             return None  # noqa: RET501  (which a kernel may do)
         y[i] += x[i]
 
-    c = pa.asarray([[0.0, -2.0], [3.0, 0.0]], dtype=pa.float32, device=place)
-    x = pa.asarray([1.0, -2.0], dtype=pa.float32, device=place)
+    c = pa.asarray([[0.0, -2.0], [3.0, 0.0]], dtype=pa.float32, device=kernel_device)
+    x = pa.asarray([1.0, -2.0], dtype=pa.float32, device=kernel_device)
     gradient = pa.grad(lambda x: pa.sum(greatest(pa.empty_like(x), c, x)))(x)
     assert gradient.tolist() == [3.0, -2.0]
 
 
-def test_no_elements_have_no_derivative(place: str) -> None:
-    x = pa.zeros((0,), dtype=pa.float32, device=place)
+def test_no_elements_have_no_derivative(kernel_device: str) -> None:
+    x = pa.zeros((0,), dtype=pa.float32, device=kernel_device)
     assert pa.grad(cube)(x).shape == (0,)
     assert pa.grad(lambda x, y: pa.sum(saxpy(y * 1.0, 2.0, x)), (0, 1))(x, x)[1].shape == (0,)
 
@@ -511,10 +511,10 @@ def check(seed: int, device: str, folder: Path) -> None:
         return sum(float(np.sum(np.asarray(y) * g)) for y, g in outputs)
 
     difference, coarse = ((value(h) - value(-h)) / (2 * h) for h in (1e-5, 2e-5))
-    _, pull = pa.vjp(called, *map(put, primals))
+    _, pullback = pa.vjp(called, *map(put, primals))
     parts = [
         float(np.sum(np.asarray(g) * v))
-        for g, v in zip(pull(tuple(map(put, weights))), tangents, strict=True)
+        for g, v in zip(pullback(tuple(map(put, weights))), tangents, strict=True)
     ]
     scale = 1.0 + sum(map(abs, parts))
     if abs(difference - coarse) < 1e-6 * scale:  # not across a jump
@@ -534,9 +534,9 @@ def test_drawn_kernels_have_the_derivatives_of_differences(tmp_path: Path) -> No
             check(seed, "numpy", tmp_path)
 
 
-def test_drawn_kernels_on_each_device(place: str, tmp_path: Path) -> None:
-    target = pa.device(place)
+def test_drawn_kernels_on_each_device(kernel_device: str, tmp_path: Path) -> None:
+    target = pa.device(kernel_device)
     if np.dtype(np.float64) not in dispatch.dtypes_of(target):
-        pytest.skip(f"{place} does not support float64")
+        pytest.skip(f"{kernel_device} does not support float64")
     for seed in (3, 7):
-        check(seed, place, tmp_path)
+        check(seed, kernel_device, tmp_path)

@@ -84,7 +84,7 @@ def shifted(y, x):
 
 
 @pa.kernel
-def before(y, x):
+def shifted_back(y, x):
     i = kl.index()
     y[i] = x[i - 1]
 
@@ -96,7 +96,7 @@ def whole(y, x, z):
 
 
 @pa.kernel
-def rest(y, x, z):
+def remainders(y, x, z):
     i = kl.index()
     y[i] = i % (x[i] - x[i])
 
@@ -114,9 +114,9 @@ def unwritten_local(y):
 @pa.kernel
 def unwritten_private(y):
     i = kl.index()
-    own = kl.private((2, 2), kl.float32)
-    own[0, 1] = 1.0
-    y[i] = own[0, 1] + own[1, 0]
+    memory = kl.private((2, 2), kl.float32)
+    memory[0, 1] = 1.0
+    y[i] = memory[0, 1] + memory[1, 0]
 
 
 @pa.kernel
@@ -173,11 +173,11 @@ def floats(size: int) -> Any:
 
 WRONG = [
     (shifted, lambda: (floats(8), floats(8)), {}, "index 8 is outside axis 0 of length 8"),
-    (before, lambda: (floats(8), floats(8)), {}, "index -1 is outside axis 0 of length 8"),
+    (shifted_back, lambda: (floats(8), floats(8)), {}, "index -1 is outside axis 0 of length 8"),
     (whole, lambda: (ints(1, 2), ints(3, 7), ints(1, 0)), {}, "7 // 0"),
-    (rest, lambda: (ints(1, 2), ints(3, 7), ints(1, 0)), {}, "0 % 0"),
+    (remainders, lambda: (ints(1, 2), ints(3, 7), ints(1, 0)), {}, "0 % 0"),
     (unwritten_local, lambda: (ints(1, 2, 3, 4),), {"group": 4}, r"shared\[0\] is read before"),
-    (unwritten_private, lambda: (floats(2),), {}, r"own\[1, 0\] is read before it has a value"),
+    (unwritten_private, lambda: (floats(2),), {}, r"memory\[1, 0\] is read before it has a value"),
     (all_into_one, lambda: (floats(2), floats(4)), {"ndrange": 4}, "written here and by"),
     (reads_neighbours, lambda: (floats(3),), {}, "written here and read by work-item 0"),
     (no_barrier, lambda: (floats(4), floats(4)), {"group": 4}, r"shared\[[123]\]"),
@@ -186,13 +186,13 @@ WRONG = [
 
 
 @pytest.mark.parametrize(
-    ("kernel", "make", "given", "message"), WRONG, ids=[one[0].__name__ for one in WRONG]
+    ("kernel", "make", "options", "message"), WRONG, ids=[row[0].__name__ for row in WRONG]
 )
 def test_what_is_wrong_is_told_in_debug_mode(
-    kernel: Any, make: Any, given: dict[str, Any], message: str
+    kernel: Any, make: Any, options: dict[str, Any], message: str
 ) -> None:
     with pa.config(kernel_debug=True), pytest.raises(KernelDebugError, match=message) as caught:
-        kernel(*make(), **given)
+        kernel(*make(), **options)
     error = caught.value
     assert isinstance(error, IndexError) == ("outside" in message)
     assert isinstance(error, ZeroDivisionError) == message.endswith((" // 0", " % 0"))
@@ -209,12 +209,12 @@ def test_what_is_wrong_is_told_in_debug_mode(
 
 
 def test_without_debug_mode_indices_are_checked_and_nothing_else() -> None:
-    for kernel, make, given, message in WRONG:
+    for kernel, make, options, message in WRONG:
         if "outside" in message:
             with pytest.raises(IndexError, match=message):
-                kernel.interpret(*make(), **given)
+                kernel.interpret(*make(), **options)
         else:
-            kernel.interpret(*make(), **given)
+            kernel.interpret(*make(), **options)
 
 
 def test_what_is_in_order_is_no_race() -> None:
@@ -229,7 +229,7 @@ def test_errors_show_the_helper_and_its_caller_with_their_values() -> None:
     with pytest.raises(KernelIndexError) as caught:
         shifted.interpret(floats(3), floats(3))
     frames = traceback.extract_tb(caught.value.__traceback__)[-2:]
-    assert [(one.name, one.line) for one in frames] == [
+    assert [(row.name, row.line) for row in frames] == [
         ("shifted", "y[i] = following(x, i) * scale"),
         ("following", "return x[index + 1]"),
     ]
@@ -268,8 +268,8 @@ def test_debuggers_stop_in_the_kernel(tmp_path: Path) -> None:
         "continue\np 'in', i, float(twice), x[i]\np x\nnext\np 'then', y[1]\ncontinue\n"
     )
     line = Path(__file__).read_text().splitlines().index("    y[i] = twice") + 1
-    with commands.open() as given, (tmp_path / "shown").open("w") as shown:
-        debugger = pdb.Pdb(stdin=given, stdout=shown, nosigint=True, readrc=False)
+    with commands.open() as options, (tmp_path / "shown").open("w") as shown:
+        debugger = pdb.Pdb(stdin=options, stdout=shown, nosigint=True, readrc=False)
         debugger.use_rawinput = False
         debugger.set_break(__file__, line, cond="i == 1")
         out = debugger.runcall(traced.interpret, floats(3), floats(3))
@@ -312,24 +312,24 @@ def test_every_device_interprets_and_agrees(device: str) -> None:
         z = pa.zeros((2, 3), dtype=pa.int32, device=device)
         return y, z, pa.reshape(pa.arange(6, dtype=pa.float32, device=device), (3, 2)), 0.5
 
-    given = arguments()
-    y, z = sums.interpret(*given, group=(1, 3))
+    options = arguments()
+    y, z = sums.interpret(*options, group=(1, 3))
     assert y.device is target
     assert np.asarray(y).tolist() == [[0.0, 2.0, 4.0], [3.5, 5.5, 7.5]]
     assert np.asarray(z).tolist() == [[6, 7, 8], [9, 10, 11]]
-    assert np.asarray(given[0]).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert np.asarray(options[0]).tolist() == [[0, 1, 2], [3, 4, 5]]
     launcher = target._backend.launcher(target.native)
     with pa.config(kernel_debug=True):
-        checked = sums(*given, group=(1, 3))
+        checked = sums(*options, group=(1, 3))
     assert np.array_equal(np.asarray(checked[0]), np.asarray(y))
     if isinstance(launcher, str):
         return
-    given, others = arguments(), arguments()
+    options, others = arguments(), arguments()
     with pa.config(kernel_debug=True):
-        checked = sums(*given, group=(1, 3))
+        checked = sums(*options, group=(1, 3))
     called = sums(*others, group=(1, 3))
-    assert (checked[0] is given[0]) == (called[0] is others[0])
-    assert np.array_equal(np.asarray(given[0]), np.asarray(others[0]))
+    assert (checked[0] is options[0]) == (called[0] is others[0])
+    assert np.array_equal(np.asarray(options[0]), np.asarray(others[0]))
     assert sums.verify(*arguments(), group=(1, 3)) == {"y": 0, "z": 0}
     with pytest.raises(KernelVerificationError, match="differs from the interpreter: y by 0 ULP"):
         sums.verify(*arguments(), tolerance=-1)
@@ -410,9 +410,9 @@ def test_divergent_barriers_are_told(lines: tuple[int, int | None], where: str) 
 
     kernel = no_barrier_of_two
     kernel.interpret(floats(2), floats(2), group=2)
-    ((made, _),) = kernel._oracle.programs.values()
+    ((program, _),) = kernel._oracle.programs.values()
     run = Run(
-        dataclasses.replace(made, function=waits),
+        dataclasses.replace(program, function=waits),
         {"y": np.zeros(2), "x": np.zeros(2)}, (2,), (2,), seed=None, debug=True,
     )  # fmt: skip
     with pytest.raises(KernelDebugError, match=f"work-item 0 waits here, and 1 is {where}"):
@@ -491,8 +491,8 @@ def test_branches_in_helpers_that_loops_call_are_kept_there() -> None:
     x, y = pa.ones(16, dtype=pa.float32, device="numpy"), pa.ones(16, device="numpy")
     text = same_branch_in_helpers.source("opencl", y, y, x, 7)
     body = text[text.index("halved_1(") :]
-    for kept in ("pa_isinf(u_v)", "pa_helper_is_third_2(u_i, ", "u_v > (f32)u_i"):
-        assert f"PA_KEEP({kept}" in body, kept
+    for fragment in ("pa_isinf(u_v)", "pa_helper_is_third_2(u_i, ", "u_v > (f32)u_i"):
+        assert f"PA_KEEP({fragment}" in body, fragment
     assert "PA_KEEP(u_k < 0" not in body  # which changes
     text = helpers_outside_loops.source("opencl", y, y, x, 7)
     assert "PA_KEEP" not in text[text.index("halved_1(") :]

@@ -49,35 +49,35 @@ def counts(y: Any, z: Any, x: Any) -> None:
 @pytest.fixture(scope="module")
 def places() -> list[pa.Device]:
     """The devices that run programs."""
-    wanted = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
-    result = [pa.device(one) for one in wanted] if wanted else pa.devices()
+    names = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
+    result = [pa.device(one) for one in names] if names else pa.devices()
     runs = [one for one in result if not isinstance(one._backend.launcher(one.native), str)]
     if not runs:
         pytest.skip("no programs run here")
     return runs
 
 
-def launch(device: pa.Device, number: int) -> None:
+def launch(device: pa.Device, launch_index: int) -> None:
     """Run one of several calls a few times, and compare what it gives."""
-    size = 8 * (1 + number * 7 % 64)
-    host = np.arange(number % 13, number % 13 + 2 * size, dtype=np.float32)
-    x = pa.asarray(host, device=device)[:: 1 + number % 2][:size]
-    seen = host[:: 1 + number % 2][:size]
+    size = 8 * (1 + launch_index * 7 % 64)
+    host = np.arange(launch_index % 13, launch_index % 13 + 2 * size, dtype=np.float32)
+    x = pa.asarray(host, device=device)[:: 1 + launch_index % 2][:size]
+    sample = host[:: 1 + launch_index % 2][:size]
     y = pa.ones(size, dtype=pa.float32, device=device)
     total = pa.zeros(1, dtype=pa.int32, device=device)
     for _ in range(EACH):
-        if number % 3 == 0:
-            y = axpy(y, number % 5 - 0.5, x)
-        elif number % 3 == 1:
+        if launch_index % 3 == 0:
+            y = axpy(y, launch_index % 5 - 0.5, x)
+        elif launch_index % 3 == 1:
             y = turned(y, x, group=8)
         else:
             total, y = counts(total, y, x, ndrange=size)
-    if number % 3 == 0:
-        want = EACH * (number % 5 - 0.5) * seen + 1
-    elif number % 3 == 1:
-        want = seen.reshape(-1, 8)[:, ::-1].reshape(-1)
+    if launch_index % 3 == 0:
+        want = EACH * (launch_index % 5 - 0.5) * sample + 1
+    elif launch_index % 3 == 1:
+        want = sample.reshape(-1, 8)[:, ::-1].reshape(-1)
     else:
-        want = seen * 2
+        want = sample * 2
         assert int(total[0]) == EACH * size
     np.testing.assert_array_equal(np.asarray(y), want)
 
@@ -90,14 +90,14 @@ def resident() -> int:
 
 @pytest.mark.skipif(not STATM.exists(), reason="the system does not tell the memory of a process")
 def test_launches_leave_nothing_behind(places: list[pa.Device]) -> None:
-    for number in range(LAUNCHES // EACH // 10):  # what is made once
-        launch(places[number % len(places)], number // len(places))
-    before = resident()
-    for number in range(LAUNCHES // EACH):
-        launch(places[number % len(places)], number // len(places))
+    for launch_index in range(LAUNCHES // EACH // 10):  # what is made once
+        launch(places[launch_index % len(places)], launch_index // len(places))
+    bytes_at_start = resident()
+    for launch_index in range(LAUNCHES // EACH):
+        launch(places[launch_index % len(places)], launch_index // len(places))
     # SYCL keeps some hundred bytes of each launch, of dpnp's own functions more than of kernels.
     theirs = sum(one.library == "dpnp" for one in places) * LAUNCHES // len(places) * 1024
-    assert resident() - before < (32 << 20) + theirs
+    assert resident() - bytes_at_start < (32 << 20) + theirs
     for one in (axpy, turned, counts):
         assert len(one._prepared) <= 2 * len(places)
         assert len(one._calls) <= launch_cache.MOST_CALLS
@@ -125,8 +125,8 @@ def test_threads_and_devices_at_once(places: list[pa.Device]) -> None:
 
     def many(thread: int) -> None:
         start.wait()
-        for number in range(LAUNCHES // EACH // 40):
-            launch(places[(thread + number) % len(places)], thread + 3 * number)
+        for launch_index in range(LAUNCHES // EACH // 40):
+            launch(places[(thread + launch_index) % len(places)], thread + 3 * launch_index)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(many, range(8)))

@@ -152,7 +152,7 @@ def test_a_compiled_function_reads_arrays_of_its_scope(draw: Any) -> None:
 
 def test_a_compiled_kernel_does_not_change_what_it_is_given(draw: Any, device: str) -> None:
     x = draw(3)
-    before, state = x.tolist(), draw(3)
+    previous, state = x.tolist(), draw(3)
     start = pa.zeros(3, dtype=pa.float32, device=device)
 
     def summed(x: pa.Array) -> pa.Array:
@@ -160,7 +160,7 @@ def test_a_compiled_kernel_does_not_change_what_it_is_given(draw: Any, device: s
         return result
 
     compiled = pa.compile(summed)
-    assert [compiled(x).tolist(), compiled(x).tolist()] == [before, before]
+    assert [compiled(x).tolist(), compiled(x).tolist()] == [previous, previous]
     assert start.tolist() == [0.0, 0.0, 0.0]
     for function in (lambda x: cubed(x, x * 1.0), lambda x: saxpy(state, 1.0, x)):
         if launches_in_place(device):
@@ -168,7 +168,7 @@ def test_a_compiled_kernel_does_not_change_what_it_is_given(draw: Any, device: s
                 pa.compile(function)(x)
         else:
             assert_close(pa.compile(function)(x), function(x))
-    assert x.tolist() == before
+    assert x.tolist() == previous
 
 
 def test_traced_kernels_refuse_arrays_that_overlap(draw: Any, device: str) -> None:

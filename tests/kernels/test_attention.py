@@ -21,13 +21,13 @@ def normal(*shape: int) -> Values:
     return RNG.standard_normal(shape).astype(np.float32)
 
 
-def seen(x: pa.Array) -> Values:
+def host(x: pa.Array) -> Values:
     return np.asarray(x.to_device("numpy"))
 
 
-def near(got: pa.Array, wanted: pa.Array | Values, atol: float = 2e-6) -> None:
-    wanted = seen(wanted) if isinstance(wanted, pa.Array) else wanted
-    np.testing.assert_allclose(seen(got), wanted, rtol=1e-5, atol=atol)
+def near(got: pa.Array, expected: pa.Array | Values, atol: float = 2e-6) -> None:
+    expected = host(expected) if isinstance(expected, pa.Array) else expected
+    np.testing.assert_allclose(host(got), expected, rtol=1e-5, atol=atol)
 
 
 class Given:
@@ -47,7 +47,7 @@ class Given:
 
 
 @pytest.fixture(params=[True, False], ids=["tuned", "generic"])
-def given(device: str, request: pytest.FixtureRequest) -> Any:
+def inputs(device: str, request: pytest.FixtureRequest) -> Any:
     with pa.config(tuned_kernels=request.param):
         yield Given(device)
 
@@ -56,91 +56,94 @@ def triangle(queries: int, keys: int) -> Values:
     return np.arange(keys) <= np.arange(queries)[:, None] + (keys - queries)
 
 
-def test_causal_is_a_mask_aligned_at_the_end(given: Given) -> None:
+def test_causal_is_a_mask_aligned_at_the_end(inputs: Given) -> None:
     mask = triangle(QUERIES, KEYS)
-    causal = attention(given.q, given.k, given.v, causal=True)
-    near(causal, attention(given.q, given.k, given.v, mask=given.on(mask)))
+    causal = attention(inputs.q, inputs.k, inputs.v, causal=True)
+    near(causal, attention(inputs.q, inputs.k, inputs.v, mask=inputs.on(mask)))
     added = np.where(mask, 0, -np.inf).astype(np.float32)
-    near(causal, attention(given.q, given.k, given.v, mask=given.on(added)))
+    near(causal, attention(inputs.q, inputs.k, inputs.v, mask=inputs.on(added)))
     # One query more or less at the front changes nothing for the others.
-    near(causal[:, :, 2:, :], attention(given.q[:, :, 2:, :], given.k, given.v, causal=True))
+    near(causal[:, :, 2:, :], attention(inputs.q[:, :, 2:, :], inputs.k, inputs.v, causal=True))
     # Both a mask and causal hold.
     second = RNG.random((HEADS, QUERIES, KEYS)) < 0.5
     near(
-        attention(given.q, given.k, given.v, mask=given.on(second), causal=True),
-        attention(given.q, given.k, given.v, mask=given.on(second & mask)),
+        attention(inputs.q, inputs.k, inputs.v, mask=inputs.on(second), causal=True),
+        attention(inputs.q, inputs.k, inputs.v, mask=inputs.on(second & mask)),
     )
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_keys_behind_key_length_are_not_there(given: Given, causal: bool) -> None:
+def test_keys_behind_key_length_are_not_there(inputs: Given, causal: bool) -> None:
     n = 6
-    k, v = (values.copy() for values in given.values[1:])
+    k, v = (values.copy() for values in inputs.values[1:])
     k[..., n:, :] = v[..., n:, :] = np.nan  # what lies in a cache that was never written
-    wanted = attention(given.q, given.k[..., :n, :], given.v[..., :n, :], causal=causal)
+    expected = attention(inputs.q, inputs.k[..., :n, :], inputs.v[..., :n, :], causal=causal)
     lengths: tuple[Any, ...] = (
         n,
         np.int64(n),
-        given.on(np.asarray(n)),
-        given.on(np.asarray(n, np.int32)),
+        inputs.on(np.asarray(n)),
+        inputs.on(np.asarray(n, np.int32)),
     )
     for length in lengths:
-        near(attention(given.q, given.on(k), given.on(v), causal=causal, key_length=length), wanted)
+        near(
+            attention(inputs.q, inputs.on(k), inputs.on(v), causal=causal, key_length=length),
+            expected,
+        )
     mask = RNG.random((QUERIES, KEYS)) < 0.7
     near(
         attention(
-            given.q, given.on(k), given.on(v), causal=causal, key_length=n, mask=given.on(mask)
+            inputs.q, inputs.on(k), inputs.on(v), causal=causal, key_length=n, mask=inputs.on(mask)
         ),
         attention(
-            given.q,
-            given.k[..., :n, :],
-            given.v[..., :n, :],
+            inputs.q,
+            inputs.k[..., :n, :],
+            inputs.v[..., :n, :],
             causal=causal,
-            mask=given.on(mask[:, :n]),
+            mask=inputs.on(mask[:, :n]),
         ),
     )
 
 
-def test_heads_share_keys(given: Given) -> None:
-    repeated = [np.repeat(one, HEADS // SHARED, axis=1) for one in given.values[1:]]
+def test_heads_share_keys(inputs: Given) -> None:
+    repeated = [np.repeat(one, HEADS // SHARED, axis=1) for one in inputs.values[1:]]
     near(
-        attention(given.q, given.k, given.v, causal=True),
-        attention(given.q, *map(given.on, repeated), causal=True),
+        attention(inputs.q, inputs.k, inputs.v, causal=True),
+        attention(inputs.q, *map(inputs.on, repeated), causal=True),
     )
 
 
-def test_two_axes_are_one_head(given: Given) -> None:
-    q, k, v = given.q[0, 0], given.k[0, 0], given.v[0, 0]
+def test_two_axes_are_one_head(inputs: Given) -> None:
+    q, k, v = inputs.q[0, 0], inputs.k[0, 0], inputs.v[0, 0]
     out = attention(q, k, v, causal=True)
     assert out.shape == (QUERIES, 4)
-    near(out, attention(given.q, given.k, given.v, causal=True)[0, 0])
+    near(out, attention(inputs.q, inputs.k, inputs.v, causal=True)[0, 0])
 
 
-def test_rows_that_see_nothing_are_zeros(given: Given) -> None:
+def test_rows_that_see_nothing_are_zeros(inputs: Given) -> None:
     mask = np.ones((QUERIES, KEYS), bool)
     mask[1] = False
     added = np.where(mask, np.float32(0.5), np.float32(-np.inf))
     for one in (mask, added):
-        out = seen(attention(given.q, given.k, given.v, mask=given.on(one)))
+        out = host(attention(inputs.q, inputs.k, inputs.v, mask=inputs.on(one)))
         assert np.isfinite(out).all()
         assert (out[:, :, 1] == 0).all()
         assert (out[:, :, 0] != 0).all()
     # More queries than keys: the first ones come before all keys.
-    few = given.k[..., :2, :], given.v[..., :2, :]
-    out = seen(attention(given.q, *few, causal=True))
+    few = inputs.k[..., :2, :], inputs.v[..., :2, :]
+    out = host(attention(inputs.q, *few, causal=True))
     assert (out[:, :, : QUERIES - 2] == 0).all()
-    near(attention(given.q[:, :, QUERIES - 2 :, :], *few, causal=True), out[:, :, QUERIES - 2 :])
-    for length in (0, given.on(np.asarray(0))):
-        assert not seen(attention(given.q, given.k, given.v, key_length=length)).any()
+    near(attention(inputs.q[:, :, QUERIES - 2 :, :], *few, causal=True), out[:, :, QUERIES - 2 :])
+    for length in (0, inputs.on(np.asarray(0))):
+        assert not host(attention(inputs.q, inputs.k, inputs.v, key_length=length)).any()
 
 
-def test_scale(given: Given) -> None:
+def test_scale(inputs: Given) -> None:
     near(
-        attention(given.q, given.k, given.v, scale=0.5),
-        attention(given.on(given.values[0] * np.float32(0.5 * DIM**0.5)), given.k, given.v),
+        attention(inputs.q, inputs.k, inputs.v, scale=0.5),
+        attention(inputs.on(inputs.values[0] * np.float32(0.5 * DIM**0.5)), inputs.k, inputs.v),
     )
-    even = attention(given.q, given.k, given.v, scale=0.0)
-    near(even[:, :, 0, :], np.repeat(given.values[2].mean(axis=2), HEADS // SHARED, axis=1))
+    even = attention(inputs.q, inputs.k, inputs.v, scale=0.0)
+    near(even[:, :, 0, :], np.repeat(inputs.values[2].mean(axis=2), HEADS // SHARED, axis=1))
 
 
 def test_blocks_of_queries_meet(device: str) -> None:

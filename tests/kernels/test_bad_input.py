@@ -158,11 +158,11 @@ ATTENTION: list[Refused] = [
     ids=["products", "rows", "positions", "attention"],
 )
 def test_what_does_not_fit_is_refused_and_named(rows: list[Refused]) -> None:
-    for number, (call, error, words) in enumerate(rows):
+    for case_index, (call, error, message) in enumerate(rows):
         with pytest.raises(error) as caught:
             call()
-        for word in words:
-            assert word in str(caught.value), f"row {number}: {caught.value}"
+        for word in message:
+            assert word in str(caught.value), f"row {case_index}: {caught.value}"
 
 
 def test_arrays_of_two_devices_are_refused(fake: str) -> None:
@@ -191,11 +191,11 @@ def test_indices_and_classes_out_of_bounds_are_named(device: str, dtype: str, tu
     with pa.device(device), pa.config(tuned_kernels=tuned):
         packed = pa.kernels.pack(pa.ones((3, 32), dtype=pa.float32), "Q8_0")
         for wrong in (3, 127) if dtype[0] == "u" else (3, 127, -1, -3, -4, -100):
-            given = pa.asarray([0, wrong, 2], dtype=dtype)
+            indices = pa.asarray([0, wrong, 2], dtype=dtype)
             calls: list[Callable[[], object]] = [
-                lambda given=given: K.embedding(given, pa.ones((3, 2))),
-                lambda given=given: K.embedding(given, packed),
-                lambda given=given: K.cross_entropy(pa.ones((3, 3)), given, ignore_index=2),
+                lambda indices=indices: K.embedding(indices, pa.ones((3, 2))),
+                lambda indices=indices: K.embedding(indices, packed),
+                lambda indices=indices: K.cross_entropy(pa.ones((3, 3)), indices, ignore_index=2),
             ]
             for call in calls:
                 with pytest.raises(IndexError, match=rf"index {wrong} is out of bounds .* size 3"):
@@ -210,16 +210,18 @@ def test_indices_and_classes_out_of_bounds_are_named(device: str, dtype: str, tu
 
 def test_what_is_close_to_right_is_taken(device: str) -> None:
     # NumPy's numbers, truth as a number, a list of two tables: what users have at hand.
-    one = x(5, 4, device=device)
-    K.softmax(one, axis=np.int64(0))
-    K.rms_norm(one, eps=0)
-    K.attention(one, one, one, causal=1, scale=np.float32(2), key_length=np.int32(3))
-    cos, sin = K.rope_tables(pa.asarray(np.arange(5), device=device), np.int64(4), dtype=one.dtype)
-    K.rope(one, tables=[cos, sin])
+    matrix = x(5, 4, device=device)
+    K.softmax(matrix, axis=np.int64(0))
+    K.rms_norm(matrix, eps=0)
+    K.attention(matrix, matrix, matrix, causal=1, scale=np.float32(2), key_length=np.int32(3))
+    cos, sin = K.rope_tables(
+        pa.asarray(np.arange(5), device=device), np.int64(4), dtype=matrix.dtype
+    )
+    K.rope(matrix, tables=[cos, sin])
 
 
 def test_refused_calls_change_nothing(device: str) -> None:
-    one = x(5, 4, device=device)
+    matrix = x(5, 4, device=device)
     with pytest.raises(ValueError):
-        K.attention(one, one, one, key_length=6)
-    assert np.all(np.asarray(one.to_device("numpy")) == 1)
+        K.attention(matrix, matrix, matrix, key_length=6)
+    assert np.all(np.asarray(matrix.to_device("numpy")) == 1)

@@ -95,11 +95,11 @@ class Case:
                 self.options["mask"] = mask[0] if rng.random() < 0.5 and len(mask) == 1 else mask
             self.visible &= mask
         # Poison what no query sees, and rarely what some see; and queries that see nothing.
-        seen = self.visible.reshape(*lead, kv_heads, self.group * queries, keys).any(-2)
+        attended = self.visible.reshape(*lead, kv_heads, self.group * queries, keys).any(-2)
         if not (large or self.visible.all()) and rng.random() < 0.3:
-            seen[..., -1] = False
+            attended[..., -1] = False
         for x in (self.k, self.v):
-            x[~seen & (rng.random(seen.shape) < 0.8)] = 3e38 if large else poison
+            x[~attended & (rng.random(attended.shape) < 0.8)] = 3e38 if large else poison
         if not large:
             self.q[~self.visible.any(-1)] = poison
 

@@ -49,8 +49,8 @@ def calls(d: Drawing) -> Iterator[Call]:
     weight, bias = d.floats(8), d.floats(8)
     yield "matmul", (d.floats(2, 1, 5, 4), d.floats(3, 4, 6)), {}
     yield "matmul", (d.floats(4), d.floats(4, 6)), {}
-    for given in (None, d.floats(7)):
-        yield "linear", (x, d.floats(7, 8), given), {}
+    for bias in (None, d.floats(7)):
+        yield "linear", (x, d.floats(7, 8), bias), {}
     yield "linear", (d.floats(8), d.floats(7, 8), None), {}
     yield "embedding", (d.integers(0, 9, 2, 3), d.floats(9, 4)), {}
     yield "embedding", (d.integers(0, 9), d.floats(9, 4)), {}
@@ -86,14 +86,14 @@ def calls(d: Drawing) -> Iterator[Call]:
     yield from attentions(d)
     logits, targets = d.floats(6, 5), d.integers(0, 5, 6)
     targets[2] = -1
-    for reduction, smoothing, given in (
+    for reduction, smoothing, classes in (
         ("mean", 0.1, targets),
         ("sum", 0.0, targets),
         ("none", 0.1, targets % 5),
         ("mean", 0.0, (targets % 5).astype(np.uint8)),
     ):
         options = {"reduction": reduction, "ignore_index": -1, "label_smoothing": smoothing}
-        yield "cross_entropy", (logits, given), options
+        yield "cross_entropy", (logits, classes), options
     beyond = {"reduction": "none", "ignore_index": 300, "label_smoothing": 0.0}
     yield "cross_entropy", (logits, (targets % 5).astype(np.uint8)), beyond
 
@@ -136,8 +136,8 @@ def check(
             return int(value) if isinstance(value, np.ndarray) and not value.ndim else value
         return value.astype(np.float64)
 
-    given = {key: native(value) for key, value in options.items()}
-    got = out(getattr(generic, name)(space, *map(native, arrays), **given))
+    native_options = {key: native(value) for key, value in options.items()}
+    got = out(getattr(generic, name)(space, *map(native, arrays), **native_options))
     leads = arrays[1] if name == "embedding" else arrays[0]
     inputs, plain = tuple(map(exact, arrays)), {k: exact(v) for k, v in options.items()}
     if name == "embedding":
@@ -176,8 +176,8 @@ def drawn(dtype: str) -> Iterator[Call]:
         named = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
         # What is rounded for packed weights is rounded before a kernel is called.
         defaults = {p.name: p.default for p in named if p.name != "activations"}
-        for number in range(5):
-            case = cases.draw(name, dtype, 0, number)
+        for trial in range(5):
+            case = cases.draw(name, dtype, 0, trial)
             yield (
                 name,
                 tuple(map(values, case.arrays)),
@@ -194,13 +194,13 @@ def values(part: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_on_array_api_strict(dtype: str) -> None:
-    place = strict.Device("device1")  # not the default: new arrays must find it
+    target = strict.Device("device1")  # not the default: new arrays must find it
     for call in [*calls(Drawing(0, dtype)), *calls(Drawing(1, dtype)), *drawn(dtype)]:
         with np.errstate(all="ignore"):  # infinities are drawn too
             check(
                 call,
                 strict,
-                lambda x: strict.asarray(x, device=place),
+                lambda x: strict.asarray(x, device=target),
                 lambda x: np.asarray(x.to_device(strict.Device("CPU_DEVICE"))),
             )
 

@@ -81,9 +81,9 @@ def test_it_is_a_number_of_bytes() -> None:
     result = estimate()
     assert operator.index(result) == result.total
     assert pa.device("auto", memory=estimate(layers=1, vocab=10, context=1)) in pa.devices()
-    endless = estimate(context=10**12)
-    with pytest.raises(pa.errors.DeviceNotFunctionalError, match=f"{endless.total:,} bytes"):
-        pa.device("auto", memory=endless)
+    large = estimate(context=10**12)
+    with pytest.raises(pa.errors.DeviceNotFunctionalError, match=f"{large.total:,} bytes"):
+        pa.device("auto", memory=large)
 
 
 def test_each_device_is_held_against_it(device: str) -> None:

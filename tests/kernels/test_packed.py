@@ -99,11 +99,11 @@ def test_products_are_those_of_the_weights(layout: str, rows: tuple[int, ...]) -
     rng = np.random.default_rng(3)
     x = rng.standard_normal((*rows, IN)).astype(np.float32)
     bias = rng.standard_normal(OUT).astype(np.float32)
-    given = pa.asarray(x, device="numpy"), packed, pa.asarray(bias, device="numpy")
+    inputs = pa.asarray(x, device="numpy"), packed, pa.asarray(bias, device="numpy")
     bound = 2.0**-24 * 200 * (np.abs(x) @ np.abs(weights.T) + np.abs(bias))
     for tuned in (True, False):
         with pa.config(tuned_kernels=tuned):
-            got = pa.kernels.linear(*given)
+            got = pa.kernels.linear(*inputs)
         assert np.all(np.abs(host(got) - (x @ weights.T + bias)) <= bound)
 
 
@@ -146,8 +146,8 @@ def _check_around(device: str, layout: str, rows: tuple[int, ...], around: Any) 
     if "residual" in around:
         want, size = want + residual, size + np.abs(residual)
     for weight in (packed, pa.kernels.unpack(packed)):
-        given = pa.asarray(x, device=device), weight
-        result = host(pa.kernels.fused_linear(*given, eps=0.5, **options))
+        inputs = pa.asarray(x, device=device), weight
+        result = host(pa.kernels.fused_linear(*inputs, eps=0.5, **options))
         assert result.shape == want.shape
         assert np.all(np.abs(result - want) <= 2.0**-24 * 300 * size)
 
@@ -183,10 +183,10 @@ def test_activations_are_those_of_ggufs_q8_0(device: str, *, tuned: bool) -> Non
     blocks[:, :, :2] = np.ones(1, "<f2").view(np.uint8)
     blocks[np.arange(IN), np.arange(IN) // 32, 2 + np.arange(IN) % 32] = 1
     packed = Packed(blocks.reshape(IN, -1), "Q8_0", device=device)
-    given = pa.asarray(x, device=device)
+    inputs = pa.asarray(x, device=device)
     with pa.config(tuned_kernels=tuned):
-        result = host(pa.kernels.linear(given, packed, activations="int8"))
-        np.testing.assert_array_equal(host(pa.kernels.linear(given, packed)), x)
+        result = host(pa.kernels.linear(inputs, packed, activations="int8"))
+        np.testing.assert_array_equal(host(pa.kernels.linear(inputs, packed)), x)
     largest = np.abs(x.reshape(5, -1, 32)).max(axis=2).repeat(32, axis=1)
     assert np.all(np.abs(result - want) <= largest * 2.0**-10)
     assert np.all(np.abs(result - x) <= largest * 0.501 / 127)
@@ -274,7 +274,7 @@ def test_explain_says_what_serves_a_packed_weight() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "kind", "told"),
+    ("wrong", "kind", "message"),
     [
         (
             lambda p, x: Packed(p.data, "Q3_K"),
@@ -319,9 +319,9 @@ def test_explain_says_what_serves_a_packed_weight() -> None:
         (lambda p, x: pa.kernels.matmul(x, p), TypeError, "Packed"),
     ],
 )
-def test_mistakes_are_named(wrong: Any, kind: type[Exception], told: str) -> None:
+def test_mistakes_are_named(wrong: Any, kind: type[Exception], message: str) -> None:
     x = pa.ones((2, IN), dtype=pa.float32, device="numpy")
-    with pytest.raises(kind, match=told):
+    with pytest.raises(kind, match=message):
         wrong(on("numpy", "Q4_1"), x)
 
 

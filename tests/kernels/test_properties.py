@@ -33,13 +33,13 @@ def normal(*shape: int) -> Values:
     return RNG.standard_normal(shape).astype(np.float32)
 
 
-def seen(x: pa.Array) -> Values:
+def host(x: pa.Array) -> Values:
     return np.asarray((pa.astype(x, pa.float32) if x.dtype.itemsize == 2 else x).to_device("numpy"))
 
 
-def near(got: pa.Array, wanted: Any, rtol: float = 1e-5, atol: float = 1e-5) -> None:
-    wanted = seen(wanted) if isinstance(wanted, pa.Array) else wanted
-    np.testing.assert_allclose(seen(got), wanted, rtol=rtol, atol=atol)
+def near(got: pa.Array, expected: Any, rtol: float = 1e-5, atol: float = 1e-5) -> None:
+    expected = host(expected) if isinstance(expected, pa.Array) else expected
+    np.testing.assert_allclose(host(got), expected, rtol=rtol, atol=atol)
 
 
 def test_softmax_sums_to_one_and_keeps_shifts_out(device: str) -> None:
@@ -55,7 +55,7 @@ def test_softmax_sums_to_one_and_keeps_shifts_out(device: str) -> None:
 def test_rows_that_softmax_cannot_weigh(device: str) -> None:
     x = pa.asarray([[-np.inf, -np.inf], [-np.inf, 3.0]], dtype=pa.float32, device=device)
     with np.errstate(invalid="ignore"):  # infinity minus infinity is NaN
-        weights, logarithms = seen(softmax(x)), seen(log_softmax(x))
+        weights, logarithms = host(softmax(x)), host(log_softmax(x))
     assert np.isnan(weights[0]).all()
     assert weights[1].tolist() == [0.0, 1.0]
     assert logarithms[1].tolist() == [-np.inf, 0.0]
@@ -67,13 +67,16 @@ def test_shapes_without_values(device: str) -> None:
         for kernel in (softmax, log_softmax, silu, gelu, rms_norm, layer_norm):
             assert kernel(x).shape == shape
     empty, ones = (pa.ones((2, n, 4), dtype=pa.float32, device=device) for n in (0, 3))
-    assert seen(pa.kernels.attention(ones, empty, empty)).tolist() == np.zeros((2, 3, 4)).tolist()
+    assert host(pa.kernels.attention(ones, empty, empty)).tolist() == np.zeros((2, 3, 4)).tolist()
     assert pa.kernels.attention(empty, ones, ones).shape == (2, 0, 4)
     assert pa.kernels.linear(empty, ones[0]).shape == (2, 0, 3)
     assert rope(empty).shape == (2, 0, 4)
     # Sums of nothing are 0.
-    none, bias = empty[0].mT, ones[0, 0]
-    assert seen(pa.kernels.linear(none[:, :0], ones[0].mT[:, :0], bias)).tolist() == [[1.0] * 4] * 4
+    empty_rows, bias = empty[0].mT, ones[0, 0]
+    assert (
+        host(pa.kernels.linear(empty_rows[:, :0], ones[0].mT[:, :0], bias)).tolist()
+        == [[1.0] * 4] * 4
+    )
     indices = pa.zeros((0, 2), dtype=pa.int64, device=device)
     assert pa.kernels.embedding(indices, ones[0]).shape == (0, 2, 4)
     assert float(cross_entropy(empty[0], indices[:, 0], reduction="sum")) == 0
@@ -82,19 +85,19 @@ def test_shapes_without_values(device: str) -> None:
 def test_large_values_stay_finite(device: str) -> None:
     x = pa.asarray([-1e30, -100.0, -0.0, 100.0, 1e30], dtype=pa.float32, device=device)
     for result in (silu(x), gelu(x), gelu(x, approximate="tanh")):
-        assert seen(result)[[0, 2, 3, 4]].tolist() == [0, 0, 100, np.float32(1e30)]
-        assert -1e-30 <= seen(result)[1] <= 0
+        assert host(result)[[0, 2, 3, 4]].tolist() == [0, 0, 100, np.float32(1e30)]
+        assert -1e-30 <= host(result)[1] <= 0
 
 
 def test_gelu_is_exact_to_the_last_digits() -> None:
     # Far below 0, where the distribution's function is next to nothing, too.
     x = np.linspace(-30, 10, 2001)
     with pa.config(tuned_kernels=False):
-        got = seen(gelu(pa.asarray(x, device="numpy")))
-    wanted = [one * 0.5 * math.erfc(-one / math.sqrt(2)) for one in x]
-    np.testing.assert_allclose(got, wanted, rtol=3e-13)
+        got = host(gelu(pa.asarray(x, device="numpy")))
+    expected = [one * 0.5 * math.erfc(-one / math.sqrt(2)) for one in x]
+    np.testing.assert_allclose(got, expected, rtol=3e-13)
     inner = np.abs(x) < 3
-    np.testing.assert_allclose(got[inner], np.asarray(wanted)[inner], rtol=4e-15)
+    np.testing.assert_allclose(got[inner], np.asarray(expected)[inner], rtol=4e-15)
 
 
 def test_norms_do_not_see_the_scale(device: str) -> None:
@@ -105,7 +108,7 @@ def test_norms_do_not_see_the_scale(device: str) -> None:
     near(pa.mean(layer_norm(x), axis=-1), np.zeros(3))
     near(pa.std(layer_norm(x, eps=0.0), axis=-1), np.ones(3))
     near(layer_norm(x + 3.0), layer_norm(x), rtol=1e-4)
-    assert seen(rms_norm(0.0 * x)).tolist() == np.zeros((3, 40)).tolist()
+    assert host(rms_norm(0.0 * x)).tolist() == np.zeros((3, 40)).tolist()
 
 
 def test_rope_turns_and_keeps_lengths(device: str) -> None:
@@ -116,7 +119,7 @@ def test_rope_turns_and_keeps_lengths(device: str) -> None:
     near(pa.sum(turned * turned, axis=-1), np.sum(values * values, axis=-1))
     # Interleaved is half-split with the features in another order.
     order = np.arange(8).reshape(4, 2).T.ravel()
-    near(rope(x, interleaved=True), seen(rope(x[:, :, order]))[:, :, np.argsort(order)])
+    near(rope(x, interleaved=True), host(rope(x[:, :, order]))[:, :, np.argsort(order)])
     # Only distances count: inner products are the same 5 places on.
     places = pa.asarray(np.arange(7), device=device)
     first, on = rope(x, places), rope(x, places + 5)
@@ -154,26 +157,26 @@ def test_angles_far_away_are_exact_without_float64() -> None:
     )
     for got, function in zip(tables, (math.cos, math.sin), strict=True):
         assert got.dtype == strict.float32
-        wanted = [[function(n * 1e4 ** (-i / 32)) for i in range(32)] for n in places.tolist()]
-        np.testing.assert_allclose(np.asarray(got), wanted, rtol=0, atol=1e-6)
+        expected = [[function(n * 1e4 ** (-i / 32)) for i in range(32)] for n in places.tolist()]
+        np.testing.assert_allclose(np.asarray(got), expected, rtol=0, atol=1e-6)
 
 
 def test_cross_entropy_leaves_ignored_rows_out(device: str) -> None:
     logits, targets = normal(6, 9), np.asarray([1, 8, -100, 0, -100, 3])
     x, due = (pa.asarray(one, device=device) for one in (logits, targets))
-    kept = np.flatnonzero(targets >= 0)
-    some = pa.asarray(logits[kept], device=device), pa.asarray(targets[kept], device=device)
+    counted = np.flatnonzero(targets >= 0)
+    some = pa.asarray(logits[counted], device=device), pa.asarray(targets[counted], device=device)
     for smoothing in (0.0, 0.2):
         near(
             cross_entropy(x, due, label_smoothing=smoothing),
             cross_entropy(*some, label_smoothing=smoothing),
         )
-    losses = seen(cross_entropy(x, due, reduction="none"))
+    losses = host(cross_entropy(x, due, reduction="none"))
     assert losses[[2, 4]].tolist() == [0.0, 0.0]
     near(cross_entropy(x, due, reduction="sum"), losses.sum())
     with np.errstate(invalid="ignore"):
-        none = cross_entropy(x, pa.full(6, -100, device=device, dtype=due.dtype))
-    assert math.isnan(float(none))
+        empty_rows = cross_entropy(x, pa.full(6, -100, device=device, dtype=due.dtype))
+    assert math.isnan(float(empty_rows))
     # Certainty of all classes alike costs the logarithm of their number.
     near(cross_entropy(0.0 * x, due), math.log(9))
 

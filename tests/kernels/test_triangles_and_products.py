@@ -13,7 +13,7 @@ from portarray.kernels import gemm, solve_triangular
 Values = np.ndarray[Any, np.dtype[Any]]
 
 
-def seen(x: pa.Array) -> Values:
+def host(x: pa.Array) -> Values:
     return np.asarray(x.to_device("numpy"))
 
 
@@ -27,12 +27,12 @@ def test_gemm_writes_out(device: str) -> None:
     a, b, c = (normal(seed, 5, 5) for seed in range(3))
     x, y, out = (pa.asarray(one, device=device, copy=True) for one in (a, b, c))
     assert gemm(x, y, out=out, alpha=-1, beta=1) is out
-    np.testing.assert_allclose(seen(out), c - a @ b, atol=1e-5)
+    np.testing.assert_allclose(host(out), c - a @ b, atol=1e-5)
     out[...] = np.nan
     gemm(x, y, out=out, transpose_a=True, transpose_b=True)
-    np.testing.assert_allclose(seen(out), a.T @ b.T, atol=1e-5)
+    np.testing.assert_allclose(host(out), a.T @ b.T, atol=1e-5)
     gemm(x, x, out=x, beta=2.0)  # which is read and written
-    np.testing.assert_allclose(seen(x), a @ a + 2 * a, atol=1e-5)
+    np.testing.assert_allclose(host(x), a @ a + 2 * a, atol=1e-5)
 
 
 def test_gemm_writes_views(device: str) -> None:
@@ -43,22 +43,22 @@ def test_gemm_writes_views(device: str) -> None:
     x, y = pa.asarray(a, device=device), pa.asarray(b, device=device)
     for out in (tile, turned, apart):
         gemm(x, y, out=out, beta=1.0)
-        np.testing.assert_allclose(seen(out), a @ b, atol=1e-5)
+        np.testing.assert_allclose(host(out), a @ b, atol=1e-5)
     probe = whole[5:, :1]
     probe[...] = 1.0
-    if seen(whole)[5, 0]:  # views share memory
+    if host(whole)[5, 0]:  # views share memory
         probe[...] = 0.0
-        wanted = np.zeros((6, 8), np.float32)
-        wanted[2:5, 1:4], wanted[:3, 5:] = a @ b, (a @ b).T
-        np.testing.assert_allclose(seen(whole), wanted, atol=1e-5)
+        expected = np.zeros((6, 8), np.float32)
+        expected[2:5, 1:4], expected[:3, 5:] = a @ b, (a @ b).T
+        np.testing.assert_allclose(host(whole), expected, atol=1e-5)
 
 
 def test_gemm_of_nothing(device: str) -> None:
     empty = pa.ones((3, 0), dtype=pa.float32, device=device)
     out = pa.ones((3, 2), dtype=pa.float32, device=device)
     right = pa.ones((0, 2), dtype=pa.float32, device=device)
-    assert seen(gemm(empty, right)).tolist() == [[0.0] * 2] * 3
-    assert seen(gemm(empty, right, out=out, beta=3.0)).tolist() == [[3.0] * 2] * 3
+    assert host(gemm(empty, right)).tolist() == [[0.0] * 2] * 3
+    assert host(gemm(empty, right, out=out, beta=3.0)).tolist() == [[3.0] * 2] * 3
     assert gemm(out[:0, :], out, transpose_b=True).shape == (0, 3)
     assert solve_triangular(empty[:0, :], right).shape == (0, 2)
     assert solve_triangular(out[:2, :], out[:2, :0]).shape == (2, 0)
@@ -76,13 +76,13 @@ def test_complex_numbers(device: str, dtype: str) -> None:
     x, y = pa.asarray(a, device=device), pa.asarray(b, device=device)
     out = pa.asarray(c.astype(dtype), device=device)
     gemm(x, y, out=out, alpha=1j, beta=2, transpose_a=True)
-    np.testing.assert_allclose(seen(out), 1j * (a.T @ b) + 2 * c, atol=near * 100)
+    np.testing.assert_allclose(host(out), 1j * (a.T @ b) + 2 * c, atol=near * 100)
     for lower in (False, True):
         half = np.tril(a) if lower else np.triu(a)
         for transpose in (False, True):
             result = solve_triangular(x, y, lower=lower, transpose=transpose)
-            wanted = np.linalg.solve(half.T if transpose else half, b)
-            np.testing.assert_allclose(seen(result), wanted, atol=near)
+            expected = np.linalg.solve(half.T if transpose else half, b)
+            np.testing.assert_allclose(host(result), expected, atol=near)
 
 
 def test_layouts_of_right_hand_sides(device: str) -> None:
@@ -97,14 +97,14 @@ def test_layouts_of_right_hand_sides(device: str) -> None:
     ):
         for matrix, lower in ((x, True), (x.mT, False)):
             result = solve_triangular(matrix, right, lower=lower)
-            wanted = np.linalg.solve((half if lower else half.T).astype(np.float64), second)
-            np.testing.assert_allclose(seen(result), wanted, atol=1e-4)
+            expected = np.linalg.solve((half if lower else half.T).astype(np.float64), second)
+            np.testing.assert_allclose(host(result), expected, atol=1e-4)
 
 
 def test_a_zero_on_the_diagonal_is_no_error(device: str) -> None:
     a = pa.asarray(np.diag([1.0, 0.0, 2.0]).astype(np.float32), device=device)
     with np.errstate(all="ignore"):
-        result = seen(solve_triangular(a, pa.ones(3, dtype=pa.float32, device=device)))
+        result = host(solve_triangular(a, pa.ones(3, dtype=pa.float32, device=device)))
     assert not np.isfinite(result[1])
 
 
@@ -135,6 +135,6 @@ def test_gradients_through_out(device: str) -> None:
         return pa.sum(gemm(a, a, out=c * 1.0, alpha=-1.0, beta=2.0))
 
     one, two = pa.grad(loss, argnums=(0, 1))(a, c)
-    assert seen(two).tolist() == [[2.0] * 2] * 2
-    assert seen(one).tolist() == [[-7.0, -11.0], [-9.0, -13.0]]
-    assert seen(c).tolist() == [[1.0] * 2] * 2
+    assert host(two).tolist() == [[2.0] * 2] * 2
+    assert host(one).tolist() == [[-7.0, -11.0], [-9.0, -13.0]]
+    assert host(c).tolist() == [[1.0] * 2] * 2

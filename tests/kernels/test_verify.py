@@ -169,7 +169,7 @@ def test_every_result_of_several_is_judged(wrong: int) -> None:
         tables[wrong] = tables[wrong] + 0.5
         return "one", tuple(tables)
 
-    cases = (Case("rope_tables", "float32", 0, number) for number in range(4))
+    cases = (Case("rope_tables", "float32", 0, index) for index in range(4))
     row = comparison.verified("rope_tables", "float32", cases, pa.device("numpy"), 1.0, call)
     assert row.outside == 4
 
@@ -253,18 +253,18 @@ def test_a_seed_draws_the_same_and_another_one_others() -> None:
 
 
 def test_the_cases_reach_what_kernels_must_bear() -> None:
-    seen: dict[str, set[str]] = {kernel: set() for kernel in DRAWN}
-    for kernel, features in seen.items():
-        for number in range(40):
-            drawn = draw(kernel, "float32", 0, number)
+    choices: dict[str, set[str]] = {kernel: set() for kernel in DRAWN}
+    for kernel, features in choices.items():
+        for index in range(40):
+            drawn = draw(kernel, "float32", 0, index)
             for part in drawn.parts():
                 features |= {part.view, *part.kind.split()}
             features |= {f"{k}={v}" for k, v in drawn.options.items() if not hasattr(v, "values")}
-    assert {"transposed", "strided", "offset", "masked", "large", "near"} <= seen["softmax"]
-    assert {"causal=True", "mask=None", "key_length=None", "masked"} <= seen["attention"]
-    assert {"reduction=none", "reduction=mean", "label_smoothing=0.1"} <= seen["cross_entropy"]
-    assert {"approximate=none", "approximate=tanh"} <= seen["gelu"]
-    assert {"interleaved=True", "interleaved=False"} <= seen["rope"]
+    assert {"transposed", "strided", "offset", "masked", "large", "near"} <= choices["softmax"]
+    assert {"causal=True", "mask=None", "key_length=None", "masked"} <= choices["attention"]
+    assert {"reduction=none", "reduction=mean", "label_smoothing=0.1"} <= choices["cross_entropy"]
+    assert {"approximate=none", "approximate=tanh"} <= choices["gelu"]
+    assert {"interleaved=True", "interleaved=False"} <= choices["rope"]
 
 
 def test_the_reference_is_that_of_other_authors() -> None:

@@ -74,16 +74,16 @@ def attention(
     if fault == "scores are float16":
         scores = half(scores)
     used = keys if key_length is None or fault == "key_length is ignored" else int(key_length)
-    seen = np.broadcast_to(np.arange(keys) < used, scores.shape)
+    visible = np.broadcast_to(np.arange(keys) < used, scores.shape)
     if causal:
         shift = used - length + (fault == "causal is off by one")
         shift = 0 if fault == "causal is aligned at the start" else shift
-        seen = seen & (np.arange(keys) <= np.arange(length)[:, None] + shift)
+        visible = visible & (np.arange(keys) <= np.arange(length)[:, None] + shift)
     if mask is not None and mask.dtype == bool:
-        seen = seen & mask
+        visible = visible & mask
     elif mask is not None:
         scores = scores + mask * (scale if fault == "the mask is scaled" else 1.0)
-    scores = np.where(seen, scores, -math.inf)
+    scores = np.where(visible, scores, -math.inf)
     top = np.max(scores, axis=-1, keepdims=True)
     if fault == "no maximum is subtracted":
         top = np.zeros_like(top)
@@ -152,12 +152,12 @@ def layer_norm(
     if fault == "the variance takes one pass":
         single = x.astype(np.float32)
         squares = np.mean(single * single, axis=-1, keepdims=True)
-        spread = np.maximum(squares - mean.astype(np.float32) ** 2, 0)
+        variance = np.maximum(squares - mean.astype(np.float32) ** 2, 0)
     else:
-        spread = np.mean((x - mean) ** 2, axis=-1, keepdims=True)
+        variance = np.mean((x - mean) ** 2, axis=-1, keepdims=True)
     if fault == "the variance is unbiased":
-        spread = spread * x.shape[-1] / max(x.shape[-1] - 1, 1)
-    out = (x - mean) / np.sqrt(spread + eps)
+        variance = variance * x.shape[-1] / max(x.shape[-1] - 1, 1)
+    out = (x - mean) / np.sqrt(variance + eps)
     out = out if weight is None else out * weight
     out = out if bias is None else out + bias
     return out.ravel() if fault == "the shape is flat" else out
@@ -173,8 +173,8 @@ def rope(
     interleaved: bool,
 ) -> Values:
     if tables is None:
-        given = np.arange(x.shape[-2]) if positions is None else positions
-        angles = given[..., None] * theta ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1])
+        numbers = np.arange(x.shape[-2]) if positions is None else positions
+        angles = numbers[..., None] * theta ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1])
         angles = half(angles) if fault == "angles are float16" else angles
         tables = np.cos(angles), np.sin(angles)
     cos, sin = tables
@@ -199,21 +199,21 @@ def cross_entropy(
     ignore_index: int,
     label_smoothing: float,
 ) -> Values:
-    kept = targets != ignore_index
+    counted = targets != ignore_index
     if fault == "ignored rows count":
-        kept = np.ones_like(kept)
+        counted = np.ones_like(counted)
     logs = log_softmax("", logits, axis=-1)
-    place = np.clip(targets, 0, logits.shape[-1] - 1)[..., None]
-    losses = -np.take_along_axis(logs, place, axis=-1)[..., 0]
+    index = np.clip(targets, 0, logits.shape[-1] - 1)[..., None]
+    losses = -np.take_along_axis(logs, index, axis=-1)[..., 0]
     if fault != "smoothing is ignored":
         losses = (1 - label_smoothing) * losses - label_smoothing * np.mean(logs, axis=-1)
-    losses = np.where(kept, losses, 0.0)
+    losses = np.where(counted, losses, 0.0)
     if reduction == "none":
         return losses
     total = np.asarray(np.sum(losses))
     if reduction == "mean" or fault == "the sum is a mean":
         every = fault == "the mean counts what is ignored"
-        total = total / (losses.size if every else np.sum(kept))
+        total = total / (losses.size if every else np.sum(counted))
     return total
 
 

@@ -24,13 +24,13 @@ SHARE = {"numpy": 1, "clarray": 4, "mlx": 8, "dpnp": 16, "jax": 40, "torch": 40}
 """Of how many cases a device has one: some compilers take seconds for each."""
 
 
-@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
+@pytest.mark.parametrize("case_index", range(len(CASES)), ids=[case.name for case in CASES])
 def test_values_and_gradients_are_those_of_the_function(
-    number: int, device: str, fuses: None
+    case_index: int, device: str, fuses: None
 ) -> None:
-    case = CASES[number]
+    case = CASES[case_index]
     share = SHARE.get(pa.device(device).library, 1)
-    if number % share and not ALL:
+    if case_index % share and not ALL:
         pytest.skip("on other devices; PORTARRAY_ALL_GRADIENTS=1 runs all")
     if case.name == "getitem, mask":
         pytest.skip("the shape of the result depends on values: refused, as a test below says")

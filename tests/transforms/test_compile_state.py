@@ -137,7 +137,7 @@ def calls_reader(x: Any) -> Any:
     return reads_global(x) * 2
 
 
-def program(way: str, holder: Any) -> tuple[Callable[..., Any], Callable[[Any], None]]:
+def program(access: str, holder: Any) -> tuple[Callable[..., Any], Callable[[Any], None]]:
     """Return a function that reads a holder in some way, and one that replaces the holder."""
     global GLOBAL
 
@@ -167,7 +167,7 @@ def program(way: str, holder: Any) -> tuple[Callable[..., Any], Callable[[Any], 
         "default": with_default,
         "callee": calls_reader,
     }
-    return functions[way], rebind
+    return functions[access], rebind
 
 
 def assert_same(actual: Any, expected: Any) -> None:
@@ -180,17 +180,17 @@ def test_drawn_programs_read_what_is_there_now(device: str, replayed: None) -> N
 
     @settings(max_examples=examples, deadline=None)
     @given(WAYS, KINDS, VALUES, STEPS, st.integers(0, 5))
-    def check(way: str, kind: str, power: Any, steps: list[tuple[str, Any]], seed: int) -> None:
+    def check(access: str, kind: str, power: Any, steps: list[tuple[str, Any]], seed: int) -> None:
         rng = np.random.default_rng(seed)
         weight = asarray(rng.normal(size=2), device)
         x = asarray(rng.normal(size=2), device)
         power = 1 if isinstance(power, str) and kind not in ("tuple", "list", "dict") else power
         holder = HOLDERS[kind](weight, power)
-        function, rebind = program(way, holder)
+        function, rebind = program(access, holder)
         compiled = pa.compile(function)
 
         def compare() -> None:
-            extra = (holder,) if way == "argument" else ()
+            extra = (holder,) if access == "argument" else ()
             expected = function(x, *extra)
             for _ in range(2):
                 assert_same(compiled(x, *extra), expected)

@@ -154,8 +154,8 @@ def test_drawn_scalars_are_equal_to_the_bit(values: list[float], data: Any) -> N
     numbers = [data.draw(st.sampled_from(REAL)) for _ in range(3)]
 
     def function(x: Any) -> Any:
-        for name, number in zip(names, numbers, strict=True):
-            x = getattr(pa, name)(x, number)
+        for name, value in zip(names, numbers, strict=True):
+            x = getattr(pa, name)(x, value)
         return x * 1
 
     kind = type(pa.device("numpy")._backend)

@@ -325,8 +325,8 @@ def second(x: Any) -> Any:
 
 
 def vjp(x: Any) -> Any:
-    y, pull = pa.vjp(lambda x: {"y": pa.tanh(x)}, x)
-    return pull(y)
+    y, pullback = pa.vjp(lambda x: {"y": pa.tanh(x)}, x)
+    return pullback(y)
 
 
 def failed(x: Any) -> Any:

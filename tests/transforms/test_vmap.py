@@ -329,11 +329,11 @@ def test_every_function(device: str) -> None:
     """The gradient suite's uses of functions, some of their arguments batched along some axis."""
     step = {"numpy": 1, "jax": 24}.get(device.partition(":")[0], 8)
     wrong, compared = [], 0
-    for number, case in enumerate(CASES[::step]):
+    for index, case in enumerate(CASES[::step]):
         if "mask" in case.name:  # the shapes of their results depend on values
             continue
         drawn = case.drawn(SEED, 0)
-        rng = np.random.default_rng((SEED, number))
+        rng = np.random.default_rng((SEED, index))
         examples: list[list[Any]] = [[], [], []]
         args, axes = [], []
         for x in drawn.args:

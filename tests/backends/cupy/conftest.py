@@ -35,10 +35,10 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     from portarray.backends.cupy import devices
 
     pa.reset_gpu_device()
-    devices._number.cache_clear()
+    devices._device_count.cache_clear()
     yield cupy_runtime
     monkeypatch.undo()
-    devices._number.cache_clear()
+    devices._device_count.cache_clear()
     pa.reset_gpu_device()
 
 

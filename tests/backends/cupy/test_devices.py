@@ -180,7 +180,7 @@ def test_a_device_is_made_current_only_among_several(
 
     backend = registry.load_backend("cupy")
     for gpu_count in (1, 2):
-        devices._number.cache_clear()
+        devices._device_count.cache_clear()
         monkeypatch.setattr(runtime, "getDeviceCount", lambda gpu_count=gpu_count: gpu_count)
         scope = backend.scope(cupy.cuda.Device(0))
         assert (scope is None) == (gpu_count == 1)

@@ -127,7 +127,7 @@ def rank_devices(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def let(*natives: Imitated) -> tuple[list[str], dict[str, str]]:
         monkeypatch.setattr(module.dpctl, "get_devices", lambda: list(natives))
-        usable, reasons = module._found.__wrapped__()
+        usable, reasons = module._native_devices.__wrapped__()
         return [f"{native.name}/{native.backend.name}" for native in usable], reasons
 
     return let

@@ -31,7 +31,7 @@ def scanned(x):
 def parts(x, size):
     """Return the results of parts."""
     pieces = np.split(x, range(size, x.shape[1], size), axis=1)
-    return np.concatenate([scanned(one)[:, -1:] for one in pieces], axis=1)
+    return np.concatenate([scanned(piece)[:, -1:] for piece in pieces], axis=1)
 
 
 def ends(x, size):
@@ -49,8 +49,8 @@ def places(x):
 def runs(x, width):
     """Return neighbours in order, and where they were."""
     order = [at + places(x[at : at + width]) for at in range(0, len(x), width)]
-    found = np.concatenate(order).astype(INT32)
-    return x[found], found
+    ordered = np.concatenate(order).astype(INT32)
+    return x[ordered], ordered
 
 
 SHARED = [  # shape, size of a part, lanes, the axis along which they lie

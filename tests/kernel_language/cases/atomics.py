@@ -27,17 +27,17 @@ def smallest_and_largest(low, high, x):
     kl.atomic_max(high, i % 3, x[i])
 
 
-def tickets(seen, counter):
+def tickets(numbers, counter):
     ticket = kl.atomic_add(counter, 0, 1)
-    seen[ticket] = 1
+    numbers[ticket] = 1
 
 
-def append_where_positive(found, count, x):
+def append_where_positive(positives, count, x):
     i = kl.index()
     if x[i] > 0:
-        place = kl.atomic_add(count, 0, 1)
-        found[place] = i
-        kl.atomic_max(found, x.shape[0], i)
+        slot = kl.atomic_add(count, 0, 1)
+        positives[slot] = i
+        kl.atomic_max(positives, x.shape[0], i)
 
 
 def exchange(y, x):
@@ -56,10 +56,10 @@ def product_by_compare(y, x):
     i = kl.index()
     old = y[i % 2]
     while True:
-        before = kl.atomic_compare_exchange(y, i % 2, old, old * x[i])
-        if before == old:
+        previous = kl.atomic_compare_exchange(y, i % 2, old, old * x[i])
+        if previous == old:
             break
-        old = before
+        old = previous
 
 
 def votes(y, x):
@@ -158,7 +158,7 @@ CASES = [
     Case(
         tickets,
         lambda rng: (np.zeros(77, np.int32), np.zeros(1, np.int32)),
-        lambda seen, counter: (seen + 1, counter + 77),
+        lambda numbers, counter: (numbers + 1, counter + 77),
         ndrange=(77,),
     ),
     Case(
@@ -168,8 +168,8 @@ CASES = [
             np.zeros(1, np.int32),
             np.where(np.arange(60) == rng.integers(60), 1.0, -1.0).astype(np.float32),
         ),
-        lambda found, count, x: (
-            np.concatenate(([x.argmax()], found[:59], [x.argmax()])).astype(np.int32),
+        lambda positives, count, x: (
+            np.concatenate(([x.argmax()], positives[:59], [x.argmax()])).astype(np.int32),
             count + 1,
         ),
         ndrange=(60,),

@@ -84,17 +84,17 @@ class Case:
         """Raise AssertionError where the returned arrays, as NumPy's, are not what is wanted."""
         want = self.want(seed) if want is None else want
         assert len(got) == len(want), f"{len(got)} arrays returned, {len(want)} written"
-        for number, (one, other) in enumerate(zip(got, want, strict=True)):
-            where = f"{self.name}, written array {number}"
-            assert one.dtype == other.dtype, f"{where}: {one.dtype}, not {other.dtype}"
+        for index, (actual, desired) in enumerate(zip(got, want, strict=True)):
+            where = f"{self.name}, written array {index}"
+            assert actual.dtype == desired.dtype, f"{where}: {actual.dtype}, not {desired.dtype}"
             if not self.tolerance:
-                np.testing.assert_array_equal(one, other, err_msg=where)
+                np.testing.assert_array_equal(actual, desired, err_msg=where)
                 continue
-            one, other = (_as_doubles(array) for array in (one, other))
-            finite = np.abs(other[np.isfinite(other)])
+            actual, desired = (_as_doubles(array) for array in (actual, desired))
+            finite = np.abs(desired[np.isfinite(desired)])
             largest = float(finite.max()) if finite.size else 0.0
             np.testing.assert_allclose(
-                one, other, rtol=self.tolerance, atol=self.tolerance * largest, err_msg=where
+                actual, desired, rtol=self.tolerance, atol=self.tolerance * largest, err_msg=where
             )
 
 

@@ -79,13 +79,13 @@ def choices(y, x, z, shift):
 def reversed_in_groups(y, x):
     i, here = kl.index(), kl.local_index()
     shared = kl.local(8, x.dtype)
-    own = kl.private(2, x.dtype)
+    halves = kl.private(2, x.dtype)
     shared[here] = x[i] * 1j
     kl.barrier()
-    own[0] = shared[7 - here]
-    own[1] = own[0] + shared[here]
+    halves[0] = shared[7 - here]
+    halves[1] = halves[0] + shared[here]
     kl.barrier()
-    y[i] = own[1] if here % 2 else own[0]
+    y[i] = halves[1] if here % 2 else halves[0]
 
 
 def julia_set(counts, real, imag, c):

@@ -297,8 +297,8 @@ def _by_python(function):
 
 
 def _pair(i, x):
-    found = [(a, b) for a in range(x.size) for b in range(x.size) if x[a] + x[b] == i]
-    return found[0][0] * 100 + found[0][1] if found else -1
+    pairs = [(a, b) for a in range(x.size) for b in range(x.size) if x[a] + x[b] == i]
+    return pairs[0][0] * 100 + pairs[0][1] if pairs else -1
 
 
 def _until(i, x):

@@ -30,15 +30,15 @@ def heat_in_three(y, x, rate):
     y[i, j, k] = here + rate * (around - 6.0 * here)
 
 
-def life(after, before):
+def life(after, previous):
     i, j = kl.index()
-    rows, columns = before.shape
+    rows, columns = previous.shape
     alive = 0
     for di in kl.unroll(range(-1, 2)):
         for dj in kl.unroll(range(-1, 2)):
             if di != 0 or dj != 0:
-                alive += before[(i + di) % rows, (j + dj) % columns]
-    after[i, j] = 1 if alive == 3 or (alive == 2 and before[i, j] == 1) else 0
+                alive += previous[(i + di) % rows, (j + dj) % columns]
+    after[i, j] = 1 if alive == 3 or (alive == 2 and previous[i, j] == 1) else 0
 
 
 def mandelbrot(counts, x0, y0, step, limit):
@@ -146,14 +146,14 @@ def convolve(y, x, weights):
 def max_pool(y, where, x):
     i, j = kl.index()
     best = x[2 * i, 2 * j]
-    place = 0
+    position = 0
     for k in range(1, 4):
         value = x[2 * i + k // 2, 2 * j + k % 2]
         if value > best:
             best = value
-            place = k
+            position = k
     y[i, j] = best
-    where[i, j] = place
+    where[i, j] = position
 
 
 def distance_to_seeds(y, nearest, seeds):
@@ -193,13 +193,13 @@ def spread_labels(labels, mask, changed):
         kl.atomic_add(changed, 0, 1)
 
 
-def wave_step(after, now, before, speed):
+def wave_step(after, now, previous, speed):
     i = kl.index()
     n = now.shape[0]
     if i == 0 or i == n - 1:
         after[i] = 0
         return
-    after[i] = 2 * now[i] - before[i] + speed * (now[i - 1] - 2 * now[i] + now[i + 1])
+    after[i] = 2 * now[i] - previous[i] + speed * (now[i - 1] - 2 * now[i] + now[i + 1])
 
 
 def spheres_hit(depth, spheres):
@@ -238,10 +238,10 @@ def _heat(y, x, rate):
     return (here + np.float32(rate) * (around - 6 * here),)
 
 
-def _life(after, before):
+def _life(after, previous):
     shifts = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
-    alive = sum(np.roll(before, shift, (0, 1)) for shift in shifts)
-    return (((alive == 3) | ((alive == 2) & (before == 1))).astype(before.dtype),)
+    alive = sum(np.roll(previous, shift, (0, 1)) for shift in shifts)
+    return (((alive == 3) | ((alive == 2) & (previous == 1))).astype(previous.dtype),)
 
 
 def _mandelbrot(counts, x0, y0, step, limit):
@@ -297,11 +297,11 @@ def _sobel(y, x):
 
 
 def _box(y, x, radius):
-    found = np.zeros_like(x)
+    result = np.zeros_like(x)
     for i, j in np.ndindex(*x.shape):
         part = x[max(i - radius, 0) : i + radius + 1, max(j - radius, 0) : j + radius + 1]
-        found[i, j] = part.sum() // part.size
-    return (found,)
+        result[i, j] = part.sum() // part.size
+    return (result,)
 
 
 def _pool(y, where, x):
@@ -337,10 +337,10 @@ def labelled(rng):
     )
 
 
-def _wave(after, now, before, speed):
+def _wave(after, now, previous, speed):
     after = np.zeros_like(now)
     bend = now[:-2] - 2 * now[1:-1] + now[2:]
-    after[1:-1] = 2 * now[1:-1] - before[1:-1] + np.float32(speed) * bend
+    after[1:-1] = 2 * now[1:-1] - previous[1:-1] + np.float32(speed) * bend
     return (after,)
 
 

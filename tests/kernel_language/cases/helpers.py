@@ -333,10 +333,10 @@ CASES = [
         Case(
             made_with_helper(helper),
             lambda rng: (np.zeros(30, np.int32), small(rng, 30)),
-            lambda y, x, wanted=wanted: (wanted(x) + 1,),
+            lambda y, x, expected=expected: (expected(x) + 1,),
             variant=helper.__name__,
         )
-        for helper, wanted in ((square, lambda x: x**2), (scaled, lambda x: x + x + x))
+        for helper, expected in ((square, lambda x: x**2), (scaled, lambda x: x + x + x))
     ),
     *(
         Case(

@@ -35,11 +35,11 @@ def shifts(left, right, x, n):
     right[i] = x[i] >> n[i]
 
 
-def bits(both, either, one, no, x, z):
+def bits(both, either, exclusive, no, x, z):
     i = kl.index()
     both[i] = x[i] & z[i]
     either[i] = x[i] | z[i]
-    one[i] = x[i] ^ z[i]
+    exclusive[i] = x[i] ^ z[i]
     no[i] = ~x[i]
 
 
@@ -189,13 +189,13 @@ def _linear(y, steps):
 
 
 def _splitmix(y):
-    found = []
+    results = []
     for i in range(y.size):
         z = (i + 1) * 0x9E3779B97F4A7C15 % 2**64
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        found.append(z ^ (z >> 31))
-    return (np.array(found, np.uint64),)
+        results.append(z ^ (z >> 31))
+    return (np.array(results, np.uint64),)
 
 
 def _collatz(y):
@@ -261,7 +261,7 @@ CASES = [
                 full_range(rng, dtype),
                 full_range(rng, dtype),
             ),
-            lambda both, either, one, no, x, z: (x & z, x | z, x ^ z, np.invert(x)),
+            lambda both, either, exclusive, no, x, z: (x & z, x | z, x ^ z, np.invert(x)),
             variant=dtype.__name__,
         )
         for dtype in (np.uint8, np.int16, np.int32, np.uint64)
@@ -273,7 +273,7 @@ CASES = [
             rng.random(40) < 0.5,
             rng.random(40) < 0.5,
         ),
-        lambda both, either, one, no, x, z: (x & z, x | z, x != z, ~x),
+        lambda both, either, exclusive, no, x, z: (x & z, x | z, x != z, ~x),
         variant="bool",
     ),
     *(

@@ -114,14 +114,14 @@ def unrolled_with_steps(y, x):
 
 def unrolled_with_break(y, x):
     i = kl.index()
-    found = -1
+    at = -1
     for k in kl.unroll(range(6)):
         if x[i, k] < 0:
             continue
         if x[i, k] == 3:
-            found = k
+            at = k
             break
-    y[i] = found
+    y[i] = at
 
 
 def small_matrix_product(c, a, b):
@@ -160,13 +160,13 @@ def private_in_a_loop(y, x):
 
 def places_of_its_own(y, x, first, second):
     i = kl.index()
-    own = kl.private(4, kl.float32)
-    own[0] = 10.0
-    own[1] = 20.0
-    own[2] = 30.0
-    own[3] = 40.0
-    own[first[i]] = x[i]
-    y[i] = own[second[i]] + own[3 - second[i]]
+    memory = kl.private(4, kl.float32)
+    memory[0] = 10.0
+    memory[1] = 20.0
+    memory[2] = 30.0
+    memory[3] = 40.0
+    memory[first[i]] = x[i]
+    y[i] = memory[second[i]] + memory[3 - second[i]]
 
 
 def of_x(rng, *shape):
@@ -193,17 +193,17 @@ def _steps(y, x):
 
 
 def _first_three(y, x):
-    found = [row.tolist() for row in x]
-    return (np.array([row.index(3) if 3 in row else -1 for row in found], y.dtype),)
+    at = [row.tolist() for row in x]
+    return (np.array([row.index(3) if 3 in row else -1 for row in at], y.dtype),)
 
 
 def _longest(y, x, z):
     def length(a, b):
         table = np.zeros((len(a) + 1, len(b) + 1), int)
-        for i, one in enumerate(a, 1):
-            for j, other in enumerate(b, 1):
+        for i, a_i in enumerate(a, 1):
+            for j, b_j in enumerate(b, 1):
                 same = table[i - 1, j - 1] + 1
-                table[i, j] = same if one == other else max(table[i - 1, j], table[i, j - 1])
+                table[i, j] = same if a_i == b_j else max(table[i - 1, j], table[i, j - 1])
         return table[-1, -1]
 
     return (np.array([length(a, b) for a, b in zip(x, z, strict=True)], y.dtype),)
@@ -214,10 +214,10 @@ def _counts(y, x):
 
 
 def _places(y, x, first, second):
-    own = np.tile(np.asarray([10, 20, 30, 40], np.float32), (x.size, 1))
+    memory = np.tile(np.asarray([10, 20, 30, 40], np.float32), (x.size, 1))
     every = np.arange(x.size)
-    own[every, first] = x
-    return (own[every, second] + own[every, 3 - second],)
+    memory[every, first] = x
+    return (memory[every, second] + memory[every, 3 - second],)
 
 
 CASES = [

@@ -53,13 +53,13 @@ def points_in_circle(hits, seed, tries):
 def random_walk(y, steps):
     i = kl.index()
     state = kl.uint32(i) * 2654435761 + 1
-    place = 0
+    position = 0
     for _ in range(steps):
         state ^= state << 13
         state ^= state >> 17
         state ^= state << 5
-        place += 1 if state & 1 == 1 else -1
-    y[i] = place
+        position += 1 if state & 1 == 1 else -1
+    y[i] = position
 
 
 def nearest_centroid(labels, points, centroids):
@@ -272,7 +272,7 @@ def queens(counts, n):
     columns[0] = first
     row = 1
     columns[1] = -1
-    found = 0
+    result = 0
     while row > 0:
         columns[row] += 1
         if columns[row] == n:
@@ -287,11 +287,11 @@ def queens(counts, n):
         if not free:
             continue
         if row == n - 1:
-            found += 1
+            result += 1
         else:
             row += 1
             columns[row] = -1
-    counts[first] = found
+    counts[first] = result
 
 
 def calendar(year, month, day, days):
@@ -336,13 +336,13 @@ def _circle(hits, seed, tries):
 def _walk(y, steps):
     places = []
     for i in range(y.size):
-        state, place = (i * 2654435761 + 1) % 2**32, 0
+        state, position = (i * 2654435761 + 1) % 2**32, 0
         for _ in range(steps):
             state ^= state * 2**13 % 2**32
             state ^= state // 2**17
             state ^= state * 32 % 2**32
-            place += 2 * (state % 2) - 1
-        places.append(place)
+            position += 2 * (state % 2) - 1
+        places.append(position)
     return (np.array(places, np.int32),)
 
 
@@ -359,20 +359,20 @@ def _clusters(sums, counts, points, labels):
 
 def _edits(y, a, b):
     row = list(range(len(b) + 1))
-    for i, one in enumerate(a, 1):
+    for i, a_i in enumerate(a, 1):
         above, row = row, [i]
-        for j, other in enumerate(b, 1):
-            row.append(min(row[-1] + 1, above[j] + 1, above[j - 1] + int(one != other)))
+        for j, b_j in enumerate(b, 1):
+            row.append(min(row[-1] + 1, above[j] + 1, above[j - 1] + int(a_i != b_j)))
     return (np.array(row[-1:], np.int32),)
 
 
 def _words(y, text, word):
-    found = np.zeros(y.size, np.bool_)
+    result = np.zeros(y.size, np.bool_)
     start = bytes(text).find(bytes(word))
     while start >= 0:
-        found[start] = True
+        result[start] = True
         start = bytes(text).find(bytes(word), start + 1)
-    return (found,)
+    return (result,)
 
 
 def _checksums(y, data):
@@ -436,9 +436,9 @@ def _bits(y, x, width):
 
 def _runs(lengths, x):
     starts = np.flatnonzero(np.append([True], x[1:] != x[:-1]))
-    found = np.zeros_like(lengths)
-    found[starts] = np.diff(np.append(starts, x.size))
-    return (found,)
+    result = np.zeros_like(lengths)
+    result[starts] = np.diff(np.append(starts, x.size))
+    return (result,)
 
 
 def _knapsack(best, weights, values):
@@ -450,11 +450,11 @@ def _knapsack(best, weights, values):
 
 
 def _queens(counts, n):
-    found = np.zeros(n, np.int32)
+    result = np.zeros(n, np.int32)
     for p in permutations(range(n)):
         if len({k + c for k, c in enumerate(p)}) == len({k - c for k, c in enumerate(p)}) == n:
-            found[p[0]] += 1
-    return (found,)
+            result[p[0]] += 1
+    return (result,)
 
 
 def _calendar(year, month, day, days):

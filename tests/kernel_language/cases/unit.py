@@ -28,8 +28,8 @@ def whole_tuple(y, x):
 
 
 def kept_tuple(y, x):
-    place = kl.index()
-    y[place] = x[place] - 1
+    slot = kl.index()
+    y[slot] = x[slot] - 1
 
 
 def one_axis_at_a_time(y):

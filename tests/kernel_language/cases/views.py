@@ -19,8 +19,8 @@ def add_matrices(y, x, z):
 
 
 def double_in_place(y):
-    place = kl.index()
-    y[place] = y[place] * 2
+    slot = kl.index()
+    y[slot] = y[slot] * 2
 
 
 def sum_of_rows(y, x):
@@ -61,15 +61,15 @@ CASES = [
     *(
         Case(
             add_arrays,
-            lambda rng, one=one, other=other, third=third: (
-                View(np.zeros(60, np.int32), (one,)),
-                View(of_x(rng, 60), (other,)),
+            lambda rng, first=first, second=second, third=third: (
+                View(np.zeros(60, np.int32), (first,)),
+                View(of_x(rng, 60), (second,)),
                 View(of_x(rng, 60), (third,)),
             ),
             lambda y, x, z: (x + z,),
             variant=variant,
         )
-        for variant, one, other, third in (
+        for variant, first, second, third in (
             ("steps", rows(0, 60, 3), rows(1, 60, 3), rows(20, 40, 1)),
             ("backwards", rows(None, None, 1), BACKWARDS, EVERY),
             ("all-backwards", BACKWARDS, BACKWARDS, BACKWARDS),
@@ -79,15 +79,15 @@ CASES = [
     *(
         Case(
             add_matrices,
-            lambda rng, one=one, other=other: (
+            lambda rng, first=first, second=second: (
                 np.zeros((6, 8), np.int32),
-                View(of_x(rng, *one[0]), *one[1:]),
-                View(of_x(rng, *other[0]), *other[1:]),
+                View(of_x(rng, *first[0]), *first[1:]),
+                View(of_x(rng, *second[0]), *second[1:]),
             ),
             lambda y, x, z: (x - z,),
             variant=variant,
         )
-        for variant, one, other in (
+        for variant, first, second in (
             ("transposed", ((8, 6), (EVERY, EVERY), True), ((6, 8), (EVERY, EVERY), False)),
             (
                 "parts",
