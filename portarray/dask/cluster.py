@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
+import sys
 from typing import Any
 
 import distributed
@@ -20,6 +22,14 @@ _THREADS = (
     *("VECLIB_MAXIMUM_THREADS", "CL_CONFIG_CPU_TBB_NUM_WORKERS", "POCL_MAX_PTHREAD_COUNT"),
 )
 """Variables of the environment by which libraries learn how many threads to compute in."""
+
+
+# Python's own advice, multiprocessing.freeze_support(), is for programs without a script.
+_UNGUARDED = (
+    "LocalCluster: a worker did not start; workers import the script that creates the cluster\n"
+    'Hint: create the cluster under `if __name__ == "__main__":`, unless the worker\'s own error '
+    "above has another cause"
+)
 
 
 class LocalCluster(distributed.SpecCluster):  # type: ignore[misc]
@@ -76,6 +86,8 @@ class LocalCluster(distributed.SpecCluster):  # type: ignore[misc]
         name: str | None = None,
         **worker_kwargs: Any,
     ) -> None:
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise RuntimeError(_UNGUARDED)  # this is a worker, which imports the script
         if isinstance(security, bool):
             security = distributed.Security.temporary() if security else None
         for option in {"n_workers", "processes"} & worker_kwargs.keys():
@@ -120,14 +132,19 @@ class LocalCluster(distributed.SpecCluster):  # type: ignore[misc]
             "dashboard_address": dashboard_address,
             **(scheduler_kwargs or {}),
         }
-        super().__init__(
-            workers=workers,
-            scheduler={"cls": distributed.Scheduler, "options": scheduler},
-            security=security,
-            silence_logs=silence_logs,
-            asynchronous=asynchronous,
-            name=name,
-        )
+        try:
+            super().__init__(
+                workers=workers,
+                scheduler={"cls": distributed.Scheduler, "options": scheduler},
+                security=security,
+                silence_logs=silence_logs,
+                asynchronous=asynchronous,
+                name=name,
+            )
+        except RuntimeError as error:
+            if "failed to start" in str(error) and hasattr(sys.modules["__main__"], "__file__"):
+                raise RuntimeError(_UNGUARDED) from error
+            raise
 
     def _update_worker_status(self, op: str, message: Any) -> None:
         """Keep the nanny of a killed worker: it restarts the worker, however long that takes.

@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -154,3 +157,15 @@ def test_blocks_outlive_their_workers_and_their_devices_memory() -> None:
 
 def _spilled(dask_worker: Any) -> int:
     return len(dask_worker.data.disk)
+
+
+def test_a_script_without_a_main_guard_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import portarray.dask as pd\npd.LocalCluster('numpy', dashboard_address=None)\n"
+    )
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    last = run.stderr.strip().splitlines()[-2:]
+    assert last[0].startswith("RuntimeError: LocalCluster: a worker did not start")
+    assert last[1].startswith('Hint: create the cluster under `if __name__ == "__main__":`')
