@@ -78,6 +78,11 @@ def planned(dsk: HighLevelGraph, keys: Any) -> owners.Plan:
         elif layer.annotations:
             notes.update(dict.fromkeys(layer, layer.annotations))
     graph = convert_legacy_graph(ensure_dict(dsk))
+    notes.update(  # tasks that dask.optimize or dask.persist put into scopes
+        (key, {ANNOTATION: node.func})
+        for key, node in graph.items()
+        if type(node) is Scoped and key not in notes
+    )
     if len(layers.devices()) > 1:
         return owners.assign(graph, notes, layers)
     return owners.Plan(graph, notes, {}, (), layers.rule())

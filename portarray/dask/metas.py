@@ -12,8 +12,9 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
-from dask.array.core import apply_infer_dtype
-from dask.array.utils import compute_meta, meta_from_array
+from dask.array.core import Array, apply_infer_dtype, asarray
+from dask.array.utils import asanyarray_safe, asarray_safe, compute_meta, meta_from_array
+from dask.base import is_dask_collection
 from dask.blockwise import BlockwiseDep
 from dask.utils import is_arraylike
 
@@ -37,7 +38,10 @@ def _tried(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[.
     @scopes.owned("")  # blocks of one array may be on several devices
     def tried(*args: Any, **kwargs: Any) -> Any:
         try:
-            return call(function, list(args), kwargs)
+            result = call(function, list(args), kwargs)
+            if is_dask_collection(result):  # of a delayed operand
+                raise ValueError("the values of a delayed operand are not known yet")
+            return result
         # Functions such as Fourier transforms reject empty arrays, with another class of error in
         # each library. Other faults occur again with samples, so that none is hidden.
         except Exception:
@@ -60,6 +64,17 @@ def _sample(x: Any) -> Any:
     if isinstance(x, BlockwiseDep):
         return x[(0,) * len(x.numblocks)]
     return x
+
+
+def _lazily(convert: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a conversion to the type of a meta that does not compute Dask arrays."""
+
+    @wraps(convert)
+    def converted(a: Any, like: Any, **options: Any) -> Any:
+        is_lazy = isinstance(a, Array) and isinstance(like, pa.Array)
+        return asarray(a, **options) if is_lazy else convert(a, like, **options)
+
+    return converted
 
 
 def install_hooks(call: Callable[..., Any]) -> None:
@@ -96,6 +111,8 @@ def install_hooks(call: Callable[..., Any]) -> None:
 
         return apply_infer_dtype(func, args, *rest, **options)
 
+    for function in (asarray_safe, asanyarray_safe):
+        stand_in(function, _lazily(function))
     stand_in(apply_infer_dtype, inferred)
     stand_in(compute_meta, meta_of)
     stand_in(meta_from_array, emptied)

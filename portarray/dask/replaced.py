@@ -118,6 +118,20 @@ def _isin(element: Any, test_elements: Any, assume_unique: bool = False) -> pa.A
     return pa.reshape(result, element.shape + (1,) * among.ndim)
 
 
+def _nanquantile(a: Any, q: Any, axis: Any = None, **options: Any) -> Any:
+    return np.nanquantile(a, q, axis=axis if axis is None else tuple(axis), **options)
+
+
+def _histogramdd(sample: Any, bins: Any, range: Any, weights: Any) -> pa.Array:
+    """Return the histogram of a block, with an axis along which those of others are joined."""
+    counts: Any = np.histogramdd(sample, bins, range=range, weights=weights)[0]
+    return pa.expand_dims(counts, axis=0)
+
+
+def _histogramdd_of_columns(*args: Any) -> pa.Array:
+    return _histogramdd(args[:-3], *args[-3:])
+
+
 def _pointwise(block: Any, points: Any, axis: int) -> pa.Array:
     selected = block[tuple(p if isinstance(p, slice) else np.asarray(p) for p in points)]
     return pa.moveaxis(selected, axis, 0)
@@ -241,6 +255,9 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
     dask.array.reductions.moment_chunk: _moment_chunk,
     # Its dtype, which some devices lack, is otherwise that of its signature.
     dask.array.reductions.moment_combine: partial(dask.array.reductions.moment_combine, dtype="f8"),
+    dask.array.reductions._custom_nanquantile: _nanquantile,
+    dask.array.routines._block_histogramdd_rect: _histogramdd,
+    dask.array.routines._block_histogramdd_multiarg: _histogramdd_of_columns,
     dask.array.routines._isin_kernel: _isin,
     dask.array.routines.variadic_choose: _choose,
     dask.array.core._vindex_slice_and_transpose: _pointwise,

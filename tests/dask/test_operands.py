@@ -28,6 +28,7 @@ def here() -> Iterator[None]:
 
 
 ROW = np.arange(6, dtype=np.float32)
+UNIT = ((0, 1), (0, 1))
 EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "append": lambda x, s, v, i: da.append(x, ROW[None], axis=0),
     "concatenate": lambda x, s, v, i: da.concatenate([ROW[None], x, ROW[None]]),
@@ -37,6 +38,13 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "sum of a join": lambda x, s, v, i: da.concatenate([x, ROW[None]]).sum(axis=0),
     "keyword of a function": lambda x, s, v, i: x.map_blocks(_scaled, scale=ROW[:3]),
     "range of a histogram": lambda x, s, v, i: da.histogram(v, 4, range=(v.min(), v.max()))[0],
+    "histogram of columns": lambda x, s, v, i: da.histogramdd((v, v * v), (3, 2), UNIT)[0],
+    "histogram of rows": lambda x, s, v, i: da.histogramdd(x[:, :2].rechunk((4, 2)), (3, 2), UNIT)[
+        0
+    ],
+    "nanquantile": lambda x, s, v, i: da.nanquantile(x, [0.3, 0.5], axis=1),
+    "differences": lambda x, s, v, i: da.diff(x, axis=0, prepend=x[:1], append=ROW[None]),
+    "optimized before": lambda x, s, v, i: dask.optimize(x.T @ x)[0].sum(axis=0) * 2,
     "weights of a histogram": lambda x, s, v, i: da.histogram(v, 4, (0, 1), weights=v * 2)[0],
 }
 
@@ -59,6 +67,19 @@ def test_numpy_operands_move_to_the_blocks(name: str, device: str) -> None:
 def test_numpy_operands_move_to_blocks_on_several_devices(name: str) -> None:
     with virtual_devices("cuda", count=2) as cards:
         assert dask_outcomes.outcome(EXPRESSIONS[name], [str(card) for card in cards]) == ""
+
+
+@pytest.mark.one_device
+def test_delayed_operands_are_not_computed_to_infer_types() -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a graph is computed while another is built")
+
+    x = pd.ones((4, 2), chunks=2, devices="numpy")
+    with dask.config.set(scheduler=refuse):
+        steps = da.diff(x, axis=0, prepend=x[:1])
+        scaled = x.map_blocks(_scaled, dask.delayed(3.0), dtype=x.dtype)
+    np.testing.assert_array_equal(pd.collect(steps).native, np.zeros((4, 2)))
+    np.testing.assert_array_equal(scaled.compute().native, np.full((4, 2), 3.0))
 
 
 @pytest.mark.one_device
