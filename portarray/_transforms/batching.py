@@ -16,7 +16,7 @@ from portarray._devices.device import Device
 from portarray._transforms import tracing
 from portarray._transforms.recording import recording
 from portarray._transforms.shared_memory import parts
-from portarray._transforms.tracer import HOLDING, Tracer
+from portarray._transforms.tracer import Tracer, may_hold
 from portarray._transforms.tracing import Trace
 from portarray.errors import TracedArrayError
 
@@ -38,14 +38,14 @@ class Call(NamedTuple):
 
     def run(self, *args: Any, **options: Any) -> Any:
         """Call the function; outer traces record it."""
-        if HOLDING.isdisjoint([x.__class__ for x in (*args, *options.values())]):
+        if not (any(map(may_hold, args)) or (options and any(map(may_hold, options.values())))):
             return self.function(*args, **options)
         return recording(self.name, self.function, self.device)(*args, **options)
 
     def general(self, batch: Any, *args: Any, **options: Any) -> Any:
         """Call the function with any options; the recorded one may be that of the default ones."""
-        function = operator.attrgetter(self.name)(self.namespace(batch))
-        return function(batch, *args, **options)
+        find = getattr if "." not in self.name else _attribute
+        return find(self.namespace(batch), self.name)(batch, *args, **options)
 
     def is_batched(self, x: Any) -> bool:
         """Return whether an operand is, or contains, an example."""
@@ -76,11 +76,20 @@ class Call(NamedTuple):
 
     def reshaped(self, batch: Any, shape: Sequence[int]) -> Any:
         """Return a batch with examples of a shape."""
-        return self.namespace(batch).reshape(batch, shape=(self.size, *shape))
+        whole = (self.size, *shape)
+        if tuple(batch.shape) == whole:
+            return batch
+        return self.namespace(batch).reshape(batch, shape=whole)
 
     def as_result(self, batch: Any) -> Any:
         """Return a batch with examples of the shape of the result."""
         return self.reshaped(batch, tuple(self.examples[0].shape))
+
+    def is_result(self, batch: Any) -> bool:
+        """Return whether a batch has the shape and the dtype of the only result."""
+        example = self.examples[0]
+        whole = (self.size, *example.shape)
+        return bool(tuple(batch.shape) == whole and batch.dtype == example.dtype)
 
     def namespace(self, native: Any) -> Any:
         """Return the functions of a native array, which an outer trace may record."""
@@ -111,6 +120,10 @@ def looped(call: Call, args: Sequence[Any], options: Options) -> Any:
     if any(tuple(x.shape) != tuple(column[0].shape) for column in columns for x in column):
         _refuse(call, args, options)
     return [call.namespace(column[0]).stack(list(column), axis=0) for column in columns]
+
+
+def _attribute(namespace: Any, name: str) -> Any:
+    return operator.attrgetter(name)(namespace)
 
 
 def _ndim(x: Any) -> int:
@@ -281,8 +294,13 @@ def _transform_axes(call: Call, args: Sequence[Any], options: Options) -> Any:
     return call.run(args[0].slot, **named)
 
 
+_BASIC = frozenset((int, slice, type(None), type(...)))
+
+
 def _getitem(call: Call, args: Sequence[Any], options: Options) -> Any:
     x, key = args[0], parts(args[1])
+    if _BASIC.issuperset([part.__class__ for part in key]):
+        return call.run(x.slot, (slice(None), *key))
     arrays = [part for part in key if hasattr(part, "shape")]
     masks = [part for part in arrays if "bool" in str(part.dtype)]
     batched = list(filter(call.is_batched, key))

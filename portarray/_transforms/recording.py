@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from portarray._devices.device import Device
-from portarray._transforms.tracer import HOLDING, Tracer, innermost
+from portarray._transforms.tracer import Tracer, innermost, may_hold
 from portarray.errors import TracedArrayError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def recording(name: str, function: Function, device: Device) -> Function:
                 x = x.value
                 if x.__class__ is Tracer:
                     break
-            elif kind is list or kind is tuple:
+            elif (kind is list or kind is tuple) and may_hold(x):
                 break
             plain.append(x)
         else:
@@ -84,8 +84,8 @@ def recording(name: str, function: Function, device: Device) -> Function:
 
 
 def _are_plain(options: Mapping[str, Any]) -> bool:
-    """Return whether options contain no tracer, list or tuple."""
-    return HOLDING.isdisjoint([x.__class__ for x in options.values()])
+    """Return whether options contain no tracer."""
+    return not any(map(may_hold, options.values()))
 
 
 def _value(x: Any, trace: Trace) -> Any:

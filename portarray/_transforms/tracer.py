@@ -15,7 +15,7 @@ from portarray.errors import TracedArrayError
 if TYPE_CHECKING:
     from portarray._transforms.tracing import Trace
 
-__all__ = ["HOLDING", "Tracer", "current", "detached", "innermost", "lowered"]
+__all__ = ["HOLDING", "Tracer", "current", "detached", "innermost", "lowered", "may_hold"]
 
 Function = Callable[..., Any]
 
@@ -103,6 +103,14 @@ class Tracer:
 
 
 HOLDING = frozenset((Tracer, list, tuple))
+
+
+def may_hold(x: Any) -> bool:
+    """Return whether an operand is a tracer, or a list or tuple that may contain one."""
+    kind = x.__class__
+    if kind is tuple or kind is list:
+        return not HOLDING.isdisjoint([part.__class__ for part in x])
+    return kind is Tracer
 
 
 def current(x: Tracer) -> Tracer:
