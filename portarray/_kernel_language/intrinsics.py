@@ -20,8 +20,8 @@ class Helper:
     """A function that kernels may call; created by ``pa.kernel.function``."""
 
     def __init__(self, function: FunctionType) -> None:
+        functools.update_wrapper(self, function)  # first: it may have an attribute of this name
         self.function = function
-        functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
         """Call the function as plain Python."""

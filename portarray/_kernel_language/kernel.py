@@ -52,6 +52,7 @@ class KernelFunction:
             derivative_checks.check_definition(self._definition)
 
     def _define(self, definition: Definition) -> None:
+        functools.update_wrapper(self, definition.source.function)
         self._definition = definition
         self.__name__ = definition.name
         self._names = definition.names
@@ -64,7 +65,6 @@ class KernelFunction:
         self._oracle = Oracle(definition)
         self._adjoints = AdjointCache(definition)
         self._batches: dict[frozenset[str], KernelFunction] = {}
-        functools.update_wrapper(self, definition.source.function)
 
     def _batched(self, names: frozenset[str]) -> KernelFunction:
         """Return a kernel with one more axis in front, of the ndrange and of some arrays."""

@@ -189,10 +189,10 @@ class custom_vjp:  # noqa: N801  (used as a decorator, as in JAX)
 
     def __init__(self, function: Function) -> None:
         check_function("custom_vjp", function)
+        functools.update_wrapper(self, function)  # first: its attributes may have these names
         self._function = function
         self._forward: Function | None = None
         self._backward: Function | None = None
-        functools.update_wrapper(self, function)
 
     def defvjp(self, *functions: Function) -> Any:
         """Define the derivative.

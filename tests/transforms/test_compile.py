@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import io
 import os
@@ -22,6 +23,42 @@ from portarray.errors import TracedArrayError
 ALL = bool(os.environ.get("PORTARRAY_ALL_GRADIENTS"))
 SHARE = {"numpy": 1, "clarray": 4, "mlx": 8, "dpnp": 16, "jax": 40, "torch": 40}
 """Of how many cases a device has one: some compilers take seconds for each."""
+
+
+def _doubled(function: Any) -> Any:
+    @functools.wraps(function)
+    def doubled(x: Any) -> Any:
+        return 2 * function(x)
+
+    return doubled
+
+
+def _scaled_gradient(function: Any) -> Any:
+    scaled = pa.custom_vjp(function)
+    scaled.defvjp(lambda args, g: (pa.grad(function)(*args) * g * 10,))
+    return scaled
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_transforms_of_compiled_functions_compile(seed: int, device: str) -> None:
+    x = asarray([1.0, 2.0, 3.0], device)
+    rng = np.random.default_rng(seed)
+    transforms = (_doubled, _scaled_gradient, pa.checkpoint, lambda f: lambda x: f(x) + 1)
+    drawn = [transforms[n] for n in rng.integers(len(transforms), size=3)]
+
+    def built(compile: Any) -> Any:
+        function = compile(lambda x: pa.sum(x * x))
+        for transform in drawn:
+            function = compile(transform(function))
+        return function
+
+    plain, compiled = built(lambda f: f), built(pa.compile)
+    assert float(compiled(x)) == float(plain(x))
+    for gradient in (pa.grad(compiled), pa.compile(pa.grad(compiled))):
+        np.testing.assert_allclose(host(gradient(x)), host(pa.grad(plain)(x)), rtol=1e-6)
+    value, gradient = pa.compile(pa.value_and_grad(compiled))(x)
+    assert float(value) == float(plain(x))
+    np.testing.assert_allclose(host(gradient), host(pa.grad(plain)(x)), rtol=1e-6)
 
 
 @pytest.mark.parametrize("case_index", range(len(CASES)), ids=[case.name for case in CASES])

@@ -56,6 +56,8 @@ class Compiled:
         verify: bool,
         dynamic: bool,
     ) -> None:
+        # First: a function that wraps another compiled function has a copy of its attributes.
+        functools.update_wrapper(self, function)
         self._function = function
         self._device = device
         self._precision = precision
@@ -65,7 +67,6 @@ class Compiled:
         self._programs: dict[Any, tuple[Program, ...]] = {}
         self._recent: tuple[Function, int] = (_never, -1)
         self._lock = threading.RLock()
-        functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
 
     def __repr__(self) -> str:
