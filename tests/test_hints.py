@@ -107,6 +107,11 @@ def turn(y):  # type: ignore[no-untyped-def]
     y[kl.index()] = 1.0
 
 
+@pa.kernel
+def count(counts, x):  # type: ignore[no-untyped-def]
+    kl.atomic_add(counts, x[kl.index()], 1)
+
+
 def half(x):  # type: ignore[no-untyped-def]
     return x / 2
 
@@ -147,7 +152,15 @@ def new_names(stack: contextlib.ExitStack) -> dict[str, Any]:
     modules = {"np": np, "pa": pa, "portarray": portarray, "cl": cl, "pd": pd, "kl": kl}
     others = {"torch": torch, "jax": jax, "mx": mx, "kernels": pa.kernels, "kla": kl.algorithms}
     python = {"functools": functools, "math": math, "namedtuple": namedtuple, "pathlib": pathlib}
-    here = {"fill": fill, "add": add, "turn": turn, "half": half, "middle": middle, "Once": Once}
+    here = {
+        "fill": fill,
+        "add": add,
+        "turn": turn,
+        "count": count,
+        "half": half,
+        "middle": middle,
+        "Once": Once,
+    }
     settings = {"virtual": virtual, "path": "a.safetensors", "key": pa.random.key(0)}
     return arrays | modules | others | python | here | settings | {"__name__": "hints"}
 

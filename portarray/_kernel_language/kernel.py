@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import math
 import sys
+import warnings
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
@@ -17,6 +18,7 @@ from portarray._array import results
 from portarray._array.array import Array
 from portarray._array.base import GUARDS, before_write
 from portarray._config import config
+from portarray._devices.notices import users_level
 from portarray._kernel_language import arguments, launch_cache
 from portarray._kernel_language.arguments import CallSpec, hashable
 from portarray._kernel_language.definition import Definition, define
@@ -32,7 +34,7 @@ from portarray._kernel_language.printer import print_kernel
 from portarray._kernel_language.ranges import launch_parts, launch_ranges
 from portarray._kernel_language.types import DOUBLES
 from portarray._kernel_language.work_items import units_between
-from portarray.errors import KernelVerificationError, TracedArrayError
+from portarray.errors import KernelVerificationError, PortarrayWarning, TracedArrayError
 
 
 class KernelFunction:
@@ -171,6 +173,8 @@ class KernelFunction:
                     layouts[n] = spec.device._backend.layout(writable)
                     shared = None
         sizes = spec.sizes(written)
+        if prepared.scatters and spec.ndrange is None:
+            self._check_ndrange(prepared, args, sizes)
         if 0 in sizes:
             return _returned([args[position] for position in written])
         if GUARDS:
@@ -195,6 +199,21 @@ class KernelFunction:
             return _returned(changed)
         table = args[written[0]]._dispatch
         return _returned([results.wrapped(result, table) for result in new])
+
+    def _check_ndrange(self, prepared: Prepared, args: Sequence[Any], sizes: Sequence[int]) -> None:
+        """Warn of a scatter whose ndrange is the shape of its target, though it reads more."""
+        names, draft = self._definition.names, prepared.draft
+        for position in set(draft.arrays).difference(draft.written):
+            shape = args[position].shape
+            if len(shape) == len(sizes) and math.prod(shape) > math.prod(sizes):
+                warnings.warn(
+                    f"{self._definition.name}: ndrange is {tuple(sizes)}, the shape of "
+                    f"{names[draft.written[0]]}; {names[position]} of shape {shape} has more "
+                    f"elements\nHint: pass ndrange={names[position]}.shape",
+                    PortarrayWarning,
+                    stacklevel=users_level(),
+                )
+                return
 
     def interpret(
         self,

@@ -53,12 +53,27 @@ class Prepared:
     draft: Draft
     launch: Launch
     values: Callable[[list[Any], Range, tuple[Any, ...]], list[Any]]
+    scatters: bool  # whether each work-item writes to a place that depends on values
 
 
 def prepare(definition: Definition, spec: CallSpec) -> Prepared:
     drafted = draft(definition, spec)
     launch = drafted.launcher.build(drafted.program)
-    return Prepared(drafted, launch, values_of(drafted.printed, definition.names, drafted.arrays))
+    values = values_of(drafted.printed, definition.names, drafted.arrays)
+    return Prepared(drafted, launch, values, _scatters(drafted.tree))
+
+
+def _scatters(kernel: tree.Function) -> bool:
+    """Return whether a kernel without loops writes to places that depend on values."""
+    nodes = [node for statement in kernel.body for node in tree.walk(statement)]
+    return not any(isinstance(node, (tree.For, tree.While)) for node in nodes) and any(
+        (isinstance(node, tree.Atomic) and node.array.space == "global")
+        or (
+            isinstance(node, tree.Store)
+            and any(isinstance(part, tree.Load) for i in node.index for part in tree.walk(i))
+        )
+        for node in nodes
+    )
 
 
 def launched_in_parts(prepared: Prepared, parts: Sequence[Part]) -> Launch:
