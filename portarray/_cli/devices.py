@@ -11,7 +11,8 @@ from rich.text import Text
 
 from portarray._cli.output import Form, forms, show
 from portarray._devices import selection
-from portarray._devices.summary import summary
+from portarray._devices.side_by_side import document as probed
+from portarray._devices.summary import text_of
 
 COLUMNS = (
     *("library", "version", "device", "functional", "recommended", "name", "kind"),
@@ -26,14 +27,13 @@ def devices(reprobe: bool, form: Form) -> None:
     """Show every library and device, and why some cannot be used."""
     if reprobe:
         selection.reset_gpu_device()
-    report = summary()
-    document = report.as_dict()
+    document = probed()
     show(
         form,
         document=document,
         columns=COLUMNS,
         rows=_rows(document),
-        text=lambda console: _show(str(report), console),
+        text=lambda console: _show(text_of(document), console),
     )
 
 

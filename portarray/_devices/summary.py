@@ -14,7 +14,7 @@ from portarray.backends.types import MemoryFigures
 if TYPE_CHECKING:
     from portarray._devices.preferences import Preference
 
-__all__ = ["Summary", "gib", "summary"]
+__all__ = ["Summary", "as_dict", "gib", "summary", "text_of"]
 
 
 class Summary(NamedTuple):
@@ -41,18 +41,7 @@ class Summary(NamedTuple):
     plugin_errors: dict[str, str]
 
     def __str__(self) -> str:
-        lines = [f"portarray {__version__}"]
-        for status in self.libraries:
-            lines += ["", *_lines(status, self.recommended)]
-        if self.plugin_errors:
-            lines += ["", "Plugins that do not work"]
-            lines += [f"  ✗ {name}: {reason}" for name, reason in self.plugin_errors.items()]
-        lines += ["", f"Recommended: {self.recommended} ({self.recommended.name})"]
-        if self.preference is not None:
-            lines.append(f"Preferred:   {self.preference.device} ({self.preference.source})")
-        if self.problem:
-            lines += [f"  ✗ {self.problem}"]
-        return "\n".join(lines)
+        return text_of(self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, texts and numbers, fit for JSON."""
@@ -62,7 +51,7 @@ class Summary(NamedTuple):
             "recommended": str(self.recommended),
             "preference": preference,
             "preference_problem": self.problem,
-            "libraries": [_as_dict(status) for status in self.libraries],
+            "libraries": [as_dict(status) for status in self.libraries],
             "plugin_errors": dict(self.plugin_errors),
         }
 
@@ -107,20 +96,38 @@ def gib(nbytes: int | None) -> str:
     return "unknown" if nbytes is None else f"{nbytes / 2**30:.1f} GiB"
 
 
-def _lines(status: LibraryStatus, recommended: Device) -> list[str]:
-    mark = "✓" if status.devices else "✗"
-    state = status.version or "" if status.installed else "(not installed)"
-    lines = [f"{mark} {status.info.title} {state}".rstrip()]
-    width = max((len(str(device)) for device in status.devices), default=0)
-    for device in status.devices:
-        figures = memory.memory(device)
-        best = "  ← recommended" if device is recommended else ""
-        lines.append(
-            f"    ✓ {device!s:{width}}  {device.name} ({device.kind}), {_figures(figures)}{best}"
-        )
+def text_of(document: dict[str, Any]) -> str:
+    """Return the text of a summary's dictionary."""
+    recommended = document["recommended"]
+    lines = [f"portarray {document['version']}"]
+    for library in document["libraries"]:
+        lines += ["", *_lines(library, recommended)]
+    if document["plugin_errors"]:
+        lines += ["", "Plugins that do not work"]
+        lines += [f"  ✗ {name}: {reason}" for name, reason in document["plugin_errors"].items()]
+    names = {x["device"]: x["name"] for row in document["libraries"] for x in row["devices"]}
+    lines += ["", f"Recommended: {recommended} ({names[recommended]})"]
+    preference = document["preference"]
+    if preference is not None:
+        lines.append(f"Preferred:   {preference['device']} ({preference['source']})")
+    if document["preference_problem"]:
+        lines += [f"  ✗ {document['preference_problem']}"]
+    return "\n".join(lines)
+
+
+def _lines(library: dict[str, Any], recommended: str) -> list[str]:
+    devices, reasons = library["devices"], library["reasons"]
+    mark = "✓" if devices else "✗"
+    state = library["version"] or "" if library["installed"] else "(not installed)"
+    lines = [f"{mark} {library['title']} {state}".rstrip()]
+    width = max((len(device["device"]) for device in devices), default=0)
+    for device in devices:
+        name, figures = device["device"], _figures(MemoryFigures(**device["memory"]))
+        best = "  ← recommended" if name == recommended else ""
+        lines.append(f"    ✓ {name:{width}}  {device['name']} ({device['kind']}), {figures}{best}")
     # Platforms that are refused for the same reason share a line.
     grouped: dict[str, list[str]] = {}
-    for name, reason in status.reasons.items():
+    for name, reason in reasons.items():
         grouped.setdefault(reason, []).append(name)
     lines += [f"    ✗ {', '.join(names)}: {reason}" for reason, names in grouped.items()]
     return lines
@@ -132,7 +139,8 @@ def _figures(figures: MemoryFigures) -> str:
     return f"{gib(figures.free)} of {gib(figures.total)} free"
 
 
-def _as_dict(status: LibraryStatus) -> dict[str, Any]:
+def as_dict(status: LibraryStatus) -> dict[str, Any]:
+    """Return the status of a library as dictionaries, lists, texts and numbers."""
     return {
         "library": status.info.library,
         "title": status.info.title,

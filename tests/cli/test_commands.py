@@ -68,6 +68,24 @@ def test_devices_as_json() -> None:
     assert json.loads(result.stdout)["recommended"] == str(pa.device("auto"))
 
 
+def test_libraries_in_processes_of_their_own_are_described_as_in_one() -> None:
+    code = (
+        "import json\n"
+        "from portarray._devices import side_by_side, summary\n"
+        "for document in (side_by_side.document(), summary.summary().as_dict()):\n"
+        "    for library in document['libraries']:\n"
+        "        for device in library['devices']:\n"
+        "            del device['memory']\n"
+        "    print(json.dumps(document))"
+    )
+    settings = {k: v for k, v in os.environ.items() if k != "PORTARRAY_DEVICE"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=settings, capture_output=True, text=True, check=True
+    )
+    separate, together = done.stdout.splitlines()[-2:]
+    assert separate == together
+
+
 def test_prefer(tmp_path: Path) -> None:
     assert "No device is preferred" in run("prefer").stdout
     assert run("prefer", "numpy").exit_code == 0
