@@ -12,7 +12,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from functools import partial
+from getpass import getuser
 from pathlib import Path
 
 import nox
@@ -357,8 +359,12 @@ def _try_wheels(session: nox.Session, version: str, wheels: list[str], folder: P
 def conformance(session: nox.Session) -> None:
     """Run the conformance suite on every functional device and write report/."""
     install_with_libraries(session, ".[cli]", "./conformance")
-    # dpnp's kernels are compiled once, not in every process.
+    # What dpnp and JAX compile serves all processes, and so does what the tests compiled.
     session.env.setdefault("SYCL_CACHE_PERSISTENT", "1")
+    cache = Path(tempfile.gettempdir()) / f"portarray-jax-{getuser()}"
+    session.env.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
+    session.env.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    session.env.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
     session.run("portarray", "conformance", "run", "--report", "report", *session.posargs)
 
 

@@ -375,7 +375,7 @@ def test_tests_run_device_by_device_in_groups_for_xdist(run_pytest: Pytest) -> N
             assert order == sorted(order, key=["numpy", "clarray"].index)
             assert set(order) == {"numpy", "clarray"}
         """,
-        "--devices=numpy,clarray:0",
+        *("-p", "xdist", "--devices=numpy,clarray:0"),
     )
     assert run.code == 0, run.text
 
@@ -391,6 +391,7 @@ def test_hypothesis_needs_no_settings(run_pytest: Pytest) -> None:
             def test_drawn(self, xp, n):
                 assert xp.sum(xp.ones(n)) == n
         """,
+        *("-p", "hypothesispytest"),
         "--devices=numpy,clarray:0" if find_spec("pyopencl") else "--devices=numpy",
     )
     assert run.code == 0, run.text
@@ -411,8 +412,7 @@ pytest.main(["-q", "-p", "pytest_portarray", "--collect-only", "-p", "no:cachepr
             plugins=[Seen()])
 """
     (tmp_path / "test_it.py").write_text("def test_f(tmp_path): pass\n", "utf-8")
-    env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    run = python("-c", code, cwd=tmp_path, **env)
+    run = python("-c", code, cwd=tmp_path)
     assert "new ['pytest_portarray']" in run.text
     assert "imported []" in run.text
 

@@ -46,7 +46,7 @@ def counts(report: dict[str, Any]) -> dict[str, dict[str, dict[str, int]]]:
     return {name.partition("::")[2]: test["devices"] for name, test in report["tests"].items()}
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")])
 def test_the_report_lists_outcomes_by_device(
     run_pytest: Callable[..., Run],
     report_of: Callable[[], dict[str, Any]],
