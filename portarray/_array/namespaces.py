@@ -144,8 +144,12 @@ class BoundNamespace(ModuleType):
         names = vars(self)
         names.update(vars(module))
         names.update(_module=module, _bound_to=device, _prefix=prefix, __getattr__=self._load)
-        for name in ("__array_namespace_info__", *_PARTS, *_CREATION):
+        for name in (*_PARTS, *_CREATION):
             names.pop(name.removeprefix(prefix), None)
+        # Kept, so that it is the same object at every access.
+        names["__array_namespace_info__"] = MethodType(
+            BoundNamespace.__array_namespace_info__, self
+        )
 
     def __array_namespace_info__(self) -> NamespaceInfo:
         """Return the object that inspects the namespace; see portarray's function."""

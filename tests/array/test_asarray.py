@@ -80,6 +80,22 @@ def test_nested_lists(anywhere: str, data: st.DataObject) -> None:
         np.testing.assert_array_equal(as_numpy(result), a)
 
 
+@given(data=st.data())
+@drawing
+def test_long_lists_of_several_types_are_what_numpy_makes_of_them(
+    anywhere: str, data: st.DataObject
+) -> None:
+    kinds = [False, 3, 2**53 + 1, 0.1, 1e308, np.float64(0.5), np.int64(7)]
+    drawn = data.draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=4))
+    numbers = drawn * 1500
+    for values in (numbers, [numbers[:75]] * 2, numbers + drawn):
+        expected = np.asarray(values)
+        result = pa.asarray(values, device=anywhere)
+        assert result.dtype.kind == expected.dtype.kind
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(as_numpy(result), expected.astype(str(result.dtype)))
+
+
 def test_rows_of_arrays(anywhere: str) -> None:
     rows = [np.asarray([1, 2], dtype=np.int16), np.asarray([3, 4], dtype=np.int16)]
     same(pa.asarray(rows, device=anywhere), np.stack(rows))

@@ -128,7 +128,9 @@ def test_bound_namespaces_are_portarray_but_for_creation(anywhere: str, fake: st
 def test_a_bound_namespace_reports_its_own_defaults(anywhere: str, fake: str) -> None:
     x = pa.asarray(1.0, device=anywhere)
     with pa.device(fake) as default:
-        info = x.__array_namespace__().__array_namespace_info__()
+        xp = x.__array_namespace__()
+        info = xp.__array_namespace_info__()
+        assert xp.__array_namespace_info__ is xp.__array_namespace_info__  # as wrappers compare
         assert info.default_device() is x.device
         assert info.default_dtypes()["real floating"] == x.dtype
         ours = pa.__array_namespace_info__()
