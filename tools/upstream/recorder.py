@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if device is None or (report.when != "call" and report.passed):
         return
     outcome = "xfailed" if hasattr(report, "wasxfail") and report.skipped else report.outcome
-    crash = getattr(report.longrepr, "reprcrash", None)
-    error = "" if crash is None else crash.message[:300]
+    # The error itself first, then those that it was raised from.
+    chain: Any = getattr(report.longrepr, "chain", ())
+    crashes = [crash for _, crash, _ in reversed(chain) if crash is not None]
+    crashes = crashes or [getattr(report.longrepr, "reprcrash", None)]
+    error = "\n".join(crash.message[:300] for crash in crashes if crash is not None)
     row = {"test": report.nodeid, "device": device, "outcome": outcome, "error": error}
     with LOG.open("a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")

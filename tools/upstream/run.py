@@ -74,7 +74,7 @@ SUITES = {
         "marray==0.0.12",
         STRICT,
         "",
-        ("-k", "portarray or array_api_strict or array_api_compat"),
+        ("-k", "portarray or array_api_strict or array_api_compat.numpy"),
     ),
     "quantity_array": Suite("quantity_array", "tests", "", "quantity-array==0.0.1", STRICT),
     "array_api_negative_index": Suite(
@@ -142,11 +142,14 @@ def main() -> int:
 
 def _unpacked(requirement: str, scratch: str) -> Path:
     """Return the folder of an sdist: from UPSTREAM_SDISTS if it is there, else from PyPI."""
+    project = requirement.partition("==")[0]
     name = requirement.replace("==", "-").replace("-", "_")
     folder = Path(os.environ.get("UPSTREAM_SDISTS", scratch))
     if not _archive(folder, name):
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary=:all:"]
-        subprocess.run([*command, f"--dest={folder}", requirement], check=True)
+        # Not ":all:", which would also build the build systems from source.
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps"]
+        options = [f"--no-binary={project}", f"--dest={folder}"]
+        subprocess.run([*command, *options, requirement], check=True)
     archive = _archive(folder, name)
     if archive is None:
         raise SystemExit(f"{requirement} has no sdist")
