@@ -82,10 +82,10 @@ class Writer:
         if choice == 3:
             return self.choose("0.5", "-1.25", "2", "scale", "SCALE")
         if choice == 4:
-            return f"w[{self.place()}]"
+            return f"w[{self.index()}]"
         if choice == 5:
-            return f"m[{self.place()}, {self.one('0', '1', 'i % 3')}]"
-        return f"x[{self.place()}]"
+            return f"m[{self.index()}, {self.choose('0', '1', 'i % 3')}]"
+        return f"x[{self.index()}]"
 
     def value(self, depth: int) -> str:
         if not depth:
@@ -93,13 +93,13 @@ class Writer:
         choice = self.random.randrange(9)
         a, b = self.value(depth - 1), self.value(depth - 1)
         if choice < 3:
-            return f"({a} {self.one('+', '-', '*')} {b})"
+            return f"({a} {self.choose('+', '-', '*')} {b})"
         if choice == 3:
             return f"({a} / (2.5 + math.sin({b})))"
         if choice == 4:
             return f"({a} if {self.test()} else {b})"
         if choice == 5:
-            return self.choose(f"chosen({a}, {b})", f"summed({a}, {self.one('2', '4', 'i')})")
+            return self.choose(f"chosen({a}, {b})", f"summed({a}, {self.choose('2', '4', 'i')})")
         if choice == 6:
             return self.choose(f"min({a}, {b})", f"max({a}, {b})", f"pa.minimum({a}, {b})")
         return self.choose(*SMOOTH).format(a)
@@ -115,17 +115,17 @@ class Writer:
         return f"math.sin({self.value(depth)})" if self.counters else self.value(depth)
 
     def body(self) -> str:
-        self.add(f"p = {self.one('i', '1', 'n % 3')}")
-        self.add(f"a = x[i] * {self.one('0.5', 'scale', '1.5')}")
+        self.add(f"p = {self.choose('i', '1', 'n % 3')}")
+        self.add(f"a = x[i] * {self.choose('0.5', 'scale', '1.5')}")
         self.add("b = 0.25")
         if not self.random.randrange(3):
-            self.add(f"if i {self.one('>= n', '== 3', '> n - 2')}:")
+            self.add(f"if i {self.choose('>= n', '== 3', '> n - 2')}:")
             self.add("    return")
         for _ in range(self.random.randint(2, 5)):
             self.statement(2)
         self.add(self.choose("y[i] = a + b", "y[i] = a * b + y[i]", "y[i] += math.sin(a) * b"))
         if self.random.randrange(2):
-            self.add(f"kl.atomic_add(z, {self.place()}, a * {self.leaf()})")
+            self.add(f"kl.atomic_add(z, {self.index()}, a * {self.leaf()})")
         return "\n".join(self.lines)
 
     def block(self, depth: int) -> None:
@@ -140,9 +140,9 @@ class Writer:
         if choice < 2:
             self.add(f"{name} = {self.bounded(2)}")
         elif choice == 2:
-            self.add(f"{name} {self.one('+', '-', '*')}= {self.bounded(1)}")
+            self.add(f"{name} {self.choose('+', '-', '*')}= {self.bounded(1)}")
         elif choice == 3:
-            self.add(f"p = (p * 2 + {self.one('1', 'i')}) % {SIZE}")
+            self.add(f"p = (p * 2 + {self.choose('1', 'i')}) % {SIZE}")
         elif choice == 4:
             self.add(self.choose(
                 f"a, b = b, {self.bounded(1)}", f"a, b = pair({self.leaf()}, {self.bounded(1)})"
@@ -172,7 +172,7 @@ class Writer:
             self.deep += 1
         else:
             self.add(f"{counter} = 0")
-            self.add(f"while {counter} < {self.one('3', 'i', '5')} and {self.test()}:")
+            self.add(f"while {counter} < {self.choose('3', 'i', '5')} and {self.test()}:")
             self.deep += 1
             self.add(f"{counter} += 1")
         self.deep -= 1
@@ -181,7 +181,7 @@ class Writer:
         if not self.random.randrange(3):
             self.deep += 1
             self.add(f"if {self.test()}:")
-            self.add(f"    {self.one('break', 'continue')}")
+            self.add(f"    {self.choose('break', 'continue')}")
             self.deep -= 1
             self.block(depth - 1)
         self.counters.remove(counter)
