@@ -82,7 +82,7 @@ class Writer:
         if choice == 6:
             return f"({x} if {self.truth(depth - 1)} else {y})"
         if choice == 7:
-            return f"({x}, {y}, f(s, i, 6))[{self.number(depth - 1)} % 3]"
+            return f"({x}, {y}, f(s, i, 6))[{self.integer(depth - 1)} % 3]"
         if choice == 8:
             return f"({x}, {y})[{self.pick(0, 1, -1)}]"
         if choice == 9:
@@ -92,11 +92,11 @@ class Writer:
         if choice == 11:
             return f"pa.where({self.truth(depth - 1)}, {x}, {y})"
         if choice == 12:
-            return f"{self.pick('min', 'max')}({x}, {y}, {self.number(0)})"
+            return f"{self.pick('min', 'max')}({x}, {y}, {self.integer(0)})"
         if choice == 13:
             return f"abs({x})" if self.pick(True, False) else f"(-{x})"
         if choice == 14:
-            return f"(len(({x}, {y})) + {self.number(0)})"
+            return f"(len(({x}, {y})) + {self.integer(0)})"
         if choice == 15:
             return f"kl.atomic_add(s, (i, {self.element(x)}), {y} % 7)"
         if choice == 16:
@@ -126,10 +126,10 @@ class Writer:
         self.lines.append("    " * self.indent + line)
 
     def target(self) -> str:
-        return self.pick("a", "b", "c", f"s[i, {self.element(self.number(1))}]")
+        return self.pick("a", "b", "c", f"s[i, {self.element(self.integer(1))}]")
 
     def value(self) -> str:
-        return f"({self.number(2)}) % 101"
+        return f"({self.integer(2)}) % 101"
 
     def statement(self, depth: int) -> None:
         choice = self.draw(st.integers(0, 11 if depth else 6))
@@ -137,7 +137,7 @@ class Writer:
             self.add(f"{self.target()} = {self.value()}")
         elif choice == 2:
             # A sum of columns stays small: they are reduced below.
-            target = self.pick("a", "b", f"s[i, {self.element(self.number(1))}]")
+            target = self.pick("a", "b", f"s[i, {self.element(self.integer(1))}]")
             self.add(f"{target} {self.pick('+=', '-=')} {self.value()}")
         elif choice == 3:
             self.add(f"{self.target()} = {self.target()} = {self.value()}")
@@ -155,8 +155,8 @@ class Writer:
                 self.add(f"elif {self.truth(1)}:")
                 self.block(depth)
         elif choice == 9:
-            bounds = [f"{self.number(1)} % 4", f"{self.number(1)} % 6"]
-            step = f", {self.number(1)} % 3 + 1"
+            bounds = [f"{self.integer(1)} % 4", f"{self.integer(1)} % 6"]
+            step = f", {self.integer(1)} % 3 + 1"
             self.add(f"for k{self.loops} in range({', '.join(bounds)}{step}):")
             self.loops += 1
             self.block(depth)

@@ -168,7 +168,9 @@ class Writer:
 
     def leaf(self, dtype: str) -> str:
         names = [f"{name}[i]" for name, own in self.arrays.items() if own == dtype]
-        names += [f"{name}[{self.place()}]" for name, own in self.arrays.items() if own == dtype]
+        names += [
+            f"{name}[{self.index_text()}]" for name, own in self.arrays.items() if own == dtype
+        ]
         names += [name for name, own in self.locals_.items() if own == dtype]
         if names and self.often(4):
             return self.one(*names)
