@@ -144,6 +144,8 @@ class TracedFunctions(NativeFunctions):
     def plain(self, name: str, dtype: Any) -> Function | None:
         """Return the library's function of arrays, recorded."""
         function = self.untraced.plain(name, dtype)
+        if function is not None and name == "setitem":
+            function = self._on_copies(function)
         return None if function is None else self._recording(name, function)
 
     def with_scalar(self, name: str, dtype: Any) -> Function | None:

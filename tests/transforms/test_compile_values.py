@@ -209,3 +209,17 @@ def test_counts_below_zero_shift_out_all_bits_but_the_sign(device: str) -> None:
         y = x.copy()
         y >>= counts
         assert np.asarray(y).tolist() == [-1, -1, 0, -2]
+
+
+def test_assignments_to_equal_arrays_are_apart(device: str) -> None:
+    """Equal calls run once: an assignment to their result changes one of the two arrays."""
+
+    def assigned(v: Any) -> Any:
+        a, b = pa.zeros_like(v), pa.zeros_like(v)
+        a[0] = v[1]
+        b[1:] = v[:2]
+        return a + b
+
+    x = pa.asarray([1.0, 2.0, 3.0], dtype=pa.float32, device=device)
+    assert pa.compile(assigned)(x).tolist() == [2.0, 1.0, 2.0]
+    assert pa.compile(pa.grad(lambda v: v[0] + v[1]))(x).tolist() == [1.0, 1.0, 0.0]
