@@ -38,13 +38,13 @@ def call(
     kernel_call = KernelCall(trace, kernel, args, ndrange, group)
     kernel_call.check_apart(NoGradientError)
     spec, written, names = kernel_call.spec, kernel_call.written, kernel_call.names
-    wanted = frozenset(
+    differentiated = frozenset(
         parameter
         for parameter, x in zip(names, args, strict=True)
         if is_array(x) and _is_watched(trace, x._native)
     )
     outputs_differ = any(args[n].dtype.kind not in "biu" for n in written)
-    entry = kernel._adjoints.of(spec, wanted) if wanted and outputs_differ else None
+    entry = kernel._adjoints.of(spec, differentiated) if differentiated and outputs_differ else None
     outputs = kernel_call.run()
     if entry is not None:
         sizes = spec.sizes(written) or (1,)
@@ -53,11 +53,13 @@ def call(
 
         def entry_of(*, is_traced: bool) -> Entry:
             # What saves states of loops has no derivative.
-            return kernel._adjoints.of(spec, wanted, saves=not is_traced)
+            return kernel._adjoints.of(spec, differentiated, saves=not is_traced)
 
         if kernel._definition.differentiable and config._kernel_debug:
             kernel.verify_adjoint(*spec.args, ndrange=ndrange, group=group)
-        rule = _rule(kernel, entry.adjoint, entry_of, operands, written, wanted, sizes, group)
+        rule = _rule(
+            kernel, entry.adjoint, entry_of, operands, written, differentiated, sizes, group
+        )
         inputs = [x for x in args if is_array(x)]
         outputs = record(kernel.__name__, inputs, tuple(outputs), rule, kept)
     return kernel_call.finish(outputs)
@@ -73,7 +75,7 @@ def _rule(
     entry_of: Callable[..., Entry],
     operands: Sequence[Any],
     written: Sequence[int],
-    wanted: frozenset[str],
+    differentiated: frozenset[str],
     sizes: tuple[int, ...],
     group: Any,
 ) -> Callable[[Any], Sequence[Array | None]]:
@@ -106,7 +108,7 @@ def _rule(
             outputs = returned(kernel._adjoint_kernel(entry)(*passed, ndrange=sizes, group=group))
             by_name.update(zip(adjoint.written, outputs, strict=False))
         return [
-            pa.astype(by_name[name], dtype) if name in by_name and name in wanted else None
+            pa.astype(by_name[name], dtype) if name in by_name and name in differentiated else None
             for name, (_, dtype, _) in shapes.items()
         ]
 

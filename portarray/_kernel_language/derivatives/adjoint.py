@@ -64,7 +64,7 @@ class Adjoint:
 
 
 def adjoint_of(
-    kernel: tree.Function, setting: Setting, wanted: frozenset[str], *, saves: bool = True
+    kernel: tree.Function, setting: Setting, differentiated: frozenset[str], *, saves: bool = True
 ) -> Adjoint:
     """Return the adjoint of a kernel.
 
@@ -74,7 +74,7 @@ def adjoint_of(
         Its typed tree.
     setting
         What the kernel is read for.
-    wanted
+    differentiated
         The arrays whose cotangents are needed, as they are before the call.
     saves
         Whether states of loops are saved in private memory. Without, all are computed again from
@@ -86,7 +86,7 @@ def adjoint_of(
         At the first statement without a derivative.
     """
     program = simplify(kernel)
-    analysis = Analysis(kernel, program, setting.ndim, wanted)
+    analysis = Analysis(kernel, program, setting.ndim, differentiated)
     # What the reverse needs is known when it has been written once.
     draft = _Writer(analysis, setting, None, saves=saves)
     draft.lines()
@@ -166,11 +166,11 @@ class _Writer(ReverseAssignments):
 
     def recorded(self, body: Sequence[Statement]) -> tuple[Lines, tuple[set[str], set[str]]]:
         """Return statements forward and in reverse, and what the reverse needs."""
-        before = self.needed, self.needed_arrays
+        previous = self.needed, self.needed_arrays
         self.needed, self.needed_arrays = set(), set()
         lines = self.both(body)
         needed = self.needed, self.needed_arrays
-        self.needed, self.needed_arrays = before[0] | needed[0], before[1] | needed[1]
+        self.needed, self.needed_arrays = previous[0] | needed[0], previous[1] | needed[1]
         return lines, needed
 
     def backwards(self, x: Loop, body: Lines, state: list[str]) -> Lines:
@@ -180,7 +180,7 @@ class _Writer(ReverseAssignments):
         # For a counter from 0 in steps of 1 the loop runs backwards.
         self.declare_counter(x)
         stop = self.need(x.bounds[1], operand=True)
-        return [f"for {x.counter} in range({_before(stop)}, -1, -1):", *indented(body)]
+        return [f"for {x.counter} in range({_last_index(stop)}, -1, -1):", *indented(body)]
 
     def is_plain(self, x: Loop) -> bool:
         start, stop, step = x.bounds
@@ -206,7 +206,7 @@ class _Writer(ReverseAssignments):
                 out.append(f"{count} = {self.trip_count(x)}")
         here = self.counter_at(x, step_back)
         if not state:
-            head = f"for {step_back} in range({_before(count)}, -1, -1):"
+            head = f"for {step_back} in range({_last_index(count)}, -1, -1):"
             return [*out, head, *indented([*here, *body])]
         again = self.variable("again", index)
         plain = [*self.counter_at(x, again), *self.forward(x.body, saves=False)]
@@ -214,7 +214,7 @@ class _Writer(ReverseAssignments):
         if not self.saves_states:
             return [
                 *out,
-                f"for {step_back} in range({_before(count)}, -1, -1):",
+                f"for {step_back} in range({_last_index(count)}, -1, -1):",
                 *indented([*entry, f"for {again} in range({step_back}):", *indented(plain)]),
                 *indented([*here, *body]),
             ]
@@ -225,7 +225,7 @@ class _Writer(ReverseAssignments):
                 *entry,
                 f"for {again} in range({count}):",
                 *indented([*save, *plain]),
-                f"for {step_back} in range({_before(count)}, -1, -1):",
+                f"for {step_back} in range({_last_index(count)}, -1, -1):",
                 *indented([*restore, *here, *body]),
             ]
         # The first states of parts are saved, then those of steps within each part. Nested loops
@@ -245,14 +245,14 @@ class _Writer(ReverseAssignments):
             *entry,
             f"{stride} = {count} // {_SAVED} + 1",
             f"{size} = {stride} // {_SAVED} + 1",
-            f"for {part} in range(({_before(count)}) // {stride} + 1):",
+            f"for {part} in range(({_last_index(count)}) // {stride} + 1):",
             *indented([
                 *save,
                 *bounds,
                 f"for {again} in range({first}, {last}):",
                 *indented(plain),
             ]),
-            f"for {part} in range(({_before(count)}) // {stride}, -1, -1):",
+            f"for {part} in range(({_last_index(count)}) // {stride}, -1, -1):",
             *indented([
                 *bounds,
                 *restore,
@@ -318,8 +318,8 @@ class _Writer(ReverseAssignments):
         changed = [name for name in self.cotangent_arrays if name in self.changed]
         unchanged = [
             name
-            for name, own in self.cotangent_arrays.items()
-            if own in self.used and name not in self.changed
+            for name, cotangent_name in self.cotangent_arrays.items()
+            if cotangent_name in self.used and name not in self.changed
         ]
         # Names that only the cotangents' own text declares are used as well.
         values = [
@@ -345,6 +345,6 @@ class _Writer(ReverseAssignments):
         return any(name in names_in(line) for line in body)
 
 
-def _before(count: str) -> str:
+def _last_index(count: str) -> str:
     """Return the last index of a count."""
     return str(int(count) - 1) if count.isdigit() else f"{count} - 1"

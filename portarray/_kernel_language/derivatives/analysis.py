@@ -44,16 +44,16 @@ def closure(body: Sequence[Statement], variables: set[str], arrays: set[str]) ->
         is_needed = False
         for x in statements:
             if isinstance(x, Assign):
-                own = x.name in needed.variables
+                counts = x.name in needed.variables
             elif isinstance(x, (Store, Add)):
-                own = x.array.name in needed.arrays
+                counts = x.array.name in needed.arrays
             elif isinstance(x, If):
-                own = visit(x.first) | visit(x.second)
+                counts = visit(x.first) | visit(x.second)
             else:
-                own = visit(x.body) or x.counter in needed.variables
-                if own and x.flag:
+                counts = visit(x.body) or x.counter in needed.variables
+                if counts and x.flag:
                     needed.variables.add(x.flag)
-            if own:
+            if counts:
                 add(expressions(x))
                 is_needed = True
         return is_needed
@@ -82,17 +82,17 @@ class Analysis:
         The kernel as simple statements.
     ndim : int
         Axes of the ndrange.
-    wanted : frozenset of str
+    differentiated : frozenset of str
         The arrays whose cotangents are needed, as they are before the call.
     """
 
     def __init__(
-        self, kernel: tree.Function, program: Program, ndim: int, wanted: frozenset[str]
+        self, kernel: tree.Function, program: Program, ndim: int, differentiated: frozenset[str]
     ) -> None:
         self.kernel = kernel
         self.program = program
         self.ndim = ndim
-        self.wanted = wanted
+        self.differentiated = differentiated
         self.names = set(program.names)
         self.statements = list(walk(program.body))
         self.points = self.assignment_counts()
@@ -102,7 +102,7 @@ class Analysis:
         self.cotangent_arrays = {
             name: fresh(self.names, f"d_{name}")
             for name in kernel.parameters
-            if name in floats and (name in wanted or name in kernel.written)
+            if name in floats and (name in differentiated or name in kernel.written)
         }
         self.active: set[str] = set()
         self.note_active()
@@ -111,7 +111,7 @@ class Analysis:
             for name in program.variables
             if name in self.active and program.variables[name].kind == "f"
         }
-        self.own = {name: self.has_own_elements(name) for name in self.cotangent_arrays}
+        self.exclusive = {name: self.has_own_elements(name) for name in self.cotangent_arrays}
         self.consumed = self.consumed_arrays()
 
     def assignment_counts(self) -> dict[str, int]:
@@ -180,7 +180,7 @@ class Analysis:
             if isinstance(x, Assign) and self.points[x.name] == 1
         }
 
-        def place(x: tree.Expr) -> int | None:
+        def axis_of_index(x: tree.Expr) -> int | None:
             """Return the axis of the ndrange that an index is the position along."""
             while isinstance(x, tree.Variable) and x.name in definitions:
                 x = definitions[x.name]
@@ -190,11 +190,11 @@ class Analysis:
 
         slots: set[tuple[tuple[int, int], ...]] = set()
         for index in self.indices_of(name):
-            places = [place(part) for part in index]
-            if -1 in places:
-                slots.add(((-1, places.index(-1)),))
-            elif all(axis in places for axis in range(self.ndim)):
-                slots.add(tuple([(axis, places.index(axis)) for axis in range(self.ndim)]))
+            axes = [axis_of_index(part) for part in index]
+            if -1 in axes:
+                slots.add(((-1, axes.index(-1)),))
+            elif all(axis in axes for axis in range(self.ndim)):
+                slots.add(tuple([(axis, axes.index(axis)) for axis in range(self.ndim)]))
             else:
                 return False
         return len(slots) <= 1
@@ -221,7 +221,7 @@ class Analysis:
             stores = [x for x in self.statements if isinstance(x, Store) and x.array.name == name]
             added = any(isinstance(x, Add) and x.array.name == name for x in self.statements)
             once = len(stores) <= 1 and not any(id(x) in in_loops for x in stores)
-            if name in self.wanted or not once or (added and stores):
+            if name in self.differentiated or not once or (added and stores):
                 consumed.add(name)
         return consumed
 

@@ -65,12 +65,12 @@ class AdjointCache:
         """Return the typed tree of the kernel."""
         return self._read(spec)[0]
 
-    def of(self, spec: CallSpec, wanted: frozenset[str], *, saves: bool = True) -> Entry:
+    def of(self, spec: CallSpec, differentiated: frozenset[str], *, saves: bool = True) -> Entry:
         """Return the adjoint for a call.
 
         Parameters
         ----------
-        wanted
+        differentiated
             The arrays whose cotangents are needed.
         saves
             Whether it saves states of loops; it does not have an adjoint then.
@@ -80,12 +80,12 @@ class AdjointCache:
         NoGradientError
             If a statement does not have a derivative.
         """
-        key = spec.key, wanted, saves
+        key = spec.key, differentiated, saves
         entry = self._entries.get(key)
         if entry is None or not entry.captures.are_current():
             function, setting, captures = self._read(spec)
             try:
-                adjoint = adjoint_of(function, setting, wanted, saves=saves)
+                adjoint = adjoint_of(function, setting, differentiated, saves=saves)
             except Unsupported as error:
                 raise no_gradient(self._definition, error) from None
             filename = f"<adjoint {next(_numbers)} of {self._definition.name}>"

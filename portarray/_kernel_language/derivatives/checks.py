@@ -41,9 +41,9 @@ def check_definition(definition: Definition) -> None:
         function = read_kernel(definition.source, parameters, setting, Shared())
     except KernelSyntaxError:
         return
-    wanted = frozenset(name for name, x in parameters.items() if isinstance(x, types.Array))
+    differentiated = frozenset(name for name, x in parameters.items() if isinstance(x, types.Array))
     try:
-        adjoint_of(function, setting, wanted)
+        adjoint_of(function, setting, differentiated)
     except Unsupported as error:
         raise no_gradient(definition, error) from None
 

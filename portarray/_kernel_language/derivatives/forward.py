@@ -102,8 +102,8 @@ class ForwardSweep:
 
     def cotangent(self, name: str) -> str:
         """Return the cotangent of a variable."""
-        own = self.analysis.cotangents[name]
-        return self.declare(own, adjoint_type(self.program.variables[name]))
+        cotangent_name = self.analysis.cotangents[name]
+        return self.declare(cotangent_name, adjoint_type(self.program.variables[name]))
 
     def saved(self, x: Statement, name: str, type_: Scalar) -> str:
         """Return the variable that holds a value from before a statement."""

@@ -118,8 +118,12 @@ class ReverseAssignments(ForwardSweep):
         """Return the addition of a value to the cotangent of an operand."""
         if isinstance(x, tree.Variable):
             name = self.cotangent(x.name)
-            own = adjoint_type(self.program.variables[x.name])
-            value = value if own.dtype == type_.dtype else python_text.cast(value, own)
+            operand_type = adjoint_type(self.program.variables[x.name])
+            value = (
+                value
+                if operand_type.dtype == type_.dtype
+                else python_text.cast(value, operand_type)
+            )
             if x.name in self.program.temporaries:
                 return [f"{name} = {value}"]
             return [f"{name} = {name} + {_bracketed(value)}"]
@@ -135,7 +139,7 @@ class ReverseAssignments(ForwardSweep):
         if type_.dtype != dtype:
             value = python_text.cast(value, types.strong(dtype))
         element = self.element(name, index)
-        if self.analysis.own[array.name]:
+        if self.analysis.exclusive[array.name]:
             return [f"{element} = {element} + {_bracketed(value)}"]
         places = element[len(name) + 1 : -1]
         where = f"({places})" if len(index) > 1 else places

@@ -122,13 +122,13 @@ class _Simplifier:
                 names = [self.variable(f"{word}_{n}", item) for n, item in enumerate(type_.items)]
                 self.scope.tuples[name] = names
             else:
-                own = self.variable(word, type_)
-                self.scope.names[name] = tree.Variable(self.at, type_, own)
+                program_name = self.variable(word, type_)
+                self.scope.names[name] = tree.Variable(self.at, type_, program_name)
 
     def variable(self, name: str, type_: Scalar) -> str:
-        own = fresh(self.program.names, name)
-        self.program.variables[own] = type_
-        return own
+        program_name = fresh(self.program.names, name)
+        self.program.variables[program_name] = type_
+        return program_name
 
     def temporary(self, type_: Scalar, *, result: bool = False) -> tree.Variable:
         name = self.variable("t", type_)
@@ -492,15 +492,15 @@ class _Simplifier:
         if isinstance(x, tree.Items):
             return list(x.items)
         if isinstance(x, tree.Variable):
-            return [self.own(name) for name in self.scope.tuples[x.name]]
+            return [self.as_operand(name) for name in self.scope.tuples[x.name]]
         if isinstance(x, tree.HelperCall):
-            return [self.own(value.name) for value in self.inlined(x, out)]
+            return [self.as_operand(value.name) for value in self.inlined(x, out)]
         if isinstance(x, tree.Sequence):
             self.sequence(x, out)
             return self.items(x.value, out)
         raise Unsupported(self.location(), "it chooses between tuples")
 
-    def own(self, name: str) -> tree.Expr:
+    def as_operand(self, name: str) -> tree.Expr:
         """Return a variable of the program as one of the function that is read."""
         variable = tree.Variable(self.at, self.program.variables[name], name)
         self.scope.names[f".own {name}"] = variable
@@ -519,8 +519,8 @@ class _Simplifier:
             if isinstance(type_, Tuple):
                 values = self.items(argument, out)
                 names = [self.variable(f"{name}_{n}", kind) for n, kind in enumerate(type_.items)]
-                for own, item in zip(names, values, strict=True):
-                    self.assign(own, self.operation(item, out), out)
+                for program_name, item in zip(names, values, strict=True):
+                    self.assign(program_name, self.operation(item, out), out)
                 scope.tuples[name] = names
                 continue
             value = self.operation(argument, out)
@@ -532,9 +532,9 @@ class _Simplifier:
                 continue
             kind = helper.variables.get(name, type_)
             assert isinstance(kind, Scalar)
-            own = self.variable(name, kind)
-            self.assign(own, value, out)
-            scope.names[name] = tree.Variable(at, kind, own)
+            program_name = self.variable(name, kind)
+            self.assign(program_name, value, out)
+            scope.names[name] = tree.Variable(at, kind, program_name)
         self.scope, self.at = scope, helper.source.node
         self.declare(helper)
         assert helper.result is not None
