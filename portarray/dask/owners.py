@@ -124,8 +124,7 @@ class Plan(NamedTuple):
 def assign(graph: dict[Any, Any], notes: dict[Any, dict[str, Any]], layers: Layers) -> Plan:
     """Return a graph whose tasks are on devices, with the moves that they need."""
     owners = _Owners(graph, notes, layers, layers.rule())
-    for key in _in_order(graph):
-        owners.visit(key)
+    owners.visit_all(graph)
     return Plan(owners.result, notes, owners.devices, owners.moves, owners.rule)
 
 
@@ -147,6 +146,11 @@ class _Owners:
         self._names: dict[tuple[Any, str], str] = {}
         self._sizes: dict[Any, Size | None] = {}
         self._combines: dict[int, Any] = {}
+
+    def visit_all(self, keys: Iterable[Any]) -> None:
+        """Infer the devices of keys, and first of their operands."""
+        for key in _in_order(self.graph, keys, self.result):
+            self.visit(key)
 
     def visit(self, key: Any) -> None:
         """Infer the device of a key whose operands were visited."""
@@ -216,16 +220,16 @@ class _Owners:
             if len(together) < 2 or self.rule == "error":
                 del self.devices[key]  # the task raises an error
                 return node
-            combine = self._combine_of(node)
-            if combine is not None and len(operands) == len(node.dependencies):
-                depth = _depth(node.args[0])
+            is_joined = len(node.args) == 1 and not node.kwargs
+            is_joined = is_joined and len(operands) == len(node.dependencies)
+            depth = _depth(node.args[0]) if is_joined else 0
+            combine = self._combine_of(node) if depth else None
+            if combine is not None:
                 operands = self._combined(node, operands, owner, combine, depth)
-            else:
-                depth = 0
             moved = {
                 k: self._copy(k, owner, together) for k in operands if self.devices[k] != owner
             }
-            if depth:
+            if combine is not None:
                 references = [TaskRef(moved.get(k, k)) for k in operands]
                 node = Task(node.key, node.func, _nested(references, depth))
             else:
@@ -264,6 +268,7 @@ class _Owners:
         for step in (1, -1):
             next_node = self.graph.get((*key[:-2], key[-2] + step, key[-1]))
             beside = [] if next_node is None else dict.fromkeys(_references(next_node))
+            self.visit_all([k for k in beside if k in self.graph])  # whatever the graph's order
             for operand, other in zip(operands, beside, strict=False):
                 device = self.devices[operand]
                 if (self.devices.get(other) or self.layers.device(other)) == device:
@@ -375,19 +380,19 @@ def _looked_up(key: Any) -> str | None:
     return None
 
 
-def _in_order(graph: dict[Any, Any]) -> Iterator[Any]:
-    """Yield the keys of a graph, operands first."""
-    stack, done = list(reversed(graph)), set()
+def _in_order(graph: dict[Any, Any], keys: Iterable[Any], visited: dict[Any, Any]) -> Iterator[Any]:
+    """Yield the keys that are not visited yet, operands first."""
+    stack = list(keys)[::-1]
     while stack:
         key = stack[-1]
-        if key in done:
+        if key in visited:
             stack.pop()
             continue
-        pending = [k for k in graph[key].dependencies if k in graph and k not in done and k != key]
+        operands = graph[key].dependencies
+        pending = [k for k in operands if k in graph and k not in visited and k != key]
         if pending:
             stack += pending
             continue
-        done.add(key)
         stack.pop()
         yield key
 

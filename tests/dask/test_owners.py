@@ -15,8 +15,9 @@ pytest.importorskip("zarr", reason="one of the expressions stores into it")
 import dask
 import dask.array as da
 import dask_outcomes
-from dask._task_spec import Task, _execute_subgraph
+from dask._task_spec import Task, _execute_subgraph, convert_legacy_graph
 from dask.core import flatten
+from dask.utils import ensure_dict
 from dask_expressions import EXPRESSIONS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from hypothesis import strategies as st
 import portarray as pa
 import portarray.dask as pd
 from portarray.dask import fusing, owners
+from portarray.dask.layers import Layers
 from portarray.testing import virtual_devices
 
 pytestmark = pytest.mark.one_device
@@ -219,6 +221,16 @@ def test_products_that_are_added_are_on_one_device(cards: list[str]) -> None:
     assert pd.explain(x @ x).bytes_moved <= 1.25 * X.nbytes
     assert pd.explain(x.T @ x.T).bytes_moved <= 1.25 * X.nbytes
     np.testing.assert_allclose(pd.collect(x @ x, "numpy").native, X @ X)
+
+
+def test_devices_do_not_depend_on_the_order_of_a_graph(cards: list[str]) -> None:
+    places = np.random.default_rng(8).integers(2, size=(4, 4))
+    x = pd.from_array(X, 3, lambda at: cards[places[at]])
+    y = (x * 2) @ (x + 1)
+    tasks = list(convert_legacy_graph(ensure_dict(y.dask)).items())
+    orders = [dict(tasks), dict(tasks[::-1])]
+    devices = [owners.assign(graph, {}, Layers(y.dask)).devices for graph in orders]
+    assert devices[0] == devices[1]
 
 
 def test_arrays_made_on_different_devices_are_refused(cards: list[str]) -> None:
