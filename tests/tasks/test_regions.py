@@ -69,6 +69,17 @@ def test_errors_reach_only_dependent_tasks() -> None:
     assert float(after.result()) == 15.0
 
 
+def test_tasks_spawned_after_a_failure_are_cancelled_too() -> None:
+    x, y = ones(), ones()
+    with Region() as region:
+        failed = region.spawn(broken, InOut(x))
+        assert isinstance(failed.exception(20), KeyError)
+        reader = region.spawn(np.add, In(x), In(y))
+        assert reader.cancelled()
+        indirect = region.spawn(pa.sum, reader)
+    assert indirect.cancelled()
+
+
 def test_tasks_after_a_cancelled_one_wait_for_those_before_it() -> None:
     """A write after a task that is not run still waits for readers before that task."""
     x, y = ones(), ones()
