@@ -48,6 +48,7 @@ SHARES = {
     "random": 5,
     "gradients": 5,
     "compile": 10,
+    "transforms": 5,
     "numpy": 5,
     "others": 5,
     "tasks": 10,
@@ -229,6 +230,7 @@ def suites(check: Check, devices: list[str], official: Path | None) -> None:
         "random": ("random_keys.py",),
         "gradients": ("suite.py", "--gradients"),
         "compile": ("compiled.py",),
+        "transforms": ("transformed.py",),
         "numpy": ("numpy_functions.py",),
         "others": ("others.py",),
         "tasks": ("many_devices.py",),
@@ -346,8 +348,8 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
     for device in report["checked"]:
         print(f"  {device}")
         for name in (
-            *("user kernels", "random", "gradients", "compile", "numpy", "others", "tasks"),
-            *("suite", "programs", "official"),
+            *("user kernels", "random", "gradients", "compile", "transforms", "numpy", "others"),
+            *("tasks", "suite", "programs", "official"),
         ):
             part = report[name].get(device, report[name])
             failures += len(part.get("failures", ()))

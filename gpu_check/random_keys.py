@@ -44,6 +44,9 @@ def draws() -> Iterator[tuple[str, Draw, float]]:
         yield f"gamma {dtype}", drawn("gamma", 3.0, COUNT, dtype=dtype), 16 * ROUNDED
         tail = drawn("truncated_normal", 2.0, 9.0, COUNT, dtype=dtype)
         yield f"truncated_normal {dtype}", tail, ROUNDED
+        yield f"beta {dtype}", drawn("beta", 0.5, 3.0, COUNT, dtype=dtype), 64 * ROUNDED
+        yield f"student_t {dtype}", drawn("student_t", 3.5, COUNT, dtype=dtype), 16 * ROUNDED
+        yield f"laplace {dtype}", drawn("laplace", COUNT, dtype=dtype), 4 * ROUNDED
     for low, high, dtype in (
         (-5, 1000, "int32"), (-128, 128, "int8"), (0, 2**32, "uint32"),
         (-(2**31), 2**31 - 1, "int32"), (-(2**62), 2**60, "int64"), (1, 2**64, "uint64"),

@@ -206,6 +206,20 @@ def test_compiled_functions_are_checked(monkeypatch: pytest.MonkeyPatch) -> None
         assert said in message or function is changing
 
 
+@pytest.mark.parametrize("name", ["numpy", "virtual:cuda"])
+def test_transforms_are_checked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    part = importlib.import_module("transformed")
+    with virtual_devices("cuda"):
+        for case, check_case in part.cases(name):
+            status, message = check_case()
+            assert (status, message) == ("passed", "") or status == "not run", (case, message)
+        assert part.checked(lambda x, i: pa.sum(x, axis=0) + 0.1 * x.dtype.itemsize, name) == (
+            "failed",
+            "33 of 33 differ from NumPy's",
+        )
+
+
 def test_numpys_functions_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     part = importlib.import_module("numpy_functions")
