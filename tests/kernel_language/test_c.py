@@ -25,7 +25,7 @@ import test_evaluation_order
 import portarray as pa
 import portarray.kernel_language as kl
 from portarray._launchers import host
-from portarray.backends.numpy import launching
+from portarray.backends.numpy import host_launcher
 from portarray.errors import KernelBuildError
 
 ALWAYS = ("local_memory", "private_memory", "atomics", "programs", "helpers")
@@ -51,7 +51,7 @@ def through_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let kernels in host memory go through the C compiler."""
     monkeypatch.setattr(host, "_through_opencl", lambda address: "")
     forget()
-    launcher = launching._launcher()
+    launcher = host_launcher.launcher()
     if isinstance(launcher, str):
         forget()
         pytest.skip(launcher)
@@ -62,10 +62,10 @@ def through_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def forget() -> None:
     """Let launchers be looked for anew."""
-    for name in ("numpy", "torch"):
-        module = sys.modules.get(f"portarray.backends.{name}.launching")
-        if module is not None:
-            module._launcher.cache_clear()
+    host_launcher.launcher.cache_clear()
+    module = sys.modules.get("portarray.backends.torch.launching")
+    if module is not None:
+        module._launcher.cache_clear()
 
 
 @pytest.mark.parametrize("case_index", CHOSEN, ids=[test_cases.CASES[n].name for n in CHOSEN])

@@ -49,8 +49,8 @@ def calls(d: Drawing) -> Iterator[Call]:
     weight, bias = d.floats(8), d.floats(8)
     yield "matmul", (d.floats(2, 1, 5, 4), d.floats(3, 4, 6)), {}
     yield "matmul", (d.floats(4), d.floats(4, 6)), {}
-    for bias in (None, d.floats(7)):
-        yield "linear", (x, d.floats(7, 8), bias), {}
+    for linear_bias in (None, d.floats(7)):
+        yield "linear", (x, d.floats(7, 8), linear_bias), {}
     yield "linear", (d.floats(8), d.floats(7, 8), None), {}
     yield "embedding", (d.integers(0, 9, 2, 3), d.floats(9, 4)), {}
     yield "embedding", (d.integers(0, 9), d.floats(9, 4)), {}

@@ -92,6 +92,12 @@ def _integer_limits(dtype: DType) -> SimpleNamespace | None:
     return SimpleNamespace(min=low, max=high)
 
 
+_FUNCTIONS = frozenset({
+    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like",
+    "linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
+})  # fmt: skip
+
+
 class Creation:
     """The creation functions of one library, from what differs between libraries.
 
@@ -133,6 +139,12 @@ class Creation:
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
+
+    def function(self, name: str) -> Any:
+        """Return a creation function for a namespace's module, which must not have the hooks."""
+        if name not in _FUNCTIONS:
+            raise AttributeError(f"{name!r} is not a creation function")
+        return getattr(self, name)
 
     def numpy_dtype(self, dtype: Any) -> DType:
         """Return the NumPy dtype of a native one."""

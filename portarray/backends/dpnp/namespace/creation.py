@@ -91,4 +91,4 @@ _CREATION = Creation(
 
 def __getattr__(name: str) -> Any:
     """Return a creation function."""
-    return getattr(_CREATION, name)
+    return _CREATION.function(name)

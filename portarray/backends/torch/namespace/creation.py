@@ -101,7 +101,7 @@ _CREATION = Creation(
 
 def __getattr__(name: str) -> Any:
     """Return a creation function."""
-    return getattr(_CREATION, name)
+    return _CREATION.function(name)
 
 
 asarray: Callable[..., Tensor] = _CREATION.asarray
