@@ -16,9 +16,7 @@ import subprocess
 import sys
 from typing import Any
 
-from portarray._devices import discovery, hardware, selection
-from portarray._devices.summary import as_dict, summary
-from portarray._version import __version__
+from portarray._devices import discovery, hardware, selection, summary
 from portarray.backends import registry
 from portarray.backends.types import PLATFORMS
 
@@ -34,9 +32,8 @@ def document() -> dict[str, Any]:
     infos = registry.backend_infos()
     imported = [library for library in libraries if infos[library].module in sys.modules]
     others = [x for x in libraries if x not in imported and discovery.is_installed(infos[x])]
-    preference, _, problem = (None, None, "") if _has_gpu() else selection.judge_preference()
-    if _has_gpu() or preference is not None or problem or len(others) < 2 or not sys.executable:
-        return summary().as_dict()
+    if len(others) < 2 or not sys.executable or _has_gpu() or _has_preference():
+        return summary.summary().as_dict()
     processes = {library: _started(library) for library in others}
     # Libraries that are not installed, and those of this process, such as NumPy.
     rows = {x: _row(x) for x in libraries if x not in processes}
@@ -53,19 +50,19 @@ def document() -> dict[str, Any]:
         for row in ordered
         for order, device in zip(row["orders"], row["status"]["devices"], strict=True)
     ]
-    return {
-        "version": __version__,
-        "recommended": min(devices)[1],
-        "preference": None,
-        "preference_problem": "",
-        "libraries": [row["status"] for row in ordered],
-        "plugin_errors": registry.plugin_errors(),
-    }
+    statuses = [row["status"] for row in ordered]
+    return summary.document(statuses, min(devices)[1], registry.plugin_errors())
 
 
 def _has_gpu() -> bool:
     """Return whether there may be a GPU whose memory libraries reserve."""
     return not all(hardware.absent(platform) for platform in PLATFORMS if platform not in _ON_CPUS)
+
+
+def _has_preference() -> bool:
+    """Return whether a preference is set, or its file has a problem."""
+    preference, _, problem = selection.judge_preference()
+    return preference is not None or bool(problem)
 
 
 def _started(library: str) -> subprocess.Popen[str]:
@@ -84,7 +81,10 @@ def _started(library: str) -> subprocess.Popen[str]:
 def _row(library: str) -> dict[str, Any]:
     """Return the status of a library with the sort keys of its devices."""
     status = discovery.status(library)
-    return {"status": as_dict(status), "orders": [list(discovery.order(x)) for x in status.devices]}
+    return {
+        "status": summary.as_dict(status),
+        "orders": [list(discovery.order(x)) for x in status.devices],
+    }
 
 
 if __name__ == "__main__":

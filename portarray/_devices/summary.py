@@ -14,7 +14,7 @@ from portarray.backends.types import MemoryFigures
 if TYPE_CHECKING:
     from portarray._devices.preferences import Preference
 
-__all__ = ["Summary", "as_dict", "gib", "summary", "text_of"]
+__all__ = ["Summary", "as_dict", "document", "gib", "summary", "text_of"]
 
 
 class Summary(NamedTuple):
@@ -45,15 +45,28 @@ class Summary(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, texts and numbers, fit for JSON."""
-        preference = None if self.preference is None else self.preference._asdict()
-        return {
-            "version": __version__,
-            "recommended": str(self.recommended),
-            "preference": preference,
-            "preference_problem": self.problem,
-            "libraries": [as_dict(status) for status in self.libraries],
-            "plugin_errors": dict(self.plugin_errors),
-        }
+        rows = [as_dict(status) for status in self.libraries]
+        return document(
+            rows, str(self.recommended), self.plugin_errors, self.preference, self.problem
+        )
+
+
+def document(
+    libraries: list[dict[str, Any]],
+    recommended: str,
+    plugin_errors: dict[str, str],
+    preference: Preference | None = None,
+    problem: str = "",
+) -> dict[str, Any]:
+    """Return the dictionary of a summary, of those of the libraries."""
+    return {
+        "version": __version__,
+        "recommended": recommended,
+        "preference": None if preference is None else preference._asdict(),
+        "preference_problem": problem,
+        "libraries": libraries,
+        "plugin_errors": dict(plugin_errors),
+    }
 
 
 def summary() -> Summary:

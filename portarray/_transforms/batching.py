@@ -12,11 +12,12 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from portarray._array.indexing import is_basic
 from portarray._devices.device import Device
 from portarray._transforms import tracing
 from portarray._transforms.recording import recording
 from portarray._transforms.shared_memory import parts
-from portarray._transforms.tracer import Tracer, may_hold
+from portarray._transforms.tracer import Tracer, any_may_hold
 from portarray._transforms.tracing import Trace
 from portarray.errors import TracedArrayError
 
@@ -38,7 +39,7 @@ class Call(NamedTuple):
 
     def run(self, *args: Any, **options: Any) -> Any:
         """Call the function; outer traces record it."""
-        if not (any(map(may_hold, args)) or (options and any(map(may_hold, options.values())))):
+        if not any_may_hold(args, options):
             return self.function(*args, **options)
         return recording(self.name, self.function, self.device)(*args, **options)
 
@@ -294,12 +295,9 @@ def _transform_axes(call: Call, args: Sequence[Any], options: Options) -> Any:
     return call.run(args[0].slot, **named)
 
 
-_BASIC = frozenset((int, slice, type(None), type(...)))
-
-
 def _getitem(call: Call, args: Sequence[Any], options: Options) -> Any:
     x, key = args[0], parts(args[1])
-    if _BASIC.issuperset([part.__class__ for part in key]):
+    if is_basic(map(type, key)):
         return call.run(x.slot, (slice(None), *key))
     arrays = [part for part in key if hasattr(part, "shape")]
     masks = [part for part in arrays if "bool" in str(part.dtype)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from portarray._devices.device import Device
-from portarray._transforms.tracer import Tracer, innermost, may_hold
+from portarray._transforms.tracer import Tracer, any_may_hold, innermost, may_hold
 from portarray.errors import TracedArrayError
 
 if TYPE_CHECKING:
@@ -40,21 +40,13 @@ def recording(name: str, function: Function, device: Device) -> Function:
                 break
             plain.append(x)
         else:
-            if only is not None and not only.ended and (not options or _are_plain(options)):
+            if only is not None and not only.ended and not (options and any_may_hold((), options)):
                 result = function(*plain, **options)
                 return only.record_call(name, function, device, args, options, plain, result)
         return _recorded(args, options)
 
     def _recorded(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        trace: Trace | None = None
-        for x in args:
-            if x.__class__ is Tracer:
-                if x.is_stale:
-                    raise TracedArrayError(x.trace.shared)
-                if trace is None or x.trace.level > trace.level:
-                    trace = x.trace
-            elif x.__class__ is list or x.__class__ is tuple:
-                trace = innermost(x, trace)
+        trace = innermost(args)
         if options:
             trace = innermost(options.values(), trace)
         if trace is None:
@@ -81,11 +73,6 @@ def recording(name: str, function: Function, device: Device) -> Function:
         return trace.record_call(name, function, device, args, options, values, result)
 
     return recorded
-
-
-def _are_plain(options: Mapping[str, Any]) -> bool:
-    """Return whether options contain no tracer."""
-    return not any(map(may_hold, options.values()))
 
 
 def _value(x: Any, trace: Trace) -> Any:

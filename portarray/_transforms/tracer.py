@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,16 @@ from portarray.errors import TracedArrayError
 if TYPE_CHECKING:
     from portarray._transforms.tracing import Trace
 
-__all__ = ["HOLDING", "Tracer", "current", "detached", "innermost", "lowered", "may_hold"]
+__all__ = [
+    "HOLDING",
+    "Tracer",
+    "any_may_hold",
+    "current",
+    "detached",
+    "innermost",
+    "lowered",
+    "may_hold",
+]
 
 Function = Callable[..., Any]
 
@@ -111,6 +120,11 @@ def may_hold(x: Any) -> bool:
     if kind is tuple or kind is list:
         return not HOLDING.isdisjoint([part.__class__ for part in x])
     return kind is Tracer
+
+
+def any_may_hold(args: Iterable[Any], options: Mapping[str, Any]) -> bool:
+    """Return whether :func:`may_hold` is true for an argument or an option of a call."""
+    return any(map(may_hold, args)) or (bool(options) and any(map(may_hold, options.values())))
 
 
 def current(x: Tracer) -> Tracer:

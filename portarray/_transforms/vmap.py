@@ -15,7 +15,7 @@ from portarray._transforms import tracing, user_kernel_batches
 from portarray._transforms.batching import RULES, Call, elementwise, looped
 from portarray._transforms.gradient_arguments import check_function, described, name_of, parameter
 from portarray._transforms.ownership import separated
-from portarray._transforms.tracer import Tracer, current, detached, may_hold
+from portarray._transforms.tracer import Tracer, any_may_hold, current, detached
 from portarray._transforms.tracing import Trace
 from portarray._trees import array_trees
 from portarray.errors import TracedArrayError
@@ -291,8 +291,7 @@ class _BatchTrace(Trace):
             first.__class__ is Tracer
             and first.trace is self
             and first.slot.__class__ is not int
-            and not any(map(may_hold, args[1:]))
-            and not (options and any(map(may_hold, options.values())))
+            and not any_may_hold(args[1:], options)
         )
         if not is_batched:
             args = call.plain(args)

@@ -17,6 +17,7 @@ __all__ = [
     "strong_divide",
     "strong_multiply",
     "strong_product",
+    "with_strong_zero",
 ]
 
 
@@ -46,8 +47,7 @@ def sign_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 def floored_remainder(xp: Any, x2: Any, remainder: Any) -> Any:
     """Return the remainder with the divisor's sign, from the one with the dividend's."""
-    has_other_sign = (remainder != 0) & ((remainder < 0) != (x2 < 0))
-    remainder = xp.where(has_other_sign, remainder + x2, remainder)
+    remainder = xp.where(_has_other_sign(remainder, x2), remainder + x2, remainder)
     return xp.where(remainder == 0, xp.copysign(remainder, x2), remainder)
 
 
@@ -60,7 +60,7 @@ def floored_quotient(xp: Any, x1: Any, x2: Any, remainder: Any) -> Any:
     ratio = x1 / x2
     # x1 - remainder is a multiple of x2, so this quotient is within rounding of an integer.
     quotient = (x1 - remainder) / x2
-    quotient = xp.where((remainder != 0) & ((remainder < 0) != (x2 < 0)), quotient - 1, quotient)
+    quotient = xp.where(_has_other_sign(remainder, x2), quotient - 1, quotient)
     whole = xp.floor(quotient)
     whole = xp.where(quotient - whole > 0.5, whole + 1, whole)
     whole = xp.where(whole == 0, xp.copysign(whole, ratio), whole)
@@ -68,21 +68,28 @@ def floored_quotient(xp: Any, x1: Any, x2: Any, remainder: Any) -> Any:
     return xp.where(plain, ratio, whole)
 
 
+def _has_other_sign(remainder: Any, x2: Any) -> Any:
+    return (remainder != 0) & ((remainder < 0) != (x2 < 0))
+
+
 # Gradients are products whose first factor is the cotangent. A cotangent of exactly zero is a
 # "strong zero": it contributes zero even where the local derivative is infinite or NaN. Only these
 # NaN are replaced: elsewhere a library's own derivative with respect to a zero cotangent counts.
 
 
+def with_strong_zero(xp: Any, x1: Any, out: Any) -> Any:
+    """Return a product or quotient of x1, but zero where x1 is zero and it is NaN."""
+    return xp.where((x1 == 0) & xp.isnan(out), x1, out)
+
+
 def strong_multiply(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Return ``x1 * x2``, but zero where x1 is zero."""
-    product = x1 * x2
-    return xp.where((x1 == 0) & xp.isnan(product), x1, product)
+    return with_strong_zero(xp, x1, x1 * x2)
 
 
 def strong_divide(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Return ``x1 / x2``, but zero where x1 is zero."""
-    quotient = x1 / x2
-    return xp.where((x1 == 0) & xp.isnan(quotient), x1, quotient)
+    return with_strong_zero(xp, x1, x1 / x2)
 
 
 def strong_product(xp: Any, x1: Any, x2: Any, /) -> Any:

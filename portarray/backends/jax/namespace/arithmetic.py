@@ -44,7 +44,8 @@ strong_multiply = compiled(partial(composed.strong_multiply, jnp))
 def strong_divide(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Return ``x1 / x2``, but zero where x1 is zero."""
     quotient = jnp.divide(*_hidden_from_xla(x1, x2))
-    return jnp.where((x1 == 0) & jnp.isnan(quotient), x1, quotient)
+    result: jax.Array = composed.with_strong_zero(jnp, x1, quotient)
+    return result
 
 
 def _quotient(x1: Any, x2: Any, /) -> jax.Array:

@@ -127,6 +127,4 @@ _CREATION = Creation(
 )
 
 
-def __getattr__(name: str) -> Any:
-    """Return a creation function."""
-    return _CREATION.function(name)
+__getattr__ = _CREATION.function

@@ -99,9 +99,7 @@ _CREATION = Creation(
 )
 
 
-def __getattr__(name: str) -> Any:
-    """Return a creation function."""
-    return _CREATION.function(name)
+__getattr__ = _CREATION.function
 
 
 asarray: Callable[..., Tensor] = _CREATION.asarray
