@@ -108,9 +108,8 @@ def _user_file() -> str:
     if not folder and sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
         # What platformdirs returns here; it takes milliseconds to be imported.
         base = os.environ.get("XDG_CONFIG_HOME", "")
-        folder = os.path.join(
-            base if base.strip() else os.path.expanduser("~/.config"), "portarray"
-        )
+        base = base if os.path.isabs(base) else os.path.expanduser("~/.config")
+        folder = os.path.join(base, "portarray")
     if not folder:
         import platformdirs
 

@@ -6,9 +6,11 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 import portarray as pa
+from portarray._devices import preferences
 from portarray._devices.selection import current
 
 
@@ -42,6 +44,18 @@ def test_preferences_are_stored_used_and_deleted(user_file: Path) -> None:
     assert not user_file.exists()
     assert current() is automatic
     pa.set_preference(None)
+
+
+@pytest.mark.parametrize("home", [None, "", " ", "/configuration", "relative"])
+def test_the_users_file_is_where_platformdirs_says(
+    home: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PORTARRAY_CONFIG_DIR", raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    if home is not None:
+        monkeypatch.setenv("XDG_CONFIG_HOME", home)
+    folder = platformdirs.user_config_path("portarray")
+    assert preferences.path_of("user") == folder / "preferences.toml"
 
 
 def test_a_preferred_cpu_is_no_gpu() -> None:
