@@ -94,10 +94,10 @@ def checked(function: Callable[[pa.Array, pa.Array], pa.Array], device: str) -> 
     if function in KERNELS.values() and (reason := unsupported(None, pa.device(device))):
         return "not run", reason
 
-    def computed(place: str, dtype: Any) -> Any:
-        with pa.device(place):
-            x = pa.asarray(ROWS, dtype=dtype, device=place)
-            return on_host(function(x, pa.asarray(INDICES, device=place)))
+    def computed(target: str, dtype: Any) -> Any:
+        with pa.device(target):
+            x = pa.asarray(ROWS, dtype=dtype, device=target)
+            return on_host(function(x, pa.asarray(INDICES, device=target)))
 
     def check() -> str:
         got, expected = computed(device, "float32"), computed("numpy", "float64")
