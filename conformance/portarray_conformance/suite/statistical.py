@@ -118,6 +118,17 @@ def _accumulator_dtypes(function: str, target: Target, data: Draw) -> None:
         out = target.function(function)(target.put(x))
         call = Call(f"{function}({name} array)")
         compare.check_dtype(target, out, accumulator(target, name), call)
+    x = target.put(np.ones((3,), dtype="int8"))
+    for name in draw.available(target, NUMERIC):
+        out = target.function(function)(x, dtype=target.dtype(name))
+        call = Call(f"{function}(int8 array, dtype={name})")
+        compare.same(target, out, _totals(function, name), call)
+
+
+def _totals(function: str, name: str) -> np.ndarray[Any, Any]:
+    """Return sums or products of three times one."""
+    totals = {"sum": 3, "prod": 1, "cumulative_sum": [1, 2, 3], "cumulative_prod": [1, 1, 1]}
+    return np.array(totals[function], dtype=name)
 
 
 def _empty_sum_or_product(function: str, target: Target, data: Draw) -> None:

@@ -14,7 +14,8 @@ Scalar = builtins.bool | int | float | complex
 # MLX's dtypes are not singletons: compare them with ==, never with `is`.
 UNSIGNED = frozenset((mx.uint8, mx.uint16, mx.uint32, mx.uint64))
 INTEGRAL = UNSIGNED | {mx.int8, mx.int16, mx.int32, mx.int64}
-FLOATING = frozenset((mx.float16, mx.bfloat16, mx.float32, mx.float64))
+HALF = frozenset((mx.float16, mx.bfloat16))
+FLOATING = HALF | {mx.float32, mx.float64}
 
 HAS_GPU = mx.is_available(mx.gpu)
 
@@ -29,7 +30,7 @@ def on_cpu() -> builtins.bool:
 
 def wide(x: mx.array) -> mx.array:
     """Return 16-bit floating-point arrays as float32, others unchanged."""
-    return x.astype(mx.float32) if x.dtype.size == 2 else x
+    return x.astype(mx.float32) if x.dtype in HALF else x
 
 
 def widest_float() -> mx.Dtype:

@@ -20,17 +20,22 @@ from portarray.backends.common.blocks import (
 )
 from portarray.backends.composed.statistical import count
 from portarray.backends.mlx.namespace.reducing import Axes, Reduction, filled, reduced
-from portarray.backends.mlx.namespace.scalars import INTEGRAL, UNSIGNED, on_cpu, wide
+from portarray.backends.mlx.namespace.scalars import (
+    HALF,
+    INTEGRAL,
+    UNSIGNED,
+    on_cpu,
+    wide,
+)
 from portarray.backends.types import Rows, composed
 
-_HALF = (mx.float16, mx.bfloat16)
 _EXACT = (mx.float32, mx.float64, mx.complex64)
 
 
 def _sum_dtype(x: mx.array, dtype: mx.Dtype | None) -> mx.Dtype:
     """Return the dtype of a sum or product: integers widen to the default of their kind."""
     operand_dtype = x.dtype
-    if dtype is not None or operand_dtype in _EXACT or operand_dtype in _HALF:
+    if dtype is not None or operand_dtype in _EXACT or operand_dtype in HALF:
         return dtype or operand_dtype
     return mx.uint64 if operand_dtype in UNSIGNED else mx.int64
 
@@ -40,7 +45,7 @@ WIDENED = 1 << 14
 
 
 def _narrow(x: mx.array, result: mx.array) -> mx.array:
-    return result.astype(x.dtype) if x.dtype in _HALF else result
+    return result.astype(x.dtype) if x.dtype in HALF else result
 
 
 def accurate_sum(x: mx.array, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
