@@ -52,8 +52,9 @@ class Kernel:
     ----------
     name : str
         Its name in :mod:`portarray.kernels`.
-    generic : callable
-        Its generic version: takes a namespace of native arrays, then native arrays and options.
+    generic : callable or None
+        Its generic version: takes a namespace of native arrays, then native arrays and options. A
+        class that overrides :meth:`load_generic` passes None.
     check : callable, optional
         Takes the kernel's name, its positional arrays and its options. Raises for wrong arguments,
         and normalizes options in place.
@@ -61,22 +62,27 @@ class Kernel:
         Position of the array whose dtype determines the version and the result.
     """
 
-    __slots__ = ("_by_tables", "_generic", "_leads", "check", "generic", "name")
+    __slots__ = ("_by_tables", "_function", "_generic", "_leads", "check", "name")
 
     def __init__(
         self,
         name: str,
-        generic: Callable[..., Any],
+        generic: Callable[..., Any] | None,
         check: Callable[[str, Sequence[Any], dict[str, Any]], None] | None = None,
         *,
         leads: int = 0,
     ) -> None:
         self.name = name
-        self.generic = generic
+        self._function = generic
         self.check = _unchecked if check is None else check
         self._leads = leads
         self._by_tables: dict[DispatchTable, Function] = {}
         self._generic: dict[DispatchTable, Function] = {}
+
+    def load_generic(self) -> Callable[..., Any]:
+        """Return the generic version."""
+        assert self._function is not None
+        return self._function
 
     def __call__(self, *arrays: Array | None, **options: Any) -> Array:
         """Check the arguments and call the version that serves them."""
@@ -154,7 +160,7 @@ class Kernel:
         return dispatch.wrap_native(table, lambda: self._picking(table, rows if tuned else []))
 
     def _picking(self, table: DispatchTable, rows: Sequence[TunedKernel]) -> Function:
-        generic, xp = self.generic, namespace(table.device)
+        generic, xp = self.load_generic(), namespace(table.device)
         if table.array_type is np.ndarray:  # NumPy warns about infinities that kernels expect
             generic = np.errstate(all="ignore")(generic)
         home = table.device._seen

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Never
 
 from portarray import _name_hints
-from portarray._array.kernel import Kernel
-from portarray.kernels import generic
 from portarray.kernels.checks import rows as checks
+from portarray.kernels.core_kernel import CoreKernel
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-SOFTMAX = Kernel("softmax", generic.softmax, checks.softmax)
-LOG_SOFTMAX = Kernel("log_softmax", generic.log_softmax, checks.softmax)
-SILU = Kernel("silu", generic.silu, checks.floating)
-GELU = Kernel("gelu", generic.gelu, checks.gelu)
-RELU = Kernel("relu", generic.relu, checks.floating)
+SOFTMAX = CoreKernel("softmax", checks.softmax)
+LOG_SOFTMAX = CoreKernel("log_softmax", checks.softmax)
+SILU = CoreKernel("silu", checks.floating)
+GELU = CoreKernel("gelu", checks.gelu)
+RELU = CoreKernel("relu", checks.floating)
 
 
 @_name_hints.hide_var_keywords

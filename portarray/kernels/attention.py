@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portarray._array.kernel import Kernel
-from portarray.kernels import generic
 from portarray.kernels.checks import attention as checks
+from portarray.kernels.core_kernel import CoreKernel
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-ATTENTION = Kernel("attention", generic.attention, checks.attention)
+ATTENTION = CoreKernel("attention", checks.attention)
 
 
 def attention(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from portarray._array.kernel import Kernel
-from portarray.kernels import generic
 from portarray.kernels.checks import rows as checks
+from portarray.kernels.core_kernel import CoreKernel
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-CROSS_ENTROPY = Kernel("cross_entropy", generic.cross_entropy, checks.cross_entropy)
+CROSS_ENTROPY = CoreKernel("cross_entropy", checks.cross_entropy)
 
 
 def cross_entropy(

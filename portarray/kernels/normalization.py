@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portarray._array.kernel import Kernel
-from portarray.kernels import generic
 from portarray.kernels.checks import rows as checks
+from portarray.kernels.core_kernel import CoreKernel
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-RMS_NORM = Kernel("rms_norm", generic.rms_norm, checks.rms_norm)
-LAYER_NORM = Kernel("layer_norm", generic.layer_norm, checks.layer_norm)
+RMS_NORM = CoreKernel("rms_norm", checks.rms_norm)
+LAYER_NORM = CoreKernel("layer_norm", checks.layer_norm)
 
 
 def rms_norm(x: Array, weight: Array | None = None, /, *, eps: float = 1e-6) -> Array:

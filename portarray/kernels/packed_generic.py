@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from portarray.kernels.generic import as_dtype, counted, device_of
+from portarray.kernels.generic.conversion import as_dtype, device_of, negative_out_of_bounds
 from portarray.kernels.layouts import Field, Layout
 
 PANEL = 2**20
@@ -33,7 +33,9 @@ def packed_linear(xp: Any, x: Any, bias: Any, data: Any, scales: Any, /, *, layo
 
 def packed_embedding(xp: Any, indices: Any, data: Any, scales: Any, /, *, layout: Layout) -> Any:
     """Take rows of a packed table, in float32."""
-    flat = xp.reshape(counted(xp, indices, data.shape[0]), (math.prod(indices.shape),))
+    flat = xp.reshape(
+        negative_out_of_bounds(xp, indices, data.shape[0]), (math.prod(indices.shape),)
+    )
     some = None if scales is None else xp.take(scales, flat, axis=0)
     rows = unpack(xp, xp.take(data, flat, axis=0), some, layout=layout)
     return xp.reshape(rows, (*indices.shape, rows.shape[1]))

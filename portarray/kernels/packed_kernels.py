@@ -20,7 +20,7 @@ from portarray._api.manipulation.joining import concat
 from portarray._api.manipulation.shapes import reshape
 from portarray._kernel_language.decorator import kernel
 from portarray._kernel_language.kernel import KernelFunction
-from portarray.kernels.generic import counted
+from portarray.kernels.generic.conversion import negative_out_of_bounds
 from portarray.kernels.layouts import Field, Layout
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def packed_embedding(
     indices: Array, data: Array, scales: Array | None, /, *, layout: Layout
 ) -> Array:
     """Take rows, and unpack them."""
-    valid = counted(indices.__array_namespace__(), indices, data.shape[0])
+    valid = negative_out_of_bounds(indices.__array_namespace__(), indices, data.shape[0])
     flat = reshape(valid, (math.prod(indices.shape),))
     some = None if scales is None else take(scales, flat, axis=0)
     rows = packed_unpack(take(data, flat, axis=0), some, layout=layout)

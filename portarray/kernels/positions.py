@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portarray._array.kernel import Kernel
-from portarray.kernels import generic
 from portarray.kernels.checks import positions as checks
+from portarray.kernels.core_kernel import CoreKernel
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import DTypeLike
 
-ROPE = Kernel("rope", generic.rope, checks.rope)
-ROPE_TABLES = Kernel("rope_tables", generic.rope_tables, checks.rope_tables)
+ROPE = CoreKernel("rope", checks.rope)
+ROPE_TABLES = CoreKernel("rope_tables", checks.rope_tables)
 
 
 def rope(

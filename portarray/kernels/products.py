@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from portarray._array import array as _array
 from portarray._array.base import GUARDS, before_write
-from portarray._array.kernel import Kernel, written
-from portarray.kernels import generic
+from portarray._array.kernel import written
 from portarray.kernels.activations import silu
 from portarray.kernels.checks import products as checks
 from portarray.kernels.checks.packed import activations as check_activations
 from portarray.kernels.checks.rows import rms_norm as check_rms_norm
+from portarray.kernels.core_kernel import CoreKernel
 from portarray.kernels.normalization import rms_norm
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.kernels.packed import Packed
 
-MATMUL = Kernel("matmul", generic.matmul, checks.matmul)
-GEMM = Kernel("gemm", generic.gemm, checks.gemm)
-LINEAR = Kernel("linear", generic.linear, checks.linear)
-SOLVE_TRIANGULAR = Kernel("solve_triangular", generic.solve_triangular, checks.solve_triangular)
-EMBEDDING = Kernel("embedding", generic.embedding, checks.embedding, leads=1)
+MATMUL = CoreKernel("matmul", checks.matmul)
+GEMM = CoreKernel("gemm", checks.gemm)
+LINEAR = CoreKernel("linear", checks.linear)
+SOLVE_TRIANGULAR = CoreKernel("solve_triangular", checks.solve_triangular)
+EMBEDDING = CoreKernel("embedding", checks.embedding, leads=1)
 
 
 def matmul(x1: Array, x2: Array, /) -> Array:
