@@ -22,13 +22,16 @@ from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 import portarray as pa
-from portarray.dask import block_placement, registration
-from portarray.dask.creation import Layout
-from portarray.random import continuous, counts, numbers, parameters, sampling
-from portarray.random.drawing import Block
+from portarray.dask.random_blocks import (
+    draw_blocks,
+    draw_in_one_task,
+    draw_with_parameters,
+    on_host,
+    shape_of,
+)
+from portarray.random import continuous, counts, gamma_family, numbers, sampling
 from portarray.random.keys import one_key
 
 if TYPE_CHECKING:
@@ -87,7 +90,7 @@ def bits(
     >>> pd.collect(x).tolist() == pa.random.bits(key, 4).tolist()
     True
     """
-    return _drawn(numbers.bits, key, shape, {"dtype": dtype}, chunks, devices)
+    return draw_blocks(numbers.bits, key, shape, {"dtype": dtype}, chunks, devices)
 
 
 def uniform(
@@ -126,7 +129,7 @@ def uniform(
     (True, 3.0)
     """
     options = {"dtype": dtype, "low": low, "high": high}
-    return _drawn(numbers.uniform, key, shape, options, chunks, devices)
+    return draw_blocks(numbers.uniform, key, shape, options, chunks, devices)
 
 
 def normal(
@@ -165,7 +168,7 @@ def normal(
     (5.0, 2.0)
     """
     options = {"dtype": dtype, "loc": loc, "scale": scale}
-    return _drawn(numbers.normal, key, shape, options, chunks, devices)
+    return draw_blocks(numbers.normal, key, shape, options, chunks, devices)
 
 
 def exponential(
@@ -203,7 +206,7 @@ def exponential(
     (True, 3.0)
     """
     options = {"dtype": dtype, "scale": scale}
-    return _drawn(numbers.exponential, key, shape, options, chunks, devices)
+    return draw_blocks(numbers.exponential, key, shape, options, chunks, devices)
 
 
 def integers(
@@ -243,7 +246,7 @@ def integers(
     (1, 6)
     """
     options = {"low": low, "high": high, "dtype": dtype, "endpoint": endpoint}
-    return _drawn(numbers.integers, key, shape, options, chunks, devices)
+    return draw_blocks(numbers.integers, key, shape, options, chunks, devices)
 
 
 def permutation(
@@ -278,7 +281,7 @@ def permutation(
     >>> sorted(pd.collect(rows[order.compute().tolist()]).tolist())
     [0, 10, 20, 30, 40, 50]
     """
-    return _in_one_task(_permutation, key, x, {}, chunks, devices)
+    return draw_in_one_task(_permutation, key, x, {}, chunks, devices)
 
 
 def choice(
@@ -320,10 +323,7 @@ def choice(
     """
     if replace:
         return integers(key, 0, a, shape, chunks=chunks, devices=devices)
-    return _in_one_task(_choice, key, shape, {"a": a}, chunks, devices)
-
-
-# --- distributions with parameters ---------------------------------------------------------------
+    return draw_in_one_task(_choice, key, shape, {"a": a}, chunks, devices)
 
 
 def _with_parameters(
@@ -347,16 +347,16 @@ def _with_parameters(
             raise TypeError(f"{name}: {error}") from None
         del values["key"]
         shape = values.pop("shape", None)
-        values = {word: _on_host(value) for word, value in values.items()}
+        values = {word: on_host(value) for word, value in values.items()}
         inner = np.shape(values[vector])[-1:] if vector else ()
         if shape is None:
-            shape = _shape_of(name, values)
+            shape = shape_of(name, values)
         if inner:
             count = 1 if isinstance(shape, int) else len(shape)
             outer = tuple(chunks) if isinstance(chunks, tuple | list) else (chunks,) * count
             chunks = (*outer[:count], -1)
-        block = partial(_block, function)
-        return _drawn(block, key, shape, values, chunks, devices, name=name, inner=inner)
+        block = partial(draw_with_parameters, function)
+        return draw_blocks(block, key, shape, values, chunks, devices, name=name, inner=inner)
 
     draw.__name__ = draw.__qualname__ = name
     draw.__doc__ = f"""Return a Dask array of the numbers of :func:`portarray.random.{name}`.
@@ -390,42 +390,12 @@ def _with_parameters(
     return draw
 
 
-def _block(function: Callable[..., pa.Array], key: pa.Array, shape: Any, **values: Any) -> pa.Array:
-    options = {word: _on_device(value, key.device) for word, value in values.items()}
-    return function(key, shape=shape, **options)
-
-
-def _shape_of(name: str, values: dict[str, Any]) -> tuple[int, ...]:
-    """Return the shape of the numbers for parameters: the one that they broadcast to."""
-    shapes = []
-    for word, value in values.items():
-        if isinstance(value, np.ndarray):
-            axes = list(value.shape)
-            if word == "logits" and axes:
-                axes.pop(normalize_axis_index(values.get("axis", -1), value.ndim))
-            shapes.append(tuple(axes[: len(axes) - _POINT_AXES.get(word, 0)]))
-    return parameters.broadcast(name, *shapes)
-
-
-_POINT_AXES = {"alpha": 1, "cov": 2, "mean": 1}
-"""How many of the last axes of a parameter belong to one number or point."""
-
-
-def _on_host(value: Any) -> Any:
-    return np.array(registration.as_numpy(value)) if isinstance(value, pa.Array) else value
-
-
-def _on_device(value: Any, device: Any) -> Any:
-    is_array = isinstance(value, np.ndarray)
-    return pa.asarray(value, device=device, narrow=True) if is_array else value
-
-
-beta = _with_parameters(continuous.beta, "2.0, 3.0, ")
-gamma = _with_parameters(continuous.gamma, "2.0, ")
+beta = _with_parameters(gamma_family.beta, "2.0, 3.0, ")
+gamma = _with_parameters(gamma_family.gamma, "2.0, ")
 laplace = _with_parameters(continuous.laplace, "")
-student_t = _with_parameters(continuous.student_t, "3.0, ")
+student_t = _with_parameters(gamma_family.student_t, "3.0, ")
 truncated_normal = _with_parameters(continuous.truncated_normal, "-1.0, 1.0, ")
-dirichlet = _with_parameters(continuous.dirichlet, "pa.ones(3), ", "alpha")
+dirichlet = _with_parameters(gamma_family.dirichlet, "pa.ones(3), ", "alpha")
 multivariate_normal = _with_parameters(
     continuous.multivariate_normal, "pa.zeros(2), pa.eye(2), ", "mean"
 )
@@ -434,95 +404,9 @@ poisson = _with_parameters(counts.poisson, "4.0, ")
 categorical = _with_parameters(counts.categorical, "pa.zeros(3), ")
 
 
-# --- blocks --------------------------------------------------------------------------------------
-
-
 def _permutation(key: pa.Array, shape: Any, *, dtype: Any = None) -> pa.Array:
     return sampling.permutation(key, *shape)
 
 
 def _choice(key: pa.Array, shape: Any, *, a: int, dtype: Any = None) -> pa.Array:
     return sampling.choice(key, a, shape, replace=False)
-
-
-def _drawn(
-    function: Callable[..., pa.Array],
-    key: pa.Array,
-    shape: Any,
-    options: dict[str, Any],
-    chunks: Any,
-    devices: Devices,
-    *,
-    name: str = "",
-    inner: tuple[int, ...] = (),
-) -> da.Array:
-    """Return numbers of which each block draws its part; axes ``inner`` of points are not cut."""
-    name = name or function.__name__
-    key_words = tuple(one_key(key, name).tolist())
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    count = len(shape)
-    nothing = Block(shape, (0,) * count, (0,) * count)
-    whole = (*shape, *inner)
-    layout = _layout(function, key_words, whole, nothing, options, chunks, devices)
-    options = {word: value for word, value in options.items() if word != "dtype"}
-
-    def task(start: tuple[int, ...], size: tuple[int, ...]) -> tuple[Any, ...]:
-        return _part, function, key_words, Block(shape, start[:count], size[:count]), options
-
-    return layout.build(f"random-{name}", task, key_words, sorted(options.items()))
-
-
-def _layout(
-    function: Callable[..., pa.Array],
-    key_words: tuple[int, ...],
-    shape: tuple[int, ...],
-    nothing: Any,
-    options: dict[str, Any],
-    chunks: Any,
-    devices: Devices,
-) -> Layout:
-    """Return the layout; raise errors about arguments here and not on a worker.
-
-    ``nothing`` is a shape, or a block, for which the function draws no numbers.
-    """
-    layout = Layout.of(shape, chunks, options.get("dtype") or "float64", devices, exact=True)
-    first = next(iter(layout.devices.values()), None)
-    sample = _part(function, key_words, nothing, options, device=first)
-    return layout._replace(dtype=sample.dtype)
-
-
-def _part(
-    function: Callable[..., pa.Array],
-    key_words: tuple[int, ...],
-    part: Any,
-    options: dict[str, Any],
-    *,
-    device: str | None,
-    **dtype: str,
-) -> pa.Array:
-    key = pa.asarray(key_words, dtype="uint32", device=device)
-    return function(key, shape=part, **options, **dtype)
-
-
-def _in_one_task(
-    function: Callable[..., pa.Array],
-    key: pa.Array,
-    shape: Any,
-    options: dict[str, Any],
-    chunks: Any,
-    devices: Devices,
-) -> da.Array:
-    """Return numbers that depend on each other: one task makes all, and blocks are cut of them."""
-    key_words = tuple(one_key(key, function.__name__.strip("_")).tolist())
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    layout = _layout(function, key_words, shape, (0,), options, chunks, devices)
-    first = next(iter(layout.devices.values()), None)
-    whole = Layout(tuple((n,) for n in shape), layout.dtype, {(0,) * len(shape): first})
-    joint = whole.build(
-        f"random{function.__name__}",
-        lambda start, size: (_part, function, key_words, size, options),
-        function,
-        key_words,
-        sorted(options.items()),
-    )
-    return block_placement.to_device(joint.rechunk(layout.sizes), devices)

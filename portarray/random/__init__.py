@@ -10,16 +10,9 @@ The generator is Threefry-2x32 with 20 rounds: a number depends only on the key 
 from typing import TYPE_CHECKING
 
 from portarray import _name_hints
-from portarray.random.continuous import (
-    beta,
-    dirichlet,
-    gamma,
-    laplace,
-    multivariate_normal,
-    student_t,
-    truncated_normal,
-)  # fmt: skip
+from portarray.random.continuous import laplace, multivariate_normal, truncated_normal
 from portarray.random.counts import binomial, categorical, poisson
+from portarray.random.gamma_family import beta, dirichlet, gamma, student_t
 from portarray.random.keys import fold_in, key, split
 from portarray.random.numbers import bits, exponential, integers, normal, uniform
 from portarray.random.sampling import choice, permutation

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from portarray._api import arguments
+from portarray._api.comparison import isinf
 from portarray._api.constants import inf
 from portarray._api.creation.values import asarray
 from portarray._api.data_type import astype
 from portarray._api.manipulation.shapes import broadcast_arrays, reshape
-from portarray._api.searching import count_nonzero, nonzero
+from portarray._api.searching import count_nonzero, nonzero, where
 from portarray._array import dispatch, dtypes, native_arrays
 from portarray._array.array import Array
 from portarray._array.results import refusing_gradient
@@ -217,3 +218,13 @@ def check_fits(shape: tuple[int, ...], sizes: tuple[int, ...], function: str) ->
         raise ValueError(
             f"{function}: parameters of shape {shape} do not broadcast to shape {sizes}"
         )
+
+
+def scaled(
+    x: Array, loc: float | Array, scale: float | Array, part: Block, key: Array, dtype: DType
+) -> Array:
+    """Return numbers times a scale, plus a location, in another dtype."""
+    kind = x.dtype
+    factor = part_of(scale, part, kind, key)
+    x = where((factor == 0) & isinf(x), 0.0, x)  # tails may overflow
+    return astype(x * factor + part_of(loc, part, kind, key), dtype, copy=False)
