@@ -76,7 +76,7 @@ def move_block(block: Any, device: str | None) -> pa.Array:
     return registration.finished(result)
 
 
-faults.MOVE_FUNCTIONS.append(move_block)
+faults.register(move_block, misplaced=True)
 
 
 def to_device(x: Any, devices: Devices) -> da.Array:

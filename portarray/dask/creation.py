@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dask.array as da
@@ -224,11 +224,12 @@ class Layout(NamedTuple):
         """
         dtype = str(self.dtype)
         name = f"{name}-{tokenize(token, self.sizes, dtype, str(sorted(self.devices.items())))}"
-        starts = [tuple(accumulate(sizes, initial=0)) for sizes in self.sizes]
+        starts = product(*(tuple(accumulate(sizes[:-1], initial=0)) for sizes in self.sizes))
+        shapes = product(*self.sizes)
         tasks = {}
-        for position, device in self.devices.items():
-            start = tuple(starts[axis][i] for axis, i in enumerate(position))
-            size = tuple(self.sizes[axis][i] for axis, i in enumerate(position))
+        for (position, device), start, size in zip(
+            self.devices.items(), starts, shapes, strict=True
+        ):
             key = (name, *position)
             tasks[key] = Task(key, _block, dtype, device, *call(start, size), _data_producer=True)
         layer = MaterializedLayer(tasks, annotations=scopes.placed(self.devices))

@@ -11,33 +11,37 @@ from portarray.dask import scopes
 
 __all__ = [
     "MISPLACED",
-    "MIXED_FUNCTIONS",
-    "MOVE_FUNCTIONS",
     "accepts_misplaced",
     "accepts_mixed",
     "note",
     "note_misplaced",
     "refuse_misplaced",
+    "register",
 ]
 
 MISPLACED: dict[int, tuple[weakref.ref[pa.Array], str]] = {}
 """Arrays, by id, that were pickled on a device that this process lacks, and its name."""
 
-MOVE_FUNCTIONS: list[Callable[..., Any]] = []
-"""Functions that choose the device of the result, and so accept misplaced arrays."""
+_ACCEPTS_MISPLACED: dict[int, Callable[..., Any]] = {}
+_ACCEPTS_MIXED: dict[int, Callable[..., Any]] = {}
+"""Functions by id, since other functions of graphs may not be hashable."""
 
-MIXED_FUNCTIONS: list[Callable[..., Any]] = []
-"""Other functions that accept arrays on several devices."""
+
+def register(function: Callable[..., Any], *, misplaced: bool) -> None:
+    """Let a function get arrays on several devices; misplaced ones if it chooses the device."""
+    _ACCEPTS_MIXED[id(function)] = function
+    if misplaced:
+        _ACCEPTS_MISPLACED[id(function)] = function
 
 
 def accepts_misplaced(function: Any) -> bool:
-    """Return whether a function, which may not be hashable, accepts misplaced arrays."""
-    return any(function is known for known in MOVE_FUNCTIONS)
+    """Return whether a function accepts misplaced arrays."""
+    return id(function) in _ACCEPTS_MISPLACED
 
 
 def accepts_mixed(function: Any) -> bool:
-    """Return whether a function, which may not be hashable, accepts arrays on several devices."""
-    return accepts_misplaced(function) or any(function is known for known in MIXED_FUNCTIONS)
+    """Return whether a function accepts arrays on several devices."""
+    return id(function) in _ACCEPTS_MIXED
 
 
 def note_misplaced(x: pa.Array, text: str) -> None:

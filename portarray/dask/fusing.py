@@ -67,14 +67,9 @@ def planned(dsk: HighLevelGraph, keys: Any) -> owners.Plan:
     is_scoped = is_annotated(dsk) or len(layers.devices()) > 1
     dsk = (dsk if is_scoped else fuse_roots(dsk, keys=list(outputs))).cull(outputs)
     notes: Notes = {}
-    shared: dict[Any, dict[str, Any]] = {}  # tasks of equal annotations have one dictionary
     for layer in dsk.layers.values():
         if layer.annotations and any(map(callable, layer.annotations.values())):
-            for key in layer:
-                annotations = _of_key(layer, key)
-                if annotations:
-                    identity = (*annotations, *map(id, annotations.values()))
-                    notes[key] = shared.setdefault(identity, annotations)
+            notes.update(_of_keys(layer))
         elif layer.annotations:
             notes.update(dict.fromkeys(layer, layer.annotations))
     graph = convert_legacy_graph(ensure_dict(dsk))
@@ -88,16 +83,24 @@ def planned(dsk: HighLevelGraph, keys: Any) -> owners.Plan:
     return owners.Plan(graph, notes, {}, (), layers.rule())
 
 
-def _of_key(layer: Any, key: Any) -> dict[str, Any]:
-    annotations = {
-        name: value(key) if callable(value) else value for name, value in layer.annotations.items()
-    }
-    # Arrays that become arguments of another collection have annotations for some keys only.
-    return {
-        name: value
-        for name, value in annotations.items()
-        if value is not None and not isinstance(value, _AnnotationsTombstone)
-    }
+def _of_keys(layer: Any) -> Notes:
+    """Return the annotations of keys; those of equal annotations have one dictionary."""
+    notes: Notes = {}
+    shared: dict[Any, tuple[dict[str, Any], list[Any]]] = {}  # keeps the values, and so their ids
+    for key in layer:
+        values = [value(key) if callable(value) else value for value in layer.annotations.values()]
+        identity = tuple(map(id, values))
+        if identity not in shared:
+            # Arrays that become arguments of another collection have annotations for some keys.
+            annotations = {
+                name: value
+                for name, value in zip(layer.annotations, values, strict=True)
+                if value is not None and not isinstance(value, _AnnotationsTombstone)
+            }
+            shared[identity] = annotations, values
+        if shared[identity][0]:
+            notes[key] = shared[identity][0]
+    return notes
 
 
 def _fused(graph: dict[Any, Any], notes: Notes, outputs: set[Any]) -> dict[Any, Any]:
@@ -202,10 +205,21 @@ def _apart(
 
 
 def layered(graph: dict[Any, Any], notes: Notes) -> HighLevelGraph:
-    """Return a graph with a layer for each set of annotations, its tasks in their scopes."""
+    """Return a graph with a layer for each set of annotations, its tasks in their scopes.
+
+    Tasks that have their scope need no annotation, which `distributed` would send with each.
+    """
     layers = {}
     for i, (note, tasks) in enumerate(_apart(graph, notes)):
         within = (note or {}).get(ANNOTATION)
-        scoped_tasks = {key: scoped(node, within) for key, node in tasks.items()}
-        layers[f"portarray-{i}"] = MaterializedLayer(scoped_tasks, annotations=note)
+        parts: dict[bool, dict[Any, Any]] = {True: {}, False: {}}
+        for key, node in tasks.items():
+            scoped_node = scoped(node, within)
+            parts[type(scoped_node) is Scoped][key] = scoped_node
+        without = {name: value for name, value in (note or {}).items() if name != ANNOTATION}
+        for is_scoped, part in parts.items():
+            if part:
+                layers[f"portarray-{i}-{is_scoped}"] = MaterializedLayer(
+                    part, annotations=without if is_scoped else note
+                )
     return HighLevelGraph(layers, {name: set() for name in layers})

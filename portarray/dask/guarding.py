@@ -201,7 +201,7 @@ def move_joined(block: Any, device: str) -> Any:
     return _to_device_of(block, pa.device(device))
 
 
-faults.MOVE_FUNCTIONS.append(move_joined)
+faults.register(move_joined, misplaced=True)
 
 
 def _to_device_of(value: Any, device: pa.Device) -> Any:

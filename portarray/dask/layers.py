@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -11,7 +12,7 @@ import numpy as np
 import portarray as pa
 from portarray.dask.scopes import ANNOTATION
 
-__all__ = ["Layers", "Size", "mark_layer"]
+__all__ = ["LayerRecord", "Layers", "Size", "mark_layer"]
 
 
 class Size(NamedTuple):
@@ -25,47 +26,86 @@ class Size(NamedTuple):
         return int(math.prod(self.shape)) * self.itemsize
 
 
+class LayerRecord(NamedTuple):
+    """What a layer records about its keys; see :class:`Layers`."""
+
+    listed: frozenset[str] = frozenset()
+    belongs: Mapping[tuple[int, ...], str | None] | None = None
+    made_on: str | None = None
+    chunks: tuple[tuple[int, ...], ...] | None = None
+    itemsize: int = 0
+    has_unknown_chunks: bool = False
+
+    @classmethod
+    def of(cls, layer: Any) -> LayerRecord:
+        """Return the record of a layer."""
+        kind = getattr(layer, "_portarray", "")
+        belongs = getattr(layer, "_portarray_belongs", None)
+        is_scoped = ANNOTATION in (layer.annotations or {})
+        made_on = None if belongs is not None or is_scoped or kind in ("", "other") else str(kind)
+        about = layer.collection_annotations or {}
+        chunks, dtype = about.get("chunks"), about.get("dtype")
+        return cls(
+            getattr(layer, "_portarray_listed", frozenset()),
+            belongs,
+            made_on,
+            chunks if dtype is not None else None,
+            np.dtype(dtype).itemsize if dtype is not None else 0,
+            any(math.isnan(size) for axis in chunks or () for size in axis),
+        )
+
+    def device(self, key: Any) -> str | None:
+        """Return the device that a block was put on."""
+        return self.belongs.get(key[1:]) if self.belongs and type(key) is tuple else None
+
+    def size(self, key: Any) -> Size | None:
+        """Return the shape and the item size of a block; None if they are unknown."""
+        if self.chunks is None or type(key) is not tuple or len(key) - 1 != len(self.chunks):
+            return None
+        try:
+            shape = [axis[i] for axis, i in zip(self.chunks, key[1:], strict=True)]
+        except (TypeError, IndexError):
+            return None
+        is_unknown = self.has_unknown_chunks and any(map(math.isnan, shape))
+        return None if is_unknown else Size(shape, self.itemsize)
+
+
+_NO_RECORD = LayerRecord()
+
+
 class Layers:
     """What the layers of a graph say about keys, before the layers are optimized."""
 
     def __init__(self, dsk: Any) -> None:
         self._layers: dict[Any, Any] = getattr(dsk, "layers", {})
+        self._records: dict[Any, LayerRecord] = {}
 
-    def _of(self, key: Any) -> Any:
-        return self._layers.get(key[0] if isinstance(key, tuple) and key else key)
+    def record(self, key: Any) -> LayerRecord:
+        """Return the record of the layer of a key."""
+        name = key[0] if type(key) is tuple and key else key
+        record = self._records.get(name)
+        if record is None:
+            layer = self._layers.get(name)
+            if layer is None:
+                return _NO_RECORD
+            record = self._records[name] = LayerRecord.of(layer)
+        return record
 
     def listed(self, key: Any) -> frozenset[str]:
         """Return the devices that the array of a key was made on; empty if unknown."""
-        listed: frozenset[str] = getattr(self._of(key), "_portarray_listed", frozenset())
-        return listed
+        return self.record(key).listed
 
     def device(self, key: Any) -> str | None:
         """Return the device that the block of a key was put on."""
-        belongs: Any = getattr(self._of(key), "_portarray_belongs", None)
-        return belongs.get(key[1:]) if belongs and isinstance(key, tuple) else None
+        return self.record(key).device(key)
 
     def made_on(self, key: Any) -> str | None:
         """Return the device of a block that is made without operands: that of the meta."""
-        layer = self._of(key)
-        kind = getattr(layer, "_portarray", "")
-        has_devices = getattr(layer, "_portarray_belongs", None) is not None
-        is_scoped = ANNOTATION in (getattr(layer, "annotations", None) or {})
-        return None if has_devices or is_scoped or kind in ("", "other") else str(kind)
+        return self.record(key).made_on
 
     def size(self, key: Any) -> Size | None:
         """Return the shape and the item size of a block; None if they are unknown."""
-        about = getattr(self._of(key), "collection_annotations", None) or {}
-        chunks, dtype = about.get("chunks"), about.get("dtype")
-        if not isinstance(key, tuple) or chunks is None or dtype is None:
-            return None
-        position = key[1:]
-        if len(position) != len(chunks):
-            return None
-        try:
-            shape = [axis[i] for axis, i in zip(chunks, position, strict=True)]
-        except (TypeError, IndexError):
-            return None
-        return None if any(map(math.isnan, shape)) else Size(shape, np.dtype(dtype).itemsize)
+        return self.record(key).size(key)
 
     def devices(self) -> frozenset[str]:
         """Return the devices of all layers."""

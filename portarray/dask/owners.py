@@ -67,6 +67,9 @@ _PARTS: dict[Any, Callable[[dict[str, Any]], int]] = {
 }
 """How many arrays the value of a reduction's task has."""
 
+_SMALL = 1 << 20
+"""Bytes that move in less time than the scheduler needs for a task, about 0.2 ms."""
+
 
 _SLICED: tuple[Any, ...] = (
     operator.getitem,
@@ -124,7 +127,7 @@ class Plan(NamedTuple):
 def assign(graph: dict[Any, Any], notes: dict[Any, dict[str, Any]], layers: Layers) -> Plan:
     """Return a graph whose tasks are on devices, with the moves that they need."""
     owners = _Owners(graph, notes, layers, layers.rule())
-    owners.visit_all(graph)
+    owners.visit_all(reversed(graph))  # culling a graph reverses its layers
     return Plan(owners.result, notes, owners.devices, owners.moves, owners.rule)
 
 
@@ -149,18 +152,24 @@ class _Owners:
 
     def visit_all(self, keys: Iterable[Any]) -> None:
         """Infer the devices of keys, and first of their operands."""
-        for key in _in_order(self.graph, keys, self.result):
-            self.visit(key)
+        for key in keys:
+            if key in self.result:
+                continue
+            if self.graph[key].dependencies <= self.result.keys():  # as most graphs are ordered
+                self.visit(key)
+            else:
+                for first in _in_order(self.graph, [key], self.result):
+                    self.visit(first)
 
     def visit(self, key: Any) -> None:
         """Infer the device of a key whose operands were visited."""
         node = self.graph[key]
         for operand in node.dependencies:
-            if operand not in self.graph and operand not in self.devices:  # computed already
+            if operand not in self.devices and operand not in self.graph:  # computed already
                 self._locate(operand)
-        scope: Scope | None = self.notes.get(key, {}).get(ANNOTATION)
-        listed = self.layers.listed(key)
-        device = self.layers.device(key)
+        scope: Scope | None = self.notes[key].get(ANNOTATION) if key in self.notes else None
+        layer = self.layers.record(key)
+        listed, device = layer.listed, layer.device(key)
         if device is None and scope is not None and scope.placed:
             device = scope.device
         if device is not None and not listed:
@@ -176,7 +185,7 @@ class _Owners:
             device = self.devices.get(target)
             listed = self.listed.get(target, listed)
         elif device is None and not node.dependencies:
-            device = self.layers.made_on(key)
+            device = layer.made_on
         elif device is None and faults.accepts_misplaced(node.func):
             device = node.args[1]  # it moves its operand there
         elif device is None and not faults.accepts_mixed(node.func):
@@ -226,14 +235,17 @@ class _Owners:
             combine = self._combine_of(node) if depth else None
             if combine is not None:
                 operands = self._combined(node, operands, owner, combine, depth)
-            moved = {
-                k: self._copy(k, owner, together) for k in operands if self.devices[k] != owner
-            }
             if combine is not None:
-                references = [TaskRef(moved.get(k, k)) for k in operands]
+                references = [self._moved_operand(k, owner, together) for k in operands]
                 node = Task(node.key, node.func, _nested(references, depth))
             else:
-                node = node.substitute(moved)
+                node = node.substitute(
+                    {
+                        k: self._copy(k, owner, together)
+                        for k in operands
+                        if self.devices[k] != owner
+                    }
+                )
         self._note(key, owner, scope, together)
         return node
 
@@ -305,6 +317,25 @@ class _Owners:
             leaves.append(name)
         return leaves
 
+    def _moved_operand(self, key: Any, device: str, listed: frozenset[str]) -> Any:
+        """Return an operand of a reduction on a device.
+
+        The reduction moves a small one itself: a task would cost more than the move.
+        """
+        if self.devices[key] == device:
+            return TaskRef(key)
+        if (key, device) in self._copies or not 0 < self._nbytes(key) <= _SMALL:
+            return TaskRef(self._copy(key, device, listed))
+        self._record_move(key, device)
+        return Task(None, move_value, TaskRef(key), device)
+
+    def _record_move(self, key: Any, device: str) -> None:
+        """Record a move."""
+        name, position = (key[0], key[1:]) if isinstance(key, tuple) else (key, ())
+        block = position if all(type(i) is int for i in position) else ()
+        operation = str(name).rpartition("-")[0] or str(name)
+        self.moves.append(Move(operation, block, self.devices[key], device, self._nbytes(key)))
+
     def _copy(self, key: Any, device: str, listed: frozenset[str]) -> Any:
         """Return the key of a value's copy on a device."""
         copy = self._copies.get((key, device))
@@ -317,10 +348,7 @@ class _Owners:
             self._copies[key, device] = copy
             self.devices[copy], self.listed[copy] = device, listed
             self._note(copy, device, None, listed)
-            block = position if all(type(i) is int for i in position) else ()
-            operation = str(name).rpartition("-")[0] or str(name)
-            move = Move(operation, block, self.devices[key], device, self._nbytes(key))
-            self.moves.append(move)
+            self._record_move(key, device)
         return copy
 
     def _nbytes(self, key: Any) -> int:
@@ -498,7 +526,7 @@ def _depth(node: Any) -> int:
     return 1 + _depth(node.args[0]) if is_list else 0
 
 
-def _nested(references: Iterable[TaskRef], depth: int) -> Any:
+def _nested(references: Iterable[Any], depth: int) -> Any:
     """Return references along the last of the axes that a reduction concatenates."""
     nested = List(*references)
     for _ in range(depth - 1):
@@ -525,7 +553,7 @@ def move_value(value: Any, device: str) -> Any:
     return value
 
 
-faults.MOVE_FUNCTIONS.append(move_value)
+faults.register(move_value, misplaced=True)
 
 
 def brought(value: Any, chunks: Iterable[pa.Array], owner: str) -> Any:

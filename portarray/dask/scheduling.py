@@ -102,6 +102,8 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
         annotated = annotations.get(ANNOTATION, {})
         for key in tasks:
             ts = scheduler.tasks[key]
+            if ts.annotations:  # workers need not get them, and msgpack cannot send scopes
+                ts.annotations.pop(ANNOTATION, None)
             # Dask forgets annotations where it makes Delayed of arrays; the task knows.
             within = annotated.get(key, ts.run_spec.func if type(ts.run_spec) is Scoped else None)
             if within is not None and key not in self.tasks:

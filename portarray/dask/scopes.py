@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import dask
-from dask._task_spec import NestedContainer, Task
+from dask._task_spec import NestedContainer, Task, _execute_subgraph
 
 import portarray as pa
 from portarray.dask.narrowing import COMPOSE
@@ -408,7 +408,7 @@ def scoped(node: Any, within: Scope | None) -> Any:
     if isinstance(node, (Scoped, NestedContainer)):
         return node
     # Composed functions are not coroutine functions; is_coro would take 0.1 ms to find that out.
-    if not isinstance(node.func, COMPOSE) and node.is_coro:
+    if node.func is not _execute_subgraph and not isinstance(node.func, COMPOSE) and node.is_coro:
         return node
     return copied(Scoped, node, within, (node,), {})
 

@@ -190,7 +190,10 @@ def test_as_many_bytes_move_as_explained(
 
 def test_reductions_combine_on_each_device_first(cards: list[str]) -> None:
     x = pd.from_array(X, 3, cards)  # 16 blocks, 8 on each
-    assert [move.nbytes for move in pd.explain(x.sum(split_every=99)).moves] == [8]
+    total = x.sum(split_every=99)
+    assert [move.nbytes for move in pd.explain(total).moves] == [8]
+    graph, _ = fusing.optimize(total.dask, list(flatten(total.__dask_keys__())))
+    assert len(dict(graph)) == 16 + 1 + 1  # the last task moves what the other device combined
     assert [move.nbytes for move in pd.explain(x.mean(split_every=99)).moves] == [16]
     first = pd.from_array(np.zeros(8), 2, cards)
     assert int(first.argmax(split_every=99).compute()) == 0  # the first of equal values

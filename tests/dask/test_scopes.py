@@ -230,16 +230,15 @@ def test_tasks_are_fused_within_one_scope() -> None:
         if isinstance(node, Task)
     ]
     assert len(tasks) == 12  # three for each block
-    tasks_by_scope = {repr(note.get("portarray")): note for note, _ in tasks}
+    assert all(type(node) is Scoped and "portarray" not in note for note, node in tasks)
+    tasks_by_scope = {repr(node.func): (note, node.func) for note, node in tasks}
     assert set(tasks_by_scope) == {
         repr(a),
         repr(b),
         "scope(platform='cpu', library='numpy', index=0)",
     }
-    placed = next(note for note in tasks_by_scope.values() if note["portarray"].placed)
-    assert placed["resources"] == {"tokens": 1}
-    assert placed["retries"] == 2
-    assert all(type(node) is Scoped and node.func == note["portarray"] for note, node in tasks)
+    placed = next(note for note, within in tasks_by_scope.values() if within.placed)
+    assert placed == {"resources": {"tokens": 1}, "retries": 2}
     with dask.config.set(scheduler="sync"):
         np.testing.assert_array_equal(pd.collect(z).native, np.full((4, 4), 48.0))
 

@@ -135,7 +135,7 @@ def _region(
     return tuple(_run(steps, dict(zip(inputs, sources, strict=True)), shapes, devices).values())
 
 
-faults.MIXED_FUNCTIONS.append(_region)
+faults.register(_region, misplaced=False)
 
 
 def _run(
