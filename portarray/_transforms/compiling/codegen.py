@@ -1,4 +1,4 @@
-"""Generated Python functions: graphs, output trees and fast paths of programs."""
+"""Generated Python functions: graphs and output trees of programs."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from portarray import _codegen
-from portarray._array import base, call_cache, device_scope, dispatch
-from portarray._array.array import Array
-from portarray._array.results import reraise, wrapped
-from portarray._config import config
+from portarray._array import call_cache, device_scope, dispatch
 from portarray._transforms.compiling.buffers import Plan, last_uses
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
-from portarray._transforms.compiling.state import MISSING
 from portarray._trees import array_trees
 from portarray._trees.node_types import node_type
 
 if TYPE_CHECKING:
-    from portarray._transforms.compiling.program import Program
+    pass
 
-__all__ = ["OTHER", "builder", "fast_path", "replay"]
+__all__ = ["builder", "replay"]
 
 Function = Callable[..., Any]
 
@@ -107,85 +103,6 @@ def _plain(x: Any) -> Any:
     if x.__class__ in (list, tuple):
         return x.__class__([_plain(item) for item in x])
     return x.native if x.__class__ is Constant else x
-
-
-OTHER: Any = object()
-"""Result of a fast path that was called with arguments of another signature."""
-
-
-def fast_path(program: Program, arrays: Sequence[Array]) -> Function:
-    """Return a function of arrays that runs a program, or returns :data:`OTHER`.
-
-    Generated: loops over arguments and outputs would take half the time of a small program.
-    """
-    state, explanation = program.state, program.explanation
-    names: dict[str, Any] = {
-        **state.names(), "Array": Array, "config": config, "new": base.new_uninitialized,
-        "run": program.run, "reraise": reraise, "wrapped": wrapped, "build": program.build,
-        "OTHER": OTHER, "name": explanation.name, "devices": explanation.devices,
-        "settings": config.values, "MISSING": MISSING,
-    }  # fmt: skip
-    tests = ["config.values is settings"]
-    for n, x in enumerate(arrays):
-        names |= {f"t{n}": x._dispatch, f"s{n}": x._native.shape}
-        tests.append(f"x{n}.__class__ is Array and x{n}._dispatch is t{n}")
-        tests.append(f"x{n}._native.shape == s{n}")
-        tests += [f"x{n} is {'' if x is arrays[m] else 'not '}x{m}" for m in range(n)]
-    inputs = [f"x{n}._native" for n in range(len(arrays))]
-    inputs += [f"n{state.variables[index][1:]}" for index in program.used_state]
-    checks = "".join(
-        f"        {line}{' return OTHER' if line.endswith(':') else ''}\n"
-        for line, _ in state.checks
-    )
-    same = [f"x{n} is {state.variables[index]}" for n, index in program.aliases]
-    if same:
-        checks += f"        if not ({' and '.join(same)}): return OTHER\n"
-    if state.compares_identity and state.variables:
-        ids = ", ".join(f"id(x{n})" for n in range(len(arrays)))
-        held = ", ".join(f"id({variable})" for variable in state.variables)
-        count_held = f"sum(x in {{{held}}} for x in ({ids},))"
-        checks += f"        if {count_held} != {len(program.aliases)}: return OTHER\n"
-    wraps, results = "", []
-    outputs = [output for output in program.outputs if output.source == "run"]
-    for n, output in enumerate(outputs):
-        names |= {f"o{n}": output.table, f"c{n}": output.table.array_type}
-        if output.copy is not None:
-            names[f"copy{n}"] = output.copy
-            wraps += f"    y{n} = wrapped(copy{n}(r{n}), o{n})\n"
-            continue
-        wraps += (
-            f"    if r{n}.__class__ is c{n}:\n"
-            f"        y{n} = new()\n        y{n}._native = r{n}\n        y{n}._dispatch = o{n}\n"
-            f"    else:\n        y{n} = wrapped(r{n}, o{n})\n"
-        )
-    count = itertools.count()
-    for n, output in enumerate(program.outputs):
-        if output.source == "run":
-            results.append(f"y{next(count)}")
-        elif output.source == "argument":
-            results.append(f"x{output.index}")
-        elif output.source == "leaf":
-            results.append(results[output.index])
-        elif output.source == "state":
-            results.append(state.variables[output.index])
-        else:
-            names[f"make{n}"] = output.make
-            results.append(f"m{n}")
-            wraps += f"    m{n} = make{n}()\n"
-    unpacked = "".join(f"r{n}, " for n in range(len(outputs)))
-    text = (
-        f"def call({', '.join(f'x{n}' for n in range(len(arrays)))}):\n"
-        f"    if not ({' and '.join(tests)}):\n        return OTHER\n"
-    )
-    if checks:
-        text += f"    try:\n{checks}    except MISSING:\n        return OTHER\n"
-    if unpacked:
-        text += (
-            f"    try:\n        {unpacked}= run({', '.join(inputs)})\n"
-            f"    except Exception as error:\n        reraise(error, name, *devices)\n"
-        )
-    text += f"{wraps}    return build(({''.join(f'{result}, ' for result in results)}))\n"
-    return _codegen.define("call", text, names)
 
 
 def builder(tree: Any, is_leaf: Callable[[Any], bool]) -> Function:

@@ -16,8 +16,8 @@ from portarray._kernel_language.arguments import hashable
 from portarray._kernel_language.launch_cache import put
 from portarray._namespace import pa
 from portarray._transforms import precision as precisions
-from portarray._transforms.compiling.codegen import OTHER
 from portarray._transforms.compiling.explanation import Explanation
+from portarray._transforms.compiling.fast_path import OTHER, never
 from portarray._transforms.compiling.lowering import Sized
 from portarray._transforms.compiling.program import Call, Program
 from portarray._transforms.compiling.signatures import repeats, signature
@@ -65,7 +65,7 @@ class Compiled:
         self._verify = verify
         self._sized = Sized() if dynamic else None
         self._programs: dict[Any, tuple[Program, ...]] = {}
-        self._recent: tuple[Function, int] = (_never, -1)
+        self._recent: tuple[Function, int] = (never, -1)
         self._lock = threading.RLock()
         self.__name__ = getattr(function, "__name__", type(function).__name__)
 
@@ -78,7 +78,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the function."""
-        # Fast path: only arrays, with the signature of the previous call.
+        # Fast path: arrays, and containers of arrays, with the signature of the previous call.
         recent, count = self._recent
         if len(args) == count and not named and precisions.now() is None:
             fast_output = recent(*args)
@@ -173,12 +173,9 @@ class Compiled:
                 return program, state
 
     def _set_fast_path(self, call: Call, program: Program) -> None:
-        """Use a program's fast path for calls like this one, if all arguments are arrays."""
+        """Use a program's fast path for calls like this one."""
         plain = not call.named and self._device is None and not self._verify
-        plain = plain and self._precision is None and precisions.now() is None
-        if plain and all(
-            x.__class__ is Array and x._dispatch.known_type is not None for x in call.args
-        ):
+        if plain and self._precision is None and precisions.now() is None:
             self._recent = program.fast_path(call.args), len(call.args)
 
     def explain(self, *args: Any, **named: Any) -> Explanation:
@@ -218,10 +215,6 @@ _tracing = threading.RLock()
 
 It is acquired before the lock of a compiled function, whose trace may call other ones.
 """
-
-
-def _never(*_: Any) -> Any:
-    return OTHER
 
 
 @overload

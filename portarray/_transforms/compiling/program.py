@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from portarray._array.array import Array
 from portarray._array.results import reraise, wrapped
-from portarray._transforms.compiling import codegen
 from portarray._transforms.compiling.explanation import Explanation
+from portarray._transforms.compiling.fast_path import fast_path
 from portarray._transforms.compiling.signatures import repeats
 from portarray._transforms.compiling.state import State
 from portarray._trees.node_types import node_type
@@ -141,11 +141,8 @@ class Program:
                 leaves.append(sources[output.source][output.index])
         return self.build(leaves)
 
-    def fast_path(self, arrays: Sequence[Array]) -> Function:
-        """Return a function for calls whose arguments are arrays like these.
-
-        It returns :data:`codegen.OTHER` for other arguments.
-        """
+    def fast_path(self, args: Sequence[Any]) -> Function:
+        """Return a function for calls with arguments like these; see :func:`.fast_path`."""
         if self._fast_path is None:
-            self._fast_path = codegen.fast_path(self, arrays)
+            self._fast_path = fast_path(self, args)
         return self._fast_path

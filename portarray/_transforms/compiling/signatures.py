@@ -14,7 +14,7 @@ from portarray._devices.device import Device
 from portarray._kernel_language.arguments import hashable
 from portarray._trees.node_types import node_type, slots_of
 
-__all__ = ["BY_TEXT", "frozen", "is_value", "repeats", "signature"]
+__all__ = ["BY_TEXT", "STRINGS", "VALUE_TYPES", "frozen", "is_value", "repeats", "signature"]
 
 
 def signature(
@@ -33,7 +33,7 @@ def signature(
             parts.append(table.device._backend.configuration())
         leaves.append(tree)
     elif kind is dict:
-        if _STRINGS.issuperset(map(type, tree)):
+        if STRINGS.issuperset(map(type, tree)):
             parts.append((dict, *tree))
         else:  # keys may be objects
             parts.append((dict, len(tree)))
@@ -47,7 +47,7 @@ def signature(
             signature(child, leaves, parts, objects)
     elif is_value(tree):
         parts.append(frozen(tree))
-        if kind not in _VALUE_TYPES and objects is not None and isinstance(tree, Enum):
+        if kind not in VALUE_TYPES and objects is not None and isinstance(tree, Enum):
             objects.append(tree)  # which may have other attributes
     else:
         node = node_type(tree)
@@ -64,10 +64,10 @@ def signature(
             signature(child, leaves, parts, objects)
 
 
-_STRINGS = frozenset((str,))
+STRINGS = frozenset((str,))
 _MUTABLE = (set, bytearray)
 
-_VALUE_TYPES = frozenset(
+VALUE_TYPES = frozenset(
     (int, float, bool, str, complex, bytes, type(None), type(...), type(NotImplemented))
 )
 _VALUES = (np.generic, np.dtype, Enum, range, slice, Device)
@@ -80,7 +80,7 @@ _bits = struct.Struct("d").pack
 def is_value(x: Any) -> bool:
     """Return whether an object is an immutable value, which :func:`frozen` compares."""
     kind = x.__class__
-    return kind in _VALUE_TYPES or isinstance(x, _VALUES) or kind.__module__ in BY_TEXT
+    return kind in VALUE_TYPES or isinstance(x, _VALUES) or kind.__module__ in BY_TEXT
 
 
 def _has_state(x: Any) -> bool:
@@ -98,7 +98,7 @@ def frozen(x: Any) -> Any:
         return kind, _bits(x)
     if kind is complex:
         return kind, _bits(x.real), _bits(x.imag)
-    if kind in _VALUE_TYPES:
+    if kind in VALUE_TYPES:
         return kind, x
     if isinstance(x, np.generic):
         return kind, x.dtype.str, x.tobytes()

@@ -1,0 +1,109 @@
+"""``pa.compile``: repeated calls with containers of arrays and values, which have a fast path."""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import Any
+
+import numpy as np
+from compiled_arrays import host
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import portarray as pa
+
+
+class Color(enum.StrEnum):
+    """Strings of another class."""
+
+    RED = "red"
+
+
+ARRAYS = [np.ones(2), np.ones((2, 1)), np.ones(2, np.float32), np.full(2, 2.0)]
+VALUES = [1, 1.0, True, 0.0, -0.0, math.nan, None, "red", Color.RED, 2**70, float("1e300")]
+# An index stands for one of the arrays, so that one array may be in several places.
+LEAVES = st.integers(0, len(ARRAYS) - 1).map(lambda n: ("array", n)) | st.sampled_from(VALUES)
+TREES = st.recursive(
+    LEAVES,
+    lambda children: (
+        st.lists(children, max_size=3)
+        | st.lists(children, max_size=3).map(tuple)
+        | st.dictionaries(st.sampled_from(["a", "b", "red", Color.RED]), children, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def _placed(tree: Any, arrays: list[Any]) -> Any:
+    if type(tree) is tuple and len(tree) == 2 and tree[0] == "array":
+        return arrays[tree[1]]
+    if type(tree) in (list, tuple):
+        return type(tree)(_placed(x, arrays) for x in tree)
+    return {key: _placed(x, arrays) for key, x in tree.items()} if type(tree) is dict else tree
+
+
+def _described(tree: Any, seen: list[Any]) -> Any:
+    """Return everything that a function can see of a tree, arrays as copies of twice them."""
+    if isinstance(tree, pa.Array):
+        first = next(n for n, x in enumerate([*seen, tree]) if x is tree)
+        seen.append(tree)
+        return [str(tree.dtype), str(first), tree * 2]
+    if type(tree) is dict:
+        return {"dict": [[repr(key), _described(x, seen)] for key, x in tree.items()]}
+    if type(tree) in (list, tuple):
+        return [type(tree).__name__, *[_described(x, seen) for x in tree]]
+    return repr(tree)
+
+
+def _values(tree: Any) -> Any:
+    if isinstance(tree, pa.Array):
+        return host(tree).tolist()
+    if type(tree) is dict:
+        return {key: _values(x) for key, x in tree.items()}
+    return [_values(x) for x in tree] if type(tree) is list else tree
+
+
+def _function(*args: Any) -> Any:
+    seen: list[Any] = []
+    return [*[_described(x, seen) for x in args], pa.zeros(1)]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(calls=st.lists(st.lists(TREES, min_size=1, max_size=2), min_size=2, max_size=4))
+@example(calls=[[{"a": ("array", 0), "b": 1}], [{"b": ("array", 0), "a": 1}]])
+@example(calls=[[{"red": ("array", 0)}], [{Color.RED: ("array", 0)}]])
+@example(calls=[[[("array", 0), 0.0]], [[("array", 0), -0.0]]])
+@example(calls=[[[("array", 0), ("array", 3)]], [[("array", 0), ("array", 0)]]])
+@example(calls=[[[("array", n) for n in (0, 1, 2, 3)] * 2], [[("array", 0)] * 8]])
+def test_repeated_calls_are_those_of_the_function(calls: list[list[Any]]) -> None:
+    arrays = [pa.asarray(x, device="numpy") for x in ARRAYS]
+    compiled = pa.compile(_function)
+    for args in [*calls, *calls[::-1]]:
+        placed = [_placed(x, arrays) for x in args]
+        expected = _values(_function(*placed))
+        for _ in range(3):  # traced, cached, the fast path
+            assert _values(compiled(*placed)) == expected
+
+
+def test_containers_that_are_one_object_stay_one() -> None:
+    @pa.compile
+    def same(p: Any, q: Any) -> Any:
+        return p[0] + (1 if p is q else 2)
+
+    x = pa.asarray([1.0], device="numpy")
+    shared = [x]
+    for _ in range(3):
+        assert float(same(shared, shared)[0]) == 2
+    for _ in range(3):
+        assert float(same([x], [x])[0]) == 3
+
+
+def test_returned_containers_are_the_arguments() -> None:
+    compiled = pa.compile(lambda p, q: (q, p["w"] * 2, p))
+    x = pa.asarray([1.0], device="numpy")
+    for _ in range(3):
+        p, q = {"w": x}, [x]
+        first, _, third = compiled(p, q)
+        assert first is q
+        assert third is p
