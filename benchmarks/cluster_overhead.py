@@ -107,7 +107,7 @@ def _seconds(expression: Callable[[Any], Any], x: Any) -> float:
 # --- transfers -----------------------------------------------------------------------------------
 
 
-def _made(device: str | None, salt: int) -> Any:
+def _create(device: str | None, salt: int) -> Any:
     values = np.random.default_rng(salt).random(MEGABYTES * 1_000_000 // 8)
     return values if device is None else pa.asarray(values, device=device)
 
@@ -134,7 +134,7 @@ def transfers(devices: Iterable[str] | None = None, repeats: int = 15) -> dict[s
     with cluster(2) as two, Client(two) as client:
         first, second = sorted(client.scheduler_info()["workers"])
         chunks = {
-            name: client.submit(_made, None if name == "ndarray" else name, 1, workers=[first])
+            name: client.submit(_create, None if name == "ndarray" else name, 1, workers=[first])
             for name in ("ndarray", *devices)
         }
         wait(list(chunks.values()))

@@ -319,12 +319,12 @@ def memory_of_attention(rows: Sequence[Row]) -> list[Target]:
         pa.kernels.attention(*positional, **options)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    short, long = GROWTH["attention"][-2:]
+    few_keys, many_keys = GROWTH["attention"][-2:]
     ratio = peaks[1] / peaks[0]
     return [
         Target(
-            f"memory of attention linear in length, {short} to {long} keys, numpy",
-            f"{ratio:.2f} times as much for {long / short:g} times the length",
-            ratio <= 1.1 * long / short,
+            f"memory of attention linear in length, {few_keys} to {many_keys} keys, numpy",
+            f"{ratio:.2f} times as much for {many_keys / few_keys:g} times the length",
+            ratio <= 1.1 * many_keys / few_keys,
         )
     ]

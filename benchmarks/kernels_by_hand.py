@@ -21,7 +21,7 @@ __all__ = ["LARGEST_SCORES", "by_hand"]
 
 LARGEST_SCORES = 1 << 30  # bytes; JAX's attention stores all scores
 
-_PLAIN = {
+_BY_NAME = {
     "matmul": "x1 @ x2",
     "linear": "x @ weight.T",
     "linear bias": "x @ weight.T + bias",
@@ -49,7 +49,7 @@ _TABLE: dict[str, dict[str, str]] = {
         "embedding": "F.embedding(indices, weight)",
     },
     "mlx": {
-        **_PLAIN,
+        **_BY_NAME,
         "softmax": "mx.softmax(x, -1, precise=True)",
         "log_softmax": "nn.log_softmax(x, -1)",
         "silu": "nn.silu(x)",
@@ -68,7 +68,7 @@ _TABLE: dict[str, dict[str, str]] = {
         "cross_entropy": "nn.losses.cross_entropy(logits, targets, reduction='mean')",
     },
     "jax": {
-        **_PLAIN,
+        **_BY_NAME,
         "softmax": "jax.nn.softmax(x)",
         "log_softmax": "jax.nn.log_softmax(x)",
         "silu": "jax.nn.silu(x)",
@@ -84,11 +84,11 @@ _TABLE: dict[str, dict[str, str]] = {
         "cross_entropy": "-jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), "
         "targets[:, None], -1))",
     },
-    "numpy": {**_PLAIN, "relu": "np.maximum(x, 0)"},
-    "dpnp": {**_PLAIN, "relu": "dpnp.maximum(x, 0)"},
-    "clarray": _PLAIN,
+    "numpy": {**_BY_NAME, "relu": "np.maximum(x, 0)"},
+    "dpnp": {**_BY_NAME, "relu": "dpnp.maximum(x, 0)"},
+    "clarray": _BY_NAME,
     "cupy": {
-        **_PLAIN,
+        **_BY_NAME,
         "softmax": "special.softmax(x, -1)",
         "log_softmax": "special.log_softmax(x, -1)",
         "relu": "cupy.maximum(x, 0)",

@@ -61,15 +61,15 @@ def _panel(axes: Axes, rows: list[dict[str, Any]], phase: str, title: str) -> No
         )
         ratio = row[f"{phase}_ratio"]
         # The text is on the bar, or next to a short one.
-        short = values[position] < 0.3 * max([*values, peer])
+        is_short = values[position] < 0.3 * max([*values, peer])
         axes.text(
             values[position],
             position,
             f" {values[position]:.1f}, {ratio:.2f} × ",
-            ha="left" if short else "right",
+            ha="left" if is_short else "right",
             va="center",
             size=7.5,
-            color=GREY if short else "#ffffff",
+            color=GREY if is_short else "#ffffff",
         )
     axes.set_xlabel(f"tokens per second: {title}", color=GREY)
     axes.tick_params(colors=GREY, length=0)

@@ -135,7 +135,7 @@ class Runner:
         context = -(-(len(prompt) + plan.tokens) // 256) * 256
         self.cache = model.cache(min(context, model.config.context))
         self.first = 0
-        self.made: list[int] = []
+        self.generated: list[int] = []
 
     def read(self) -> None:
         """Read the prompt, from an empty cache."""
@@ -146,10 +146,10 @@ class Runner:
         """Decode after the prompt, overwriting the tokens of an earlier turn."""
         self.cache.length = len(self.prompt)
         token = self.first
-        self.made = [token]
+        self.generated = [token]
         for _ in range(self.tokens):
             token = self.likeliest(self.model.prefill([token], self.cache))
-            self.made.append(token)
+            self.generated.append(token)
 
 
 def measured(
@@ -279,8 +279,8 @@ def measure(
         name: (len(prompt) / reading[name].shortest, plan.tokens / decoding[name].shortest)
         for name in reading
     }
-    pairs = zip(ours.made, plain.made, strict=True)
-    same = next((n for n, (a, b) in enumerate(pairs) if a != b), len(ours.made))
+    pairs = zip(ours.generated, plain.generated, strict=True)
+    same = next((n for n, (a, b) in enumerate(pairs) if a != b), len(ours.generated))
     return Line(
         str(device),
         beside,

@@ -28,30 +28,30 @@ from collections.abc import Mapping
 __all__ = ["EXCLUDED", "GROUPS", "OTHER_ROWS", "OWN_SPELLING", "ROWS"]
 
 
-def _each(names: str, *statements: str) -> dict[str, tuple[str, ...]]:
+def _repeat_for(names: str, *statements: str) -> dict[str, tuple[str, ...]]:
     """Return the same statements for several names, which stand where they have ``{}``."""
     return {name: tuple(text.format(name) for text in statements) for name in names.split()}
 
 
 _ELEMENTWISE: dict[str, tuple[str, ...]] = {
-    **_each(
+    **_repeat_for(
         "abs acos asin asinh atan atanh ceil cos cosh exp expm1 floor isfinite isinf isnan log "
         "log10 log1p log2 negative positive reciprocal round sign signbit sin sinh sqrt square tan "
         "tanh trunc",
         "xp.{}(x)",
     ),
-    **_each(
+    **_repeat_for(
         "add atan2 copysign divide equal floor_divide greater greater_equal hypot less less_equal "
         "logaddexp maximum minimum multiply nextafter not_equal pow remainder subtract",
         "xp.{}(x, y)",
         "xp.{}(x, 2.0)",
     ),
-    **_each(
+    **_repeat_for(
         "bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor",
         "xp.{}(i, j)",
         "xp.{}(i, 2)",
     ),
-    **_each("logical_and logical_or logical_xor", "xp.{}(b, b)"),
+    **_repeat_for("logical_and logical_or logical_xor", "xp.{}(b, b)"),
     "logical_not": ("xp.logical_not(b)",),
     "bitwise_invert": ("xp.bitwise_invert(i)",),
     "acosh": ("xp.acosh(p)",),
@@ -63,13 +63,13 @@ _ELEMENTWISE: dict[str, tuple[str, ...]] = {
 }
 
 _REDUCING: dict[str, tuple[str, ...]] = {
-    **_each(
+    **_repeat_for(
         "argmax argmin max mean min prod std sum var",
         "xp.{}(x)",
         "xp.{}(m, axis=0)",
         "xp.{}(m, axis=-1, keepdims=True)",
     ),
-    **_each("all any", "xp.{}(b)", "xp.{}(b, axis=0)", "xp.{}(b, axis=0, keepdims=True)"),
+    **_repeat_for("all any", "xp.{}(b)", "xp.{}(b, axis=0)", "xp.{}(b, axis=0, keepdims=True)"),
     "count_nonzero": ("xp.count_nonzero(b)", "xp.count_nonzero(b, axis=0)"),
     "cumulative_prod": ("xp.cumulative_prod(x)", "xp.cumulative_prod(m, axis=1)"),
     "cumulative_sum": ("xp.cumulative_sum(x)", "xp.cumulative_sum(x, include_initial=True)"),
@@ -163,7 +163,7 @@ _LINEAR_ALGEBRA: dict[str, tuple[str, ...]] = {
     "matrix_transpose": ("xp.matrix_transpose(m)",),
     "tensordot": ("xp.tensordot(s, s, axes=1)",),
     "vecdot": ("xp.vecdot(x, y)",),
-    **_each(
+    **_repeat_for(
         "linalg.cholesky linalg.det linalg.diagonal linalg.eig linalg.eigh linalg.eigvals "
         "linalg.eigvalsh linalg.inv linalg.matrix_norm linalg.matrix_rank linalg.matrix_transpose "
         "linalg.pinv linalg.qr linalg.slogdet linalg.svdvals linalg.trace",
@@ -181,8 +181,8 @@ _LINEAR_ALGEBRA: dict[str, tuple[str, ...]] = {
 }
 
 _FFT: dict[str, tuple[str, ...]] = {
-    **_each("fft.fft fft.fftn fft.hfft fft.ifft fft.ifftn fft.irfft fft.irfftn", "xp.{}(z)"),
-    **_each("fft.fftshift fft.ifftshift fft.ihfft fft.rfft fft.rfftn", "xp.{}(x)"),
+    **_repeat_for("fft.fft fft.fftn fft.hfft fft.ifft fft.ifftn fft.irfft fft.irfftn", "xp.{}(z)"),
+    **_repeat_for("fft.fftshift fft.ifftshift fft.ihfft fft.rfft fft.rfftn", "xp.{}(x)"),
     "fft.fftfreq": ("xp.fft.fftfreq(8)",),
     "fft.rfftfreq": ("xp.fft.rfftfreq(8)",),
 }

@@ -65,15 +65,15 @@ class Phase:
     """One part of the run, with the memory before and after it."""
 
     name: str
-    before: Held  # before the first part
-    after: Held
+    start: Held  # before the first part
+    end: Held
     seconds: float
     tally: Tally
 
     @property
     def growth(self) -> float:
         """The relative growth of the resident size."""
-        return self.after.growth(self.before)
+        return self.end.growth(self.start)
 
     def report(self) -> dict[str, Any]:
         """Return the phase for JSON."""
@@ -84,13 +84,13 @@ class Phase:
             "refused": self.tally.refused,
             "wrong": self.tally.wrong,
             "errors": self.tally.errors,
-            "resident_before": self.before.resident,
-            "resident_after": self.after.resident,
+            "resident_before": self.start.resident,
+            "resident_after": self.end.resident,
             "growth": self.growth,
-            "objects_before": self.before.objects,
-            "objects_after": self.after.objects,
-            "used_before": self.before.used,
-            "used_after": self.after.used,
+            "objects_before": self.start.objects,
+            "objects_after": self.end.objects,
+            "used_before": self.start.used,
+            "used_after": self.end.used,
             "routes": dict(sorted(self.tally.routes.items())),
         }
 
@@ -256,14 +256,14 @@ def _measured(
 
 def show(phase: Phase) -> None:
     """Print a phase and its errors."""
-    tally, before, after = phase.tally, phase.before, phase.after
-    more = {name: after.used[name] - nbytes for name, nbytes in before.used.items()}
+    tally, start, end = phase.tally, phase.start, phase.end
+    more = {name: end.used[name] - nbytes for name, nbytes in start.used.items()}
     in_use = ", ".join(f"{name} {nbytes:+,}" for name, nbytes in more.items() if nbytes)
     print(
         f"{phase.name}: {tally.moves:,} moves in {phase.seconds:.1f} s, {tally.refused:,} "
-        f"refused as they must be, {tally.wrong} wrong; resident {before.resident / 2**20:.1f} → "
-        f"{after.resident / 2**20:.1f} MiB ({phase.growth:+.2%}), objects "
-        f"{after.objects - before.objects:+,}, bytes in use {in_use or 'as before'}",
+        f"refused as they must be, {tally.wrong} wrong; resident {start.resident / 2**20:.1f} → "
+        f"{end.resident / 2**20:.1f} MiB ({phase.growth:+.2%}), objects "
+        f"{end.objects - start.objects:+,}, bytes in use {in_use or 'as before'}",
         flush=True,
     )
     for text in tally.errors:

@@ -155,15 +155,15 @@ class Mailbox:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: list[tuple[pa.Array, Host]] = []
+        self._arrays: list[tuple[pa.Array, Host]] = []
 
     def swap(self, x: pa.Array, values: Host, rng: random.Random) -> tuple[pa.Array | None, Host]:
         """Store an array and take a random one, if there are enough."""
         with self._lock:
-            self._kept.append((x, values))
-            if len(self._kept) < 4:
+            self._arrays.append((x, values))
+            if len(self._arrays) < 4:
                 return None, values
-            return self._kept.pop(rng.randrange(len(self._kept)))
+            return self._arrays.pop(rng.randrange(len(self._arrays)))
 
 
 class Walk:
@@ -192,7 +192,7 @@ class Walk:
             description = "no array"
             try:
                 if self._x is None or self._rng.random() < 0.1:
-                    self._begin()
+                    self._create()
                 assert self._x is not None
                 target = self._rng.choice(self._devices)
                 copy = self._rng.choice((None, None, True, False))
@@ -211,7 +211,7 @@ class Walk:
             self._moved()
         self._x = None
 
-    def _begin(self) -> None:
+    def _create(self) -> None:
         device = self._rng.choice(self._devices)
         host = drawn(self._rng, self._rng.choice(held(device)))
         x = pa.asarray(host, device=device)

@@ -137,11 +137,11 @@ def main() -> int:
     check.report.update(report[0])
     chosen = options.device or gpus(check.report)
     check.report["checked"] = chosen
-    absent = not_there(check.report)
+    missing = not_there(check.report)
     if chosen:
         measure(check, chosen, options.official)
     check.report["seconds"] = round(time.monotonic() - started, 1)
-    failures = show(check.report, absent)
+    failures = show(check.report, missing)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(check.report, indent=1) + "\n", encoding="utf-8")
@@ -336,11 +336,11 @@ def totals(rows: list[Any]) -> dict[str, Any]:
     }
 
 
-def show(report: dict[str, Any], absent: dict[str, str]) -> int:
+def show(report: dict[str, Any], missing: dict[str, str]) -> int:
     """Print the report; return the number of failures."""
     failures = 0
     print(f"portarray {report['version']}, Python {report['python']}, {report['machine']}")
-    for name, reason in absent.items():
+    for name, reason in missing.items():
         print(f"  not run  {name}: {reason}")
     if not report["checked"]:
         print("there is no GPU: nothing was checked")

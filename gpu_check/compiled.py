@@ -65,7 +65,7 @@ def branches(x: pa.Array, y: pa.Array, w: pa.Array) -> Any:
 
 def vmapped(x: pa.Array, y: pa.Array, w: pa.Array) -> Any:
     """Take the gradient of each row, and sum each column."""
-    gradients = pa.vmap(pa.grad(lambda row, other: pa.sum(pa.tanh(row * other))))(x, y)
+    gradients = pa.vmap(pa.grad(lambda row, column: pa.sum(pa.tanh(row * column))))(x, y)
     return gradients, pa.vmap(lambda row: pa.sum(row * w[0, 0]), 1)(x)
 
 

@@ -140,7 +140,7 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.tree = folder, folder / "tree"
-        self._before = ""
+        self._original = ""
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT,
@@ -197,12 +197,12 @@ class Copy:
 
     def plant(self, mutant: Mutant) -> None:
         """Plant a fault."""
-        self._before = (self.tree / mutant.file).read_text("utf-8")
-        self._write(mutant.file, self._before.replace(mutant.old, mutant.new))
+        self._original = (self.tree / mutant.file).read_text("utf-8")
+        self._write(mutant.file, self._original.replace(mutant.old, mutant.new))
 
     def restore(self, mutant: Mutant) -> None:
         """Remove the fault."""
-        self._write(mutant.file, self._before)
+        self._write(mutant.file, self._original)
 
     def _write(self, name: str, text: str) -> None:
         path = self.tree / name

@@ -549,6 +549,6 @@ def _print_tables(report: Report) -> None:
         if not _ran(target):
             verdict = "NOTHING WAS RUN"
         click.echo(f"{target.label}: {verdict} ({counts or 'no cases'})")
-    absent = [target.label for target in report.targets if target.reason]
-    if absent:
-        click.echo(f"Not run, because this machine lacks them: {', '.join(absent)}")
+    missing = [target.label for target in report.targets if target.reason]
+    if missing:
+        click.echo(f"Not run, because this machine lacks them: {', '.join(missing)}")

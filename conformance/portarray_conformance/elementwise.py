@@ -305,7 +305,7 @@ def check_complex_special(row: Row, target: Target, data: Draw) -> None:
     """Check the standard's table of special cases for complex operands."""
     rows = COMPLEX_UNARY[row.name]
     for name in draw.available(target, COMPLEXES):
-        x = np.array([complex(*entry.given) for entry in rows], dtype=name)
+        x = np.array([complex(*entry.operand) for entry in rows], dtype=name)
         call = Call(f"{row.name}(x), special cases", {"x": x})
         out = target.function(row.name)(target.put(x))
         got = compare.fetch(target, out, row.result(name), x.shape, call)
@@ -319,7 +319,7 @@ def _check_complex_row(row: Row, name: str, value: Any, entry: ComplexRow) -> No
         got = np.abs(part) if free else part
         expected = part.dtype.type(abs(want) if free else want)
         if not _is_special(got, expected, row.bound.complex):
-            a, b = entry.given
+            a, b = entry.operand
             signs = " (a sign is unspecified)" if any(entry.free_signs) else ""
             raise AssertionError(
                 f"{row.name}(complex({a!r}, {b!r})) in {name}: got {value.item()!r}, "

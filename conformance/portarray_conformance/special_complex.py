@@ -21,7 +21,7 @@ class ComplexRow:
     ``free_signs`` is whether the sign of each component of the result is unspecified.
     """
 
-    given: tuple[float, float]
+    operand: tuple[float, float]
     want: tuple[float, float]
     free_signs: tuple[bool, bool] = (False, False)
 

@@ -141,8 +141,12 @@ def overhead_all(report: Report) -> str:
             matching = [row for row in result["rows"] if row["name"] in names]
             count = max(count, len(matching))
             added = [row["ours"] - row["own"] for row in matching]
-            own = statistics.median(row["own"] for row in matching)
-            figures += [f"{own:.2f}", f"{statistics.median(added):.2f}", f"{max(added):.1f}"]
+            library_time = statistics.median(row["own"] for row in matching)
+            figures += [
+                f"{library_time:.2f}",
+                f"{statistics.median(added):.2f}",
+                f"{max(added):.1f}",
+            ]
         lines.append([group, str(count), *figures])
     return rows(head, lines)
 

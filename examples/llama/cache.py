@@ -28,7 +28,7 @@ class Cache:
         Where it is.
     dtype : dtype
         What is computed in.
-    kept : dtype, optional
+    storage_dtype : dtype, optional
         What keys and values are kept in; `dtype` if None.
 
     Attributes
@@ -52,9 +52,11 @@ class Cache:
         rates: positions.Rates,
         device: pa.Device,
         dtype: DType,
-        kept: DType | None = None,
+        storage_dtype: DType | None = None,
     ) -> None:
-        self.slots = Slots(config, 1, context, rates=rates, device=device, dtype=dtype, kept=kept)
+        self.slots = Slots(
+            config, 1, context, rates=rates, device=device, dtype=dtype, storage_dtype=storage_dtype
+        )
         self.context = context
 
     @property

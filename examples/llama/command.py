@@ -123,7 +123,7 @@ def llama(
         raise click.ClickException(str(error)) from error
     if as_json:
         click.echo(
-            json.dumps(_record(model, generation, guessing, ready), indent=2, ensure_ascii=False)
+            json.dumps(_report(model, generation, guessing, ready), indent=2, ensure_ascii=False)
         )
         return
     click.echo()
@@ -140,7 +140,7 @@ def _drafting(draft: str, model: Model, dtype: str) -> Model:
 def _tell(model: Model, generation: Generation, draft: Draft | None, ready: float) -> None:
     """Say on the standard error what ran where, and how fast."""
     end = "" if generation.stopped == "stop" else ", cut off: more with --tokens"
-    guessed = "" if draft is None else f", {draft.kept} of {draft.guessed} guesses were right"
+    guessed = "" if draft is None else f", {draft.accepted} of {draft.guessed} guesses were right"
     ERRORS.print(
         f"\n[dim]{model.device}, {model.dtype}: the first token after "
         f"{ready + generation.prompt_seconds:.2f} s; {len(generation.prompt)} tokens read at "
@@ -150,7 +150,7 @@ def _tell(model: Model, generation: Generation, draft: Draft | None, ready: floa
     )
 
 
-def _record(
+def _report(
     model: Model, generation: Generation, draft: Draft | None, ready: float
 ) -> dict[str, object]:
     """Return what ``--json`` prints."""
@@ -169,6 +169,6 @@ def _record(
         "decode_seconds": generation.decode_seconds,
         "decode_tokens_per_second": generation.decode_rate,
         "guessed": 0 if draft is None else draft.guessed,
-        "guesses_kept": 0 if draft is None else draft.kept,
+        "guesses_kept": 0 if draft is None else draft.accepted,
         "versions": {"portarray": pa.__version__, "python": sys.version.split()[0]},
     }

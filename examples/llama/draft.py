@@ -30,7 +30,7 @@ class Draft:
 
     Attributes
     ----------
-    guessed, kept : int
+    guessed, accepted : int
         How many tokens it has guessed, and how many of them the model chose as well.
 
     Raises
@@ -44,7 +44,7 @@ class Draft:
             raise LlamaError(f"{guesses} guesses at a time: at least 1 is needed (--guesses)")
         self.model = model
         self.guesses = guesses
-        self.guessed = self.kept = 0
+        self.guessed = self.accepted = 0
         self._cache: Cache | None = None
 
     def check(self, model: Model) -> None:
@@ -93,7 +93,7 @@ class Draft:
                 (n for n, guess in enumerate(guesses) if guess != verified[n]), len(guesses)
             )
             self.guessed += len(guesses)
-            self.kept += right
+            self.accepted += right
             cache.length -= len(guesses) - right
             said += verified[: right + 1]
             yield verified[: right + 1]

@@ -70,7 +70,7 @@ class Model:
             "rates": self._rates,
             "device": self.device,
             "dtype": self.dtype,
-            "kept": cache_dtype,
+            "storage_dtype": cache_dtype,
         }
 
     def prefill(self, tokens: Sequence[int], cache: Cache, *, chunk: int | None = None) -> pa.Array:
@@ -125,7 +125,7 @@ class Model:
             If there are no tokens, one that the model does not have, or too many for a slot.
         """
         x = self._read(parts, slots)
-        if not any(part.wanted for part in parts):
+        if not any(part.needs_logits for part in parts):
             return pa.empty((0, self.config.vocab), dtype=x.dtype, device=self.device)
         return self._logits(x)
 

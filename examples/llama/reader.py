@@ -28,7 +28,7 @@ class Reader(GGUFReader):
         values: list[Any]
         if kind == GGUFValueType.STRING:
             data: Any = self.data
-            values, end = _texts(memoryview(data), start, count)
+            values, end = _read_strings(memoryview(data), start, count)
         elif kind == GGUFValueType.ARRAY:
             raise ValueError("a list of lists")
         else:
@@ -44,7 +44,7 @@ def contents(field: Any) -> Any:
     return last if type(last) is list else field.contents()
 
 
-def _texts(data: memoryview, start: int, count: int) -> tuple[list[str], int]:
+def _read_strings(data: memoryview, start: int, count: int) -> tuple[list[str], int]:
     """Return texts, each after its length (uint64), and where they end."""
     strings = []
     for _ in range(count):

@@ -203,5 +203,5 @@ def token_logprob(logits: pa.Array, token: int, count: int) -> TokenLogprob:
         candidates = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
         order = np.argsort(-scores[candidates], kind="stable")
         top = candidates[order][:count].tolist()
-    pairs = tuple((other, float(scores[other])) for other in top)
+    pairs = tuple((candidate, float(scores[candidate])) for candidate in top)
     return TokenLogprob(token, float(scores[token]), pairs)

@@ -35,13 +35,13 @@ class Part:
         Where its keys and values are.
     tokens : sequence of int
         At least one.
-    wanted : bool
-        Whether the logits behind them are.
+    needs_logits : bool
+        Whether the logits behind them are needed.
     """
 
     slot: int
     tokens: Sequence[int]
-    wanted: bool = True
+    needs_logits: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Slots:
         Where it is.
     dtype : dtype
         What is computed in.
-    kept : dtype, optional
+    storage_dtype : dtype, optional
         What keys and values are kept in; `dtype` if None.
 
     Attributes
@@ -104,7 +104,7 @@ class Slots:
         rates: positions.Rates,
         device: pa.Device,
         dtype: DType,
-        kept: DType | None = None,
+        storage_dtype: DType | None = None,
     ) -> None:
         check_context(config, context)
         if count < 1:
@@ -114,11 +114,14 @@ class Slots:
         self._device = device
         self.config = config
         self.tables = positions.tables(rates, context, device=device, dtype=dtype)
-        shape, kept = (count, config.kv_heads, context, config.head_dim), kept or dtype
+        shape, storage_dtype = (
+            (count, config.kv_heads, context, config.head_dim),
+            storage_dtype or dtype,
+        )
 
         def zeros() -> pa.Array:
             # A copy has values at once: MLX computes an array in the thread that made it alone.
-            return pa.asarray(pa.zeros(shape, dtype=kept, device=device), copy=True)
+            return pa.asarray(pa.zeros(shape, dtype=storage_dtype, device=device), copy=True)
 
         self._keys = [zeros() for _ in range(config.layers)]
         self._values = [zeros() for _ in range(config.layers)]
@@ -168,7 +171,7 @@ class Slots:
         spans = [range(n, n + more) for n, more in zip(begins, lengths, strict=True)]
         slots = np.repeat([entry.slot for entry in parts], lengths)
         places = self._indices(np.stack([slots, np.concatenate(spans)]))
-        ends = (np.cumsum(lengths) - 1)[[entry.wanted for entry in parts]]
+        ends = (np.cumsum(lengths) - 1)[[entry.needs_logits for entry in parts]]
         return Step(self, places, tuple(ends.tolist()), tuple(self._groups(parts)), sum(lengths))
 
     def reserve(self, slot: int, tokens: int) -> None:
@@ -237,8 +240,8 @@ class Step:
         Theirs.
     places : Array
         The slots and positions of the tokens, (2, tokens).
-    wanted : tuple of int
-        The last rows of those parts whose logits are wanted.
+    logit_rows : tuple of int
+        The last rows of those parts whose logits are needed.
     groups : tuple of Group
         What attends together.
     count : int
@@ -249,13 +252,13 @@ class Step:
         self,
         slots: Slots,
         places: pa.Array,
-        wanted: tuple[int, ...],
+        needs_logits: tuple[int, ...],
         groups: tuple[Group, ...],
         count: int,
     ) -> None:
         self._slots = slots
         self._places = places
-        self._wanted = wanted
+        self._logit_rows = needs_logits
         self._groups = groups
         self._count = count
         self._tables: tuple[pa.Array, pa.Array] | None = None
@@ -264,12 +267,12 @@ class Step:
             self._tables = cos, sin
 
     def ends(self, x: pa.Array) -> pa.Array:
-        """Return the rows whose logits are wanted."""
-        if len(self._wanted) == self._count:
+        """Return the rows whose logits are needed."""
+        if len(self._logit_rows) == self._count:
             return x
-        if len(self._wanted) == 1:
-            return x[self._wanted[0] : self._wanted[0] + 1, :]
-        rows = pa.asarray(np.asarray(self._wanted, np.int32), device=x.device, copy=True)
+        if len(self._logit_rows) == 1:
+            return x[self._logit_rows[0] : self._logit_rows[0] + 1, :]
+        rows = pa.asarray(np.asarray(self._logit_rows, np.int32), device=x.device, copy=True)
         return pa.take(x, rows, axis=0)
 
     def attend(self, layer: int, qkv: pa.Array) -> pa.Array:

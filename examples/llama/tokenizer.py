@@ -89,14 +89,14 @@ class Tokenizer:
         """Return the tokenizer of an open file."""
         return cls(file.metadata, file.path.name)
 
-    def encode(self, text: str, *, begin: bool | None = None, special: bool = True) -> list[int]:
+    def encode(self, text: str, *, bos: bool | None = None, special: bool = True) -> list[int]:
         """Return the tokens of a text.
 
         Parameters
         ----------
         text : str
             Any text.
-        begin : bool, optional
+        bos : bool, optional
             Whether to put the token before it that begins texts; the default is what the file says.
         special : bool, optional
             Whether names of control tokens in the text (``<|im_end|>``) stand for these.
@@ -108,11 +108,11 @@ class Tokenizer:
         """
         tokenizer = self._built if special else self._plain
         tokens: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
-        if begin is None:
+        if bos is None:
             key, default = "tokenizer.ggml.add_bos_token", self._kind in BEGINS
-            begin = bool(self._metadata.get(key, default))
+            bos = bool(self._metadata.get(key, default))
         first = self._metadata.get("tokenizer.ggml.bos_token_id")
-        return [int(first), *tokens] if begin and first is not None else tokens
+        return [int(first), *tokens] if bos and first is not None else tokens
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of tokens; special ones have none, broken UTF-8 becomes U+FFFD."""
@@ -161,7 +161,7 @@ class Tokenizer:
         """
         names = self._control_names
         if names is None:
-            return self.encode(self.render(messages), begin=False)
+            return self.encode(self.render(messages), bos=False)
         # Templates trim and join texts, so names in messages are characters that none has.
         written = "".join(text for message in messages for text in message.values())
         spare = (chr(code) for code in range(0xF0000, 0xFFFFE) if chr(code) not in written)
@@ -175,16 +175,16 @@ class Tokenizer:
         tokens: list[int] = []
         for n, part in enumerate(names.split(text)):
             if n % 2:
-                tokens += self.encode(part, begin=False)
+                tokens += self.encode(part, bos=False)
             elif part:
                 plain = part.translate({ord(x): name for x, name in shown.items()})
-                tokens += self.encode(plain, begin=False, special=False)
+                tokens += self.encode(plain, bos=False, special=False)
         return tokens
 
     @cached_property
     def _control_names(self) -> re.Pattern[str] | None:
         """The names of control tokens, longest first; None if there are none."""
-        names = sorted((x for x in self._texts(CONTROL) if x), key=len, reverse=True)
+        names = sorted((x for x in self._texts_of_kind(CONTROL) if x), key=len, reverse=True)
         return re.compile(f"({'|'.join(map(re.escape, names))})") if names else None
 
     @cached_property
@@ -192,7 +192,7 @@ class Tokenizer:
         """The tokenizer of text in which no control token has a name."""
         return self._build(USER_DEFINED)
 
-    def _texts(self, kind: int) -> list[str]:
+    def _texts_of_kind(self, kind: int) -> list[str]:
         """Return the texts of all tokens of a type."""
         pairs = zip(self._tokens, self._types, strict=False)
         return [text for text, this in pairs if this == kind]
@@ -266,7 +266,7 @@ class Tokenizer:
             )
         vocab = {text: token for token, text in enumerate(self._tokens)}
         if CONTROL not in added:
-            for text in self._texts(CONTROL):
+            for text in self._texts_of_kind(CONTROL):
                 vocab.pop(text, None)
         merges = [tuple(pair.split(" ", 1)) for pair in self._need("tokenizer.ggml.merges")]
         whole = self._kind in WHOLE_WORDS
@@ -283,7 +283,7 @@ class Tokenizer:
             built.add_tokens(
                 [
                     tokenizers.AddedToken(text, special=special, normalized=False)
-                    for text in self._texts(kind)
+                    for text in self._texts_of_kind(kind)
                 ]
             )
         return built
@@ -302,15 +302,15 @@ class Stream:
         self._built = built
         self._stream = decoders.DecodeStream(skip_special_tokens=True)
         self._tokens: list[int] = []
-        self._given = 0
+        self._returned = 0
 
     def add(self, token: int) -> str:
         """Take a token; return the text that is complete with it, which may be none."""
         self._tokens.append(token)
         piece = self._stream.step(self._built, token) or ""
-        self._given += len(piece)
+        self._returned += len(piece)
         return piece
 
     def end(self) -> str:
         """Return what was held back: U+FFFD for a character that was not completed."""
-        return self._tokenizer.decode(self._tokens)[self._given :]
+        return self._tokenizer.decode(self._tokens)[self._returned :]

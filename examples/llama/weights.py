@@ -155,9 +155,9 @@ def load_weights(
     """
 
     def read(name: str) -> Values:
-        return _told(file.tensor(f"{name}.weight"), name)
+        return _report_progress(file.tensor(f"{name}.weight"), name)
 
-    def _told(values: Rows, name: str) -> Rows:
+    def _report_progress(values: Rows, name: str) -> Rows:
         if progress is not None:
             progress(file.size_of(f"{name}.weight"))
         return values
@@ -170,7 +170,7 @@ def load_weights(
         layout = file.layout(*(f"{name}.weight" for name in names)) if packed else ""
         if not layout:
             return None
-        rows = ordered([_told(file.packed(f"{name}.weight"), name) for name in names])
+        rows = ordered([_report_progress(file.packed(f"{name}.weight"), name) for name in names])
         return kernels.Packed(pa.asarray(rows, device=device, copy=True), layout)
 
     def table(name: str) -> Matrix:

@@ -217,11 +217,11 @@ class Trainer:
             rate, root = self._rates(self.devices[0])
             loss, self.state = self._whole(self.state, batch, frozen, rate, root)
         else:
-            loss = self._in_parts()
+            loss = self._step_on_devices()
         self._recent.append(loss)
         self.step += 1
 
-    def _in_parts(self) -> pa.Array:
+    def _step_on_devices(self) -> pa.Array:
         """Make one step: gradients on each device, their sum, and Adam; return the loss."""
         parts = [
             thread.submit(self._part, worker, rows, pa.to_device(self._parameters, worker.device))

@@ -112,7 +112,7 @@ def overview(devices: Iterable[DeviceLike] = ()) -> Overview:
         return Overview(_counted(rows, "functional"), rows)
     rows = support()
     places = _counted(rows, "functional")
-    absent: list[Place] = []
+    missing: list[Place] = []
     for library in selection.supported_backends():
         status = discovery.status(library)
         declared = [] if status.devices else _declared(library)
@@ -120,10 +120,10 @@ def overview(devices: Iterable[DeviceLike] = ()) -> Overview:
         reasons = "; ".join(dict.fromkeys(status.reasons.values()))
         places += _counted(declared, "declared", reasons)
         if not declared:
-            absent += [
+            missing += [
                 Place(name, "not run", reason, {}) for name, reason in status.reasons.items()
             ]
-    return Overview([*places, *absent], rows)
+    return Overview([*places, *missing], rows)
 
 
 def functions() -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ def cache_entry(
 ) -> CachedCall:
     """Return the cache entry of a function of arrays, or of an array and a scalar.
 
-    Prefers the library's own function (``PLAIN``, ``WITH_SCALAR``) if the backend has one.
+    Prefers the library's own function (``DIRECT``, ``WITH_PYTHON_SCALAR``) if the backend has one.
     """
     functions = functions_of(table.device)
     native_function = (functions.with_scalar if scalar else functions.plain)(name, table.dtype)

@@ -40,7 +40,7 @@ def asarray(
     default: Device | None = None,
 ) -> Array:
     """See :func:`portarray.asarray`; ``default`` is used instead of the default device."""
-    if type(obj) in values.PLAIN and (copy is None or copy is True):
+    if type(obj) in values.HOST_TYPES and (copy is None or copy is True):
         result = values.from_numbers(obj, dtype, default if device is None else device)
         if result is not None:
             return result

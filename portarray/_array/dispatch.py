@@ -86,7 +86,7 @@ class DispatchTable:
     known_type : type or None
         Class of the results whose table can be cached: ``array_type``. None on devices whose dtypes
         depend on settings (JAX's 64-bit mode), where the dtype of each result is looked up except
-        for ``PLAIN`` functions.
+        for ``DIRECT`` functions.
     tables : mapping
         All tables of the device by native dtype.
     scalars : frozenset of type

@@ -144,11 +144,11 @@ def _set_checked(x: Array, key: Any, value: Any) -> None:
     if GUARDS and table is x._dispatch:
         before_write(x)
     try:
-        before = x._native
-        x._native = table.functions["setitem"](before, native_key, native)
+        previous = x._native
+        x._native = table.functions["setitem"](previous, native_key, native)
         # The array is traced from now on, unless the value is a constant, as of pa.zeros_like.
-        if table is not x._dispatch and x._native.__class__ is not before.__class__:
-            x._native.trace.adopt(x, before)
+        if table is not x._dispatch and x._native.__class__ is not previous.__class__:
+            x._native.trace.adopt(x, previous)
             x._dispatch = table
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         _refused(error, "assignment", table, x._native, native_key, native)
@@ -336,8 +336,8 @@ def _check(parts: list[Any], key: Sequence[Any], x: Array) -> None:
     used = ellipses = 0
     widths = []
     masks = []
-    for given, part in zip(key, parts, strict=True):
-        is_mask = type(given) not in _BASIC and _kind_of_index(given) == "b"
+    for index, part in zip(key, parts, strict=True):
+        is_mask = type(index) not in _BASIC and _kind_of_index(index) == "b"
         if part is None or part is Ellipsis:
             width = 0
             ellipses += part is Ellipsis

@@ -122,11 +122,11 @@ def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]
     if len(operands) == 2:
         first, second = operands
         if type(first) is base.array_type and type(second) is base.array_type:
-            table, other = first._dispatch, second._dispatch
+            table, second_table = first._dispatch, second._dispatch
             try:
-                promoted, cast_first, cast_second = table.promotions[other]
+                promoted, cast_first, cast_second = table.promotions[second_table]
             except KeyError:
-                promoted, cast_first, cast_second = promotion_of_arrays(name, table, other)
+                promoted, cast_first, cast_second = promotion_of_arrays(name, table, second_table)
             return promoted, [
                 cast_first(first._native) if cast_first else first._native,
                 cast_second(second._native) if cast_second else second._native,
@@ -139,12 +139,12 @@ def _common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any
     values: list[Any] = []
     for x in operands:
         if type(x) is base.array_type:
-            other = x._dispatch
+            x_table = x._dispatch
             if table is None:
-                table = other
-            elif table is not other:
-                cached = table.promotions.get(other)
-                table = (cached or promotion_of_arrays(name, table, other))[0]
+                table = x_table
+            elif table is not x_table:
+                cached = table.promotions.get(x_table)
+                table = (cached or promotion_of_arrays(name, table, x_table))[0]
             values.append(x)
         else:
             value = scalar(x)

@@ -130,9 +130,9 @@ def _translated(
     wrong = None if call is None else refusals.fault(name, devices[0], *call)
     if wrong is not None:
         return wrong
-    short = memory.out_of_memory(error, *devices, nbytes=nbytes)
-    if short is not None:
-        return short
+    exhaustion = memory.out_of_memory(error, *devices, nbytes=nbytes)
+    if exhaustion is not None:
+        return exhaustion
     for device in devices:
         better = device._backend.translate_error(error)
         if better is not None:

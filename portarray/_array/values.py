@@ -65,7 +65,7 @@ def from_python(
 
 
 _SEQUENCES = frozenset((list, tuple))
-PLAIN = dtypes.NUMBERS | _SEQUENCES
+HOST_TYPES = dtypes.NUMBERS | _SEQUENCES
 """Types that :func:`from_numbers` takes."""
 
 
@@ -118,10 +118,10 @@ def _cache_numbers(kind: type, dtype: object, device: Device) -> None:
     """Cache how numbers of a type become arrays, if no number of it needs a check."""
     host_dtype: DType = np.dtype(kind)
     if kind not in dtypes.PYTHON_SCALARS:
-        own = dispatch.dtypes_of(device).get(host_dtype)
-        if dtype is not None or own is None:
+        host_table = dispatch.dtypes_of(device).get(host_dtype)
+        if dtype is not None or host_table is None:
             return
-        table = own
+        table = host_table
     elif dtype is None:
         table = _default_table(host_dtype, device)
     else:

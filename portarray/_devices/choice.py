@@ -19,8 +19,8 @@ _HARDWARE = tuple(platform for platform in PLATFORMS if platform != "cpu")
 class Choice:
     """One selection: the candidates refused, with reasons, and the warnings due."""
 
-    def __init__(self, asked: str, needed: int | None = None) -> None:
-        self.asked = asked
+    def __init__(self, requested: str, needed: int | None = None) -> None:
+        self.requested = requested
         self.needed = needed
         self.reasons: dict[str, str] = {}
         self.passed_over: dict[str, str] = {}
@@ -28,7 +28,7 @@ class Choice:
     def walk(self, pairs: Iterable[tuple[str, str]], index: int | None) -> Iterator[Device]:
         """Yield functional devices of libraries and platforms; record why the others are not."""
         for library, platform in pairs:
-            sign = self._reason_absent(library, platform)
+            sign = self._reason_missing(library, platform)
             if sign:
                 self.reasons[f"{library}:{platform}"] = sign
                 continue
@@ -43,17 +43,17 @@ class Choice:
                 except DeviceNotFunctionalError as error:
                     self._note(error, fault=discovery.is_fault(library, platform, device_index))
 
-    def _reason_absent(self, library: str, platform: str) -> str:
+    def _reason_missing(self, library: str, platform: str) -> str:
         """Return why ``"auto"`` skips a platform without importing the library."""
         info = registry.find_info(library)
-        if self.asked != "auto" or info is None or info.module in sys.modules:
+        if self.requested != "auto" or info is None or info.module in sys.modules:
             return ""
-        return hardware.absent(platform)
+        return hardware.reason_missing(platform)
 
     def best(self) -> Device:
         """Return the best GPU; for ``"auto"`` without a GPU, the best device."""
         rounds: list[tuple[Kind, tuple[str, ...]]] = [("gpu", _HARDWARE)]
-        if self.asked == "auto":
+        if self.requested == "auto":
             # The platform "cpu" is preferred to CPUs under OpenCL or oneAPI.
             rounds += [("accelerator", _HARDWARE), ("cpu", ("cpu", *_HARDWARE))]
         for kind, platforms in rounds:
@@ -74,7 +74,7 @@ class Choice:
     def accepts(self, candidate: Device, kind: Kind) -> bool:
         """Return whether a device is of a kind and has enough memory."""
         if candidate.kind != kind:
-            if self.asked == "gpu":
+            if self.requested == "gpu":
                 self.reasons[str(candidate)] = f"not a GPU: {candidate.name} ({candidate.kind})"
             return False
         return self.fits(candidate)
@@ -97,19 +97,21 @@ class Choice:
         """Warn of the candidates that were passed over."""
         if self.passed_over:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.passed_over.items())
-            notices.warn(f"{self.asked!r} resolves to {taken}; skipped {reasons}")
+            notices.warn(f"{self.requested!r} resolves to {taken}; skipped {reasons}")
 
     def error(self) -> DeviceNotFunctionalError:
         """Return the error that nothing was found."""
-        short = set(self.reasons) & set(self.passed_over) if self.needed is not None else set()
+        lacking_memory = (
+            set(self.reasons) & set(self.passed_over) if self.needed is not None else set()
+        )
         fix = (
             "ask for less memory, free some with pa.reclaim(device), or name another device"
-            if short
+            if lacking_memory
             else "run `portarray devices` to see which devices work here"
         )
         # Functional devices that lack memory come first: the fix is about them.
-        first = {name: why for name, why in self.reasons.items() if name in short}
-        return DeviceNotFunctionalError(self.asked, {**first, **self.reasons}, fix)
+        first = {name: why for name, why in self.reasons.items() if name in lacking_memory}
+        return DeviceNotFunctionalError(self.requested, {**first, **self.reasons}, fix)
 
     def _note(self, error: DeviceNotFunctionalError, *, fault: bool) -> None:
         self.reasons.update(error.reasons)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["absent"]
+__all__ = ["reason_missing"]
 
 # Each of these files indicates the platform's driver. /dev/dxg is the GPU of Windows under WSL 2;
 # the nvhost and nvmap files are NVIDIA's on Tegra boards.
@@ -33,7 +33,7 @@ _LINUX_SIGNS = {
 }
 
 
-def absent(platform: str) -> str:
+def reason_missing(platform: str) -> str:
     """Return why a platform's GPUs cannot be here, or an empty string where they may be."""
     if platform == "metal" and sys.platform != "darwin":
         return "Metal needs macOS"

@@ -135,13 +135,13 @@ def synchronize(device: DeviceLike | None = None) -> None:
             with _current(where):
                 where._backend.synchronize(where.native)
         except Exception as error:
-            short = out_of_memory(error, where)
-            if short is None:
+            exhaustion = out_of_memory(error, where)
+            if exhaustion is None:
                 raise
             try:
-                raise short from error
+                raise exhaustion from error
             finally:
-                del short  # else this frame and the error form a reference cycle
+                del exhaustion  # else this frame and the error form a reference cycle
 
 
 def out_of_memory(
@@ -174,12 +174,12 @@ def out_of_memory(
         where = exhausted[0]
     else:
         return None
-    said = where._backend.requested_bytes(error)  # may read variables of frames
+    reported = where._backend.requested_bytes(error)  # may read variables of frames
     clear_frames(error)
     figures = memory(where)
     return OutOfMemoryError(
         str(where),
-        asked=nbytes if said is None else said,
+        requested=nbytes if reported is None else reported,
         free=figures.free,
         total=figures.total,
     )

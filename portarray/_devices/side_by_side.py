@@ -56,7 +56,9 @@ def document() -> dict[str, Any]:
 
 def _has_gpu() -> bool:
     """Return whether there may be a GPU whose memory libraries reserve."""
-    return not all(hardware.absent(platform) for platform in PLATFORMS if platform not in _ON_CPUS)
+    return not all(
+        hardware.reason_missing(platform) for platform in PLATFORMS if platform not in _ON_CPUS
+    )
 
 
 def _has_preference() -> bool:

@@ -88,11 +88,15 @@ def _in_categories(package: str, name: str, table: str = "") -> Any:
 
     With ``table`` (such as ``"BY_DTYPE"``) it is looked up in the tables of that name.
     """
-    *extension, short = name.split(".")
+    *extension, base_name = name.split(".")
     for category in extension or ("", *_MAIN):
         module = category_module(package, category)
         if module is not None:
-            value = getattr(module, table, {}).get(short) if table else getattr(module, short, None)
+            value = (
+                getattr(module, table, {}).get(base_name)
+                if table
+                else getattr(module, base_name, None)
+            )
             if value is not None:
                 return value
     return None

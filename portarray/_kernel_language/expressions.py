@@ -65,9 +65,9 @@ class Expressions:
         raise Wrong(node, f"{ast.unparse(node)} is {description}, not a number")
 
     def numeric(self, node: ast.expr) -> tree.Expr:
-        return self.number(node, self.value(node))
+        return self.require_number(node, self.value(node))
 
-    def number(self, node: ast.expr, value: Value) -> tree.Expr:
+    def require_number(self, node: ast.expr, value: Value) -> tree.Expr:
         """Return the value of a syntax node; raise if it is not a number."""
         if not isinstance(value, tree.Expr):
             description = "an array" if isinstance(value, Array) else str(value)
@@ -87,7 +87,7 @@ class Expressions:
         value = self.value(node)
         if isinstance(value, Constant) and isinstance(value.value, (str, tuple, type(None))):
             return tree.Literal(node, types.TRUTH, bool(value.value))
-        return operators.truth(self.setting, node, self.number(node, value))
+        return operators.truth(self.setting, node, self.require_number(node, value))
 
     def deciding(
         self, node: ast.BoolOp, read: Callable[[ast.expr], tree.Expr]
@@ -186,12 +186,14 @@ class Expressions:
             if sign is None:
                 parts.append(self.identity(node, op, *pair))
                 continue
-            known = self.known_comparison(node, sign, *pair)
-            if known is not None:
-                parts.append(known)
+            constant = self.known_comparison(node, sign, *pair)
+            if constant is not None:
+                parts.append(constant)
                 continue
             operands = node.left if n == 0 else node.comparators[n - 1], node.comparators[n]
-            x, y = (self.number(at, value) for at, value in zip(operands, pair, strict=True))
+            x, y = (
+                self.require_number(at, value) for at, value in zip(operands, pair, strict=True)
+            )
             parts.append(operators.comparison(self.setting, node, sign, x, y))
         return parts[0] if len(parts) == 1 else tree.Logic(node, types.TRUTH, "and", parts)
 
@@ -293,7 +295,7 @@ class Expressions:
                 self.scope.capture(path, value)
             return from_python(node, value)
         if isinstance(owner, tree.Expr) and name in ("real", "imag"):
-            return operators.row(self.setting, node, name, [self.number(node.value, owner)])
+            return operators.row(self.setting, node, name, [self.require_number(node.value, owner)])
         raise Wrong(node, f"{ast.unparse(node.value)} has no attribute {name!r} in kernels")
 
     def outside_path(self, node: ast.expr) -> tuple[str, ...] | None:

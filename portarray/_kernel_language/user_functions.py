@@ -100,7 +100,7 @@ def result_dtype(
     given
         Its arguments: the dtypes of arrays, and numbers.
     """
-    result = _number(caller, helper, arguments, device, dtype)
+    result = _number_type(caller, helper, arguments, device, dtype)
     name = helper.__name__  # type: ignore[attr-defined]
     if dtype is None:
         return result.dtype or dispatch.default_dtype(device, result.kind)
@@ -114,7 +114,7 @@ def result_dtype(
 
 def require_same_dtype(caller: str, helper: Helper, dtype: DType, device: Device) -> None:
     """Raise TypeError unless a function of two numbers of a dtype returns that dtype."""
-    result = _number(caller, helper, [dtype, dtype], device)
+    result = _number_type(caller, helper, [dtype, dtype], device)
     name = helper.__name__  # type: ignore[attr-defined]
     if result.dtype != dtype if result.dtype is not None else not _holds(dtype, result):
         result_dtype = result.dtype or dispatch.default_dtype(device, result.kind)
@@ -126,7 +126,7 @@ def require_same_dtype(caller: str, helper: Helper, dtype: DType, device: Device
 
 def require_boolean(caller: str, helper: Helper, dtype: DType, device: Device) -> None:
     """Raise TypeError unless a function of two numbers returns a bool."""
-    result = _number(caller, helper, [dtype, dtype], device)
+    result = _number_type(caller, helper, [dtype, dtype], device)
     if result.kind != "b":
         name = helper.__name__  # type: ignore[attr-defined]
         raise TypeError(
@@ -190,7 +190,7 @@ def _check_count(caller: str, function: FunctionType, count: int) -> None:
         )
 
 
-def _number(
+def _number_type(
     caller: str,
     helper: Helper,
     arguments: Sequence[Any],

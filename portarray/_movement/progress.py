@@ -111,7 +111,7 @@ class TreeBar(Bar):
         self._done = 0
 
     @contextmanager
-    def begin(self, arrays: Sequence[Any]) -> Iterator[None]:
+    def track(self, arrays: Sequence[Any]) -> Iterator[None]:
         """Start with the arrays that are to come."""
         self._sums = list(accumulate(map(_size, arrays), initial=0))
         self._done = 0

@@ -12,12 +12,12 @@ class OutOfMemoryError(MemoryError):
         self,
         message: str,
         *,
-        asked: int | None = None,
+        requested: int | None = None,
         free: int | None = None,
         total: int | None = None,
     ) -> None:
         super().__init__(message)
-        self.asked = asked
+        self.requested = requested
         self.free = free
         self.total = total
 

@@ -285,7 +285,7 @@ class Pool:
         return OutOfMemoryError(
             f"{problem}: {figures.free} of {figures.total} bytes are free, {figures.used} are used "
             f"by arrays\nHint: {hint}",
-            asked=nbytes,
+            requested=nbytes,
             free=figures.free,
             total=figures.total,
         )

@@ -198,7 +198,7 @@ class _Flat:
     def map(self, function: Callable[[Any], Any], watch: TreeBar | None) -> None:
         """Put a function's results in the arrays' places."""
         arrays = [node.children[index] for node, index in self.arrays]
-        with nullcontext() if watch is None else watch.begin(arrays):
+        with nullcontext() if watch is None else watch.track(arrays):
             for position in self.arrays:
                 self._at = position
                 node, index = position

@@ -1,6 +1,6 @@
-"""What kernels are verified with: drawn shapes, values, options and views, each from its number.
+"""What kernels are verified with: drawn shapes, values, options and views, each from its index.
 
-A case is drawn from a seed and its number alone, so that these say how to make it again. Its
+A case is drawn from a seed and its index alone, so that these say how to make it again. Its
 shapes are those that tuned versions are made for (one query against a cache, prompts, hidden states
 of a small model, lengths beyond the size of a block), and every now and then one of no pattern.
 They are few, since libraries that compile do so again for every new shape.
@@ -108,7 +108,7 @@ class Drawing:
     """One case while it is drawn."""
 
     rng: np.random.Generator
-    number: int
+    index: int
     dtype: str
     seed: int = 0
     floating: int = 0  # arrays of floating-point numbers so far
@@ -123,11 +123,11 @@ class Drawing:
 
     def in_turn(self, *values: Any) -> Any:
         """Return each of some values in turn, from case to case."""
-        return values[(self.seed + self.number) % len(values)]
+        return values[(self.seed + self.index) % len(values)]
 
     def shape(self, *fixed: Any, free: Callable[[], Any]) -> Any:
         """Return one of some shapes in turn, and one without a pattern when all had theirs."""
-        position = self.number % (len(fixed) + 1)
+        position = self.index % (len(fixed) + 1)
         return fixed[position] if position < len(fixed) else free()
 
     def size(self, most: int) -> int:

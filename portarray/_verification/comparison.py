@@ -41,21 +41,21 @@ class Case:
         Its name.
     dtype : str
         Of its floating-point arrays.
-    seed, number : int
+    seed, index : int
         What the call is drawn from.
     """
 
     kernel: str
     dtype: str
     seed: int
-    number: int
+    index: int
 
     def __str__(self) -> str:
-        return f"{self.kernel} {self.dtype}, case {self.number} of seed {self.seed}: {self.draw()}"
+        return f"{self.kernel} {self.dtype}, case {self.index} of seed {self.seed}: {self.draw()}"
 
     def draw(self) -> Drawn:
         """Return the arguments as they are drawn, in NumPy's memory."""
-        return draw(self.kernel, self.dtype, self.seed, self.number)
+        return draw(self.kernel, self.dtype, self.seed, self.index)
 
     def arguments(self, device: DeviceLike) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments on a device, with the views that they are."""
@@ -104,7 +104,7 @@ class VerificationRow:
             "problem": self.problem,
             "versions": dict(self.versions),
             "seed": None if self.case is None else self.case.seed,
-            "number": None if self.case is None else self.case.number,
+            "number": None if self.case is None else self.case.index,
             "input": None if self.case is None else str(self.case.draw()),
         }
 

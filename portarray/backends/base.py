@@ -237,9 +237,9 @@ class Backend(ABC):
     def requested_bytes(self, error: BaseException) -> int | None:
         """Return the size in bytes of the failed allocation of an out-of-memory error, if known.
 
-        **May**; the default reads the error's attribute ``asked``, or NumPy's errors.
+        **May**; the default reads the error's attribute ``requested``, or NumPy's errors.
         """
-        nbytes: int | None = getattr(error, "asked", None)
+        nbytes: int | None = getattr(error, "requested", None)
         if nbytes is None and isinstance(error, MemoryError) and hasattr(error, "shape"):
             nbytes = math.prod(error.shape) * np.dtype(getattr(error, "dtype", "u1")).itemsize
         return nbytes

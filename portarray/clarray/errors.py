@@ -3,7 +3,7 @@
 ::
 
     MemoryError
-        OutOfMemoryError            asked, free, total
+        OutOfMemoryError            requested, free, total
     RuntimeError
         DeviceNotFunctionalError    reasons
             DeviceLostError

@@ -24,81 +24,81 @@ _REFUSED = (np.ndarray, list, tuple)
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 
-def binary(operation: Operation, x: Array, other: Array | complex) -> Array:
+def binary(operation: Operation, x: Array, y: Array | complex) -> Array:
     """Do ``x op other``."""
-    if isinstance(other, Array) or _is_operand(other):
-        return elementwise.binary(operation, x, other)
+    if isinstance(y, Array) or _is_operand(y):
+        return elementwise.binary(operation, x, y)
     return NotImplemented  # type: ignore[no-any-return]
 
 
-def reflected(operation: Operation, x: Array, other: Array | complex) -> Array:
+def reflected(operation: Operation, x: Array, y: Array | complex) -> Array:
     """Do ``other op x``."""
-    if _is_operand(other):
-        return elementwise.binary(operation, other, x)
+    if _is_operand(y):
+        return elementwise.binary(operation, y, x)
     return NotImplemented  # type: ignore[no-any-return]
 
 
-def inplace(operation: Operation, x: Array, other: Array | complex) -> Array:
+def inplace(operation: Operation, x: Array, y: Array | complex) -> Array:
     """Do ``x op= other``, keeping the dtype and shape of ``x``.
 
     If both promote to a wider dtype of the same kind, the result is computed in it and cast back.
     """
-    if not _is_operand(other):
+    if not _is_operand(y):
         return NotImplemented  # type: ignore[no-any-return]
-    if not isinstance(other, Array) or other.dtype is not x.dtype:
-        _check_kind(operation.name, x, other)
-    return elementwise.binary(operation, x, other, x)
+    if not isinstance(y, Array) or y.dtype is not x.dtype:
+        _check_kind(operation.name, x, y)
+    return elementwise.binary(operation, x, y, x)
 
 
 def methods(operation: Operation) -> tuple[Method, Method, Method]:
     """Return an operation's operator method, its reflection, and the in-place one."""
 
-    def forward(self: Array, other: Array | complex, /) -> Array:
-        return binary(operation, self, other)
+    def forward(self: Array, y: Array | complex, /) -> Array:
+        return binary(operation, self, y)
 
-    def backward(self: Array, other: Array | complex, /) -> Array:
-        return reflected(operation, self, other)
+    def backward(self: Array, y: Array | complex, /) -> Array:
+        return reflected(operation, self, y)
 
-    def update(self: Array, other: Array | complex, /) -> Array:
-        return inplace(operation, self, other)
+    def update(self: Array, y: Array | complex, /) -> Array:
+        return inplace(operation, self, y)
 
     return forward, backward, update
 
 
-def pow(x: Array, other: Array | complex) -> Array:
+def pow(x: Array, y: Array | complex) -> Array:
     """Do ``x ** other``."""
-    return power(x, other) if _is_operand(other) else NotImplemented
+    return power(x, y) if _is_operand(y) else NotImplemented
 
 
-def reflected_pow(x: Array, other: complex) -> Array:
+def reflected_pow(x: Array, y: complex) -> Array:
     """Do ``other ** x``."""
-    return power(other, x) if _is_operand(other) else NotImplemented
+    return power(y, x) if _is_operand(y) else NotImplemented
 
 
-def inplace_pow(x: Array, other: Array | complex) -> Array:
+def inplace_pow(x: Array, y: Array | complex) -> Array:
     """Do ``x **= other``."""
-    if not _is_operand(other):
+    if not _is_operand(y):
         return NotImplemented  # type: ignore[no-any-return]
-    _check_kind("pow", x, other)
-    return power(x, other, x)
+    _check_kind("pow", x, y)
+    return power(x, y, x)
 
 
-def matmul(x: Array, other: Array) -> Array:
+def matmul(x: Array, y: Array) -> Array:
     """Do ``x @ other``."""
-    return linear_algebra.matmul(x, other) if _is_operand(other) else NotImplemented
+    return linear_algebra.matmul(x, y) if _is_operand(y) else NotImplemented
 
 
-def reflected_matmul(x: Array, other: Array) -> Array:
+def reflected_matmul(x: Array, y: Array) -> Array:
     """Do ``other @ x``."""
-    return linear_algebra.matmul(other, x) if _is_operand(other) else NotImplemented
+    return linear_algebra.matmul(y, x) if _is_operand(y) else NotImplemented
 
 
-def inplace_matmul(x: Array, other: Array) -> Array:
+def inplace_matmul(x: Array, y: Array) -> Array:
     """Do ``x @= other``, keeping the dtype and shape of ``x``."""
-    if not _is_operand(other):
+    if not _is_operand(y):
         return NotImplemented  # type: ignore[no-any-return]
-    _check_kind("matmul", x, other)
-    result = linear_algebra.matmul(x, other)
+    _check_kind("matmul", x, y)
+    result = linear_algebra.matmul(x, y)
     if result.shape != x.shape:
         raise ValueError(
             f"in-place matmul: the result has shape {result.shape}, x has shape {x.shape}\n"
@@ -108,22 +108,22 @@ def inplace_matmul(x: Array, other: Array) -> Array:
     return x
 
 
-def _is_operand(other: object) -> bool:
+def _is_operand(y: object) -> bool:
     """Return whether an operand is handled here, not by its class."""
-    return isinstance(other, (Array, *_SCALARS, *_REFUSED))
+    return isinstance(y, (Array, *_SCALARS, *_REFUSED))
 
 
-def _check_kind(name: str, x: Array, other: object) -> None:
+def _check_kind(name: str, x: Array, y: object) -> None:
     """Raise TypeError unless the result of ``x op other`` is of x's kind."""
-    if isinstance(other, (Array, *_SCALARS)):
-        _, _, dtype = pair(x, other, name)
+    if isinstance(y, (Array, *_SCALARS)):
+        _, _, dtype = pair(x, y, name)
         if same_kind(dtype, x.dtype):
             return
         raise TypeError(
             f"in-place {name}: the result has dtype {dtype}, x has dtype {x.dtype}\n"
             f"Hint: write x = x op y, or convert the operand first"
         )
-    python_scalar(other, name)
+    python_scalar(y, name)
 
 
 def scalar(x: Array, function: str) -> Any:

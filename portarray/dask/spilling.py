@@ -62,7 +62,7 @@ def made_room(error: OutOfMemoryError, needed_keys: Collection[Any], worker: Any
             error.add_note(f"Unused chunks could not be written to disk: {full}")
             break
         freed += nbytes
-        if freed >= (error.asked or 0):
+        if freed >= (error.requested or 0):
             break
     if freed:
         pa.reclaim(error.device)

@@ -21,7 +21,7 @@
     ├── TaskCancelledError (RuntimeError)            a task that was not run
     ├── TracedArrayError (TypeError)                 an operation that cannot be traced
     ├── VerificationError (AssertionError)           a wrong result
-    └── OutOfMemoryError (MemoryError)               has bytes asked, free and total
+    └── OutOfMemoryError (MemoryError)               has bytes requested, free and total
 
     PortarrayWarning (UserWarning)
     ├── HostAccessWarning                            numpy.asarray(x), where config warns of it

@@ -42,7 +42,7 @@ class DeviceNotFunctionalError(PortarrayError, RuntimeError):
 
     Parameters
     ----------
-    asked : str
+    requested : str
         The requested device.
     reasons : mapping of str to str
         The reason why each candidate was rejected.
@@ -59,8 +59,8 @@ class DeviceNotFunctionalError(PortarrayError, RuntimeError):
     {'numpy:cpu:7': 'numpy sees 1 device, with index 0 on cpu here'}
     """
 
-    def __init__(self, asked: str, reasons: Mapping[str, str], fix: str = "") -> None:
-        self.asked = asked
+    def __init__(self, requested: str, reasons: Mapping[str, str], fix: str = "") -> None:
+        self.requested = requested
         self.reasons = dict(reasons)
         self.fix = fix
         by_reason: dict[str, list[str]] = {}  # the platforms of one library often share a reason
@@ -69,12 +69,12 @@ class DeviceNotFunctionalError(PortarrayError, RuntimeError):
         lines = [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()]
         if len(lines) == 1:
             ((reason, names),) = by_reason.items()
-            redundant = len(names) > 1 and all(name.startswith(f"{asked}:") for name in names)
-            detail = f": {reason}" if redundant or names == [asked] else f": {lines[0]}"
+            redundant = len(names) > 1 and all(name.startswith(f"{requested}:") for name in names)
+            detail = f": {reason}" if redundant or names == [requested] else f": {lines[0]}"
         else:
             detail = "".join(f"\n  {line}" for line in lines)
             detail = f"; every candidate was rejected:{detail}" if detail else ""
-        super().__init__(with_hint(f"device: {asked!r} is not functional{detail}", fix))
+        super().__init__(with_hint(f"device: {requested!r} is not functional{detail}", fix))
 
 
 class DeviceMismatchError(PortarrayError, ValueError):
@@ -191,10 +191,10 @@ class OutOfMemoryError(PortarrayError, MemoryError):
     ----------
     device : str
         Text of the device.
-    asked, free, total : int or None
-        Bytes requested, free and in total. ``asked`` is the size of the failed allocation if the
-        library reports it, else of the array to be created or moved; None for allocations of a
-        driver or of Python. ``free`` and ``total`` are None if unknown.
+    requested, free, total : int or None
+        Bytes requested, free and in total. ``requested`` is the size of the failed allocation if
+        the library reports it, else of the array to be created or moved; None for allocations of
+        a driver or of Python. ``free`` and ``total`` are None if unknown.
 
     Examples
     --------
@@ -204,7 +204,7 @@ class OutOfMemoryError(PortarrayError, MemoryError):
     ...     try:
     ...         x = pa.ones(1000, device=gpu)
     ...     except MemoryError as error:
-    ...         print(error.asked, error.free)
+    ...         print(error.requested, error.free)
     8000 1000
     """
 
@@ -212,22 +212,22 @@ class OutOfMemoryError(PortarrayError, MemoryError):
         self,
         device: str,
         *,
-        asked: int | None = None,
+        requested: int | None = None,
         free: int | None = None,
         total: int | None = None,
     ) -> None:
         self.device = device
-        self.asked = asked
+        self.requested = requested
         self.free = free
         self.total = total
         parts = [
             f"{label} {value:,} bytes"
-            for label, value in (("asked", asked), ("free", free), ("total", total))
+            for label, value in (("requested", requested), ("free", free), ("total", total))
             if value is not None
         ]
         figures = f" ({', '.join(parts)})" if parts else ""
         hint = "work in smaller pieces, or use a device with more memory"
-        if asked is None or total is None or asked <= total:  # freeing memory can help
+        if requested is None or total is None or requested <= total:  # freeing memory can help
             hint = f"delete arrays you no longer need and call pa.reclaim({device!r}), {hint}"
         super().__init__(with_hint(f"{device}: out of memory{figures}", hint))
 
@@ -255,7 +255,7 @@ class HostAccessError(PortarrayError, TypeError):
 
     Parameters
     ----------
-    what : str
+    function : str
         The function that reads them, such as ``"numpy.asarray"``.
     device : str
         Text of the array's device.
@@ -283,14 +283,14 @@ class HostAccessError(PortarrayError, TypeError):
 
     def __init__(
         self,
-        what: str,
+        function: str,
         device: str,
         line: str = "",
         rule: str = "config.host_access is 'error'",
         *,
         to_host: bool = True,
     ) -> None:
-        self.what = what
+        self.function = function
         self.rule = rule
         self.device = device
         self.line = line
@@ -307,7 +307,7 @@ class HostAccessError(PortarrayError, TypeError):
                 f"move it explicitly: pa.asarray(values, device={device!r})",
             )
         )
-        super().__init__(f"{what}: {action}, and {rule}{where}\nHint: {fix}")
+        super().__init__(f"{function}: {action}, and {rule}{where}\nHint: {fix}")
 
 
 class HostFallbackError(PortarrayError, RuntimeError):

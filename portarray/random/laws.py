@@ -131,14 +131,14 @@ def truncated_normal(dtype: DType) -> repeating.Law:
         exponential = _exponential(second, dtype)
         tail = low > -0.45
         positive = maximum(low, 0.0)
-        short = where(tail, rate * (high - low) < where(low < 1, 1.5, 1.1), high - low < 2.5)
-        width = where(short, high - low, 0.0)
+        is_short = where(tail, rate * (high - low) < where(low < 1, 1.5, 1.1), high - low < 2.5)
+        width = where(is_short, high - low, 0.0)
         uniform = low + width * _uniform(first, dtype)
         shifted = low + _exponential(first, dtype) / rate
-        x = where(short, uniform, where(tail, shifted, _normal(first, dtype)))
+        x = where(is_short, uniform, where(tail, shifted, _normal(first, dtype)))
         away = x - rate
         penalty = where(
-            short, (x - positive) * (x + positive) * HALF, where(tail, away * away * HALF, 0.0)
+            is_short, (x - positive) * (x + positive) * HALF, where(tail, away * away * HALF, 0.0)
         )
         return x, (x >= low) & (x <= high) & (exponential >= penalty)
 

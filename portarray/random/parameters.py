@@ -86,12 +86,12 @@ def real(value: Any, name: str, rule: Rule, key: Array, function: str) -> float 
                 f"\nHint: pass pa.asarray({name}, device=key.device)"
             )
         try:
-            number = arguments.real_number(value, name)
+            scalar = arguments.real_number(value, name)
         except TypeError as error:
             raise TypeError(f"{function}: {error}") from None
-        if not rule.holds(number):
+        if not rule.holds(scalar):
             raise ValueError(f"{function}: {name} is {value!r}; it must be {rule.text}")
-        return number
+        return scalar
     if value.device is not key.device:
         raise DeviceMismatchError(function, str(key.device), str(value.device))
     if dtypes.kind_of(value.dtype) not in "iuf":

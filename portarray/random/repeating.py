@@ -65,12 +65,12 @@ def accepting(attempt: Callable[..., tuple[Array, Array]], attempts: int, counte
     ) -> tuple[tuple[Array, ...], Array]:
         numbers, accepted = attempt(*words, *values)
         if accepted.shape[0] == 1:
-            number, done = numbers[0, ...], accepted[0, ...]
+            draw, done = numbers[0, ...], accepted[0, ...]
         else:
             first = argmax(astype(accepted, I32), axis=0, keepdims=True)
-            number = take_along_axis(numbers, first, axis=0)[0, ...]
+            draw = take_along_axis(numbers, first, axis=0)[0, ...]
             done = any(accepted, axis=0)
-        return (where(done, number, state[0]),), done
+        return (where(done, draw, state[0]),), done
 
     return Law(step, attempts, counters)
 

@@ -49,7 +49,7 @@ def threefry(k0: Any, k1: Any, x0: Any, x1: Any) -> Any:
     return x0 + k2, x1 + (k0 + 5)
 
 
-_WORD = 0xFFFFFFFF
+_MASK32 = 0xFFFFFFFF
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 
@@ -61,15 +61,15 @@ def threefry_of_few(k0: int, k1: int, high: int, low: int, count: int) -> tuple[
     a tenth of the time of as many array functions. ``low + count`` must not exceed 2**32.
     """
     ones, steps = _lanes(count)
-    words = ones * _WORD
+    masks = ones * _MASK32
     keys = k0, k1, k0 ^ k1 ^ 0x1BD11BDA
-    x0, x1 = (ones * (high + k0)) & words, (ones * (low + k1) + steps) & words
+    x0, x1 = (ones * (high + k0)) & masks, (ones * (low + k1) + steps) & masks
     for turn in range(5):
         for shift in _ROTATIONS[turn % 2]:
-            x0 = (x0 + x1) & words
-            x1 = ((x1 << shift | x1 >> 32 - shift) & words) ^ x0
-        x0 = (x0 + ones * keys[(turn + 1) % 3]) & words
-        x1 = (x1 + ones * (keys[(turn + 2) % 3] + turn + 1)) & words
+            x0 = (x0 + x1) & masks
+            x1 = ((x1 << shift | x1 >> 32 - shift) & masks) ^ x0
+        x0 = (x0 + ones * keys[(turn + 1) % 3]) & masks
+        x1 = (x1 + ones * (keys[(turn + 2) % 3] + turn + 1)) & masks
     first, second = (
         np.frombuffer(x.to_bytes(8 * count, "little"), "<u8").astype(np.uint32) for x in (x0, x1)
     )

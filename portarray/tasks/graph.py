@@ -12,9 +12,9 @@ __all__ = ["Edge", "Graph", "GraphNode", "graph_of"]
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A call: its number, ``"task"``, ``"move"`` or ``"allocate"``, its name, device and state."""
+    """A call: its index, ``"task"``, ``"move"`` or ``"allocate"``, its name, device and state."""
 
-    number: int
+    index: int
     kind: str
     name: str
     device: str
@@ -23,7 +23,7 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Two calls by their numbers, and why the second comes after the first."""
+    """Two calls by their indices, and why the second comes after the first."""
 
     first: int
     second: int
@@ -39,10 +39,10 @@ class Graph:
     Parameters
     ----------
     nodes : tuple
-        Calls, with ``number``, ``kind`` (``"task"``, ``"move"`` or ``"allocate"``), ``name``,
+        Calls, with ``index``, ``kind`` (``"task"``, ``"move"`` or ``"allocate"``), ``name``,
         ``device`` and ``state``.
     edges : tuple
-        With ``first`` and ``second``, numbers of nodes, and ``why``: ``"read after write"``,
+        With ``first`` and ``second``, indices of nodes, and ``why``: ``"read after write"``,
         ``"write after read"``, ``"write after write"`` or ``"result"``.
 
     See Also
@@ -83,7 +83,7 @@ class Graph:
         for node in self.nodes:
             opening, closing = ("[", "]") if node.kind == "task" else ("([", "])")
             name = node.name.replace('"', "#quot;")
-            lines.append(f'    n{node.number}{opening}"{name}<br>{node.device}"{closing}')
+            lines.append(f'    n{node.index}{opening}"{name}<br>{node.device}"{closing}')
         for edge in self.edges:
             arrow = "-->" if edge.why in NEEDED else "-.->"
             lines.append(f"    n{edge.first} {arrow} n{edge.second}")
@@ -101,7 +101,7 @@ class Graph:
         for node in self.nodes:
             shape = "box" if node.kind == "task" else "ellipse"
             name = node.name.replace("\\", "\\\\").replace('"', '\\"')
-            lines.append(f'    n{node.number} [shape={shape}, label="{name}\\n{node.device}"];')
+            lines.append(f'    n{node.index} [shape={shape}, label="{name}\\n{node.device}"];')
         for edge in self.edges:
             style = "solid" if edge.why in NEEDED else "dotted"
             lines.append(

@@ -246,7 +246,7 @@ class _Checked:
                 problems = [*self._problems(device, name)]
                 if position == 0 and not problems:
                     problems += self._mixed(device, name)
-                yield CheckRow(_choice.short(device), name, tuple(dict.fromkeys(problems)))
+                yield CheckRow(_choice.test_id(device), name, tuple(dict.fromkeys(problems)))
 
     def _arrays(self, device: Device, name: str) -> list[Any]:
         """Return the inputs on a device, floating-point ones in a dtype."""
@@ -365,10 +365,10 @@ class _Checked:
         """Yield a problem if inputs on two devices are not refused."""
         arrays = self._arrays(device, name)
         places = [n for n, x in enumerate(arrays) if type(x) is Array]
-        elsewhere = _other_device(device)
-        if len(places) < 2 or elsewhere is None:
+        second_device = _other_device(device)
+        if len(places) < 2 or second_device is None:
             return
-        arrays[places[-1]] = self._arrays(elsewhere, _floats(elsewhere, name))[places[-1]]
+        arrays[places[-1]] = self._arrays(second_device, _floats(second_device, name))[places[-1]]
         refusal: Exception | None = None
         try:
             with _default_device(device), config(host_fallback="allow"):
@@ -376,7 +376,7 @@ class _Checked:
         except Exception as error:  # noqa: BLE001  (in whatever words)
             refusal = error
         if refusal is None:
-            yield f"inputs on {device} and {elsewhere} are not refused: data moves implicitly"
+            yield f"inputs on {device} and {second_device} are not refused: data moves implicitly"
 
 
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}

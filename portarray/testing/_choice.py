@@ -29,8 +29,8 @@ __all__ = [
     "matches",
     "one_line",
     "others",
-    "short",
     "split",
+    "test_id",
     "yield_namespace_device_dtype_combinations",
 ]
 
@@ -137,7 +137,7 @@ def others() -> Iterator[Device]:
     yield from (device for device in discovery.existing() if device is not cpu)
 
 
-def short(device: Device) -> str:
+def test_id(device: Device) -> str:
     """Return a device's text for test ids, without index 0."""
     return str(device).removesuffix(":0")
 

@@ -184,7 +184,7 @@ def _parameter_texts(device: Device | None, dtype: str) -> tuple[str, ...]:
 
 
 def _ids(device: Device | None, *names: str) -> list[str]:
-    return [*([] if device is None else [_choice.short(device)]), *names]
+    return [*([] if device is None else [_choice.test_id(device)]), *names]
 
 
 @contextmanager

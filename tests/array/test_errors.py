@@ -22,7 +22,7 @@ EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = 
     (
         errors.DeviceNotFunctionalError("gpu", {"cupy:cuda": "not installed"}, "pip install it"),
         RuntimeError,
-        {"asked": "gpu", "reasons": {"cupy:cuda": "not installed"}, "fix": "pip install it"},
+        {"requested": "gpu", "reasons": {"cupy:cuda": "not installed"}, "fix": "pip install it"},
     ),
     (
         errors.DeviceMismatchError("add", "numpy:cpu:0", "torch:cpu:0"),
@@ -35,14 +35,14 @@ EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = 
         {"dtype": "float64", "nearest": "float32", "moving": True},
     ),
     (
-        errors.OutOfMemoryError("cupy:cuda:0", asked=8, free=4, total=16),
+        errors.OutOfMemoryError("cupy:cuda:0", requested=8, free=4, total=16),
         MemoryError,
-        {"asked": 8, "free": 4, "total": 16},
+        {"requested": 8, "free": 4, "total": 16},
     ),
     (
         errors.HostAccessError("numpy.asarray", "numpy:cpu:0", "a.py:3: np.asarray(x)"),
         TypeError,
-        {"what": "numpy.asarray", "device": "numpy:cpu:0", "line": "a.py:3: np.asarray(x)"},
+        {"function": "numpy.asarray", "device": "numpy:cpu:0", "line": "a.py:3: np.asarray(x)"},
     ),
     (errors.HostFallbackError("sort", "fake:cuda:0"), RuntimeError, {"function": "sort"}),
     (
@@ -175,7 +175,7 @@ def test_out_of_memory_reports_the_size_where_the_library_does_not(
     def requested_size(way: Callable[[], object]) -> int | None:
         with pytest.raises(errors.OutOfMemoryError) as caught:
             way()
-        return caught.value.asked
+        return caught.value.requested
 
     functions, transfer = x._dispatch.functions, x.device._backend
     for name in ("ones", "empty", "eye", "arange", "linspace", "cumulative_sum"):

@@ -169,7 +169,7 @@ def test_implicit_reads_are_refused(device: str, operation: str) -> None:
     with pa.config(host_access="error"), pytest.raises(HostAccessError) as caught:
         read(x)  # this line
     error = caught.value
-    assert (error.what, error.device) == (operation, device)
+    assert (error.function, error.device) == (operation, device)
     assert error.line.startswith(f"{__file__}:")
     assert error.line.endswith("read(x)  # this line")
     assert "x.to_device('numpy').native" in str(error)

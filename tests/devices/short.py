@@ -97,11 +97,11 @@ def absurd() -> None:
         assert error.total is not None, name
         assert error.device in (str(DEVICE), str(NUMPY)), name
         assert "smaller pieces" in str(error), name
-        assert error.asked is not None, (name, error)
-        assert error.asked >= 1 << LEAST.get(name, 44), (name, error)
+        assert error.requested is not None, (name, error)
+        assert error.requested >= 1 << LEAST.get(name, 44), (name, error)
         if name in IMMEDIATE:
-            assert error.asked <= 1.1 * 2 ** LEAST[name], (name, error)
-        assert error.asked > error.total, (name, error)
+            assert error.requested <= 1.1 * 2 ** LEAST[name], (name, error)
+        assert error.requested > error.total, (name, error)
         assert "pa.reclaim" not in str(error)  # it would not help
         check_earlier_arrays()
         report(name)
@@ -169,8 +169,8 @@ def check_figures(error: pa.errors.OutOfMemoryError) -> None:
     """Check that an error reports the limit."""
     import resource
 
-    assert error.asked is not None, error
-    assert CHUNK <= error.asked <= 4 * CHUNK, error
+    assert error.requested is not None, error
+    assert CHUNK <= error.requested <= 4 * CHUNK, error
     assert error.free is not None, error
     assert error.free < BACKEND, error
     assert error.total is not None, error

@@ -19,7 +19,7 @@ print(sorted({"torch", "cupy", "jax", "mlx", "dpnp", "pyopencl"} & set(sys.modul
 
 
 @pytest.mark.skipif(
-    not all(map(hardware.absent, PLATFORMS[:-1])),
+    not all(map(hardware.reason_missing, PLATFORMS[:-1])),
     reason="this machine may have a GPU, so its libraries are asked",
 )
 def test_the_default_device_of_a_machine_without_gpus_imports_no_gpu_library():
@@ -32,8 +32,8 @@ def test_the_default_device_of_a_machine_without_gpus_imports_no_gpu_library():
 
 
 def test_metal_is_absent_exactly_off_macos():
-    assert bool(hardware.absent("metal")) == (sys.platform != "darwin")
+    assert bool(hardware.reason_missing("metal")) == (sys.platform != "darwin")
 
 
 def test_a_cpu_is_never_absent():
-    assert hardware.absent("cpu") == ""
+    assert hardware.reason_missing("cpu") == ""

@@ -136,7 +136,7 @@ assert pa.device("numpy", memory=50 << 20)
 try:
     pa.zeros((limit // 8 + 1,), dtype="float64", device="numpy")
 except pa.errors.OutOfMemoryError as error:
-    assert error.asked > error.total and "pa.reclaim" not in str(error), error
+    assert error.requested > error.total and "pa.reclaim" not in str(error), error
 else:
     raise AssertionError("the limit is lower")
 """

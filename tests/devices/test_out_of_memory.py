@@ -46,7 +46,7 @@ def test_running_out_in_every_way(device: str) -> None:
 
 def test_the_error_says_how_to_free_memory() -> None:
     small = pa.errors.OutOfMemoryError("numpy:cpu:0", asked=10**9, free=10**8, total=10**10)
-    assert "asked 1,000,000,000 bytes, free 100,000,000 bytes" in str(small)
+    assert "requested 1,000,000,000 bytes, free 100,000,000 bytes" in str(small)
     assert "delete arrays you no longer need and call pa.reclaim('numpy:cpu:0')" in str(small)
     absurd = pa.errors.OutOfMemoryError("numpy:cpu:0", asked=10**12, free=10**8, total=10**10)
     assert "work in smaller pieces, or use a device with more memory" in str(absurd)

@@ -73,7 +73,7 @@ def test_two_hundred_requests_of_eight_clients(model: llama.Model) -> None:
         server.until(running=0, waiting=0)
         counts = server.scheduler.counts
         assert counts.requests == 200
-        assert counts.steps < counts.made  # they were made together
+        assert counts.steps < counts.generated  # they were made together
         tokenizer = llama.Tokenizer.of(model.file)
         prompt_tokens = sum(len(tokenizer.chat(text)) for text, _, _ in cases)
         assert counts.read + counts.reused == prompt_tokens
@@ -149,7 +149,7 @@ def test_a_client_that_leaves_frees_its_slot(
             link.close()
         gate.open.release(1000)  # far fewer are needed
         server.until(running=0, waiting=0)
-        assert server.scheduler.counts.made < 100
+        assert server.scheduler.counts.generated < 100
         assert server.ask(TEXTS[5], max_tokens=5)[0] == 200
 
 
@@ -184,7 +184,7 @@ def test_the_end_of_the_server_cuts_answers_off(
     with ThreadPoolExecutor(1) as clients:
         with serving(model, parallel=1) as server:
             running = clients.submit(server.ask, TEXTS[0], max_tokens=200, stream=True)
-            wait(lambda: server.scheduler.counts.made >= 3)
+            wait(lambda: server.scheduler.counts.generated >= 3)
             server.scheduler.close()
             status, _, answer = server.ask(TEXTS[1])
             assert (status, answer["error"]["code"]) == (503, "shutting_down")

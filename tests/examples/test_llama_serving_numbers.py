@@ -304,7 +304,7 @@ def test_metrics_count_what_was_served(model: llama.Model) -> None:
         }  # fmt: skip
         counts = server.scheduler.counts
     assert samples["requests_total"] == 4
-    assert samples["generated_tokens_total"] == counts.made == 10
+    assert samples["generated_tokens_total"] == counts.generated == 10
     assert samples["prompt_tokens_total"] == counts.read
     assert samples["prompt_tokens_reused_total"] == counts.reused > 0
     assert samples["steps_total"] == counts.steps

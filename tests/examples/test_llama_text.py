@@ -153,7 +153,7 @@ def test_a_word_that_is_a_token_is_that_token_in_llama_3() -> None:
     assert len(a_tokenizer(**changed).encode("lo")) == 2
     llama3 = a_tokenizer(**changed, tokenizer__ggml__pre="llama-bpe")
     assert llama3.encode("lo") == [1, tokens.index("lo")]  # and texts begin with a token
-    assert llama3.encode("lo", begin=False) == [tokens.index("lo")]
+    assert llama3.encode("lo", bos=False) == [tokens.index("lo")]
 
 
 def test_templates_see_no_more_than_they_are_given() -> None:

@@ -47,7 +47,7 @@ def test_sequences_in_slots_are_the_textbook_s(device: str, path: Path) -> None:
     for cut in ((9, 1, 0), (1, 5, 7), (1, 1, 1), (12, 1, 1)):
         chosen = sorted((n for n in range(3) if cut[n]), key=where.__getitem__)
         parts = [
-            Part(where[n], TOKENS[n][read[n] : read[n] + cut[n]], wanted=cut[n] != 5)
+            Part(where[n], TOKENS[n][read[n] : read[n] + cut[n]], needs_logits=cut[n] != 5)
             for n in chosen
         ]
         read = [done + more for done, more in zip(read, cut, strict=True)]
@@ -109,8 +109,8 @@ def test_guesses_change_no_token(device: str, path: Path) -> None:
     for draft in (whole, part):
         result = generate(model, PROMPT, tokens=9, sampler=llama.Sampler(**options), draft=draft)
         assert result.tokens == expected
-    assert whole.kept == whole.guessed > 0
-    assert part.kept < part.guessed
+    assert whole.accepted == whole.guessed > 0
+    assert part.accepted < part.guessed
 
 
 def test_guesses_of_many_greedy_tokens(path: Path) -> None:
@@ -119,7 +119,7 @@ def test_guesses_of_many_greedy_tokens(path: Path) -> None:
     for layers, guesses in ((1, 2), (2, 7)):
         draft = Draft(first_layers(model, layers), guesses)
         assert generate(model, PROMPT, tokens=100, draft=draft).tokens == expected
-        assert 0 < draft.kept < draft.guessed
+        assert 0 < draft.accepted < draft.guessed
 
 
 def test_what_cannot_guess(path: Path, tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def test_what_is_found_can_be_made_again(planted: Planted) -> None:
     row = max(result.failures, key=lambda one: one.worst)
     case = row.case
     assert case is not None
-    assert case == Case("rms_norm", row.dtype, result.seed, case.number)
+    assert case == Case("rms_norm", row.dtype, result.seed, case.index)
     arrays, options = case.arguments(DEVICE)
     again = pa.kernels.rms_norm(*arrays, **options)
     assert again.device is pa.device(DEVICE)

@@ -386,7 +386,7 @@ def test_no_memory_to_map_a_file(case: str, path: Path) -> None:
         "except pa.OutOfMemoryError as error:\n"
         "    print(error)\n"
     )
-    assert out.startswith("numpy:cpu:0: out of memory (asked 17,179,869,")
+    assert out.startswith("numpy:cpu:0: out of memory (requested 17,179,869,")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits no memory")
@@ -400,7 +400,7 @@ def test_no_memory_to_copy_a_pickled_array() -> None:
         "except pa.OutOfMemoryError as error:\n"
         "    print(error)\n"
     )
-    assert out.startswith("numpy:cpu:0: out of memory (asked 17,179,869,184 bytes")
+    assert out.startswith("numpy:cpu:0: out of memory (requested 17,179,869,184 bytes")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits no memory")
@@ -412,5 +412,5 @@ def test_no_memory_to_copy_a_saved_array(path: Path) -> None:
         "except pa.OutOfMemoryError as error:\n"
         "    print(error)\n"
     )
-    assert out.startswith("numpy:cpu:0: out of memory (asked 17,179,869,184 bytes")
+    assert out.startswith("numpy:cpu:0: out of memory (requested 17,179,869,184 bytes")
     assert os.listdir(path.parent) == []

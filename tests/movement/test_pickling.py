@@ -210,7 +210,7 @@ def test_an_array_of_an_unknown_library(fake: str) -> None:
         )
     with pa.config(unpickle_device=None), pytest.raises(pa.DeviceNotFunctionalError) as caught:
         pickle.loads(stored)
-    assert caught.value.asked == "fake:cuda:1"
+    assert caught.value.requested == "fake:cuda:1"
     assert "'fake' is neither a library" in caught.value.reasons["fake:cuda:1"]
     assert "pa.config(unpickle_device='cpu')" in str(caught.value)
     with pytest.raises(errors.UnknownDeviceError, match="'fake' is neither a library"):

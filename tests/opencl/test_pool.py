@@ -151,7 +151,7 @@ def test_more_than_the_largest_block_is_an_error_that_says_so(device: Device, po
     retained = filled(device, 1000, 7)
     with pytest.raises(OutOfMemoryError, match="exceeds the largest block") as caught:
         empty((1 << 44,), np.dtype(np.float64), device)
-    assert caught.value.asked == 1 << 47
+    assert caught.value.requested == 1 << 47
     assert caught.value.free is not None
     assert caught.value.total == pool.total
     assert (to_numpy(retained) == 7).all()
@@ -167,7 +167,7 @@ def test_more_than_the_limit_is_an_error_and_all_goes_on(device: Device, pool: P
     retained = filled(device, MIB, 7)
     with pytest.raises(OutOfMemoryError, match="delete arrays") as caught:
         empty((8 * MIB,), np.dtype(np.uint8), device)
-    assert caught.value.asked == 8 * MIB
+    assert caught.value.requested == 8 * MIB
     assert caught.value.free == 6 * MIB
     more = filled(device, MIB, 8)  # unused blocks make room where they are wanted
     del more

@@ -301,7 +301,7 @@ def test_memory_is_counted_and_freed() -> None:
         x = pa.zeros(250, dtype="float64", device=device)
         views = [x[:100], pa.reshape(x, (10, 25)), x.native[3:]]
         assert pa.memory(device).used == 2000
-        with pytest.raises(OutOfMemoryError, match="asked 8,000 bytes, free 2,000 bytes"):
+        with pytest.raises(OutOfMemoryError, match="requested 8,000 bytes, free 2,000 bytes"):
             pa.zeros(1000, device=device)
         y = x + 1
         with pytest.raises(OutOfMemoryError):

@@ -137,7 +137,7 @@ def main() -> int:
             for device in devices.split(",")
             for row in _run(suite, root, device, [*options, *map(str, sorted(files))])
         ]
-    return _told(parsed.suite, rows, parsed.json, parsed.record)
+    return _summarize(parsed.suite, rows, parsed.json, parsed.record)
 
 
 def _unpacked(requirement: str, scratch: str) -> Path:
@@ -159,8 +159,8 @@ def _unpacked(requirement: str, scratch: str) -> Path:
 
 
 def _archive(folder: Path, name: str) -> Path | None:
-    found = [x for x in folder.glob("*.tar.gz") if x.name.replace("-", "_") == f"{name}.tar.gz"]
-    return found[0] if found else None
+    archives = [x for x in folder.glob("*.tar.gz") if x.name.replace("-", "_") == f"{name}.tar.gz"]
+    return archives[0] if archives else None
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
@@ -191,7 +191,7 @@ def _run(suite: Suite, root: Path, devices: str, options: list[str]) -> list[dic
     return rows
 
 
-def _told(suite: str, rows: list[dict[str, Any]], path: Path | None, recorded: bool) -> int:
+def _summarize(suite: str, rows: list[dict[str, Any]], path: Path | None, recorded: bool) -> int:
     expected = json.loads((HERE / "expected.json").read_text("utf-8")).get(suite, [])
     counts: dict[str, Counter[str]] = {}
     new: dict[str, str] = {}
@@ -210,11 +210,11 @@ def _told(suite: str, rows: list[dict[str, Any]], path: Path | None, recorded: b
     if path is not None:
         path.write_text(json.dumps({"counts": counts, "failed": new}, indent=1), "utf-8")
     if recorded:
-        _record(suite, counts)
+        _write_counts(suite, counts)
     return 1 if new else 0
 
 
-def _record(suite: str, counts: Mapping[str, Mapping[str, int]]) -> None:
+def _write_counts(suite: str, counts: Mapping[str, Mapping[str, int]]) -> None:
     """Write a suite's counts to ``counts.json``, which the documentation shows."""
     path = HERE / "counts.json"
     recorded = json.loads(path.read_text("utf-8")) if path.is_file() else {}

@@ -24,7 +24,7 @@ BINARY = (
     "atan2", "copysign", "divide", "hypot", "logaddexp", "maximum", "minimum", "multiply", "pow",
     "remainder",
 )  # fmt: skip
-ROWS: dict[str, dict[str, Any]] = {
+REDUCTIONS: dict[str, dict[str, Any]] = {
     "kernels.log_softmax": {},
     "kernels.softmax": {},
     "linalg.vector_norm": {"axis": -1, "keepdims": True},
@@ -94,7 +94,7 @@ def _cases() -> Iterator[Case]:
     for name in BINARY:
         make = _masked(standard(name), _elements, _odd_elements)
         yield _case(f"masked {name}", name, make, [Draw.positive, Draw.positive], 1)
-    for name, options in ROWS.items():
+    for name, options in REDUCTIONS.items():
         make = _masked(_with_options(standard(name), options), _rows, _odd_rows)
         yield _case(f"masked rows of {name}", name, make, [Draw.real], 2)
     for name, function in MATRICES.items():
@@ -104,7 +104,7 @@ def _cases() -> Iterator[Case]:
     for name, power in HOMOGENEOUS.items():
         for exponent in (-0.6, 0.6):
             function = standard(name)
-            if name in ROWS:
+            if name in REDUCTIONS:
                 function = _of_pairs(function)
             function = _at_scale(function, exponent, power)
             yield Case(

@@ -140,16 +140,16 @@ def argument_text(rng: random.Random, shape: Shape, dtype: str, options: Program
             rng.choice(pool) if rng.random() < 0.7 else round(rng.gauss(0, 3), 2)
             for _ in range(count)
         ]
-        texts = [values.float_text(x) for x in elements]
+        literals = [values.float_text(x) for x in elements]
     elif kind == "b":
-        texts = [rng.choice(("True", "False")) for _ in range(count)]
+        literals = [rng.choice(("True", "False")) for _ in range(count)]
     else:
         low, high = values.limits(dtype)
         odd = [low, high, low + 1, high - 1, 0, 1, 2, 3, 5, 7, high // 2 + 1]
         odd += [-1, -2, -3, -7] if low else []
-        texts = [str(rng.choice(odd)) for _ in range(count)]
+        literals = [str(rng.choice(odd)) for _ in range(count)]
     base = {"bfloat16": "float32", "bool": "bool"}.get(dtype, dtype)
-    host = f"np.resize(np.asarray([{', '.join(texts)}], dtype='{base}'), {shape!r})"
+    host = f"np.resize(np.asarray([{', '.join(literals)}], dtype='{base}'), {shape!r})"
     return f"xp.asarray({host}, dtype=xp.{dtype})"
 
 

@@ -89,16 +89,16 @@ def shown(
     machine: Machine, statement: str, variables: Mapping[str, Any], where: tuple[Any, ...]
 ) -> str:
     """Return a statement with the elements of its operands at an index of the result."""
-    texts = []
+    operands = []
     for name, snap in operands_of(machine, statement, variables).items():
         shape = snap.value.shape
         at = where[max(len(where) - len(shape), 0) :]
         if len(at) == len(shape) and all(n < m or m == 1 for n, m in zip(at, shape, strict=True)):
             element = snap.value[tuple([int(n) % m for n, m in zip(at, shape, strict=True)])]
-            texts.append(f"{name}={element!s} {snap.type_name}")
+            operands.append(f"{name}={element!s} {snap.type_name}")
         else:
-            texts.append(f"{name} of {snap.type_name} {shape}")
-    return f"{statement} with {', '.join(texts)}"
+            operands.append(f"{name} of {snap.type_name} {shape}")
+    return f"{statement} with {', '.join(operands)}"
 
 
 def kind_of(got: Any, want: Any) -> str:

@@ -23,10 +23,10 @@ class NumPyReference:
     ) -> None:
         self._dtypes, self._defaults, self._subnormals = dtypes, defaults, subnormals
         self._noisy: dict[int, tuple[Reference, Machine]] = {}
-        _, self.exact = self._made(None)
+        _, self.exact = self._make(None)
         self.strict_errors = strict
 
-    def _made(self, noise: int | None) -> tuple[Reference, Machine]:
+    def _make(self, noise: int | None) -> tuple[Reference, Machine]:
         reference = Reference(
             self._dtypes, self._defaults, noise=noise, views=True, subnormals=self._subnormals
         )
@@ -41,7 +41,7 @@ class NumPyReference:
     def noisy(self, seed: int) -> Machine:
         """Return a reference whose functions perturb their results, each time alike."""
         if seed not in self._noisy:
-            self._noisy[seed] = self._made(seed)
+            self._noisy[seed] = self._make(seed)
         reference, machine = self._noisy[seed]
         reference.restart()
         return machine

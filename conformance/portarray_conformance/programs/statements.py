@@ -150,8 +150,8 @@ class Aliases:
                 self._group[name] = self._next
         for name in bound:
             self._group[name] = self._next
-        elsewhere = function == "from_dlpack" and "np." in statement
-        if elsewhere or function in ("empty", "empty_like"):
+        is_host_memory = function == "from_dlpack" and "np." in statement
+        if is_host_memory or function in ("empty", "empty_like"):
             self.undetermined.update(bound)
         return set()
 

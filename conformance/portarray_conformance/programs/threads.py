@@ -42,7 +42,7 @@ def run_threads(
             with target.scope():
                 batch = [suite.draw(seed, index).statements for index in indices]
                 serial = [suite.machine.trace(statements) for statements in batch]
-            traces = _at_once(suite, batch, threads)
+            traces = _run_in_threads(suite, batch, threads)
             with target.scope():
                 for position, index in enumerate(indices):
                     runs = [trace[position] for trace in traces]
@@ -55,7 +55,7 @@ def run_threads(
     return results or [Result("programs", "programs", "threads", label, "", "passed", 0.0, count)]
 
 
-def _at_once(
+def _run_in_threads(
     suite: Programs, batch: Sequence[tuple[str, ...]], threads: int
 ) -> list[dict[int, list[Step] | BaseException]]:
     """Return the steps of each program in each thread, or the exception."""

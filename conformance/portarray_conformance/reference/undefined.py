@@ -105,7 +105,7 @@ the standard leaves open at one of these points is open at all."""
 def _free(name: str) -> frozenset[int]:
     """Return the operands for which the standard leaves a sign open."""
     rows = [row for row in COMPLEX_UNARY.get(name, ()) if any(row.free_signs)]
-    operands = np.asarray([row.given for row in rows]).reshape(-1, 2)
+    operands = np.asarray([row.operand for row in rows]).reshape(-1, 2)
     if name in _SYMMETRIC:
         operands = np.concatenate(
             [operands * signs for signs in ((1, 1), (-1, -1), (1, -1), (-1, 1))]

@@ -22,7 +22,7 @@ from portarray_conformance.suite import arithmetic, bitwise, comparison
 from portarray_conformance.target import Target
 from portarray_conformance.ulp import wide
 
-_ROWS = {
+_BY_NAME = {
     row.name: row
     for rows in (
         arithmetic.UNARY_ROWS,
@@ -200,14 +200,14 @@ def _matmul(kind: str, target: Target, data: Draw) -> None:
 
 
 for _name, (_sign, _function) in _UNARY.items():
-    _row = _ROWS[_function]
+    _row = _BY_NAME[_function]
     case(f"array.__{_name}__", "values")(partial(_unary, _sign, _python(_name), _row))
 for _name, (_sign, _function) in {**_COMPARISON, **_BINARY}.items():
-    _row, _apply = _ROWS[_function], _python(_name)
+    _row, _apply = _BY_NAME[_function], _python(_name)
     case(f"array.__{_name}__", "values")(partial(_arrays, _sign, _apply, _row))
     case(f"array.__{_name}__", "scalars")(partial(_scalar, _sign, _apply, _row, False))
 for _name, (_sign, _function) in _BINARY.items():
-    _row, _apply, _in_place = _ROWS[_function], _python(_name), _python(f"i{_name}")
+    _row, _apply, _in_place = _BY_NAME[_function], _python(_name), _python(f"i{_name}")
     case(f"array.__r{_name}__", "scalars")(partial(_scalar, _sign, _apply, _row, True))
     if _function in ("add", "subtract", "multiply", "divide"):
         case(f"array.__{_name}__", "complex scalars")(partial(_complex_scalar, _sign, _apply, _row))

@@ -53,8 +53,8 @@ class Answer:
         job = self._job
         return {
             "prompt_tokens": len(job.prompt),
-            "completion_tokens": job.made,
-            "total_tokens": len(job.prompt) + job.made,
+            "completion_tokens": job.generated,
+            "total_tokens": len(job.prompt) + job.generated,
             "prompt_tokens_details": {"cached_tokens": job.reused},
         }
 

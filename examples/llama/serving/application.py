@@ -157,7 +157,7 @@ class _Served:
         if ask.stream:
             return _Stream(_events(answer, events, usage=ask.usage), leave)
         try:
-            parts = await _unless_left(request, _all(events))
+            parts = await _unless_disconnected(request, _all(events))
         finally:
             leave()
         return NOBODY if parts is None else JSONResponse(answer.whole(parts))
@@ -167,7 +167,7 @@ class _Served:
         if body is None:
             return NOBODY
         ask, prompts = await run_in_threadpool(self._read_inputs, body)
-        vectors = await _unless_left(request, self._vectors(prompts))
+        vectors = await _unless_disconnected(request, self._vectors(prompts))
         if vectors is None:
             return NOBODY
         tokens = sum(map(len, prompts))
@@ -287,10 +287,10 @@ def _teller(events: asyncio.Queue[Event]) -> Callable[[Event], None]:
     return tell
 
 
-async def _unless_left(request: Request, result: Coroutine[Any, Any, T]) -> T | None:
+async def _unless_disconnected(request: Request, result: Coroutine[Any, Any, T]) -> T | None:
     """Return a result, or None if the client has left before."""
     task = asyncio.ensure_future(result)
-    gone = asyncio.ensure_future(_left(request))
+    gone = asyncio.ensure_future(_disconnection(request))
     try:
         await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -327,7 +327,7 @@ async def _events(
     while True:
         item = await events.get()
         if item.end in ("timeout", "error"):
-            yield event(_unfinished(item).record())
+            yield event(_unfinished(item).as_dict())
             break
         if item.text or item.logprobs:
             yield answer.part({"content": item.text}, logprobs=item.logprobs)
@@ -358,7 +358,7 @@ def _unfinished(item: Event) -> RefusalError:
     return RefusalError(f"the model failed: {item.text}", status=500, code="model_failed")
 
 
-async def _left(request: Request) -> None:
+async def _disconnection(request: Request) -> None:
     """Return when the client has left."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
@@ -382,7 +382,7 @@ class _Hosts:
 
 
 def _answered(refusal: RefusalError) -> Response:
-    return JSONResponse(refusal.record(), refusal.status, refusal.headers)
+    return JSONResponse(refusal.as_dict(), refusal.status, refusal.headers)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -72,7 +72,7 @@ class RefusalError(Exception):
         self.code = code
         self.headers = dict(headers or {})
 
-    def record(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return it in the interface's form."""
         kinds = {401: "authentication_error", 429: "rate_limit_error"}
         default = "server_error" if self.status >= 500 else "invalid_request_error"
@@ -157,8 +157,8 @@ def parsed(body: bytes, *, model: str, most: int) -> Ask:
     fields = _object(body, model, "messages")
     messages = _messages(fields.pop("messages", None))
     tokens = [_integer(fields, name, 1, most) for name in ("max_completion_tokens", "max_tokens")]
-    temperature = _number(fields, "temperature", 0.0, 2.0)
-    top_p = _number(fields, "top_p", 0.0, 1.0)
+    temperature = _read_number(fields, "temperature", 0.0, 2.0)
+    top_p = _read_number(fields, "top_p", 0.0, 1.0)
     if top_p == 0:
         top_p = math.ulp(0.0)  # the likeliest alone
     sampler = Sampler(
@@ -343,7 +343,7 @@ def _integer(fields: dict[str, Any], name: str, low: int, high: int) -> int | No
     return value
 
 
-def _number(fields: dict[str, Any], name: str, low: float, high: float) -> float | None:
+def _read_number(fields: dict[str, Any], name: str, low: float, high: float) -> float | None:
     value = fields.pop(name, None)
     if value is None:
         return None

@@ -101,7 +101,7 @@ class Job:
     stops: Sequence[str] = ()
     logprobs: int | None = None
     embeds: bool = False
-    made: int = 0
+    generated: int = 0
     reused: int = 0
     _start: float = 0.0
     _deadline: float = 0.0
@@ -111,7 +111,7 @@ class Job:
     _text: Text | None = None
     _logprobs: list[TokenLogprob] = field(default_factory=list)  # which no event has told
     _sum: np.ndarray | None = None  # of the features of the tokens that were read
-    _left: bool = False
+    _disconnected: bool = False
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ class Counts:
     steps: int = 0
     read: int = 0
     reused: int = 0
-    made: int = 0
+    generated: int = 0
     rate: float = field(default=1.0)  # requests that end in a second, lately
 
 
@@ -223,7 +223,7 @@ class Scheduler:
     def cancel(self, job: Job) -> None:
         """Forget a request, if it has not ended: its slot is free before the next step."""
         with self._changed:
-            job._left = True
+            job._disconnected = True
             if job in self._waiting:
                 self._waiting.remove(job)
                 self.metrics.ended("cancelled")
@@ -256,7 +256,7 @@ class Scheduler:
             "prompt_tokens_reused_total": (
                 "counter", "Tokens of prompts whose keys were there.", counts.reused
             ),
-            "generated_tokens_total": ("counter", "Tokens that were made.", counts.made),
+            "generated_tokens_total": ("counter", "Tokens that were made.", counts.generated),
         }  # fmt: skip
 
     def close(self, grace: float = 0.0) -> None:
@@ -290,8 +290,8 @@ class Scheduler:
             try:
                 for job in new:
                     # An embedding needs the features of all tokens, not their keys and values.
-                    begin = () if job.embeds else job.prompt
-                    job.reused = job._read = self._slots.keep(job._slot, begin)
+                    prefix = () if job.embeds else job.prompt
+                    job.reused = job._read = self._slots.keep(job._slot, prefix)
                     self.counts.reused += job.reused
                 if self._active:
                     self._step()
@@ -302,10 +302,12 @@ class Scheduler:
         """Let requests go that have ended by themselves; give slots to those that wait."""
         now = time.monotonic()
         for job in [*self._active, *self._waiting]:
-            if job._left or now > job._deadline:
+            if job._disconnected or now > job._deadline:
                 # What was made in time is an answer, cut off as by its length.
                 remaining = "" if job._text is None else job._text.end()
-                self._end(job, Event(remaining, "length") if job.made else Event("", "timeout"))
+                self._end(
+                    job, Event(remaining, "length") if job.generated else Event("", "timeout")
+                )
         new = []
         while self._waiting and len(self._active) < len(self._slots):
             job = self._waiting.popleft()
@@ -339,12 +341,12 @@ class Scheduler:
                 room -= len(some)
                 job._read += len(some)
                 self.counts.read += len(some)
-                part = Part(job._slot, some, wanted=len(some) == unread)
+                part = Part(job._slot, some, needs_logits=len(some) == unread)
                 if job.embeds:
                     embedded.append((job, part))
                     continue
                 parts.append(part)
-                if part.wanted:
+                if part.needs_logits:
                     ready.append(job)
         if embedded:
             self._embed(embedded)
@@ -355,7 +357,7 @@ class Scheduler:
         if not ready:
             return
         tokens = chosen(
-            logits, [current.sampler for current in ready], [current.made for current in ready]
+            logits, [current.sampler for current in ready], [current.generated for current in ready]
         )
         for n, (job, token) in enumerate(zip(ready, tokens, strict=True)):
             if job.logprobs is not None:
@@ -367,31 +369,31 @@ class Scheduler:
         features = self._model.features([part for _, part in embedded], self._slots)
         self.counts.steps += 1
         features = pa.astype(features, pa.float32)
-        begin, sums = 0, []
+        start, sums = 0, []
         for _, part in embedded:
-            end = begin + len(part.tokens)
-            sums.append(pa.sum(features[begin:end, :], axis=0))
-            begin = end
+            end = start + len(part.tokens)
+            sums.append(pa.sum(features[start:end, :], axis=0))
+            start = end
         totals = pa.stack(sums).to_device("numpy").native.astype(np.float64)
         for (job, part), total in zip(embedded, totals, strict=True):
             job._sum = total if job._sum is None else job._sum + total
-            if part.wanted:
+            if part.needs_logits:
                 length = np.linalg.norm(job._sum)
                 embedding = (job._sum / max(length, np.finfo(np.float64).tiny)).astype(np.float32)
                 self._end(job, Event("", "stop", embedding=embedding))
 
     def _take(self, job: Job, token: int) -> None:
         """Give a request its next token."""
-        job.made += 1
-        if job.made == 1:
+        job.generated += 1
+        if job.generated == 1:
             self.metrics.first_token.observe(time.monotonic() - job._start)
         job._next = token
-        self.counts.made += 1
+        self.counts.generated += 1
         text = job._text
         assert text is not None
         ends = token in self._tokenizer.stops
         piece = "" if ends else text.add(token)
-        if ends or text.stopped or job.made == job.tokens:
+        if ends or text.stopped or job.generated == job.tokens:
             piece += text.end()  # which may hold a text that stops
             self._end(job, Event(piece, "stop" if ends or text.stopped else "length"))
         elif piece:
@@ -400,7 +402,7 @@ class Scheduler:
     def _end(self, job: Job, event: Event) -> None:
         self.metrics.request.observe(time.monotonic() - job._start)
         with self._changed:
-            self.metrics.ended("cancelled" if job._left else event.end)
+            self.metrics.ended("cancelled" if job._disconnected else event.end)
             if job in self._waiting:
                 self._waiting.remove(job)
             if job in self._active:
@@ -409,7 +411,7 @@ class Scheduler:
                 self._used[job._slot] = now
                 since, self._ended = now - self._ended, now
                 self.counts.rate += 0.2 * (min(1 / max(since, 1e-3), 1e3) - self.counts.rate)
-        if not job._left:
+        if not job._disconnected:
             self._tell(job, event)
 
     def _tell(self, job: Job, event: Event) -> None:

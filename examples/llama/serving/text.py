@@ -33,13 +33,13 @@ class Text:
 
     def add(self, token: int) -> str:
         """Take a token; return the text that is certain with it, which may be none."""
-        return self._given(self._stream.add(token), last=False)
+        return self._complete_part(self._stream.add(token), last=False)
 
     def end(self) -> str:
         """Return what was held back."""
-        return "" if self.stopped else self._given(self._stream.end(), last=True)
+        return "" if self.stopped else self._complete_part(self._stream.end(), last=True)
 
-    def _given(self, piece: str, *, last: bool) -> str:
+    def _complete_part(self, piece: str, *, last: bool) -> str:
         text = self._held + piece
         positions = [at for at in map(text.find, self._stops) if at >= 0]
         if positions:

@@ -26,8 +26,8 @@ _SHARE = "(1.0 if {0} {sign} {1} else 0.5 if {0} == {1} else 0.0)"
 
 def _shared(sign: str) -> tuple[Partial, Partial]:
     """Return the derivatives of an extreme; equal operands share it."""
-    other = ">" if sign == "<" else "<"
-    return tuple([Partial(_SHARE.replace("{sign}", s)) for s in (sign, other)])  # type: ignore[return-value]
+    opposite = ">" if sign == "<" else "<"
+    return tuple([Partial(_SHARE.replace("{sign}", s)) for s in (sign, opposite)])  # type: ignore[return-value]
 
 
 OPERATIONS: Mapping[str, tuple[Partial, ...]] = {

@@ -14,7 +14,7 @@ from portarray._kernel_language import functions, tree, types
 from portarray._kernel_language.deep import deep
 from portarray._kernel_language.types import Array, Scalar
 
-_ROWS = {
+_CALLED_AS = {
     **{row: f"np.{name}" for name, row in functions.NAMESPACE.items() if hasattr(np, name)},
     **{row: f"math.{name}" for name, row in functions.MATH.items()},
     **{row: name for name, row in functions.BUILTINS.items()},
@@ -108,7 +108,7 @@ class PythonText:
 
 def function(row: str) -> str:
     """Return the name of a function of the table."""
-    return _ROWS[row]
+    return _CALLED_AS[row]
 
 
 def cast(text: str, to: Scalar) -> str:

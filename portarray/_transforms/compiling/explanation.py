@@ -15,7 +15,7 @@ class Buffers:
 
     Attributes
     ----------
-    made : int
+    allocated : int
         Arrays that are allocated, without views.
     reused : int
         Arrays that reuse the memory of another one.
@@ -23,12 +23,12 @@ class Buffers:
         Most bytes that are live at once.
     """
 
-    made: int = 0
+    allocated: int = 0
     reused: int = 0
     peak: int = 0
 
     def __str__(self) -> str:
-        return f"{self.made} made, {self.reused} reused, peak {self.peak} bytes"
+        return f"{self.allocated} allocated, {self.reused} reused, peak {self.peak} bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Rewriting:
 
     Attributes
     ----------
-    what, becomes : str
+    calls, replacement : str
         The calls before and after.
     units : int
         Upper bound of the error of the new calls in units of rounding (``finfo(dtype).eps``).
@@ -71,13 +71,15 @@ class Rewriting:
         What the error is relative to.
     """
 
-    what: str
-    becomes: str
+    calls: str
+    replacement: str
     units: int
     of: str
 
     def __str__(self) -> str:
-        return f"{self.what} became {self.becomes}: error at most {self.units} eps of {self.of}"
+        return (
+            f"{self.calls} became {self.replacement}: error at most {self.units} eps of {self.of}"
+        )
 
 
 @dataclass(slots=True)

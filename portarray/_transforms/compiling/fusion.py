@@ -258,8 +258,8 @@ class _Finder:
         pending = self._makers(group.nodes) - inside
         while pending:
             n = pending.pop()
-            other = self.of_node.get(n)
-            members = [n] if other is None else other.nodes
+            group_of_maker = self.of_node.get(n)
+            members = [n] if group_of_maker is None else group_of_maker.nodes
             reached.update(members)
             makers = self._makers(members)
             if makers & inside:

@@ -138,13 +138,13 @@ def _with_number(node: Node) -> tuple[Ref, float, bool] | None:
         return None
     x, y = node.args
     if isinstance(x, Ref):
-        scalar = _number(y, node)
+        scalar = _scalar_value(y, node)
         return None if scalar is None else (x, scalar, False)
-    scalar = _number(x, node)
+    scalar = _scalar_value(x, node)
     return (y, scalar, True) if isinstance(y, Ref) and scalar is not None else None
 
 
-def _number(x: Any, node: Node) -> float | None:
+def _scalar_value(x: Any, node: Node) -> float | None:
     """Return the value of a Python scalar or constant 0-d array; None for all others."""
     if type(x) in (int, float):
         return float(x)

@@ -317,9 +317,10 @@ class _Walk:
             if is_library_module(x):
                 return
             dictionary, names = self.state.constant(x.__dict__), self._names | {"__getattr__"}
-            absent = self.state.constant(names.difference(x.__dict__))
+            missing = self.state.constant(names.difference(x.__dict__))
             self._check(
-                f"len({dictionary}) != {len(x.__dict__)} and not {absent}.isdisjoint({dictionary})",
+                f"len({dictionary}) != {len(x.__dict__)} "
+                f"and not {missing}.isdisjoint({dictionary})",
                 path,
             )
             for name in sorted(names.intersection(x.__dict__)):
@@ -412,10 +413,10 @@ class _Walk:
     def _class_entries(self, x: type) -> None:
         entries = dict(x.__dict__)
         text = f"{self.state.constant(x)}.__dict__"
-        absent = self.state.constant(self._names.difference(entries))
+        missing = self.state.constant(self._names.difference(entries))
         previous = self.state.constant(frozenset(entries))
         self._check(
-            f"len({text}) != {len(entries)} and has_new({text}, {absent}, {previous})", x.__name__
+            f"len({text}) != {len(entries)} and has_new({text}, {missing}, {previous})", x.__name__
         )
         for name, entry in entries.items():
             path, is_named = f"{x.__name__}.{name}", name in self._names

@@ -88,11 +88,11 @@ def _sum_of_square(x: Any) -> Any:
     return pa.hypot(x, 1.0)
 
 
-def _weight(y: Any, x: Any, other: Any) -> Any:
-    """Return ``exp(x) / (exp(x) + exp(other))``; equal infinities share the gradient."""
+def _weight(y: Any, x: Any, second: Any) -> Any:
+    """Return ``exp(x) / (exp(x) + exp(second))``; equal infinities share the gradient."""
     # Not exp(x - y), which is inaccurate for large numbers.
-    equal = pa.isinf(y) & (x == other)
-    return 1 / (1 + pa.exp(pa.where(equal, 0, other - x)))
+    equal = pa.isinf(y) & (x == second)
+    return 1 / (1 + pa.exp(pa.where(equal, 0, second - x)))
 
 
 define(

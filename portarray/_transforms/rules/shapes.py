@@ -171,14 +171,14 @@ def _extremes_at(
 ) -> tuple[Any, ...]:
     """Return the cotangents of ``max_at`` and ``min_at``: equal extremes share that of a place."""
     (g,), (y,) = gs, ys
-    kept = x == y
+    unchanged = x == y
     chosen = values == pa.take(y, indices, axis=0)
-    share = g / _added(pa.astype(kept, g.dtype), indices, pa.astype(chosen, g.dtype))
+    share = g / _added(pa.astype(unchanged, g.dtype), indices, pa.astype(chosen, g.dtype))
     of_values = None
     if needs_grad[2]:
         taken = pa.take(share, indices, axis=0)
         of_values = pa.where(chosen, taken, pa.zeros_like(taken))
-    return pa.where(kept, share, pa.zeros_like(share)), None, of_values
+    return pa.where(unchanged, share, pa.zeros_like(share)), None, of_values
 
 
 def _multiply_at(

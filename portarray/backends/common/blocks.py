@@ -83,14 +83,14 @@ def _in_blocks(
     axis: int,
     is_accurate: Callable[[Any, int], bool],
 ) -> Any:
-    before, size, after = tuple(x.shape[:axis]), x.shape[axis], tuple(x.shape[axis + 1 :])
+    leading, size, trailing = tuple(x.shape[:axis]), x.shape[axis], tuple(x.shape[axis + 1 :])
     blocks, remainder = divmod(size, _BLOCK)
     head = _part(x, axis, 0, size - remainder) if remainder else x
-    if math.prod(after) < _LONG_ROW:
-        split = function(head.reshape((*before, _BLOCK, blocks, *after)), (axis,))
+    if math.prod(trailing) < _LONG_ROW:
+        split = function(head.reshape((*leading, _BLOCK, blocks, *trailing)), (axis,))
     else:
-        split = function(head.reshape((*before, blocks, _BLOCK, *after)), (axis + 1,))
-    out = blocked_sum(function, split.reshape((*before, blocks, *after)), axes, is_accurate)
+        split = function(head.reshape((*leading, blocks, _BLOCK, *trailing)), (axis + 1,))
+    out = blocked_sum(function, split.reshape((*leading, blocks, *trailing)), axes, is_accurate)
     if remainder:
         out = out + blocked_sum(function, _part(x, axis, size - remainder, size), axes, is_accurate)
     return out
@@ -118,17 +118,17 @@ def cumulative_in_blocks(
     axis : int
         Non-negative axis.
     """
-    before, size, after = tuple(x.shape[:axis]), x.shape[axis], tuple(x.shape[axis + 1 :])
+    leading, size, trailing = tuple(x.shape[:axis]), x.shape[axis], tuple(x.shape[axis + 1 :])
     if size <= FEW:
         return function(x, axis)
     blocks, remainder = divmod(size, _RUN)
     head = _part(x, axis, 0, size - remainder) if remainder else x
-    sums = function(head.reshape((*before, blocks, _RUN, *after)), axis + 1)
-    totals = _part(sums, axis + 1, _RUN - 1, _RUN).reshape((*before, blocks, *after))
+    sums = function(head.reshape((*leading, blocks, _RUN, *trailing)), axis + 1)
+    totals = _part(sums, axis + 1, _RUN - 1, _RUN).reshape((*leading, blocks, *trailing))
     ends = cumulative_in_blocks(function, concat, full, totals, axis)
     # -0.0 changes no number; 0.0 would change -0.0.
-    starts = concat([full((*before, 1, *after), -0.0), _part(ends, axis, 0, blocks - 1)], axis)
-    out = (sums + starts.reshape((*before, blocks, 1, *after))).reshape(head.shape)
+    starts = concat([full((*leading, 1, *trailing), -0.0), _part(ends, axis, 0, blocks - 1)], axis)
+    out = (sums + starts.reshape((*leading, blocks, 1, *trailing))).reshape(head.shape)
     if not remainder:
         return out
     tail = function(_part(x, axis, size - remainder, size), axis)

@@ -13,13 +13,13 @@ class TooLargeError(MemoryError):
 
     Attributes
     ----------
-    asked : int
+    requested : int
         Its size in bytes.
     """
 
-    def __init__(self, shape: Sequence[int], asked: int) -> None:
-        super().__init__(f"an array of shape {tuple(shape)} takes {asked} bytes")
-        self.asked = asked
+    def __init__(self, shape: Sequence[int], requested: int) -> None:
+        super().__init__(f"an array of shape {tuple(shape)} takes {requested} bytes")
+        self.requested = requested
 
 
 def counted(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ class VirtualMemoryError(MemoryError):
             f"out of memory allocating {nbytes:,} bytes on {device}: {device.used:,} of "
             f"{device.traits.memory:,} bytes are used"
         )
-        self.asked = nbytes
+        self.requested = nbytes
 
 
 class VirtualDevice:

@@ -48,7 +48,7 @@ for name, way in ways.items():
             way()
             outcomes.append(True)
         except pa.OutOfMemoryError as error:
-            assert error.asked and error.free <= backend, (name, error)
+            assert error.requested and error.free <= backend, (name, error)
             outcomes.append(False)
         if name == "reshape":  # in the order in which they lie nothing is copied
             assert last(pa.reshape(square, (-1, 2))) == 1.0

@@ -39,10 +39,10 @@ def std(
     x: dpnp.ndarray, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False
 ) -> dpnp.ndarray:
     """Return standard deviations; the squares may leave the range."""
-    spread = dpnp.std(x, axis=axis, correction=correction, keepdims=keepdims)
+    deviation = dpnp.std(x, axis=axis, correction=correction, keepdims=keepdims)
     if axis == () or not x.size or x.dtype.kind != "f":
-        return spread
-    return in_range(spread, dpnp.std, x, axis=axis, keepdims=keepdims, correction=correction)
+        return deviation
+    return in_range(deviation, dpnp.std, x, axis=axis, keepdims=keepdims, correction=correction)
 
 
 def cumulative_sum(

@@ -73,12 +73,12 @@ def _without_leading_ones(value: jax.Array, shape: tuple[int, ...], key: Key) ->
 
     JAX accepts any shape where nothing is selected: such shapes are checked here.
     """
-    short = without_leading_ones(value.shape)
+    trimmed = without_leading_ones(value.shape)
     if value.size != 1 and not any(is_traced(part) for part in key):
         selected = selected_shape(shape, key, np.asarray) or ()
-        if 0 in selected and np.broadcast_shapes(short, selected) != selected:
+        if 0 in selected and np.broadcast_shapes(trimmed, selected) != selected:
             raise ValueError(f"values of shape {value.shape} do not broadcast to {selected}")
-    return value if short == value.shape else value.reshape(short)
+    return value if trimmed == value.shape else value.reshape(trimmed)
 
 
 def _check_within(indices: jax.Array, size: int, axis: int) -> None:

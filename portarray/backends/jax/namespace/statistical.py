@@ -45,8 +45,10 @@ def _std(
     largest = jnp.max(jnp.abs(wide), axis=axis, keepdims=True)
     _, exponent = jnp.frexp(jnp.where(jnp.isfinite(largest), largest, 1))
     scaled = jnp.ldexp(wide, -exponent)
-    spread = jnp.std(scaled, axis=axis, correction=correction, keepdims=keepdims)
-    deviation: jax.Array = jnp.ldexp(spread, jnp.reshape(exponent, spread.shape))
+    scaled_deviation = jnp.std(scaled, axis=axis, correction=correction, keepdims=keepdims)
+    deviation: jax.Array = jnp.ldexp(
+        scaled_deviation, jnp.reshape(exponent, scaled_deviation.shape)
+    )
     return deviation.astype(x.dtype)
 
 

@@ -178,8 +178,8 @@ def std(
 
     axes = normalize_axes(axis, x.ndim)
     values = wide(x)
-    spread = rescaled_norm(plain, mx.max(mx.abs(values), axes, True), mx.where, values)
-    return (spread if keepdims else mx.squeeze(spread, axes)).astype(x.dtype)
+    deviation = rescaled_norm(plain, mx.max(mx.abs(values), axes, True), mx.where, values)
+    return (deviation if keepdims else mx.squeeze(deviation, axes)).astype(x.dtype)
 
 
 @composed

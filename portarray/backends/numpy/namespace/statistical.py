@@ -72,17 +72,17 @@ def std(
     """Return the standard deviation; the squares may leave the range."""
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.sqrt(var(wide, axis=axis, correction=correction, keepdims=keepdims))
-    if wide.dtype.kind == "f" and x.size and not is_exact_norm(spread):
+        deviation = np.sqrt(var(wide, axis=axis, correction=correction, keepdims=keepdims))
+    if wide.dtype.kind == "f" and x.size and not is_exact_norm(deviation):
         axes = normalize_axes(axis, x.ndim)
         largest = np.max(np.abs(wide), axis=axes, keepdims=True)
 
         def plain(y: Array) -> Array:
             return np.sqrt(var(y, axis=axes, correction=correction, keepdims=True))
 
-        spread = rescaled_norm(plain, largest, np.where, wide)
-        spread = spread if keepdims else spread.squeeze(axes)[()]
-    return spread if wide is x else spread.astype(x.dtype)
+        deviation = rescaled_norm(plain, largest, np.where, wide)
+        deviation = deviation if keepdims else deviation.squeeze(axes)[()]
+    return deviation if wide is x else deviation.astype(x.dtype)
 
 
 def is_exact_norm(norm: Array, ord: float = 2) -> bool:
@@ -144,17 +144,17 @@ def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
     """Return the variance; NaN without a warning if the correction leaves nothing."""
-    number = count(x, axis)
-    if number <= correction:  # the sum only shapes the result
+    size = count(x, axis)
+    if size <= correction:  # the sum only shapes the result
         return np.full_like(sum(x, axis=axis, keepdims=keepdims), np.nan)
     is_half = x.dtype.itemsize == 2
     if not x.ndim:
         out: Array = np.var(x, correction=correction, keepdims=keepdims)
         return out
     wide = x.astype(np.float32) if is_half else x
-    deviations = wide - accurate_sum(wide, axis, True) / number
+    deviations = wide - accurate_sum(wide, axis, True) / size
     np.square(deviations, out=deviations)
-    variance = accurate_sum(deviations, axis, keepdims) / (number - correction)
+    variance = accurate_sum(deviations, axis, keepdims) / (size - correction)
     return variance.astype(x.dtype, copy=False)
 
 
@@ -219,15 +219,15 @@ def _accumulate(x: Array, out: Array) -> None:
     if size <= _WIDE and out.dtype.char in "fF":
         out[...] = np.add.accumulate(x, -1, np.float64 if out.dtype.char == "f" else np.complex128)
         return
-    blocks, rest = divmod(size, 8)
-    terms = x[..., : size - rest].reshape(*x.shape[:-1], blocks, 8)
-    sums = out[..., : size - rest].reshape(terms.shape)  # a view: one axis is split
+    blocks, remainder = divmod(size, 8)
+    terms = x[..., : size - remainder].reshape(*x.shape[:-1], blocks, 8)
+    sums = out[..., : size - remainder].reshape(terms.shape)  # a view: one axis is split
     sums[..., 0] = terms[..., 0]
     for column in range(1, 8):
         np.add(sums[..., column - 1], terms[..., column], out=sums[..., column])
     ends = np.empty((*x.shape[:-1], blocks), out.dtype)
     _accumulate(sums[..., 7], ends)
     sums[..., 1:, :] += ends[..., :-1, None]
-    if rest:
-        np.add.accumulate(x[..., size - rest :], -1, out.dtype, out[..., size - rest :])
-        out[..., size - rest :] += ends[..., -1:]
+    if remainder:
+        np.add.accumulate(x[..., size - remainder :], -1, out.dtype, out[..., size - remainder :])
+        out[..., size - remainder :] += ends[..., -1:]

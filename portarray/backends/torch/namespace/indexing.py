@@ -194,13 +194,13 @@ def _is_direct(x: Tensor, key: Key) -> bool:
     Next to them it may have slices or integers, but not both, and no 0-d index tensor.
     """
     axis = 0
-    other = None
+    basic_kind = None
     for index in key:
         kind = index.__class__
         if kind is slice or kind is int:
-            if other not in (None, kind) or (kind is slice and (index.step or 1) < 0):
+            if basic_kind not in (None, kind) or (kind is slice and (index.step or 1) < 0):
                 return False
-            other = kind
+            basic_kind = kind
             axis += 1
             continue
         if not isinstance(index, Tensor) or not ((ndim := index.ndim) or len(key) == 1):

@@ -191,8 +191,8 @@ def vector_norm(
 def _norms_of_blocks(x: Tensor, ord: float) -> Tensor:
     """Return norms of blocks of a contiguous vector."""
     terms = _BLOCK_BYTES // x.dtype.itemsize
-    blocks, rest = divmod(x.shape[0], terms)
-    if not rest:
+    blocks, remainder = divmod(x.shape[0], terms)
+    if not remainder:
         return _vector_norm(x.view(blocks, terms), ord=ord, dim=1)
     whole = blocks * terms
     norms = _vector_norm(x[:whole].view(blocks, terms), ord=ord, dim=1)

@@ -166,15 +166,15 @@ def std(
     is_known = x.is_cpu and not (x.requires_grad or is_traced(x) or torch.compiler.is_compiling())
     has_no_sum = axis == () or not x.numel()
     if is_known or has_no_sum:
-        spread = torch.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
-        if has_no_sum or not is_out_of_range(spread, 2):
-            return spread
+        deviation = torch.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+        if has_no_sum or not is_out_of_range(deviation, 2):
+            return deviation
     axes = tuple(range(x.ndim)) if axis is None else axis
     unit = unit_of(x, axes)
     square = var(x / unit, axis=axes, correction=correction, keepdims=True)
     is_zero = square == 0  # gradients for equal elements are 0
-    spread = torch.where(is_zero, 0, torch.sqrt(torch.where(is_zero, 1, square))) * unit
-    return spread if keepdims else spread.squeeze(axes)
+    deviation = torch.where(is_zero, 0, torch.sqrt(torch.where(is_zero, 1, square))) * unit
+    return deviation if keepdims else deviation.squeeze(axes)
 
 
 def unit_of(x: Tensor, axes: Axes) -> Tensor:
