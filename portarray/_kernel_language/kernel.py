@@ -173,7 +173,7 @@ class KernelFunction:
                     layouts[n] = spec.device._backend.layout(writable)
                     shared = None
         sizes = spec.sizes(written)
-        if prepared.scatters and spec.ndrange is None:
+        if prepared.one_each and spec.ndrange is None:
             self._check_ndrange(prepared, args, sizes)
         if 0 in sizes:
             return _returned([args[position] for position in written])
@@ -201,15 +201,17 @@ class KernelFunction:
         return _returned([results.wrapped(result, table) for result in new])
 
     def _check_ndrange(self, prepared: Prepared, args: Sequence[Any], sizes: Sequence[int]) -> None:
-        """Warn of a scatter whose ndrange is the shape of its target, though it reads more."""
+        """Warn of a scatter whose ndrange is its target's shape, though it reads a longer array."""
         names, draft = self._definition.names, prepared.draft
         for position in set(draft.arrays).difference(draft.written):
-            shape = args[position].shape
-            if len(shape) == len(sizes) and math.prod(shape) > math.prod(sizes):
+            shape, name, target = args[position].shape, names[position], names[draft.written[0]]
+            if name not in prepared.one_each or len(shape) != len(sizes):
+                continue
+            if math.prod(shape) > math.prod(sizes):
                 warnings.warn(
-                    f"{self._definition.name}: ndrange is {tuple(sizes)}, the shape of "
-                    f"{names[draft.written[0]]}; {names[position]} of shape {shape} has more "
-                    f"elements\nHint: pass ndrange={names[position]}.shape",
+                    f"{self._definition.name}: ndrange is {tuple(sizes)}, the shape of {target}; "
+                    f"{name} of shape {shape} has more elements\nHint: pass ndrange={name}.shape, "
+                    f"or ndrange={target}.shape if the others are not meant",
                     PortarrayWarning,
                     stacklevel=users_level(),
                 )

@@ -53,27 +53,56 @@ class Prepared:
     draft: Draft
     launch: Launch
     values: Callable[[list[Any], Range, tuple[Any, ...]], list[Any]]
-    scatters: bool  # whether each work-item writes to a place that depends on values
+    one_each: frozenset[str]  # arrays of which work-item n of a scatter reads element n alone
 
 
 def prepare(definition: Definition, spec: CallSpec) -> Prepared:
     drafted = draft(definition, spec)
     launch = drafted.launcher.build(drafted.program)
     values = values_of(drafted.printed, definition.names, drafted.arrays)
-    return Prepared(drafted, launch, values, _scatters(drafted.tree))
+    return Prepared(drafted, launch, values, _one_each(drafted.tree))
 
 
-def _scatters(kernel: tree.Function) -> bool:
-    """Return whether a kernel without loops writes to places that depend on values."""
+def _one_each(kernel: tree.Function) -> frozenset[str]:
+    """Return the arrays of which work-item n reads element n alone, in a scatter without loops.
+
+    A scatter writes to places that depend on values.
+    """
     nodes = [node for statement in kernel.body for node in tree.walk(statement)]
-    return not any(isinstance(node, (tree.For, tree.While)) for node in nodes) and any(
-        (isinstance(node, tree.Atomic) and node.array.space == "global")
-        or (
-            isinstance(node, tree.Store)
-            and any(isinstance(part, tree.Load) for i in node.index for part in tree.walk(i))
+    values: dict[str, list[object]] = {}
+    read: set[str] = set()  # variables whose values depend on arrays' elements
+    scatters = False
+
+    def is_read(x: object) -> bool:
+        return any(
+            isinstance(part, tree.Load) or (isinstance(part, tree.Variable) and part.name in read)
+            for part in tree.walk(x)
         )
-        for node in nodes
-    )
+
+    for node in nodes:  # in the order of the statements
+        match node:
+            case tree.For() | tree.While():
+                return frozenset()
+            case tree.Assign(names=names, values=new) | tree.Sequence(names=names, values=new):
+                for name, value in zip(names, new, strict=True):
+                    values.setdefault(name, []).append(value)
+                    if is_read(value):
+                        read.add(name)
+            case tree.Atomic(array=types.Array(space="global")):
+                scatters = True
+            case tree.Store(index=index):
+                scatters |= any(map(is_read, index))
+    if not scatters:
+        return frozenset()
+
+    def is_item(x: object, axis: int) -> bool:
+        if isinstance(x, tree.Variable) and len(values.get(x.name, ())) == 1:
+            (x,) = values[x.name]
+        return isinstance(x, tree.Position) and (x.name, x.axis) == ("index", axis)
+
+    loads = [node for node in nodes if isinstance(node, tree.Load)]
+    others = {x.array.name for x in loads if not all(map(is_item, x.index, range(len(x.index))))}
+    return frozenset({x.array.name for x in loads} - others)
 
 
 def launched_in_parts(prepared: Prepared, parts: Sequence[Part]) -> Launch:

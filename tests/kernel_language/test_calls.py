@@ -6,11 +6,12 @@ import gc
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from kernel_helpers import require_launcher
+from kernel_helpers import loaded, require_launcher
 
 import portarray as pa
 import portarray.kernel_language as kl
@@ -260,3 +261,54 @@ def test_text_for_a_language_without_float64_takes_arguments() -> None:
     assert "f32& u_a" in text
     with pytest.raises(ValueError, match=r"y is float64, which metal does not"):
         scaled.source("metal", pa.ones(4, device="numpy", dtype=pa.float64), 2.0, x)
+
+
+READS = {
+    "x[i]": lambda n: n,
+    "x[2 * i] - x[2 * i + 1]": lambda n: 2 * n,
+    "x[i] + x[i + 1]": lambda n: n + 1,
+    "x[x.shape[0] - 1 - i]": lambda n: n + 3,
+    "x[at[i] * at[i]]": lambda n: n * n,  # a table
+    "x[0] + x[4]": lambda n: n + 5,
+}
+SCATTER = """\
+import portarray as pa
+import portarray.kernel_language as kl
+
+
+@pa.kernel
+def drawn(y, at, x):
+    i = kl.index()
+    place = at[i]
+    value = {value}
+    {write}
+"""
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("write", ["kl.atomic_add(y, place, value)", "y[place] = value"])
+@pytest.mark.parametrize("value", READS)
+def test_scatters_warn_of_a_forgotten_ndrange_only(
+    value: str, write: str, device: str, tmp_path: Path
+) -> None:
+    kernel = loaded(SCATTER.format(value=value, write=write), tmp_path)
+    draw = np.random.default_rng(7)
+
+    def call(size: int, targets: int, **options: Any) -> None:
+        numbers = np.arange(1, READS[value](size) + 1, dtype=np.int32)
+        places = draw.permutation(size) if size <= targets else draw.integers(0, targets, size)
+        y, x = pa.zeros(targets, dtype=pa.int32, device=device), pa.asarray(numbers, device=device)
+        got = np.asarray(kernel(y, pa.asarray(places, device=device), x, **options))
+        want = np.zeros(targets, np.int32)
+        for i in range(size if options else targets):
+            new = eval(value, {"x": numbers, "at": places, "i": i})
+            want[places[i]] = want[places[i]] + new if "atomic" in write else new
+        if "atomic" in write or size <= targets:  # else the last one of several stores is anyone's
+            np.testing.assert_array_equal(got, want)
+
+    for n, more in (draw.integers(1, 9, (8, 2)) + [[10 * k, 0] for k in range(8)]).tolist():
+        call(n, n)
+        call(n + more, n, ndrange=n + more)
+        call(n, n + more, ndrange=(n,))
+        with pytest.warns(pa.PortarrayWarning, match=r"of shape .* has more elements"):
+            call(n + more, n)  # only n of the places are read
