@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
+from portarray._compile_notice import compile_notice
 from portarray._opencl.errors import KernelError
 from portarray._opencl.native_kernel import native_kernel
 from portarray._opencl.pool import Storage
@@ -190,7 +191,11 @@ class Programs:
             file = self._disk.file(text, flags)
             program = self._disk.load(self._device.context, file, flags)
             if program is None:
-                program = self._build(text, name, flags)
+                with compile_notice(
+                    f"the driver compiles programs for {self._device}; other processes will find "
+                    f"them in {file.parent}"
+                ):
+                    program = self._build(text, name, flags)
                 self._disk.store(file, program)
             while len(self._programs) >= _MAX_PROGRAMS:  # the oldest; kernels hold references
                 del self._programs[next(iter(self._programs))]

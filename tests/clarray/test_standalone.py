@@ -27,7 +27,7 @@ import types
 
 ALLOWED = (
     *("clarray", "_dlpack", "_host_memory", "_opencl", "_atomic_files", "_codegen"),
-    "_result_types",
+    *("_compile_notice", "_result_types"),
 )
 
 class Refusing(importlib.abc.MetaPathFinder):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from portarray._compile_notice import compile_notice
 from portarray._kernel_language.arguments import hashable
 from portarray._kernel_language.launch_cache import put
 from portarray._transforms.compiling import buffers
@@ -68,7 +69,10 @@ def program(
         compiler = f"{backend.info.title}'s compiler"
         try:
             lower = _by_segments if any(node.is_launch for node in graph.nodes) else _by_library
-            compiled_run = lower(graph, plain, natives, sized, explanation)
+            with compile_notice(
+                f"{compiler} compiles {name} for {devices[0]}; later calls reuse it"
+            ):
+                compiled_run = lower(graph, plain, natives, sized, explanation)
             if compiled_run is not None:
                 explanation.by = compiler
                 return compiled_run, explanation
