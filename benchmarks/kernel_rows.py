@@ -56,7 +56,7 @@ class Row:
     # A random generator to the arrays by name, in the order in which the kernel takes them; those
     # of real floating dtype become ``dtype``. ``cos`` and ``sin`` are rope's tables.
     make: Callable[[np.random.Generator], Arrays]
-    options: Mapping[str, Any] = field(default_factory=dict)  # keywords that are no arrays
+    options: Mapping[str, Any] = field(default_factory=dict)  # keywords that are not arrays
     promised: bool = False  # whether promises are about this row
     dtype: str = "float32"  # of the floating-point arrays
 

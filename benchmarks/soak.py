@@ -1,8 +1,8 @@
 """Thousands of random moves between devices: values stay correct, and memory stays constant.
 
-Walks (``walks.py``) move arrays between random devices: first sequentially, then in several threads
-that exchange arrays. A rehearsal moves every dtype, layout and view once on every device, and
-warm-up runs follow until memory settles, because libraries cache much (dpnp two megabytes per
+Walks (``random_walks.py``) move arrays between random devices: first sequentially, then in several
+threads that exchange arrays. A rehearsal moves every dtype, layout and view once on every device,
+and warm-up runs follow until memory settles, because libraries cache much (dpnp two megabytes per
 kernel). Each run has a different seed. After each run, ``gc.collect()`` and ``pa.reclaim()``, the
 resident size is compared with the one before the first measured run; ``--rounds`` adds runs, so
 that slow leaks add up. The bytes in use by libraries and the number of Python objects are printed,
@@ -35,7 +35,7 @@ from typing import Any
 import reports
 from command_line import devices_of, parser_of
 from installed import optional
-from walks import Mailbox, Tally, Walk, rehearse
+from random_walks import Mailbox, Tally, Walk, rehearse
 
 import portarray as pa
 

@@ -129,10 +129,10 @@ def assertions(namespace: ModuleType, array: type) -> Iterator[str]:
                 yield f"    xp.{name} = {module.__name__}.{name}"
 
 
-def complaints(texts: dict[str, str], folder: Path, cache: Path, *search: Path) -> list[str]:
+def complaints(modules: dict[str, str], folder: Path, cache: Path, *search: Path) -> list[str]:
     """Run mypy on modules, given by their names, and return its messages with the source lines."""
-    files = [folder / f"types_of_{name}.py" for name in texts]
-    for file, text in zip(files, texts.values(), strict=True):
+    files = [folder / f"types_of_{name}.py" for name in modules]
+    for file, text in zip(files, modules.values(), strict=True):
         file.write_text(text)
     # mypy finds installed packages itself, and refuses their paths.
     paths = [*search, ROOT] if (ROOT / "pyproject.toml").exists() else search
@@ -153,7 +153,7 @@ def complaints(texts: dict[str, str], folder: Path, cache: Path, *search: Path) 
     for line in run.stdout.splitlines():
         file_name, index, message = line.split(":", 2)
         name = file_name.removeprefix("types_of_").removesuffix(".py")
-        result.append(f"{name}: {texts[name].splitlines()[int(index) - 1].strip()}:{message}")
+        result.append(f"{name}: {modules[name].splitlines()[int(index) - 1].strip()}:{message}")
     return result
 
 
@@ -164,27 +164,27 @@ def cache(request: pytest.FixtureRequest) -> Path:
 
 
 def test_backends_and_portarray_itself_fit_the_protocol(tmp_path: Path, cache: Path) -> None:
-    texts = {"portarray": "\n".join(assertions(portarray, portarray.Array))}
+    modules = {"portarray": "\n".join(assertions(portarray, portarray.Array))}
     missing = [
         name
         for part, protocol in PARTS.items()
         for name in functions_of(protocol)
-        if f"portarray.{part}.{name}".replace("..", ".") not in texts["portarray"]
+        if f"portarray.{part}.{name}".replace("..", ".") not in modules["portarray"]
     ]
     # What backends have beyond the standard.
     assert missing == ["add_at", "getitem", "item", "setitem"]
     # The module as a whole, with its constants and dtypes.
-    texts["portarray"] += "\nwhole: types.Namespace[Native] = portarray"
+    modules["portarray"] += "\nwhole: types.Namespace[Native] = portarray"
     for library, info in sorted(registry.backend_infos().items()):
         try:
             importlib.import_module(info.module)
         except ImportError:
             continue
         if not info.pending:
-            texts[library] = "\n".join(checks(registry.load_backend(library)))
-            assert texts[library].count("import portarray") > 3, f"no chapter files of {library}"
-    assert len(texts) > 1
-    assert complaints(texts, tmp_path, cache) == []
+            modules[library] = "\n".join(checks(registry.load_backend(library)))
+            assert modules[library].count("import portarray") > 3, f"no chapter files of {library}"
+    assert len(modules) > 1
+    assert complaints(modules, tmp_path, cache) == []
 
 
 WRONG = """

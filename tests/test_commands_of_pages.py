@@ -108,14 +108,14 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 def matching(*patterns: str) -> list[str]:
-    texts = {command for _, command in commands()}
-    return sorted(c for c in texts if any(re.fullmatch(pattern, c) for pattern in patterns))
+    shown = {command for _, command in commands()}
+    return sorted(c for c in shown if any(re.fullmatch(pattern, c) for pattern in patterns))
 
 
 def typed(command: str) -> list[str]:
     """Return the arguments of Python in a command, without redirections."""
-    words = shlex.split(command.partition(" > ")[0])
-    return words[1:] if words[0] == "python" else ["-m", *words]
+    arguments = shlex.split(command.partition(" > ")[0])
+    return arguments[1:] if arguments[0] == "python" else ["-m", *arguments]
 
 
 def test_every_command_has_a_rule() -> None:
@@ -132,12 +132,12 @@ def test_a_command_runs(command: str, tmp_path: Path) -> None:
     pytest.importorskip("click", reason="the extra portarray[cli] is not installed")
     if "cuda" in command and "routes" in command:
         pytest.skip("needs a GPU of NVIDIA's")
-    words = typed(command)
+    arguments = typed(command)
     # Preferences of this user stay as they are, and files are written elsewhere.
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    words = [str(ROOT / word) if word.endswith(".py") else word for word in words]
+    arguments = [str(ROOT / word) if word.endswith(".py") else word for word in arguments]
     done = subprocess.run(
-        [sys.executable, *words],
+        [sys.executable, *arguments],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
@@ -153,8 +153,10 @@ def test_options_of_long_commands_are_read() -> None:
         pytest.importorskip(needed, reason=f"some programs of the pages import {needed}")
     listed = []
     for command in matching(*READ):
-        words = typed(command)
-        listed.append(["gpu_check/__main__.py", *words[1:]] if words[0] == "gpu_check" else words)
+        arguments = typed(command)
+        listed.append(
+            ["gpu_check/__main__.py", *arguments[1:]] if arguments[0] == "gpu_check" else arguments
+        )
     done = subprocess.run(
         [sys.executable, "-c", READER],
         input=json.dumps(listed),

@@ -359,7 +359,7 @@ def inverses_close(device: pa.Device) -> bool:
     return bool(np.all(abs(eager - compiled) <= 2 * np.finfo(np.float32).eps * eager))
 
 
-ROWS = {
+DIFFERENCES = {
     "default": Row(
         "dtypes of Python numbers, and which dtypes exist",
         "Devices without float64 (MLX, Metal, some GPUs, JAX without its 64-bit mode) use float32 "
@@ -449,9 +449,9 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("row", list(ROWS))
+@pytest.mark.parametrize("row", list(DIFFERENCES))
 def test_a_row_of_the_page(row: str, device: str) -> None:
-    pa_device, claims = pa.device(device), ROWS[row]
+    pa_device, claims = pa.device(device), DIFFERENCES[row]
     assert claims.promised(pa_device), "the page promises this for every device"
     if claims.devices:
         names = {pa_device.library, f"{pa_device.library}:{pa_device.platform}"}
@@ -461,7 +461,7 @@ def test_a_row_of_the_page(row: str, device: str) -> None:
 def table() -> str:
     """Return the page's table."""
     lines = ["| condition | what differs | devices | test |", "|---|---|---|---|"]
-    for name, row in ROWS.items():
+    for name, row in DIFFERENCES.items():
         devices = ", ".join(f"`{device}`" for device in row.devices) or "all"
         lines.append(f"| {row.condition} | {row.differs} | {devices} | `{name}` |")
     return "\n".join(lines)

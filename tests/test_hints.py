@@ -43,7 +43,7 @@ from portarray.testing import virtual_devices
 
 ROOT = Path(pa.__file__).parent
 LINES = (Path(__file__).parent / "hints.txt").read_text("utf-8").splitlines()
-ROWS = [line.split(" ==> ") for line in LINES if " ==> " in line]
+EXPECTED = [line.split(" ==> ") for line in LINES if " ==> " in line]
 # Hints that no program there provokes, each with a reason; other tests provoke many of them.
 ELSEWHERE = {line.removeprefix("- ") for line in LINES if line.startswith("- ")}
 
@@ -56,8 +56,8 @@ def _text(node: ast.AST) -> str | None:
         case ast.JoinedStr(values=values):
             return "".join(_text(part) or "{}" for part in values)
         case ast.BinOp(op=ast.Add(), left=left, right=right):
-            texts = _text(left), _text(right)
-            return "".join(text or "{}" for text in texts) if any(texts) else None
+            operands = _text(left), _text(right)
+            return "".join(text or "{}" for text in operands) if any(operands) else None
         case ast.IfExp(body=body, orelse=orelse):
             return _text(body) or _text(orelse)
     return None
@@ -67,8 +67,8 @@ def _hints_of(tree: ast.AST) -> Iterator[str]:
     match tree:  # texts that get their "Hint: " elsewhere
         case ast.Assign(targets=[ast.Name(id="hint" | "fix")], value=value):
             branches = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
-            texts = [text.removeprefix("\nHint: ") for text in map(_text, branches) if text]
-            yield from texts
+            hints = [text.removeprefix("\nHint: ") for text in map(_text, branches) if text]
+            yield from hints
             return
     text = _text(tree)
     if text is not None and "Hint: " in text:
@@ -82,7 +82,7 @@ def _hints_of(tree: ast.AST) -> Iterator[str]:
 @cache
 def hints() -> dict[str, re.Pattern[str]]:
     """Return every hint in portarray's source, and what matches it, the longest first."""
-    texts = {
+    messages = {
         hint
         for path in ROOT.rglob("*.py")
         if "Hint: " in (source := path.read_text("utf-8"))
@@ -91,7 +91,7 @@ def hints() -> dict[str, re.Pattern[str]]:
     }
     return {
         text: re.compile(re.escape(text).replace(r"\{\}", "(.|\n)*"))
-        for text in sorted(texts, key=len, reverse=True)
+        for text in sorted(messages, key=len, reverse=True)
     }
 
 
@@ -209,21 +209,21 @@ def hint_of(program: str, names: dict[str, Any]) -> str:
 
 
 def test_every_hint_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    failed, seen = [], set()
-    for index, (wrong, right) in enumerate(ROWS):
+    failed, printed = [], set()
+    for index, (wrong, right) in enumerate(EXPECTED):
         (tmp_path / str(index)).mkdir()
         monkeypatch.chdir(tmp_path / str(index))
         with contextlib.ExitStack() as stack, pa.device("numpy"):
             names = new_names(stack)
             try:
                 hint = hint_of(wrong, names)
-                seen.add(next((t for t, pattern in hints().items() if pattern.match(hint)), ""))
-                seen.update(text for text in hints() if text in hint)
+                printed.add(next((t for t, pattern in hints().items() if pattern.match(hint)), ""))
+                printed.update(text for text in hints() if text in hint)
                 names |= new_names(stack)
                 exec(right, names)
             except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001
                 failed.append(f"{wrong} ==> {right}: {traceback.format_exception_only(error)}")
     assert failed == []
     # A new hint needs a line in hints.txt.
-    assert set(hints()) - seen - ELSEWHERE == set()
+    assert set(hints()) - printed - ELSEWHERE == set()
     assert ELSEWHERE - set(hints()) == set(), "texts that no error has any more"

@@ -37,7 +37,7 @@ ORIGINS = {
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_an_installed_portarray(origin: str, tmp_path: Path) -> None:
     """The module alone, installed in a folder of packages as pip does it."""
-    record, requirement = ORIGINS[origin]
+    origin_json, requirement = ORIGINS[origin]
     package = tmp_path / "portarray"
     package.mkdir()
     shutil.copy(Path(pa.__file__).with_name("_installation.py"), package)
@@ -45,8 +45,8 @@ def test_an_installed_portarray(origin: str, tmp_path: Path) -> None:
     info = tmp_path / "portarray-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: portarray\nVersion: 1.0\n")
-    if record is not None:
-        (info / "direct_url.json").write_text(json.dumps(record))
+    if origin_json is not None:
+        (info / "direct_url.json").write_text(json.dumps(origin_json))
     code = "from portarray._installation import pip_install; print(pip_install('portarray[files]'))"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -59,7 +59,7 @@ def test_an_installed_portarray(origin: str, tmp_path: Path) -> None:
     assert done.stdout.strip() == f'pip install "{requirement}"'
 
 
-def test_other_packages() -> None:
+def test_the_install_command_of_another_package() -> None:
     assert pip_install("jax[cuda12]") == 'pip install "jax[cuda12]"'
 
 

@@ -47,8 +47,8 @@ def test_expressions_of_areas_name_tests(tool: ModuleType) -> None:
         folders = {path if path.is_dir() else path.parent for path in paths}
         files = [file for folder in folders for file in folder.rglob("*.py")]
         text = "".join(f"{file}\n{file.read_text('utf-8')}" for file in files)
-        words = set(re.findall(r"\w+", area.only)) - {"and", "or", "not"} - targets
-        unknown += [f"{area.name}: {word}" for word in sorted(words) if word not in text]
+        keywords = set(re.findall(r"\w+", area.only)) - {"and", "or", "not"} - targets
+        unknown += [f"{area.name}: {word}" for word in sorted(keywords) if word not in text]
     assert unknown == []
 
 

@@ -135,8 +135,8 @@ INSTEAD: dict[str, dict[str, Any]] = {
 
 
 def text_of(name: str) -> str:
-    part, _, short = name.rpartition(".")
-    return (_name_hints.ATTRIBUTES if part == "x" else _name_hints.FUNCTIONS[part])[short]
+    part, _, base_name = name.rpartition(".")
+    return (_name_hints.ATTRIBUTES if part == "x" else _name_hints.FUNCTIONS[part])[base_name]
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -364,7 +364,7 @@ def test_mistaken_arguments_raise_with_a_hint(name: str, function: Any) -> None:
         parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values()
     )
     assert set(function.__annotations__) == {*signature.parameters, "return"} - {"self"}
-    short = name.rpartition(".")[2]
+    base_name = name.rpartition(".")[2]
     for wrong, hint in MISTAKES.items():
         expected = hint
         if (
@@ -374,7 +374,7 @@ def test_mistaken_arguments_raise_with_a_hint(name: str, function: Any) -> None:
             expected = "\nHint: use one of "
         elif wrong == "out" and "out" in signature.parameters:
             continue
-        with pytest.raises(TypeError, match=rf"^{short}\(\) got .* '{wrong}'{expected}"):
+        with pytest.raises(TypeError, match=rf"^{base_name}\(\) got .* '{wrong}'{expected}"):
             function(*arguments, **{wrong: 1})
     assert function(*arguments, axis=0) is not None
 

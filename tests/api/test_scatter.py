@@ -26,13 +26,13 @@ def test_drawn_calls_are_numpys(device: str) -> None:
     for _ in range(12 if device.startswith(("numpy", "torch")) else 5):
         shape = tuple(rng.integers(1, 5, rng.integers(1, 4)).tolist())
         axis = int(rng.integers(-len(shape), len(shape)))
-        length, before = shape[axis], axis % len(shape)
+        length, outer = shape[axis], axis % len(shape)
         counts = tuple(rng.integers(0, 6, rng.integers(0, 3)).tolist())
         indices = rng.integers(-length, length, counts).astype(rng.choice(["int32", "int64"]))
         dtype = rng.choice(["float32", "int32", "uint8"])
         x = rng.integers(0, 9, shape).astype(dtype)
-        values = rng.integers(0, 5, (*shape[:before], *counts, *shape[before + 1 :])).astype(dtype)
-        key = (slice(None),) * before + (indices,)
+        values = rng.integers(0, 5, (*shape[:outer], *counts, *shape[outer + 1 :])).astype(dtype)
+        key = (slice(None),) * outer + (indices,)
         for name, ufunc in UFUNCS.items():
             expected = x.copy()
             ufunc.at(expected, key, values)
@@ -41,7 +41,7 @@ def test_drawn_calls_are_numpys(device: str) -> None:
             assert actual.dtype == expected.dtype
             np.testing.assert_array_equal(host(actual), expected)
             assert (host(args[0]) == x).all()
-            places = args[0].at[(slice(None),) * before + (args[1],)]
+            places = args[0].at[(slice(None),) * outer + (args[1],)]
             np.testing.assert_array_equal(host(getattr(places, name)(args[2])), expected)
             ufunc.at(args[0], (*key[:-1], args[1]), args[2])
             np.testing.assert_array_equal(host(args[0]), expected)

@@ -188,10 +188,10 @@ def test_edges_are_scipys(device: Any) -> None:
 
 def test_zeta_and_polygamma_of_negative_numbers(device: Any) -> None:
     x = np.array([-0.3, -1.5, -7.25, 0.5, 12.0])
-    given = pa.asarray(x, dtype="float32", device=device)
+    operand = pa.asarray(x, dtype="float32", device=device)
     for n in range(4):
         expected = scipy.special.polygamma(n, x)
-        np.testing.assert_allclose(to_host(pa.special.polygamma(n, given)), expected, 2e-4)
+        np.testing.assert_allclose(to_host(pa.special.polygamma(n, operand)), expected, 2e-4)
     s = np.array([-3.5, -20.5, 0.0, 0.5, 1.0, 3.0])
     riemann = pa.special.zeta(pa.asarray(s, dtype="float32", device=device))
     np.testing.assert_allclose(to_host(riemann), scipy.special.zeta(s), 1e-4)
@@ -199,14 +199,14 @@ def test_zeta_and_polygamma_of_negative_numbers(device: Any) -> None:
 
 def test_sums_are_scipys(device: Any) -> None:
     x = np.array([[1000.0, 1000.5, -np.inf], [0.0, -3.0, 2.0]], np.float32)
-    given = pa.asarray(x, device=device)
+    operand = pa.asarray(x, device=device)
     for axis in (None, 0, 1, (0, 1)):
         for name in ("logsumexp", "softmax", "log_softmax"):
             expected = getattr(scipy.special, name)(x, axis=axis)
-            result = getattr(pa.special, name)(given, axis=axis)
+            result = getattr(pa.special, name)(operand, axis=axis)
             assert result.dtype == np.float32
             np.testing.assert_allclose(to_host(result), expected, 1e-5)
-    result = pa.special.logsumexp(given, axis=1, b=2.0, keepdims=True)
+    result = pa.special.logsumexp(operand, axis=1, b=2.0, keepdims=True)
     np.testing.assert_allclose(
         to_host(result), scipy.special.logsumexp(x, axis=1, b=2.0, keepdims=True), 1e-5
     )
@@ -237,11 +237,11 @@ def test_gradients_agree_with_high_precision(device: Any) -> None:
     bound = 1e-3 if dtype == "float32" else 1e-9
     for name, (_, ranges, _, _) in REFERENCES.items():
         args = inner(name, dtype)
-        known = [n for n in range(len(ranges)) if n not in NO_DERIVATIVE.get(name, ())]
+        differentiable = [n for n in range(len(ranges)) if n not in NO_DERIVATIVE.get(name, ())]
         function = getattr(pa.special, name)
-        given = [pa.asarray(x, device=device) for x in args]
-        gradients = pa.grad(lambda *x, f=function: pa.sum(f(*x)), argnums=known)(*given)
-        for n, gradient in zip(known, gradients, strict=True):
+        operand = [pa.asarray(x, device=device) for x in args]
+        gradients = pa.grad(lambda *x, f=function: pa.sum(f(*x)), argnums=differentiable)(*operand)
+        for n, gradient in zip(differentiable, gradients, strict=True):
             expected = derivatives(name, dtype, n)
             np.testing.assert_allclose(
                 to_host(gradient), expected, bound, bound / 10, err_msg=f"{name} {n}"

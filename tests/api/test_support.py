@@ -55,8 +55,8 @@ def test_the_overview_counts_the_rows(device: str) -> None:
     report = overview([device])
     (entry,) = report.places
     assert (entry.device, entry.state) == (device, "functional")
-    for way, total in entry.totals.items():
-        assert total == sum(row.served == way for row in pa.support(device))
+    for served, total in entry.totals.items():
+        assert total == sum(row.served == served for row in pa.support(device))
 
 
 def test_a_library_without_devices_is_declared(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:

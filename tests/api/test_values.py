@@ -88,9 +88,9 @@ def test_sums_of_complex_numbers_keep_both_parts(device: str, name: str) -> None
         return namespace.linalg.trace if "." in name else getattr(namespace, name)
 
     xp = pa.namespace(device)
-    short = name.removeprefix("linalg.")
+    base_name = name.removeprefix("linalg.")
     for dtype in ("float32", "int64", "uint8"):
-        start = f"^{short}: accumulating complex64 elements in {dtype} loses the imaginary part"
+        start = f"^{base_name}: accumulating complex64 elements in {dtype} loses the imaginary part"
         with pytest.raises(TypeError, match=rf"(?s){start}.*pa\.real\(x\)"):
             of(pa)(x, dtype=dtype)
         with pytest.raises(TypeError, match=start):

@@ -35,13 +35,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         marker = metafunc.definition.get_closest_marker("one_device")
         places = [*functional_devices(), *LIMITED.values(), *VIRTUAL]
         metafunc.parametrize("anywhere", ["numpy:cpu:0"] if marker else places, indirect=True)
-    texts = functional_devices()
+    names = functional_devices()
     if "sharing" in metafunc.fixturenames:
-        metafunc.parametrize("sharing", [text for text in texts if shares_with_numpy(text)])
+        metafunc.parametrize("sharing", [text for text in names if shares_with_numpy(text)])
     if "apart" in metafunc.fixturenames:
-        metafunc.parametrize("apart", [text for text in texts if not shares_with_numpy(text)])
+        metafunc.parametrize("apart", [text for text in names if not shares_with_numpy(text)])
     if "viewing" in metafunc.fixturenames:
-        places = [text for text in texts if library_of(text) not in VALUES]
+        places = [text for text in names if library_of(text) not in VALUES]
         metafunc.parametrize("viewing", places)
 
 

@@ -345,19 +345,19 @@ def test_arrays_in_lists(anywhere: str) -> None:
 
 def test_lists_follow_the_arrays_in_them(anywhere: str) -> None:
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=anywhere)
-    other = next(device for device in pa.devices() if device is not x.device)
+    second_device = next(device for device in pa.devices() if device is not x.device)
     row = np.ones(2, np.float32)
-    with pa.device(other):
+    with pa.device(second_device):
         for nested in ([x[0], 0.0], [0.0, x[0]], [[1, 2.0], [3, x[0]]], (row, x)):
             assert pa.asarray(nested).device is x.device
-            assert pa.asarray(nested, device=other).device is other
-        assert pa.asarray([row, [0, 1]]).device is other
+            assert pa.asarray(nested, device=second_device).device is second_device
+        assert pa.asarray([row, [0, 1]]).device is second_device
         for numbers in ([0.0] * 2000, [1, 2.5] * 1000):
-            assert pa.asarray(numbers).device is other
+            assert pa.asarray(numbers).device is second_device
             assert pa.asarray([*numbers, x[0]]).tolist() == [*numbers, 1.0]
             assert pa.asarray([*numbers, x[0]]).device is x.device
-        with pytest.raises(pa.DeviceMismatchError, match=f"asarray: .*{x.device}.*{other}"):
-            pa.asarray([x[0], [pa.ones((), device=other)]])
+        with pytest.raises(pa.DeviceMismatchError, match=f"asarray: .*{x.device}.*{second_device}"):
+            pa.asarray([x[0], [pa.ones((), device=second_device)]])
 
 
 def test_gradients_and_programs_follow_arrays_in_lists(device: str) -> None:

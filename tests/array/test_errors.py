@@ -114,7 +114,7 @@ EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = 
 @pytest.mark.parametrize(
     ("error", "base", "carried"), EXAMPLES, ids=[type(e[0]).__name__ for e in EXAMPLES]
 )
-def test_they_survive_pickling(
+def test_errors_survive_pickling(
     error: errors.PortarrayError, base: type[Exception], carried: dict[str, Any]
 ) -> None:
     assert isinstance(error, base)
@@ -172,9 +172,9 @@ def test_out_of_memory_reports_the_size_where_the_library_does_not(
     def fails(*args: object, **options: object) -> None:
         raise FakeMemoryError("no backend")
 
-    def requested_size(way: Callable[[], object]) -> int | None:
+    def requested_size(attempt: Callable[[], object]) -> int | None:
         with pytest.raises(errors.OutOfMemoryError) as caught:
-            way()
+            attempt()
         return caught.value.requested
 
     functions, transfer = x._dispatch.functions, x.device._backend
@@ -199,8 +199,8 @@ def test_out_of_memory_reports_the_size_where_the_library_does_not(
 
 
 def test_a_reason_shared_by_devices_is_reported_once() -> None:
-    absent = "PyTorch is not installed"
-    reasons = {"torch:cuda": absent, "torch:cpu": absent}
+    reason = "PyTorch is not installed"
+    reasons = {"torch:cuda": reason, "torch:cpu": reason}
     alone = errors.DeviceNotFunctionalError("torch", reasons)
     assert str(alone) == "device: 'torch' is not functional: PyTorch is not installed"
     assert alone.reasons == reasons

@@ -210,7 +210,7 @@ def test_a_librarys_function_is_named_once_with_what_to_use() -> None:
         assert f"\nHint: {'use ' if 'pa.' in fix else ''}{fix}" in str(warned[0].message)
 
 
-def test_what_to_use_instead_exists() -> None:
+def test_replacements_named_in_hints_exist() -> None:
     for name, fix in _name_hints.LIBRARIES.items():
         module, _, function = name.rpartition(".")
         assert hasattr(pytest.importorskip(module), function), name

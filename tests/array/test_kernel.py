@@ -33,7 +33,9 @@ class Table:
         self.namespace = registry.load_backend(library).standard
         self.kernels = {
             "doubled": (
-                TunedKernel(self.noting("long"), "long", frozenset({"float32"}), "row", short),
+                TunedKernel(
+                    self.noting("long"), "long", frozenset({"float32"}), "row", refuse_long
+                ),
                 TunedKernel(self.noting("any"), "any", frozenset({"float32", "float64"}), "row"),
                 TunedKernel(self.noting("never"), "never", frozenset({"float32"}), "row"),
             )
@@ -47,7 +49,7 @@ class Table:
         return called
 
 
-def short(x: Any, y: Any = None, /, *, times: Any = 1) -> str:
+def refuse_long(x: Any, y: Any = None, /, *, times: Any = 1) -> str:
     assert importlib.import_module("fake.backend").LIBRARY.current == x.device.index
     return f"x has {x.shape[0]} values, fewer than 4" if x.shape[0] < 4 else ""
 

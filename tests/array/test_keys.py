@@ -159,20 +159,20 @@ def test_indices_out_of_bounds_where_nothing_is_selected(device: str) -> None:
     a = np.arange(4, dtype=np.float32).reshape(2, 2)
     x = pa.asarray(a, device=device, copy=True)
     nine = pa.asarray([9], device=device)
-    none = pa.asarray([], dtype=pa.int64, device=device)
+    no_indices = pa.asarray([], dtype=pa.int64, device=device)
     empty = pa.ones((0, 3), device=device)
     xp = pa.namespace(device)
     for pick in (
         lambda: x[0:0, nine],
-        lambda: x[nine, none],
-        lambda: x[nine, ..., none],
+        lambda: x[nine, no_indices],
+        lambda: x[nine, ..., no_indices],
         lambda: pa.take(empty, nine, axis=1),
-        lambda: pa.take(none, nine),
+        lambda: pa.take(no_indices, nine),
         lambda: pa.take_along_axis(empty, nine[None], axis=1),
         lambda: xp.take(empty.native, nine.native, axis=1),
         lambda: xp.take_along_axis(empty.native, nine[None].native, axis=1),
         lambda: x.__setitem__((slice(0, 0), nine), 1.0),
-        lambda: x.__setitem__((nine, none), 1.0),
+        lambda: x.__setitem__((nine, no_indices), 1.0),
     ):
         with pytest.raises(IndexError, match="out of bounds"):
             pick()

@@ -102,20 +102,20 @@ def test_a_bound_namespace_moves_nothing(device: str, fake: str) -> None:
 
 def test_bound_namespaces_are_portarray_but_for_creation(anywhere: str, fake: str) -> None:
     xp: Any = pa.ones(1, device=anywhere).__array_namespace__()
-    other = pa.ones(1, device=fake).__array_namespace__()
+    fake_namespace = pa.ones(1, device=fake).__array_namespace__()
     bound = {name.partition(" ")[0] for name in CREATE} | {"fft", "random"}
     for name in {*dir(pa)} - {*bound, "__array_namespace_info__", "__getattr__"}:
         assert getattr(xp, name) is getattr(pa, name), name
     for part in (pa.fft, pa.random):
         name = part.__name__.partition(".")[2]
-        assert getattr(xp, name) == part == getattr(other, name)
+        assert getattr(xp, name) == part == getattr(fake_namespace, name)
         for child in part.__all__:
             same_object = getattr(getattr(xp, name), child) is getattr(part, child)
             assert same_object == (f"{name}.{child}" not in bound), child
     assert dir(xp) == dir(pa)
     assert (xp.__name__, xp.fft.__name__) == ("portarray", "portarray.fft")
-    assert xp == pa == other != pa.fft
-    assert len({xp, pa, other}) == 1
+    assert xp == pa == fake_namespace != pa.fft
+    assert len({xp, pa, fake_namespace}) == 1
     assert isinstance(xp, type(pa))  # as annotations of libraries say
     for whole in (xp, xp.fft, xp.zeros, xp.random.key):
         assert pickle.loads(pickle.dumps(whole)) == copy.deepcopy(whole) == whole

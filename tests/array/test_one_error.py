@@ -101,9 +101,9 @@ MISTAKES: list[tuple[str, type[Exception], tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "kind", "words"), MISTAKES, ids=[row[0] for row in MISTAKES])
+@pytest.mark.parametrize(("mistake", "kind", "phrases"), MISTAKES, ids=[row[0] for row in MISTAKES])
 def test_every_device_raises_the_same_error(
-    mistake: str, kind: type[Exception], words: tuple[str, ...]
+    mistake: str, kind: type[Exception], phrases: tuple[str, ...]
 ) -> None:
     devices_by_text: dict[str, list[str]] = {}
     for device in pa.devices():
@@ -112,7 +112,7 @@ def test_every_device_raises_the_same_error(
         assert type(caught.value) is kind, f"{device}: {caught.value!r}"
         text = str(caught.value)
         devices_by_text.setdefault(text.replace(str(device), "DEVICE"), []).append(str(device))
-        for word in words:
+        for word in phrases:
             assert word in text, (word, text)
     assert len(devices_by_text) == 1, "\n".join(
         f"{devices}: {text}" for text, devices in devices_by_text.items()

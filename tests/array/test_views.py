@@ -20,7 +20,7 @@ PARTS = ("view", "view", "copy", "copy")
 COPY, SAME = ("copy",) * 4, ("the same array",) * 4
 
 Function = Callable[[Any], Any]
-ROWS: list[tuple[str, tuple[str, ...], dict[str, Function]]] = [
+FUNCTIONS: list[tuple[str, tuple[str, ...], dict[str, Function]]] = [
     (
         "`x[1:3]`, `x[0]`, `x[::2]`, `x[...]`, `x[:, None]`",
         VIEW,
@@ -88,7 +88,7 @@ ROWS: list[tuple[str, tuple[str, ...], dict[str, Function]]] = [
 ]  # fmt: skip
 
 
-def made(device: str, row: str) -> pa.Array:
+def create(device: str, row: str) -> pa.Array:
     values = np.arange(16, dtype=np.float32).reshape(4, 4)
     if "complex" in row:
         values = (values + 1j * values).astype(np.complex64)
@@ -101,27 +101,27 @@ def host(x: pa.Array) -> Any:
 
 def measured(function: Function, device: str, row: str) -> str:
     """Return what a write into a result does to the operand."""
-    x = made(device, row)
+    x = create(device, row)
     result = function(x)
     if result is x:
         return "the same array"
-    before = host(x)
+    original = host(x)
     try:
         result[0] = 77.0
     except ValueError:
-        assert np.array_equal(host(x), before)
+        assert np.array_equal(host(x), original)
         result.copy()[0] = 77.0
         return "error"
     assert (host(result)[0] == 77).all()
-    return "copy" if np.array_equal(host(x), before) else "view"
+    return "copy" if np.array_equal(host(x), original) else "view"
 
 
-@pytest.mark.parametrize("row", [name for name, _, _ in ROWS])
+@pytest.mark.parametrize("row", [name for name, _, _ in FUNCTIONS])
 def test_writes_reach_the_operand_or_raise_as_the_page_states(row: str, device: str) -> None:
     column = [n for n, names in enumerate(COLUMNS) if device.partition(":")[0] in names]
     if not column:
         pytest.skip(f"the page has no column for {device}")
-    [(_, expected, functions)] = [entry for entry in ROWS if entry[0] == row]
+    [(_, expected, functions)] = [entry for entry in FUNCTIONS if entry[0] == row]
     for name, function in functions.items():
         assert (name, measured(function, device, row)) == (name, expected[column[0]])
 
@@ -130,13 +130,13 @@ def test_the_page_has_the_table() -> None:
     if not PAGE.is_file():
         pytest.skip("the documentation's source is not beside the tests")
     text = PAGE.read_text("utf-8")
-    for row, expected, _ in ROWS:
+    for row, expected, _ in FUNCTIONS:
         assert f"| {row} | {' | '.join(expected)} |\n" in text
 
 
 @pytest.mark.parametrize("write", ["assignment", "operator"])
 def test_reversed_copies_can_be_written_once_the_original_is_gone(write: str, device: str) -> None:
-    x = made(device, "")
+    x = create(device, "")
     x = x[::-1]  # nothing else refers to the memory
     part = x[1:, :]
     if write == "operator":
@@ -145,6 +145,6 @@ def test_reversed_copies_can_be_written_once_the_original_is_gone(write: str, de
         part[...] = part + 1
     expected = np.arange(16, dtype=np.float32).reshape(4, 4)[::-1][1:] + 1
     assert np.array_equal(host(part), expected)
-    y = pa.flip(made(device, "")).copy()
+    y = pa.flip(create(device, "")).copy()
     y[0, 0] = 1.0
     assert float(y[0, 0]) == 1.0

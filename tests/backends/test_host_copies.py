@@ -83,8 +83,8 @@ def overwrite(array: NumpyArray) -> None:
     array.view(np.uint8)[...] = 0x5A
 
 
-@pytest.mark.parametrize("way", ["from_host", "from_dlpack"])
-def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
+@pytest.mark.parametrize("function", ["from_host", "from_dlpack"])
+def test_any_layout_is_copied_at_once(device: str, function: str) -> None:
     pa_device = pa.device(device)
     backend, native = pa_device._backend, pa_device.native
     rng = np.random.default_rng(6)
@@ -94,13 +94,13 @@ def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
             view = drawn_view(rng)
             expected = view(base).tobytes()
             source = placed(base, int(rng.choice([0, 0, 1, 8, 16])))
-            if way == "from_host" and rng.random() < 0.2:  # DLPack has no byte orders
+            if function == "from_host" and rng.random() < 0.2:  # DLPack has no byte orders
                 source = swapped(source)
             array = view(source)
             copy = None if backend.why_copied_in(array, native) and rng.random() < 0.5 else True
             array.flags.writeable = bool(rng.random() < 0.5) and array.flags.writeable
             shape, strides = array.shape, array.strides
-            x = getattr(backend, way)(array, native, copy=copy)
+            x = getattr(backend, function)(array, native, copy=copy)
             overwrite(source)
             del source, array
             back = backend.to_host(x, copy=None)

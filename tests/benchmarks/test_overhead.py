@@ -80,7 +80,7 @@ def test_candidates_take_turns_and_the_shortest_time_counts(
     now = 0.0
     turns = iter([3.0, 1.0, 2.0] * 100)
 
-    def short() -> None:
+    def quick_call() -> None:
         nonlocal now
         now += 1.0
 
@@ -90,7 +90,7 @@ def test_candidates_take_turns_and_the_shortest_time_counts(
 
     timing = importlib.import_module("portarray._cli.bench.timing")
     monkeypatch.setattr(timing, "time", SimpleNamespace(perf_counter=lambda: now))
-    best = overhead.shortest_times({"short": short, "long": long}, repeats=3, seconds=1e-3)
+    best = overhead.shortest_times({"short": quick_call, "long": long}, repeats=3, seconds=1e-3)
     assert best == {"short": 1.0, "long": 10.0}
 
 

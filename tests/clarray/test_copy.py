@@ -102,8 +102,8 @@ def test_long_rows_are_cut_and_short_ones_gathered(device: Device) -> None:
         first = columns.indices(50_000)[0]
         view = x.view(want.shape, (50_000, columns.step or 1), first)
         np.testing.assert_array_equal(to_numpy(copy(view)), want)
-    short = from_numpy(values.reshape(-1, 4), device)
-    view = short.view((37_500, 3), (4, 1), 1)
+    narrow = from_numpy(values.reshape(-1, 4), device)
+    view = narrow.view((37_500, 3), (4, 1), 1)
     np.testing.assert_array_equal(to_numpy(copy(view)), values.reshape(-1, 4)[:, 1:])
 
 

@@ -119,25 +119,25 @@ def test_scalars_of_any_layout(device: Device, data: st.DataObject) -> None:
     np.testing.assert_array_equal(to_numpy(comparison.clip(x, 2, 5.0)), np.clip(a, 2, 5))
 
 
-_PLAIN: Callable[[Numpy], Numpy] = lambda x: x  # noqa: E731
+_UNCHANGED: Callable[[Numpy], Numpy] = lambda x: x  # noqa: E731
 _LARGE_LAYOUTS: dict[str, tuple[tuple[int, ...], Callable[[Numpy], Numpy], Callable[..., Any]]] = {
-    "row": ((40, 50), _PLAIN, lambda x: x[0]),
-    "column": ((40, 50), _PLAIN, lambda x: x[:, :1]),
-    "one": ((40, 50), _PLAIN, lambda x: x[3, 4]),
-    "transposed": ((45, 45), lambda x: x.T, _PLAIN),
+    "row": ((40, 50), _UNCHANGED, lambda x: x[0]),
+    "column": ((40, 50), _UNCHANGED, lambda x: x[:, :1]),
+    "one": ((40, 50), _UNCHANGED, lambda x: x[3, 4]),
+    "transposed": ((45, 45), lambda x: x.T, _UNCHANGED),
     "both transposed": ((45, 50), lambda x: x.T, lambda x: x.T),
-    "backwards": ((40, 50), lambda x: x[::-1, ::-1], _PLAIN),
+    "backwards": ((40, 50), lambda x: x[::-1, ::-1], _UNCHANGED),
     "strided": ((40, 100), lambda x: x[:, ::2], lambda x: x[:, 1::2]),
     "three axes": ((33, 5, 40), lambda x: x.transpose(1, 2, 0), lambda x: x.transpose(1, 2, 0)[:1]),
-    "middle": ((5, 7, 40), _PLAIN, lambda x: x[:, :1]),
+    "middle": ((5, 7, 40), _UNCHANGED, lambda x: x[:, :1]),
     "four axes": ((3, 4, 5, 40), lambda x: x.transpose(2, 0, 1, 3), lambda x: x[0, 0, 0]),
     "five axes": (
         (3, 4, 2, 5, 40),
         lambda x: x.transpose(3, 1, 0, 2, 4)[:, ::2],
         lambda x: x.transpose(3, 1, 0, 2, 4)[:, 1::2, ::-1],
     ),
-    "thin": ((900, 3), _PLAIN, lambda x: x[0]),
-    "thin and long": ((3, 300, 2), _PLAIN, lambda x: x[:, :1]),
+    "thin": ((900, 3), _UNCHANGED, lambda x: x[0]),
+    "thin and long": ((3, 300, 2), _UNCHANGED, lambda x: x[:, :1]),
 }
 
 

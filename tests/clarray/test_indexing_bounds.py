@@ -149,7 +149,7 @@ def test_no_indices(device: Device, key: Any) -> None:
 def test_sources_without_elements(device: Device) -> None:
     x = from_numpy(np.empty((0, 3), np.float32), device)
     zero = from_numpy(np.array([0]), device)
-    none = from_numpy(np.array([], np.int64), device)
+    empty = from_numpy(np.array([], np.int64), device)
     for use in (
         lambda: x[zero],
         lambda: take(x, zero, axis=0),
@@ -158,7 +158,7 @@ def test_sources_without_elements(device: Device) -> None:
     ):
         with pytest.raises(IndexError, match="index 0 is out of bounds for axis 0 with size 0"):
             use()
-    assert x[none].shape == take(x, none, axis=0).shape == (0, 3)
+    assert x[empty].shape == take(x, empty, axis=0).shape == (0, 3)
     # Results without elements are checked too, as NumPy does.
     with pytest.raises(IndexError, match="index 3 is out of bounds for axis 1 with size 3"):
         x[:, from_numpy(np.array([3]), device)]

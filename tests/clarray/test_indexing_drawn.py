@@ -163,7 +163,7 @@ def test_take(device: Device, seed: int) -> None:
     lengths[axis] = int(rng.integers(0, 6))
     index = np.maximum(rng.integers(low, min(n, 127), lengths), -128).astype(dtype)
     second = [1 if k == axis % values.ndim else size for k, size in enumerate(values.shape)]
-    spread = np.broadcast_to(index, np.broadcast_shapes(tuple(lengths), tuple(second)))
+    broadcast = np.broadcast_to(index, np.broadcast_shapes(tuple(lengths), tuple(second)))
     result = take_along_axis(x, from_numpy(index, device), axis=axis)
-    expected = np.take_along_axis(values, spread.astype("i8"), axis=axis)
+    expected = np.take_along_axis(values, broadcast.astype("i8"), axis=axis)
     np.testing.assert_array_equal(to_numpy(result), expected)

@@ -79,11 +79,11 @@ def test_softmax_along_any_axis(device: Device, dtype: str) -> None:
         for axis in range(-len(shape), len(shape)):
             values, x = drawn(rng, shape, dtype, device, size=float(rng.choice([1, 20])))
             # An exponential is as wrong as its argument is large.
-            spread = np.ptp(values, axis=axis, keepdims=True) + 8
+            scale = np.ptp(values, axis=axis, keepdims=True) + 8
             want = softmax(values, axis=axis)
-            check(neural.softmax(x, axis=axis), want, eps * spread * want, dtype)
+            check(neural.softmax(x, axis=axis), want, eps * scale * want, dtype)
             want = log_softmax(values, axis=axis)
-            check(neural.log_softmax(x, axis=axis), want, 4 * eps * spread, dtype)
+            check(neural.log_softmax(x, axis=axis), want, 4 * eps * scale, dtype)
 
 
 def test_softmax_of_special_values(device: Device) -> None:
@@ -347,7 +347,7 @@ def refusals(device: Device) -> Any:
     whole = from_numpy(np.ones((2, 3, 8), np.int32), device)
     half = from_numpy(np.ones(8, np.float16), device)
     w = from_numpy(np.ones(8, np.float32), device)
-    elsewhere = from_numpy(np.ones(8, np.float32), Device(device.native, device.index))
+    on_second_device = from_numpy(np.ones(8, np.float32), Device(device.native, device.index))
     table = x[0, :, :4]
     yield lambda: neural.softmax(whole), TypeError, "real floating-point"
     yield lambda: anything.softmax(np.ones(3)), TypeError, "clarray array"
@@ -356,7 +356,7 @@ def refusals(device: Device) -> Any:
     yield lambda: neural.rms_norm(x, half), TypeError, "float16 and x has float32"
     yield lambda: neural.rms_norm(x, w[:7]), ValueError, r"weight of shape \(8,\)"
     yield lambda: neural.layer_norm(x, w, w[:1]), ValueError, r"bias of shape \(8,\)"
-    yield lambda: neural.rms_norm(x, elsewhere), ValueError, "to_device"
+    yield lambda: neural.rms_norm(x, on_second_device), ValueError, "to_device"
     yield lambda: neural.silu(whole), TypeError, "real floating-point"
     yield lambda: anything.gelu(x, approximate="erf"), ValueError, "'none' or 'tanh'"
     yield lambda: neural.rope(w), ValueError, "length, dim"

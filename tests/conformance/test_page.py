@@ -131,25 +131,25 @@ def test_not_run_does_not_look_like_passed(browser: Any, page: str) -> None:
     browser.get(page)
     select = "button[data-function='{}'][data-target='torch:cpu:0']"
     passed = browser.find_element("css selector", select.format("sin"))
-    absent = browser.find_element("css selector", select.format("cos"))
+    element = browser.find_element("css selector", select.format("cos"))
     assert passed.text.endswith("native")
-    assert absent.text.endswith("not run")
-    assert absent.get_attribute("aria-label") == "cos on torch:cpu:0: not run"
+    assert element.text.endswith("not run")
+    assert element.get_attribute("aria-label") == "cos on torch:cpu:0: not run"
     background = "background-image"
-    assert passed.value_of_css_property(background) != absent.value_of_css_property(background)
+    assert passed.value_of_css_property(background) != element.value_of_css_property(background)
     totals = [total.text for total in browser.find_elements("css selector", ".total")]
     assert len(totals) == 2
     assert "1 failure in 3 cases" in totals[0]
     assert "all 1 case as they should be" in totals[1]
-    absent.click()
+    element.click()
     assert "Not run" in browser.find_element("id", "details").text
 
 
 def test_absent_devices_are_listed(browser: Any, page: str) -> None:
     browser.get(page)
-    absent = browser.find_element("id", "absent")
-    assert absent.text == "Not run: 1 device that portarray knows and this machine lacks"
-    absent.find_element("css selector", "summary").click()
-    assert absent.text.endswith("cupy:cuda:0: no GPU was found")
+    element = browser.find_element("id", "absent")
+    assert element.text == "Not run: 1 device that portarray knows and this machine lacks"
+    element.find_element("css selector", "summary").click()
+    assert element.text.endswith("cupy:cuda:0: no GPU was found")
     heads = [head.text for head in browser.find_elements("css selector", "thead th")]
     assert heads == ["function", "numpy:cpu:0", "torch:cpu:0"]

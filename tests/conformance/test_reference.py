@@ -40,7 +40,7 @@ def test_suite(case: Any) -> None:
         assert not result.bad, f"{result.message}\n{result.example}"
 
 
-def test_it_knows_nothing_of_portarray() -> None:
+def test_the_reference_does_not_import_portarray() -> None:
     for path in Path(package.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []

@@ -25,7 +25,7 @@ def double(block: Any) -> Any:
     return block * 2
 
 
-def spread(block: Any) -> Any:
+def with_neighbours(block: Any) -> Any:
     return block + block.sum(axis=0, keepdims=True)
 
 

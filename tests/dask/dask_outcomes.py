@@ -86,8 +86,8 @@ def mixed(mix: str) -> Iterator[list[str]]:
         devices: list[str] = []
         for entry in MIXES[mix]:
             if isinstance(entry, tuple):
-                made = stack.enter_context(virtual_devices(entry[0], count=entry[1]))
-                devices += map(str, made)
+                virtual = stack.enter_context(virtual_devices(entry[0], count=entry[1]))
+                devices += map(str, virtual)
             elif pa.functional(entry):
                 devices.append(str(pa.device(entry)))
         yield devices

@@ -159,7 +159,7 @@ def _spilled(dask_worker: Any) -> int:
     return len(dask_worker.data.disk)
 
 
-def test_a_script_without_a_main_guard_is_told_so(tmp_path: Path) -> None:
+def test_a_script_without_a_main_guard_gets_a_hint(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import portarray.dask as pd\npd.LocalCluster('numpy', dashboard_address=None)\n"

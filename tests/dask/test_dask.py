@@ -198,7 +198,7 @@ class Scaled:
 def test_functions_need_not_be_hashable_where_arrays_are_misplaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    elsewhere = pa.ones(1, device="numpy")
-    monkeypatch.setitem(faults.MISPLACED, id(elsewhere), (weakref.ref(elsewhere), "cuda"))
+    misplaced = pa.ones(1, device="numpy")
+    monkeypatch.setitem(faults.MISPLACED, id(misplaced), (weakref.ref(misplaced), "cuda"))
     x = pd.ones(4, chunks=2, devices="numpy").map_blocks(Scaled(2), dtype=float, meta=np.empty(0))
     assert x.compute().tolist() == [2, 2, 2, 2]

@@ -181,8 +181,8 @@ def test_random_numbers_of_dask_are_on_the_default_device(device: str) -> None:
         assert sorted(da.random.default_rng(0).permutation(6).compute().tolist()) == [*range(6)]
         chosen = da.random.default_rng(0).choice(3, size=8, chunks=4, p=[0.5, 0.0, 0.5]).compute()
         assert set(chosen.tolist()) == {0, 2}
-        words = da.random.default_rng(0).choice(np.array(["a", "b"]), size=5).compute()
-        assert set(words) <= {"a", "b"}
+        letters = da.random.default_rng(0).choice(np.array(["a", "b"]), size=5).compute()
+        assert set(letters) <= {"a", "b"}
         table = np.arange(12).reshape(2, 6)
         for rows in (table, pa.asarray(table), table.astype(str)):
             columns = random_methods.Methods(np.random.SeedSequence(1)).choice(rows, 9, axis=1)

@@ -21,8 +21,8 @@ from portarray.dask.linalg import tiles
 scipy_linalg: Any = pytest.importorskip("scipy.linalg", reason="SciPy is not installed")
 
 ROOT = Path(__file__).parents[2]
-ROWS = (8, 8, 5)
-N = sum(ROWS)
+ROW_CHUNKS = (8, 8, 5)
+N = sum(ROW_CHUNKS)
 Values = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -41,8 +41,8 @@ def positive(seed: int, dtype: str = "float32") -> Values:
 
 
 def tiled(x: Values, devices: Any) -> Any:
-    columns = () if x.ndim == 1 else (ROWS if x.shape[1] == N else (2, 3),)
-    return pd.from_array(x, (ROWS, *columns), devices)
+    columns = () if x.ndim == 1 else (ROW_CHUNKS if x.shape[1] == N else (2, 3),)
+    return pd.from_array(x, (ROW_CHUNKS, *columns), devices)
 
 
 def as_numpy(x: Any) -> Values:
@@ -168,7 +168,7 @@ def test_singular_systems_are_named(
         monkeypatch.setattr(tiles, "_lapack", lambda *_: None)
     x = positive(11, "float64")
     x[18], x[:, 18] = 0, 0  # no rounding makes the pivot another number
-    right = pd.ones(N, chunks=(ROWS,), devices="numpy")
+    right = pd.ones(N, chunks=(ROW_CHUNKS,), devices="numpy")
     with pytest.raises(
         pa.linalg.LinAlgError, match=r"^solve: .* singular: tile \(2, 2\), .* is 16"
     ):
@@ -198,7 +198,7 @@ def test_a_plan_counts_tasks_and_bytes() -> None:
     plan = linalg.explain("cholesky", x)
     assert plan.tasks == {"potrf": 3, "rtrsm": 3, "syrk": 3, "gemm": 1}
     assert plan.bytes_moved == 0
-    assert plan.chunks == (ROWS, ROWS)
+    assert plan.chunks == (ROW_CHUNKS, ROW_CHUNKS)
     assert "10 tasks" in str(plan)
     devices = ["numpy", "torch"]
     mixed = linalg.explain("cholesky", pd.to_device(x, lambda position: devices[position[0] % 2]))
@@ -214,9 +214,12 @@ def test_a_plan_counts_tasks_and_bytes() -> None:
 
 def test_qr_is_dasks_where_it_fits() -> None:
     x = drawn(14, N, 5, dtype="float64")
-    q, r = linalg.qr(pd.from_array(x, (ROWS, 5), "numpy"))
+    q, r = linalg.qr(pd.from_array(x, (ROW_CHUNKS, 5), "numpy"))
     np.testing.assert_allclose(as_numpy(q) @ as_numpy(r), x, atol=1e-12)
-    for shape, chunks in (((N, 5), (ROWS, 5)), ((5, N), (5, ROWS))):  # over two libraries
+    for shape, chunks in (
+        ((N, 5), (ROW_CHUNKS, 5)),
+        ((5, N), (5, ROW_CHUNKS)),
+    ):  # over two libraries
         values = drawn(14, *shape, dtype="float64")
         mixed = pd.from_array(values, chunks, ["numpy", "torch"])
         q, r = linalg.qr(mixed)

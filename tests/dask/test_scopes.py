@@ -63,7 +63,7 @@ def _worker(*_: Any) -> str:
     return str(get_worker().name)
 
 
-def _spread(block: Any) -> Any:
+def _broadcast_block(block: Any) -> Any:
     return block + pa.ones(block.shape, dtype=block.dtype)
 
 
@@ -101,7 +101,7 @@ def test_scopes_in_scopes(cluster: Any, names: dict[str, str]) -> None:
             scope(library="cupy"),
         ):
             raise AssertionError
-    y = x.map_blocks(_spread)
+    y = x.map_blocks(_broadcast_block)
     assert {names[row.worker] for row in pd.placement(pd.persist(x))} == {SECOND}
     assert {row.device for row in pd.placement(pd.persist(y))} == {NUMPY}
     assert dask.get_annotations() == {}
@@ -191,7 +191,7 @@ def test_unions_and_intersections_of_drawn_scopes(a: pd.Scope, b: pd.Scope) -> N
 
 def test_scopes_in_this_process() -> None:
     with scope(device="numpy"):
-        x = pd.ones((4, 4), chunks=2).map_blocks(_spread)
+        x = pd.ones((4, 4), chunks=2).map_blocks(_broadcast_block)
     assert {row.device for row in pd.placement(x)} == {NUMPY} or not _local()
     with dask.config.set(scheduler="threads"):
         assert str(x.compute().device) == NUMPY

@@ -63,7 +63,7 @@ def absurd() -> None:
 
     wide = np.broadcast_to(np.float32(1), ABSURD)
     wide.flags.writeable = False
-    ways: dict[str, Callable[[], pa.Array]] = {
+    attempts: dict[str, Callable[[], pa.Array]] = {
         "zeros": lambda: pa.zeros(ABSURD, dtype="uint8", device=DEVICE),
         "empty": lambda: pa.empty(ABSURD, dtype="float32", device=DEVICE),
         "full": lambda: pa.full(ABSURD, 3, dtype="int16", device=DEVICE),
@@ -87,13 +87,13 @@ def absurd() -> None:
         ),
     }
     if DEVICE.library == "mlx":  # one axis of MLX's holds 2**31 elements at most
-        ways["arange"] = ways["eye"]
-        ways["repeat"] = lambda: needed(pa.tile(flat, (1, 1 << 30)))
+        attempts["arange"] = attempts["eye"]
+        attempts["repeat"] = lambda: needed(pa.tile(flat, (1, 1 << 30)))
     host = pa.asarray(wide, device=NUMPY)
     if DEVICE.library not in ("numpy", "clarray"):  # where a tree takes no memory
-        ways["tree"] = lambda: pa.to_device({"a": host}, DEVICE)["a"]
-    for name, way in ways.items():
-        error = caught(way)
+        attempts["tree"] = lambda: pa.to_device({"a": host}, DEVICE)["a"]
+    for name, attempt in attempts.items():
+        error = caught(attempt)
         assert error.total is not None, name
         assert error.device in (str(DEVICE), str(NUMPY)), name
         assert "smaller pieces" in str(error), name
@@ -107,10 +107,10 @@ def absurd() -> None:
         report(name)
 
 
-def caught(way: Callable[[], object]) -> pa.errors.OutOfMemoryError:
+def caught(attempt: Callable[[], object]) -> pa.errors.OutOfMemoryError:
     """Return the OutOfMemoryError that an attempt must raise."""
     try:
-        way()
+        attempt()
     except pa.errors.OutOfMemoryError as error:
         return error
     raise AssertionError("there was memory")
@@ -121,7 +121,7 @@ def limited() -> None:
     import resource
 
     x = needed(pa.asarray(np.zeros(COUNT, np.float32), device=DEVICE) + 3.0)
-    short = pa.asarray(np.ones((8, 1), np.float32), device=DEVICE)
+    column_of_ones = pa.asarray(np.ones((8, 1), np.float32), device=DEVICE)
     values = np.full(COUNT, 5, np.float32)
     values.flags.writeable = False  # most libraries copy it then
     host = pa.asarray(values, device=NUMPY)
@@ -129,34 +129,34 @@ def limited() -> None:
     column = pa.full((4096, 1), 3, dtype="float32", device=DEVICE)
     row = pa.ones((1, COUNT // 4096), dtype="float32", device=DEVICE)
     places = pa.asarray(np.arange(4096, dtype=np.int32), device=DEVICE)
-    ways: dict[str, Callable[[], pa.Array]] = {
+    attempts: dict[str, Callable[[], pa.Array]] = {
         "create": lambda: needed(pa.full((COUNT,), -2, dtype="float32", device=DEVICE)),
         "compute": lambda: needed(x * 2.0),
-        "broadcast": lambda: needed(x[: COUNT // 8] + short),
+        "broadcast": lambda: needed(x[: COUNT // 8] + column_of_ones),
         "move in": lambda: needed(host.to_device(DEVICE, copy=True)),
         "move out": lambda: x.to_device(NUMPY, copy=True),
         "copy": lambda: needed(pa.asarray(x, copy=True)),
         "kernel": lambda: needed(pa.kernels.matmul(column, row)),
         "index": lambda: needed(pa.take(rows, places, axis=0)),
     }
-    for way in ways.values():
-        way()  # whatever a first call needs, it has now
+    for attempt in attempts.values():
+        attempt()  # whatever a first call needs, it has now
     if pa.transfer_plan(host, DEVICE).copies:  # elsewhere a tree takes no memory
-        ways["tree"] = lambda: tree(host)
-    for name, way in ways.items():
+        attempts["tree"] = lambda: tree(host)
+    for name, attempt in attempts.items():
         gc.collect()
         pa.reclaim()
         resource.setrlimit(resource.RLIMIT_AS, (taken() + BACKEND, resource.RLIM_INFINITY))
-        held = [way()]
+        held = [attempt()]
         try:
-            held += [way() for _ in range(3)]
+            held += [attempt() for _ in range(3)]
         except pa.errors.OutOfMemoryError as error:
             check_figures(error)
             check_earlier_arrays()
             held.clear()
             gc.collect()
             pa.reclaim()
-            held.append(way())  # while the error is being handled
+            held.append(attempt())  # while the error is being handled
         else:
             raise AssertionError(f"{name}: there was memory for {len(held)}")
         assert float(held[0][(-1,) * held[0].ndim]) == VALUES.get(name, 5), name

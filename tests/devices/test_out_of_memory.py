@@ -45,10 +45,10 @@ def test_running_out_in_every_way(device: str) -> None:
 
 
 def test_the_error_says_how_to_free_memory() -> None:
-    small = pa.errors.OutOfMemoryError("numpy:cpu:0", asked=10**9, free=10**8, total=10**10)
+    small = pa.errors.OutOfMemoryError("numpy:cpu:0", requested=10**9, free=10**8, total=10**10)
     assert "requested 1,000,000,000 bytes, free 100,000,000 bytes" in str(small)
     assert "delete arrays you no longer need and call pa.reclaim('numpy:cpu:0')" in str(small)
-    absurd = pa.errors.OutOfMemoryError("numpy:cpu:0", asked=10**12, free=10**8, total=10**10)
+    absurd = pa.errors.OutOfMemoryError("numpy:cpu:0", requested=10**12, free=10**8, total=10**10)
     assert "work in smaller pieces, or use a device with more memory" in str(absurd)
     assert "delete" not in str(absurd)
     assert "delete" in str(pa.errors.OutOfMemoryError("numpy:cpu:0"))
@@ -92,12 +92,12 @@ def test_a_librarys_own_error(fake: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
     x = pa.ones(3, device="fake:cuda:1")
 
-    def short(*_: object, **__: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise FakeMemoryError("out of it")
 
     for name in ("synchronize", "from_host"):
         with monkeypatch.context() as patch:
-            patch.setattr(x.device._backend, name, short)
+            patch.setattr(x.device._backend, name, fail)
             with pytest.raises(pa.errors.OutOfMemoryError, match="fake:cuda:1") as caught:
                 pa.synchronize(x.device) if name == "synchronize" else pa.asarray(
                     np.ones(4), device=x.device
@@ -148,16 +148,16 @@ def test_errors_hold_nothing_once_they_are_handled(device: str) -> None:
         def __dlpack__(self, **_: object) -> object:
             raise BufferError("no")
 
-    def attempt(way: Callable[[], object]) -> weakref.ref[Local]:
+    def attempt(call: Callable[[], object]) -> weakref.ref[Local]:
         local = Local()
         with contextlib.suppress(MemoryError, ValueError, TypeError, IndexError, BufferError):
-            way()
-            raise AssertionError(f"{way} is right")
+            call()
+            raise AssertionError(f"{call} is right")
         return weakref.ref(local)
 
     x = pa.ones((4, 3), dtype="float32", device=device)
     assert (x + x).shape == pa.reshape(x, (4, 3)).shape == x[:].shape  # the calls below are warm
-    ways: list[Callable[[], object]] = [
+    calls: list[Callable[[], object]] = [
         lambda: pa.zeros((1 << 20, 1 << 20), dtype="float32", device=device),
         lambda: pa.zeros((1 << 62, 8), device=device),
         lambda: x + pa.ones((5,), dtype="float32", device=device),
@@ -169,12 +169,12 @@ def test_errors_hold_nothing_once_they_are_handled(device: str) -> None:
         lambda: pa.to_device({"x": x, "bad": Producer()}, device),
         lambda: x.to_device("nowhere"),
     ]
-    for way in ways:
-        attempt(way)  # whatever a first call leaves in caches
+    for call in calls:
+        attempt(call)  # whatever a first call leaves in caches
     gc.collect()
     gc.disable()
     try:
-        alive = [index for index, way in enumerate(ways) if attempt(way)() is not None]
+        alive = [index for index, call in enumerate(calls) if attempt(call)() is not None]
     finally:
         gc.enable()
     assert alive == []
@@ -183,7 +183,7 @@ def test_errors_hold_nothing_once_they_are_handled(device: str) -> None:
 def test_sizes_that_64_bits_do_not_count(device: str) -> None:
     """Sizes beyond 64 bits raise OutOfMemoryError, whatever the library would do."""
     x = pa.ones((4,), dtype="float32", device=device)
-    ways: list[Callable[[int], object]] = [
+    calls: list[Callable[[int], object]] = [
         lambda n: pa.zeros((n,), device=device),
         lambda n: pa.empty((n, 3), device=device),
         lambda n: pa.ones((n, 0), device=device),
@@ -202,13 +202,13 @@ def test_sizes_that_64_bits_do_not_count(device: str) -> None:
         lambda n: pa.repeat(pa.reshape(x, (2, 2)), n, axis=0),
         lambda n: pa.fft.fftfreq(n, device=device),
     ]
-    for index, way in enumerate(ways):
+    for index, call in enumerate(calls):
         for n in (1 << 61, 1 << 62, 1 << 63, 1 << 70):
             with pytest.raises(pa.errors.OutOfMemoryError, match="smaller pieces") as caught:
-                way(n)
+                call(n)
             assert caught.value.device == device, index
-            assert caught.value.asked is not None
-            assert caught.value.asked >= 1 << 63
+            assert caught.value.requested is not None
+            assert caught.value.requested >= 1 << 63
             assert "pa.reclaim" not in str(caught.value)
     with pytest.raises(pa.errors.OutOfMemoryError):
         pa.arange(-1e308, 1e308, 1e-300, dtype="float32", device=device)
@@ -286,12 +286,12 @@ def test_the_words_of_a_callback_under_jax_are_no_shortage() -> None:
 def test_numpys_error_has_the_requested_bytes() -> None:
     with pytest.raises(pa.errors.OutOfMemoryError) as caught:
         pa.zeros((1 << 22, 1 << 22), dtype="float64", device="numpy")
-    assert caught.value.asked == 1 << 47
+    assert caught.value.requested == 1 << 47
     assert isinstance(caught.value.__cause__, MemoryError)
     with pytest.raises(pa.errors.OutOfMemoryError) as caught:
         pa.asarray(np.broadcast_to(np.int8(1), (1 << 30, 1 << 20)), device="numpy", copy=True)
-    assert caught.value.asked is not None
-    assert 1 << 50 <= caught.value.asked < (1 << 50) + (1 << 20)  # with what aligns it
+    assert caught.value.requested is not None
+    assert 1 << 50 <= caught.value.requested < (1 << 50) + (1 << 20)  # with what aligns it
 
 
 LISTED = """
@@ -307,15 +307,15 @@ odd = memoryview(bytearray(1 + y.nbytes))[1:]
 pages = int(open("/proc/self/statm").read().split()[0])
 limit = pages * os.sysconf("SC_PAGE_SIZE") + (64 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-ways = {  # nobody knows what Python asks for
+calls = {  # nobody knows what Python asks for
     x.tolist: None,
     lambda: pickle.loads(data, buffers=[odd]): y.nbytes,
 }
-for way, asked in ways.items():
+for call, requested in calls.items():
     try:
-        way()
+        call()
     except pa.OutOfMemoryError as error:
-        assert error.asked == asked, error
+        assert error.requested == requested, error
         assert error.free <= 64 << 20 and error.total == limit, error
     else:
         raise AssertionError("the limit is lower")
@@ -334,4 +334,4 @@ def test_the_librarys_figure_goes_before_an_estimate() -> None:
     device = pa.device("numpy")
     measured = out_of_memory(sizes.TooLargeError((3,), 24), device, nbytes=12)
     estimated = out_of_memory(MemoryError("no more"), device, nbytes=12)
-    assert [error.asked for error in (measured, estimated) if error] == [24, 12]
+    assert [error.requested for error in (measured, estimated) if error] == [24, 12]

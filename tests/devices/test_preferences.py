@@ -106,7 +106,7 @@ def test_a_wrong_text_is_not_saved(text: str, user_file: Path) -> None:
     assert current() is pa.device("numpy")
 
 
-def test_other_arguments() -> None:
+def test_wrong_arguments_of_set_preference() -> None:
     with pytest.raises(TypeError, match="set_preference: expected a device text"):
         pa.set_preference(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="scope must be 'user' or 'project'"):

@@ -39,9 +39,9 @@ def test_supported_is_not_functional() -> None:
 
 
 def test_devices_are_ordered(fake: str, no64bit: str) -> None:
-    texts = [str(device) for device in pa.devices()]
-    assert texts.index("fake:cuda:0") + 1 == texts.index("fake:cuda:1")
-    assert texts.index("fake:cuda:1") < texts.index("numpy:cpu:0") < texts.index(no64bit)
+    names = [str(device) for device in pa.devices()]
+    assert names.index("fake:cuda:0") + 1 == names.index("fake:cuda:1")
+    assert names.index("fake:cuda:1") < names.index("numpy:cpu:0") < names.index(no64bit)
     assert pa.device("auto") is pa.devices()[0]
 
 

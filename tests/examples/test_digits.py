@@ -27,7 +27,7 @@ def convert(digits: ModuleType, to: Any) -> Any:
     return digits.Digits(*map(to, digits.load()))
 
 
-def test_it_recognizes_digits(digits: ModuleType) -> None:
+def test_the_example_recognizes_digits(digits: ModuleType) -> None:
     data = digits.load()
     assert (data.train.shape, data.test.shape) == ((1198, 64), (599, 64))
     assert digits.classify(data)[1] > 0.9
@@ -47,7 +47,7 @@ def test_every_device_agrees_with_numpy(
     assert row.seconds > 0
 
 
-def test_it_needs_no_more_than_the_standard(digits: ModuleType) -> None:
+def test_the_example_needs_only_the_standard(digits: ModuleType) -> None:
     strict = pytest.importorskip("array_api_strict")
     expected, accuracy = digits.classify(digits.load())
     model, same = digits.classify(convert(digits, strict.asarray))
@@ -55,7 +55,7 @@ def test_it_needs_no_more_than_the_standard(digits: ModuleType) -> None:
     np.testing.assert_allclose(np.asarray(model.centroids), expected.centroids, atol=1e-9)
 
 
-def test_it_runs_without_float64(digits: ModuleType, nofloat64: str) -> None:
+def test_the_example_runs_without_float64(digits: ModuleType, nofloat64: str) -> None:
     expected, accuracy = digits.classify(digits.load())
     row = digits.compare(digits.load(), expected, pa.device(nofloat64))
     assert row.dtype == "float32"
@@ -88,7 +88,7 @@ def test_the_table_is_printed_with_and_without_rich(
         assert printed.count(text) == 2
 
 
-def test_a_device_that_disagrees_is_told(
+def test_a_device_with_other_predictions_is_reported(
     digits: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = digits.Row("numpy:cpu:0", "float64", 0.1, 7.0, 0.25)

@@ -91,9 +91,9 @@ def test_two_processes_train_as_one(kind: str) -> None:
     root = Path(__file__).parents[2]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=300)
     assert ended.returncode == 0, ended.stderr
-    words = ended.stdout.split()
-    assert words[:2] == ["2", "processes,"]
-    assert float(words[-1]) < 1e-5
+    fields = ended.stdout.split()
+    assert fields[:2] == ["2", "processes,"]
+    assert float(fields[-1]) < 1e-5
 
 
 def test_a_matrix_larger_than_memory_is_solved_from_disk() -> None:
@@ -112,7 +112,7 @@ def test_the_command_tells_the_difference_and_draws(
     assert path.read_bytes()[:4] == b"\x89PNG"
 
 
-def test_a_wrong_answer_and_a_missing_package_are_told(
+def test_a_wrong_answer_and_a_missing_package_are_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = Outcome("NumPy", 1.0, 1e-12, {(0, 0): "numpy:cpu:0"}, [])

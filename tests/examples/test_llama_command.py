@@ -39,7 +39,7 @@ def report(file: Path, *options: str) -> dict[str, Any]:
     return answer
 
 
-def test_it_says_the_same_on_every_device(device: str, file: Path) -> None:
+def test_the_command_prints_the_same_text_on_every_device(device: str, file: Path) -> None:
     expected = report(file, "--tokens", "12")
     result = run(file, "--tokens", "12", "--device", device)
     assert result.exit_code == 0, result.stderr
@@ -50,7 +50,7 @@ def test_it_says_the_same_on_every_device(device: str, file: Path) -> None:
     assert "more with --tokens" in result.stderr
 
 
-def test_what_is_reported(file: Path) -> None:
+def test_json_output_has_tokens_and_consistent_times(file: Path) -> None:
     answer = report(file, "--tokens", "5")
     assert answer["device"] == "numpy:cpu:0"
     assert answer["stopped"] == "length"
@@ -62,7 +62,7 @@ def test_what_is_reported(file: Path) -> None:
     assert answer["decode_tokens_per_second"] == pytest.approx(4 / answer["decode_seconds"])
 
 
-def test_it_ends_where_the_model_does(file: Path) -> None:
+def test_generation_ends_at_the_models_stop_token(file: Path) -> None:
     tiny = Tiny()
     tensors = tiny.tensors()
     model = llama.load(file, device="numpy")
@@ -129,7 +129,7 @@ def test_a_context_that_does_not_suffice_names_both(file: Path) -> None:
     assert run(file, "--tokens", "0").exit_code == 1
 
 
-def test_too_little_memory_is_said_before_loading(tmp_path: Path) -> None:
+def test_too_little_memory_is_reported_before_loading(tmp_path: Path) -> None:
     path = Tiny(context=2**50).write(tmp_path / "long.gguf")
     result = run(path, "--context", str(2**49))
     assert result.exit_code == 1
@@ -137,7 +137,7 @@ def test_too_little_memory_is_said_before_loading(tmp_path: Path) -> None:
     assert "free" in result.stderr
 
 
-def test_what_cannot_be_used_is_one_line(file: Path, tmp_path: Path) -> None:
+def test_an_unusable_file_is_reported_in_one_line(file: Path, tmp_path: Path) -> None:
     for options, said in (
         (("--device", "nothing"), "unknown device 'nothing'"),
         (("--file", str(tmp_path / "none.gguf")), "there is no file"),
@@ -150,7 +150,7 @@ def test_what_cannot_be_used_is_one_line(file: Path, tmp_path: Path) -> None:
         assert said in result.stderr
 
 
-def test_it_runs_from_the_checkout(file: Path) -> None:
+def test_the_command_runs_from_the_checkout(file: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "examples.llama", "hello", "--file", str(file), "--tokens", "3"],
         cwd=ROOT,

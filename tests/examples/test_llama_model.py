@@ -40,7 +40,7 @@ def on_host(x: pa.Array) -> np.ndarray:
     return np.asarray(pa.astype(x, "float32").to_device("numpy"))
 
 
-def test_it_is_the_textbook_s(device: str, tmp_path: Path) -> None:
+def test_logits_equal_those_of_a_textbook_implementation(device: str, tmp_path: Path) -> None:
     for index, tiny in enumerate(MODELS):
         expected = logits(tiny, TOKENS)
         model = llama.load(tiny.write(tmp_path / f"{index}.gguf"), device=device)

@@ -80,7 +80,7 @@ def test_two_hundred_requests_of_eight_clients(model: llama.Model) -> None:
         assert counts.reused > prompt_tokens // 4  # many began like another one
 
 
-def test_what_is_answered(model: llama.Model) -> None:
+def test_answers_and_streams_have_text_usage_and_finish_reason(model: llama.Model) -> None:
     with serving(model) as server:
         _, _, whole = server.ask(TEXTS[0], max_completion_tokens=7)
         _, _, again = server.ask(TEXTS[0], max_tokens=7)
@@ -194,7 +194,7 @@ def test_the_end_of_the_server_cuts_answers_off(
         assert alone(model, TEXTS[0], 30).startswith(spoken(answer))
 
 
-def test_an_error_of_the_model_is_told_and_passes(
+def test_an_error_of_the_model_is_reported_and_later_requests_are_served(
     model: llama.Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(model) as server:
@@ -380,7 +380,7 @@ def ask_until_ready(port: int) -> tuple[int, Any]:
         link.close()
 
 
-def test_what_the_command_refuses(tmp_path: Path) -> None:
+def test_the_command_refuses_wrong_options(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
     from examples.llama.serving.command import serve

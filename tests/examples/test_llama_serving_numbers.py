@@ -89,7 +89,7 @@ def test_drawn_logprobs_with_ties(scores: list[int], count: int, data: st.DataOb
     expected = log_softmax(np.asarray(scores, dtype=np.float64))
     order = sorted(range(len(scores)), key=lambda n: (-scores[n], n))[:count]
     assert entry.logprob == pytest.approx(expected[token])
-    assert [other for other, _ in entry.top] == order
+    assert [token for token, _ in entry.top] == order
     assert [logprob for _, logprob in entry.top] == pytest.approx(expected[order].tolist())
 
 

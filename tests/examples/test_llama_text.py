@@ -55,7 +55,7 @@ def real() -> ModelFile:
         pytest.skip(str(error))
 
 
-def test_it_is_the_published_tokenizer(real: ModelFile) -> None:
+def test_tokens_equal_those_of_the_published_tokenizer(real: ModelFile) -> None:
     # tokenizer.json of SmolLM2 as published: digits one by one, then GPT-2's cuts.
     vocab = {text: n for n, text in enumerate(real.metadata["tokenizer.ggml.tokens"])}
     merges = [tuple(pair.split(" ")) for pair in real.metadata["tokenizer.ggml.merges"]]
@@ -79,7 +79,7 @@ def test_it_is_the_published_tokenizer(real: ModelFile) -> None:
         assert tokenizer.encode(text) == published.encode(text).ids
 
 
-def test_it_is_that_of_transformers(real: ModelFile) -> None:
+def test_tokens_equal_those_of_transformers(real: ModelFile) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     peer = transformers.AutoTokenizer.from_pretrained(real.path.parent, gguf_file=real.path.name)
     tokenizer = Tokenizer.of(real)

@@ -62,7 +62,7 @@ def test_sequences_in_slots_are_the_textbook_s(device: str, path: Path) -> None:
     np.testing.assert_allclose(result[0], logits(TINY, prompt)[-1], atol=2e-5)
 
 
-def test_what_is_known_of_a_prompt_is_not_read_again(path: Path) -> None:
+def test_cached_tokens_of_a_prompt_are_not_computed_again(path: Path) -> None:
     model = llama.load(path, device="numpy")
     cache = model.cache(64)
     first = generate(model, PROMPT, tokens=8, cache=cache)
@@ -122,7 +122,7 @@ def test_guesses_of_many_greedy_tokens(path: Path) -> None:
         assert 0 < draft.accepted < draft.guessed
 
 
-def test_what_cannot_guess(path: Path, tmp_path: Path) -> None:
+def test_models_that_cannot_draft_are_refused(path: Path, tmp_path: Path) -> None:
     model = llama.load(path, device="numpy")
     changed = TINY.but(metadata={"tokenizer.ggml.tokens": [f"{n}" for n in range(TINY.vocab)]})
     strange = llama.load(changed.write(tmp_path / "strange.gguf"), device="numpy")

@@ -76,7 +76,7 @@ def test_its_devices_are_listed(run: Run) -> None:
     assert (served["sin"], served["isin"], served["floor_divide"]) == ("native", "composed", "host")
 
 
-def test_it_passes_our_suite(run: Run) -> None:
+def test_the_example_plugin_passes_the_conformance_suite(run: Run) -> None:
     pytest.importorskip("portarray_conformance", reason="portarray-conformance is not installed")
     said = run("-m", "portarray", "conformance", "run", "--device", "strict", "--examples", "2")
     assert "strict:cpu:0: ok" in said

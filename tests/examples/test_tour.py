@@ -29,7 +29,7 @@ def test_its_first_stop_shows_the_devices(tour: ModuleType) -> None:
     assert "numpy:cpu:0" in run.stdout
 
 
-def test_all_three_stops_are_made_and_a_failure_is_told(
+def test_all_three_stops_are_made_and_a_failure_is_reported(
     tour: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     stops = (

@@ -252,7 +252,7 @@ def run(*options: str) -> Result:
     return CliRunner().invoke(command, [*every, *options], catch_exceptions=False)
 
 
-def test_digits_are_told_apart(tmp_path: Path) -> None:
+def test_digits_are_classified(tmp_path: Path) -> None:
     curves, file = tmp_path / "curves.svg", tmp_path / "model.safetensors"
     options = ("--curves", str(curves), "--checkpoint", str(file), "--memory", "--json")
     sizes = ("--steps", "300", "--width", "256", "--batch", "64")
@@ -332,7 +332,7 @@ def test_a_stopped_training_goes_on(tmp_path: Path) -> None:
         (("--every", "0"), "it must be positive"),
     ],
 )
-def test_what_cannot_be_is_said(options: tuple[str, ...], message: str) -> None:
+def test_impossible_options_are_reported(options: tuple[str, ...], message: str) -> None:
     result = run(*options)
     assert result.exit_code != 0
     assert message in result.stderr

@@ -229,7 +229,7 @@ def test_the_model_talks_with_what_it_learned(file: Path, tmp_path: Path) -> Non
     assert said[0] != said[1]
 
 
-def test_what_cannot_be_is_said(file: Path, tmp_path: Path) -> None:
+def test_impossible_options_are_reported(file: Path, tmp_path: Path) -> None:
     for options, message in (
         (("--adapt", "q,w"), "'w' is not a matrix of a layer; use q, k, v, output"),
         (("--width", "8"), "width: llama has no such sizes"),

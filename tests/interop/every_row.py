@@ -28,8 +28,8 @@ def is_immutable(device: str) -> bool:
 
 def in_single(row: Row, device: str) -> bool:
     """Return whether a row computes in single precision on a device."""
-    absent = lacking(device)
-    return "float64" in absent or ("complex128" in absent and row.name in limits.COMPLEX)
+    missing = lacking(device)
+    return "float64" in missing or ("complex128" in missing and row.name in limits.COMPLEX)
 
 
 def obstacle(row: Row, device: str) -> tuple[str, AbstractContextManager[object]]:

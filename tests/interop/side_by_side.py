@@ -89,8 +89,8 @@ def beside(row: Row, device: str, *, single: bool = False) -> None:
     Both get the same values: in single precision on request or if the device has no other, in
     double precision otherwise.
     """
-    absent = lacking(device)
-    narrow = absent | {"float64", "complex128"} if single or "float64" in absent else set()
+    missing = lacking(device)
+    narrow = missing | {"float64", "complex128"} if single or "float64" in missing else set()
 
     def values_of(x: Any) -> np.ndarray[Any, Any]:
         values = np.array(x)
@@ -105,7 +105,7 @@ def beside(row: Row, device: str, *, single: bool = False) -> None:
         actual = row.call(lambda values: pa.asarray(values_of(values), device=device))
     by_default = default_dtype(device) == "float32"
     tolerance = max(row.rtol, SINGLE if narrow else ROUNDED if by_default else 0)
-    _Comparison(device, row, tolerance, absent, by_default).agree(actual, expected, "the result")
+    _Comparison(device, row, tolerance, missing, by_default).agree(actual, expected, "the result")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class _Comparison:
     device: str
     row: Row
     tolerance: float
-    absent: set[str]
+    missing: set[str]
     single_by_default: bool
 
     def agree(self, actual: Any, expected: Any, path: str) -> None:
@@ -155,7 +155,7 @@ class _Comparison:
     def dtypes_for(self, name: str) -> set[str]:
         """Return the dtypes that a result may have where NumPy's has one."""
         narrow = NARROW.get(name, name)
-        if name in self.absent:
+        if name in self.missing:
             return {narrow}
         # Where the other library takes the default dtype, NumPy's is float64.
         return {name, narrow} if self.single_by_default and name == "float64" else {name}

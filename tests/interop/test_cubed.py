@@ -26,7 +26,7 @@ from portarray.testing import virtual_devices  # noqa: E402
 X = np.random.default_rng(0).normal(size=(9, 8)).astype(np.float32)
 HOLES = np.where(X > 1, np.float32(np.nan), X)
 
-ROWS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[], Any]]] = {
+EXPRESSIONS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[], Any]]] = {
     "arithmetic": (lambda x, _: xp.exp(x) * 2 + x**2, lambda: np.exp(X) * 2 + X**2),
     "sum": (lambda x, _: xp.sum(x, axis=0), lambda: X.sum(0)),
     "mean": (lambda x, _: xp.mean(x, axis=1), lambda: X.mean(1)),
@@ -89,9 +89,9 @@ def test_names_beside_the_standard_are_numpys() -> None:
 
 def test_answers_are_numpys_on_every_device(device: str, tmp_path: Any) -> None:
     """All rows computed at once in threads equal NumPy's results."""
-    rows = ROWS
+    rows = EXPRESSIONS
     if device.startswith("jax") and "PORTARRAY_TEST_ALL_ROWS" not in os.environ:
-        rows = {name: ROWS[name] for name in ("mean", "var", "nanmean")}  # it compiles each
+        rows = {name: EXPRESSIONS[name] for name in ("mean", "var", "nanmean")}  # it compiles each
     pa.set_default_device(device)
     its = spec(tmp_path)
     met = set()

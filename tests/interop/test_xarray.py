@@ -13,7 +13,7 @@ pytest.importorskip("dask.array", reason="the extra portarray[dask] is not insta
 xr = pytest.importorskip("xarray", reason="xarray is not installed")
 
 import xarray_rows  # noqa: E402
-from xarray_rows import KINDS, PAGE, ROWS  # noqa: E402
+from xarray_rows import CALLS, KINDS, PAGE  # noqa: E402
 
 import portarray as pa  # noqa: E402
 from portarray.testing import host_transfers  # noqa: E402
@@ -29,9 +29,9 @@ def test_the_page_matches_the_behaviour(kind: str) -> None:
     if not pa.functional("torch"):
         pytest.skip("the page shows PyTorch, which is not functional here")
     page_text = xarray_rows.written()
-    assert {name for name, _ in page_text} == set(ROWS)
-    outcome = {name: xarray_rows.said(name, kind, "torch") for name in ROWS}
-    assert outcome == {name: page_text[name, kind] for name in ROWS}
+    assert {name for name, _ in page_text} == set(CALLS)
+    outcome = {name: xarray_rows.said(name, kind, "torch") for name in CALLS}
+    assert outcome == {name: page_text[name, kind] for name in CALLS}
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def months(x: Any) -> Any:
     return x.groupby("time.month")
 
 
-ROWS: dict[str, Callable[[Any], Any]] = {
+CALLS: dict[str, Callable[[Any], Any]] = {
     "arithmetic": lambda d: 2 * d.t + d.p**2,
     "`np.exp`": lambda d: np.exp(d.t),
     "`sum` over NaN": lambda d: d.holes.sum("time"),
@@ -118,7 +118,7 @@ ROWS: dict[str, Callable[[Any], Any]] = {
 
 def said(name: str, kind: str, device: str) -> str:
     """Run a row on a device and return its cell of the page."""
-    call = ROWS[name]
+    call = CALLS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = call(dataset(kind)).compute()
@@ -149,7 +149,7 @@ def written() -> dict[tuple[str, str], str]:
 def main() -> None:
     """Write the page's table anew."""
     lines = ["| | portarray arrays | Dask arrays |", "| --- | --- | --- |"]
-    for name in ROWS:
+    for name in CALLS:
         cells = [said(name, kind, "torch") for kind in KINDS]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     text = PAGE.read_text("utf-8")

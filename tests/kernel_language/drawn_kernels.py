@@ -74,7 +74,7 @@ class Program:
     group: int | None = None
 
     def __repr__(self) -> str:  # as Hypothesis shows it
-        arguments_text = ", ".join(repr(one) for one in self.arguments)
+        arguments_text = ", ".join(repr(argument) for argument in self.arguments)
         return f"Program:\n{self.text}\ncalled with {arguments_text}"
 
 
@@ -94,9 +94,9 @@ class Writer:
     deep: int = 0
     shared: dict[str, str] = field(default_factory=dict)  # dtypes to memory of a group
     counted: list[str] = field(default_factory=list)  # conditions that are the same for a group
-    own: int = 0  # whether what is added is not for all work-items
+    divergent: int = 0  # how many conditions around are not the same for all work-items
 
-    def one(self, *things: T) -> T:
+    def pick(self, *things: T) -> T:
         result: T = self.draw(st.sampled_from(things))
         return result
 
@@ -107,48 +107,48 @@ class Writer:
 
     def literal(self, dtype: str) -> str:
         if dtype.startswith("u"):
-            return str(self.one(0, 1, 2, 3, 7, 100, 127))
+            return str(self.pick(0, 1, 2, 3, 7, 100, 127))
         if dtype.startswith("i"):
-            return str(self.one(0, 1, 2, 3, 7, 100, -1, -2, -5, -128))
+            return str(self.pick(0, 1, 2, 3, 7, 100, -1, -2, -5, -128))
         if dtype.startswith("c"):
-            return self.one("0j", "1j", "(0.5 - 2j)", "-1.5", "3", "(1 + 0j)", "1e3j")
-        return self.one("0.0", "1.0", "0.5", "-1.5", "3", "2", "-7.25", "1e3")
+            return self.pick("0j", "1j", "(0.5 - 2j)", "-1.5", "3", "(1 + 0j)", "1e3j")
+        return self.pick("0.0", "1.0", "0.5", "-1.5", "3", "2", "-7.25", "1e3")
 
     def weak(self, depth: int) -> str:
         """Return a weak integer."""
         choice = self.draw(st.integers(0, 9 if depth else 4))
         if choice == 0:
-            return str(self.one(0, 1, 2, 5, 17, -3, 1000))
+            return str(self.pick(0, 1, 2, 5, 17, -3, 1000))
         if choice == 1:
             return "i"
         if choice == 2:
             names = [*self.counters, *[n for n, d in self.locals_.items() if d == "weak int"]]
-            return self.one(*names, "n") if names else "n"
+            return self.pick(*names, "n") if names else "n"
         if choice in (3, 4):
-            return self.one("len(a)", "a.shape[0]", "kl.global_size()", "n", "b.size")
+            return self.pick("len(a)", "a.shape[0]", "kl.global_size()", "n", "b.size")
         a, b = self.weak(depth - 1), self.weak(depth - 1)
         if choice == 9:
-            word = self.one("min({}, {})", "max({}, {})", "({} if {} > 3 else 4)")
+            word = self.pick("min({}, {})", "max({}, {})", "({} if {} > 3 else 4)")
             return word.format(a, b)
-        sign = self.one("+", "-", "*", "*", "//", "%", "&", "|", "^", "<<", ">>", "**", "abs")
+        sign = self.pick("+", "-", "*", "*", "//", "%", "&", "|", "^", "<<", ">>", "**", "abs")
         if sign in ("<<", ">>"):
-            return f"({a} {sign} {self.one('3', 'i', '(i + 20)', '40')})"
+            return f"({a} {sign} {self.pick('3', 'i', '(i + 20)', '40')})"
         if sign == "**":
-            return f"(({a} % 11) ** {self.one('2', '3', 'i')})"
+            return f"(({a} % 11) ** {self.pick('2', '3', 'i')})"
         return f"abs({a})" if sign == "abs" else f"({a} {sign} {b})"
 
     def truth(self, depth: int) -> str:
         choice = self.draw(st.integers(0, 7))
         if choice <= 3 or not depth:
-            dtype = self.one(*[d for d in self.readable_names() if d != "bool"] or ["weak int"])
-            signs = [self.one("<", "<=", ">", ">=", "==", "!=") for _ in range(2)]
+            dtype = self.pick(*[d for d in self.readable_names() if d != "bool"] or ["weak int"])
+            signs = [self.pick("<", "<=", ">", ">=", "==", "!=") for _ in range(2)]
             if dtype == "weak int":
                 return f"({self.weak(1)} {signs[0]} {self.weak(1)})"
             a, b = self.value(dtype, depth - 1), self.value(dtype, depth - 1)
             if "complex" in dtype:
                 if choice == 0:
                     return f"({self.part(dtype, depth)} {signs[0]} {self.literal('float')})"
-                return f"({a} {self.one('==', '!=')} {b})" if choice == 1 else f"bool({a})"
+                return f"({a} {self.pick('==', '!=')} {b})" if choice == 1 else f"bool({a})"
             if choice == 0:
                 return f"({a} {signs[0]} {b} {signs[1]} {self.literal(dtype)})"
             return f"({a} {signs[0]} {b})"
@@ -156,30 +156,32 @@ class Writer:
             return f"(not {self.truth(depth - 1)})"
         floats = [d for d in self.readable_names() if "float" in d or "complex" in d]
         if choice == 5 and floats:
-            word = self.one("isnan", "isinf", "isfinite")
-            floating = self.one(*floats)
-            module = "math" if "float" in floating else self.one("cmath", "pa")
+            word = self.pick("isnan", "isinf", "isfinite")
+            floating = self.pick(*floats)
+            module = "math" if "float" in floating else self.pick("cmath", "pa")
             return f"{module}.{word}({self.value(floating, depth - 1)})"
-        word = self.one("and", "or")
+        word = self.pick("and", "or")
         return f"({self.truth(depth - 1)} {word} {self.truth(depth - 1)})"
 
     def readable_names(self) -> list[str]:
         return sorted(set(self.arrays.values()))
 
     def leaf(self, dtype: str) -> str:
-        names = [f"{name}[i]" for name, own in self.arrays.items() if own == dtype]
+        names = [f"{name}[i]" for name, d in self.arrays.items() if d == dtype]
         names += [
-            f"{name}[{self.index_text()}]" for name, own in self.arrays.items() if own == dtype
+            f"{name}[{self.index_text()}]"
+            for name, array_dtype in self.arrays.items()
+            if array_dtype == dtype
         ]
-        names += [name for name, own in self.locals_.items() if own == dtype]
+        names += [name for name, d in self.locals_.items() if d == dtype]
         if names and self.often(4):
-            return self.one(*names)
+            return self.pick(*names)
         if dtype == "bool":
             return f"({self.weak(0)} > {self.weak(0)})"
         return f"kl.{dtype}({self.literal(dtype)})"
 
     def index_text(self) -> str:
-        return self.one("i", f"{SIZE - 1} - i", f"(i + 1) % {SIZE}", f"(i * 7 + 3) % {SIZE}", "0")
+        return self.pick("i", f"{SIZE - 1} - i", f"(i + 1) % {SIZE}", f"(i * 7 + 3) % {SIZE}", "0")
 
     def value(self, dtype: str, depth: int) -> str:
         """Return an expression of a dtype."""
@@ -191,7 +193,7 @@ class Writer:
             if self.often(3):
                 return self.truth(depth)
             a, b = self.value(dtype, depth - 1), self.value(dtype, depth - 1)
-            return self.one(f"({a} & {b})", f"({a} | {b})", f"({a} ^ {b})", f"(~{a})")
+            return self.pick(f"({a} & {b})", f"({a} | {b})", f"({a} ^ {b})", f"(~{a})")
         kind = dtype.rstrip("0123456789")
         choice = self.draw(st.integers(0, 11))
         a = self.value(dtype, depth - 1)
@@ -199,72 +201,72 @@ class Writer:
             b = self.value(dtype, depth - 1) if choice <= 1 else self.literal(dtype)
             signs = ["+", "-", "*", "//", "%"]
             signs += ["/"] if "float" in kind else ["&", "|", "^"]
-            sign = self.one(*signs)
+            sign = self.pick(*signs)
             return f"({a} {sign} {b})" if self.often(3) else f"({b} {sign} {a})"
         if choice == 4:
             return f"({a} if {self.truth(depth - 1)} else {self.value(dtype, depth - 1)})"
         if choice == 5:
             return self.cast(dtype, depth)
         if choice == 6:
-            word = self.one("min", "max", "pa.minimum", "pa.maximum", "chosen")
+            word = self.pick("min", "max", "pa.minimum", "pa.maximum", "chosen")
             return f"{word}({a}, {self.value(dtype, depth - 1)})"
         if choice == 7:
-            return f"repeated({a}, {self.one('2', '5', 'n % 3', 'i % 4')})"
+            return f"repeated({a}, {self.pick('2', '5', 'n % 3', 'i % 4')})"
         if choice == 8 and "float" in kind:
-            return self.one(*EXACT).format(a)
+            return self.pick(*EXACT).format(a)
         if choice == 8:
-            count = self.one("1", "3", "9", "40", "(i % 7)", "-1", a)
+            count = self.pick("1", "3", "9", "40", "(i % 7)", "-1", a)
             if self.often(3) and (count != "-1" or kind == "int"):
-                return self.one(f"({a} << {count})", f"({a} >> {count})")
-            return f"({a} ** {self.one('2', '3', '0', '5')})"
+                return self.pick(f"({a} << {count})", f"({a} >> {count})")
+            return f"({a} ** {self.pick('2', '3', '0', '5')})"
         if choice == 9:
-            sign = self.one("-", "+") if "float" in kind else self.one("-", "~", "+")
+            sign = self.pick("-", "+") if "float" in kind else self.pick("-", "~", "+")
             return f"({sign}{a})"
         if choice == 10 and kind == "int":
-            return self.one(f"abs({a})", f"pa.sign({a})", f"int({a}) * {a}")
+            return self.pick(f"abs({a})", f"pa.sign({a})", f"int({a}) * {a}")
         if choice == 11 and "float" not in kind:
             return f"kl.{dtype}({self.weak(depth)} + i)"
         if choice == 10 and "float" in kind:
             others = [d for d in self.readable_names() if d in INTEGERS]
             if others and "bfloat" not in kind:
-                other = self.value(self.one(*others), depth - 1)
-                return f"kl.{dtype}({other} {self.one('+', '*', '-')} {a})"
+                other = self.value(self.pick(*others), depth - 1)
+                return f"kl.{dtype}({other} {self.pick('+', '*', '-')} {a})"
         return f"({a} + {self.weak(1)} % 5)" if kind == "int" else a
 
     def part(self, dtype: str, depth: int) -> str:
         """Return a real part of a complex value."""
         value = self.value(dtype, depth - 1)
-        return self.one(f"{value}.real", f"pa.imag({value})", f"pa.real({value})", f"{value}.imag")
+        return self.pick(f"{value}.real", f"pa.imag({value})", f"pa.real({value})", f"{value}.imag")
 
     def complex_value(self, dtype: str, depth: int) -> str:
         """Return an expression of a complex dtype."""
         a, choice = self.value(dtype, depth - 1), self.draw(st.integers(0, 8))
         if choice <= 3:
             b = self.value(dtype, depth - 1) if choice <= 1 else self.literal(dtype)
-            sign = self.one("+", "-", "*", "/")
+            sign = self.pick("+", "-", "*", "/")
             return f"({a} {sign} {b})" if self.often(3) else f"({b} {sign} {a})"
         if choice == 4:
             return f"({a} if {self.truth(depth - 1)} else {self.value(dtype, depth - 1)})"
         if choice == 5:
             return self.cast(dtype, depth)
         if choice == 6:
-            word = self.one("-{}", "+{}", "{} ** 2", "pa.conj({})", "pa.square({})", "1 / {}")
+            word = self.pick("-{}", "+{}", "{} ** 2", "pa.conj({})", "pa.square({})", "1 / {}")
             return f"({word.format(a)})"
         if choice == 7:
             part = self.part(dtype, depth)
-            return self.one(
+            return self.pick(
                 f"turned({a}, {self.value(dtype, depth - 1)})",
                 f"kl.{dtype}({part}, {self.weak(1)} % 5)",
-                f"repeated({a}, {self.one('2', '5', 'n % 3', 'i % 4')})",
+                f"repeated({a}, {self.pick('2', '5', 'n % 3', 'i % 4')})",
             )
-        return f"({a} {self.one('+', '*')} ({self.weak(1)} % 5))"
+        return f"({a} {self.pick('+', '*')} ({self.weak(1)} % 5))"
 
     def cast(self, dtype: str, depth: int) -> str:
         """Return a conversion that is defined on every device."""
-        other = self.one(*self.readable_names())
+        other = self.pick(*self.readable_names())
         if "complex" in other and "complex" not in dtype:
             dtypes = [name for name in self.readable_names() if "complex" not in name]
-            other = self.one(*dtypes)
+            other = self.pick(*dtypes)
         if "float" not in other or "float" in dtype or "complex" in dtype:
             return f"kl.{dtype}({self.value(other, depth - 1)})"
         low = 0 if dtype.startswith("u") else -100
@@ -278,7 +280,7 @@ class Writer:
 
     def body(self, statements: int, rounded: bool) -> None:
         for n in range(self.draw(st.integers(1, 3))):
-            dtype = self.one(*self.readable_names(), "weak int", "weak float")
+            dtype = self.pick(*self.readable_names(), "weak int", "weak float")
             self.add(f"v{n} = {self.first(dtype)}")
             self.locals_[f"v{n}"] = dtype
         for _ in range(statements):
@@ -286,10 +288,10 @@ class Writer:
         self.ends()
         for name, dtype in self.outputs.items():
             if rounded and "complex" in dtype:
-                value = self.one(*COMPLEX_ROUNDED).format(self.value(dtype, 1), dtype=dtype)
+                value = self.pick(*COMPLEX_ROUNDED).format(self.value(dtype, 1), dtype=dtype)
                 self.add(f"{name}[i] = {value}")
             elif rounded and "float" in dtype:
-                value = self.one(*ROUNDED).format(self.value(dtype, 1))
+                value = self.pick(*ROUNDED).format(self.value(dtype, 1))
                 self.add(f"{name}[i] = {value}")
             elif "float" in dtype and self.often(3):
                 weak = [n for n, d in self.locals_.items() if d.startswith("weak")]
@@ -304,20 +306,20 @@ class Writer:
         if dtype == "weak int":
             return self.weak(1)
         if dtype == "weak float":
-            return self.one("0.0", "1.5", "-2.25")
+            return self.pick("0.0", "1.5", "-2.25")
         return self.value(dtype, 1)
 
     def change(self) -> None:
-        name = self.one(*self.locals_)
+        name = self.pick(*self.locals_)
         dtype = self.locals_[name]
         if dtype == "weak int":
-            self.add(f"{name} = ({self.weak(1)} + {name}) % {self.one(7, 100, 1001)}")
+            self.add(f"{name} = ({self.weak(1)} + {name}) % {self.pick(7, 100, 1001)}")
         elif dtype == "weak float":
-            self.add(f"{name} = {name} * 0.5 + {self.one('1', 'i', 'n % 9', '0.25')}")
+            self.add(f"{name} = {name} * 0.5 + {self.pick('1', 'i', 'n % 9', '0.25')}")
         elif dtype == "bool" or self.often(3):
             self.add(f"{name} = {self.value(dtype, 2)}")
         else:
-            sign = self.one("+", "-", "*")
+            sign = self.pick("+", "-", "*")
             self.add(f"{name} {sign}= {self.value(dtype, 1)}")
 
     def block(self, depth: int) -> None:
@@ -331,7 +333,7 @@ class Writer:
         if choice <= 2:
             self.change()
         elif choice == 3:
-            name = self.one(*self.outputs)
+            name = self.pick(*self.outputs)
             self.add(f"{name}[i] = {self.value(self.outputs[name], 2)}")
         elif choice in (4, 5):
             self.add(f"if {self.truth(2)}:")
@@ -342,7 +344,7 @@ class Writer:
         elif choice == 6:
             counter = f"k{self.loops}"
             self.loops += 1
-            bounds = self.one("4", "1, 5", "i", "6, 0, -2", "n % 5", "0, len(a), 5", "i % 3, 7, 3")
+            bounds = self.pick("4", "1, 5", "i", "6, 0, -2", "n % 5", "0, len(a), 5", "i % 3, 7, 3")
             self.add(f"for {counter} in range({bounds}):")
             self.counters.append(counter)
             self.jumps(depth)
@@ -351,7 +353,7 @@ class Writer:
             counter = f"w{self.loops}"
             self.loops += 1
             self.add(f"{counter} = 0")
-            self.add(f"while {counter} < {self.one('3', '5', 'i % 4')} and {self.truth(1)}:")
+            self.add(f"while {counter} < {self.pick('3', '5', 'i % 4')} and {self.truth(1)}:")
             self.deep += 1
             self.add(f"{counter} += 1")
             self.deep -= 1
@@ -365,7 +367,7 @@ class Writer:
             self.deep += 1
             self.add(f"if {self.truth(1)}:")
             self.deep += 1
-            self.add(self.one("break", "continue"))
+            self.add(self.pick("break", "continue"))
             self.deep -= 2
             self.block(depth)
 
@@ -385,10 +387,10 @@ class GroupWriter(Writer):
 
     def statement(self, depth: int) -> None:
         """Add a statement that all work-items reach, or one of their own."""
-        if self.own or not self.often(3):
-            self.own += 1
+        if self.divergent or not self.often(3):
+            self.divergent += 1
             super().statement(depth)
-            self.own -= 1
+            self.divergent -= 1
             return
         choice = self.draw(st.integers(0, 7)) if depth else 0
         if choice <= 2:
@@ -405,14 +407,14 @@ class GroupWriter(Writer):
         elif choice in (4, 5, 6):
             counter = f"g{self.loops}"
             self.loops += 1
-            bounds = self.one("3", "1, 4", "2, -1, -1", "n % 4", "kl.group_index() + 1")
+            bounds = self.pick("3", "1, 4", "2, -1, -1", "n % 4", "kl.group_index() + 1")
             self.add(f"for {counter} in range({bounds}):")
             self.together(counter, depth)
         else:
             counter = f"h{self.loops}"
             self.loops += 1
             self.add(f"{counter} = 0")
-            self.add(f"while {counter} < {self.one('3', 'n % 5', 'kl.group_index() + 2')}:")
+            self.add(f"while {counter} < {self.pick('3', 'n % 5', 'kl.group_index() + 2')}:")
             self.deep += 1
             self.add(f"{counter} += 1")
             self.deep -= 1
@@ -427,7 +429,9 @@ class GroupWriter(Writer):
 
     def even(self) -> str:
         """Return a condition that is the same for a group."""
-        return self.one("n > 3", "kl.group_index() == 1", "n % 2 == 0", "len(a) > 3", *self.counted)
+        return self.pick(
+            "n > 3", "kl.group_index() == 1", "n % 2 == 0", "len(a) > 3", *self.counted
+        )
 
     def together(self, counter: str, depth: int) -> None:
         """Add the body of a loop that all work-items of a group run equally often."""
@@ -437,32 +441,34 @@ class GroupWriter(Writer):
         self.deep += 1
         if self.often(2):
             self.add(f"if {self.even()}:")
-            self.add(f"    {self.one('break', 'continue')}")
+            self.add(f"    {self.pick('break', 'continue')}")
             self.statement(depth - 1)
         self.exchange()
         if self.often(2):
-            self.own += 1
+            self.divergent += 1
             self.add(f"if {self.truth(1)}:")
             self.add("    continue")
             self.statement(depth - 1)
-            self.own -= 1
+            self.divergent -= 1
         self.deep -= 1
         self.counters.remove(counter)
         self.counted.remove(f"{counter} == 1")
 
     def exchange(self) -> None:
         """Add a value that each work-item gets from another one."""
-        dtype = self.one(*self.readable_names())
+        dtype = self.pick(*self.readable_names())
         shared = self.shared[dtype]
-        own = shared.replace("shared", "own")
-        other = self.one("(here + 1)", "(here + 3)", f"({GROUP} - 1 - here)", "(here ^ 2)", "0")
+        private = shared.replace("shared", "own")
+        partner = self.pick("(here + 1)", "(here + 3)", f"({GROUP} - 1 - here)", "(here ^ 2)", "0")
         self.add("kl.barrier()")
         self.add(f"{shared}[here] = {self.value(dtype, 1)}")
         self.add("kl.barrier()")
-        self.add(f"{own}[{self.one('0', '1', 'n % 3', 'here % 3')}] = {shared}[{other} % {GROUP}]")
+        self.add(
+            f"{private}[{self.pick('0', '1', 'n % 3', 'here % 3')}] = {shared}[{partner} % {GROUP}]"
+        )
         for name, kind in self.locals_.items():
             if kind == dtype:
-                self.add(f"{name} = {own}[{self.one('0', '1', '2')}]")
+                self.add(f"{name} = {private}[{self.pick('0', '1', '2')}]")
 
 
 def elements(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, Any]:
@@ -483,7 +489,7 @@ def elements(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, Any]:
         result = (rng.standard_normal(SIZE) * rng.choice(factors, SIZE)).astype(dtype)
     some = rng.integers(0, 3, SIZE) == 0
     result[some] = rng.choice(
-        np.asarray([dtype.type(one) for one in edges], dtype), int(some.sum())
+        np.asarray([dtype.type(edge) for edge in edges], dtype), int(some.sum())
     )
     return result
 
@@ -499,8 +505,8 @@ def programs(draw: Any, dtypes: tuple[str, ...], default: str, *, groups: bool =
     writer.body(draw(st.integers(1, 4)), rounded=not exact)
     text = HEAD.format(parameters=", ".join([*outputs, *arrays, "n"]), body="\n".join(writer.lines))
     seed = draw(st.integers(0, 1000))
-    values = [np.zeros(SIZE, np.dtype(of(own))) for own in outputs.values()]
-    values += [elements(np.dtype(of(own)), seed + n) for n, own in enumerate(input_dtypes)]
+    values = [np.zeros(SIZE, np.dtype(of(name))) for name in outputs.values()]
+    values += [elements(np.dtype(of(name)), seed + n) for n, name in enumerate(input_dtypes)]
     count = draw(st.sampled_from([0, 1, 5, 16, 1000, 2**29, -4]))
     return Program(text, [*values, count], exact, GROUP if groups else None)
 

@@ -56,7 +56,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def dtypes_of(device: str) -> dict[str, np.dtype[Any]]:
-    by_name = {one.name: one for one in dispatch.dtypes_of(pa.device(device))}
+    by_name = {dtype.name: dtype for dtype in dispatch.dtypes_of(pa.device(device))}
     return {name: by_name[name] for name in DTYPES if name in by_name}
 
 
@@ -210,7 +210,7 @@ def nearer(a: Any, b: Any) -> Any:
 def test_sort_by_key(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     require_launcher(device)
     monkeypatch.setattr(algorithms, "_FEW", 32)
-    signed = [one for one in dtypes_of(device).values() if one.kind != "u"]
+    signed = [dtype for dtype in dtypes_of(device).values() if dtype.kind != "u"]
 
     @drawn(device)
     @given(data=st.data())
@@ -254,10 +254,12 @@ def test_map_kernel(device: str) -> None:
         dtype = data.draw(st.sampled_from(list(dtypes_of(device).values())))
         seed = data.draw(st.integers(0, 99))
         x, z = numbers(shape, seed, dtype), numbers(second, seed + 1, dtype)
-        placed = [pa.asarray(one, device=device) for one in (x, z)]
+        placed = [pa.asarray(operand, device=device) for operand in (x, z)]
         if data.draw(st.booleans()):
             x, z = x.T, z.T
-            placed = [pa.permute_dims(one, tuple(range(one.ndim))[::-1]) for one in placed]
+            placed = [
+                pa.permute_dims(operand, tuple(range(operand.ndim))[::-1]) for operand in placed
+            ]
         check(map_kernel(larger, *placed), np.vectorize(larger, [float])(x, z), x.dtype, device)
         result = map_kernel(lambda a, k: a > k, placed[0], 5)
         check(result, x > 5, bool, device)
@@ -290,7 +292,7 @@ BUILT_IN = [
 
 
 @pytest.mark.parametrize(
-    ("function", "name"), BUILT_IN, ids=lambda one: getattr(one, "__name__", one)
+    ("function", "name"), BUILT_IN, ids=lambda function: getattr(function, "__name__", function)
 )
 def test_the_librarys_own(
     function: Any, name: str, device: str, monkeypatch: pytest.MonkeyPatch

@@ -282,9 +282,7 @@ def test_programs_are_kept_on_disk(fresh: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(runs.read_text().split()) == 3
 
 
-def test_what_the_compiler_says_is_in_the_error(
-    fresh: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_contain_the_compilers_output(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", command(fresh, "echo the disk is full >&2; exit 1"))
     forget()
     kernel = pa.kernel(converted.__wrapped__)

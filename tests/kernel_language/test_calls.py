@@ -70,11 +70,11 @@ COUNT, WEIGHTS = np.int64(4), (np.float32(0.1), np.int64(3), np.bool_(True))
 @pa.kernel(static=("n", "several"))
 def numpys_numbers(y: Any, n: Any, several: Any) -> None:
     i = kl.index()
-    kept = kl.private((COUNT, n), kl.float32)
+    memory = kl.private((COUNT, n), kl.float32)
     if n == 3 and COUNT == 4:
-        kept[3, n - 1] = WEIGHTS[0] * several[0]
+        memory[3, n - 1] = WEIGHTS[0] * several[0]
     if several[1]:
-        y[i] = kept[COUNT - 1, 2] + WEIGHTS[1] + (1 if WEIGHTS[2] else 0)
+        y[i] = memory[COUNT - 1, 2] + WEIGHTS[1] + (1 if WEIGHTS[2] else 0)
 
 
 def test_numpys_scalars_as_constants(device: str) -> None:
@@ -142,7 +142,7 @@ def counted(x: Any, n: Any) -> None:
     kl.atomic_add(x, kl.index(), n)
 
 
-def test_what_programs_are_fast_by() -> None:
+def test_programs_use_narrow_integers_branchless_guards_and_few_definitions() -> None:
     x = pa.ones(8, dtype=pa.int32, device="numpy")
     assert "i32 u_part;" in halved.source("opencl", x)  # halving makes no number larger
     text = guarded.source("opencl", x, x)
@@ -158,7 +158,7 @@ def test_what_programs_are_fast_by() -> None:
 
 
 @pa.kernel
-def kept_over_a_barrier(y: Any, x: Any) -> None:
+def sum_over_a_barrier(y: Any, x: Any) -> None:
     i = kl.index()
     memory = kl.private(1024, kl.float32)
     for j in range(1024):
@@ -171,7 +171,7 @@ def kept_over_a_barrier(y: Any, x: Any) -> None:
 
 
 @pa.kernel
-def kept(y: Any, x: Any) -> None:
+def private_sum(y: Any, x: Any) -> None:
     i = kl.index()
     memory = kl.private(1024, kl.float32)
     for j in range(1024):
@@ -182,7 +182,7 @@ def kept(y: Any, x: Any) -> None:
     y[i] = total
 
 
-@pytest.mark.parametrize("kernel", [kept, kept_over_a_barrier], ids=["alone", "barrier"])
+@pytest.mark.parametrize("kernel", [private_sum, sum_over_a_barrier], ids=["alone", "barrier"])
 def test_groups_keep_the_stack_small(device: str, kernel: Any) -> None:
     require_launcher(device)
     x = pa.ones(1 << 18, dtype=pa.float32, device=device)
@@ -246,7 +246,7 @@ def test_methods_of_kernels_refuse_traced_arrays(device: str) -> None:
         return result
 
     @doubled.defvjp
-    def _(kept: Any, g: pa.Array) -> tuple[pa.Array]:
+    def _(residuals: Any, g: pa.Array) -> tuple[pa.Array]:
         return (scaled(pa.empty_like(g), 2.0, g),)
 
     assert pa.grad(lambda x: pa.sum(doubled(x)))(x).tolist() == [2.0, 2.0]

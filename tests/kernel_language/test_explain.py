@@ -52,7 +52,10 @@ def test_explained(target: pa.Device) -> None:
     assert (plan.computes, plan.dialect) == (launcher.name, launcher.dialect)
     assert (plan.index_bits, plan.local_memory) == (32, 32)
     assert plan.constants == {"SCALE": 0.5, "OFFSETS": (1, 2)}
-    result = {one.name: (one.role, one.type.partition(",")[0]) for one in plan.parameters}
+    result = {
+        parameter.name: (parameter.role, parameter.type.partition(",")[0])
+        for parameter in plan.parameters
+    }
     default = str(pa.result_type(pa.asarray(1.0, device=target), 1.0))
     assert result == {
         "y": ("written", "float32"),
@@ -97,7 +100,7 @@ def test_read_only_arrays_are_copied() -> None:
     assert counted.explain(y, ndrange=1).parameters[0].copied == ""
 
 
-def test_what_a_call_refuses_is_refused(target: pa.Device) -> None:
+def test_explain_raises_the_errors_of_a_call(target: pa.Device) -> None:
     y = pa.zeros((3, 3), dtype=pa.int32, device=target)
     with pytest.raises(TypeError, match="no argument is an array"):
         counted.explain(1)

@@ -92,7 +92,7 @@ def test_the_derivative_of_a_sum_is_invariant_in_its_loop() -> None:
     ], text  # fmt: skip
 
 
-def test_a_copy_stays_where_a_loop_changes_what_it_is_a_copy_of() -> None:
+def test_a_copy_of_a_variable_keeps_its_value_when_a_loop_changes_it() -> None:
     loop = ["for k in range(3):", "    d_x[k] = d_x[k] + d_t", "    d_a = d_a * 2.0"]
     names = ("d_t", "d_a")
     assert simplified(["d_t = d_a", *loop], names) == ["d_t = d_a", *loop]
@@ -297,7 +297,7 @@ def test_the_adjoint_is_shown_and_adds_atomically_only_where_it_must() -> None:
     assert product.adjoint_source(m, m, m).count("kl.atomic_add") == 2
 
 
-def test_what_has_no_derivative_is_refused_at_its_line() -> None:
+def test_functions_without_a_derivative_are_refused_at_their_line() -> None:
     @pa.kernel
     def waits(y: Any, x: Any) -> None:
         i = kl.index()

@@ -153,12 +153,12 @@ def in_two_phases(y, counts, x):
     shared = kl.local(4, kl.int32)
     shared[here] = x[kl.index()]
     kl.barrier()
-    other = shared[3 - here]
+    mirrored = shared[3 - here]
     kl.barrier()
     shared[here] = 0
     kl.barrier()
-    kl.atomic_add(counts, other % 3, 1)
-    kl.atomic_add(shared, 0, other)
+    kl.atomic_add(counts, mirrored % 3, 1)
+    kl.atomic_add(shared, 0, mirrored)
     kl.barrier()
     y[kl.index()] = shared[0]
 
@@ -188,7 +188,7 @@ WRONG = [
 @pytest.mark.parametrize(
     ("kernel", "make", "options", "message"), WRONG, ids=[row[0].__name__ for row in WRONG]
 )
-def test_what_is_wrong_is_told_in_debug_mode(
+def test_debug_mode_reports_wrong_accesses(
     kernel: Any, make: Any, options: dict[str, Any], message: str
 ) -> None:
     with pa.config(kernel_debug=True), pytest.raises(KernelDebugError, match=message) as caught:
@@ -217,7 +217,7 @@ def test_without_debug_mode_indices_are_checked_and_nothing_else() -> None:
             kernel.interpret(*make(), **options)
 
 
-def test_what_is_in_order_is_no_race() -> None:
+def test_ordered_accesses_are_not_a_race() -> None:
     x = ints(5, 7, 9, 11, 13, 15, 17, 19)
     with pa.config(kernel_debug=True):
         y, counts = in_two_phases(ints(*range(8)), ints(0, 0, 0), x, group=4)
@@ -401,7 +401,9 @@ def test_barriers_that_not_all_reach_are_refused(function: Any) -> None:
 
 
 @pytest.mark.parametrize(("lines", "where"), [((5, None), "at the end"), ((5, 7), "at line 7")])
-def test_divergent_barriers_are_told(lines: tuple[int, int | None], where: str) -> None:
+def test_divergent_barriers_are_reported_with_their_lines(
+    lines: tuple[int, int | None], where: str
+) -> None:
     """The front end refuses them; the interpreter looks for itself."""
 
     def waits(y: Any, x: Any, item: Any) -> Any:
@@ -429,16 +431,16 @@ def no_barrier_of_two(y, x):
 def same_branch_in_a_loop(y, z, x, n):
     i = kl.index()
     total = 1.5
-    other = 0.0
+    sum_ = 0.0
     for k in range(len(x)):
         total = total * 0.5 + n
-        other += 2.0 if x[i] > 0 else k
+        sum_ += 2.0 if x[i] > 0 else k
         if math.isinf(x[i]):
             continue
         if i % 3 == 0 and k >= 0:
             total = total * 0.5 + 1
     y[i] = total
-    z[i] = other
+    z[i] = sum_
 
 
 def test_branches_that_a_loop_does_not_change_are_those_of_each_work_item(device: str) -> None:

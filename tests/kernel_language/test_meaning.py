@@ -52,14 +52,14 @@ def test_rebound_helpers_constants_and_modules_are_seen(tmp_path: Path) -> None:
 
 
 def test_names_and_comments_may_be_anything(tmp_path: Path) -> None:
-    words = ["int", "double", "kernel", "pa_index0", "u_x", "é", "__global__", "size0_x", "saxpy"]
+    names = ["int", "double", "kernel", "pa_index0", "u_x", "é", "__global__", "size0_x", "saxpy"]
     comments = '"""A docstring with */ and \\\\"""\n# ends in a backslash \\\n'
-    body = f"{comments}{' = '.join(words)} = x[i]\n"
-    kernel = kernel_of(f"{body}y[i] = {' + '.join(words)}", tmp_path)
-    assert run(kernel).tolist() == (X * len(words)).tolist()
+    body = f"{comments}{' = '.join(names)} = x[i]\n"
+    kernel = kernel_of(f"{body}y[i] = {' + '.join(names)}", tmp_path)
+    assert run(kernel).tolist() == (X * len(names)).tolist()
     for word in ("int", "struct", "x__n0", "uint3"):
-        other = kernel_of(f"y[i] = {word}[i]", tmp_path, f"y, {word}")
-        assert run(other).tolist() == X.tolist()
+        second = kernel_of(f"y[i] = {word}[i]", tmp_path, f"y, {word}")
+        assert run(second).tolist() == X.tolist()
     for dialect in ("opencl", "cuda", "metal", "c"):
         y = pa.asarray(X, device="numpy")
         assert "backslash" not in kernel.source(dialect, y, y)

@@ -50,8 +50,10 @@ def counts(y: Any, z: Any, x: Any) -> None:
 def places() -> list[pa.Device]:
     """The devices that run programs."""
     names = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
-    result = [pa.device(one) for one in names] if names else pa.devices()
-    runs = [one for one in result if not isinstance(one._backend.launcher(one.native), str)]
+    result = [pa.device(device) for device in names] if names else pa.devices()
+    runs = [
+        device for device in result if not isinstance(device._backend.launcher(device.native), str)
+    ]
     if not runs:
         pytest.skip("no programs run here")
     return runs
@@ -96,11 +98,11 @@ def test_launches_leave_nothing_behind(places: list[pa.Device]) -> None:
     for launch_index in range(LAUNCHES // EACH):
         launch(places[launch_index % len(places)], launch_index // len(places))
     # SYCL keeps some hundred bytes of each launch, of dpnp's own functions more than of kernels.
-    theirs = sum(one.library == "dpnp" for one in places) * LAUNCHES // len(places) * 1024
+    theirs = sum(device.library == "dpnp" for device in places) * LAUNCHES // len(places) * 1024
     assert resident() - bytes_at_start < (32 << 20) + theirs
-    for one in (axpy, turned, counts):
-        assert len(one._prepared) <= 2 * len(places)
-        assert len(one._calls) <= launch_cache.MOST_CALLS
+    for kernel in (axpy, turned, counts):
+        assert len(kernel._prepared) <= 2 * len(places)
+        assert len(kernel._calls) <= launch_cache.MOST_CALLS
 
 
 def test_programs_of_many_static_values_are_forgotten(

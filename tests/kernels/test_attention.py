@@ -105,7 +105,7 @@ def test_keys_behind_key_length_are_not_there(inputs: Given, causal: bool) -> No
 
 
 def test_heads_share_keys(inputs: Given) -> None:
-    repeated = [np.repeat(one, HEADS // SHARED, axis=1) for one in inputs.values[1:]]
+    repeated = [np.repeat(values, HEADS // SHARED, axis=1) for values in inputs.values[1:]]
     near(
         attention(inputs.q, inputs.k, inputs.v, causal=True),
         attention(inputs.q, *map(inputs.on, repeated), causal=True),
@@ -123,8 +123,8 @@ def test_rows_that_see_nothing_are_zeros(inputs: Given) -> None:
     mask = np.ones((QUERIES, KEYS), bool)
     mask[1] = False
     added = np.where(mask, np.float32(0.5), np.float32(-np.inf))
-    for one in (mask, added):
-        out = host(attention(inputs.q, inputs.k, inputs.v, mask=inputs.on(one)))
+    for bias in (mask, added):
+        out = host(attention(inputs.q, inputs.k, inputs.v, mask=inputs.on(bias)))
         assert np.isfinite(out).all()
         assert (out[:, :, 1] == 0).all()
         assert (out[:, :, 0] != 0).all()

@@ -64,7 +64,7 @@ PRODUCTS: list[Refused] = [
     (lambda: K.embedding(due(3), x(2, 3, 4)), ValueError, ("(2, 3, 4)", "(rows, dim)")),
 ]
 
-ROWS: list[Refused] = [
+ROW_KERNELS: list[Refused] = [
     (lambda: K.softmax(x(2, 3), axis=2), ValueError, ("axis 2",)),
     (lambda: K.softmax(x()), ValueError, ("0-d",)),
     (lambda: K.softmax(x(2), axis=0.5), TypeError, ("0.5",)),
@@ -154,10 +154,10 @@ ATTENTION: list[Refused] = [
 
 @pytest.mark.parametrize(
     "rows",
-    [PRODUCTS, ROWS, POSITIONS, ATTENTION],
+    [PRODUCTS, ROW_KERNELS, POSITIONS, ATTENTION],
     ids=["products", "rows", "positions", "attention"],
 )
-def test_what_does_not_fit_is_refused_and_named(rows: list[Refused]) -> None:
+def test_wrong_arguments_raise_errors_that_name_them(rows: list[Refused]) -> None:
     for case_index, (call, error, message) in enumerate(rows):
         with pytest.raises(error) as caught:
             call()
@@ -208,7 +208,7 @@ def test_indices_and_classes_out_of_bounds_are_named(device: str, dtype: str, tu
                 K.cross_entropy(pa.ones((1, 200)), low)
 
 
-def test_what_is_close_to_right_is_taken(device: str) -> None:
+def test_arguments_at_the_limits_are_accepted(device: str) -> None:
     # NumPy's numbers, truth as a number, a list of two tables: what users have at hand.
     matrix = x(5, 4, device=device)
     K.softmax(matrix, axis=np.int64(0))

@@ -143,7 +143,7 @@ class Case:
     poison=st.sampled_from([NAN, INF, -INF]),
     large=st.booleans(),
 )
-def test_what_attention_excludes_does_not_count(
+def test_excluded_keys_do_not_change_attention(
     device: str, tuned: bool, seed: int, shape: Any, rule: str, poison: float, large: bool
 ) -> None:
     case = Case(seed, shape, rule, poison, large)

@@ -78,7 +78,7 @@ def test_each_version_that_refuses_says_why(table: str) -> None:
     ]
 
 
-def test_the_setting_is_said(table: str) -> None:
+def test_explain_names_the_setting(table: str) -> None:
     with pa.config(tuned_kernels=False):
         result = pa.kernels.explain("rms_norm", ones(3, device=table), ones(3, device=table))
     assert result.version == "generic"

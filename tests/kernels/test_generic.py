@@ -211,7 +211,7 @@ def test_on_array_api_strict(dtype: str) -> None:
 def test_on_native_arrays(device: str) -> None:
     where = pa.device(device)
     backend = where._backend
-    available = {str(one): one for one in backend.dtypes(where.platform, where.index)}
+    available = {str(dtype_): dtype_ for dtype_ in backend.dtypes(where.platform, where.index)}
     # One dtype that is computed in as it is, and one that is not.
     narrow = "bfloat16" if "bfloat16" in available else "float16"
     for name in ("float32", narrow):

@@ -77,7 +77,7 @@ def test_its_text_lists_every_part() -> None:
         assert part in text
 
 
-def test_it_is_a_number_of_bytes() -> None:
+def test_the_estimate_is_a_number_of_bytes() -> None:
     result = estimate()
     assert operator.index(result) == result.total
     assert pa.device("auto", memory=estimate(layers=1, vocab=10, context=1)) in pa.devices()

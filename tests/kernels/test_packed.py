@@ -107,19 +107,21 @@ def test_products_are_those_of_the_weights(layout: str, rows: tuple[int, ...]) -
         assert np.all(np.abs(host(got) - (x @ weights.T + bias)) <= bound)
 
 
-AROUND = ("norm", "gated", "residual")
+FUSED_STEPS = ("norm", "gated", "residual")
 
 
 @pytest.mark.parametrize("rows", [(1,), (5,), (20,), (2, 3), ()])
-@pytest.mark.parametrize("around", [AROUND, *[(one,) for one in AROUND]])
-def test_what_is_around_a_product(device: str, rows: tuple[int, ...], around: Any) -> None:
+@pytest.mark.parametrize("around", [FUSED_STEPS, *[(step,) for step in FUSED_STEPS]])
+def test_steps_that_are_fused_with_a_product(
+    device: str, rows: tuple[int, ...], around: Any
+) -> None:
     _check_around(device, "Q4_1", rows, around)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_is_around_a_product_of_each_layout(layout: str) -> None:
+def test_steps_that_are_fused_with_a_product_of_each_layout(layout: str) -> None:
     for rows in (1, 5):
-        _check_around("numpy", layout, (rows,), AROUND)
+        _check_around("numpy", layout, (rows,), FUSED_STEPS)
 
 
 def _check_around(device: str, layout: str, rows: tuple[int, ...], around: Any) -> None:
@@ -152,7 +154,7 @@ def _check_around(device: str, layout: str, rows: tuple[int, ...], around: Any) 
         assert np.all(np.abs(result - want) <= 2.0**-24 * 300 * size)
 
 
-def test_gradients_reach_what_is_around_a_product(device: str) -> None:
+def test_gradients_pass_through_steps_that_are_fused_with_a_product(device: str) -> None:
     packed = on(device, "Q4_1")
     weights = pa.kernels.unpack(packed)
     x, norm = (pa.ones(shape, dtype=pa.float32, device=device) for shape in ((3, IN), (IN,)))
@@ -200,8 +202,8 @@ def test_scratch_memory_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     shapes = []
     unpack = packed_generic.unpack
 
-    def watched(xp: Any, data: Any, *rest: Any, **named: Any) -> Any:
-        result = unpack(xp, data, *rest, **named)
+    def watched(xp: Any, data: Any, *args: Any, **named: Any) -> Any:
+        result = unpack(xp, data, *args, **named)
         shapes.append(result.shape)
         return result
 
@@ -223,7 +225,7 @@ def test_gradients_reach_x(device: str) -> None:
 
 
 @pytest.mark.parametrize("layout", ["Q4_1", "INT4"])
-def test_they_are_trees(device: str, layout: str, tmp_path: Path) -> None:
+def test_packed_weights_are_trees(device: str, layout: str, tmp_path: Path) -> None:
     packed = on("numpy", layout)
     want = host(pa.kernels.unpack(packed))
     moved = pa.to_device({"weight": [packed, packed]}, device)["weight"]
@@ -234,9 +236,9 @@ def test_they_are_trees(device: str, layout: str, tmp_path: Path) -> None:
     pa.save(path, {"head": packed, "layers": [packed, moved[0]]})
     loaded = pa.load(path, device=device)
     assert type(loaded["head"]) is Packed
-    for one in (loaded["head"], *loaded["layers"], pickle.loads(pickle.dumps(packed))):
-        assert (one.layout, one.shape, one.nbytes) == (layout, packed.shape, packed.nbytes)
-        np.testing.assert_array_equal(host(pa.kernels.unpack(one)), want)
+    for matrix in (loaded["head"], *loaded["layers"], pickle.loads(pickle.dumps(packed))):
+        assert (matrix.layout, matrix.shape, matrix.nbytes) == (layout, packed.shape, packed.nbytes)
+        np.testing.assert_array_equal(host(pa.kernels.unpack(matrix)), want)
 
 
 def test_a_mapped_file_is_not_copied(tmp_path: Path) -> None:
@@ -264,7 +266,7 @@ def test_a_compiled_function_calls_them() -> None:
         np.testing.assert_array_equal(host(compiled(x, packed)), want)
 
 
-def test_explain_says_what_serves_a_packed_weight() -> None:
+def test_explain_names_the_version_for_a_packed_weight() -> None:
     packed = on("numpy", "Q4_1")
     x = pa.ones((2, IN), dtype=pa.float64, device="numpy")
     result = pa.kernels.explain("linear", x, packed)
@@ -331,7 +333,7 @@ def test_arrays_of_other_devices_are_refused(fake: str) -> None:
         pa.kernels.linear(x, pa.to_device(on("numpy", "Q4_1"), f"{fake}:cuda:0"))
 
 
-def test_nothing_is_multiplied() -> None:
+def test_products_with_empty_packed_matrices() -> None:
     packed = Packed(np.zeros((0, 20), np.uint8), "Q4_1", device="numpy")
     x = pa.ones((2, 32), dtype=pa.float32, device="numpy")
     assert pa.kernels.linear(x, packed).shape == (2, 0)

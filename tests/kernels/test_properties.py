@@ -94,7 +94,7 @@ def test_gelu_is_exact_to_the_last_digits() -> None:
     x = np.linspace(-30, 10, 2001)
     with pa.config(tuned_kernels=False):
         got = host(gelu(pa.asarray(x, device="numpy")))
-    expected = [one * 0.5 * math.erfc(-one / math.sqrt(2)) for one in x]
+    expected = [value * 0.5 * math.erfc(-value / math.sqrt(2)) for value in x]
     np.testing.assert_allclose(got, expected, rtol=3e-13)
     inner = np.abs(x) < 3
     np.testing.assert_allclose(got[inner], np.asarray(expected)[inner], rtol=4e-15)
@@ -163,7 +163,7 @@ def test_angles_far_away_are_exact_without_float64() -> None:
 
 def test_cross_entropy_leaves_ignored_rows_out(device: str) -> None:
     logits, targets = normal(6, 9), np.asarray([1, 8, -100, 0, -100, 3])
-    x, due = (pa.asarray(one, device=device) for one in (logits, targets))
+    x, due = (pa.asarray(array, device=device) for array in (logits, targets))
     counted = np.flatnonzero(targets >= 0)
     some = pa.asarray(logits[counted], device=device), pa.asarray(targets[counted], device=device)
     for smoothing in (0.0, 0.2):
@@ -184,7 +184,7 @@ def test_cross_entropy_leaves_ignored_rows_out(device: str) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_narrow_dtypes_are_computed_in_float32(device: str, dtype: str) -> None:
     where = pa.device(device)
-    if dtype not in {str(one) for one in where._backend.dtypes(where.platform, where.index)}:
+    if dtype not in {str(name) for name in where._backend.dtypes(where.platform, where.index)}:
         pytest.skip(f"{device} has no {dtype}")
     ones = pa.astype(pa.ones((1, 5000), dtype=pa.float32, device=device), dtype)
     # Added up in 16 bits, ones stay at 2048 or 256, and 200 ** 2 * 5000 is beyond float16.

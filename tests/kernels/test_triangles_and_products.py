@@ -25,7 +25,7 @@ def normal(seed: int, *shape: int, dtype: str = "float32") -> Values:
 
 def test_gemm_writes_out(device: str) -> None:
     a, b, c = (normal(seed, 5, 5) for seed in range(3))
-    x, y, out = (pa.asarray(one, device=device, copy=True) for one in (a, b, c))
+    x, y, out = (pa.asarray(array, device=device, copy=True) for array in (a, b, c))
     assert gemm(x, y, out=out, alpha=-1, beta=1) is out
     np.testing.assert_allclose(host(out), c - a @ b, atol=1e-5)
     out[...] = np.nan
@@ -134,7 +134,7 @@ def test_gradients_through_out(device: str) -> None:
     def loss(a: pa.Array, c: pa.Array) -> pa.Array:
         return pa.sum(gemm(a, a, out=c * 1.0, alpha=-1.0, beta=2.0))
 
-    one, two = pa.grad(loss, argnums=(0, 1))(a, c)
-    assert host(two).tolist() == [[2.0] * 2] * 2
-    assert host(one).tolist() == [[-7.0, -11.0], [-9.0, -13.0]]
+    grad_a, grad_c = pa.grad(loss, argnums=(0, 1))(a, c)
+    assert host(grad_c).tolist() == [[2.0] * 2] * 2
+    assert host(grad_a).tolist() == [[-7.0, -11.0], [-9.0, -13.0]]
     assert host(c).tolist() == [[1.0] * 2] * 2

@@ -144,7 +144,7 @@ def test_errors_of_sums_are_not_their_whole_size() -> None:
         assert bound - stored == pytest.approx(601 * unit * 10_000, rel=1e-3)
 
 
-def test_a_result_is_what_it_should_be() -> None:
+def test_a_result_of_another_class_dtype_shape_or_device_is_wrong() -> None:
     """Of the right class, dtype, shape and device, before any value is looked at."""
     precision, where = bounds.Precision("float32"), pa.device("numpy")
     want, wide = np.ones(3), np.full(3, np.inf)
@@ -174,18 +174,20 @@ def test_every_result_of_several_is_judged(wrong: int) -> None:
     assert row.outside == 4
 
 
-def test_what_is_found_can_be_made_again(planted: Planted) -> None:
+def test_a_failure_is_reproduced_from_its_case(planted: Planted) -> None:
     result = planted("rms_norm", "eps is outside the root")
-    row = max(result.failures, key=lambda one: one.worst)
+    row = max(result.failures, key=lambda failure: failure.worst)
     case = row.case
     assert case is not None
     assert case == Case("rms_norm", row.dtype, result.seed, case.index)
     arrays, options = case.arguments(DEVICE)
     again = pa.kernels.rms_norm(*arrays, **options)
     assert again.device is pa.device(DEVICE)
-    x, weight = (None if one is None else np.asarray(one.to_device("numpy")) for one in arrays)
+    x, weight = (
+        None if array is None else np.asarray(array.to_device("numpy")) for array in arrays
+    )
     assert x is not None
-    wide = [None if one is None else one.astype(np.float64) for one in (x, weight)]
+    wide = [None if array is None else array.astype(np.float64) for array in (x, weight)]
     want = reference.rms_norm(*wide, **options)  # type: ignore[arg-type]
     bound = bounds.rms_norm(bounds.Precision(row.dtype), want, *wide, **options)  # type: ignore[arg-type]
     error = np.abs(np.asarray(again.to_device("numpy"), dtype=np.float64) - want)

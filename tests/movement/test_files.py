@@ -577,7 +577,9 @@ def test_modes_and_links(path: Path) -> None:
     assert sorted(os.listdir(folder)) == ["link", "nowhere"]
 
 
-def test_where_nothing_can_be_saved(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saving_to_a_missing_folder_or_a_folder_raises(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(
         FileNotFoundError, match="the folder does not exist; create it first"
     ) as caught:

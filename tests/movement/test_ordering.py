@@ -50,9 +50,9 @@ def holds(x: pa.Array, value: float) -> bool:
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_work_is_done_when_another_library_reads(source: str, target: str) -> None:
     start = zeros(source)
-    for way, move in WAYS.items():
+    for function, move in WAYS.items():
         # Looked at without a further look at the source.
-        assert holds(move(under_way(start), target), STEPS), way
+        assert holds(move(under_way(start), target), STEPS), function
     # And what the target does with it at once is right too.
     assert holds(under_way(start).to_device(target) + 1.0, STEPS + 1)
 

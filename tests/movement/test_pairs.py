@@ -24,8 +24,8 @@ def test_every_pair_of_devices_keeps_arrays_as_they_are(source: str, target: str
     here, there = pa.device(source), pa.device(target)
     namespace = portarray_target(source)
     assert len(pairs.dtypes(namespace, here, there)) >= 9
-    for way in pairs.WAYS:
-        assert pairs.wrong(namespace, here, there, way) == [], way
+    for function in pairs.WAYS:
+        assert pairs.wrong(namespace, here, there, function) == [], function
 
 
 def test_float16_and_bfloat16_are_moved() -> None:

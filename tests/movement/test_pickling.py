@@ -256,14 +256,12 @@ def test_a_card_that_is_not_here(
 def test_a_device_without_the_dtype_that_it_had(nofloat64: str) -> None:
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=nofloat64)
     _, (_, _, device) = x.__reduce_ex__(5)
-    elsewhere = pickle.dumps(
-        Rebuilt(pickling.restored, (np.asarray([1.0, 2.0]), "float64", device))
-    )
+    pickled = pickle.dumps(Rebuilt(pickling.restored, (np.asarray([1.0, 2.0]), "float64", device)))
     with pytest.warns(
         errors.DeviceSelectionWarning,
         match="'nofloat64:metal:0' is loaded to numpy:cpu:0.*does not support float64\nHint: use",
     ):
-        y = pickle.loads(elsewhere)
+        y = pickle.loads(pickled)
     assert (str(y.device), y.dtype, y.tolist()) == ("numpy:cpu:0", np.float64, [1.0, 2.0])
     with (
         pa.config(unpickle_device=None),
@@ -271,7 +269,7 @@ def test_a_device_without_the_dtype_that_it_had(nofloat64: str) -> None:
             pa.DTypeNotSupportedError, match="nofloat64:metal:0 does not support float64"
         ),
     ):
-        pickle.loads(elsewhere)
+        pickle.loads(pickled)
 
 
 class Rebuilt:

@@ -150,9 +150,9 @@ def test_a_plan_refuses_what_a_move_refuses() -> None:
     wide = (2**31, 2**33)
     outcomes = []
     for dtype in map(np.dtype, ("bool", "int64", "float64", "complex128")):
-        none = np.zeros((1, 0), dtype)
-        cases = [np.broadcast_to(none, (length, 0)) for length in wide]
-        cases += [none.reshape((0,) + (1,) * 63), np.ones((1,) * 63 + (3,), dtype)]
+        empty = np.zeros((1, 0), dtype)
+        cases = [np.broadcast_to(empty, (length, 0)) for length in wide]
+        cases += [empty.reshape((0,) + (1,) * 63), np.ones((1,) * 63 + (3,), dtype)]
         # What is refused is refused before anything is written, or else this would take long.
         cases += [np.broadcast_to(np.ones(1, dtype), length) for length in wide]
         for values, source, target in itertools.product(cases, DEVICES, DEVICES):

@@ -237,7 +237,7 @@ print("done", flush=True)
 """
 
 
-def test_a_program_ends_while_batches_are_ahead_and_a_forked_one_is_told() -> None:
+def test_a_program_with_pending_batches_ends_and_a_forked_one_raises() -> None:
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", PROGRAM],
         capture_output=True,

@@ -67,15 +67,15 @@ class Program:
     def move(self, i: int) -> None:
         """Move an array in one of the ways, with one of the promises about copies."""
         x, device = self.arrays[i], self.pick(self.devices)
-        copy, way = self.pick((None, None, True)), int(self.rng.integers(len(MOVES)))
-        if way == 3 and device.library == x.device.library == "mlx":
+        copy, index = self.pick((None, None, True)), int(self.rng.integers(len(MOVES)))
+        if index == 3 and device.library == x.device.library == "mlx":
             return  # MLX changes the one object that two arrays would then stand for
         plan = pa.transfer_plan(x, device)
-        y = MOVES[way](x, device, copy)
+        y = MOVES[index](x, device, copy)
         if y is not x:
             shares = copy is None and plan.copies == 0
             model = self.models[i] if shares else self.models[i].copy()
-            self.add(y, model, f"{i} moved by {way}, copy={copy}, shares={shares},")
+            self.add(y, model, f"{i} moved by {index}, copy={copy}, shares={shares},")
 
     def view(self, i: int) -> None:
         """Make a view of a matrix."""

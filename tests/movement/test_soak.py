@@ -27,9 +27,9 @@ def soak(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.fixture
-def walks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def random_walks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("walks")
+    return importlib.import_module("random_walks")
 
 
 def test_moves_in_a_row_and_from_threads(
@@ -66,13 +66,13 @@ def test_moves_in_a_row_and_from_threads(
     assert row["resident_before"] > 0
 
 
-def test_the_soak_finds_what_is_wrong(walks: ModuleType) -> None:
+def test_the_soak_finds_what_is_wrong(random_walks: ModuleType) -> None:
     """The soak finds a changed value, a call that raises, and a missing copy."""
     host = pa.device("numpy")
 
-    def walked(way: object, moves: int = 60) -> list[str]:
-        walk = walks.Walk(5, [host])
-        walk._ways = (("planted", way),)
+    def walked(move: object, moves: int = 60) -> list[str]:
+        walk = random_walks.Walk(5, [host])
+        walk._ways = (("planted", move),)
         walk.run(moves)
         errors: list[str] = walk.tally.errors
         assert walk.tally.wrong >= len(errors)
@@ -107,9 +107,9 @@ def test_the_soak_finds_what_is_wrong(walks: ModuleType) -> None:
     ],
 )
 def test_same_looks_at_bits(
-    values: list[complex], expected: list[complex], equal: bool, walks: ModuleType
+    values: list[complex], expected: list[complex], equal: bool, random_walks: ModuleType
 ) -> None:
-    assert walks.same(np.asarray(values), np.asarray(expected)) is equal
+    assert random_walks.same(np.asarray(values), np.asarray(expected)) is equal
 
 
 PLANTED = {
@@ -119,19 +119,19 @@ PLANTED = {
 }
 
 
-def soaked(way: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the soak as a program in which every move is made in a planted way."""
+def soaked(fault: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the soak as a program in which every move is made with a planted fault."""
     program = f"""
 import ctypes, sys, time
 import numpy as np
-import soak, walks
+import soak, random_walks
 
 kept = []
 
 def planted(x, device, copy):
-    {PLANTED[way]}
+    {PLANTED[fault]}
 
-walks.WAYS = (("planted", planted),)
+random_walks.WAYS = (("planted", planted),)
 soak.share_one_heap()
 sys.exit(soak.main())
 """
@@ -153,24 +153,24 @@ def test_the_soak_finds_a_leak() -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("way", ["hanging", "clinging"])
-def test_the_soak_ends_what_hangs(way: str) -> None:
+@pytest.mark.parametrize("fault", ["hanging", "clinging"])
+def test_the_soak_ends_what_hangs(fault: str) -> None:
     """The soak ends moves that hang, with and without the interpreter lock."""
-    done = soaked(way, "--stall", "3")
+    done = soaked(fault, "--stall", "3")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Timeout" in done.stderr
     assert "in planted" in done.stderr
     assert "in run" in done.stderr
 
 
-def test_moved_arrays_are_usable_in_any_thread(device: str, walks: ModuleType) -> None:
+def test_moved_arrays_are_usable_in_any_thread(device: str, random_walks: ModuleType) -> None:
     """Arrays moved by one thread are read, moved and used by another."""
     where = pa.device(device)
     moved: dict[str, tuple[pa.Array, np.ndarray[Any, Any]]] = {}
     errors: list[str] = []
 
     def move() -> None:
-        for dtype in walks.held(where):
+        for dtype in random_walks.held(where):
             for shape in ((2, 3), (0, 3), ()):
                 values = np.ones(shape, dtype)
                 x = pa.asarray(values, device=device, copy=True)
@@ -181,9 +181,9 @@ def test_moved_arrays_are_usable_in_any_thread(device: str, walks: ModuleType) -
 
     def use() -> None:
         for name, (x, values) in moved.items():
-            if not walks.same(walks.read(x), values):
+            if not random_walks.same(random_walks.read(x), values):
                 errors.append(f"{name} differs")
-            if not walks.same(walks.read(pa.flip(x)), np.flip(values)):
+            if not random_walks.same(random_walks.read(pa.flip(x)), np.flip(values)):
                 errors.append(f"{name} flipped differs")
 
     for work in (move, use):

@@ -168,7 +168,7 @@ def test_other_producers_are_narrowed_on_request(nofloat64: str) -> None:
     assert {(str(x.dtype), str(x.device)) for x in moved} == {("float32", "nofloat64:metal:0")}
 
 
-def test_it_need_not_be_waited_for(device: str) -> None:
+def test_non_blocking_moves_are_complete_after_synchronize(device: str) -> None:
     tree = {"x": pa.asarray(sample(), device="numpy"), "y": sample(2)}
     moved = pa.to_device(tree, device, non_blocking=True)
     pa.synchronize(device)

@@ -10,8 +10,8 @@ import pytest
 import portarray as pa
 
 _rng = np.random.default_rng(3)
-ROWS = _rng.normal(size=(60, 5))
-TARGET = ROWS @ np.arange(1.0, 6)
+SAMPLES = _rng.normal(size=(60, 5))
+TARGET = SAMPLES @ np.arange(1.0, 6)
 LABELS = (TARGET > 0).astype(np.int64)
 
 
@@ -27,7 +27,7 @@ def fitted(name: str) -> tuple[Any, str]:
         "classes": (linear_model.LogisticRegression(), LABELS, "predict"),
         "names": (linear_model.LogisticRegression(), np.asarray(["no", "yes"])[LABELS], "predict"),
     }[name]
-    return pipeline.make_pipeline(*first, last).fit(ROWS, target), method
+    return pipeline.make_pipeline(*first, last).fit(SAMPLES, target), method
 
 
 @pytest.mark.parametrize("name", ["ridge", "logistic", "classes", "names"])
@@ -35,9 +35,9 @@ def test_a_fitted_model_predicts_on_every_device(name: str, device: str) -> None
     model, method = fitted(name)
     from sklearn import config_context
 
-    expected = getattr(model, method)(ROWS)
+    expected = getattr(model, method)(SAMPLES)
     moved = pa.to_device(model, device, native=False, narrow=True)
-    rows = pa.asarray(ROWS, device=device, narrow=True)
+    rows = pa.asarray(SAMPLES, device=device, narrow=True)
     with config_context(array_api_dispatch=True):
         answer = getattr(moved, method)(rows)
     if name == "names":  # names are no numbers: they stay NumPy's
@@ -49,7 +49,7 @@ def test_a_fitted_model_predicts_on_every_device(name: str, device: str) -> None
         tolerance = float(np.finfo(str(rows.dtype)).eps) * 64
         np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance)
     # What was fitted is as it was.
-    np.testing.assert_array_equal(getattr(model, method)(ROWS), expected)
+    np.testing.assert_array_equal(getattr(model, method)(SAMPLES), expected)
     assert type(model[-1].coef_) is np.ndarray
 
 

@@ -115,9 +115,9 @@ def test_memory_of_every_dtype_is_shared(source: str, target: str) -> None:
     names += [] if "numpy" in (LIBRARY[source], LIBRARY[target]) else ["bfloat16"]
     for name in names:
         x = matrix(source, name)
-        for way in (x.to_device(target), pa.asarray(x, device=target)):
-            assert (way.dtype, str(way.device)) == (x.dtype, target)
-            assert shared(x, way), name
+        for y in (x.to_device(target), pa.asarray(x, device=target)):
+            assert (y.dtype, str(y.device)) == (x.dtype, target)
+            assert shared(x, y), name
         y = pa.from_dlpack(x, device=target, copy=False)
         assert as_numpy(y)[0, 0] == 0, name
         x[0, 0] = True

@@ -226,8 +226,8 @@ def test_the_namespace_has_numpys_functions_beyond_the_standard(device: str) -> 
     few = 1 if device.startswith("numpy") else 25
     for call in EXTRA_CALLS[:: 4 * few if device.startswith(COMPILING) else few]:
         if set(re.findall(r"\b[a-z]\b", call)) & set(values) <= set(arrays):
-            name, paren, rest = call.removeprefix("np.").partition("(")
-            actual = evaluated(f"EXTRA{paren}{rest}", {**arrays, "EXTRA": getattr(xp, name)})
+            name, paren, arguments = call.removeprefix("np.").partition("(")
+            actual = evaluated(f"EXTRA{paren}{arguments}", {**arrays, "EXTRA": getattr(xp, name)})
             agree(actual, evaluated(call, dict(values)), device, exact_dtype=False)
 
 
@@ -299,7 +299,7 @@ def test_results_go_where_the_array_of_like_is(device: str, fake: str) -> None:
             assert str(array.device) == device
 
 
-def test_nothing_is_loaded_before_numpy_asks() -> None:
+def test_numpys_functions_are_loaded_at_their_first_call() -> None:
     import subprocess
 
     code = (

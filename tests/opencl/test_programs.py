@@ -222,11 +222,11 @@ for plus in range(6):
             subprocess.Popen(
                 [sys.executable, "-W", "error", "-c", code],
                 # PoCL's own cache aborts a process that reads what another one writes.
-                env={**environment, "POCL_CACHE_DIR": str(tmp_path / f"pocl{number}")},
+                env={**environment, "POCL_CACHE_DIR": str(tmp_path / f"pocl{index}")},
                 stderr=subprocess.PIPE,
                 text=True,
             )
-            for number in range(3)
+            for index in range(3)
         ]
         said = [process.communicate(timeout=120)[1] for process in running]
         assert [process.returncode for process in running] == [0, 0, 0], said

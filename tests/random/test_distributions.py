@@ -206,19 +206,19 @@ def compare(name: str, dtype: str, got: Values) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("way", ["host", "functions"])
+@pytest.mark.parametrize("path", ["host", "functions"])
 def test_numbers_are_the_same_on_every_device(
-    device: str, dtype: str, way: str, monkeypatch: pytest.MonkeyPatch
+    device: str, dtype: str, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if device.startswith("jax") and (way == "functions" or dtype == "float64"):
+    if device.startswith("jax") and (path == "functions" or dtype == "float64"):
         pytest.skip("JAX compiles each of its functions for each size; jax.jit is tested below")
-    if way == "functions":
+    if path == "functions":
         monkeypatch.setattr(repeating, "_HOST", ())
     try:
-        made = draws(device, dtype)
+        drawn_by_name = draws(device, dtype)
     except pa.DTypeNotSupportedError:
         pytest.skip(f"{device} has no {dtype}")
-    for name, draw in made.items():
+    for name, draw in drawn_by_name.items():
         x = draw(key(3, device))
         assert x.device is pa.device(device)
         compare(name, dtype, as_numpy(x))

@@ -47,9 +47,9 @@ def test_distributions_and_moments(name: str, dtype: str) -> None:
             moment = law.moment(power) if law.mean() == 0 else None
             got = np.mean(central**power)
             exact = {1: 0.0, 2: 1.0, 3: float(law.stats("s")), 4: float(law.stats("k")) + 3}[power]
-            spread = np.std(central**power) / np.sqrt(N)
+            standard_error = np.std(central**power) / np.sqrt(N)
             assert moment is None or moment == pytest.approx(exact)
-            assert abs(got - exact) < 4.5 * spread
+            assert abs(got - exact) < 4.5 * standard_error
 
 
 def test_bits_are_independent() -> None:

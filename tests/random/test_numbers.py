@@ -24,7 +24,7 @@ SMALLEST_STEP = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
 
 
 @pytest.fixture(params=["kernel", "functions"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Use kernels wherever the device runs them, even for few numbers, or never."""
     monkeypatch.setattr(drawing, "_FEW", 0)
     monkeypatch.setattr(drawing, "_started", set())
@@ -44,7 +44,7 @@ def has(device: str, dtype: str) -> bool:
     return True
 
 
-def words(key: tuple[int, int], start: int, count: int) -> tuple[Values, Values]:
+def threefry_words(key: tuple[int, int], start: int, count: int) -> tuple[Values, Values]:
     """Return the words at positions, by Threefry as its authors write it."""
     parity = key[0] ^ key[1] ^ 0x1BD11BDA
     rotations = (13, 15, 26, 6, 17, 29, 16, 24)
@@ -76,16 +76,20 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("key", "counter", "result"), PUBLISHED)
 def test_published_vectors(
-    device: str, way: str, key: tuple[int, int], counter: tuple[int, int], result: tuple[int, int]
+    device: str,
+    path: str,
+    key: tuple[int, int],
+    counter: tuple[int, int],
+    result: tuple[int, int],
 ) -> None:
     there = pa.asarray(key, dtype=pa.uint32, device=device)
     position = counter[0] * 2**32 + counter[1]
     assert tuple(pa.random.fold_in(there, position).tolist()) == result
-    first, second = (int(word[0]) for word in words(key, position, 1))
+    first, second = (int(word[0]) for word in threefry_words(key, position, 1))
     assert (first, second) == result  # as the reference of the other tests
 
 
-def test_words_of_the_first_positions_and_around_a_carry(device: str, way: str) -> None:
+def test_words_of_the_first_positions_and_around_a_carry(device: str, path: str) -> None:
     key = pa.random.key(SEED, device=device)
     draw = drawing.Draw(distributions.WORDS)
     for start, count in (
@@ -93,10 +97,10 @@ def test_words_of_the_first_positions_and_around_a_carry(device: str, way: str) 
         *((2**32 - 8, 8), (2**63 + 12, 32), (7, 33)),  # of which few are computed on the host
     ):
         got = as_numpy(drawing.at(draw, key, start, count))
-        assert np.array_equal(got, np.stack(words((0, SEED), start, count), axis=-1))
+        assert np.array_equal(got, np.stack(threefry_words((0, SEED), start, count), axis=-1))
 
 
-def test_bits_and_keys_are_those_of_jax(device: str, way: str) -> None:
+def test_bits_and_keys_are_those_of_jax(device: str, path: str) -> None:
     jax = pytest.importorskip("jax")
     for seed in (0, 1, -1, 2**63 - 1, -(2**63), 987654321987654321):
         theirs = jax.random.key(seed)
@@ -116,11 +120,11 @@ def test_bits_and_keys_are_those_of_jax(device: str, way: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_uniform_numbers_are_exact(device: str, way: str, dtype: str) -> None:
+def test_uniform_numbers_are_exact(device: str, path: str, dtype: str) -> None:
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
     key = pa.random.key(SEED, device=device)
-    x0, x1 = words((0, SEED), 0, 200)
+    x0, x1 = threefry_words((0, SEED), 0, 200)
     if dtype == "float64":
         expected = ((x0 << np.uint64(32) | x1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     else:
@@ -144,7 +148,7 @@ def test_uniform_numbers_are_exact(device: str, way: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_uniform_numbers_stay_below_the_end(device: str, way: str, dtype: str) -> None:
+def test_uniform_numbers_stay_below_the_end(device: str, path: str, dtype: str) -> None:
     """Rounding does not reach the upper end of a narrow range."""
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
@@ -159,7 +163,7 @@ def test_uniform_numbers_stay_below_the_end(device: str, way: str, dtype: str) -
 def quantiles(dtype: str) -> tuple[Values, Values]:
     """Return the normal and exponential numbers of the first words in higher precision."""
     special = pytest.importorskip("scipy.special")
-    x0, x1 = words((0, SEED), 0, COUNT)
+    x0, x1 = threefry_words((0, SEED), 0, COUNT)
     if dtype == "float64":
         mpmath = pytest.importorskip("mpmath")
         x0, x1 = x0[:150], x1[:150]
@@ -175,7 +179,7 @@ def quantiles(dtype: str) -> tuple[Values, Values]:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_normal_and_exponential_numbers_are_quantiles(device: str, way: str, dtype: str) -> None:
+def test_normal_and_exponential_numbers_are_quantiles(device: str, path: str, dtype: str) -> None:
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
     key = pa.random.key(SEED, device=device)
@@ -221,7 +225,7 @@ def test_tails() -> None:
 @pytest.mark.parametrize("name", ["uniform", "normal", "exponential"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_numbers_are_those_of_numpy_and_of_any_part(
-    device: str, way: str, name: str, dtype: str
+    device: str, path: str, name: str, dtype: str
 ) -> None:
     """Numbers are the same on every device, with and without kernels, whole or in parts."""
     if not has(device, dtype):
@@ -242,7 +246,7 @@ def test_numbers_are_those_of_numpy_and_of_any_part(
     assert np.array_equal(few, got[:37])
 
 
-def test_parts_of_a_draw(device: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_of_a_draw(device: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing, "BLOCK", 64)
     monkeypatch.setattr(drawing, "_LARGEST", 100)
     key = pa.random.key(SEED, device=device)
@@ -265,13 +269,13 @@ RANGES = [
 
 
 @pytest.mark.parametrize(("low", "high", "dtype"), RANGES)
-def test_integers_are_exact(device: str, way: str, low: int, high: int, dtype: str) -> None:
+def test_integers_are_exact(device: str, path: str, low: int, high: int, dtype: str) -> None:
     """Integers equal the shifted product of the range and the random bits."""
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
     key = pa.random.key(SEED, device=device)
-    x0, x1 = (x.tolist() for x in words((0, SEED), 0, 100))
-    x2 = words((0, SEED), 2**63, 100)[0].tolist()
+    x0, x1 = (x.tolist() for x in threefry_words((0, SEED), 0, 100))
+    x2 = threefry_words((0, SEED), 2**63, 100)[0].tolist()
     count = high - low
     if count <= 2**32:
         expected = [low + (count * (a * 2**32 + b) >> 64) for a, b in zip(x0, x1, strict=True)]
@@ -338,7 +342,7 @@ def test_seeds_of_any_size_have_their_own_keys() -> None:
     assert len(keys) == len({int(seed) for seed in seeds})
 
 
-def test_under_the_transformations_of_libraries(way: str) -> None:
+def test_under_the_transformations_of_libraries(path: str) -> None:
     """Functions that a library compiles or maps draw the same numbers as without it."""
 
     def drawn(native: Any) -> Any:
@@ -383,4 +387,4 @@ def test_plain_words() -> None:
     got = threefry(
         np.zeros(1, np.uint32), np.full(1, SEED, np.uint32), counters_high * 0, counters_low
     )
-    assert np.array_equal(np.stack(got), np.stack(words((0, SEED), 0, 9)))
+    assert np.array_equal(np.stack(got), np.stack(threefry_words((0, SEED), 0, 9)))

@@ -74,7 +74,7 @@ def test_extents_that_do_not_meet_share_nothing(first: Any, second: Any) -> None
 
 
 @pytest.mark.parametrize(
-    ("first_key", "second_key", "meeting"),
+    ("first_key", "second_key", "overlaps"),
     [
         (np.s_[0:2, 0:2], np.s_[0:2, 2:4], False),  # tiles of a row, of a column, and beyond
         (np.s_[0:2, 0:2], np.s_[2:4, 0:2], False),
@@ -87,12 +87,12 @@ def test_extents_that_do_not_meet_share_nothing(first: Any, second: Any) -> None
         (np.s_[::-1], np.s_[5], True),
     ],
 )
-def test_views_of_a_matrix(first_key: Any, second_key: Any, meeting: bool) -> None:
+def test_views_of_a_matrix(first_key: Any, second_key: Any, overlaps: bool) -> None:
     whole = np.zeros((6, 6))
     first, second = extent_of(whole[first_key]), extent_of(whole[second_key])
     assert first is not None
     assert second is not None
-    assert meet(first, second) is meeting is np.shares_memory(whole[first_key], whole[second_key])
+    assert meet(first, second) is overlaps is np.shares_memory(whole[first_key], whole[second_key])
 
 
 def test_memory_of_every_device(device: str) -> None:

@@ -307,11 +307,11 @@ def test_results_are_values_of_the_moment() -> None:
 def test_several_workers_and_devices_at_once() -> None:
     """Three tasks that wait for each other run at once: two on one device, one on another."""
     with virtual_devices("cuda", count=2) as devices:
-        meeting = threading.Barrier(3, timeout=20)
+        barrier = threading.Barrier(3, timeout=20)
         with Region(devices, workers=2) as region:
             region.spawn(time.sleep, 0, device=devices[0]).result(20)  # whose worker is idle then
             for k in (0, 0, 1):
-                region.spawn(meeting.wait, device=devices[k])
+                region.spawn(barrier.wait, device=devices[k])
 
 
 def test_the_longest_chain_is_first() -> None:

@@ -116,7 +116,7 @@ def test_fixtures_of_the_user_with_the_same_name_win(run_pytest: Pytest) -> None
     }
 
 
-def test_where_nothing_is_ours_no_device_is_looked_for(run_pytest: Pytest) -> None:
+def test_without_tests_of_the_plugin_no_device_is_searched(run_pytest: Pytest) -> None:
     run = run_pytest(
         """
         import portarray as pa

@@ -87,16 +87,16 @@ def row_of(platform: str) -> str:
     """Return a preset's row of the page's table."""
     traits = preset(platform)
     hosted = sorted(traits.host_functions)
-    short = ", ".join(f"`{name}`" for name in hosted)
+    summary = ", ".join(f"`{name}`" for name in hosted)
     if len(hosted) > 5:
-        short = f"{len(hosted)} functions: sorting, sets, most of `linalg` and `fft`"
+        summary = f"{len(hosted)} functions: sorting, sets, most of `linalg` and `fft`"
     return (
         f"| `virtual:{platform}` | {registry.backend_infos()[traits.library].title} "
         f"| {', '.join(name for name in NAMES if name in traits.lacks)} "
         f"| {'host' if traits.host_readable else 'own'} "
         f"| {'immutable' if traits.immutable else 'mutable'}"
         f"{', of the current card' if traits.current else ''} "
-        f"| {1 if traits.host_readable else traits.dlpack} | {short} |"
+        f"| {1 if traits.host_readable else traits.dlpack} | {summary} |"
     )
 
 

@@ -409,7 +409,7 @@ def test_values_are_not_read_while_compiling(reading: str, device: str) -> None:
     assert any(entry.path.name == "test_compile.py" for entry in caught.traceback)
 
 
-def test_mistakes_are_told(device: str) -> None:
+def test_mistakes_raise_errors_that_name_them(device: str) -> None:
     x = asarray([1.0, 2.0], device)
     leaked = []
 

@@ -90,7 +90,7 @@ def base_classes_metaclasses_and_special_methods(x: Any) -> Calls:
     class Meta(type):
         scale = 2.0
 
-        def made(cls, x: Any) -> Any:
+        def scaled(cls, x: Any) -> Any:
             return x * cls.scale
 
     class Other:
@@ -108,7 +108,7 @@ def base_classes_metaclasses_and_special_methods(x: Any) -> Calls:
     local = Local()
 
     def function(x: Any) -> Any:
-        return Local.made(x) * local.base * len(local) + (x if local else 0.0)
+        return Local.scaled(x) * local.base * len(local) + (x if local else 0.0)
 
     yield function, (x,)
     Meta.scale = 5.0
@@ -315,8 +315,8 @@ def values_whose_classes_extend_those_of_python(x: Any) -> Calls:
 
 @case
 def keys_and_elements_that_are_objects(x: Any) -> Calls:
-    key, other = Key(2.0), Scale(2.0)
-    table, elements = {key: x, 0.0: 2.0}, {other}
+    key, scale = Key(2.0), Scale(2.0)
+    table, elements = {key: x, 0.0: 2.0}, {scale}
 
     def function(x: Any, table: Any, elements: Any) -> Any:
         for key, value in table.items():
@@ -327,13 +327,13 @@ def keys_and_elements_that_are_objects(x: Any) -> Calls:
         return function(x, table, elements)
 
     for _ in range(2):
-        for changed in (None, key, other):
+        for changed in (None, key, scale):
             if changed is not None:
                 changed.scale += 3.0
             yield function, (x, table, elements)
             yield of_scope, (x,)
-        key, other = Key(3.0), Scale(4.0)
-        table, elements = {key: x, -0.0: 2.0}, {other}
+        key, scale = Key(3.0), Scale(4.0)
+        table, elements = {key: x, -0.0: 2.0}, {scale}
 
 
 @case
@@ -470,7 +470,7 @@ def objects_that_become_the_same(x: Any) -> Calls:
 
 @pytest.mark.one_device
 @pytest.mark.parametrize("name", CASES)
-def test_what_a_function_reads_may_change(name: str, device: str) -> None:
+def test_changed_values_that_a_function_reads_are_used(name: str, device: str) -> None:
     compiled: dict[Any, Any] = {}
     for function, arguments in CASES[name](asarray([1.0, 2.0], device)):
         expected = host(function(*arguments))
@@ -504,27 +504,27 @@ def test_returned_containers_and_objects_are_the_same(device: str, replayed: Non
     x = asarray([1.0, 2.0], device)
     scale, items = Scale(2.0), [x, 1]
 
-    def function(x: Any, given: dict[str, Any]) -> Any:
+    def function(x: Any, tree: dict[str, Any]) -> Any:
         constant = pa.asarray([3.0], dtype=pa.float32, device=device)
-        return [x * 2.0, given["a"], scale, items, (given, [3]), {3}, constant]
+        return [x * 2.0, tree["a"], scale, items, (tree, [3]), {3}, constant]
 
     compiled = pa.compile(function)
     for _ in range(3):
-        given = {"a": [x, {}]}
-        output = compiled(x, given)
-        assert output[1] is given["a"]
+        tree = {"a": [x, {}]}
+        output = compiled(x, tree)
+        assert output[1] is tree["a"]
         assert output[2] is scale
         assert output[3] is items
-        assert output[4][0] is given
+        assert output[4][0] is tree
         assert output[4][1] == [3]
         assert output[5] == {3}
         assert output[6][0] == 3.0
         output[4][1].append(4)
         output[5].add(4)
         output[6][0] = 4.0
-    assert given == {"a": [x, {}]}
+    assert tree == {"a": [x, {}]}
     scale, items = Scale(2.0), [x, 1]
-    output = compiled(x, given)
+    output = compiled(x, tree)
     assert output[2] is scale
     assert output[3] is items
 
@@ -570,7 +570,7 @@ def sets_attribute_of_module(x: Any) -> Any:
         (lambda x: x * DEEP[0], TypeError, "nested too deep.*as an argument"),
     ],
 )
-def test_what_cannot_be_followed_is_refused(
+def test_functions_with_unreadable_state_are_refused(
     function: Any, error: type[Exception], message: str, device: str
 ) -> None:
     with pytest.raises(error, match=rf"(?s){message}"):

@@ -120,7 +120,7 @@ def test_products_are_made_in_the_cheaper_order() -> None:
     assert "optimize" not in str(same)
 
 
-def test_what_is_not_rewritten() -> None:
+def test_calls_that_aggressive_optimization_leaves_unchanged() -> None:
     x = asarray(np.linspace(1, 2, 6), "numpy")
     integers = pa.asarray([3, 4, 5], device="numpy")
     for function, unit in (

@@ -47,7 +47,7 @@ def test_gradients_of_all_sizes_are_there(narrow: str, small: float) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_is_added_to_a_product_is_not_rounded(narrow: str) -> None:
+def test_a_bias_added_to_a_product_is_not_rounded(narrow: str) -> None:
     x, w = (asarray(np.full((3, 3), 1e-4 * n), narrow) for n in (1, 2))
     bias = asarray([1.001, 70000.0, 1e-7], narrow)
     compiled = pa.compile(pa.kernels.linear, precision="mixed")

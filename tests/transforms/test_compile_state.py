@@ -235,7 +235,7 @@ MADE.power = 2.0  # type: ignore[attr-defined]
         (lambda x: x * MADE.power, MADE, "power"),
     ],
 )
-def test_a_name_that_is_found_elsewhere_now(
+def test_a_name_that_a_new_definition_hides_is_looked_up_again(
     device: str, monkeypatch: pytest.MonkeyPatch, function: Any, holder: Any, name: str
 ) -> None:
     """Attributes of a base class and functions of Python may be hidden later."""
@@ -409,11 +409,11 @@ def test_results_are_the_callers(device: str) -> None:
             output["hidden"], output["same"][0],
         ]  # fmt: skip
         for n, array in enumerate(arrays):
-            before = [host(other).copy() for other in arrays]
+            originals = [host(array_m).copy() for array_m in arrays]
             array[...] = 100.0 + n
-            for m, other in enumerate(arrays):
+            for m, array_m in enumerate(arrays):
                 if m != n:
-                    np.testing.assert_array_equal(host(other), before[m])
+                    np.testing.assert_array_equal(host(array_m), originals[m])
         output["constants"].append(4)
         expected["constants"].append(4)
         assert output["constants"] == expected["constants"]
@@ -464,9 +464,9 @@ def test_settings_and_default_devices_are_part_of_the_key(device: str) -> None:
         return {"created": created * scale, "x": x * scale}
 
     compiled = pa.compile(function)
-    other = "numpy" if not device.startswith("numpy") else "clarray"
+    second_device = "numpy" if not device.startswith("numpy") else "clarray"
     x = asarray([1.0, 2.0], device)
-    for where in (device, other, device):
+    for where in (device, second_device, device):
         if not pa.functional(where):
             continue
         for progress in (False, True):
@@ -500,7 +500,7 @@ def test_values_of_the_scope_may_be_read(device: str) -> None:
         pa.compile(lambda x: x * float(x[0] * scale[0]))(x)
 
 
-def test_an_error_in_the_function_leaves_all_as_it_was(device: str) -> None:
+def test_an_error_in_the_function_restores_its_arrays(device: str) -> None:
     weight = asarray([1.0, 2.0], device)
     holder = Plain(weight, True)
     native = weight.native
@@ -559,7 +559,7 @@ def test_other_threads_may_use_the_arrays_of_a_traced_function(device: str) -> N
     np.testing.assert_array_equal(outputs[3], [1.0, 2.0])
 
 
-def test_programs_are_found_again_and_do_not_keep_arrays(device: str, replayed: None) -> None:
+def test_compiled_programs_are_reused_and_do_not_keep_arrays(device: str, replayed: None) -> None:
     holder = Plain(asarray([1.0, 2.0], device), 2)
     compiled = pa.compile(lambda x: holder(x))
     x = asarray([3.0, 4.0], device)
@@ -609,7 +609,9 @@ def cached() -> list[float]:
 
 
 @pytest.mark.one_device
-def test_what_is_not_followed(device: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_read_through_files_threads_and_c_functions_stay_constant(
+    device: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The list in docs/compile.md: the first call's value stays."""
     x = asarray([1.0, 2.0], device)
     file = tmp_path / "scale"

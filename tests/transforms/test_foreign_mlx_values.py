@@ -64,7 +64,7 @@ NEED_VALUES: dict[str, Function] = {
 
 
 @pytest.mark.parametrize("name", NEED_VALUES)
-def test_what_needs_values_says_so(name: str, x: pa.Array) -> None:
+def test_functions_that_need_values_raise_an_explanation(name: str, x: pa.Array) -> None:
     with pytest.raises(
         TypeError, match="values are needed, and they are not known while MLX transforms"
     ):

@@ -108,7 +108,7 @@ def test_gradients_of_compiled_functions(x: pa.Array) -> None:
     assert_close(native.grad, expected, bound=BOUND)
 
 
-def test_what_compiled_functions_take_and_return(x: pa.Array) -> None:
+def test_compiled_functions_take_and_return_trees(x: pa.Array) -> None:
     def function(tree: Any, *, scale: float) -> Any:
         values, vectors = pa.linalg.eigh(pa.matmul(tree["x"].T, tree["x"]))
         named = pa.linalg.qr(tree["x"])
@@ -151,7 +151,7 @@ def test_compiled_once_for_all_arrays_alike(x: pa.Array) -> None:
         assert float(changing(ones)) == size * size
 
 
-def test_what_needs_values_is_no_graph(x: pa.Array) -> None:
+def test_functions_that_need_values_break_the_graph(x: pa.Array) -> None:
     def branching(x: Any) -> Any:
         return x * 2 if float(x[0, 0]) > 0 else x
 
@@ -172,7 +172,7 @@ BREAK: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", BREAK)
-def test_what_breaks_the_graph_computes_the_same(name: str, x: pa.Array) -> None:
+def test_graph_breaks_do_not_change_results(name: str, x: pa.Array) -> None:
     with pytest.raises(torch._dynamo.exc.Unsupported):
         compiled(BREAK[name])(x)
     torch._dynamo.reset()

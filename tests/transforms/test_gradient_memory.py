@@ -124,7 +124,7 @@ class Program(NamedTuple):
             values[n] = STEPS[name](values[n], values[1 - n], c)
         return values
 
-    def number(self, x: Any, y: Any, c: Any) -> Any:
+    def loss(self, x: Any, y: Any, c: Any) -> Any:
         first, second = self.values(x, y, c)
         return pa.sum(first) + pa.sum(second * c)
 
@@ -144,10 +144,10 @@ def slopes(program: Program, cotangents: Sequence[Any] | None = None) -> list[An
     """Return central differences in float64 by the parameters."""
     arguments = [host(x).astype("f8") for x in drawn_arrays("numpy")]
 
-    def number(values: list[Any]) -> float:
+    def loss(values: list[Any]) -> float:
         arrays = [pa.asarray(value.copy(), device="numpy") for value in values]
         if cotangents is None:
-            return float(program.number(*arrays))
+            return float(program.loss(*arrays))
         outputs = program.values(*arrays)
         return sum(float((host(y) * g).sum()) for y, g in zip(outputs, cotangents, strict=True))
 
@@ -159,7 +159,7 @@ def slopes(program: Program, cotangents: Sequence[Any] | None = None) -> list[An
             for step in (1e-5, -1e-5):
                 moved = [value.copy() for value in arguments]
                 moved[n][index] += step
-                sides.append(number(moved))
+                sides.append(loss(moved))
             gradient[index] = (sides[0] - sides[1]) / 2e-5
         gradients.append(gradient)
     return gradients
@@ -214,7 +214,7 @@ def test_gradients_of_a_sum_and_a_mean_are_clipped_in_place(device: str) -> None
 def test_gradients_share_memory_with_nothing(program: Program, device: str) -> None:
     x, y, c = drawn_arrays(device)
     function = pa.value_and_grad(
-        lambda x, y: (program.number(x, y, c), program.values(x, y, c)), (0, 1), has_aux=True
+        lambda x, y: (program.loss(x, y, c), program.values(x, y, c)), (0, 1), has_aux=True
     )
     (_, aux), gradients = function(x, y)
     check_close(gradients, slopes(program))
@@ -226,7 +226,7 @@ def test_gradients_share_memory_with_nothing(program: Program, device: str) -> N
     check_separate(twice, [x, y, c, *ones, *outputs])
     _, tangents = pa.jvp(lambda x, y: program.values(x, y, c), (x, y), tuple(ones))
     check_separate(tangents, [x, y, c, *ones])
-    products = pa.hvp(lambda x, y: program.number(x, y, c), (x, y), tuple(ones))
+    products = pa.hvp(lambda x, y: program.loss(x, y, c), (x, y), tuple(ones))
     check_separate(products, [x, y, c, *ones])
 
 

@@ -223,7 +223,7 @@ def test_arguments_of_checkpoint_may_be_changed_in_place(device: str) -> None:
     np.testing.assert_array_equal(host(x), original)
 
 
-def test_nothing_is_left_behind(device: str) -> None:
+def test_gradients_keep_no_reference_to_the_function(device: str) -> None:
     x = asarray([1.0, 3.0], device)
 
     class Held:

@@ -108,8 +108,8 @@ def test_second_derivatives_are_differences_of_gradients(name: str, device: str)
         for values in drawn:
             x, basis = _placed(values, device), np.eye(3)
             first = [loss(_placed(values + STEP * e, device)) for e in basis]
-            before = [loss(_placed(values - STEP * e, device)) for e in basis]
-            slopes = [float(a - b) / (2 * STEP) for a, b in zip(first, before, strict=True)]
+            lower = [loss(_placed(values - STEP * e, device)) for e in basis]
+            slopes = [float(a - b) / (2 * STEP) for a, b in zip(first, lower, strict=True)]
             np.testing.assert_allclose(_host(gradient(x)), slopes, rtol=1e-4, atol=1e-5)
             directional = [float(pa.jvp(loss, (x,), (_placed(e, device),))[1]) for e in basis]
             np.testing.assert_allclose(directional, slopes, rtol=1e-4, atol=1e-5)

@@ -22,7 +22,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 SEED = int(os.environ.get("PORTARRAY_TEST_SEED", "0"))
 RNG = np.random.default_rng(0)
-ROWS, WEIGHT, TARGETS = RNG.normal(size=(4, 3)), RNG.normal(size=(3, 2)), RNG.normal(size=(4, 2))
+EXAMPLES, WEIGHT, TARGETS = (
+    RNG.normal(size=(4, 3)),
+    RNG.normal(size=(3, 2)),
+    RNG.normal(size=(4, 2)),
+)
 
 
 def placed(values: Any, device: str) -> pa.Array:
@@ -49,8 +53,8 @@ def loss(parameters: Any, row: Any, target: Any) -> Any:
     return pa.sum((pa.tanh(row @ parameters["w"] + parameters["b"]) - target) ** 2)
 
 
-def test_it_nests_with_other_transforms(device: str) -> None:
-    x, y = placed(ROWS, device), placed(TARGETS, device)
+def test_vmap_nests_with_other_transforms(device: str) -> None:
+    x, y = placed(EXAMPLES, device), placed(TARGETS, device)
     p = {"w": placed(WEIGHT, device), "b": placed([0.5, -0.5], device)}
     gradient = pa.grad(loss)
     per_example = pa.vmap(gradient, (None, 0, 0))
@@ -63,16 +67,18 @@ def test_it_nests_with_other_transforms(device: str) -> None:
     assert_same(pa.vmap(lambda a: pa.vmap(lambda b: pa.sum(a * b))(x))(x), x @ x.T)
     cube = pa.jacobian(pa.grad(lambda row: pa.sum(row**3)))
     assert_same(pa.vmap(cube)(x), of_each(cube, x))
-    assert_same(pa.vmap(lambda row: pa.jvp(pa.sin, (row,), (row,))[1])(x), np.cos(ROWS) * ROWS)
+    assert_same(
+        pa.vmap(lambda row: pa.jvp(pa.sin, (row,), (row,))[1])(x), np.cos(EXAMPLES) * EXAMPLES
+    )
     assert_same(
         pa.vmap(pa.compile(lambda row: row / pa.sum(row)))(x), x / pa.sum(x, axis=1)[:, None]
     )
     checkpointed = pa.grad(lambda row: pa.sum(pa.checkpoint(pa.sin)(row)))
-    assert_same(pa.vmap(checkpointed)(x), np.cos(ROWS))
+    assert_same(pa.vmap(checkpointed)(x), np.cos(EXAMPLES))
 
 
 def test_control_flow_random_numbers_and_assignments(device: str) -> None:
-    x = placed(ROWS, device)
+    x = placed(EXAMPLES, device)
 
     def doubled(row: Any) -> Any:
         return pa.cond(pa.sum(row) > 0, lambda v: v * 2, lambda v: -v, row)
@@ -100,7 +106,7 @@ def test_control_flow_random_numbers_and_assignments(device: str) -> None:
 
 
 def test_control_flow_that_does_not_depend_on_the_state(device: str) -> None:
-    x = placed(np.abs(ROWS[:, 0]), device)
+    x = placed(np.abs(EXAMPLES[:, 0]), device)
     nine, zeros = placed(9.0, device), pa.zeros(2, dtype=pa.float32, device=device)
     assert_same(pa.vmap(lambda v: pa.while_loop(lambda s: s < 4, lambda s: nine, v))(x), [9.0] * 4)
     never = pa.zeros((), dtype=pa.bool, device=device)
@@ -140,29 +146,29 @@ def test_indices_whose_axes_have_the_length_of_the_batch(device: str) -> None:
     ]  # fmt: skip
     for function in shared:
         assert_same(pa.vmap(function)(x), of_each(function, x))
-    each: list[Callable[..., Any]] = [
+    functions_of_three: list[Callable[..., Any]] = [
         lambda v, n, m: v[n, m], lambda v, n, m: v[n, i, m], lambda v, n, m: v[1, n],
         lambda v, n, m: v[1, :, n], lambda v, n, m: v[n[0], m], lambda v, n, m: v[:, m],
         lambda v, n, m: x[n, m, 0], lambda v, n, m: v[n[:, None], m],
     ]  # fmt: skip
-    for function in each:
+    for function in functions_of_three:
         assert_same(pa.vmap(function)(x, ii, jj), of_each(function, x, ii, jj))
-    ends = placed(np.sort(ROWS, axis=1), device)
+    ends = placed(np.sort(EXAMPLES, axis=1), device)
     assert_same(
         pa.vmap(pa.searchsorted)(ends, ends[::-1]), of_each(pa.searchsorted, ends, ends[::-1])
     )
 
 
 def test_arrays_of_the_function_can_be_written_others_not(device: str) -> None:
-    x, outside = placed(ROWS, device), pa.zeros(3, dtype=pa.float32, device=device)
+    x, outside = placed(EXAMPLES, device), pa.zeros(3, dtype=pa.float32, device=device)
 
     def filled(row: Any) -> Any:
-        own = pa.zeros((2, 3), dtype=pa.float32, device=device)
-        own[0] = row
-        own[1:2] = pa.expand_dims(row, axis=(0, 1))  # more axes than it is written into
-        return own
+        local = pa.zeros((2, 3), dtype=pa.float32, device=device)
+        local[0] = row
+        local[1:2] = pa.expand_dims(row, axis=(0, 1))  # more axes than it is written into
+        return local
 
-    assert_same(pa.vmap(filled)(x), np.stack([ROWS, ROWS], axis=1))
+    assert_same(pa.vmap(filled)(x), np.stack([EXAMPLES, EXAMPLES], axis=1))
 
     def accumulated(row: Any) -> Any:
         outside[:] = outside + row
@@ -174,9 +180,9 @@ def test_arrays_of_the_function_can_be_written_others_not(device: str) -> None:
 
 
 def test_axes_trees_and_results(device: str) -> None:
-    x = placed(ROWS, device)
-    assert_same(pa.vmap(lambda row: row, 0, 1)(x), ROWS.T)
-    assert_same(pa.vmap(pa.sum, -1)(x), ROWS.sum(0))
+    x = placed(EXAMPLES, device)
+    assert_same(pa.vmap(lambda row: row, 0, 1)(x), EXAMPLES.T)
+    assert_same(pa.vmap(pa.sum, -1)(x), EXAMPLES.sum(0))
     tree = {"rows": x, "shared": x[0, :], "factor": 3.0}
     f = pa.vmap(
         lambda t, *, by: {"a": t["rows"] * t["shared"] * t["factor"], "b": (by, t["shared"])},
@@ -184,16 +190,16 @@ def test_axes_trees_and_results(device: str) -> None:
         {"a": 1, "b": (0, None)},
     )
     result = f(tree, by=x[:, 0])
-    assert_same(result["a"], (ROWS * ROWS[0] * 3).T)
-    assert_same(result["b"][0], ROWS[:, 0])
-    assert_same(result["b"][1], ROWS[0])
+    assert_same(result["a"], (EXAMPLES * EXAMPLES[0] * 3).T)
+    assert_same(result["b"][0], EXAMPLES[:, 0])
+    assert_same(result["b"][1], EXAMPLES[0])
     ones = pa.vmap(lambda row: pa.ones((2,), dtype=pa.float32, device=device))(x)
     assert_same(ones, np.ones((4, 2)))
     ones[0, 0] = 5.0
     assert_same(ones[1, :], np.ones(2))
     same = pa.vmap(lambda row: row)(x)
     same[...] = 7.0
-    assert_same(x, ROWS)
+    assert_same(x, EXAMPLES)
     nothing = pa.vmap(lambda row: pa.linalg.outer(row, row) + pa.sum(row))(x[:0, :])
     assert nothing.shape == (0, 3, 3)
 
@@ -239,26 +245,26 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception]]] = {
 def test_refusals(message: str, device: str) -> None:
     function, error = REFUSED[message]
     with pytest.raises(error, match=f"(?s){message}"):
-        function(placed(ROWS, device))
+        function(placed(EXAMPLES, device))
 
 
 @pytest.mark.one_device
 def test_an_example_cannot_be_used_outside(device: str) -> None:
     leaked: list[Any] = []
-    pa.vmap(lambda row: leaked.append(row) or row)(placed(ROWS, device))
+    pa.vmap(lambda row: leaked.append(row) or row)(placed(EXAMPLES, device))
     with pytest.raises(TracedArrayError, match="used after <lambda> has returned"):
         leaked[0] + 1
 
 
 def test_gradients_within_a_traced_function(device: str) -> None:
     """PyTorch's own autodiff does not see the arrays of an enclosing trace."""
-    x = placed(ROWS, device)
+    x = placed(EXAMPLES, device)
 
     def inner(x: Any) -> Any:
         weight = pa.ones((4, 3), dtype=pa.float32, device=device)
         return pa.grad(lambda w: pa.sum(w * x))(weight)
 
-    assert_same(pa.compile(inner)(x), ROWS)
+    assert_same(pa.compile(inner)(x), EXAMPLES)
 
 
 WITHOUT_ARRAYS = frozenset(

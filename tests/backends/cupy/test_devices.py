@@ -135,7 +135,7 @@ def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     pa.reset_gpu_device()
 
 
-def test_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_cupy_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("cupy", exc_type=ImportError)
     monkeypatch.setattr(discovery, "version", lambda info: "13.3.0")
     pa.reset_gpu_device()

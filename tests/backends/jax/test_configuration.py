@@ -52,15 +52,15 @@ def test_dtypes_follow_the_setting() -> None:
 
 @pytest.mark.parametrize("dtype", WIDE)
 def test_absent_dtypes_are_refused_and_nothing_is_narrowed(dtype: str) -> None:
-    absent = getattr(pa, dtype)
+    missing = getattr(pa, dtype)
     values = np.ones(3, dtype=dtype)
     attempts: tuple[Callable[[], Any], ...] = (
-        lambda: pa.asarray([1], dtype=absent, device=CPU),
-        lambda: pa.zeros(2, dtype=absent, device=CPU),
+        lambda: pa.asarray([1], dtype=missing, device=CPU),
+        lambda: pa.zeros(2, dtype=missing, device=CPU),
         lambda: pa.asarray(values, device=CPU),
         lambda: pa.asarray(values, device="numpy").to_device(CPU),
-        lambda: pa.astype(pa.ones(2, device=CPU), absent),
-        lambda: pa.sum(pa.ones(2, device=CPU), dtype=absent),
+        lambda: pa.astype(pa.ones(2, device=CPU), missing),
+        lambda: pa.sum(pa.ones(2, device=CPU), dtype=missing),
     )
     with jax.enable_x64(False):
         for attempt in attempts:

@@ -128,15 +128,15 @@ def test_masks_as_indices_say_so() -> None:
 
 
 def test_printing_needs_no_values() -> None:
-    texts = []
+    programs = []
 
     def show(x: Any) -> Any:
         y = pa.asarray(x)
-        texts.extend([repr(y), str(y[0]), f"{y}"])
+        programs.extend([repr(y), str(y[0]), f"{y}"])
         return x
 
     jax.jit(show)(jnp.asarray(X))
-    assert texts == ["Array([?, ?, ?], dtype=float32, device='jax:cpu:0')", "?", "[? ? ?]"]
+    assert programs == ["Array([?, ?, ?], dtype=float32, device='jax:cpu:0')", "?", "[? ? ?]"]
 
 
 def test_the_warmup_of_a_device_may_be_inside_a_traced_function() -> None:

@@ -61,7 +61,7 @@ def test_read_only_memory_is_shared_until_it_is_written() -> None:
         (lambda x: x.__irshift__(1), [1, 1]),
     ],
 )
-def test_whatever_writes_copies_first(
+def test_writes_copy_read_only_memory_first(
     write: Callable[[pa.Array], None], expected: list[int]
 ) -> None:
     original = sealed([2, 3])
@@ -140,10 +140,10 @@ class Producer:
     def __init__(self, values: np.ndarray[Any, Any], kind: int) -> None:
         self.values = values
         self.kind = kind
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
 
     def __dlpack__(self, **options: Any) -> Any:
-        self.asked.append(options)
+        self.requests.append(options)
         return self.values.__dlpack__(max_version=options.get("max_version"))
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -156,7 +156,7 @@ def test_dlpack_shares_memory_of_the_host_and_asks_once() -> None:
         producer = Producer(values, kind)
         x = pa.from_dlpack(producer, device="numpy", copy=False)
         x[0] += 1
-        assert len(producer.asked) == 1
+        assert len(producer.requests) == 1
         y = pa.from_dlpack(producer, device="numpy", copy=True)
         y[0] = -1
     assert values[0] == 3
@@ -165,7 +165,7 @@ def test_dlpack_shares_memory_of_the_host_and_asks_once() -> None:
 def test_dlpack_requests_a_copy_from_other_devices() -> None:
     producer = Producer(np.arange(3), 2)
     assert pa.from_dlpack(producer, device="numpy").tolist() == [0, 1, 2]
-    assert producer.asked[-1]["dl_device"] == (1, 0)
+    assert producer.requests[-1]["dl_device"] == (1, 0)
     with pytest.raises(ValueError, match="the data is in kDLCUDA memory"):
         transfer.from_dlpack(producer, "cpu", copy=False)
 

@@ -272,7 +272,7 @@ def test_a_capsule_is_requested_once(version: tuple[int, int] | None, copy: bool
         transfer.from_dlpack(producer, CPU, copy=copy)
 
 
-def test_odd_capsules() -> None:
+def test_reversed_and_read_only_capsules_are_copied() -> None:
     values = np.arange(6.0)
     for array, why in ((values[::-2], "negative strides"), (read_only(), "read-only")):
         tensor = transfer.from_dlpack(OneShot(array.__dlpack__(max_version=(1, 0))), CPU, copy=None)

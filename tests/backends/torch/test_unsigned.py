@@ -278,7 +278,7 @@ def test_converting_back(dtype: np.dtype[Any], source: str, data: st.DataObject)
 
 
 @with_dtypes
-def test_making(dtype: np.dtype[Any]) -> None:
+def test_creation_of_unsigned_tensors(dtype: np.dtype[Any]) -> None:
     t = getattr(torch, dtype.name)
     top = int(np.iinfo(dtype).max)
     check(XP.arange(top - 4, top, 3, dtype=t), np.arange(top - 4, top, 3, dtype=dtype))

@@ -99,11 +99,11 @@ class Scope:
         self._library, self._device = library, device
 
     def __enter__(self) -> None:
-        self._before, self._library.current = self._library.current, self._device.index
+        self._previous, self._library.current = self._library.current, self._device.index
         self._library.entered += 1
 
     def __exit__(self, *_: object) -> None:
-        self._library.current = self._before
+        self._library.current = self._previous
         self._library.entered -= 1
 
 

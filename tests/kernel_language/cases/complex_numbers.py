@@ -118,7 +118,7 @@ def drawn(rng: np.random.Generator, dtype: Any, *shape: int) -> Values:
 
 
 def _choices(y: Values, x: Values, z: Values, shift: complex) -> tuple[Values]:
-    def one(a: complex, b: complex) -> complex:
+    def multiply(a: complex, b: complex) -> complex:
         t, u = complex(a.imag, a.real), -a
         if t == 2j or not u:
             t = b if a.real > 0 else ROTATION
@@ -126,13 +126,15 @@ def _choices(y: Values, x: Values, z: Values, shift: complex) -> tuple[Values]:
             t -= shift if u.imag > 0 else 1.0
         return (t or 3.0) + shift * u * ((u + 0.5j) * u - 2)
 
-    return (np.array([one(*pair) for pair in zip(x.tolist(), z.tolist(), strict=True)], y.dtype),)
+    return (
+        np.array([multiply(*pair) for pair in zip(x.tolist(), z.tolist(), strict=True)], y.dtype),
+    )
 
 
 def _reversed(y: Values, x: Values) -> tuple[Values]:
     turned = (x * 1j).reshape(-1, 8)
-    other = turned[:, ::-1]
-    return (np.where(np.arange(8) % 2, other + turned, other).reshape(-1),)
+    reverse = turned[:, ::-1]
+    return (np.where(np.arange(8) % 2, reverse + turned, reverse).reshape(-1),)
 
 
 def _julia(counts: Values, real: Values, imag: Values, c: complex) -> tuple[Values]:

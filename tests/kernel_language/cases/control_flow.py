@@ -290,8 +290,8 @@ def numbers(n):
 def _by_python(function):
     """Compute each element by a function of its place and of what else there is."""
 
-    def expected(y, *rest):
-        return (np.array([function(i, *rest) for i in range(y.size)]).astype(y.dtype),)
+    def expected(y, *args):
+        return (np.array([function(i, *args) for i in range(y.size)]).astype(y.dtype),)
 
     return expected
 

@@ -132,18 +132,18 @@ def bytes_of_words(y, x):
     y[i] = kl.uint8(x[i // 4] >> kl.uint32(8 * (i % 4)))
 
 
-def bits_as_numbers(half, single, words, x):
+def bits_as_numbers(half, single, integers, x):
     """Bits as floats of two sizes and back, and a product that is rounded with the sum."""
     i = kl.index()
     half[i] = kl.bitcast(x[i], kl.float16)
-    single[i] = kl.fma(kl.float32(half[i]), kl.float32(1.25), kl.bitcast(words[i], kl.float32))
-    words[i] = kl.bitcast(-kl.bitcast(words[i], kl.float32), kl.uint32) + kl.uint32(
+    single[i] = kl.fma(kl.float32(half[i]), kl.float32(1.25), kl.bitcast(integers[i], kl.float32))
+    integers[i] = kl.bitcast(-kl.bitcast(integers[i], kl.float32), kl.uint32) + kl.uint32(
         kl.bitcast(kl.float16(half[i]), kl.uint16)
     )
 
 
-def _bits_as_numbers(half, single, words, x):
-    halves, singles = x.view(np.float16), words.view(np.float32)
+def _bits_as_numbers(half, single, integers, x):
+    halves, singles = x.view(np.float16), integers.view(np.float32)
     total = halves.astype(np.float64) * 1.25 + singles.astype(np.float64)
     return halves, total.astype(np.float32), (-singles).view(np.uint32) + x.astype(np.uint32)
 

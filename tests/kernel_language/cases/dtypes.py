@@ -110,7 +110,7 @@ def _cases(kernel, make, expected, dtypes, **options):
     ]
 
 
-def one(rng, dtype):
+def element(rng, dtype):
     return np.zeros(70, dtype), drawn(rng, dtype, 70)
 
 
@@ -119,7 +119,7 @@ def two(rng, dtype):
 
 
 CASES = [
-    *_cases(copy, one, lambda y, x: (x,), EVERY),
+    *_cases(copy, element, lambda y, x: (x,), EVERY),
     *_cases(add, two, in_wide(np.add), (*FLOATS, *INTEGERS)),
     *_cases(multiply, two, in_wide(np.multiply), (*FLOATS, *INTEGERS)),
     *_cases(divide, two, in_wide(np.divide), FLOATS),
@@ -130,7 +130,7 @@ CASES = [
         (np.float32, np.float64),
         tolerance=1e-6,
     ),
-    *_cases(add_one, one, in_wide(lambda x: x + 1), (*FLOATS, *INTEGERS)),
+    *_cases(add_one, element, in_wide(lambda x: x + 1), (*FLOATS, *INTEGERS)),
     *_cases(
         compare,
         lambda rng, dtype: (

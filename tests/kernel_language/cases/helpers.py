@@ -12,7 +12,7 @@ import portarray.kernel_language as kl
 
 SCALE = 3
 WEIGHTS = (0.25, 0.5, 0.25)
-ROWS = (-1, 1, 0, 0)
+SHIFTS = (-1, 1, 0, 0)
 COLUMNS = (0, 0, -1, 1)
 KIND = np.dtype(np.float32)
 LIMIT = 4.0
@@ -132,7 +132,7 @@ def global_tables(y, x):
     i, j = kl.index()
     total = x[i + 1, j + 1] * -4
     for k in kl.unroll(range(4)):
-        total += x[i + 1 + ROWS[k], j + 1 + COLUMNS[k]]
+        total += x[i + 1 + SHIFTS[k], j + 1 + COLUMNS[k]]
     y[i, j] = total
 
 

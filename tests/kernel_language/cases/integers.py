@@ -82,10 +82,10 @@ def splitmix(y):
 
 def count_bits(y, x):
     i = kl.index()
-    left = x[i]
+    remaining = x[i]
     count = 0
-    while left != 0:
-        left &= left - 1
+    while remaining != 0:
+        remaining &= remaining - 1
         count += 1
     y[i] = count
 
@@ -102,13 +102,13 @@ def greatest_divisor(y, x, z):
 def power_modulo(y, x, exponent, modulus):
     i = kl.index()
     base = x[i] % modulus
-    left = kl.int64(exponent)
+    remaining = kl.int64(exponent)
     result = kl.int64(1)
-    while left > 0:
-        if left & 1 != 0:
+    while remaining > 0:
+        if remaining & 1 != 0:
             result = result * base % modulus
         base = base * base % modulus
-        left >>= 1
+        remaining >>= 1
     y[i] = result
 
 

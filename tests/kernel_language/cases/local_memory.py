@@ -59,12 +59,12 @@ def running_sum_of_groups(y, x):
     kl.barrier()
     step = 1
     while step < 16:
-        other = 1 - page
+        next_page = 1 - page
         if here >= step:
-            shared[other, here] = shared[page, here] + shared[page, here - step]
+            shared[next_page, here] = shared[page, here] + shared[page, here - step]
         else:
-            shared[other, here] = shared[page, here]
-        page = other
+            shared[next_page, here] = shared[page, here]
+        page = next_page
         step *= 2
         kl.barrier()
     y[i] = shared[page, here]
@@ -123,12 +123,12 @@ def bitonic_sort(y, x):
     while width <= 32:
         step = width // 2
         while step > 0:
-            other = here ^ step
-            if other > here:
+            partner = here ^ step
+            if partner > here:
                 upward = (here & width) == 0
-                a, b = shared[here], shared[other]
+                a, b = shared[here], shared[partner]
                 if (a > b) == upward:
-                    shared[here], shared[other] = b, a
+                    shared[here], shared[partner] = b, a
             kl.barrier()
             step //= 2
         width *= 2
@@ -240,7 +240,7 @@ def _tree(y, x):
     return (rows[:, 0],)
 
 
-def _matmul(c, a, b, *rest):
+def _matmul(c, a, b, *args):
     total = np.zeros_like(c)
     for k in range(a.shape[1]):
         total = total + a[:, k, None] * b[k]

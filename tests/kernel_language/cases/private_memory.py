@@ -64,12 +64,12 @@ def digits_backwards(y, x):
     i = kl.index()
     digits = kl.private(10, kl.int32)
     count = 0
-    left = x[i]
+    remaining = x[i]
     while True:
-        digits[count] = left % 10
-        left //= 10
+        digits[count] = remaining % 10
+        remaining //= 10
         count += 1
-        if left == 0:
+        if remaining == 0:
             break
     value = 0
     for k in range(count):

@@ -366,7 +366,7 @@ def _edits(y, a, b):
     return (np.array(row[-1:], np.int32),)
 
 
-def _words(y, text, word):
+def _word_positions(y, text, word):
     result = np.zeros(y.size, np.bool_)
     start = bytes(text).find(bytes(word))
     while start >= 0:
@@ -526,7 +526,7 @@ CASES = [
             rng.integers(97, 99, 80).astype(np.uint8),
             np.frombuffer(b"abba", np.uint8).copy(),
         ),
-        _words,
+        _word_positions,
     ),
     Case(
         checksum,
