@@ -14,7 +14,7 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 import portarray as pa
-from portarray.dask import explaining, faults, registration, scopes
+from portarray.dask import explaining, faults, registration, scoped_tasks, scopes
 from portarray.dask.layers import Layers
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def assign(numblocks: tuple[int, ...], devices: Devices) -> scopes.Belongs:
 def move_block(block: Any, device: str | None) -> pa.Array:
     """Return a block as a portarray array on a device. Runs on a worker."""
     if isinstance(block, pa.Array):
-        inside = scopes.allowed()
+        inside = scoped_tasks.allowed()
         if device is None and inside and str(block.device) not in inside:
             device = inside[0]
         result = block if device is None else block.to_device(device)
@@ -243,7 +243,7 @@ class Block(NamedTuple):
         The device, or the name of the chunk's type where it is not portarray's.
     nbytes : int
         Bytes of its values.
-    wanted : str or None
+    target : str or None
         The device that it was put on; None if no device was chosen.
 
     Examples
@@ -253,7 +253,7 @@ class Block(NamedTuple):
     >>> last = pd.placement(x)[-1]
     >>> last.block, last.device, last.nbytes
     ((1, 0), 'numpy:cpu:0', 16)
-    >>> last.device == last.wanted
+    >>> last.device == last.target
     True
     """
 
@@ -261,7 +261,7 @@ class Block(NamedTuple):
     worker: str
     device: str
     nbytes: int
-    wanted: str | None
+    target: str | None
 
 
 class Placement(tuple[Block, ...]):
@@ -297,9 +297,9 @@ class Placement(tuple[Block, ...]):
         ValueError
             If a block is on another device than it was put on, or is not a portarray array.
         """
-        wrong = [block for block in self if block.device != (block.wanted or block.device)]
+        wrong = [block for block in self if block.device != (block.target or block.device)]
         if wrong:
-            lines = "; ".join(f"{b.block} is on {b.device}, not {b.wanted}" for b in wrong[:5])
+            lines = "; ".join(f"{b.block} is on {b.device}, not {b.target}" for b in wrong[:5])
             raise ValueError(
                 f"verify: {len(wrong)} of {len(self)} blocks are on the wrong device: {lines}\n"
                 f"Hint: move them with portarray.dask.to_device(x, devices)"
@@ -375,5 +375,5 @@ def _location(block: Any) -> tuple[str, str, int]:
 
 def _worker() -> str:
     """Return the address of the worker that runs this; empty where there is none."""
-    worker = scopes.worker()
+    worker = scoped_tasks.worker()
     return "" if worker is None else str(worker.address)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import portarray as pa
-from portarray.dask import scopes
+from portarray.dask import scoped_tasks
 
 __all__ = [
     "MISPLACED",
@@ -70,7 +70,7 @@ def note(error: Exception, name: str, devices: Iterable[str]) -> None:
         return  # an inner task added the note
     there = list(dict.fromkeys(devices))
     on = f", with chunks on {', '.join(there)}" if there else ""
-    worker = scopes.worker()
+    worker = scoped_tasks.worker()
     at = f", on worker {worker.address}" if worker is not None else ""
     if isinstance(error, (pa.DeviceNotFunctionalError, pa.UnknownDeviceError)):
         on += f"; there are {', '.join(map(str, pa.devices()))}"

@@ -23,7 +23,8 @@ from dask.utils import ensure_dict
 
 from portarray.dask import owners
 from portarray.dask.layers import Layers
-from portarray.dask.scopes import ANNOTATION, Scoped, scoped
+from portarray.dask.scoped_tasks import Scoped, scoped
+from portarray.dask.scopes import ANNOTATION
 
 __all__ = ["is_annotated", "layered", "optimize", "output_keys", "planned"]
 
@@ -109,20 +110,20 @@ def _fused(graph: dict[Any, Any], notes: Notes, outputs: set[Any]) -> dict[Any, 
     It has the key of its last task. Dask renames it and adds an alias, which costs its scheduler as
     much as a task; its tasks that make data are recognized without that.
     """
-    only: dict[Any, Any] = {}  # the one task that needs a task, None if several do
+    consumer_of: dict[Any, Any] = {}  # the one task that needs a task, None if several do
     for key, node in graph.items():
         for operand in node.dependencies:
-            only[operand] = None if operand in only else key
-    only = {
+            consumer_of[operand] = None if operand in consumer_of else key
+    consumer_of = {
         operand: key
-        for operand, key in only.items()
+        for operand, key in consumer_of.items()
         if key is not None and operand in graph and len(graph[key].dependencies) == 1
     }
-    before = dict(zip(only.values(), only, strict=True))
-    _join_scopes(graph, notes, only, before)
+    operand_of = dict(zip(consumer_of.values(), consumer_of, strict=True))
+    _join_scopes(graph, notes, consumer_of, operand_of)
     ends = set()  # of chains
     for key, node in graph.items():
-        following = only.get(key)
+        following = consumer_of.get(key)
         if (
             following is None
             or key in outputs
@@ -136,7 +137,7 @@ def _fused(graph: dict[Any, Any], notes: Notes, outputs: set[Any]) -> dict[Any, 
         if key not in ends:
             continue
         chain = [key]
-        while (operand := before.get(chain[-1])) is not None and operand not in ends:
+        while (operand := operand_of.get(chain[-1])) is not None and operand not in ends:
             chain.append(operand)
         last = graph[key]
         result[key] = last if len(chain) == 1 else _chained(graph, chain[::-1])
@@ -160,15 +161,15 @@ def _chained(graph: dict[Any, Any], chain: list[Any]) -> Task:
 
 
 def _join_scopes(
-    graph: dict[Any, Any], notes: Notes, only: dict[Any, Any], before: dict[Any, Any]
+    graph: dict[Any, Any], notes: Notes, consumer_of: dict[Any, Any], operand_of: dict[Any, Any]
 ) -> None:
     """Let unannotated tasks in a chain with a block with a chosen device join its scope."""
     free = [key for key in graph if ANNOTATION not in notes.get(key, ())]
     for key in free:
-        for step in (before, only):
+        for step in (operand_of, consumer_of):
             note = notes.get(step.get(key))
             if note and ANNOTATION in note and note[ANNOTATION].placed:
-                _join(key, note, notes, only if step is before else before)
+                _join(key, note, notes, consumer_of if step is operand_of else operand_of)
 
 
 def _join(key: Any, note: dict[str, Any], notes: Notes, step: dict[Any, Any]) -> None:
@@ -181,8 +182,10 @@ def _join(key: Any, note: dict[str, Any], notes: Notes, step: dict[Any, Any]) ->
         key = step.get(key)
 
 
-def _differ(note: Any, other: Any) -> bool:
-    return note is not other and bool(note != other)  # tasks of a device share their notes
+def _differ(note: Any, second_note: Any) -> bool:
+    return note is not second_note and bool(
+        note != second_note
+    )  # tasks of a device share their notes
 
 
 def _apart(

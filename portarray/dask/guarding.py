@@ -38,7 +38,16 @@ from dask.utils import funcname
 import portarray as pa
 from portarray._array import host_access, pickling
 from portarray._array.array import Array
-from portarray.dask import compatibility, faults, fusing, metas, owners, scopes, spilling
+from portarray.dask import (
+    compatibility,
+    faults,
+    fusing,
+    metas,
+    owners,
+    scoped_tasks,
+    scopes,
+    spilling,
+)
 from portarray.dask.garbage import without_collections
 from portarray.dask.layers import mark_layer
 from portarray.dask.narrowing import lacks, narrowed
@@ -79,7 +88,7 @@ class Guarded(Task):  # type: ignore[misc]
         try:
             if function is _execute_subgraph:
                 return function(*arguments, **options)
-            is_unplaced = scopes.owner() == ""
+            is_unplaced = scoped_tasks.owner() == ""
             if faults.MISPLACED and not is_unplaced and not faults.accepts_misplaced(function):
                 faults.refuse_misplaced(_chunks((arguments, options)))
             return computed(function, arguments, options)
@@ -124,7 +133,7 @@ def computed(function: Any, arguments: Any, options: dict[str, Any]) -> Any:
     if chunk is None:
         implementation = function
     else:
-        owner = scopes.owner()
+        owner = scoped_tasks.owner()
         if operands.mixed and owner is not None and not faults.accepts_mixed(function):
             arguments, options = owners.brought(
                 (arguments, options), _chunks((arguments, options)), owner
@@ -247,7 +256,7 @@ def _guarded(node: Any, layers: Any) -> Any:
         if kwargs:
             kwargs = dict(zip(kwargs, _all_guarded(kwargs.values(), layers), strict=True))
         function = node.func if node.func is not np.zeros else _there(node, layers)
-        return scopes.copied(Guarded, node, function, args, kwargs)
+        return scoped_tasks.copied(Guarded, node, function, args, kwargs)
     if kind in (List, Tuple, Dict):
         args = _all_guarded(node.args, layers)
         if all(map(operator.is_, args, node.args)):  # only references
@@ -296,7 +305,7 @@ def _names(task: Guarded, key: Any) -> list[Any]:
 
 
 def _as_checked(task: Guarded) -> Checked:
-    checked: Checked = scopes.copied(Checked, task, task.func, task.args, task.kwargs)
+    checked: Checked = scoped_tasks.copied(Checked, task, task.func, task.args, task.kwargs)
     return checked
 
 

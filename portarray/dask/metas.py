@@ -19,7 +19,7 @@ from dask.blockwise import BlockwiseDep
 from dask.utils import is_arraylike
 
 import portarray as pa
-from portarray.dask import scopes
+from portarray.dask import scoped_tasks
 from portarray.dask.narrowing import LIBRARIES
 from portarray.dask.registration import near
 
@@ -35,7 +35,7 @@ def _tried(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[.
     """Return a function that computes the meta as a task would."""
 
     @wraps(function)
-    @scopes.owned("")  # blocks of one array may be on several devices
+    @scoped_tasks.owned("")  # blocks of one array may be on several devices
     def tried(*args: Any, **kwargs: Any) -> Any:
         try:
             result = call(function, list(args), kwargs)
@@ -101,15 +101,15 @@ def install_hooks(call: Callable[..., Any]) -> None:
             return meta.astype(near(dtype, meta.device))
 
     @wraps(apply_infer_dtype)
-    def inferred(func: Any, args: Any, *rest: Any, **options: Any) -> Any:
+    def inferred(func: Any, args: Any, *positional: Any, **options: Any) -> Any:
         if any(isinstance(getattr(x, "_meta", x), pa.Array) for x in args):
             function = func
 
-            @scopes.owned("")
+            @scoped_tasks.owned("")
             def func(*values: Any, **keywords: Any) -> Any:
                 return call(function, list(values), keywords)
 
-        return apply_infer_dtype(func, args, *rest, **options)
+        return apply_infer_dtype(func, args, *positional, **options)
 
     for function in (asarray_safe, asanyarray_safe):
         stand_in(function, _lazily(function))

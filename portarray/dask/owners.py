@@ -281,9 +281,9 @@ class _Owners:
             next_node = self.graph.get((*key[:-2], key[-2] + step, key[-1]))
             beside = [] if next_node is None else dict.fromkeys(_references(next_node))
             self.visit_all([k for k in beside if k in self.graph])  # whatever the graph's order
-            for operand, other in zip(operands, beside, strict=False):
+            for operand, neighbour in zip(operands, beside, strict=False):
                 device = self.devices[operand]
-                if (self.devices.get(other) or self.layers.device(other)) == device:
+                if (self.devices.get(neighbour) or self.layers.device(neighbour)) == device:
                     yield device
 
     def _combine_of(self, node: Task) -> Any:
@@ -371,7 +371,7 @@ class _Owners:
         if type(node) is Alias and size is None:
             return self._size(node.target)
         function, arguments, options = _call(node)
-        if size is None and any(function is known for known in _SLICED):
+        if size is None and any(function is slicing for slicing in _SLICED):
             operands = list(_references(arguments[0]))
             if len(operands) != 1 or type(arguments[0]) is Task:
                 return None
@@ -446,12 +446,12 @@ def _references(node: Any) -> Iterator[Any]:
 
 def _read_by(inner: dict[Any, Any], output: Any) -> Iterator[Any]:
     """Yield the operands of fused tasks in the order of their arguments."""
-    stack, seen = [output], set()
+    stack, visited = [output], set()
     while stack:
         key = stack.pop()
-        if key in seen:
+        if key in visited:
             continue
-        seen.add(key)
+        visited.add(key)
         if key in inner:
             stack += reversed([*_references(inner[key])])
         else:
@@ -480,7 +480,7 @@ def _has_product(node: Any) -> bool:
 
 def _entry(table: dict[Any, Any], function: Any) -> Any:
     """Return the entry of a function, which may not be hashable, or None."""
-    return next((entry for known, entry in table.items() if known is function), None)
+    return next((entry for key, entry in table.items() if key is function), None)
 
 
 def _sliced(size: Size | None, index: Any) -> Size | None:

@@ -14,15 +14,8 @@ from distributed.protocol import pickle
 
 from portarray.dask import owners
 from portarray.dask.balancing import BalancePlugin
-from portarray.dask.scopes import (
-    ANNOTATION,
-    Scope,
-    Scoped,
-    ScopeError,
-    devices_of,
-    names_of,
-    scoped,
-)
+from portarray.dask.scoped_tasks import Scoped, devices_of, names_of, scoped
+from portarray.dask.scopes import ANNOTATION, Scope, ScopeError
 
 __all__ = ["ScopesPlugin", "register", "register_by"]
 
@@ -142,7 +135,7 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
             done.add(key)
             if key not in self.tasks and ts.run_spec is not None:
                 scopes = {self.tasks[d.key].scope for d in ts.dependencies if d.key in self.tasks}
-                where = {inherited for within in scopes if (inherited := within.followed())}
+                where = {inherited for within in scopes if (inherited := within.for_results())}
                 if len(where) == 1:
                     self.tasks[key] = _Task(where.pop(), ts.worker_restrictions)
             if key in self.tasks:
@@ -176,7 +169,7 @@ class ScopesPlugin(SchedulerPlugin):  # type: ignore[misc]
         elif within.placed and not matching:
             silent = not any(worker.devices for worker in self.workers.values())
             if silent or all(
-                alternative.platform == frozenset(["cpu"]) for alternative in within.ways
+                alternative.platform == frozenset(["cpu"]) for alternative in within.alternatives
             ):
                 result = None
         self.matches[within] = result

@@ -7,47 +7,16 @@ plugin of the scheduler (:mod:`portarray.dask.scheduling`) finds the workers tha
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
 import dask
-from dask._task_spec import NestedContainer, Task, _execute_subgraph
-
-import portarray as pa
-from portarray.dask.narrowing import COMPOSE
-
-__all__ = [
-    "ANNOTATION",
-    "LISTENERS",
-    "Belongs",
-    "Placed",
-    "Scope",
-    "ScopeError",
-    "Scoped",
-    "allowed",
-    "copied",
-    "devices_of",
-    "listed",
-    "names_of",
-    "on_device",
-    "owned",
-    "owner",
-    "placed",
-    "scope",
-    "scoped",
-    "worker",
-]
 
 ANNOTATION = "portarray"
 LISTENERS: list[Callable[[], None]] = []
 """Called before a scope is entered."""
-
-_DEVICE = re.compile(r"\w+:\w+:\d+")
 _PLATFORMS = {"cpu", "cuda", "rocm", "oneapi", "metal", "opencl", "tpu"}
 _NAMES = ("platform", "library", "index", "worker")
 
@@ -72,7 +41,7 @@ class ScopeError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Way:
+class Alternative:
     """One way to meet a scope; None allows every value."""
 
     platform: frozenset[str] | None = None
@@ -121,7 +90,7 @@ class Scope:
 
     Parameters
     ----------
-    ways : iterable of Way
+    alternatives : iterable of Alternative
         Ways to meet it.
     placed : bool
         Whether it only follows where a block is; workers that declare no devices then meet it.
@@ -139,19 +108,21 @@ class Scope:
     ...     x = pd.ones(4, chunks=2)  # computed on such devices, wherever they are then
     """
 
-    __slots__ = ("owner", "placed", "ways")
+    __slots__ = ("alternatives", "owner", "placed")
 
-    ways: tuple[Way, ...]
+    alternatives: tuple[Alternative, ...]
     placed: bool
     owner: str | None
 
-    def __init__(self, ways: Iterable[Way], placed: bool = False, owner: str | None = None) -> None:
-        self.ways = tuple(dict.fromkeys(ways))
+    def __init__(
+        self, alternatives: Iterable[Alternative], placed: bool = False, owner: str | None = None
+    ) -> None:
+        self.alternatives = tuple(dict.fromkeys(alternatives))
         self.placed = placed
         self.owner = owner
 
     def _values(self) -> tuple[Any, ...]:
-        return self.ways, self.placed, self.owner
+        return self.alternatives, self.placed, self.owner
 
     def __eq__(self, other: object) -> bool:
         return type(other) is Scope and self._values() == other._values()
@@ -160,22 +131,27 @@ class Scope:
         return hash(self._values())
 
     def __repr__(self) -> str:
-        return " | ".join(map(str, self.ways))
+        return " | ".join(map(str, self.alternatives))
 
     def __dask_tokenize__(self) -> tuple[str, bool, str | None]:
         return repr(self), self.placed, self.owner
 
     def __or__(self, other: Scope) -> Scope:
-        return Scope((*self.ways, *other.ways))
+        return Scope((*self.alternatives, *other.alternatives))
 
     def __and__(self, other: Scope) -> Scope:
-        ways = [both for a in self.ways for b in other.ways if (both := _both(a, b))]
-        if not ways:
+        alternatives = [
+            both
+            for a in self.alternatives
+            for b in other.alternatives
+            if (both := _intersection(a, b))
+        ]
+        if not alternatives:
             raise ScopeError(
                 f"scope: no device or worker meets both {self!r} and {other!r}\n"
                 f"Hint: combine them with | to allow either"
             )
-        return Scope(ways, self.placed and other.placed, other.owner)
+        return Scope(alternatives, self.placed and other.placed, other.owner)
 
     def __enter__(self) -> Scope:
         outer = dask.get_annotations().get(ANNOTATION)
@@ -203,18 +179,18 @@ class Scope:
             The devices that it has.
         """
         names, devices = set(names), tuple(devices)
-        ways = [
+        alternatives = [
             alternative
-            for alternative in self.ways
+            for alternative in self.alternatives
             if alternative.worker is None or alternative.worker & names
         ]
-        if any(not alternative.limits_devices() for alternative in ways):
+        if any(not alternative.limits_devices() for alternative in alternatives):
             return devices
         return (
             tuple(
                 device
                 for device in devices
-                if any(alternative.accepts(device) for alternative in ways)
+                if any(alternative.accepts(device) for alternative in alternatives)
             )
             or None
         )
@@ -222,28 +198,26 @@ class Scope:
     @property
     def device(self) -> str | None:
         """The only device that is allowed, by its full name; None if there may be several."""
-        names = {alternative.device() for alternative in self.ways}
+        names = {alternative.device() for alternative in self.alternatives}
         return names.pop() if len(names) == 1 else None
 
     def accepts(self, device: str) -> bool:
         """Return whether a device, given by its full name, is allowed on some worker."""
-        return any(alternative.accepts(device) for alternative in self.ways)
+        return any(alternative.accepts(device) for alternative in self.alternatives)
 
-    def followed(self) -> Scope | None:
+    def for_results(self) -> Scope | None:
         """Return the scope of results of these blocks: the same devices on any worker."""
-        if self.placed and all(alternative.worker is None for alternative in self.ways):
+        if self.placed and all(alternative.worker is None for alternative in self.alternatives):
             return self
-        ways = [replace(alternative, worker=None) for alternative in self.ways]
+        alternatives = [replace(alternative, worker=None) for alternative in self.alternatives]
         return (
-            Scope(ways, True, self.owner)
-            if all(alternative.limits_devices() for alternative in ways)
+            Scope(alternatives, True, self.owner)
+            if all(alternative.limits_devices() for alternative in alternatives)
             else None
         )
 
 
 _blocks: ContextVar[tuple[Any, ...]] = ContextVar("portarray_scopes", default=())
-_allowed: ContextVar[tuple[str, ...]] = ContextVar("portarray_allowed", default=())
-_owner: ContextVar[str | None] = ContextVar("portarray_owner", default=None)
 
 
 def scope(
@@ -294,15 +268,15 @@ def scope(
     >>> pd.scope(device="cuda:1") | pd.scope(library={"clarray"}, worker="node1")
     scope(platform='cuda', index=1) | scope(library='clarray', worker='node1')
     """
-    alternative = Way(*map(_values, (platform, library, index, worker)))
+    alternative = Alternative(*map(_values, (platform, library, index, worker)))
     if device is None:
-        if alternative == Way():
+        if alternative == Alternative():
             raise ValueError(
                 "scope: no limit was passed\nHint: pass platform, library, index, device or worker"
             )
         return Scope([alternative])
     several = device if isinstance(device, (set, frozenset, list, tuple)) else [device]
-    combined = Scope(_way_of(str(text)) for text in several)
+    combined = Scope(_alternative_of(str(text)) for text in several)
     return combined & Scope([alternative])
 
 
@@ -312,7 +286,7 @@ def _values(value: Any) -> frozenset[Any] | None:
     return frozenset(value if isinstance(value, (set, frozenset, list, tuple)) else [value])
 
 
-def _way_of(text: str) -> Way:
+def _alternative_of(text: str) -> Alternative:
     """Return the limits that a device's name describes."""
     parts: dict[str, frozenset[Any]] = {}
     for part in text.split(":"):
@@ -320,20 +294,17 @@ def _way_of(text: str) -> Way:
             parts["index"] = frozenset([int(part)])
         else:
             parts["platform" if part in _PLATFORMS else "library"] = frozenset([part])
-    return Way(**parts)
+    return Alternative(**parts)
 
 
-def _both(a: Way, b: Way) -> Way | None:
+def _intersection(a: Alternative, b: Alternative) -> Alternative | None:
     values: list[Any] = []
     for first, second in zip(a.values(), b.values(), strict=True):
         both = first & second if first is not None and second is not None else first or second
         if both is not None and not both:
             return None
         values.append(both)
-    return Way(*values)
-
-
-# --- devices of blocks ----------------------------------------------------------------------------
+    return Alternative(*values)
 
 
 class Belongs(dict[tuple[int, ...], "str | None"]):
@@ -360,7 +331,7 @@ class Placed(dict[tuple[int, ...], "Scope | None"]):
 
 def on_device(device: str, outer: Scope | None, owner: str | None) -> Scope:
     """Return the scope of tasks on a device, in an outer scope; "" is any device."""
-    block_scope = Scope([_way_of(device) if device else Way()], True, owner)
+    block_scope = Scope([_alternative_of(device) if device else Alternative()], True, owner)
     return block_scope if outer is None else outer & block_scope
 
 
@@ -382,130 +353,3 @@ def placed(belongs: Mapping[tuple[int, ...], str | None]) -> dict[str, Any]:
             for position, text in belongs.items()
         )
     return annotations
-
-
-# --- while a task runs ----------------------------------------------------------------------------
-
-
-class Scoped(Task):  # type: ignore[misc]
-    """A task, its only argument, in a scope, its function."""
-
-    __slots__ = ()
-
-    def __call__(self, values: Any = ()) -> Any:
-        """Compute the task where the default device is one that the scope allows."""
-        with owned(self.func.owner):
-            if self.func.placed:  # the task has its device as an argument
-                return self.args[0](values)
-            with _entered(self.func):
-                return self.args[0](values)
-
-
-def scoped(node: Any, within: Scope | None) -> Any:
-    """Return a task of a graph in a scope."""
-    if within is None or not isinstance(node, Task):
-        return node
-    if isinstance(node, (Scoped, NestedContainer)):
-        return node
-    # Composed functions are not coroutine functions; is_coro would take 0.1 ms to find that out.
-    if node.func is not _execute_subgraph and not isinstance(node.func, COMPOSE) and node.is_coro:
-        return node
-    return copied(Scoped, node, within, (node,), {})
-
-
-def copied(
-    kind: type, task: Task, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Return a task of another class that has a task's key and dependencies.
-
-    Dask's constructor collects the dependencies again, which takes several times as long.
-    """
-    copy: Any = object.__new__(kind)
-    copy.key, copy.func, copy.args, copy.kwargs = task.key, function, args, kwargs
-    copy._dependencies, copy._data_producer = task._dependencies, task._data_producer
-    copy._is_coro = copy._token = copy._repr = None
-    return copy
-
-
-def allowed() -> tuple[str, ...]:
-    """Return the devices that the scope of the running task allows; none where it allows all."""
-    return _allowed.get()
-
-
-def owner() -> str | None:
-    """Return the device to which the running task moves operands, as :class:`Scope` has it."""
-    return _owner.get()
-
-
-@contextmanager
-def owned(device: str | None) -> Iterator[None]:
-    """Let tasks move operands to a device in a block."""
-    token = _owner.set(device)
-    try:
-        yield
-    finally:
-        _owner.reset(token)
-
-
-@contextmanager
-def _entered(within: Scope) -> Iterator[None]:
-    names, devices = _here()
-    fit = within.devices(names, devices)
-    if fit is None:
-        raise ScopeError(_unmet_here(within, names, devices))
-    if set(fit) == set(devices):
-        yield
-        return
-    default = str(pa.empty(0).device)
-    block: AbstractContextManager[Any] = nullcontext() if default in fit else pa.device(fit[0])
-    token = _allowed.set((default, *fit) if default in fit else fit)
-    try:
-        with block:
-            yield
-    finally:
-        _allowed.reset(token)
-
-
-def _here() -> tuple[set[str], list[str]]:
-    """Return the names of the worker that runs this, none outside of one, and its devices."""
-    here = worker()
-    if here is None:
-        return set(), [str(device) for device in pa.devices()]
-    return names_of(here.name, here.contact_address), devices_of(here.state.total_resources)
-
-
-def worker() -> Any:
-    """Return the worker of ``distributed`` that runs this task, or None."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None
-    try:
-        return distributed.get_worker()
-    except ValueError:  # not in a task of a worker
-        return None
-
-
-def names_of(name: Any, address: str) -> set[str]:
-    """Return what a worker is called: its name, address and host."""
-    return {str(name), address, address.rpartition("://")[2].rpartition(":")[0]}
-
-
-def devices_of(resources: Iterable[str]) -> list[str]:
-    """Return the texts of devices among the names of a worker's resources."""
-    return [name for name in resources if _DEVICE.fullmatch(name)]
-
-
-def _unmet_here(within: Scope, names: set[str], devices: list[str]) -> str:
-    has = ", ".join(devices) or "no declared devices"
-    if names:
-        return (
-            f"compute: a task in {within!r} ran on worker {', '.join(sorted(names))} with {has}\n"
-            f"Hint: create the client before you enter a scope, or start workers with "
-            f"--preload portarray.dask"
-        )
-    if any(alternative.worker is not None for alternative in within.ways):
-        return (
-            f"compute: {within!r} names workers, but threads or processes without workers compute "
-            f"this graph\nHint: create a distributed.Client, or omit worker"
-        )
-    return f"compute: no device of this process meets {within!r}; there are {has}"

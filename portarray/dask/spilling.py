@@ -13,7 +13,7 @@ from typing import Any
 
 import portarray as pa
 from portarray._array import pickling
-from portarray.dask import scopes
+from portarray.dask import scoped_tasks
 from portarray.errors import OutOfMemoryError
 
 __all__ = ["made_room", "start"]
@@ -31,7 +31,7 @@ def made_room(error: OutOfMemoryError, needed_keys: Collection[Any], worker: Any
     worker : distributed.Worker, optional
         The worker that runs this task.
     """
-    worker = worker or scopes.worker()
+    worker = worker or scoped_tasks.worker()
     if worker is None:
         return False
     traceback.clear_frames(error.__traceback__)  # the frames hold intermediate arrays of the task

@@ -13,7 +13,7 @@ from distributed import Worker, WorkerPlugin
 
 import portarray as pa
 from portarray.dask import scheduling, spilling
-from portarray.dask.scopes import devices_of
+from portarray.dask.scoped_tasks import devices_of
 
 if TYPE_CHECKING:
     from portarray.typing import DeviceLike

@@ -182,7 +182,7 @@ def test_as_many_bytes_move_as_explained(
     plan = pd.explain(x)
     sizes = _moved(monkeypatch, lambda: dask.compute(list(x.to_delayed().flat)))
     assert (plan.bytes_moved, len(plan.moves)) == (sum(sizes), len(sizes))
-    first, *remaining = [block.wanted for block in pd.placement(x)]
+    first, *remaining = [block.target for block in pd.placement(x)]
     sizes = _moved(monkeypatch, x.compute)
     assert len(sizes) - len(plan.moves) == sum(device != first for device in remaining)
     assert sum(sizes) == plan.bytes_moved + plan.bytes_gathered

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import portarray as pa
 import portarray.dask as pd
-from portarray.dask.scopes import Scoped
+from portarray.dask.scoped_tasks import Scoped
 
 pytestmark = pytest.mark.one_device  # the devices are those of the cluster
 
