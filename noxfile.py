@@ -200,9 +200,9 @@ def _run_tests(session: nox.Session, *options: str) -> None:
     for part in (*parts, others):
         env = _one_opencl_driver(session) if part is others else {}
         try:
-            session.run(
-                "pytest", "--numprocesses=auto", "--maxprocesses=8", *options, *part, env=env
-            )
+            # Each process runs whole files as long as it can: their fixtures are set up once.
+            processes = ("--numprocesses=auto", "--maxprocesses=8", "--dist=worksteal")
+            session.run("pytest", *processes, *options, *part, env=env)
         except CommandFailed:
             failed.append(" ".join(part))
     if failed:

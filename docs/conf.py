@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "auto_gallery",
     "within_subsection_order": "gallery_order.position",
+    "image_scrapers": ("gallery_pictures.scrape",),
     "abort_on_example_error": True,
     "backreferences_dir": "auto_gallery/used",
     "doc_module": ("portarray",),

@@ -6,13 +6,16 @@ import gc
 import os
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from getpass import getuser
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 # SciPy reads this when it is imported: its functions then compute in the arrays' own namespace.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -104,6 +107,38 @@ def functional_devices() -> list[str]:
     """
     names = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
     return [str(device) for device in (map(pa.device, names) if names else pa.devices())]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the drawn devices of the tests marked ``drawn_devices``.
+
+    Each case of such a test runs on NumPy's device and on as many others as the mark says: they
+    take turns, in an order of the cases that their names draw. Cases run on all devices with
+    ``PORTARRAY_TEST_FULL=1``, and where the test is selected by ``FILE::TEST``.
+    """
+    if "PORTARRAY_TEST_FULL" in os.environ or any("::" in path for path in config.args):
+        return
+    functions: dict[Any, dict[str, list[pytest.Item]]] = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        mark = item.get_closest_marker("drawn_devices")
+        if mark is not None and isinstance(item, pytest.Function):
+            text = str(next(filter(_is_device, item.callspec.params.values())))
+            case = item.nodeid.replace(text, "", 1)
+            # NumPy's device comes first in the list of devices.
+            functions[item.nodeid.partition("[")[0], *mark.args][case].append(item)
+    dropped: set[pytest.Item] = set()
+    for (_, wanted), cases in functions.items():
+        for index, case in enumerate(sorted(cases, key=lambda x: sha256(x.encode()).digest())):
+            others = cases[case][1:]
+            kept = {(index * wanted + n) % max(len(others), 1) for n in range(wanted)}
+            dropped.update(item for n, item in enumerate(others) if n not in kept)
+    if dropped:
+        items[:] = [item for item in items if item not in dropped]
+        config.hook.pytest_deselected(items=list(dropped))
+
+
+def _is_device(parameter: object) -> bool:
+    return isinstance(parameter, str) and parameter in functional_devices()
 
 
 def pytest_collection_finish() -> None:

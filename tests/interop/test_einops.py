@@ -29,6 +29,7 @@ CALLS: dict[str, tuple[str, tuple[Any, ...], dict[str, int]]] = {
 }
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("module", [einops, standard], ids=["plain", "standard"])
 @pytest.mark.parametrize("call", CALLS)
 def test_functions_compute_what_they_do_of_numpys_arrays(

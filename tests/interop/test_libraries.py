@@ -80,6 +80,7 @@ def eager() -> list[str]:
     return [str(d) for d in pa.devices() if ALL_ROWS or d.library not in COMPILING]
 
 
+@pytest.mark.drawn_devices(1)
 @pytest.mark.parametrize("where", eager())
 @pytest.mark.parametrize("row", _cases(ROWS))
 def test_runs_unchanged(row: Row, where: str, fake: str) -> None:

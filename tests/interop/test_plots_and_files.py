@@ -44,6 +44,7 @@ def drawn(name: str, x: Any, y: Any) -> Any:
     return np.asarray(canvas.buffer_rgba())
 
 
+@pytest.mark.drawn_devices(1)
 @pytest.mark.parametrize("name", PLOTS)
 def test_a_plot_is_that_of_numpy_arrays(name: str, device: str) -> None:
     x, y = pa.asarray(LINE, device=device), pa.asarray(GRID, device=device)

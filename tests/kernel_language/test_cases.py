@@ -29,6 +29,7 @@ def has_dtype(device: str, dtype: np.dtype[Any]) -> bool:
     return True
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("index", range(len(CASES)), ids=[case.name for case in CASES])
 def test_case(index: int, device: str) -> None:
     case = CASES[index]

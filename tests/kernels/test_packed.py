@@ -46,6 +46,7 @@ def host(x: pa.Array) -> Values:
     return np.asarray(pa.to_device(x, "numpy"))
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_weights_are_those_of_the_format(device: str, layout: str) -> None:
     packed = on(device, layout)
@@ -76,6 +77,7 @@ def test_gguf_unpacks_and_packs_the_same(layout: str) -> None:
 
 # The largest error of a weight, in parts of the largest magnitude of its row: half of the distance
 # of neighbouring numbers, and what rounding the scales adds.
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize(
     ("layout", "most"),
     {"Q8_0": 0.005, "Q4_0": 0.13, "Q4_1": 0.07, "Q5_0": 0.07, "Q5_1": 0.034, "Q4_K": 0.08,
@@ -110,6 +112,7 @@ def test_products_are_those_of_the_weights(layout: str, rows: tuple[int, ...]) -
 FUSED_STEPS = ("norm", "gated", "residual")
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("rows", [(1,), (5,), (20,), (2, 3), ()])
 @pytest.mark.parametrize("around", [FUSED_STEPS, *[(step,) for step in FUSED_STEPS]])
 def test_steps_that_are_fused_with_a_product(

@@ -26,6 +26,7 @@ ALL_ROWS = "PORTARRAY_TEST_ALL_ROWS" in os.environ
 COMPILING = ("jax",)
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("line", LINES)
 def test_results_are_numpys(line: str, device: str) -> None:
     if device.startswith(COMPILING) and LINES.index(line) % 6 and not ALL_ROWS:

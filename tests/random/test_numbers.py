@@ -119,6 +119,7 @@ def test_bits_and_keys_are_those_of_jax(device: str, path: str) -> None:
                 assert np.array_equal(as_numpy(pa.random.bits(ours, (5, 7), dtype=dtype)), expected)
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_uniform_numbers_are_exact(device: str, path: str, dtype: str) -> None:
     if not has(device, dtype):
@@ -147,6 +148,7 @@ def test_uniform_numbers_are_exact(device: str, path: str, dtype: str) -> None:
     assert got.max() < high
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_uniform_numbers_stay_below_the_end(device: str, path: str, dtype: str) -> None:
     """Rounding does not reach the upper end of a narrow range."""
@@ -222,6 +224,7 @@ def test_tails() -> None:
         assert worst <= 4
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("name", ["uniform", "normal", "exponential"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_numbers_are_those_of_numpy_and_of_any_part(
@@ -268,6 +271,7 @@ RANGES = [
 ]  # fmt: skip
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize(("low", "high", "dtype"), RANGES)
 def test_integers_are_exact(device: str, path: str, low: int, high: int, dtype: str) -> None:
     """Integers equal the shifted product of the range and the random bits."""

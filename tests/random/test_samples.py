@@ -158,6 +158,7 @@ WRONG = [
 ]  # fmt: skip
 
 
+@pytest.mark.drawn_devices(1)
 @pytest.mark.parametrize(("text", "kind", "message"), WRONG, ids=[row[0] for row in WRONG])
 def test_messages_for_wrong_arguments(
     device: str, text: str, kind: type[Exception], message: str

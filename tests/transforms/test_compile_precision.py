@@ -28,6 +28,7 @@ def loss(p: list[Any], x: Any, small: Any) -> Any:
     return pa.mean((h @ p[2]) ** 2) * small
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("small", [1.0, 1e-9, 1e-20, 1e9])
 def test_gradients_of_all_sizes_are_there(narrow: str, small: float) -> None:
     """Scale the loss out of the range of float16, 6e-8 to 65504: no gradient is lost."""

@@ -352,6 +352,7 @@ CHANGES: dict[Callable[..., Any], str] = {
 }
 
 
+@pytest.mark.drawn_devices(1)
 @pytest.mark.parametrize("function", CHANGES, ids=lambda function: function.__name__)
 def test_changes_of_what_is_not_local_are_refused(
     function: Callable[..., Any], device: str, monkeypatch: pytest.MonkeyPatch

@@ -318,6 +318,7 @@ def test_every_function_of_the_standard_and_the_kernels_has_a_rule() -> None:
     assert functions == set(KERNELS) | NOT_MAPPED
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels_of_each_example(name: str, device: str) -> None:
     x, y = placed(RNG.normal(size=(3, 4, 4)), device), placed(RNG.normal(size=(3, 4, 4)), device)

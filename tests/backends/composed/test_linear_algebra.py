@@ -50,6 +50,7 @@ def complex_(*shape: int) -> NumpyArray:
     return (RANDOM.standard_normal(shape) + 1j * RANDOM.standard_normal(shape)).astype(np.complex64)
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("ord", ["fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf])
 def test_matrix_norms(side: Side, ord: Any) -> None:
     x = real(2, 3, 4)
@@ -64,6 +65,7 @@ def test_matrix_norm_names_its_orders(side: Side) -> None:
         linalg.matrix_norm(side.xp, side.of(real(2, 2)), ord=3)
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("ord", [0, 1, 2, 3.5, -1, math.inf, -math.inf])
 @pytest.mark.parametrize("axis", [None, 1, (0, 2)])
 def test_vector_norms(side: Side, ord: float, axis: Any) -> None:
@@ -124,6 +126,7 @@ def test_tensordot_and_vecdot(side: Side) -> None:
     side.check(transposed, np.swapaxes(x, -1, -2))
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64"])
 @pytest.mark.parametrize("floating", ["float32", "float64"])
 def test_integer_products_are_exact(side: Side, dtype: str, floating: str) -> None:
@@ -165,6 +168,7 @@ def test_complex_by_real(side: Side) -> None:
     np.testing.assert_allclose(got, np.linalg.det(x), rtol=1e-4)
 
 
+@pytest.mark.drawn_devices(2)
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4, 2), (2, 4)])
 @pytest.mark.parametrize("complete", [False, True])
 @pytest.mark.parametrize("scale", [1, 1e25, 0])
