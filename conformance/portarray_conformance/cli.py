@@ -44,7 +44,7 @@ from portarray_conformance.report import (
     write_json,
 )
 from portarray_conformance.report.json_ import versions
-from portarray_conformance.run import EXAMPLES, QUICK_EXAMPLES, Result, run
+from portarray_conformance.run import COMPILED_EXAMPLES, EXAMPLES, QUICK_EXAMPLES, Result, run
 from portarray_conformance.suite import all_cases
 from portarray_conformance.target import Target, module_target, portarray_target
 
@@ -71,7 +71,7 @@ class _Plan:
     cases: list[Case]
     official: OfficialSuite | None
     functions: list[str] | None
-    examples: int
+    examples: int | None
     seed: int
     quick: bool
     expected: list[ExpectedFailure]
@@ -133,7 +133,8 @@ def conformance() -> None:
     "--examples",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Inputs drawn for each case.  [default: {EXAMPLES}, or {QUICK_EXAMPLES} with --quick]",
+    help=f"Inputs drawn for each case.  [default: {EXAMPLES}, or {QUICK_EXAMPLES} with --quick, "
+    f"{COMPILED_EXAMPLES['jax']} on JAX]",
 )
 @click.option(
     "--seed",
@@ -258,11 +259,12 @@ def run_command(
     if only is not None:
         agreed = [show_program(target, seed, only) for target in targets]
         raise SystemExit(0 if all(agreed) else 1)
+    drawn = examples or (QUICK_EXAMPLES if quick else EXAMPLES)
     plan = _Plan(
         cases=_cases(names) if suite == "ours" else [],
         official=_official(suite_dir) if suite == "official" else None,
         functions=names,
-        examples=examples or (QUICK_EXAMPLES if quick else EXAMPLES),
+        examples=examples if quick and suite == "ours" else drawn,
         seed=seed,
         quick=quick,
         expected=_expected(expected_file, suite),
@@ -278,7 +280,7 @@ def run_command(
     report = Report(
         suite=suite,
         seed=seed,
-        examples=plan.examples if plan.gradients else plan.programs or plan.examples,
+        examples=drawn if plan.gradients else plan.programs or drawn,
         targets=[],
         versions=versions(targets),
         warnings=list(plan.official.warnings) if plan.official else [],
@@ -332,7 +334,7 @@ def _run_gradients(plan: _Plan, target: Target, view: Watch) -> list[Result]:
     results = gradients.run_cases(
         target,
         cases,
-        examples=plan.examples,
+        examples=plan.examples or EXAMPLES,
         seed=plan.seed,
         on_start=view.start,
         on_result=view.result,
@@ -485,7 +487,9 @@ def _run_at_once(
         view.start_target("targets", len(targets))
     # Library state, threads above all, does not survive a fork.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        done = [pool.submit(_run_alone, sent, target.label) for target in targets]
+        # Those that compile take longest.
+        ordered = sorted(targets, key=lambda target: target.library not in COMPILED_EXAMPLES)
+        done = [pool.submit(_run_alone, sent, target.label) for target in ordered]
         for future in as_completed(done):
             report = future.result()
             reports[report.label] = report

@@ -26,6 +26,8 @@ Status = Literal["passed", "failed", "expected", "unexpected pass", "not run"]
 
 EXAMPLES = 50
 QUICK_EXAMPLES = 10
+# Libraries that compile each operation for each shape need half a second for each input.
+COMPILED_EXAMPLES = {"jax": 4}
 # Seconds spent on making one failing example smaller. Hypothesis' own limit is five minutes for
 # each failure, which a namespace with hundreds of failures turns into days.
 SHRINK_SECONDS = 10.0
@@ -170,7 +172,7 @@ def run(
     cases : iterable of Case
         For example ``all_cases(["sin", "linalg.svd"])``.
     examples : int, optional
-        Inputs drawn for each case: 50, or 10 with `quick`.
+        Inputs drawn for each case: 50, or 10 with `quick` (4 on JAX, which compiles for each).
     seed : int
         The same seed draws the same inputs.
     quick : bool
@@ -190,7 +192,8 @@ def run(
     Whatever a case or the library under test raises is that case's result. ``KeyboardInterrupt``
     alone ends the run. Warnings are ignored: the standard says nothing about them.
     """
-    count = examples or (QUICK_EXAMPLES if quick else EXAMPLES)
+    quick_examples = COMPILED_EXAMPLES.get(target.library, QUICK_EXAMPLES)
+    count = examples or (quick_examples if quick else EXAMPLES)
     shrink_seconds = QUICK_SHRINK_SECONDS if quick else SHRINK_SECONDS
     rows = list(expected)
     served: dict[str, str] = {}
