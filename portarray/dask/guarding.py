@@ -358,6 +358,8 @@ def _plugin(x: dask.array.Array) -> None:
             is_materialized = type(layer) is MaterializedLayer and not {"", "other"} & set(kinds)
             if is_materialized and x._meta.dtype.kind in "biufc":
                 x._meta = metas.like(x._meta, kinds[0])
+        elif _reads_chunks(graph, named):
+            kind = "other"
     elif str(x.name).startswith("load_chunk-"):  # what `da.store` reads from its target
         x._meta, kind = np.empty((0,) * x.ndim, x.dtype), "other"
     elif type(layer) is MaterializedLayer and not kind_of(layer):
@@ -368,6 +370,8 @@ def _plugin(x: dask.array.Array) -> None:
     if not kind and layer is not None and scopes.ANNOTATION in (layer.annotations or ()):
         kind = "other"
     if not kind:
+        if layer is not None:
+            mark(layer, "", str(x.dtype))
         return
     if layer is not None and not kind_of(layer):
         mark(layer, kind, str(x.dtype))
@@ -375,6 +379,20 @@ def _plugin(x: dask.array.Array) -> None:
     x.__dict__["__dask_optimize__"] = optimize
     # what Dask calls before it sends the collection to a cluster; it returns no expressions
     x.__dict__["__dask_exprs__"] = compatibility.check_default
+
+
+def _reads_chunks(graph: Any, names: Iterable[Any]) -> bool:
+    """Return whether layers of no collection, such as those of xarray, read portarray chunks."""
+    stack, seen = [*names], set()
+    while stack:
+        name = stack.pop()
+        layer = graph.layers.get(name)
+        if kind_of(layer):
+            return True
+        if layer is not None and name not in seen and not hasattr(layer, "_portarray"):
+            seen.add(name)
+            stack += graph.dependencies.get(name, ())
+    return False
 
 
 def _move_joined(x: dask.array.Array, layer: Any, device: str) -> None:

@@ -113,6 +113,17 @@ class Layers:
             *(getattr(layer, "_portarray_listed", ()) for layer in self._layers.values())
         )
 
+    def listed_with(self, device: str) -> frozenset[str]:
+        """Return the only list of devices that has a device; empty if several lists have it.
+
+        Dask puts the graph of an index into the layer of an assignment, without its layers.
+        """
+        lists: set[frozenset[str]] = {
+            getattr(layer, "_portarray_listed", frozenset()) for layer in self._layers.values()
+        }
+        with_device = [listed for listed in lists if device in listed]
+        return with_device[0] if len(with_device) == 1 else frozenset()
+
     def rule(self) -> str:
         """Return the strictest rule about moves among the layers and the current setting."""
         rules = {getattr(layer, "_portarray_moves", "allow") for layer in self._layers.values()}

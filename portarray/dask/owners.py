@@ -188,6 +188,8 @@ class _Owners:
             device = layer.made_on
         elif device is None and faults.accepts_misplaced(node.func):
             device = node.args[1]  # it moves its operand there
+            if device is not None and not listed:
+                listed = self.layers.listed_with(device)
         elif device is None and not faults.accepts_mixed(node.func):
             node = self._owned(key, node, scope, listed)
             device = self.devices.get(key)

@@ -149,6 +149,22 @@ def _getitem(x: Any, *index: Any) -> Any:
     return x[index]
 
 
+def _setitem(x: Any, v: Any, indices: Any) -> Any:
+    """Assign to a block; elements of a Dask index that are in other blocks are its length."""
+    first = next(operand for operand in (x, v, *indices) if isinstance(operand, pa.Array))
+    x, v = (
+        pa.asarray(operand, device=first.device, narrow=True)
+        if isinstance(operand, np.ndarray) and not isinstance(operand, np.ma.MaskedArray)
+        else operand
+        for operand in (x, v)
+    )
+    inside = [
+        i[i < size] if isinstance(i, pa.Array) and i.ndim and i.dtype.kind in "iu" else i
+        for i, size in zip(indices, x.shape, strict=True)
+    ]
+    return dask.array.slicing.setitem(x, v, inside)
+
+
 def _choose(a: Any, *choices: Any) -> Any:
     result = choices[0]
     for i, choice in enumerate(choices[1:], 1):
@@ -262,6 +278,7 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
     dask.array.routines.variadic_choose: _choose,
     dask.array.core._vindex_slice_and_transpose: _pointwise,
     dask.array.slicing.getitem_variadic: _getitem,
+    dask.array.slicing.setitem: _setitem,
     dask.array.chunk.arange: _arange,
     merge_percentiles: _merged_percentiles,
     dask.array.core.load_store_chunk: _stored,

@@ -255,6 +255,36 @@ def test_arrays_made_on_different_devices_are_refused(cards: list[str]) -> None:
     np.testing.assert_array_equal(pd.collect(x * np.ones(12), "numpy").native, X)
 
 
+@settings(max_examples=15)
+@given(
+    st.lists(st.integers(-24, 23), min_size=1, max_size=5, unique_by=lambda i: i % 24),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_assignments_by_dask_indices(positions: list[int], chunk: int, is_scalar: bool) -> None:
+    """Dask gives each block the indices of all, with its length for elements of other blocks."""
+    expected, index = np.arange(24.0), np.asarray(positions)
+    values: Any = -1.0 if is_scalar else np.linspace(5, 6, len(positions))
+    with virtual_devices("cuda", count=2) as devices:
+        x = pd.from_array(expected, chunk, devices)
+        x[pd.from_array(index, 2, devices)] = (
+            values if is_scalar else pd.from_array(values, 3, devices)
+        )
+        assert [row.device for row in pd.placement(x)] == [*pd.explain(x).blocks.values()]
+        result = x.compute().to_device("numpy").native
+    expected[index] = values
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_layers_without_a_collection_are_computed_on_their_devices(cards: list[str]) -> None:
+    xarray = pytest.importorskip("xarray")
+    x = xarray.DataArray(pd.from_array(X, 4, cards), dims=("row", "column"))
+    y = xarray.map_blocks(lambda block: 2 * block, x, template=x)  # a layer of datasets first
+    rows = pd.placement(y.data)
+    assert [row.device for row in rows] == [row.device for row in pd.placement(x.data)]
+    np.testing.assert_array_equal(pd.collect(y.data, "numpy").native, 2 * X)
+
+
 def test_block_moves(cards: list[str]) -> None:
     x = pd.from_array(X, 6, devices=cards)
     with pa.config(block_moves="error"):
