@@ -20,7 +20,7 @@ import portarray as pa
 from portarray._devices.memory import out_of_memory
 from portarray.backends.common import sizes
 
-PROGRAM = Path(__file__).with_name("short.py")
+PROGRAM = Path(__file__).with_name("exhausting_memory.py")
 
 
 def test_running_out_in_every_way(device: str) -> None:

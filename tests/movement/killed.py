@@ -1,4 +1,4 @@
-"""Saves killed at random moments, and saves without permission; test_files.py runs this program.
+"""Saves killed at random moments, and saves without permission, for test_files_atomic.py.
 
 It saves from child processes, so that the process of the tests need not fork. All elements of a
 save have one value, so a file with two values was written in part.

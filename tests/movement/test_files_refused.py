@@ -21,11 +21,6 @@ from portarray import errors
 pytest.importorskip("safetensors", reason="safetensors is not installed")
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "x.safetensors"
-
-
 # --- trees that cannot be saved -------------------------------------------------------------------
 
 Point = collections.namedtuple("Point", "x y")

@@ -294,11 +294,11 @@ def test_a_machine_of_other_byte_order(device: str, protocol: int) -> None:
 
 def test_a_process_that_is_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(FILES)  # the process gets the path
-    import elsewhere
+    import other_processes
 
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    child = context.Process(target=elsewhere.doubled, args=(theirs,))
+    child = context.Process(target=other_processes.doubled, args=(theirs,))
     child.start()
     theirs.close()
     for device in pa.devices():
@@ -325,7 +325,7 @@ def test_a_machine_without_drivers_and_libraries(tmp_path: Path) -> None:
     file = tmp_path / "arrays"
     file.write_bytes(pickle.dumps(pickles))
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(FILES / "elsewhere.py"), str(file)],
+        [sys.executable, "-W", "error", str(FILES / "other_processes.py"), str(file)],
         env={**os.environ, "OCL_ICD_VENDORS": str(empty)},
         capture_output=True,
         text=True,
