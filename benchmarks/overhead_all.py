@@ -26,7 +26,7 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
-from overhead_rows import OTHER_ROWS, OWN_SPELLING, ROWS
+from overhead_rows import OTHER_ROWS, OWN_SPELLING, STANDARD_ROWS
 from promises import Target, show_targets
 
 import portarray as pa
@@ -271,7 +271,7 @@ def compare(candidates: Sequence[Block], repeats: int) -> list[float]:
 
 def statements(pattern: re.Pattern[str] | None) -> Iterator[tuple[str, str]]:
     """Yield names and statements that match a pattern."""
-    for name, several in {**ROWS, **OTHER_ROWS}.items():
+    for name, several in {**STANDARD_ROWS, **OTHER_ROWS}.items():
         for statement in several:
             if pattern is None or pattern.search(name) or pattern.search(statement):
                 yield name, statement

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["EXCLUDED", "GROUPS", "OTHER_ROWS", "OWN_SPELLING", "ROWS"]
+__all__ = ["EXCLUDED", "GROUPS", "OTHER_ROWS", "OWN_SPELLING", "STANDARD_ROWS"]
 
 
 def _repeat_for(names: str, *statements: str) -> dict[str, tuple[str, ...]]:
@@ -273,7 +273,7 @@ _INSPECTION: dict[str, tuple[str, ...]] = {
     },
 }
 
-ROWS: Mapping[str, tuple[str, ...]] = {
+STANDARD_ROWS: Mapping[str, tuple[str, ...]] = {
     **_ELEMENTWISE,
     **_REDUCING,
     **_CREATION,

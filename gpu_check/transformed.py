@@ -14,7 +14,7 @@ from part import Outcome, outcome, run_cases
 import portarray as pa
 import portarray.kernel_language as kl
 
-ROWS = np.random.default_rng(11).normal(size=(257, 33)).astype(np.float32)
+VALUES = np.random.default_rng(11).normal(size=(257, 33)).astype(np.float32)
 INDICES = np.random.default_rng(12).integers(-33, 33, (257, 33)).astype(np.int32)
 
 
@@ -96,7 +96,7 @@ def checked(function: Callable[[pa.Array, pa.Array], pa.Array], device: str) -> 
 
     def computed(target: str, dtype: Any) -> Any:
         with pa.device(target):
-            x = pa.asarray(ROWS, dtype=dtype, device=target)
+            x = pa.asarray(VALUES, dtype=dtype, device=target)
             return on_host(function(x, pa.asarray(INDICES, device=target)))
 
     def check() -> str:

@@ -127,11 +127,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             # NumPy's device comes first in the list of devices.
             functions[item.nodeid.partition("[")[0], *mark.args][case].append(item)
     dropped: set[pytest.Item] = set()
-    for (_, wanted), cases in functions.items():
+    for (_, devices), cases in functions.items():
         for index, case in enumerate(sorted(cases, key=lambda x: sha256(x.encode()).digest())):
             others = cases[case][1:]
-            kept = {(index * wanted + n) % max(len(others), 1) for n in range(wanted)}
-            dropped.update(item for n, item in enumerate(others) if n not in kept)
+            drawn = {(index * devices + n) % max(len(others), 1) for n in range(devices)}
+            dropped.update(item for n, item in enumerate(others) if n not in drawn)
     if dropped:
         items[:] = [item for item in items if item not in dropped]
         config.hook.pytest_deselected(items=list(dropped))

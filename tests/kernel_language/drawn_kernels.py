@@ -229,8 +229,8 @@ class Writer:
         if choice == 10 and "float" in kind:
             others = [d for d in self.readable_names() if d in INTEGERS]
             if others and "bfloat" not in kind:
-                other = self.value(self.pick(*others), depth - 1)
-                return f"kl.{dtype}({other} {self.pick('+', '*', '-')} {a})"
+                source = self.value(self.pick(*others), depth - 1)
+                return f"kl.{dtype}({source} {self.pick('+', '*', '-')} {a})"
         return f"({a} + {self.weak(1)} % 5)" if kind == "int" else a
 
     def part(self, dtype: str, depth: int) -> str:
@@ -263,14 +263,14 @@ class Writer:
 
     def cast(self, dtype: str, depth: int) -> str:
         """Return a conversion that is defined on every device."""
-        other = self.pick(*self.readable_names())
-        if "complex" in other and "complex" not in dtype:
+        source = self.pick(*self.readable_names())
+        if "complex" in source and "complex" not in dtype:
             dtypes = [name for name in self.readable_names() if "complex" not in name]
-            other = self.pick(*dtypes)
-        if "float" not in other or "float" in dtype or "complex" in dtype:
-            return f"kl.{dtype}({self.value(other, depth - 1)})"
+            source = self.pick(*dtypes)
+        if "float" not in source or "float" in dtype or "complex" in dtype:
+            return f"kl.{dtype}({self.value(source, depth - 1)})"
         low = 0 if dtype.startswith("u") else -100
-        x = self.leaf(other)
+        x = self.leaf(source)
         return f"(kl.{dtype}(min(max({x}, {low}), 100)) if {x} == {x} else kl.{dtype}(3))"
 
     # --- statements -------------------------------------------------------------------------

@@ -43,16 +43,16 @@ def _placed(tree: Any, arrays: list[Any]) -> Any:
     return {key: _placed(x, arrays) for key, x in tree.items()} if type(tree) is dict else tree
 
 
-def _described(tree: Any, seen: list[Any]) -> Any:
+def _described(tree: Any, visited: list[Any]) -> Any:
     """Return everything that a function can see of a tree, arrays as copies of twice them."""
     if isinstance(tree, pa.Array):
-        first = next(n for n, x in enumerate([*seen, tree]) if x is tree)
-        seen.append(tree)
+        first = next(n for n, x in enumerate([*visited, tree]) if x is tree)
+        visited.append(tree)
         return [str(tree.dtype), str(first), tree * 2]
     if type(tree) is dict:
-        return {"dict": [[repr(key), _described(x, seen)] for key, x in tree.items()]}
+        return {"dict": [[repr(key), _described(x, visited)] for key, x in tree.items()]}
     if type(tree) in (list, tuple):
-        return [type(tree).__name__, *[_described(x, seen) for x in tree]]
+        return [type(tree).__name__, *[_described(x, visited) for x in tree]]
     return repr(tree)
 
 
@@ -65,8 +65,8 @@ def _values(tree: Any) -> Any:
 
 
 def _function(*args: Any) -> Any:
-    seen: list[Any] = []
-    return [*[_described(x, seen) for x in args], pa.zeros(1)]
+    visited: list[Any] = []
+    return [*[_described(x, visited) for x in args], pa.zeros(1)]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
