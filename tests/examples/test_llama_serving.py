@@ -98,6 +98,7 @@ def test_answers_and_streams_have_text_usage_and_finish_reason(model: llama.Mode
         assert parts[0]["choices"][0]["delta"]["role"] == "assistant"
         assert parts[-2]["choices"][0]["finish_reason"] == "length"
         assert parts[-1]["usage"]["total_tokens"] == counts["total_tokens"]
+        assert all(part["usage"] is None for part in parts[:-1])
         assert len({message["id"] for message in (*parts, whole, again)}) == 3
         text = spoken(whole)
         for stop in (text[3], text[2:5], ["nothing", text[4:6]]):

@@ -37,15 +37,18 @@ class Answer:
         What makes it.
     tokenizer : Tokenizer
         Of the model.
+    usage : bool
+        Whether a stream ends with the usage; the parts before it then have an empty one.
     """
 
-    def __init__(self, model: str, job: Job, tokenizer: Tokenizer) -> None:
+    def __init__(self, model: str, job: Job, tokenizer: Tokenizer, *, usage: bool) -> None:
         self._job = job
         self._tokenizer = tokenizer
         self._common = {
             "id": f"chatcmpl-{secrets.token_hex(12)}",
             "created": int(time.time()),
             "model": model,
+            **({"usage": None} if usage else {}),
         }
 
     def usage(self) -> dict[str, Any]:

@@ -152,7 +152,7 @@ class _Served:
         events: asyncio.Queue[Event] = asyncio.Queue()
         job = Job(prompt, room, ask.sampler, _teller(events), ask.stops, ask.logprobs)
         self._submit(job)
-        answer = Answer(self.name, job, self.tokenizer)
+        answer = Answer(self.name, job, self.tokenizer, usage=ask.usage)
         leave = partial(self.scheduler.cancel, job)
         if ask.stream:
             return _Stream(_events(answer, events, usage=ask.usage), leave)
