@@ -412,12 +412,20 @@ class Array(base.ArrayBase):
         return base.NAMESPACE[0].squeeze(self, axis)
 
     def astype(
-        self, dtype: DTypeLike, order: Literal["K", "A", "C", "F"] = "K", *, copy: bool = True
+        self,
+        dtype: DTypeLike,
+        order: Literal["K", "A", "C", "F"] | None = "K",
+        *,
+        copy: bool = True,
     ) -> Array:
         """Return the values in another dtype; as :func:`portarray.astype`.
 
         Code for NumPy may pass ``order``; the library chooses the memory layout.
         """
+        if order not in ("K", "A", "C", "F", None):
+            raise TypeError(
+                f"astype: order is {order!r}, not 'K', 'A', 'C' or 'F'\nHint: pass copy= by name"
+            )
         return base.NAMESPACE[0].astype(self, dtype, copy=copy)
 
     def conj(self) -> Array:

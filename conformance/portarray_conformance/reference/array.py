@@ -39,9 +39,16 @@ def _operator(name: str, *, reflected: bool = False) -> Callable[[Array, Any], A
     def method(self: Array, other: Any, /) -> Any:
         if is_foreign(other):
             return NotImplemented
+        _require_defined(other)
         return self._ctx.binary(name, *((other, self) if reflected else (self, other)))
 
     return method
+
+
+def _require_defined(operand: Any) -> None:
+    """Raise Undefined for NumPy arrays, which devices take whose memory is the host's."""
+    if isinstance(operand, np.ndarray):
+        raise Undefined
 
 
 def _reflected(name: str) -> Callable[[Array, Any], Any]:
@@ -52,6 +59,7 @@ def _inplace(name: str) -> Callable[[Array, Any], Any]:
     def method(self: Array, other: Any, /) -> Any:
         if is_foreign(other):
             return NotImplemented
+        _require_defined(other)
         dtype = self._ctx.dtype_of(name, (self, other))
         if kinds.letter(dtype) != kinds.letter(self.dtype):
             error = TypeError(f"in-place {name} gives {dtype}, which {self.dtype} cannot take")
