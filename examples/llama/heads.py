@@ -10,7 +10,7 @@ from examples.llama.config import Config
 from portarray import kernels
 from portarray.errors import PortarrayError
 
-__all__ = ["by_token", "stores_in_place", "turn_and_store", "turned"]
+__all__ = ["by_token", "changes_memory", "stores_in_place", "turn_and_store", "turned"]
 
 
 @pa.kernel
@@ -35,10 +35,15 @@ def turn_and_store(
         values[slot, head - heads - shared, position, j] = b
 
 
-def stores_in_place(config: Config, keys: pa.Array, cos: pa.Array) -> bool:
-    """Return whether the kernel is of use: runs on the device, and changes a cache, not a copy."""
+def stores_in_place(device: pa.Device) -> bool:
+    """Return whether the kernel is of use where it runs."""
     # Libraries on CPUs do with less: a launch on their memory waits for the threads of a runtime.
-    if cos.dtype != pa.float32 or keys.device.platform == "cpu":
+    return device.platform != "cpu"
+
+
+def changes_memory(config: Config, keys: pa.Array, cos: pa.Array) -> bool:
+    """Return whether the device runs kernels, and these change a cache, not a copy of it."""
+    if cos.dtype != pa.float32:
         return False
     width = (config.heads + 2 * config.kv_heads) * config.head_dim
     device = keys.device

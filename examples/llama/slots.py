@@ -16,7 +16,7 @@ import portarray as pa
 from examples.llama import positions
 from examples.llama.config import Config
 from examples.llama.errors import LlamaError
-from examples.llama.heads import stores_in_place, turn_and_store, turned
+from examples.llama.heads import changes_memory, stores_in_place, turn_and_store, turned
 from portarray import kernels
 from portarray.typing import DType
 
@@ -125,7 +125,8 @@ class Slots:
 
         self._keys = [zeros() for _ in range(config.layers)]
         self._values = [zeros() for _ in range(config.layers)]
-        self.in_place = stores_in_place(config, self._keys[0], self.tables[0])
+        self.changes_memory = changes_memory(config, self._keys[0], self.tables[0])
+        self.in_place = self.changes_memory and stores_in_place(self._keys[0].device)
         self._views: dict[tuple[int, int], tuple[pa.Array, pa.Array]] = {}
 
     def __len__(self) -> int:

@@ -7,7 +7,7 @@ import functools
 import math
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -26,7 +26,13 @@ from portarray._kernel_language.derivatives.cache import AdjointCache, Entry, al
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.host_copies import on_host
 from portarray._kernel_language.intrinsics import LANGUAGE
-from portarray._kernel_language.launch_cache import Call, call_key, call_of, put
+from portarray._kernel_language.launch_cache import (
+    BoundLaunch,
+    Call,
+    call_key,
+    call_of,
+    put,
+)
 from portarray._kernel_language.oracle import Oracle
 from portarray._kernel_language.plans import LaunchPlan, plan
 from portarray._kernel_language.preparing import Prepared, draft, launched_in_parts, prepare, read
@@ -43,6 +49,9 @@ class KernelFunction:
     Made by :func:`portarray.kernel`. Calls are asynchronous where the device is;
     :func:`portarray.synchronize` waits.
     """
+
+    _fills = False
+    """Whether it writes each element of its first parameter, and does not read it."""
 
     def __init__(
         self, function: FunctionType, static: Sequence[str] = (), *, differentiable: bool = False
@@ -159,6 +168,17 @@ class KernelFunction:
             put(self._prepared, spec.key, prepared, launch_cache.MOST_PROGRAMS)
         return self._run(prepared, spec, shared)
 
+    def _bound(
+        self, checked: Collection[int], args: Sequence[Any], ndrange: Any, group: Any
+    ) -> BoundLaunch | None:
+        """Return the launch of an earlier call, for other arrays; None if it is not cached.
+
+        It compares the layouts of the arrays at the positions ``checked``.
+        """
+        shared = self._call_key(ndrange, group, *args)
+        call = self._calls.get(shared) if hashable(shared) else None
+        return None if call is None else call.bind(checked, *args)
+
     def _run(self, prepared: Prepared, spec: CallSpec, shared: Any) -> Any:
         args, layouts, draft = spec.args, spec.layouts, prepared.draft
         natives = [args[position].native for position in draft.arrays]
@@ -185,7 +205,10 @@ class KernelFunction:
         launch = launched_in_parts(prepared, parts)
         values = prepared.values(layouts, sizes or (1,), args)
         if shared is not None and hashable(shared):
-            call = call_of(prepared, launch, self._definition.names, values, rounded, items)
+            call = call_of(
+                prepared, launch, self._definition.names, values, rounded, items,
+                layouts, spec.device._backend.layout,
+            )  # fmt: skip
             put(self._calls, shared, call, launch_cache.MOST_CALLS)
         new = launch(natives, values, rounded, items)
         if new is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,10 +12,10 @@ from portarray import _codegen
 from portarray._array.array import Array
 from portarray._kernel_language.arguments import SMALL
 from portarray._kernel_language.captures import Captures
-from portarray._kernel_language.preparing import Prepared, argument_text
+from portarray._kernel_language.preparing import Draft, Prepared, argument_text
 from portarray._kernel_language.printer import ARGUMENTS
 from portarray._kernel_language.ranges import Range
-from portarray._launchers.launcher import Launch
+from portarray._launchers.launcher import Launch, Layout
 
 T = TypeVar("T")
 _lock = threading.Lock()
@@ -46,6 +46,56 @@ class Call:
     captures: Captures
     written: tuple[int, ...]
     """Positions of the arguments that the kernel writes."""
+    bind: Callable[..., BoundLaunch]
+    """Takes positions of arrays whose layouts may differ in other calls, and the arguments; returns
+    the launch with their scalars, for other arrays."""
+
+
+class BoundLaunch:
+    """A launch with all but its arrays.
+
+    Called with the native arrays of the kernel's parameters. Returns whether it has launched:
+    False if an array has another layout or must be copied first, or a captured value has changed.
+
+    Attributes
+    ----------
+    positions : list of int
+        Of the arrays among the kernel's arguments.
+    """
+
+    __slots__ = (
+        "_captures", "_items", "_launch", "_layout", "_layouts", "_rounded", "_values",
+        "_writable", "_written", "positions",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        draft: Draft,
+        launch: Launch,
+        layouts: Sequence[tuple[int, Layout]],
+        layout: Callable[[Any], Layout],
+        values: tuple[Any, ...],
+        rounded: Range,
+        items: Range,
+    ) -> None:
+        self._launch, self._values, self._rounded, self._items = launch, values, rounded, items
+        self._captures, self._writable = draft.captures, draft.launcher.writable
+        self._layouts, self._layout = layouts, layout
+        self.positions = draft.arrays
+        self._written = [n for n, x in enumerate(draft.arrays) if x in draft.written]
+
+    def __call__(self, natives: Sequence[Any]) -> bool:
+        layout = self._layout
+        for n, expected in self._layouts:
+            if layout(natives[n]) != expected:
+                return False
+        if not (self._captures.check() or self._captures.are_current()):
+            return False
+        for n in self._written:
+            if self._writable(natives[n]) is not natives[n]:
+                return False
+        self._launch(natives, self._values, self._rounded, self._items)
+        return True
 
 
 def call_of(
@@ -55,6 +105,8 @@ def call_of(
     values: list[Any],
     rounded: Range,
     items: Range,
+    layouts: Sequence[Layout],
+    layout: Callable[[Any], Layout],
 ) -> Call:
     """Return the launch state for calls of one kind."""
     draft = prepared.draft
@@ -68,17 +120,24 @@ def call_of(
     )
     changed = ", ".join(f"x{position}" for position in draft.written)
     arguments = ", ".join(f"x{n}" for n in range(len(names)))
-    launched = (
-        f"launch(({natives}), ({''.join(f'{value}, ' for value in value_texts)}), rounded, items)"
-    )
+    values_text = f"({''.join(f'{value}, ' for value in value_texts)})"
+    launched = f"launch(({natives}), {values_text}, rounded, items)"
     make = _evaluate(
         f"lambda launch, writable, values, rounded, items: "
         f"lambda {arguments}: None if {copied} else ({launched}, ({changed}))"
     )
+
+    def bind(checked: Collection[int], *args: Any) -> BoundLaunch:
+        pairs = zip(draft.arrays, enumerate(layouts), strict=True)
+        expected = [pair for position, pair in pairs if position in checked]
+        scalars = _evaluate(f"lambda values: lambda {arguments}: {values_text}")(values)(*args)
+        return BoundLaunch(draft, launch, expected, layout, scalars, rounded, items)
+
     return Call(
         make(launch, draft.launcher.writable, values, rounded, items),
         draft.captures,
         tuple(draft.written),
+        bind,
     )
 
 

@@ -15,6 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from portarray._opencl.blocks import LaunchBlock
+
 __all__ = [
     "ANY_GROUPS",
     "COMPILER",
@@ -23,6 +25,7 @@ __all__ = [
     "MEMORY",
     "PREFIX",
     "Launch",
+    "LaunchBlock",
     "Launcher",
     "Layout",
     "Program",

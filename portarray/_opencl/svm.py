@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
 from portarray import _codegen
-from portarray._opencl import registry
+from portarray._opencl import blocks, registry
 from portarray._opencl.device import Device
 from portarray._opencl.programs import CODES, enqueue
 
@@ -74,7 +74,7 @@ def host_launch(
     values: Sequence[np.dtype[Any]],
     address: Callable[[Any], int] | None,
 ) -> Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], None]:
-    """Return a function that runs a kernel and waits for it.
+    """Return a function that runs a kernel and waits for it, in a block of launches at its end.
 
     ``address`` returns the address of an array's first element; None for NumPy arrays.
     """
@@ -88,6 +88,16 @@ def host_launch(
             # In forked processes, where nothing would run, the device's lock raises an error.
             with device.lock:
                 event = submit(arrays, values, ndrange, group)
+        except cl.Error as error:
+            raise device.translate_error(error, name) from error
+        block = blocks.current.block
+        if block is None:
+            wait(event)
+        else:
+            block.add(arrays, partial(wait, event))
+
+    def wait(event: cl.Event) -> None:
+        try:
             device.wait(event, queue)
         except cl.Error as error:
             raise device.translate_error(error, name) from error

@@ -93,6 +93,10 @@ class Trace(ABC):
         """Call a user kernel with a traced array."""
         self.refuse_kernel(kernel.__name__)
 
+    def records_launch(self, arrays: Sequence[Array]) -> bool:
+        """Return whether a core kernel may launch a user kernel on these arrays, recorded."""
+        return False
+
     def records_kernel(self, name: str) -> bool:
         """Return whether a core kernel is recorded as one call, not as those of its generic one."""
         return False

@@ -6,9 +6,11 @@ writes. The arguments that the kernel changes in place then get the results.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._namespace import pa
 from portarray._transforms.tracer import Tracer, current, lowered
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from portarray._devices.device import Device
     from portarray._kernel_language.arguments import CallSpec
     from portarray._kernel_language.kernel import KernelFunction
+    from portarray._kernel_language.launch_cache import BoundLaunch
 
 __all__ = ["KernelCall", "Launch", "is_array", "returned", "traced_array_error"]
 
@@ -53,6 +56,7 @@ class KernelCall:
             kernel._definition, tuple(values), {}, ndrange, group
         )
         self.written = kernel._adjoints.written(self.spec)
+        self.fills = int(kernel._fills)
         self.operands = [self._without_trace(x) for x in args]
 
     def _without_trace(self, x: Any) -> Any:
@@ -85,7 +89,7 @@ class KernelCall:
     def run(self) -> Sequence[Array]:
         """Run the kernel without the trace; return new arrays instead of the written ones."""
         passed = list(self.operands)
-        for position in self.written:
+        for position in self.written[self.fills :]:
             passed[position] = pa.asarray(passed[position], copy=True)
         return returned(self.kernel(*passed, ndrange=self.ndrange, group=self.group))
 
@@ -93,7 +97,7 @@ class KernelCall:
         """Run the kernel, record it as a call of a native function and finish the call."""
         self.check_apart(traced_array_error)
         order = [
-            *self.written,
+            *self.written[self.fills :],
             *[n for n, x in enumerate(self.args) if is_array(x) and n not in self.written],
         ]
         launch = Launch(self, order)
@@ -122,31 +126,66 @@ class KernelCall:
 
 
 class Launch:
-    """A kernel as a function of native arrays, the written ones first, that returns new ones."""
+    """A kernel as a function of native arrays, the written ones first, that returns new ones.
+
+    An array that the kernel fills is not among them.
+    """
 
     def __init__(self, call: KernelCall, order: Sequence[int]) -> None:
         self.kernel = call.kernel
         self._args = [None if is_array(x) else x for x in call.args]
         self._order = order
-        self._written = len(call.written)
+        self._filled = [
+            (position, call.spec.args[position].shape, call.spec.args[position].dtype)
+            for position in call.written[: call.fills]
+        ]
+        self.copies = len(call.written) - call.fills
         self._device: Device = call.spec.device
-        self._ranges = {"ndrange": call.ndrange, "group": call.group}
+        self._ranges = call.ndrange, call.group
+        functions = dispatch.functions_of(self._device)
+        self._copied = functools.partial(functions.namespace.asarray, copy=True)
+        self._new = [
+            functools.partial(
+                functions.namespace.empty,
+                shape,
+                dtype=dispatch.table_of(self._device, dtype).native,
+                device=self._device.native,
+            )
+            for _, shape, dtype in self._filled
+        ]
+        # An array that is passed twice has one layout.
+        natives = {id(call.args[position]._native): position for position in reversed(order)}
+        self._checked = frozenset(natives.values())
+        self._written = len(call.written)
+        self._positions = [*[position for position, *_ in self._filled], *order]
+        self._bound: tuple[BoundLaunch, list[int]] | None = None
 
     def __call__(self, *natives: Any) -> Any:
         """Launch the kernel on copies of the written arrays."""
-        return self._launched(natives, self._written)
+        copies = [self._copied(x) for x in natives[: self.copies]]
+        return self.in_place(*copies, *natives[self.copies :])
 
     def in_place(self, *natives: Any) -> Any:
         """Launch the kernel in the memory of the written arrays, which nothing else uses."""
-        return self._launched(natives, 0)
+        arrays = [*[new() for new in self._new], *natives]
+        bound = self._bound
+        if bound is None or not bound[0]([arrays[n] for n in bound[1]]):
+            return self._launched(arrays)
+        return arrays[0] if self._written == 1 else tuple(arrays[: self._written])
 
-    def _launched(self, natives: Sequence[Any], copies: int) -> Any:
+    def _launched(self, natives: Sequence[Any]) -> Any:
         passed = list(self._args)
-        for n, (position, native) in enumerate(zip(self._order, natives, strict=True)):
-            x = untraced(native, self._device)
-            passed[position] = pa.asarray(x, copy=True) if n < copies else x
-        results = tuple([x._native for x in returned(self.kernel(*passed, **self._ranges))])
-        return results[0] if len(results) == 1 else results
+        for position, native in zip(self._positions, natives, strict=True):
+            passed[position] = untraced(native, self._device)
+        ndrange, group = self._ranges
+        results = returned(self.kernel(*passed, ndrange=ndrange, group=group))
+        if all(x._native is y for x, y in zip(results, natives, strict=False)):
+            bound = self.kernel._bound(self._checked, passed, ndrange, group)
+            if bound is not None:
+                order = [self._positions.index(position) for position in bound.positions]
+                self._bound = bound, order
+        new = tuple([x._native for x in results])
+        return new[0] if len(new) == 1 else new
 
 
 def is_array(x: Any) -> bool:

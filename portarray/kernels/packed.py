@@ -12,6 +12,8 @@ from portarray._array import array as _array
 from portarray._array import dispatch, operands
 from portarray._array.kernel import Kernel, is_concrete, is_watched, of_arrays
 from portarray._array.results import reraise
+from portarray._config import config
+from portarray._kernel_language.arguments import innermost_trace
 from portarray._kernel_language.decorator import reason_unsupported
 from portarray._movement import to_device
 from portarray._trees import node_types
@@ -306,7 +308,9 @@ def fused(
     operands = (x, weight.data, weight.scales, norm, residual)
     fits = x.ndim == 2 and x.shape[1] == weight.shape[1] and not _empty(operands)
     program = _program("packed_few", x._dispatch) if fits else None
-    if program is None or not is_concrete(operands, x._dispatch.device):
+    if program is None:
+        return None
+    if not is_concrete(operands, x._dispatch.device) and not _is_recorded(operands):
         return None
     from portarray.kernels import packed_kernels
 
@@ -314,6 +318,13 @@ def fused(
         return None
     result: Array = program(*operands, layout=weight._row, eps=eps, gated=gated)
     return result
+
+
+def _is_recorded(operands: tuple[Any, ...]) -> bool:
+    """Return whether a trace records launches of user kernels on these arrays."""
+    arrays = [x for x in operands if x is not None]
+    trace = innermost_trace(arrays)
+    return config._tuned_kernels and trace is not None and bool(trace.records_launch(arrays))
 
 
 # --- versions -------------------------------------------------------------------------------------

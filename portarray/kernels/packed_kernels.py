@@ -201,7 +201,14 @@ def programs(
                 out[row, n * block + index_in_block(step, lane)] = value
 
     functions: Any = products, unpacked
-    return Programs(*[KernelFunction(function) for function in functions])
+    return Programs(*[_filling(function) for function in functions])
+
+
+def _filling(function: Any) -> KernelFunction:
+    """Return a kernel that fills its first parameter."""
+    filling = KernelFunction(function)
+    filling._fills = True
+    return filling
 
 
 # --- versions of ``packed_generic`` ---------------------------------------------------------------

@@ -216,6 +216,8 @@ class _Planner:
             function = getattr(node.function, "in_place", None)
             if function is None or x.index in refs(list(others)):
                 return 0
+            if node.is_launch and not node.copied():
+                return 0  # it fills a new array
             function = device_scope.scoped(function, node.device)
         else:
             table = dispatch.table_of(node.device, self.graph.values[x.index].dtype)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from portarray import _codegen
 from portarray._array import call_cache, device_scope, dispatch
+from portarray._config import config
+from portarray._launchers.launcher import LaunchBlock
 from portarray._transforms.compiling.buffers import Plan, last_uses
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
 from portarray._trees import array_trees
 from portarray._trees.node_types import node_type
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["builder", "replay"]
+
+BLOCK_BYTES = 1 << 20
+"""Bytes of the results of launches that wait for their kernels together."""
 
 Function = Callable[..., Any]
 
@@ -49,18 +52,24 @@ def replay(graph: Graph, steps: Sequence[Any], plan: Plan | None = None) -> Func
     if plan is None:
         plan = Plan(last=last_uses(steps, refs(graph.outputs)))
     lines = []
+    blocks = _launch_blocks(graph, steps, plan)
     for n, step in enumerate(steps):
+        indent = ""
+        if n in blocks:
+            indent = "    "
+            if n - 1 not in blocks or blocks[n - 1] != blocks[n]:
+                lines.append(f"with {constant(LaunchBlock)}():")
         outputs = ", ".join(f"v{index}" for index in step.outputs)
         if n in plan.inplace:
             in_place, args = plan.inplace[n]
-            lines.append(f"{outputs} = {constant(in_place)}({', '.join(map(text, args))})")
+            lines.append(f"{indent}{outputs} = {constant(in_place)}({', '.join(map(text, args))})")
         elif isinstance(step, Node):
             function = constant(
                 _direct(graph, step) or device_scope.scoped(step.function, step.device)
             )
             options = [f"{key}={text(x)}" for key, x in step.options.items()]
             call = f"{function}({', '.join([*map(text, step.args), *options])})"
-            lines.append(f"{outputs}{',' if step.several else ''} = {call}")
+            lines.append(f"{indent}{outputs}{',' if step.several else ''} = {call}")
         else:
             run = device_scope.scoped(step, step.description.device)
             arguments = ", ".join(f"v{index}" for index in step.inputs())
@@ -68,14 +77,45 @@ def replay(graph: Graph, steps: Sequence[Any], plan: Plan | None = None) -> Func
                 into = [f"v{buffer}" if buffer is not None else "None" for buffer in plan.into[n]]
                 arguments += f"{', ' if arguments else ''}into=({', '.join(into)},)"
             several = "," if len(step.outputs) == 1 else ""
-            lines.append(f"{outputs}{several} = {constant(run)}({arguments})")
+            lines.append(f"{indent}{outputs}{several} = {constant(run)}({arguments})")
         if plan.last[n] and n + 1 < len(steps):
-            lines.append(f"del {', '.join(f'v{index}' for index in plan.last[n])}")
+            lines.append(f"{indent}del {', '.join(f'v{index}' for index in plan.last[n])}")
     inputs = ", ".join(f"v{index}" for index in graph.inputs)
     body = "".join(f"    {line}\n" for line in lines)
     result = "".join(f"{end}, " for end in ends)
     whole = f"def replay({inputs}):\n{body}    return ({result})\n"
     return _codegen.define("replay", whole, names)
+
+
+def _launch_blocks(graph: Graph, steps: Sequence[Any], plan: Plan) -> dict[int, int]:
+    """Return the first step of its block for each step of a block of launches.
+
+    The host reads nothing between the launches, and their results are small: where kernels write
+    much memory, waiting takes little of their time, and temporary arrays are to be freed.
+    """
+    blocks: dict[int, int] = {}
+    first, written, nbytes = 0, set[int](), 0
+    for n, step in enumerate(steps):
+        size = sum(graph.nbytes(index) for index in step.outputs)
+        if config._kernel_debug or not _only_launches(step) or size > BLOCK_BYTES:
+            first, written, nbytes = n + 1, set(), 0
+            continue
+        copied = refs(step.copied()) if isinstance(step, Node) else []
+        nbytes += size
+        if nbytes > BLOCK_BYTES or (n not in plan.inplace and written.intersection(copied)):
+            first, written, nbytes = n, set(), size
+        written.update(step.outputs)
+        blocks[n] = first
+    lengths = Counter(blocks.values())
+    return {n: first for n, first in blocks.items() if lengths[first] > 1}
+
+
+def _only_launches(step: Any) -> bool:
+    """Return whether the host reads no elements of the arrays of a step."""
+    if isinstance(step, Node):
+        launcher = step.device._backend.launcher(step.device.native) if step.is_launch else ""
+        return not isinstance(launcher, str) and not launcher.immutable
+    return not step.has_totals
 
 
 def _direct(graph: Graph, node: Node) -> Function | None:

@@ -103,6 +103,11 @@ class Fused:
             tuple(calls), kernel.text, device, math.prod(self._sizes), reads, writes
         )
 
+    @property
+    def has_totals(self) -> bool:
+        """Whether calls of the library combine what the kernel computes."""
+        return bool(self._totals)
+
     def inputs(self) -> list[int]:
         """Return the indices of its input values."""
         return self._inputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from portarray._array import dispatch
+from portarray._array.array import Array
+from portarray._array.kernel import is_watched
 from portarray._devices.device import Device
 from portarray._kernel_language.arguments import hashable
 from portarray._kernel_language.functions import OPERATORS
@@ -81,6 +84,10 @@ class Node:
         """Whether it launches a user kernel, which no library's compiler sees."""
         return isinstance(self.function, Launch)
 
+    def copied(self) -> tuple[Any, ...]:
+        """Return the operands that a launch copies before it writes them."""
+        return self.args[: self.function.copies] if isinstance(self.function, Launch) else ()
+
     def inputs(self) -> list[int]:
         """Return the indices of its input values."""
         return list(dict.fromkeys([*refs(self.args), *refs(list(self.options.values()))]))
@@ -104,6 +111,11 @@ class Graph:
     nodes: list[Node]
     outputs: list[Any]  # a Ref, or a constant Array
     calls: int  # before merging equal calls and dropping unused ones
+
+    def nbytes(self, index: int) -> int:
+        """Return the bytes of a value."""
+        value = self.values[index]
+        return math.prod(value.shape) * value.dtype.itemsize
 
     def devices(self) -> list[Device]:
         """Return the devices of its inputs and calls."""
@@ -189,6 +201,19 @@ class Capture(Trace):
     def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
         """Call a user kernel and record its launch."""
         return KernelCall(self, kernel, args, ndrange, group).record()
+
+    def records_launch(self, arrays: Sequence[Array]) -> bool:
+        """Return whether only this trace follows the arrays, and kernels write into memory."""
+        for x in arrays:
+            native = x._native
+            if native.__class__ is Tracer:
+                native = current(native).value if native.trace is self else native
+            device = x._dispatch.device._seen
+            if native.__class__ is Tracer or device._backend.immutable:
+                return False
+            if is_watched(native, device):
+                return False
+        return True
 
     def records_kernel(self, name: str) -> bool:
         """Return True: core kernels are calls."""
