@@ -239,7 +239,7 @@ class DeviceText(NamedTuple):
 
     library: str | None
     platform: str | None
-    number: int | None  # the index; tuples have a method of that name
+    ordinal: int | None  # the index; tuples have a method of that name
 
 
 def parse(text: str) -> DeviceText:

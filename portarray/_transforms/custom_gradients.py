@@ -70,7 +70,7 @@ def _recorded(
     if not isinstance(trace, GradientTrace):  # other traces record the calls in it
         return run(*args)[0]
 
-    kept: list[Array] = []
+    saved: list[Array] = []
 
     def keep(x: Any) -> Any:
         """Return an array without the trace: a new one, as the original may change."""
@@ -78,14 +78,14 @@ def _recorded(
             return x
         native = x._native
         is_traced = native.__class__ is Tracer and native.trace is trace
-        kept.append(untraced(native.value if is_traced else native, x.device))
-        return kept[-1]
+        saved.append(untraced(native.value if is_traced else native, x.device))
+        return saved[-1]
 
     inner = array_trees.mapped(keep, args)
     output, residuals = run(*inner)
     residuals = array_trees.mapped(keep, residuals)
     return trace.record_composite(
-        name, leaves, output, lambda g: backward(residuals, g, inner), kept, lends=lends
+        name, leaves, output, lambda g: backward(residuals, g, inner), saved, lends=lends
     )
 
 

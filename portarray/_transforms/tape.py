@@ -13,9 +13,9 @@ from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray._namespace import pa
 from portarray._transforms import tracing, user_kernel_gradients
-from portarray._transforms.kept import Slot
 from portarray._transforms.ownership import memory_of
 from portarray._transforms.rules import RULES
+from portarray._transforms.saved_values import Slot
 from portarray._transforms.tracer import Tracer, current
 from portarray._transforms.tracing import Trace
 from portarray._trees import array_trees
@@ -66,8 +66,8 @@ class Call(NamedTuple):
                 results.append(wrap(x, device))
         return rule(cotangents, results, needs_grad, *operands, **self.options)
 
-    def kept(self) -> Iterator[Slot]:
-        """Yield the values that the call keeps."""
+    def saved_slots(self) -> Iterator[Slot]:
+        """Yield the slots of the values that the call saves."""
         if self.rule is not None:
             yield from [Slot(x, "_native", x.device) for x in self.values]
             return
@@ -142,14 +142,14 @@ class GradientTrace(Trace):
         inputs: Sequence[Array],
         output: Any,
         rule: Callable[..., Any],
-        kept: list[Array],
+        saved: list[Array],
         *,
         lends: bool,
     ) -> Any:
         """Record a call of a function of trees and return its traced output.
 
         ``rule`` takes the cotangents of the output, a tree like it, and returns those of the
-        inputs, with ``lends`` perhaps arrays that others hold. It reads the arrays ``kept``.
+        inputs, with ``lends`` perhaps arrays that others hold. It reads the arrays ``saved``.
         """
         leaves = [x for _, x in array_trees.arrays(output)]
         natives = [x._native if type(x) is Array else None for x in leaves]
@@ -160,7 +160,7 @@ class GradientTrace(Trace):
             )
         slots = [self._new_slot(x) for x in natives]
 
-        def ruled(cotangents: Sequence[Any]) -> Sequence[Any]:
+        def apply_rule(cotangents: Sequence[Any]) -> Sequence[Any]:
             remaining = iter(cotangents)
 
             def filled(x: Any) -> Any:
@@ -171,7 +171,7 @@ class GradientTrace(Trace):
 
         args = tuple([x._native for x in inputs])
         device = inputs[0].device
-        self.calls.append(Call(name, ruled, device, args, kept, {}, natives, slots, lends))
+        self.calls.append(Call(name, apply_rule, device, args, saved, {}, natives, slots, lends))
         outputs = iter(zip(natives, slots, strict=True))
 
         def traced(x: Any) -> Any:
@@ -184,9 +184,9 @@ class GradientTrace(Trace):
         """Call a user kernel and record its adjoint."""
 
         def record(
-            name: str, inputs: Sequence[Array], outputs: Any, rule: Any, kept: list[Array]
+            name: str, inputs: Sequence[Array], outputs: Any, rule: Any, saved: list[Array]
         ) -> Any:
-            return self.record_composite(name, inputs, outputs, rule, kept, lends=False)
+            return self.record_composite(name, inputs, outputs, rule, saved, lends=False)
 
         return user_kernel_gradients.call(self, kernel, args, ndrange, group, record)
 
@@ -281,7 +281,7 @@ class ValueTrace(Trace):
         """Call a user kernel on copies of what it writes."""
 
         def record(
-            name: str, inputs: Sequence[Array], outputs: Any, rule: Any, kept: list[Array]
+            name: str, inputs: Sequence[Array], outputs: Any, rule: Any, saved: list[Array]
         ) -> Any:
             return outputs
 

@@ -23,7 +23,7 @@ __all__ = ["Recorder", "call"]
 Recorder = Callable[
     [str, Sequence[Array], tuple[Array, ...], Callable[[Any], Any], list[Array]], Sequence[Array]
 ]
-"""``record(name, inputs, outputs, rule, kept)`` returns the traced outputs of a call."""
+"""``record(name, inputs, outputs, rule, saved)`` returns the traced outputs of a call."""
 
 
 def call(
@@ -49,7 +49,9 @@ def call(
     if entry is not None:
         sizes = spec.sizes(written) or (1,)
         operands = kernel_call.operands
-        kept = [x for parameter, x in _arrays(names, operands) if parameter in entry.adjoint.values]
+        saved = [
+            x for parameter, x in _arrays(names, operands) if parameter in entry.adjoint.values
+        ]
 
         def entry_of(*, is_traced: bool) -> Entry:
             # What saves states of loops has no derivative.
@@ -61,7 +63,7 @@ def call(
             kernel, entry.adjoint, entry_of, operands, written, differentiated, sizes, group
         )
         inputs = [x for x in args if is_array(x)]
-        outputs = record(kernel.__name__, inputs, tuple(outputs), rule, kept)
+        outputs = record(kernel.__name__, inputs, tuple(outputs), rule, saved)
     return kernel_call.finish(outputs)
 
 

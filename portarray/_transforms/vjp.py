@@ -10,8 +10,15 @@ import numpy as np
 
 from portarray._array.array import Array
 from portarray._array.results import wrapped_like
-from portarray._transforms.kept import Guard, KeptValues, Slot, WriteLog, add_guard, remove_guard
 from portarray._transforms.ownership import separated
+from portarray._transforms.saved_values import (
+    Guard,
+    SavedValues,
+    Slot,
+    WriteLog,
+    add_guard,
+    remove_guard,
+)
 from portarray._transforms.tape import Call, GradientTrace
 from portarray._transforms.tracer import Tracer, current
 from portarray._transforms.tracing import untraced
@@ -90,7 +97,7 @@ def compute_vjp(function: Function, inputs: Arrays, ended: str, *, once: bool) -
 def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) -> VJP:
     trace = GradientTrace()
     watched = [trace.watch(x) for x in inputs]
-    guard = KeptValues(trace.calls, Call.kept)
+    guard = SavedValues(trace.calls, Call.saved_slots)
     add_guard(guard)
     _tapes.active += 1
     try:
@@ -152,7 +159,7 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
     if kept is not None:
         device = inputs[0].device
         kept.append(natives)
-        guard = KeptValues(
+        guard = SavedValues(
             kept, lambda values: [Slot(values, n, device) for n in range(len(values))]
         )
         add_guard(guard)

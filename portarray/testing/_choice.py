@@ -121,7 +121,7 @@ def _functional_devices(not_run: dict[str, str]) -> list[Device]:
 def _named(word: str) -> list[Device]:
     """Return the devices of a text: all of a library's or platform's without an index."""
     first = selection.device(word)
-    if word in WORDS or parse(word).number is not None:
+    if word in WORDS or parse(word).ordinal is not None:
         return [first]
     try:
         count = discovery.count(first.library, first.platform)

@@ -170,7 +170,7 @@ class Capture(Trace):
         """Return a value that no argument affects; each call compares the arrays behind it."""
         if threading.get_ident() != self._thread:
             return self._plain(x)
-        value = self.known(x)
+        value = self.constant_value(x)
         if value is None:
             raise TracedArrayError(self.ended or self.unreadable)
         return value
@@ -181,7 +181,7 @@ class Capture(Trace):
         """Return a tracer: a compiled program has no gradients."""
         return x
 
-    def known(self, x: Tracer) -> Any:
+    def constant_value(self, x: Tracer) -> Any:
         """Return the value of a tracer if no argument affects it, else None."""
         tracer = current(x)
         state: frozenset[int] | None = frozenset()
@@ -243,8 +243,8 @@ class Capture(Trace):
         reason, deciding = _deciding_shape(name, args)
         if reason:
             self._require_known(deciding, _SHAPE.format(reason))
-            known = {id(x): x.value for x in deciding}
-            args = tuple([_replaced(x, known) for x in args])
+            by_identity = {id(x): x.value for x in deciding}
+            args = tuple([_replaced(x, by_identity) for x in args])
             if not self._tracers(args, options):
                 return result
         operands = tuple([self._argument(x, device) for x in args])
@@ -293,7 +293,7 @@ class Capture(Trace):
     def _require_known(self, tracers: Sequence[Tracer], message: str) -> None:
         """Raise if an argument affects one of the values."""
         for x in tracers:
-            if x.trace is not self or self.known(x) is None:
+            if x.trace is not self or self.constant_value(x) is None:
                 raise TracedArrayError(message)
 
     def _borrow(self, x: Tracer) -> Ref:

@@ -1,6 +1,6 @@
-"""Values that are kept for the backward pass, protected from later writes.
+"""Values that are saved for the backward pass, protected from later writes.
 
-Derivatives keep values of arrays that a user may write before the backward pass. Copying them all
+Derivatives need values of arrays that a user may write before the backward pass. Copying them all
 would cost as much as the calls. A guard copies those that a write would change, before the write.
 """
 
@@ -17,7 +17,7 @@ from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray._transforms.tracer import Tracer
 
-__all__ = ["Guard", "KeptValues", "Slot", "WriteLog", "add_guard", "remove_guard"]
+__all__ = ["Guard", "SavedValues", "Slot", "WriteLog", "add_guard", "remove_guard"]
 
 
 class Guard(Protocol):
@@ -38,7 +38,7 @@ def remove_guard(guard: Guard) -> None:
 
 
 class Slot(NamedTuple):
-    """Where a kept value is: an element of a list or dict, or an attribute of an object."""
+    """Where a saved value is: an element of a list or dict, or an attribute of an object."""
 
     container: Any
     key: Any
@@ -58,13 +58,13 @@ class Slot(NamedTuple):
             self.container[self.key] = value
 
 
-class KeptValues:
-    """A guard that copies kept arrays before the memory is written.
+class SavedValues:
+    """A guard that copies saved arrays before their memory is written.
 
     Parameters
     ----------
     items : list
-        What keeps values, such as the calls of a tape. It may grow.
+        What saves values, such as the calls of a tape. It may grow.
     slots : callable
         Returns the slots of an item.
     """
@@ -98,23 +98,23 @@ class KeptValues:
 class WriteLog:
     """A guard that copies arrays before they are written, so that writes can be undone."""
 
-    __slots__ = ("__weakref__", "_before")
+    __slots__ = ("__weakref__", "_originals")
 
     def __init__(self) -> None:
-        self._before: dict[int, tuple[Array, Any]] = {}
+        self._originals: dict[int, tuple[Array, Any]] = {}
 
     def before_write(self, native: Any, device: Device, memory: Hashable | None) -> None:
         """Copy an array, unless a library takes derivatives through it."""
-        if id(native) not in self._before and not device._backend.is_watched(native):
+        if id(native) not in self._originals and not device._backend.is_watched(native):
             table = dispatch.tables_of(device)[native.dtype]
-            self._before[id(native)] = wrapped(native, table), _copied(native, device)
+            self._originals[id(native)] = wrapped(native, table), _copied(native, device)
 
     def undo(self) -> None:
         """Restore the values before the first write to each array."""
-        for x, values in reversed(self._before.values()):
+        for x, values in reversed(self._originals.values()):
             functions = x._dispatch.functions
             functions["setitem"](x.device._backend.stop_gradient(x._native), (...,), values)
-        self._before.clear()
+        self._originals.clear()
 
 
 def _memories(value: Any, device: Device) -> Iterator[Hashable | None]:
