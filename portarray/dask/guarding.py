@@ -12,7 +12,7 @@ import operator
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import dask
@@ -31,6 +31,8 @@ from dask._task_spec import (
     _execute_subgraph,
     convert_legacy_task,
 )
+from dask.array.core import finalize
+from dask.array.rechunk import rechunk
 from dask.array.utils import scipy_linalg_safe
 from dask.highlevelgraph import MaterializedLayer
 from dask.utils import funcname
@@ -134,6 +136,8 @@ def computed(function: Any, arguments: Any, options: dict[str, Any]) -> Any:
         implementation = function
     else:
         owner = scoped_tasks.owner()
+        if owner == "" and function is finalize:  # as explain tells where devices are known
+            owner = str(chunk.device)
         if operands.mixed and owner is not None and not faults.accepts_mixed(function):
             arguments, options = owners.brought(
                 (arguments, options), _chunks((arguments, options)), owner
@@ -410,6 +414,20 @@ def _move_joined(x: dask.array.Array, layer: Any, device: str) -> None:
             layer.mapping[key] = Task(key, move_joined, operand, device)
 
 
+@wraps(rechunk)
+def _rechunk(
+    x: Any,
+    chunks: Any = "auto",
+    threshold: Any = None,
+    block_size_limit: Any = None,
+    balance: bool = False,
+    method: str | None = None,
+) -> Any:
+    if kind_of(x.dask.layers.get(x.name)):
+        method = "tasks"  # "p2p" passes the bytes of chunks through workers' host memory and disks
+    return rechunk(x, chunks, threshold, block_size_limit, balance, method)
+
+
 def install_hooks() -> None:
     """Install the array plugin of Dask and the listener for copies to the host."""
     host_access.LISTENERS.append(_listen)
@@ -418,3 +436,4 @@ def install_hooks() -> None:
     dask.config.set(array_plugins=(*plugins, _plugin))
     metas.install_hooks(computed)
     metas.stand_in(scipy_linalg_safe, by_scipy)
+    metas.stand_in(rechunk, _rechunk)

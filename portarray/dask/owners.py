@@ -203,9 +203,10 @@ class _Owners:
 
     def _locate(self, key: Any) -> None:
         device = self.layers.device(key) or _looked_up(key)
+        self.listed[key] = self.layers.listed(key)
         if device is not None:
             self.devices[key] = device
-            self.listed[key] = self.layers.listed(key) or frozenset([device])
+            self.listed[key] = self.listed[key] or frozenset([device])
 
     def _owned(self, key: Any, node: Task, scope: Scope | None, listed: frozenset[str]) -> Task:
         """Return a task with its operands on one device, which is noted."""
@@ -219,9 +220,11 @@ class _Owners:
             return node
         if not operands:
             # Only workers know the devices of the blocks.
-            unknown = any(k not in self.devices for k in node.dependencies)
-            if unknown and len(listed) > 1 and self.rule != "error":
-                self._note(key, "", scope, listed)
+            lists = {self.listed[k] for k in node.dependencies if k in self.listed}
+            together = listed or (lists.pop() if len(lists) == 1 else frozenset())
+            if node.dependencies and len(together) > 1 and self.rule != "error":
+                self.listed[key] = together
+                self._note(key, "", scope, together)
             return node
         origins = {self.listed[k] for k in operands} - {frozenset()}
         owner = self._owner(key, node, operands, scope)

@@ -40,6 +40,8 @@ def scoped(node: Any, within: Scope | None) -> Any:
         return node
     if isinstance(node, (Scoped, NestedContainer)):
         return node
+    if type(node) is not Task and type(node).__slots__:  # `distributed` looks into these
+        return node
     # Composed functions are not coroutine functions; is_coro would take 0.1 ms to find that out.
     if node.func is not _execute_subgraph and not isinstance(node.func, COMPOSE) and node.is_coro:
         return node

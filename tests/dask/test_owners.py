@@ -26,6 +26,7 @@ import portarray as pa
 import portarray.dask as pd
 from portarray.dask import fusing, owners
 from portarray.dask.layers import Layers
+from portarray.dask.scoped_tasks import scoped
 from portarray.testing import virtual_devices
 
 pytestmark = pytest.mark.one_device
@@ -339,3 +340,30 @@ def test_on_a_cluster_each_task_runs_where_its_blocks_are(cluster: Any) -> None:
             for row in pd.placement(array):
                 workers = pd.workers_of(cluster)
                 assert row.device in workers[row.worker]["devices"], (name, row)
+
+
+@pytest.fixture
+def workers_without_devices() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(processes=False, **options) as cluster,
+        distributed.Client(cluster) as client,
+        dask.config.set(scheduler=None),
+    ):
+        yield client
+
+
+def test_on_workers_that_declare_no_devices(workers_without_devices: Any, cards: list[str]) -> None:
+    x = pd.from_array(X, 4, cards)
+    persisted = (x + 1).persist()  # only the worker knows where its blocks are
+    expected = (X + 1).sum(axis=1)
+    result = persisted.sum(axis=1).compute()
+    assert str(result.device) == cards[0]
+    np.testing.assert_allclose(result.to_device("numpy").native, expected)
+    with dask.config.set({"array.rechunk.method": "p2p"}):  # Dask's choice for many blocks
+        rechunked = x.rechunk((12, 3)).T @ x.rechunk((3, 12)).rechunk((12, 6))
+    np.testing.assert_allclose(rechunked.compute().to_device("numpy").native, X.T @ X)
+    barrier = pytest.importorskip("distributed.shuffle._core").P2PBarrierTask
+    node = barrier("rechunk", sum, (1, 2), spec=None)
+    assert scoped(node, pd.scope(platform="cpu")) is node  # `distributed` reads its attributes
