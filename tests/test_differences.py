@@ -359,6 +359,36 @@ def inverses_close(device: pa.Device) -> bool:
     return bool(np.all(abs(eager - compiled) <= 2 * np.finfo(np.float32).eps * eager))
 
 
+# --- repeated indices -----------------------------------------------------------------------------
+
+
+def _assigned(device: pa.Device) -> list[tuple[list[float], list[set[float]]]]:
+    """Return elements after assignments to repeated indices, and the values that each may have."""
+    values = np.arange(3000, dtype=np.float32)
+    results = []
+    for indices in (np.arange(3000) % 7, np.zeros(3000, int)):
+        x = pa.full(8, -1.0, dtype=pa.float32, device=device)
+        x[there(indices, device)] = there(values, device)
+        results.append(
+            (x.tolist(), [set(values[indices == n].tolist()) or {-1.0} for n in range(8)])
+        )
+    return results
+
+
+def last_assignments_remain(device: pa.Device) -> bool:
+    """The last value of each index is stored."""
+    return all(x == [max(options) for options in allowed] for x, allowed in _assigned(device))
+
+
+def assignments_remain(device: pa.Device) -> bool:
+    """One of the values of each index is stored, and other elements are unchanged."""
+    return all(
+        n in options
+        for x, allowed in _assigned(device)
+        for n, options in zip(x, allowed, strict=True)
+    )
+
+
 DIFFERENCES = {
     "default": Row(
         "dtypes of Python numbers, and which dtypes exist",
@@ -411,6 +441,14 @@ DIFFERENCES = {
         ("jax", "mlx", "torch"),
         bounds_equal,
         eager_bounds_checked,
+    ),
+    "repeated": Row(
+        "an assignment `x[indices] = values` to repeated indices",
+        "Which of the values is stored. NumPy stores the last one; dpnp and GPUs assign in "
+        "parallel, and calls may differ. `x.at[indices].add(values)` and its kin count all.",
+        (),
+        last_assignments_remain,
+        assignments_remain,
     ),
     "subnormal": Row(
         "subnormal numbers: below 1.2e-38 in float32, below 2.2e-308 in float64",

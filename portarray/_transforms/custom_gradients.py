@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from portarray._transforms.gradient_arguments import (
     check_function,
     described,
     is_floating,
+    name_of,
 )
 from portarray._transforms.tape import GradientTrace, ValueTrace
 from portarray._transforms.tracer import Tracer, detached, innermost
@@ -90,9 +92,11 @@ def _recorded(
 
 
 def _is_watched(args: Sequence[Any]) -> bool:
-    """Return whether a gradient trace watches one of the arguments."""
-    natives = [x._native for x in array_trees.leaves(tuple(args))]
-    return isinstance(innermost(natives), GradientTrace)
+    """Return whether a gradient trace, or a library, watches one of the arguments."""
+    leaves = array_trees.leaves(tuple(args))
+    return isinstance(innermost([x._native for x in leaves]), GradientTrace) or any(
+        x.device._backend.is_watched(x._native) for x in leaves
+    )
 
 
 def _unchanged(function: Function, args: tuple[Any, ...]) -> Any:
@@ -112,8 +116,9 @@ def checkpoint(function: Function, /) -> Function:
     ----------
     function : callable
         Takes arrays, and trees of them. Differentiated arrays that it uses from an enclosing scope
-        raise an error. It is called again in the backward pass: until then, numbers, attributes
-        and arrays that it reads in its scope must not change.
+        raise an error. It is called again in the backward pass, with the default device and the
+        context variables of the first call: until then, numbers, attributes and arrays that it
+        reads in its scope must not change.
 
     Returns
     -------
@@ -134,6 +139,8 @@ def checkpoint(function: Function, /) -> Function:
 
     @functools.wraps(function)
     def checkpointed(*args: Any, **named: Any) -> Any:
+        context = contextvars.copy_context()  # the default device, the user's own variables
+
         def run(*inner: Any) -> tuple[Any, Any]:
             if _is_watched(inner):
                 # A new wrapper: a function that calls itself is a reference cycle.
@@ -146,17 +153,30 @@ def checkpoint(function: Function, /) -> Function:
                 again = array_trees.mapped(
                     lambda x: next(next_arrays) if is_floating(x) else x, inner
                 )
-                return array_trees.leaves(call(*again))
+                return array_trees.leaves(context.copy().run(call, *again))
 
             leaves = array_trees.leaves(inner)
             floating = [x for x in leaves if is_floating(x)]
             forward = compute_vjp(of_arrays, floating, _ENDED, once=True)
-            parts = iter(forward.vjp_fun(array_trees.leaves(g)))
+            cotangents = array_trees.leaves(g)
+            first, second = _types(cotangents), _types(forward.outputs)
+            if first != second:
+                raise ValueError(
+                    f"checkpoint: {name_of(function)} returned arrays of {first} first, and of "
+                    f"{second} when it was called again\n"
+                    f"Hint: pass what it reads, and what has changed since, as arguments"
+                )
+            parts = iter(forward.vjp_fun(cotangents))
             return [next(parts) if is_floating(x) else None for x in leaves]
 
         return _recorded("checkpoint", run, (args, named), backward, lends=False)
 
     return checkpointed
+
+
+def _types(arrays: Sequence[Array]) -> str:
+    """Return the dtypes and shapes of arrays."""
+    return f"[{', '.join([f'{x.dtype}{list(x.shape)}' for x in arrays])}]"
 
 
 _ENDED = (

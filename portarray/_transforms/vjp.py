@@ -154,7 +154,7 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         remove_guard(writes)
     if native_vjp is None:
         return None
-    results, native_vjp_fun = native_vjp
+    results, native_vjp_fun, released = native_vjp
     guard: Guard | None = None
     if kept is not None:
         device = inputs[0].device
@@ -167,7 +167,7 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
     def value(x: Array) -> Array:
         if not backend.owns(x._native):
             return x
-        result: Array = untraced(backend.stop_gradient(x._native), x.device)
+        result: Array = untraced(released(x._native), x.device)
         return result
 
     def vjp_fun(cotangents: Arrays) -> Sequence[Array | None]:

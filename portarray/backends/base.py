@@ -289,8 +289,13 @@ class Backend(ABC):
         primals: Sequence[Any],
         *,
         kept: list[list[Any]] | None,
-    ) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Sequence[Any]]] | None:
+    ) -> (
+        tuple[Sequence[Any], Callable[[Sequence[Any]], Sequence[Any]], Callable[[Any], Any]] | None
+    ):
         """Call a function of native arrays and return its results and what pulls cotangents back.
+
+        The third is a function that returns a native array of the function's body as one outside
+        it: without this gradient, with that of enclosing functions.
 
         **May**, for libraries whose own gradients cost less than a record of the calls; None, the
         default, has the calls recorded. The caller copies gradients that share memory.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,6 +152,78 @@ def test_checkpoints_compute_again(device: str) -> None:
     np.testing.assert_allclose(host(second[0]), host(second[1]), rtol=1e-5)
     with pytest.raises(ValueError, match="checkpoint: uses a differentiated array"):
         pa.grad(lambda x: pa.sum(pa.checkpoint(lambda y: y * x)(x)))(x)
+
+
+@pa.custom_vjp
+def seven(x: Any) -> Any:
+    """Return twice x, with a derivative that only its rule has."""
+    return x * 2
+
+
+seven.defvjp(lambda residuals, g: (g * 7,))
+
+INNER: dict[str, Any] = {
+    "product": lambda z: z * z * 3,
+    "rule": seven,
+    "rule and product": lambda z: seven(z) * z,
+    "checkpoint": pa.checkpoint(lambda z: seven(z) * pa.sin(z)),
+    "tape alone": lambda z: pa.atan2(z, seven(z) + 1),
+}
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_outer_gradients_pass_through_inner_ones(name: str, device: str) -> None:
+    """What a gradient returns besides, its value and itself have the gradient of an outer one."""
+    function = INNER[name]
+    x, w = asarray([0.5, 3.0], device), asarray([2.0, -1.0], device)
+    expected = host(pa.grad(lambda x: pa.sum(function(x) * w))(x))
+
+    def of(x: Any) -> Any:
+        return pa.sum(x), {"aux": function(x)}
+
+    besides: dict[str, Any] = {
+        "grad": lambda x: pa.grad(of, has_aux=True)(x)[1]["aux"],
+        "value_and_grad": lambda x: pa.value_and_grad(of, has_aux=True)(x)[0][1]["aux"],
+        "vjp": lambda x: pa.vjp(of, x, has_aux=True)[2]["aux"],
+        "closure": lambda x: pa.grad(lambda z: (pa.sum(z * x), function(x)), has_aux=True)(w)[1],
+        "output": lambda x: pa.vjp(function, x)[0],
+    }
+    for how, aux in besides.items():
+        actual = pa.grad(lambda x, aux=aux: pa.sum(aux(x) * w))(x)
+        np.testing.assert_allclose(host(actual), expected, rtol=1e-5, err_msg=how)
+    weights = asarray([2.0, -1.0], "numpy")
+    second = [
+        host(pa.grad(lambda x, w=w: pa.sum(pa.grad(lambda z: pa.sum(function(z)))(x) * w))(x))
+        for x, w in ((x, w), (asarray([0.5, 3.0], "numpy"), weights))
+    ]
+    np.testing.assert_allclose(*second, rtol=1e-4)
+
+
+def test_checkpoints_are_called_again_in_the_same_context(device: str) -> None:
+    scale: ContextVar[float] = ContextVar("scale", default=2.0)
+    layer = pa.checkpoint(lambda x: x**2 * scale.get() * pa.ones(2, dtype=pa.float32))
+    x = asarray([0.1, 3.0], device)
+    other = next(d for d in pa.devices() if d != pa.device(device))
+    token = scale.set(5.0)
+    with pa.device(device):
+        _, vjp_fun = pa.vjp(layer, x)
+    scale.reset(token)
+    with other:
+        for _ in range(2):
+            np.testing.assert_allclose(host(vjp_fun(pa.ones_like(x))[0]), 10 * host(x), rtol=1e-5)
+
+
+def test_checkpoints_that_return_something_else_again_are_refused(device: str) -> None:
+    x = asarray([0.5, 2.0], device)
+    shapes = [(2,), ()]
+
+    @pa.checkpoint
+    def layer(x: Any) -> Any:
+        return pa.sum(x * 3) if shapes.pop(0) == () else x * 3
+
+    _, vjp_fun = pa.vjp(layer, x)
+    with pytest.raises(ValueError, match=r"checkpoint: layer .*\[2\]\].*\[\]\].*\nHint: pass"):
+        vjp_fun(pa.ones_like(x))
 
 
 def test_checkpoints_and_rules_within_compiled_functions(device: str) -> None:

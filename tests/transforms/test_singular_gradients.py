@@ -89,6 +89,14 @@ GRADIENTS: dict[str, tuple[Any, Any, Any]] = {
         [[INF, 2.0, 0.0], [-1.0, 0.0, 2.0]],
         [[0, 0, 0], [0, np.log(2), 0]],
     ),
+    "complex power of 0": (
+        lambda x: pa.real(
+            (pa.astype(x, pa.complex64) + 0j) ** pa.astype(x + (1.5 + 1j), pa.complex64)
+        ),
+        [0.0, 0.0],
+        [0, 0],
+    ),
+    "nextafter": (lambda x: pa.nextafter(x, 3.0 + 0 * pa.stop_gradient(x)), [3.0, 1.0], [1, 1]),
     "silu and gelu": (
         lambda x: pa.kernels.silu(x) + pa.kernels.gelu(x),
         [-INF, -1e30, 0, 1e30, INF],

@@ -46,6 +46,12 @@ def leave_to_tape(name: str, *tensors: Tensor) -> None:
         raise NoOwnGradientError(f"PyTorch's gradient of {name} is not used")
 
 
+def leave_second_to_tape(name: str, *tensors: Tensor) -> None:
+    """Raise if a gradient of a gradient is taken through all tensors."""
+    if _depth.now > 1 and all(x.requires_grad for x in tensors):
+        raise NoOwnGradientError(f"PyTorch's second derivative of {name} is not used")
+
+
 HALVES = frozenset({torch.float16, torch.bfloat16})
 """Dtypes of 16 bits, which are computed in float32 on CPUs."""
 
@@ -75,7 +81,7 @@ class OwnGradients(Backend):
         primals: Natives,
         *,
         kept: list[list[Any]] | None,
-    ) -> tuple[Natives, Callable[[Natives], Natives]]:
+    ) -> tuple[Natives, Callable[[Natives], Natives], Callable[[Any], Any]]:
         """See :meth:`portarray.backends.base.Backend.vjp`."""
         nested = _depth.now > 0
         inputs = []
@@ -135,9 +141,10 @@ class OwnGradients(Backend):
                 return gradients
             return [None if x is None or x._is_zerotensor() else x for x in gradients]
 
-        if nested:
-            return results, vjp
-        return [x.detach() if isinstance(x, Tensor) else x for x in results], vjp
+        def released(x: Any) -> Any:
+            return x.detach() if isinstance(x, Tensor) and not nested else x
+
+        return [released(x) for x in results], vjp, released
 
     def is_watched(self, x: Any) -> bool:
         """See :meth:`portarray.backends.base.Backend.is_watched`."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from portarray.backends.composed.exponential import expm1_parts, log1p_parts
-from portarray.backends.torch.gradients import in_float32
+from portarray.backends.torch.gradients import in_float32, leave_second_to_tape
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.arithmetic import as_tensor
 from portarray.backends.torch.namespace.overlap import written
@@ -30,6 +30,12 @@ def _complex_expm1(x: Tensor) -> Tensor:
 def _complex_log1p(x: Tensor) -> Tensor:
     # torch.log1p loses half the digits near 0 and is wrong for the standard's special cases.
     return torch.complex(*log1p_parts(torch, x.real, x.imag))
+
+
+def _pow(x1: Tensor, x2: Tensor) -> Tensor:
+    if x2.requires_grad:  # the mixed derivative of torch.pow is 0 at an exponent of 0, not 1 / x1
+        leave_second_to_tape("pow", x1, x2)
+    return torch.pow(x1, x2)
 
 
 def _signed_pow(x1: Tensor, x2: Tensor) -> Tensor:
@@ -69,13 +75,13 @@ BY_DTYPE: Rows = {
     "log10": {"float16 bfloat16": in_float32(torch.log10)},
     "expm1": {"f": torch.expm1, "c": _complex_expm1},
     "log1p": {"f": torch.log1p, "c": _complex_log1p},
-    "pow": {"uf": torch.pow, "i": _signed_pow, "c": _complex_pow, unsigned.NAMES: unsigned.power},
+    "pow": {"uf": _pow, "i": _signed_pow, "c": _complex_pow, unsigned.NAMES: unsigned.power},
     "square": {"iufc": _square, unsigned.NAMES: unsigned.modular(_square)},
 }
 WITH_PYTHON_SCALAR: Rows = {"pow": {"f": _pow_scalar, "i": _signed_pow_scalar}}
 IN_PLACE: Rows = {
     "pow": {
-        "f": written(torch.pow, _pow_scalar),
+        "f": written(_pow, _pow_scalar),
         "i": written(_signed_pow, _signed_pow_scalar),
     }
 }
