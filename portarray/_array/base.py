@@ -86,7 +86,7 @@ class ArrayBase(metaclass=_Uncalled):
     @property
     def device(self) -> Device:
         """The device that holds the array."""
-        return self._dispatch.device._seen
+        return self._dispatch.device._home
 
     @property
     def native(self) -> Any:

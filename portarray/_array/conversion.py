@@ -166,7 +166,7 @@ def astype(
     where = table.device if device is None else selection.resolve(device)
     if device is not None and not access_reported:
         host_access.tell_move(x.device, where)
-    if where is table.device._seen:
+    if where is table.device._home:
         where = table.device
     if target_dtype == table.dtype:
         return array_moves.moved(x, where, copy=True if copy else None)

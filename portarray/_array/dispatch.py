@@ -131,7 +131,7 @@ class DispatchTable:
         self.scalar_call_cache: dict[str, CachedCall] = {}
         self.promotions: dict[DispatchTable | type, Promotion] = {}
         self.tables = tables
-        self.namespace = base.bound_namespace(device._seen)
+        self.namespace = base.bound_namespace(device._home)
         self.scalars = _SCALARS[self.kind]
         self.low, self.high = promotion.limits(dtype)
 
@@ -256,9 +256,9 @@ def require_same_device(name: str, table: DispatchTable, second: DispatchTable) 
         If they are on different devices.
     """
     device, second_device = table.device, second.device
-    if device is second_device or device._seen is second_device:
+    if device is second_device or device._home is second_device:
         return table
-    if second_device._seen is device:
+    if second_device._home is device:
         return table_of(second_device, table.dtype)
     raise DeviceMismatchError(name, str(device), str(second_device))
 

@@ -42,7 +42,7 @@ class Extent(NamedTuple):
 def place_of(x: Any) -> Device | None:
     """Return the device of an array, portarray's or a native one; None for all else."""
     if type(x) is base.array_type:
-        return x._dispatch.device._seen
+        return x._dispatch.device._home
     return native_arrays.device_of(x)
 
 

@@ -148,7 +148,7 @@ def _set_checked(x: Array, key: Any, value: Any) -> None:
         x._native = table.functions["setitem"](previous, native_key, native)
         # The array is traced from now on, unless the value is a constant, as of pa.zeros_like.
         if table is not x._dispatch and x._native.__class__ is not previous.__class__:
-            x._native.trace.adopt(x, previous)
+            x._native.trace.note_assignment(x, previous)
             x._dispatch = table
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         _refused(error, "assignment", table, x._native, native_key, native)

@@ -89,7 +89,7 @@ class Kernel:
         self.check(self.name, arrays, options)
         table: DispatchTable = arrays[self._leads]._dispatch  # type: ignore[union-attr]  # it was checked
         natives: Sequence[Any]
-        if options or len(arrays) > 1 or table.device._seen is not table.device:
+        if options or len(arrays) > 1 or table.device._home is not table.device:
             table, natives = self.natives(table, arrays, options)
         else:
             natives = (arrays[0]._native,)  # type: ignore[union-attr]
@@ -141,7 +141,7 @@ class Kernel:
                 options[key] = tuple([part._native for part in value])
             elif isinstance(value, np.dtype):
                 options[key] = dispatch.table_of(table.device, value).native
-        if table.device._seen is not table.device:  # the generic version uses operators
+        if table.device._home is not table.device:  # the generic version uses operators
             natives = table.device._functions.lifted(natives)
         return table, natives
 
@@ -163,7 +163,7 @@ class Kernel:
         generic, xp = self.load_generic(), namespace(table.device)
         if table.array_type is np.ndarray:  # NumPy warns about infinities that kernels expect
             generic = np.errstate(all="ignore")(generic)
-        home = table.device._seen
+        home = table.device._home
         if home is not table.device:  # a trace records it
             home_table = dispatch.table_of(home, table.dtype)
 
@@ -201,7 +201,7 @@ class Kernel:
 
 def is_untraced(*arrays: Array) -> bool:
     """Return whether no call with these arrays is recorded, so that memory may be written."""
-    return all(x._dispatch.device._seen is x._dispatch.device for x in arrays)
+    return all(x._dispatch.device._home is x._dispatch.device for x in arrays)
 
 
 def written(out: Array, result: Array) -> Array:
@@ -232,11 +232,9 @@ def is_watched(native: Any, device: Device) -> bool:
 
 def is_concrete(arrays: Sequence[Array | None], device: Device) -> bool:
     """Return whether all arrays are a device's, and have values that nothing follows."""
-    seen_device = device._seen
+    home = device._home
     for x in arrays:
-        if x is not None and (
-            x._dispatch.device is not seen_device or is_watched(x._native, device)
-        ):
+        if x is not None and (x._dispatch.device is not home or is_watched(x._native, device)):
             return False
     return config._tuned_kernels
 

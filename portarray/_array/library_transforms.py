@@ -29,7 +29,7 @@ def register_transforms(backend: Backend, after_import: Callable[..., None]) -> 
         native = x._native
         if table is None or backend.owns(native):
             return native
-        if table.device._seen is not table.device:
+        if table.device._home is not table.device:
             raise TypeError(
                 f"{title} cannot transform this array: portarray records its calls for a gradient\n"
                 f"Hint: take the gradient with {title}, or call pa.grad inside the function that "

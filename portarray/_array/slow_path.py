@@ -31,7 +31,7 @@ def leave_to_tape(name: str, *values: Any) -> None:
         if type(x) is not base.array_type:
             continue
         device = x._dispatch.device
-        if device._seen is device and device._backend.is_watched(x._native):
+        if device._home is device and device._backend.is_watched(x._native):
             raise NoOwnGradientError(f"{name} has its own gradient rule")
 
 

@@ -124,7 +124,7 @@ class Device:
         "_enter",
         "_exit",
         "_functions",
-        "_seen",
+        "_home",
         "_tables",
         "_text",
         "index",
@@ -147,7 +147,7 @@ class Device:
     _functions: Any
     _by_setting: Any
     _creation: Any
-    _seen: Device
+    _home: Device
     _text: str
 
     def __init__(self) -> None:
@@ -230,7 +230,7 @@ def make(
     }
     for slot, value in values.items():
         object.__setattr__(device, slot, value)
-    object.__setattr__(device, "_seen", device)  # of traced devices another
+    object.__setattr__(device, "_home", device)  # of a traced device, the one it traces
     return device
 
 

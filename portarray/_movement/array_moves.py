@@ -28,7 +28,7 @@ def moved(
     here = table.device
     if here is device and not copy:
         return x
-    if here._seen is not here:
+    if here._home is not here:
         result: Array = here._functions.moved(x, device, copy=copy, narrow=narrow)
         return result
     target = table_for(table.dtype, device, narrow=narrow)

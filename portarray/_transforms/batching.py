@@ -140,12 +140,12 @@ def elementwise(call: Call, args: Sequence[Any], options: Options) -> Any:
 def _only_first(rule: Rule) -> Rule:
     """Return a rule for calls whose first operand alone is batched; others are looped."""
 
-    def ruled(call: Call, args: Sequence[Any], options: Options) -> Any:
+    def apply_rule(call: Call, args: Sequence[Any], options: Options) -> Any:
         if not call.is_batched(args[0]) or call.is_batched([*args[1:], *options.values()]):
             return looped(call, args, options)
         return rule(call, args, options)
 
-    return ruled
+    return apply_rule
 
 
 @_only_first
@@ -165,7 +165,7 @@ def _along(default: int | None) -> Rule:
     """Return a rule for an option ``axis`` with a default; None is all elements in one row."""
 
     @_only_first
-    def ruled(call: Call, args: Sequence[Any], options: Options) -> Any:
+    def apply_rule(call: Call, args: Sequence[Any], options: Options) -> Any:
         x, others = args[0], args[1:]
         axis = options.get("axis", default)
         if axis is not None:
@@ -174,7 +174,7 @@ def _along(default: int | None) -> Rule:
         flat = call.reshaped(x.slot, (math.prod(x.shape),))
         return call.as_result(call.general(flat, *others, **{**options, "axis": 1}))
 
-    return ruled
+    return apply_rule
 
 
 @_only_first

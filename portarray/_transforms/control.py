@@ -136,7 +136,7 @@ def _looped(condition: Function, body: Function, initial: Any, leaves: Sequence[
     """Record a loop as one call of the surrounding trace."""
     test, outer_of_test = _subprogram("condition", condition, initial, is_state=False)
     step, outer_of_step = _subprogram("body", body, initial, is_state=True)
-    home = leaves[0].device._seen
+    home = leaves[0].device._home
     read, native = home._backend.read_host, home.native
     count, split = len(leaves), len(leaves) + len(outer_of_test)
 
@@ -147,7 +147,7 @@ def _looped(condition: Function, body: Function, initial: Any, leaves: Sequence[
             state = step(*state, *of_step)
         return state
 
-    if any(x.device._seen is not home for x in leaves):
+    if any(x.device._home is not home for x in leaves):
         devices = sorted({str(x.device) for x in leaves})
         raise ValueError(
             f"while_loop: the state of a compiled loop must be on one device, not on "

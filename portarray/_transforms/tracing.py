@@ -60,7 +60,7 @@ class Trace(ABC):
 
     def namespace(self, device: Device) -> NativeNamespace:
         """Return the namespace of a device's traced arrays."""
-        return dispatch.functions_of(traced_device(device._seen)).namespace
+        return dispatch.functions_of(traced_device(device._home)).namespace
 
     def read(self, x: Tracer) -> Any:
         """Return the value of a tracer for the host; raise if it is not known."""
@@ -72,10 +72,10 @@ class Trace(ABC):
         """Return the value of a tracer for other code than portarray's; raise if not known."""
         raise TracedArrayError(self.ended or self.unreadable)
 
-    def adopt(self, x: Array, before: Any) -> None:
+    def note_assignment(self, x: Array, original: Any) -> None:
         """Take note of an array that an assignment of traced values made a traced one.
 
-        ``before`` is its native array before that.
+        ``original`` is its native array before that.
         """
         return
 
@@ -164,9 +164,9 @@ class TracedFunctions(NativeFunctions):
     def moved(self, x: Array, device: Device, *, copy: bool | None, narrow: bool) -> Array:
         """Return an array on a device, as ``array_moves.moved`` does, recorded."""
         table, home = x._dispatch, self.home
-        if device._seen is home and not copy:
+        if device._home is home and not copy:
             return x
-        if device._seen is home:
+        if device._home is home:
             native = table.functions["asarray"](
                 x._native, dtype=table.native, device=home.native, copy=True
             )
@@ -299,7 +299,7 @@ def _traced_device(device: Device) -> Device:
     traced = object.__new__(Device)
     for slot in ("library", "platform", "index", "name", "kind", "native", "_text"):
         object.__setattr__(traced, slot, getattr(device, slot))
-    object.__setattr__(traced, "_seen", device)
+    object.__setattr__(traced, "_home", device)
     object.__setattr__(traced, "_backend", backend)
     functions = TracedFunctions(dispatch.functions_of(device), backend, device)
     object.__setattr__(traced, "_functions", functions)
@@ -309,7 +309,7 @@ def _traced_device(device: Device) -> Device:
 def traced(x: Array, trace: Trace, slot: Any) -> Array:
     """Return a traced array; ``x`` may be traced by outer traces."""
     table = x._dispatch
-    home = table.device._seen
+    home = table.device._home
     try:
         table = _tables[table]
     except KeyError:
@@ -325,7 +325,7 @@ _tables: dict[dispatch.DispatchTable, dispatch.DispatchTable] = {}
 
 def untraced(native: Any, device: Device) -> Array:
     """Return a native array, or a tracer of an outer trace, as an array."""
-    home = device._seen
+    home = device._home
     if native.__class__ is Tracer:
         home = traced_device(home)
     tables = dispatch.tables_of(home)
@@ -334,7 +334,7 @@ def untraced(native: Any, device: Device) -> Array:
 
 def namespace_of(native: Any, device: Device) -> NativeNamespace:
     """Return the namespace for a native array that may be a tracer."""
-    home = device._seen
+    home = device._home
     return dispatch.functions_of(
         traced_device(home) if native.__class__ is Tracer else home
     ).namespace

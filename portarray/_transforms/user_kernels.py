@@ -210,6 +210,6 @@ def _overwrite(x: Array, result: Array) -> None:
     if result._native.__class__ is Tracer and is_alone:
         table, x._native, x._dispatch = x._dispatch, result._native, result._dispatch
         if table is not x._dispatch:  # the array is traced from now on
-            x._native.trace.adopt(x, native)
+            x._native.trace.note_assignment(x, native)
     else:
         x[...] = result

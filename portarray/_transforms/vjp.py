@@ -142,11 +142,11 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         return results
 
     natives = [x._native for x in inputs]
-    kept: list[list[Any]] | None = None if once else []
+    saved: list[list[Any]] | None = None if once else []
     writes = WriteLog()
     add_guard(writes)
     try:
-        native_vjp = backend.vjp(native_function, natives, kept=kept)
+        native_vjp = backend.vjp(native_function, natives, saved=saved)
     except NoOwnGradientError:  # the caller calls the function again, with a tape
         writes.undo()
         raise
@@ -156,11 +156,11 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         return None
     results, native_vjp_fun, released = native_vjp
     guard: Guard | None = None
-    if kept is not None:
+    if saved is not None:
         device = inputs[0].device
-        kept.append(natives)
+        saved.append(natives)
         guard = SavedValues(
-            kept, lambda values: [Slot(values, n, device) for n in range(len(values))]
+            saved, lambda values: [Slot(values, n, device) for n in range(len(values))]
         )
         add_guard(guard)
 

@@ -112,7 +112,7 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
                         f"Hint: change a copy, x.copy(), and return it"
                     )
             outputs = array_trees.leaves(example)
-            trace.check_adopted(outputs, name)
+            trace.check_assigned(outputs, name)
             ends = _tree_axes("out_axes", example, out_axes)
             results = [trace.result(x, axis, name) for x, axis in zip(outputs, ends, strict=True)]
         finally:
@@ -157,7 +157,7 @@ def _check_arrays(tree: Any, function: Function, argument: int | str) -> None:
             )
 
 
-def _tree_axes(what: str, tree: Any, axes: Any) -> Axes:
+def _tree_axes(argument: str, tree: Any, axes: Any) -> Axes:
     """Return the axis of each array of a tree, given one for all or a tree of them."""
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
         return [axes] * (1 if type(tree) is Array else len(array_trees.leaves(tree)))
@@ -171,10 +171,10 @@ def _tree_axes(what: str, tree: Any, axes: Any) -> Axes:
         parts = list(zip(tree, axes, strict=True))
     else:
         raise TypeError(
-            f"vmap: {what} is {axes!r}, which does not fit {described(tree)}\n"
+            f"vmap: {argument} is {axes!r}, which does not fit {described(tree)}\n"
             f"Hint: give an int, None, or a tree like the value"
         )
-    return [axis for part, entry in parts for axis in _tree_axes(what, part, entry)]
+    return [axis for part, entry in parts for axis in _tree_axes(argument, part, entry)]
 
 
 def _size(name: str, arrays: Sequence[Array], axes: Sequence[int | None]) -> int:
@@ -218,7 +218,7 @@ class _BatchTrace(Trace):
     def __init__(self, size: int) -> None:
         super().__init__()
         self._size = size
-        self._adopted: list[tuple[weakref.ref[Array], Any]] = []
+        self._assigned: list[tuple[weakref.ref[Array], Any]] = []
 
     def watch(self, x: Array, axis: int) -> Array:
         """Return the first example of an array as a traced array."""
@@ -229,30 +229,32 @@ class _BatchTrace(Trace):
             example = pa.zeros(batch.shape[1:], dtype=x.dtype, device=x.device)
         return tracing.traced(example, self, batch._native)
 
-    def adopt(self, x: Array, before: Any) -> None:
+    def note_assignment(self, x: Array, original: Any) -> None:
         """Take note of an array that an assignment made one of the examples."""
-        self._adopted.append((weakref.ref(x), before))
+        self._assigned.append((weakref.ref(x), original))
 
-    def check_adopted(self, outputs: Sequence[Array], name: str) -> None:
+    def check_assigned(self, outputs: Sequence[Array], name: str) -> None:
         """Raise if the function wrote examples into an array that it neither made nor returns.
 
         Arrays that it made are not referred to any more.
         """
-        if not self._adopted:
+        if not self._assigned:
             return
         returned = {id(x) for x in outputs}
 
         def outside() -> list[tuple[Array, Any]]:
-            pairs = [(ref(), before) for ref, before in self._adopted]
-            return [(x, before) for x, before in pairs if x is not None and id(x) not in returned]
+            pairs = [(ref(), original) for ref, original in self._assigned]
+            return [
+                (x, original) for x, original in pairs if x is not None and id(x) not in returned
+            ]
 
         if not outside():
             return
         gc.collect()  # arrays that only cycles refer to
-        if left := outside():
-            for x, before in left:
-                x._dispatch = tracing.untraced(before, x.device)._dispatch
-                x._native = before
+        if remaining := outside():
+            for x, original in remaining:
+                x._dispatch = tracing.untraced(original, x.device)._dispatch
+                x._native = original
             raise TracedArrayError(
                 f"vmap: {name} writes into an array that was made outside it\n"
                 f"Hint: write into a copy, x.copy(), and return it"

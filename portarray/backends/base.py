@@ -288,7 +288,7 @@ class Backend(ABC):
         function: Callable[[Sequence[Any]], Sequence[Any]],
         primals: Sequence[Any],
         *,
-        kept: list[list[Any]] | None,
+        saved: list[list[Any]] | None,
     ) -> (
         tuple[Sequence[Any], Callable[[Sequence[Any]], Sequence[Any]], Callable[[Any], Any]] | None
     ):
@@ -299,7 +299,7 @@ class Backend(ABC):
 
         **May**, for libraries whose own gradients cost less than a record of the calls; None, the
         default, has the calls recorded. The caller copies gradients that share memory.
-        Cotangents are pulled back at most once if ``kept`` is None. Otherwise the backend appends
+        Cotangents are pulled back at most once if ``saved`` is None. Otherwise the backend appends
         lists of the native arrays that are read then; they are replaced in these lists before
         their memory is written.
         Raises :class:`~portarray.backends.types.NoOwnGradientError` where the library refuses, and

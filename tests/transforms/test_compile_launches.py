@@ -155,15 +155,15 @@ def test_drawn_programs_equal_their_functions(device: str, fuses: None, replayed
     for seed in range({"numpy": 30, "torch": 8, "clarray": 6}.get(device.partition(":")[0], 2)):
         function = Drawn(seed)
         compiled = pa.compile(function)
-        kept = []
+        results = []
         for turn in range(3):
             values = rng.normal(size=(2, 14)).astype(np.float32)
             inputs = [asarray(x, device) for x in values]
             # Strides and offsets are no part of a compiled function's signature.
             inputs = [x[::2] if turn == 1 else x[turn : turn + 7] for x in inputs]
             want = [host(x).copy() for x in function(*inputs)]
-            kept.append((compiled(*inputs), want))
-        for outputs, want in kept:  # later calls do not change earlier results
+            results.append((compiled(*inputs), want))
+        for outputs, want in results:  # later calls do not change earlier results
             for got, expected in zip(outputs, want, strict=True):
                 np.testing.assert_allclose(host(got), expected, rtol=1e-4, atol=1e-5)
 

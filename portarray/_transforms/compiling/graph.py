@@ -208,7 +208,7 @@ class Capture(Trace):
             native = x._native
             if native.__class__ is Tracer:
                 native = current(native).value if native.trace is self else native
-            device = x._dispatch.device._seen
+            device = x._dispatch.device._home
             if native.__class__ is Tracer or device._backend.immutable:
                 return False
             if is_watched(native, device):

@@ -80,7 +80,7 @@ class OwnGradients(Backend):
         function: Callable[[Natives], Natives],
         primals: Natives,
         *,
-        kept: list[list[Any]] | None,
+        saved: list[list[Any]] | None,
     ) -> tuple[Natives, Callable[[Natives], Natives], Callable[[Any], Any]]:
         """See :meth:`portarray.backends.base.Backend.vjp`."""
         nested = _depth.now > 0
@@ -92,18 +92,18 @@ class OwnGradients(Backend):
                 inputs.append(x.view_as(x))
             else:
                 inputs.append(x.detach().requires_grad_())
-        saved = None if kept is None else _Saved(kept)
+        hooks = None if saved is None else _SavedTensors(saved)
         _depth.now += 1
         enabled = torch.is_grad_enabled()
         if not enabled:
             torch.set_grad_enabled(True)
         try:
-            if saved is None:
+            if hooks is None:
                 results = function(inputs)
             else:
-                with saved_tensors_hooks(saved.pack, _unpack):
+                with saved_tensors_hooks(hooks.pack, _unpack):
                     results = function(inputs)
-                saved.check()
+                hooks.check()
         except Exception as error:
             if _is_refusal(error) or _is_refusal(error.__cause__):
                 raise NoOwnGradientError(str(error)) from error
@@ -127,7 +127,7 @@ class OwnGradients(Backend):
                     tuple(inputs),
                     selected,
                     create=deeper,
-                    retain=deeper or kept is not None,
+                    retain=deeper or saved is not None,
                 )
             except RuntimeError as error:
                 if _is_refusal(error):
@@ -167,7 +167,7 @@ class OwnGradients(Backend):
 _Packed = tuple[list[Any], Tensor, int]
 
 
-class _Saved:
+class _SavedTensors:
     """The tensors that autograd saves while a function runs, each in a list of its own."""
 
     def __init__(self, cells: list[list[Any]]) -> None:
