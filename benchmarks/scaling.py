@@ -1,11 +1,15 @@
 """The cost of a Dask task on portarray and NumPy chunks, and the simulation compared with runs.
 
     python benchmarks/scaling.py tasks [--tiles N ...] [--repeats N] [--json F]
+    python benchmarks/scaling.py graphs [--tiles N ...] [--repeats N] [--json F]
     python benchmarks/scaling.py check [--workers N ...] [--tiles N] [--tile N] [--json F]
 
 ``tasks`` computes ``(x + 1).T.sum(axis=0)`` on tiles of 8 x 8 elements, where the work is
 negligible. It measures processor time, which other load hardly affects, separately for the client
 with the scheduler and for the workers.
+
+``graphs`` builds and optimizes the graph of the same expression over 8 virtual devices and with
+NumPy chunks, and reports ratios of processor time and of function calls.
 
 ``check`` runs a tiled Cholesky factorization on workers and simulates the same graph, with rates
 and the overhead of a task measured before. ``--kind waits`` uses tasks that sleep, as the host does
@@ -15,11 +19,14 @@ while a GPU works; there may be more workers than cores.
 from __future__ import annotations
 
 import argparse
+import cProfile
+import gc
 import math
 import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +115,49 @@ def one_run(kind: str, count: int, client: Any, workers: Callable[[], float]) ->
         "workers": workers() - worker_start,
         "clock": passed,
     }
+
+
+def graphs(counts: list[int], repeats: int, file: Path | None) -> None:
+    """Measure the cost of graphs over several devices, relative to NumPy chunks."""
+    import dask.array as da
+
+    import portarray.dask as pd
+    from portarray.testing import virtual_devices
+
+    rows = []
+    with virtual_devices("cuda", count=8) as devices:
+        for count in counts:
+            side = math.isqrt(count)
+            shape = (8 * side, 8 * (count // side))
+            builds = {
+                CHUNKS[0]: partial(da.ones, shape, chunks=8),
+                CHUNKS[1]: partial(pd.ones, shape, chunks=8, devices=devices),
+            }
+            row: dict[str, Any] = {"tiles": count}
+            for kind, build in builds.items():
+                built(build)
+                profile = cProfile.Profile()
+                profile.runcall(built, build)
+                row[f"{kind}, calls"] = sum(entry.callcount for entry in profile.getstats())
+            for _ in range(repeats):
+                for kind, build in builds.items():
+                    name, seconds = f"{kind}, seconds", built(build)
+                    row[name] = min(row.get(name, math.inf), seconds)
+            for unit in ("calls", "seconds"):
+                ratio = row[f"{CHUNKS[1]}, {unit}"] / row[f"{CHUNKS[0]}, {unit}"]
+                row[f"ratio of {unit}"] = round(ratio, 2)
+            print(row, flush=True)
+            rows.append(row)
+    reports.write({"rows": rows, "load": os.getloadavg()[0]}, file)
+
+
+def built(build: Callable[[], Any]) -> float:
+    """Return the processor seconds of making and optimizing a graph."""
+    gc.collect()
+    start = time.process_time()
+    x = (build() + 1).T.sum(axis=0)
+    x.__dask_optimize__(x.dask, x.__dask_keys__())
+    return time.process_time() - start
 
 
 # --- the simulation compared with runs ------------------------------------------------------------
@@ -265,7 +315,7 @@ def check(arguments: argparse.Namespace) -> None:
 def main() -> None:
     """Read the command line and measure."""
     parser = parser_of(__doc__)
-    parser.add_argument("what", choices=("tasks", "check"))
+    parser.add_argument("what", choices=("tasks", "graphs", "check"))
     parser.add_argument("--tiles", type=int, nargs="+")
     parser.add_argument("--tile", type=int, default=512)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
@@ -277,6 +327,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.what == "tasks":
         tasks(options.tiles or [10, 100, 1000, 10000], options.repeats, options.json)
+    elif options.what == "graphs":
+        graphs(options.tiles or [1000, 10000], options.repeats, options.json)
     else:
         options.tiles = (options.tiles or [8])[0]
         check(options)
