@@ -167,12 +167,13 @@ def compare(data: Digits, expected: Model, device: Any) -> Row:
     """Run the program on a device and compare its centroids with NumPy's."""
     import portarray as pa
 
-    dtype = pa.__array_namespace_info__().default_dtypes(device=device)["real floating"]
+    dtypes = pa.__array_namespace_info__().default_dtypes(device=device)
+    dtype, labels = dtypes["real floating"], dtypes["integral"]
     here = Digits(
         pa.asarray(data.train.astype(dtype), device=device),
-        pa.asarray(data.train_labels, device=device),
+        pa.asarray(data.train_labels.astype(labels), device=device),
         pa.asarray(data.test.astype(dtype), device=device),
-        pa.asarray(data.test_labels, device=device),
+        pa.asarray(data.test_labels.astype(labels), device=device),
     )
     model, accuracy = classify(here)  # also the warm-up
     centroids = np.asarray(model.centroids.to_device("numpy"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import sys
 import tempfile
 from collections import defaultdict
@@ -27,9 +28,10 @@ os.environ.setdefault(
 )
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-# Where the user's cache folder cannot be written, this run has one of its own.
+# Where the user's folder cannot be written, this run has caches of its own.
 if not os.access(next(p for p in (Path.home(), *Path.home().parents) if p.exists()), os.W_OK):
-    os.environ.setdefault("CLARRAY_CACHE_DIR", tempfile.mkdtemp(prefix="portarray-clarray-"))
+    for name in ("CLARRAY_CACHE_DIR", "CUPY_CACHE_DIR", "MPLCONFIGDIR", "XDG_CACHE_HOME"):
+        os.environ.setdefault(name, tempfile.mkdtemp(prefix="portarray-cache-"))
 # So does SYCL behind dpnp, 0.3 s for each function and dtype.
 os.environ.setdefault("SYCL_CACHE_PERSISTENT", "1")
 
@@ -110,6 +112,14 @@ def functional_devices() -> list[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Select tests; draw their order if ``PORTARRAY_TEST_ORDER`` is a seed."""
+    keep_drawn_devices(config, items)
+    seed = os.environ.get("PORTARRAY_TEST_ORDER")
+    if seed:
+        random.Random(seed).shuffle(items)
+
+
+def keep_drawn_devices(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the drawn devices of the tests marked ``drawn_devices``.
 
     Each case of such a test runs on NumPy's device and on as many others as the mark says: they

@@ -55,9 +55,12 @@ def test_the_example_needs_only_the_standard(digits: ModuleType) -> None:
     np.testing.assert_allclose(np.asarray(model.centroids), expected.centroids, atol=1e-9)
 
 
-def test_the_example_runs_without_float64(digits: ModuleType, nofloat64: str) -> None:
+@pytest.mark.parametrize("narrow", ["nofloat64", "no64bit"])  # as Metal, and JAX by default
+def test_the_example_runs_without_64_bits(
+    digits: ModuleType, narrow: str, request: pytest.FixtureRequest
+) -> None:
     expected, accuracy = digits.classify(digits.load())
-    row = digits.compare(digits.load(), expected, pa.device(nofloat64))
+    row = digits.compare(digits.load(), expected, pa.device(request.getfixturevalue(narrow)))
     assert row.dtype == "float32"
     assert row.accuracy == pytest.approx(accuracy, abs=0.01)
     assert row.difference < digits.bound(row.dtype, expected)
