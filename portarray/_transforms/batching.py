@@ -21,7 +21,7 @@ from portarray._transforms.tracer import Tracer, any_may_hold
 from portarray._transforms.tracing import Trace
 from portarray.errors import TracedArrayError
 
-__all__ = ["RULES", "Call", "elementwise", "looped"]
+__all__ = ["DIRECT", "RULES", "Call", "Direct", "elementwise", "looped"]
 
 Options = Mapping[str, Any]
 Rule = Callable[["Call", Sequence[Any], Options], Any]
@@ -421,3 +421,65 @@ RULES: dict[str, Rule] = {
     "take_along_axis": _take_along_axis,
     "tile": _tile,
 }
+
+# --- calls for the batch alone ---------------------------------------------------------------
+
+_PYTHON = {bool, complex, float, int}
+
+
+class Direct(NamedTuple):
+    """A call of a native function with whole batches, for whose operands no outer trace asks."""
+
+    name: str
+    function: Callable[..., Any]
+    namespace: Any
+    natives: list[Any]  # the operands
+    is_batch: list[bool]  # of each operand
+    options: Options
+
+
+def _broadcast_directly(call: Direct) -> Any:
+    natives = call.natives
+    ndim = 0
+    for x, is_batch in zip(natives, call.is_batch, strict=True):
+        if x.__class__ not in _PYTHON:
+            ndim = max(ndim, getattr(x, "ndim", 0) - is_batch)
+    for n, is_batch in enumerate(call.is_batch):
+        x = natives[n]
+        if is_batch and x.ndim <= ndim:
+            shape = (x.shape[0], *[1] * (ndim + 1 - x.ndim), *x.shape[1:])
+            natives[n] = call.namespace.reshape(x, shape=shape)
+    return call.function(*natives, **call.options)
+
+
+def _reduce_directly(call: Direct) -> Any:
+    (x,) = call.natives
+    options = call.options
+    axis = options.get("axis")
+    ndim = x.ndim - 1
+    reduce = getattr(call.namespace, call.name)
+    if axis is None and not options.get("keepdims"):
+        if ndim != 1:
+            x = call.namespace.reshape(x, shape=(x.shape[0], math.prod(x.shape[1:])))
+        return reduce(x, **{**options, "axis": 1})
+    is_valid = axis.__class__ is int and -ndim <= axis < ndim
+    return reduce(x, **{**options, "axis": _shifted(axis)}) if is_valid else None
+
+
+def _multiply_directly(call: Direct) -> Any:
+    x, matrix = call.natives
+    is_one_product = call.is_batch == [True, False] and matrix.ndim <= 2 and x.ndim > 1
+    return call.function(x, matrix, **call.options) if is_one_product else None
+
+
+_REDUCTIONS = ("all", "any", "max", "mean", "min", "prod", "sum")
+
+DIRECT: dict[str, Callable[[Direct], Any]] = {
+    **dict.fromkeys(_ELEMENTWISE, _broadcast_directly),
+    **dict.fromkeys(_REDUCTIONS, _reduce_directly),
+    "matmul": _multiply_directly,
+}
+"""Rules that need neither the call for the first example nor outer traces.
+
+They return None, or raise, where they do not apply.
+"""

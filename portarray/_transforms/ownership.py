@@ -22,7 +22,8 @@ def separated(
     """
     taken: set[Hashable | None] = set(lent)
     for x in cotangents:
-        taken.add(memory_of(x))
+        backend = x._dispatch.device._backend
+        taken.add(memory_of(x) if backend.immutable else backend.allocation(x._native))
     separate = list(gradients)
     for n, g in enumerate(gradients):
         if g is None:

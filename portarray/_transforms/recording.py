@@ -31,6 +31,10 @@ def recording(name: str, function: Function, device: Device) -> Function:
                     if only is not None:
                         break
                     only = x.trace
+                    if name in only.direct:
+                        result = only.call_directly(name, function, device, args, options)
+                        if result is not None:
+                            return result
                 if x.is_stale:
                     break
                 x = x.value

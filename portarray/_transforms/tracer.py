@@ -42,7 +42,10 @@ def _binary(name: str) -> tuple[Function, Function]:
 
 
 class Tracer:
-    """A native array of a traced device: a value and its slot in a trace."""
+    """A native array of a traced device: a value and its slot in a trace.
+
+    A tracer without a value gets that of its trace when it is first needed.
+    """
 
     __slots__ = ("__weakref__", "home", "is_stale", "origin", "sharing", "slot", "trace", "value")
 
@@ -56,6 +59,14 @@ class Tracer:
         self.sharing: list[weakref.ref[Tracer]] | None = None  # tracers of the same memory
         self.origin: tuple[Tracer, Any] | None = None  # the array and key of this view
         self.is_stale = False  # whether the memory was modified through another array
+
+    if not TYPE_CHECKING:  # which knows the slots
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "value":
+                raise AttributeError(f"'Tracer' object has no attribute {name!r}")
+            self.value = self.trace.first_value(self)
+            return self.value
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -14,12 +14,12 @@ from __future__ import annotations
 import itertools
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from portarray._array import dispatch
+from portarray._array import base, dispatch
 from portarray._array.array import Array
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
@@ -46,13 +46,15 @@ class Trace(ABC):
 
     ``unreadable`` is the error message for reading values, ``shared`` for using an array whose
     memory was modified through another one. With ``reads_numbers`` 0-d arrays can be read. With
-    ``follows_values``, control flow may depend on values.
+    ``follows_values``, control flow may depend on values. Functions named in ``direct`` are tried
+    with :meth:`call_directly` first.
     """
 
     unreadable: str
     shared: str
     reads_numbers = False
     follows_values = True
+    direct: Container[str] = ()
 
     def __init__(self) -> None:
         self.level = next(_levels)
@@ -82,6 +84,21 @@ class Trace(ABC):
     def detached(self, x: Tracer) -> Any:
         """Return a tracer of this trace without gradients."""
         return detached(x.value, x.home)
+
+    def first_value(self, x: Tracer) -> Any:
+        """Return the value of a tracer that was made without one."""
+        raise NotImplementedError
+
+    def call_directly(
+        self,
+        name: str,
+        function: Function,
+        device: Device,
+        args: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> Tracer | None:
+        """Return the traced result of a call that needs no values, None for other calls."""
+        return None
 
     def refuse_kernel(self, name: str) -> NoReturn:
         """Raise the error for a method of a user kernel that takes a traced array."""
@@ -308,6 +325,11 @@ def _traced_device(device: Device) -> Device:
 
 def traced(x: Array, trace: Trace, slot: Any) -> Array:
     """Return a traced array; ``x`` may be traced by outer traces."""
+    return traced_native(Tracer(x._native, trace, slot, x._dispatch.device._home), x)
+
+
+def traced_native(tracer: Tracer, x: Array) -> Array:
+    """Return a tracer of a value with the dtype and device of ``x`` as an array."""
     table = x._dispatch
     home = table.device._home
     try:
@@ -316,7 +338,10 @@ def traced(x: Array, trace: Trace, slot: Any) -> Array:
         if table.device is home:
             table = dispatch.table_of(traced_device(home), table.dtype)
         _tables[x._dispatch] = table
-    return wrapped(Tracer(x._native, trace, slot, home), table)
+    out = base.new_uninitialized()
+    out._native = tracer
+    out._dispatch = table
+    return out
 
 
 _tables: dict[dispatch.DispatchTable, dispatch.DispatchTable] = {}
@@ -330,6 +355,14 @@ def untraced(native: Any, device: Device) -> Array:
         home = traced_device(home)
     tables = dispatch.tables_of(home)
     return wrapped(native, tables[native.dtype])
+
+
+def untraced_like(native: Any, x: Array) -> Array:
+    """Return an untraced value with the dtype and device of a traced array as an array."""
+    if native.__class__ is Tracer:
+        return untraced(native, x.device)
+    table = x._dispatch
+    return wrapped(native, dispatch.tables_of(table.device._home)[table.native])
 
 
 def namespace_of(native: Any, device: Device) -> NativeNamespace:

@@ -8,11 +8,12 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._namespace import pa
 from portarray._transforms import tracing, user_kernel_batches
-from portarray._transforms.batching import RULES, Call, elementwise, looped
+from portarray._transforms.batching import DIRECT, RULES, Call, Direct, looped
 from portarray._transforms.gradient_arguments import check_function, described, name_of, parameter
 from portarray._transforms.ownership import separated
 from portarray._transforms.tracer import Tracer, any_may_hold, current, detached
@@ -25,6 +26,8 @@ __all__ = ["vmap"]
 Function = Callable[..., Any]
 Axes = list[int | None]
 _ARRAYS = {Array}
+_AXES = {int, type(None)}
+_WRONG_SHAPES = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function:
@@ -62,12 +65,12 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
 
     Notes
     -----
-    Each call of the function is made once for the whole batch, by a rule that says which axes its
-    operands get, and once for the first example, whose shapes the function sees. Functions without
-    a rule, such as ``tensordot`` of two batched arrays, are called for each example. It nests, in
-    itself and in gradients and compiled functions: ``pa.vmap(pa.grad(f), (None, 0))(params, x)``
-    are the gradients of each example. An error that depends on values, such as that of a singular
-    matrix, is raised if one example has it.
+    Each call of the function is made for the whole batch, by a rule that says which axes its
+    operands get. Some are made for the first example too, whose shapes the function sees. Functions
+    without a rule, such as ``tensordot`` of two batched arrays, are called for each example. It
+    nests, in itself and in gradients and compiled functions:
+    ``pa.vmap(pa.grad(f), (None, 0))(params, x)`` are the gradients of each example. An error that
+    depends on values, such as that of a singular matrix, is raised if one example has it.
 
     Examples
     --------
@@ -83,11 +86,13 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
 
     @functools.wraps(function)
     def batched(*args: Any, **named: Any) -> Any:
-        is_flat = not named and in_axes.__class__ is int and {x.__class__ for x in args} == _ARRAYS
-        if is_flat:  # as below, in a third of its time
+        is_flat = not named and {x.__class__ for x in args} == _ARRAYS
+        each = [in_axes] * len(args) if in_axes.__class__ is int else in_axes
+        if is_flat and _are_axes(each, len(args)):  # as below, in a third of its time
             arrays: list[Array] = list(args)
-            axes: Axes = [in_axes] * len(args)
+            axes: Axes = list(each)
         else:
+            is_flat = False
             axes = list(_argument_axes(function, args, in_axes))
             arrays = array_trees.leaves(args)
         if named:
@@ -113,7 +118,10 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
                     )
             outputs = array_trees.leaves(example)
             trace.check_assigned(outputs, name)
-            ends = _tree_axes("out_axes", example, out_axes)
+            if out_axes.__class__ is int:
+                ends: Axes = [out_axes] * len(outputs)
+            else:
+                ends = _tree_axes("out_axes", example, out_axes)
             results = [trace.result(x, axis, name) for x, axis in zip(outputs, ends, strict=True)]
         finally:
             trace.ended = (
@@ -126,6 +134,12 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
         return array_trees.refilled(example, iter([x for x in owned if x is not None]))
 
     return batched
+
+
+def _are_axes(in_axes: Any, count: int) -> bool:
+    """Return whether `in_axes` has one axis for each of `count` arrays."""
+    is_sequence = isinstance(in_axes, (tuple, list)) and len(in_axes) == count
+    return is_sequence and _AXES.issuperset([axis.__class__ for axis in in_axes])
 
 
 def _argument_axes(function: Function, args: tuple[Any, ...], in_axes: Any) -> Iterator[int | None]:
@@ -182,12 +196,13 @@ def _size(name: str, arrays: Sequence[Array], axes: Sequence[int | None]) -> int
     for x, axis in zip(arrays, axes, strict=True):
         if axis is None:
             continue
-        if not -x.ndim <= axis < x.ndim:
+        shape = x._native.shape
+        if not -len(shape) <= axis < len(shape):
             raise ValueError(
                 f"vmap: an argument of {name} has shape {x.shape}, without axis {axis}\n"
                 f"Hint: give the arguments that all examples share the axis None in in_axes"
             )
-        sizes.append(x.shape[axis])
+        sizes.append(shape[axis])
     if not sizes:
         raise ValueError(
             f"vmap: no argument of {name} is a batched array\nHint: give one an axis in in_axes"
@@ -214,6 +229,7 @@ class _BatchTrace(Trace):
         "Hint: assign to a copy, pa.asarray(x, copy=True), or make the view after the assignment"
     )
     follows_values = False
+    direct = DIRECT
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -223,11 +239,27 @@ class _BatchTrace(Trace):
     def watch(self, x: Array, axis: int) -> Array:
         """Return the first example of an array as a traced array."""
         batch = pa.moveaxis(x, axis, 0) if axis else x
+        if self._size and batch._native.__class__ is not Tracer:
+            return tracing.traced_native(self._example(batch._native, x.device._home), batch)
         if self._size:
             example = batch[0, ...]
         else:
             example = pa.zeros(batch.shape[1:], dtype=x.dtype, device=x.device)
         return tracing.traced(example, self, batch._native)
+
+    def _example(self, batch: Any, device: Device) -> Tracer:
+        """Return the first example of an untraced batch, which is read when it is needed."""
+        x = Tracer.__new__(Tracer)
+        x.trace = self
+        x.slot = batch
+        x.home = device
+        x.sharing = x.origin = None
+        x.is_stale = False
+        return x
+
+    def first_value(self, x: Tracer) -> Any:
+        """Return the first example of a batch."""
+        return tracing.namespace_of(x.slot, x.home).getitem(x.slot, (0, ...))
 
     def note_assignment(self, x: Array, original: Any) -> None:
         """Take note of an array that an assignment made one of the examples."""
@@ -281,10 +313,6 @@ class _BatchTrace(Trace):
     ) -> Any:
         """Return the result as tracers, made of a call for the whole batch."""
         rule = RULES.get(name, looped)
-        if rule is elementwise and not options:
-            batch = self._broadcast(function, device, args, result)
-            if batch is not None:
-                return Tracer(result, self, batch, device)
         several = isinstance(result, (tuple, list))
         examples = tuple(result) if several else (result,)
         call = Call(self, self._size, name, function, device, examples)
@@ -321,33 +349,43 @@ class _BatchTrace(Trace):
         tracers = [Tracer(x, self, batch, device) for x, batch in pairs]
         return tuple(tracers) if several else tracers[0]
 
-    def _broadcast(
-        self, function: Function, device: Device, args: Sequence[Any], result: Any
-    ) -> Any:
-        """Return the batch of an elementwise call, None if an outer trace records the call.
+    def call_directly(
+        self,
+        name: str,
+        function: Function,
+        device: Device,
+        args: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> Tracer | None:
+        """Return the result of a call for the batch alone, None if the call needs the example.
 
-        This is the rule of elementwise calls, in a third of its time.
+        Outer traces record their calls in :meth:`record_call`, and errors have its shapes.
         """
-        shape = (self._size, *result.shape)
+        if self.ended or not self._size or (options and any_may_hold((), options)):
+            return None
         natives = []
-        is_batched = False
+        batched = []
         for x in args:
+            is_example = False
             if x.__class__ is Tracer:
-                if x.trace is not self:
+                if x.trace is not self or x.is_stale:
                     return None
                 is_example = x.slot.__class__ is not int
                 x = x.slot if is_example else x.value
                 if x.__class__ is Tracer:
                     return None
-                if is_example and x.ndim != len(shape):
-                    rows = (self._size, *[1] * (len(shape) - x.ndim), *x.shape[1:])
-                    x = tracing.namespace_of(x, device).reshape(x, shape=rows)
-                is_batched = is_batched or is_example
             natives.append(x)
-        if not is_batched:
+            batched.append(is_example)
+        if True not in batched:
             return None
-        batch = function(*natives)
-        return batch if batch.dtype == result.dtype and tuple(batch.shape) == shape else None
+        xp = dispatch.functions_of(device._home).namespace
+        try:
+            batch = DIRECT[name](Direct(name, function, xp, natives, batched, options))
+        except _WRONG_SHAPES:  # the call for the first example raises with its shapes
+            return None
+        if batch is None or not batch.shape or batch.shape[0] != self._size:
+            return None
+        return self._example(batch, device)
 
     def result(self, x: Array, axis: int | None, name: str) -> Array:
         """Return an output of the function for all examples."""
@@ -360,12 +398,11 @@ class _BatchTrace(Trace):
                         f"vmap: out_axes is None for a result of {name} that differs between "
                         f"examples\nHint: give it an axis"
                     )
-                return _moved(tracing.untraced(batch, native.home), axis)
+                return _moved(tracing.untraced_like(batch, x), axis)
             x = tracing.untraced(native.value, native.home)
         if axis is None:
             return x
-        whole = pa.broadcast_to(pa.expand_dims(x, axis=0), (self._size, *x.shape))
-        return _moved(whole, axis)
+        return _moved(pa.broadcast_to(pa.expand_dims(x, axis=0), (self._size, *x.shape)), axis)
 
 
 def _moved(batch: Array, axis: int) -> Array:

@@ -53,6 +53,23 @@ def loss(parameters: Any, row: Any, target: Any) -> Any:
     return pa.sum((pa.tanh(row @ parameters["w"] + parameters["b"]) - target) ** 2)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda number, row, x: number * row + x[:, :1],
+        lambda number, row, x: pa.sum(x, axis=-2, keepdims=True) + pa.max(x) + pa.mean(row),
+        lambda number, row, x: row @ x + x @ row * number,
+        lambda number, row, x: row @ pa.ones((2, 3, 1), dtype=x.dtype, device=x.device),
+        lambda number, row, x: x @ pa.eye(3, dtype=x.dtype, device=x.device) - pa.min(x, axis=0),
+        lambda number, row, x: pa.where(row > number, x, pa.clip(x, max=0.5)) ** 2,
+    ],
+)
+def test_operands_with_axes_as_long_as_the_batch(function: Callable[..., Any], device: str) -> None:
+    rng = np.random.default_rng(1)
+    args = [placed(rng.normal(size=shape), device) for shape in ((3,), (3, 3), (3, 3, 3))]
+    assert_same(pa.vmap(function)(*args), of_each(function, *args))
+
+
 def test_vmap_nests_with_other_transforms(device: str) -> None:
     x, y = placed(EXAMPLES, device), placed(TARGETS, device)
     p = {"w": placed(WEIGHT, device), "b": placed([0.5, -0.5], device)}
@@ -236,6 +253,9 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception]]] = {
         TypeError,
     ),
     "out_axes is None for a result": (pa.vmap(lambda row: row, 0, None), ValueError),
+    # With the shapes of an example.
+    "axis -2 is out of bounds for 1 axes": (pa.vmap(lambda row: pa.sum(row, axis=-2)), ValueError),
+    r"\(3,\) and \(2,\)": (lambda x: pa.vmap(lambda row: row + x[0, :2])(x), ValueError),
     "is not a function": (lambda x: pa.vmap(x), TypeError),
 }
 
