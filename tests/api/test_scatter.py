@@ -47,6 +47,20 @@ def test_drawn_calls_are_numpys(device: str) -> None:
             np.testing.assert_array_equal(host(args[0]), expected)
 
 
+def test_unsigned_integers_wrap_around_as_numpys(device: str) -> None:
+    rng = np.random.default_rng(0)
+    dtypes = pa.__array_namespace_info__().dtypes(device=device, kind="unsigned integer")
+    for dtype in map(np.dtype, dtypes):
+        limits = np.iinfo(dtype)
+        x, values = (rng.integers(limits.min, limits.max, n, dtype, True) for n in (4, 12))
+        indices = rng.integers(-4, 4, 12).astype(np.int32)
+        for name, ufunc in UFUNCS.items():
+            expected = x.copy()
+            ufunc.at(expected, indices, values)
+            args = [placed(part, device) for part in (x, indices, values)]
+            np.testing.assert_array_equal(host(SCATTER[name](*args)), expected, f"{name} {dtype}")
+
+
 def test_odd_values_and_other_indices(device: str) -> None:
     x = placed(np.asarray([1.0, np.nan, 3.0], "f4"), device)
     repeated = placed([2, 2, 0], device)

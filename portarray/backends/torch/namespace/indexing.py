@@ -345,4 +345,6 @@ def add_at(x: Tensor, indices: Tensor, values: Tensor, /) -> Tensor:
     indices = indices.to(torch.int64)
     if x.dtype in HALVES:
         return torch.index_add(x.float(), 0, indices, values.float()).to(x.dtype)
+    if x.dtype in UNSIGNED:  # sums of the same bits, modulo the same power of two
+        return torch.index_add(bits(x), 0, indices, bits(values)).view(x.dtype)
     return torch.index_add(x, 0, indices, values)
