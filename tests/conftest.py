@@ -51,6 +51,9 @@ BACKENDS = Path(__file__).parent / "fakes"
 CLARRAY_FOLDERS = {Path(__file__).parent / "clarray", Path(__file__).parent / "opencl"}
 sys.path.insert(0, str(BACKENDS))
 
+DEVICE_ARGUMENTS = ("device", "where")
+"""Arguments that contain the device of a test marked ``drawn_devices``."""
+
 # What is drawn is the same in every run, and no test fails because the machine is busy:
 # --hypothesis-profile=search draws anew each time.
 settings.register_profile(
@@ -122,24 +125,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def keep_drawn_devices(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the drawn devices of the tests marked ``drawn_devices``.
 
-    Each case of such a test runs on NumPy's device and on as many others as the mark says: they
-    take turns, in an order of the cases that their names draw. Cases run on all devices with
+    Each case of such a test runs on the first device, which is NumPy's, and on as many others as
+    the mark says: they take turns, in a drawn order of the cases. Cases run on all devices with
     ``PORTARRAY_TEST_FULL=1``, and where the test is selected by ``FILE::TEST``.
     """
     if "PORTARRAY_TEST_FULL" in os.environ or any("::" in path for path in config.args):
         return
-    functions: dict[Any, dict[str, list[pytest.Item]]] = defaultdict(lambda: defaultdict(list))
+    functions: dict[Any, dict[Any, list[pytest.Item]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
         mark = item.get_closest_marker("drawn_devices")
         if mark is not None and isinstance(item, pytest.Function):
-            text = str(next(filter(_is_device, item.callspec.params.values())))
-            case = item.nodeid.replace(text, "", 1)
-            # NumPy's device comes first in the list of devices.
+            params = item.callspec.params if hasattr(item, "callspec") else {}
+            case = tuple(id(x) for name, x in params.items() if name not in DEVICE_ARGUMENTS)
+            # Items of a case are in the order of devices: NumPy's, or OpenCL's first, comes first.
             functions[item.nodeid.partition("[")[0], *mark.args][case].append(item)
     dropped: set[pytest.Item] = set()
-    for (_, devices), cases in functions.items():
-        for index, case in enumerate(sorted(cases, key=lambda x: sha256(x.encode()).digest())):
-            others = cases[case][1:]
+    for (function, devices), cases in functions.items():
+        first = int.from_bytes(_digest(function))
+        ordered = sorted(cases.values(), key=lambda case: _digest(case[0].nodeid))
+        for index, (_, *others) in enumerate(ordered, start=first):
             drawn = {(index * devices + n) % max(len(others), 1) for n in range(devices)}
             dropped.update(item for n, item in enumerate(others) if n not in drawn)
     if dropped:
@@ -147,8 +151,8 @@ def keep_drawn_devices(config: pytest.Config, items: list[pytest.Item]) -> None:
         config.hook.pytest_deselected(items=list(dropped))
 
 
-def _is_device(parameter: object) -> bool:
-    return isinstance(parameter, str) and parameter in functional_devices()
+def _digest(text: str) -> bytes:
+    return sha256(text.encode()).digest()
 
 
 def pytest_collection_finish() -> None:

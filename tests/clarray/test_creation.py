@@ -15,6 +15,8 @@ from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import DTypeNotSupportedError
 from portarray.clarray.info import __array_namespace_info__
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 NumpyArray = np.ndarray[Any, Any]
 
 

@@ -19,6 +19,8 @@ from portarray.clarray.engine import elementwise, launch_cache, plans
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.manipulation import broadcast_to
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 Numpy = np.ndarray[Any, Any]
 
 _DRAWN = settings(

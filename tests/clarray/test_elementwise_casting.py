@@ -16,6 +16,8 @@ from portarray.clarray.dtypes import ALL, bfloat16, cl_type, kind_of
 from portarray.clarray.engine import copy, launch_cache, plans
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 Numpy = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 RANK = {"bool": 0, "signed": 1, "unsigned": 1, "real": 2, "complex": 3}

@@ -16,6 +16,8 @@ from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.indexing import take, take_along_axis
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 
 def _range(device: Device, shape: tuple[int, ...], dtype: str = "float32") -> Array:
     return from_numpy(np.arange(np.prod(shape)).astype(dtype).reshape(shape), device)

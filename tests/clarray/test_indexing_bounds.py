@@ -13,6 +13,8 @@ from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.indexing import take, take_along_axis
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 CANARY = -12345
 FAR = [5, -6, 2**31, -(2**31) - 1, 2**62, -(2**62), 2**63 - 1, -(2**63)]
 

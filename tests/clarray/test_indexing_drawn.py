@@ -12,6 +12,8 @@ from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.indexing import take, take_along_axis
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 Values = np.ndarray[Any, Any]
 Key = tuple[Any, ...]
 

@@ -19,6 +19,8 @@ from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.linear_algebra import matrix_transpose, tensordot, vecdot
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 Values = np.ndarray[Any, Any]
 
 

@@ -13,6 +13,8 @@ from portarray.clarray.array import Array
 from portarray.clarray.creation import asarray, ones
 from portarray.clarray.engine.transfer import to_numpy
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 NumpyArray = np.ndarray[Any, Any]
 
 

@@ -16,6 +16,8 @@ from portarray.clarray.engine.tiles import tile_of
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.linear_algebra import matmul
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 Values = np.ndarray[Any, Any]
 
 SHAPES = {

@@ -15,6 +15,8 @@ from portarray.clarray.array import Array
 from portarray.clarray.dtypes import dtype_of
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 Values = np.ndarray[Any, Any]
 
 DTYPES = ["float32", "float64", "float16", "bfloat16"]

@@ -15,6 +15,8 @@ from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.reduction_layout import reduction_layout
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 NumpyArray = np.ndarray[Any, Any]
 
 # Long and short rows, wide and narrow columns, chunks that do not divide, and nothing.

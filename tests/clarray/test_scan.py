@@ -12,6 +12,8 @@ from portarray.clarray import searching, statistical, utility
 from portarray.clarray.engine.compaction import compact, compress
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 NumpyArray = np.ndarray[Any, Any]
 
 # One long lane, many, wide and narrow columns, lanes shorter than a vector.

@@ -16,6 +16,8 @@ from portarray.clarray.engine import argsorting, merging
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.sorting import argsort, sort
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 Values = np.ndarray[Any, Any]
 
 DTYPES = [

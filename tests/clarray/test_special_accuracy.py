@@ -17,6 +17,8 @@ from portarray.clarray import exponential, trigonometric
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 NumpyArray = npt.NDArray[Any]
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {

@@ -15,6 +15,8 @@ from portarray.clarray import arithmetic, exponential, trigonometric
 from portarray.clarray import complex as parts
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 
+pytestmark = pytest.mark.drawn_devices(1)
+
 NumpyArray = npt.NDArray[Any]
 
 
