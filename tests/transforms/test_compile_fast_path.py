@@ -98,6 +98,18 @@ def test_containers_that_are_one_object_stay_one() -> None:
         assert float(same([x], [x])[0]) == 3
 
 
+def test_calls_without_arrays_read_those_of_the_scope() -> None:
+    scope = [pa.asarray([2.0], device="numpy"), pa.asarray([3.0], device="numpy")]
+    compiled = pa.compile(
+        lambda sign: sign * (scope[0] if scope[0] is not scope[1] else 0 * scope[1])
+    )
+    for _ in range(3):
+        assert float(compiled(-1)[0]) == -2
+    scope[1] = scope[0]
+    for _ in range(3):
+        assert float(compiled(-1)[0]) == 0
+
+
 def test_returned_containers_are_the_arguments() -> None:
     compiled = pa.compile(lambda p, q: (q, p["w"] * 2, p))
     x = pa.asarray([1.0], device="numpy")

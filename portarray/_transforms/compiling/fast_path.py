@@ -58,7 +58,7 @@ def fast_path(program: Program, args: Sequence[Any]) -> Callable[..., Any]:
     if same:
         checks.append(f"if not ({' and '.join(same)}):")
     arrays = arguments.arrays
-    if state.compares_identity and state.variables:
+    if state.compares_identity and state.variables and arrays:
         ids = ", ".join(f"id(x{n})" for n in range(len(arrays)))
         held = ", ".join(f"id({variable})" for variable in state.variables)
         checks.append(f"if sum(x in {{{held}}} for x in ({ids},)) != {len(program.aliases)}:")
