@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import portarray as pa
+from portarray.errors import DTypeNotSupportedError
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -223,3 +224,33 @@ def test_assignments_to_equal_arrays_are_apart(device: str) -> None:
     x = pa.asarray([1.0, 2.0, 3.0], dtype=pa.float32, device=device)
     assert pa.compile(assigned)(x).tolist() == [2.0, 1.0, 2.0]
     assert pa.compile(pa.grad(lambda v: v[0] + v[1]))(x).tolist() == [1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_numbers_have_the_dtype_of_the_array_beside_them(device: str, dtype: str) -> None:
+    values = np.asarray([*REAL, 3.4e38, 1e-30, -6e-8, 65504.0])
+
+    def exact(x: Any) -> Any:
+        return x - 0.1, 0.1 - x, x + 1e30, 1e30 * x, x < 0.1, x // 0.1, pa.nextafter(x, 3.0)
+
+    def near(x: Any) -> Any:
+        return pa.expm1(x), pa.acosh(x), pa.log1p(x), pa.asinh(x)
+
+    try:
+        x = pa.astype(pa.asarray(values, dtype=pa.float32, device=device), getattr(pa, dtype))
+    except DTypeNotSupportedError:
+        pytest.skip(f"no {dtype}")
+
+    def single(y: Any) -> Any:
+        return y if y.dtype == pa.bool else pa.astype(y, pa.float32)
+
+    assert_equal(
+        lambda x: tuple(map(single, pa.compile(exact)(x))),
+        lambda x: tuple(map(single, exact(x))),
+        x,
+    )
+    for got, want in zip(pa.compile(near)(x), near(x), strict=True):
+        got, want = host(single(got)), host(single(want))
+        np.testing.assert_allclose(got, want, 1e-2 if dtype != "float32" else 1e-6)
+        zeros = want == 0
+        np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(want[zeros]))

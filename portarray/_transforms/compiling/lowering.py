@@ -13,6 +13,7 @@ from portarray._transforms.compiling.codegen import replay
 from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.fused import Fused, fused_steps
 from portarray._transforms.compiling.graph import Graph, Node, Ref, pattern, segments
+from portarray._transforms.compiling.numbers import with_rounded_numbers
 from portarray._transforms.compiling.rewriting import rewritten
 from portarray._transforms.compiling.zeros import zeros_as_inputs
 from portarray.backends.base import Backend
@@ -134,6 +135,9 @@ def _by_library(
 ) -> Function | None:
     """Return a function compiled by the library, None if it has no compiler."""
     backend = graph.devices()[0]._backend
+    rounded = with_rounded_numbers(graph)
+    if rounded is not graph:
+        graph, plain = rounded, replay(rounded, rounded.nodes)
     if backend.folds_zeros:
         graph, zeros = zeros_as_inputs(graph)
         if zeros:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -32,7 +33,46 @@ def _abs(x: torch.Tensor) -> Any:
     return torch.where(x == lowest, x, torch.where(x < 0, -x, x))
 
 
-_DECOMPOSITIONS = {torch.ops.aten.atanh.default: _atanh, torch.ops.aten.abs.default: _abs}
+def _acosh(x: torch.Tensor) -> Any:
+    """Return acosh; Inductor's squares overflow."""
+    if x.is_complex():
+        return NotImplemented
+    y = (x.float() if x.dtype.itemsize < 4 else x) - 1
+    near = torch.log1p(y + torch.sqrt(y * (y + 2)))
+    far = torch.log(y) + math.log(2)
+    value = torch.where(y > 1 / torch.finfo(y.dtype).eps, far, near)
+    return torch.where(y < 0, math.nan, value).to(x.dtype)
+
+
+def _expm1(x: torch.Tensor) -> Any:
+    """Return expm1; Inductor computes exp(x) - 1, which loses small numbers."""
+    if x.is_complex() or not x.is_floating_point():
+        return NotImplemented
+    y = x.float() if x.dtype.itemsize < 4 else x
+    t = torch.tanh(y / 2)
+    return torch.where(torch.abs(y) < 1, 2 * t / (1 - t), torch.exp(y) - 1).to(x.dtype)
+
+
+def _nextafter(x: torch.Tensor, y: torch.Tensor) -> Any:
+    """Return the next number of 16 bits; Inductor computes that of 32 and rounds it."""
+    if x.dtype.itemsize != 2 or x.dtype != y.dtype:
+        return NotImplemented
+    x, y = torch.broadcast_tensors(x, y)
+    bits = x.contiguous().view(torch.int16)
+    away = (y > x) == (bits >= 0)
+    smallest = torch.where(torch.signbit(y), -32767, 1).to(torch.int16)
+    following = torch.where(x == 0, smallest, torch.where(away, bits + 1, bits - 1))
+    result = torch.where(x == y, y, following.view(x.dtype))
+    return torch.where(torch.isnan(x) | torch.isnan(y), x + y, result)
+
+
+_DECOMPOSITIONS = {
+    torch.ops.aten.abs.default: _abs,
+    torch.ops.aten.acosh.default: _acosh,
+    torch.ops.aten.atanh.default: _atanh,
+    torch.ops.aten.expm1.default: _expm1,
+    torch.ops.aten.nextafter.default: _nextafter,
+}
 
 
 class Compiling(Backend):

@@ -1,0 +1,52 @@
+"""Numbers of a graph in the precision of the arrays beside them.
+
+A number takes the dtype of the array of a call, as ``0.1`` does in ``x - 0.1``. A compiler may keep
+it in float64, and use that where it computes wider than the dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portarray._transforms.compiling.graph import Graph, Node
+
+__all__ = ["with_rounded_numbers"]
+
+_NAMES = frozenset(
+    (
+        *("add", "atan2", "clip", "copysign", "divide", "equal", "floor_divide", "greater"),
+        *("greater_equal", "hypot", "less", "less_equal", "logaddexp", "maximum", "minimum"),
+        *("multiply", "nextafter", "not_equal", "pow", "remainder", "subtract", "where"),
+    )
+)
+
+
+def with_rounded_numbers(graph: Graph) -> Graph:
+    """Return a graph whose numbers are rounded, or the same if all of them are."""
+    nodes = [_rounded(graph, node) if node.name in _NAMES else node for node in graph.nodes]
+    if all(new is node for new, node in zip(nodes, graph.nodes, strict=True)):
+        return graph
+    return Graph(graph.values, graph.inputs, nodes, graph.outputs, graph.calls)
+
+
+def _rounded(graph: Graph, node: Node) -> Node:
+    inputs = {graph.values[index].dtype for index in node.inputs()}
+    dtypes = [dtype for dtype in inputs if dtype.kind not in "biuc"]
+    if len(dtypes) != 1:
+        return node
+    args = tuple([_number(x, dtypes[0]) for x in node.args])
+    if all(new is x for new, x in zip(args, node.args, strict=True)):
+        return node
+    return Node(
+        node.name, node.function, node.device, args, node.options, node.outputs, node.several
+    )
+
+
+def _number(x: Any, dtype: np.dtype[Any]) -> Any:
+    if type(x) is not float and type(x) is not int:
+        return x
+    with np.errstate(over="ignore"):
+        rounded = float(np.asarray(x, dtype))
+    return x if rounded == x or x != x else rounded
