@@ -104,6 +104,8 @@ def _set_directly(x: Array, key: Any, value: Any) -> bool:
     parts = key if type(key) is tuple else (key,)
     if not is_basic(map(type, parts)):
         return False
+    if len(parts) > 1 and parts.count(Ellipsis) > 1:  # which PyTorch takes for slices
+        return False
     kind = type(value)
     if kind is base.array_type:
         if value._dispatch is not table:
@@ -128,6 +130,8 @@ def _refuse_unchecked(native: Any, key: Any, value: Any) -> NoReturn:
 def _set_checked(x: Array, key: Any, value: Any) -> None:
     if isinstance(key, np.integer):
         key = int(key)
+    if type(key) is tuple and len(key) > 1:
+        _check_counts(sum(part is Ellipsis for part in key), 0, x.shape)
     native_key, table = _native_key(x, key)
     value = conversion.operand(value, x, "assignment")
     if type(value) is base.array_type:

@@ -164,6 +164,17 @@ WRONG: list[tuple[Key, type[Exception], str]] = [
 ]
 
 
+def test_two_ellipses_are_refused(device: str) -> None:
+    """PyTorch takes the second one for a slice."""
+    for shape in ((), (2, 3)):
+        x = pa.zeros(shape, device=device)
+        for value in (1.0, x):
+            with pytest.raises(IndexError, match="only one ellipsis"):
+                x[..., ...] = value
+        with pytest.raises(IndexError, match="only one ellipsis"):
+            x[..., ...]
+
+
 @pytest.mark.one_device
 @pytest.mark.parametrize(("key", "error", "message"), WRONG, ids=repr)
 def test_wrong_keys(anywhere: str, key: Key, error: type[Exception], message: str) -> None:
