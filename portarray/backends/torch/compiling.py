@@ -57,16 +57,17 @@ def _nextafter(x: torch.Tensor, y: torch.Tensor) -> Any:
     """Return the next number of 16 bits; Inductor computes that of 32 and rounds it."""
     if x.dtype.itemsize != 2 or x.dtype != y.dtype:
         return NotImplemented
-    x, y = torch.broadcast_tensors(x, y)
+    equal = x == y
+    x, y = x.expand(equal.shape), y.expand(equal.shape)
     bits = x.contiguous().view(torch.int16)
     away = (y > x) == (bits >= 0)
     smallest = torch.where(torch.signbit(y), -32767, 1).to(torch.int16)
     following = torch.where(x == 0, smallest, torch.where(away, bits + 1, bits - 1))
-    result = torch.where(x == y, y, following.view(x.dtype))
+    result = torch.where(equal, y, following.view(x.dtype))
     return torch.where(torch.isnan(x) | torch.isnan(y), x + y, result)
 
 
-_DECOMPOSITIONS = {
+_DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.abs.default: _abs,
     torch.ops.aten.acosh.default: _acosh,
     torch.ops.aten.atanh.default: _atanh,
