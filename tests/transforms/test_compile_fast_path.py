@@ -75,6 +75,7 @@ def _function(*args: Any) -> Any:
 @example(calls=[[{"red": ("array", 0)}], [{Color.RED: ("array", 0)}]])
 @example(calls=[[[("array", 0), 0.0]], [[("array", 0), -0.0]]])
 @example(calls=[[[("array", n) for n in range(2, 7)]], [[("array", 2)] * 5]])
+@example(calls=[[[("array", 2)] * 5], [[("array", n) for n in range(2, 7)]]])
 def test_repeated_calls_are_those_of_the_function(calls: list[list[Any]]) -> None:
     arrays = [pa.asarray(x, device="numpy") for x in ARRAYS]
     compiled = pa.compile(_function)

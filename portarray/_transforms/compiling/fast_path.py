@@ -139,9 +139,12 @@ class _Arguments:
         """Return the checks of which arguments are one object."""
         lines = []
         first = repeats(self.arrays)
-        variables = [f"x{n}" for n in range(len(first))]
+        variables = ", ".join(f"x{n}" for n in range(len(first)))
         if len(set(first)) == len(first) > FEW:
-            lines.append(f"if len({{{', '.join(f'id({x})' for x in variables)}}}) != {len(first)}:")
+            ids = ", ".join(f"id(x{n})" for n in range(len(first)))
+            lines.append(f"if len({{{ids}}}) != {len(first)}:")
+        elif len(first) > FEW:
+            lines.append(f"if repeats([{variables}]) != {first}:")
         else:
             for m, n in itertools.combinations(range(len(first)), 2):
                 differs = "is not" if self.arrays[m] is self.arrays[n] else "is"
