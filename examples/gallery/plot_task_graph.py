@@ -77,8 +77,8 @@ print("right:", np.allclose(np.asarray(tiles[-1][0]), expected))
 
 level: dict[int, int] = {}
 for node in graph.nodes:  # in the order of the program
-    waits_for = [edge.first for edge in graph.edges if edge.second == node.number]
-    level[node.number] = 1 + max((level[source] for source in waits_for), default=-1)
+    waits_for = [edge.first for edge in graph.edges if edge.second == node.index]
+    level[node.index] = 1 + max((level[source] for source in waits_for), default=-1)
 positions = {}
 for depth in sorted(set(level.values())):
     numbers = [task for task in level if level[task] == depth]
@@ -100,7 +100,7 @@ for edge in graph.edges:
     )
 for node in graph.nodes:
     style = {"boxstyle": "round,pad=0.4", "fc": colours[node.name], "ec": "black"}
-    axes.text(*positions[node.number], node.name, ha="center", va="center", fontsize=9, bbox=style)
+    axes.text(*positions[node.index], node.name, ha="center", va="center", fontsize=9, bbox=style)
 axes.set(
     title=f"The Cholesky factor of {N} x {N} tiles: {len(graph.nodes)} tasks", xlim=(-3.2, 3.2)
 )

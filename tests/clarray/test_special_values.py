@@ -37,8 +37,8 @@ def test_complex_special_cases(device: Device, name: str, dtype: str) -> None:
     function = getattr(exponential, name, None) or getattr(trigonometric, name)
     rows = COMPLEX_UNARY[name]
     inputs = np.empty(len(rows), dtype)
-    inputs.real = [row.given[0] for row in rows]
-    inputs.imag = [row.given[1] for row in rows]
+    inputs.real = [row.operand[0] for row in rows]
+    inputs.imag = [row.operand[1] for row in rows]
     got = to_numpy(function(from_numpy(inputs, device)))
     for position, row in enumerate(rows):
         for part, want, free in zip(
@@ -47,7 +47,7 @@ def test_complex_special_cases(device: Device, name: str, dtype: str) -> None:
             expected = np.asarray(abs(want) if free else want)
             result = np.asarray(abs(part) if free else part)
             assert same(result, expected), (
-                f"{name}({row.given}) is {got[position]}, wanted {row.want}"
+                f"{name}({row.operand}) is {got[position]}, wanted {row.want}"
             )
 
 

@@ -134,12 +134,12 @@ def test_drawn_values_are_within_the_bounds_for_complex_numbers(
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name in COMPLEX_UNARY])
 def test_every_special_case_of_the_standard(side: Side, name: str, dtype: str) -> None:
     rows = COMPLEX_UNARY[name]
-    got = side.parts(name, np.asarray([complex(*row.given) for row in rows], dtype))
+    got = side.parts(name, np.asarray([complex(*row.operand) for row in rows], dtype))
     for value, row in zip(got, rows, strict=True):
         for part, want, free in zip(
             (value.real, value.imag), row.want, row.free_signs, strict=True
         ):
-            message = f"{name}({complex(*row.given)!r}) gave {value!r}"
+            message = f"{name}({complex(*row.operand)!r}) gave {value!r}"
             actual = np.abs(part) if free else part
             expected = np.asarray(abs(want) if free else want, part.dtype)
             np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=0, err_msg=message)

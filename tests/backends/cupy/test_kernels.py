@@ -263,7 +263,7 @@ def test_special_cases(run: Callable[[str], Call], name: str, dtype: str) -> Non
     assert len(rows) > 3
     for row in rows:
         z = np.empty(1, dtype)
-        z.real, z.imag = row.given
+        z.real, z.imag = row.operand
         (out,) = function(z)
         parts = zip((out.real, out.imag), row.want, row.free_signs, strict=True)
         for actual, want, free in parts:
