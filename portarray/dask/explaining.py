@@ -41,7 +41,7 @@ class MovePlan(NamedTuple):
     ...     x = pd.ones((4, 2), chunks=2, dtype="float32", devices=gpus)
     ...     print(pd.explain(x.T @ x))
     1 block: 1 on virtual:cuda:0
-    6 tasks: 4 on virtual:cuda:0, 2 on virtual:cuda:1
+    5 tasks: 3 on virtual:cuda:0, 2 on virtual:cuda:1
     virtual:cuda:1 to virtual:cuda:0: 1 value, 16 bytes
     compute() gathers 0 bytes
     """
