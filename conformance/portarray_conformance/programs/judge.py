@@ -155,8 +155,8 @@ class _Judge:
         if error is not None and error.name == UNDEFINED:
             self.forget(statement, step)
             return None
+        lost = step.error is not None and is_lost_write(str(step.error))
         if (step.error is None) != (error is None):
-            lost = step.error is not None and is_lost_write(str(step.error))
             if lost or self.unstable_error(statement, previous, error):
                 self.forget(statement, step)
                 return None
@@ -170,7 +170,7 @@ class _Judge:
             return differs(f"{error_name(step.error)} for a result", str(step.error), shown)
         if step.error is not None and error is not None and self.references.strict_errors:
             problem = error_difference(step.error, error)
-            if problem and not self.two_mistakes(statement, previous, step.error):
+            if problem and not (lost or self.two_mistakes(statement, previous, step.error)):
                 return differs(problem, str(step.error), str(error))
 
         touched = self.aliases.step(statement, error is not None)
