@@ -130,8 +130,6 @@ def _refuse_unchecked(native: Any, key: Any, value: Any) -> NoReturn:
 def _set_checked(x: Array, key: Any, value: Any) -> None:
     if isinstance(key, np.integer):
         key = int(key)
-    if type(key) is tuple and len(key) > 1:
-        _check_counts(sum(part is Ellipsis for part in key), 0, x.shape)
     native_key, table = _native_key(x, key)
     value = conversion.operand(value, x, "assignment")
     if type(value) is base.array_type:

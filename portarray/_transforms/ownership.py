@@ -22,8 +22,7 @@ def separated(
     """
     taken: set[Hashable | None] = set(lent)
     for x in cotangents:
-        backend = x._dispatch.device._backend
-        taken.add(memory_of(x) if backend.immutable else backend.allocation(x._native))
+        taken.add(memory_of(x))
     separate = list(gradients)
     for n, g in enumerate(gradients):
         if g is None:

@@ -134,11 +134,7 @@ class Launch:
     def __init__(self, call: KernelCall, order: Sequence[int]) -> None:
         self.kernel = call.kernel
         self._args = [None if is_array(x) else x for x in call.args]
-        self._order = order
-        self._filled = [
-            (position, call.spec.args[position].shape, call.spec.args[position].dtype)
-            for position in call.written[: call.fills]
-        ]
+        filled = call.written[: call.fills]
         self.copies = len(call.written) - call.fills
         self._device: Device = call.spec.device
         self._ranges = call.ndrange, call.group
@@ -147,17 +143,17 @@ class Launch:
         self._new = [
             functools.partial(
                 functions.namespace.empty,
-                shape,
-                dtype=dispatch.table_of(self._device, dtype).native,
+                x.shape,
+                dtype=dispatch.table_of(self._device, x.dtype).native,
                 device=self._device.native,
             )
-            for _, shape, dtype in self._filled
+            for x in map(call.spec.args.__getitem__, filled)
         ]
         # An array that is passed twice has one layout.
         natives = {id(call.args[position]._native): position for position in reversed(order)}
         self._checked = frozenset(natives.values())
         self._written = len(call.written)
-        self._positions = [*[position for position, *_ in self._filled], *order]
+        self._positions = [*filled, *order]
         self._bound: tuple[BoundLaunch, list[int]] | None = None
 
     def __call__(self, *natives: Any) -> Any:

@@ -183,9 +183,8 @@ def _join(key: Any, note: dict[str, Any], notes: Notes, step: dict[Any, Any]) ->
 
 
 def _differ(note: Any, second_note: Any) -> bool:
-    return note is not second_note and bool(
-        note != second_note
-    )  # tasks of a device share their notes
+    # Tasks of a device share their notes.
+    return note is not second_note and bool(note != second_note)
 
 
 def _apart(

@@ -174,8 +174,7 @@ class _Owners:
             device = scope.device
         if device is not None and not listed:
             # Tasks that Dask optimized before belong to the array that they read.
-            origins = {self.listed[k] for k in node.dependencies if k in self.listed}
-            listed = origins.pop() if len(origins) == 1 else frozenset()
+            listed = self._common_list(node)
             listed = listed if device in listed else frozenset([device])
         if type(node) is DataNode:
             # Values such as Dask's constants go to the device of other operands.
@@ -208,6 +207,11 @@ class _Owners:
             self.devices[key] = device
             self.listed[key] = self.listed[key] or frozenset([device])
 
+    def _common_list(self, node: Any) -> frozenset[str]:
+        """Return the list of devices that all operands of a task have; empty if they differ."""
+        lists = {self.listed[k] for k in node.dependencies if k in self.listed}
+        return lists.pop() if len(lists) == 1 else frozenset()
+
     def _owned(self, key: Any, node: Task, scope: Scope | None, listed: frozenset[str]) -> Task:
         """Return a task with its operands on one device, which is noted."""
         read = node.dependencies
@@ -220,8 +224,7 @@ class _Owners:
             return node
         if not operands:
             # Only workers know the devices of the blocks.
-            lists = {self.listed[k] for k in node.dependencies if k in self.listed}
-            together = listed or (lists.pop() if len(lists) == 1 else frozenset())
+            together = listed or self._common_list(node)
             if node.dependencies and len(together) > 1 and self.rule != "error":
                 self.listed[key] = together
                 self._note(key, "", scope, together)
@@ -240,7 +243,6 @@ class _Owners:
             combine = self._combine_of(node) if depth else None
             if combine is not None:
                 operands = self._combined(node, operands, owner, combine, depth)
-            if combine is not None:
                 references = [self._moved_operand(k, owner, together) for k in operands]
                 node = Task(node.key, node.func, _nested(references, depth))
             else:

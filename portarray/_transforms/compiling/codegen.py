@@ -112,10 +112,12 @@ def _launch_blocks(graph: Graph, steps: Sequence[Any], plan: Plan) -> dict[int, 
 
 def _only_launches(step: Any) -> bool:
     """Return whether the host reads no elements of the arrays of a step."""
-    if isinstance(step, Node):
-        launcher = step.device._backend.launcher(step.device.native) if step.is_launch else ""
-        return not isinstance(launcher, str) and not launcher.immutable
-    return not step.has_totals
+    if not isinstance(step, Node):
+        return not step.has_totals
+    if not step.is_launch:
+        return False
+    launcher = step.device._backend.launcher(step.device.native)
+    return not isinstance(launcher, str) and not launcher.immutable
 
 
 def _direct(graph: Graph, node: Node) -> Function | None:

@@ -59,7 +59,7 @@ def fast_path(program: Program, args: Sequence[Any]) -> Callable[..., Any]:
         checks.append(f"if not ({' and '.join(same)}):")
     arrays = arguments.arrays
     if state.compares_identity and state.variables and arrays:
-        ids = ", ".join(f"id(x{n})" for n in range(len(arrays)))
+        ids = arguments.ids()
         held = ", ".join(f"id({variable})" for variable in state.variables)
         checks.append(f"if sum(x in {{{held}}} for x in ({ids},)) != {len(program.aliases)}:")
     inputs = [f"x{n}._native" for n in range(len(arrays))]
@@ -135,15 +135,18 @@ class _Arguments:
         self.lines.append(f"if {variable} is not {key} and frozen({variable}) != {frozen_key}:")
         return variable
 
+    def ids(self) -> str:
+        """Return the ids of the arrays, as text."""
+        return ", ".join(f"id(x{n})" for n in range(len(self.arrays)))
+
     def sharing(self, program: Program) -> list[str]:
         """Return the checks of which arguments are one object."""
         lines = []
         first = repeats(self.arrays)
-        variables = ", ".join(f"x{n}" for n in range(len(first)))
         if len(set(first)) == len(first) > FEW:
-            ids = ", ".join(f"id(x{n})" for n in range(len(first)))
-            lines.append(f"if len({{{ids}}}) != {len(first)}:")
+            lines.append(f"if len({{{self.ids()}}}) != {len(first)}:")
         elif len(first) > FEW:
+            variables = ", ".join(f"x{n}" for n in range(len(first)))
             lines.append(f"if repeats([{variables}]) != {first}:")
         else:
             for m, n in itertools.combinations(range(len(first)), 2):

@@ -6,20 +6,19 @@ it in float64, and use that where it computes wider than the dtype.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from portarray._transforms.compiling.graph import Graph, Node
+from portarray._transforms.compiling.zeros import ARITHMETIC
 
 __all__ = ["with_rounded_numbers"]
 
-_NAMES = frozenset(
-    (
-        *("add", "atan2", "clip", "copysign", "divide", "equal", "floor_divide", "greater"),
-        *("greater_equal", "hypot", "less", "less_equal", "logaddexp", "maximum", "minimum"),
-        *("multiply", "nextafter", "not_equal", "pow", "remainder", "subtract", "where"),
-    )
+_NAMES = ARITHMETIC.union(
+    ("equal", "greater", "greater_equal", "hypot", "less", "less_equal"),
+    ("logaddexp", "not_equal", "pow"),
 )
 
 
@@ -39,9 +38,7 @@ def _rounded(graph: Graph, node: Node) -> Node:
     args = tuple([_number(x, dtypes[0]) for x in node.args])
     if all(new is x for new, x in zip(args, node.args, strict=True)):
         return node
-    return Node(
-        node.name, node.function, node.device, args, node.options, node.outputs, node.several
-    )
+    return replace(node, args=args)
 
 
 def _number(x: Any, dtype: np.dtype[Any]) -> Any:

@@ -7,19 +7,21 @@ both are 0.0. XLA takes both for ``x``, and MLX compiles the constant -0.0 as 0.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from portarray._array import dispatch
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, Value
 
-__all__ = ["zeros_as_inputs"]
+__all__ = ["ARITHMETIC", "zeros_as_inputs"]
 
-_ARITHMETIC = frozenset(
+ARITHMETIC = frozenset(
     (
         *("add", "atan2", "clip", "copysign", "divide", "floor_divide", "maximum", "minimum"),
         *("multiply", "nextafter", "remainder", "subtract", "where"),
     )
 )
+"""Functions of arrays and numbers whose values compilers simplify."""
 
 
 def zeros_as_inputs(graph: Graph) -> tuple[Graph, list[Any]]:
@@ -44,16 +46,14 @@ class _Hider:
             function = dispatch.functions_of(node.device).resolve("broadcast_to", value.dtype)[0]
             args = self._scalar(0.0, value), value.shape
             return Node("broadcast_to", function, node.device, args, {}, node.outputs)
-        if node.name not in _ARITHMETIC:
+        if node.name not in ARITHMETIC:
             return node
         kinds = {index: self.values[index].dtype.kind for index in node.inputs()}
         like = next((self.values[n] for n, kind in kinds.items() if kind in "fc"), None)
         args = tuple([x if like is None else self._operand(x, like) for x in node.args])
         if all(x is y for x, y in zip(args, node.args, strict=True)):
             return node
-        return Node(
-            node.name, node.function, node.device, args, node.options, node.outputs, node.several
-        )
+        return replace(node, args=args)
 
     def _is_zeros(self, node: Node) -> bool:
         """Return whether a node computes zeros, whatever the values of its operands."""

@@ -17,11 +17,15 @@ _OPTIONS = {
 }
 
 
+def _wide(x: torch.Tensor) -> torch.Tensor:
+    return x.float() if x.dtype.itemsize < 4 else x
+
+
 def _atanh(x: torch.Tensor) -> Any:
     """Return atanh; Inductor computes log((1 + x) / (1 - x)) / 2, which loses small numbers."""
     if x.is_complex():
         return NotImplemented
-    y = torch.abs(x.float() if x.dtype.itemsize < 4 else x)
+    y = torch.abs(_wide(x))
     return torch.copysign(torch.log1p(2 * y / (1 - y)) / 2, x).to(x.dtype)
 
 
@@ -37,7 +41,7 @@ def _acosh(x: torch.Tensor) -> Any:
     """Return acosh; Inductor's squares overflow."""
     if x.is_complex():
         return NotImplemented
-    y = (x.float() if x.dtype.itemsize < 4 else x) - 1
+    y = _wide(x) - 1
     near = torch.log1p(y + torch.sqrt(y * (y + 2)))
     far = torch.log(y) + math.log(2)
     value = torch.where(y > 1 / torch.finfo(y.dtype).eps, far, near)
@@ -48,7 +52,7 @@ def _expm1(x: torch.Tensor) -> Any:
     """Return expm1; Inductor computes exp(x) - 1, which loses small numbers."""
     if x.is_complex() or not x.is_floating_point():
         return NotImplemented
-    y = x.float() if x.dtype.itemsize < 4 else x
+    y = _wide(x)
     t = torch.tanh(y / 2)
     return torch.where(torch.abs(y) < 1, 2 * t / (1 - t), torch.exp(y) - 1).to(x.dtype)
 
