@@ -27,6 +27,7 @@ def define(
     """
     filename = filename or f"<portarray: {'; '.join(source.split(chr(10)))}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    names.setdefault("__name__", __name__)  # filters of warnings go by it
     exec(compile(source, filename, "exec"), names)  # noqa: S102
     function: FunctionType = names[name]
     return function

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from textwrap import shorten
 from typing import Any
 
 from portarray._compile_notice import compile_notice
@@ -201,5 +202,5 @@ def _step_text(step: Any) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    text = str(error).strip().partition("\n")[0]
+    text = shorten(str(error).strip().partition("\n")[0], 200, placeholder=" ...")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -54,7 +54,11 @@ class MLXBackend(Devices, Transfer, Launching):
         hanging = sorted(_HANGING.intersection(names))
         if hanging:
             raise NotImplementedError(f"a compiled function with {hanging[0]} may never return")
-        return mx.compile(function)
+        run = mx.compile(function)
+        # MLX builds its kernels when results are evaluated. It cannot build all of them (a complex
+        # NaN is one that it cannot write) and needs a C++ compiler on CPUs.
+        mx.eval(run(*natives))
+        return run
 
 
 BACKEND = MLXBackend
