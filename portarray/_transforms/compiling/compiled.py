@@ -289,8 +289,8 @@ def compile(
     ValueError
         If `precision` or `optimize` is invalid.
     TypeError
-        If it returns no arrays, an argument is neither an array nor hashable, or the function
-        reads an iterator or generator.
+        If an argument is neither an array nor hashable, or the function reads an iterator or
+        generator.
     VerificationError
         If a result is wrong, with `verify`.
 

@@ -183,11 +183,6 @@ class TracedCall:
             children, aux = node.flatten(x)
             return node.unflatten(x, [template(child) for child in children], aux)
 
-        if not array_trees.leaves(output):
-            raise TypeError(
-                f"{self._name}: a compiled function must return arrays; it returned "
-                f"{type(output).__name__}"
-            )
         self._template = template(output)
 
     def program(self, call: Call, optimize: str, sized: Sized | None) -> Program:
