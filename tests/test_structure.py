@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_html": set(),
     "_atomic_files": set(),
     "_compile_notice": set(),
+    "_decorated": set(),
     "_installation": set(),
     "_namespace": set(),
     "_name_hints": set(),
@@ -129,10 +130,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cubed": {""},
     "kernel_language": {"_namespace", "_array", "_codegen", "_kernel_language", "errors", "typing"},
     "_kernel_language": {
-        *("_array", "_codegen", "_config", "_devices", "_dtypes", "_launchers", "errors"),
+        *("_array", "_codegen", "_config", "_decorated", "_devices", "_dtypes", "_launchers"),
+        "errors",
     },
     "_transforms": {
-        *("_array", "_codegen", "_compile_notice", "_config", "_devices", "_dispatch"),
+        *(
+            "_array",
+            "_codegen",
+            "_compile_notice",
+            "_config",
+            "_decorated",
+            "_devices",
+            "_dispatch",
+        ),
         *(
             "_kernel_language",
             "_launchers",

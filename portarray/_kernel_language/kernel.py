@@ -8,6 +8,7 @@ import math
 import sys
 import warnings
 from collections.abc import Collection, Sequence
+from itertools import compress
 from types import FunctionType
 from typing import Any
 
@@ -18,6 +19,7 @@ from portarray._array import results
 from portarray._array.array import Array
 from portarray._array.base import GUARDS, before_write
 from portarray._config import config
+from portarray._decorated import Decorated
 from portarray._devices.notices import users_level
 from portarray._kernel_language import arguments, launch_cache
 from portarray._kernel_language.arguments import CallSpec, hashable
@@ -43,7 +45,7 @@ from portarray._kernel_language.work_items import units_between
 from portarray.errors import KernelVerificationError, PortarrayWarning, TracedArrayError
 
 
-class KernelFunction:
+class KernelFunction(Decorated):
     """A function compiled for the device of the arrays that it is called with.
 
     Made by :func:`portarray.kernel`. Calls are asynchronous where the device is;
@@ -85,6 +87,12 @@ class KernelFunction:
             kernel._define(dataclasses.replace(self._definition, batches=batches))
             self._batches[names] = kernel
         return self._batches[names]
+
+    def __reduce__(self) -> Any:
+        definition = self._definition
+        static = list(compress(definition.names, definition.is_static))
+        kernel = functools.partial(type(self), differentiable=definition.differentiable)
+        return kernel, (definition.source.function, static)
 
     def __repr__(self) -> str:
         return (

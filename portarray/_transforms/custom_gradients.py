@@ -9,6 +9,7 @@ from typing import Any
 
 from portarray._array.array import Array
 from portarray._array.results import refusing_gradient
+from portarray._decorated import Decorated
 from portarray._transforms.gradient_arguments import (
     check_cotangent,
     check_function,
@@ -185,7 +186,7 @@ _ENDED = (
 )
 
 
-class custom_vjp:  # noqa: N801  (used as a decorator, as in JAX)
+class custom_vjp(Decorated):  # noqa: N801  (used as a decorator, as in JAX)
     """A function with a custom derivative.
 
     Parameters

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from portarray._array.array import Array
 from portarray._config import config
+from portarray._decorated import Decorated
 from portarray._devices.device import Device
 from portarray._kernel_language.arguments import hashable
 from portarray._kernel_language.launch_cache import put
@@ -43,7 +44,7 @@ MOST_STATES = 8
 """Programs that it caches for one signature: what it reads elsewhere had as many values."""
 
 
-class Compiled:
+class Compiled(Decorated):
     """A function that is traced and compiled when it is called; see :func:`compile`."""
 
     def __init__(
@@ -75,6 +76,13 @@ class Compiled:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Return a method, as functions do."""
         return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        options = {
+            "device": self._device, "precision": self._precision, "optimize": self._optimize,
+            "verify": self._verify, "dynamic": self._sized is not None,
+        }  # fmt: skip
+        return functools.partial(compile, **options), (self._function,)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the function."""
