@@ -167,7 +167,7 @@ class NativeFunctions:
         """Return the first implementation of a name, in the order of the module's docstring."""
         function = categories.own_function(self.backend, name, dtype)
         if function is not None and self.backend.serves(self.device, name):
-            return self._with_checks(name, self._guarded(name, function)), served_by(function)
+            return self._with_checks(name, self._wrapped(name, function)), served_by(function)
         composition = categories.composition(name)
         if composition is not None:
             if name.startswith("special.") and self.backend.array_type is np.ndarray:
@@ -213,8 +213,8 @@ class NativeFunctions:
 
         return self._with_checks("linalg.matrix_norm", norm), "composed"
 
-    def _guarded(self, name: str, function: Any) -> Any:
-        return self.backend.guard_memory(name, function) if callable(function) else function
+    def _wrapped(self, name: str, function: Any) -> Any:
+        return self.backend.wrap_function(name, function) if callable(function) else function
 
     def _with_checks(self, name: str, function: Any) -> Any:
         return (
@@ -310,8 +310,8 @@ class NativeFunctions:
         function = categories.row(self.backend, table, name, dtype)
         if function is None or table == "IN_PLACE":
             return function
-        guarded: Function = self._guarded(name, function)
-        return guarded
+        wrapped: Function = self._wrapped(name, function)
+        return wrapped
 
 
 _KIND_NAMES: dict[Kind, str] = {

@@ -244,10 +244,11 @@ class Backend(ABC):
             nbytes = math.prod(error.shape) * np.dtype(getattr(error, "dtype", "u1")).itemsize
         return nbytes
 
-    def guard_memory(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a function of the namespace so that it raises MemoryError if memory runs out.
+    def wrap_function(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of the namespace with what each call of it needs around it.
 
-        **May**; for libraries that abort the process. The default returns the function.
+        **May**; for libraries that abort the process where they should raise MemoryError, or that
+        warn of infinities and NaN. The default returns the function.
         """
         return function
 

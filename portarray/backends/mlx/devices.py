@@ -113,7 +113,7 @@ class Devices(Backend):
         match = re.search(r"allocate (\d+) bytes", str(error))
         return int(match[1]) if match else super().requested_bytes(error)
 
-    def guard_memory(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_function(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return limits.bounded(name, function)
 
     def is_device_failure(self, error: BaseException) -> bool:

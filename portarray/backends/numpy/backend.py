@@ -1,6 +1,7 @@
 """NumPy as a backend."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,14 @@ from portarray.backends.numpy.transfer import Transfer
 from portarray.backends.numpy.tuned import TUNED
 
 __all__ = ["BACKEND"]
+
+_IN_PYTHON = frozenset(
+    (
+        *("cumulative_prod", "diff", "linalg.det", "linalg.matrix_norm", "linalg.matrix_power"),
+        *("linalg.outer", "linalg.slogdet", "linalg.trace", "linalg.vector_norm"),
+    )
+)
+"""Functions besides ``fft`` that call ufuncs in NumPy's modules, not in portarray's."""
 
 # Infinities and NaN come without a warning from every other library, and NumPy's would name lines
 # of portarray. NumPy's own arrays warn as before; so do filters that a program sets later.
@@ -29,6 +38,12 @@ class NumPyBackend(Devices, Transfer, Launching):
     accepts_scalars = True
     launch_cost = 100_000
     tuned_kernels = TUNED
+
+    def wrap_function(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function without the warnings that would name lines of NumPy."""
+        if name not in _IN_PYTHON and not name.startswith("fft."):
+            return function
+        return np.errstate(all="ignore")(function)
 
 
 BACKEND = NumPyBackend

@@ -78,8 +78,7 @@ def vector_norm(
         # NumPy's stubs do not know that axis may be None.
         norm = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)  # type: ignore[arg-type]
         return np.asarray(norm)
-    with np.errstate(over="ignore", invalid="ignore"):
-        norm = _norm(x, axis, keepdims, ord)
+    norm = _norm(x, axis, keepdims, ord)
     # Powers lose digits near the ends of the range.
     if ord > 1 and not is_exact_norm(norm, ord):
         axes = normalize_axes(axis, x.ndim)

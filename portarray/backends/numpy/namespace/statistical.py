@@ -47,10 +47,12 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the mean."""
-    if not x.size or x.dtype.kind in "biu":
+    size = x.size if axis is None else count(x, axis)
+    if not size:  # NumPy warns
+        return np.full_like(_add(x, axis, None, None, keepdims), np.nan)
+    if x.dtype.kind in "biu":
         out: Array = x.mean(axis, keepdims=keepdims)
         return out
-    size = x.size if axis is None else count(x, axis)
     if x.dtype.itemsize == 2:
         wide = accurate_sum(x.astype(np.float32), axis, keepdims) / size
         return wide.astype(x.dtype)
