@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 F32, F64 = dtypes.STANDARD["float32"], dtypes.STANDARD["float64"]
 U32, U64 = dtypes.STANDARD["uint32"], dtypes.STANDARD["uint64"]
+I64 = dtypes.STANDARD["int64"]
 
 # Constants of kernels as well.
 HALF = 0.5
@@ -306,6 +307,9 @@ def fill_wide_integers(
 
 
 INTEGERS = Sampler(fill_integers, _below, U32)
+INTEGERS64 = INTEGERS._replace(
+    formula=lambda *words_and_range: astype(_below(*words_and_range), I64), dtype=I64
+)
 WIDE_INTEGERS = Sampler(
     fill_wide_integers,
     lambda x0, x1, x2, n0, n1: _below_wide(x0, x1, x2, n0, n1, _as(U64)),

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from portarray._api import arguments
 from portarray._api.creation.ranges import arange
 from portarray._api.data_type import astype
 from portarray._api.manipulation.joining import concat
@@ -19,6 +22,7 @@ from portarray._array import conversion, dispatch, native_arrays, slow_path
 from portarray._array.array import Array
 from portarray._config import config
 from portarray._kernel_language.decorator import reason_unsupported
+from portarray._kernel_language.filling import Filling, filling_of
 from portarray.random import distributions
 from portarray.random.distributions import Sampler
 from portarray.random.threefry import threefry, threefry_of_few
@@ -34,6 +38,10 @@ class Draw(NamedTuple):
 
     sampler: Sampler
     values: tuple[float, ...] = ()
+
+
+Prepared = tuple[Draw, Callable[[Array], Array] | None]
+"""A draw, and what converts its numbers, None if nothing has to."""
 
 
 def normal(dtype: np.dtype[Any], scale: float = 1.0, loc: float = 0.0) -> Draw:
@@ -83,6 +91,62 @@ one draw, or draws of fewer."""
 
 _started: set[tuple[np.dtype[Any], Device]] = set()
 _waited: Counter[Device] = Counter()
+
+
+class _Repeated:
+    """Draws that differ in their keys alone: nothing is checked again after the first launch."""
+
+    __slots__ = ("convert", "fill")
+
+    def __init__(self) -> None:
+        self.fill: Filling | None = None
+        self.convert: Callable[[Array], Array] | None = None
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _repeated(*arguments: object) -> _Repeated:
+    """Return the state of all draws with arguments of these types and values."""
+    return _Repeated()
+
+
+def drawn(
+    prepare: Callable[..., Prepared],
+    key: Any,
+    shape: int | Sequence[int] | Block,
+    *parameters: object,
+) -> Array:
+    """Return the numbers of a draw in a shape, or of a block.
+
+    ``prepare`` returns the draw for a key and parameters, after checking them.
+    """
+    repeated = None
+    if type(key) is Array and not isinstance(shape, Block):
+        # One by one: the cache looks at the types of its arguments, not inside.
+        entries = shape if type(shape) is tuple else (shape,)
+        try:
+            repeated = _repeated(prepare, key._dispatch, len(entries), *entries, *parameters)
+        except TypeError:  # not hashable: a list, or an array as a parameter
+            pass
+        else:
+            if repeated.fill is not None:
+                numbers = repeated.fill(key)
+                if numbers is not None:
+                    return numbers if repeated.convert is None else repeated.convert(numbers)
+    draw, convert = prepare(key, *parameters)
+    if isinstance(shape, Block):
+        numbers = block(draw, key, shape)
+    else:
+        sizes = arguments.shape(shape)
+        count = math.prod(sizes)
+        numbers = at(draw, key, 0, count)
+        if repeated is not None and count <= BLOCK and (draw.sampler.dtype, key.device) in _started:
+            shape = (*sizes, draw.sampler.parts) if draw.sampler.parts else sizes
+            passed = _kernel_arguments(numbers, draw, key, 0, _ONE)
+            repeated.convert = convert
+            repeated.fill = filling_of(draw.sampler.kernel, passed, (count,), shape)
+        if len(sizes) != 1:
+            numbers = reshape(numbers, (*sizes, *numbers.shape[1:]))
+    return numbers if convert is None else convert(numbers)
 
 
 def at(draw: Draw, key: Array, start: int, count: int, rows: Rows = _ONE) -> Array:
@@ -169,11 +233,17 @@ def _by_kernel(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Ar
 
 def _written(out: Array, draw: Draw, key: Array, start: int, rows: Rows) -> Array:
     """Return an array for numbers of a draw with them."""
-    high, low = divmod(start, 2**32)
-    values = bool(rows.length), *rows, *draw.values
-    count = out.shape[0]
-    result: Array = draw.sampler.kernel(out, key, high, low, *values, ndrange=(count,))
+    result: Array = draw.sampler.kernel(
+        *_kernel_arguments(out, draw, key, start, rows), ndrange=(out.shape[0],)
+    )
     return result
+
+
+def _kernel_arguments(
+    out: Array, draw: Draw, key: Array, start: int, rows: Rows
+) -> tuple[Any, ...]:
+    """Return the arguments of a sampler's kernel."""
+    return out, key, *divmod(start, 2**32), bool(rows.length), *rows, *draw.values
 
 
 def _empty(draw: Draw, key: Array, count: int) -> Array:

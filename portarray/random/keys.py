@@ -11,7 +11,6 @@ from portarray._api import arguments
 from portarray._api.creation.values import asarray
 from portarray._api.data_type import astype
 from portarray._api.manipulation.joining import stack
-from portarray._api.manipulation.shapes import reshape
 from portarray._array.array import Array
 from portarray.random import distributions, drawing
 from portarray.random.threefry import threefry
@@ -136,12 +135,13 @@ def split(key: Array, num: int | Sequence[int] = 2) -> Array:
     >>> import portarray as pa
     >>> key, used = pa.random.split(pa.random.key(0))
     """
-    sizes = arguments.shape(num)
-    count = 1
-    for size in sizes:
-        count *= size
-    keys = drawing.at(WORDS, one_key(key, "split"), 0, count)
-    return keys if len(sizes) == 1 else reshape(keys, (*sizes, 2))
+    return drawing.drawn(_prepared, key, num)
+
+
+def _prepared(key: Array) -> drawing.Prepared:
+    """Check a key and return the draw of new keys."""
+    one_key(key, "split")
+    return WORDS, None
 
 
 def fold_in(key: Array, data: int | Array) -> Array:

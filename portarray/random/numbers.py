@@ -11,11 +11,10 @@ import numpy as np
 
 from portarray._api import arguments
 from portarray._api.data_type import astype
-from portarray._api.manipulation.shapes import reshape
 from portarray._array import dispatch, dtypes
 from portarray._array.array import Array
 from portarray.random import distributions, drawing, parameters
-from portarray.random.drawing import Block, Draw
+from portarray.random.drawing import Draw, Prepared
 from portarray.random.keys import one_key
 
 if TYPE_CHECKING:
@@ -59,6 +58,10 @@ def bits(key: Array, shape: int | Sequence[int] = (), *, dtype: DTypeLike = np.u
     >>> pa.random.bits(pa.random.key(42), 2).tolist()
     [2098992034, 2919706841]
     """
+    return drawing.drawn(_bits, key, shape, dtype)
+
+
+def _bits(key: Array, dtype: DTypeLike) -> Prepared:
     key = one_key(key, "bits")
     out_dtype = dtypes.canonical(dtype)
     if out_dtype.kind != "u":
@@ -67,13 +70,10 @@ def bits(key: Array, shape: int | Sequence[int] = (), *, dtype: DTypeLike = np.u
             f"\nHint: use pa.random.integers"
         )
     dispatch.table_of(key.device, out_dtype)
-    if out_dtype.itemsize == 8:
-        return _drawn(_BITS64, key, shape, out_dtype)
-    if out_dtype.itemsize == 4:
-        return _drawn(_BITS32, key, shape, out_dtype)
-    return astype(
-        _drawn(_BITS32, key, shape, distributions.U32) & int(np.iinfo(out_dtype).max), out_dtype
-    )
+    if out_dtype.itemsize >= 4:
+        return _BITS64 if out_dtype.itemsize == 8 else _BITS32, None
+    largest = int(np.iinfo(out_dtype).max)
+    return _BITS32, lambda words: astype(words & largest, out_dtype)
 
 
 def uniform(
@@ -119,6 +119,10 @@ def uniform(
     >>> x.shape, bool(pa.all((x >= -1) & (x < 1)))
     ((2, 3), True)
     """
+    return drawing.drawn(_uniform, key, shape, dtype, low, high)
+
+
+def _uniform(key: Array, dtype: DTypeLike | None, low: float, high: float) -> Prepared:
     key = one_key(key, "uniform")
     out_dtype = parameters.floating(key, dtype, "uniform")
     least, most = _rounded(low, out_dtype, "low"), _rounded(high, out_dtype, "high")
@@ -126,11 +130,11 @@ def uniform(
         raise ValueError(
             f"uniform: low={low!r} and high={high!r}; in {out_dtype} low must be less than high"
         )
-    return _drawn(_uniform(out_dtype, least, most), key, shape, out_dtype)
+    return _in_dtype(_between(out_dtype, least, most), out_dtype)
 
 
 @lru_cache(maxsize=256)
-def _uniform(dtype: DType, least: float, most: float) -> Draw:
+def _between(dtype: DType, least: float, most: float) -> Draw:
     """Return the draw of uniform numbers from one number of a dtype to another."""
     width = _rounded(most - least, dtype, "high - low")
     below = float(np.nextafter(dtype.type(most), dtype.type(least)))
@@ -187,10 +191,14 @@ def normal(
     >>> round(float(pa.mean(x)), 1)
     3.0
     """
+    return drawing.drawn(_normal, key, shape, dtype, loc, scale)
+
+
+def _normal(key: Array, dtype: DTypeLike | None, loc: float, scale: float) -> Prepared:
     key = one_key(key, "normal")
     out_dtype = parameters.floating(key, dtype, "normal")
     draw = drawing.normal(out_dtype, _scale(scale, out_dtype), _rounded(loc, out_dtype, "loc"))
-    return _drawn(draw, key, shape, out_dtype)
+    return _in_dtype(draw, out_dtype)
 
 
 def exponential(
@@ -234,10 +242,18 @@ def exponential(
     >>> bool(pa.all(x > 0)), round(float(pa.mean(x)), 1)
     (True, 1.0)
     """
+    return drawing.drawn(_exponential, key, shape, dtype, scale)
+
+
+def _exponential(key: Array, dtype: DTypeLike | None, scale: float) -> Prepared:
     key = one_key(key, "exponential")
     out_dtype = parameters.floating(key, dtype, "exponential")
-    draw = drawing.exponential(out_dtype, _scale(scale, out_dtype))
-    return _drawn(draw, key, shape, out_dtype)
+    return _in_dtype(drawing.exponential(out_dtype, _scale(scale, out_dtype)), out_dtype)
+
+
+def _in_dtype(draw: Draw, dtype: DType) -> Prepared:
+    """Return a draw with the conversion of its numbers to a dtype, if they are of another."""
+    return draw, None if dtype == draw.sampler.dtype else lambda x: astype(x, dtype)
 
 
 def integers(
@@ -292,6 +308,12 @@ def integers(
     >>> pa.unique_values(dice).tolist()
     [1, 2, 3, 4, 5, 6]
     """
+    return drawing.drawn(_integers, key, shape, low, high, dtype, endpoint)
+
+
+def _integers(
+    key: Array, low: int, high: int | None, dtype: DTypeLike | None, endpoint: bool
+) -> Prepared:
     key = one_key(key, "integers")
     out_dtype = (
         dispatch.default_dtype(key.device, "i") if dtype is None else dtypes.canonical(dtype)
@@ -320,11 +342,14 @@ def integers(
             f"\nHint: pass another dtype="
         )
     count = most - least + 1
-    return _placed(_drawn(_offsets(count), key, shape, None), least, out_dtype)
+    draw = _offsets(count, out_dtype == distributions.I64)
+    if not least and draw.sampler.dtype == out_dtype:
+        return draw, None
+    return draw, lambda offsets: _placed(offsets, least, out_dtype)
 
 
 @lru_cache(maxsize=256)
-def _offsets(count: int) -> Draw:
+def _offsets(count: int, is_int64: bool) -> Draw:
     """Return the draw of integers below a number."""
     if count == 2**64:
         return _BITS64
@@ -332,15 +357,16 @@ def _offsets(count: int) -> Draw:
         return Draw(distributions.FIRST_WORDS)
     if count < 2**32:
         n1, n0 = divmod(count, 2**16)
-        return Draw(distributions.INTEGERS, (n0, n1))
+        sampler = distributions.INTEGERS64 if is_int64 else distributions.INTEGERS
+        return Draw(sampler, (n0, n1))
     n1, n0 = divmod(count, 2**32)
     return Draw(distributions.WIDE_INTEGERS, (n0, n1))
 
 
 def _placed(offsets: Array, least: int, dtype: DType) -> Array:
     """Return offsets plus the least integer, in wrapping arithmetic."""
-    if dtype.itemsize == 8 and offsets.dtype.itemsize == 4:
-        converted = astype(offsets, dtype)
+    if dtype.itemsize == 8 and offsets.dtype != distributions.U64:
+        converted = astype(offsets, dtype, copy=False)
         return converted + least if least else converted
     if least:
         offsets = offsets + least % (1 << (8 * offsets.dtype.itemsize))
@@ -350,19 +376,6 @@ def _placed(offsets: Array, least: int, dtype: DType) -> Array:
 
 
 # --- arguments ----------------------------------------------------------------------------------
-
-
-def _drawn(
-    draw: Draw, key: Array, shape: int | Sequence[int] | Block, dtype: DType | None
-) -> Array:
-    if isinstance(shape, Block):
-        values = drawing.block(draw, key, shape)
-    else:
-        sizes = arguments.shape(shape)
-        values = drawing.at(draw, key, 0, math.prod(sizes))
-        if len(sizes) != 1:
-            values = reshape(values, sizes)
-    return values if dtype is None or dtype == draw.sampler.dtype else astype(values, dtype)
 
 
 def _rounded(value: Any, dtype: DType, name: str) -> float:

@@ -100,6 +100,32 @@ def test_words_of_the_first_positions_and_around_a_carry(device: str, path: str)
         assert np.array_equal(got, np.stack(threefry_words((0, SEED), start, count), axis=-1))
 
 
+@pytest.mark.drawn_devices(2)
+def test_repeated_draws_depend_on_their_keys_and_refuse_what_the_first_refuses(
+    device: str, path: str
+) -> None:
+    keys = pa.random.split(pa.random.key(SEED, device=device), 2)
+    one_in_two = pa.stack([keys[1, :], keys[0, :]], axis=-1)[:, 0]  # not contiguous
+    for draw in (
+        lambda key: pa.random.uniform(key, (2, 2), low=-1.0, dtype=pa.float32),
+        lambda key: pa.random.integers(key, -3, 9, 4),
+        lambda key: pa.random.integers(key, 9, shape=(4,), dtype=pa.int16),
+        lambda key: pa.random.bits(key, (), dtype=pa.uint8),
+        lambda key: pa.random.split(key, (2, 3)),
+    ):
+        for key in (keys[0, :], keys[0, :], one_in_two, keys[1, :]):
+            got = as_numpy(draw(key))
+            with pa.config(tuned_kernels=False):
+                assert np.array_equal(got, as_numpy(draw(key)))
+    for shape in ((2.0, 2.0), (2, -2)):
+        with pytest.raises((TypeError, ValueError), match="shape"):
+            pa.random.uniform(keys[0, :], shape, low=-1.0, dtype=pa.float32)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"high is 9\.0"):
+        pa.random.integers(keys[0, :], -3, 9.0, 4)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"the key has shape \(2, 2\)"):
+        pa.random.integers(keys, -3, 9, 4)
+
+
 def test_bits_and_keys_are_those_of_jax(device: str, path: str) -> None:
     jax = pytest.importorskip("jax")
     for seed in (0, 1, -1, 2**63 - 1, -(2**63), 987654321987654321):
