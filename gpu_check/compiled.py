@@ -11,6 +11,7 @@ import numpy as np
 from part import Outcome, outcome, run_cases
 
 import portarray as pa
+from portarray import kernel_language as kl
 
 Function = Callable[..., Any]
 Options = dict[str, Any]
@@ -80,6 +81,19 @@ def random_numbers(x: pa.Array, y: pa.Array, w: pa.Array) -> Any:
     return x + pa.random.uniform(pa.random.key(3, device=x.device), x.shape, dtype=pa.float32)
 
 
+@pa.kernel
+def weighted_sum(out: pa.Array, a: pa.Array, b: pa.Array, weight: float) -> None:
+    """Add two matrices."""
+    i, j = kl.index(0), kl.index(1)
+    out[i, j] = a[i, j] + weight * b[i, j]
+
+
+def launched(x: pa.Array, y: pa.Array, w: pa.Array) -> Any:
+    """Launch a user kernel twice, between other calls."""
+    z = weighted_sum(pa.empty_like(x), x, y * 2, 0.5)
+    return weighted_sum(pa.empty_like(x), pa.tanh(z), x, 2.0) + y
+
+
 CASES: dict[str, tuple[Function, Options, float]] = {
     **{
         f"{function.__name__.replace('_', ' ')}{', ' if options else ''}"
@@ -87,7 +101,10 @@ CASES: dict[str, tuple[Function, Options, float]] = {
             function, options, SINGLE,
         )
         for function, options in itertools.product(
-            (softmax, chain, gradient, assigned, branches, vmapped, scattered, random_numbers),
+            (
+                *(softmax, chain, gradient, assigned, branches, vmapped, scattered),
+                *(random_numbers, launched),
+            ),
             ({}, {"optimize": "aggressive", "dynamic": True}),
         )
     },

@@ -213,6 +213,7 @@ def test_one_program_of_pytorch_for_equal_calls_alone() -> None:
         lambda x: x * x.shape[0],
         lambda x: x + constant[x.shape[0] - 2],
         lambda x: pa.sum(x, axis=0) if x.shape[0] > 3 else pa.max(x, axis=0),
+        lambda x: x[::-2] + 1.0,  # PyTorch has no guard of a size that is fixed while it traces
     ):
         compiled = pa.compile(function, dynamic=True)
         for size in (3, 4):

@@ -101,6 +101,7 @@ class Compiling(Backend):
             warnings.simplefilter("ignore")  # about PyTorch's own modules
             from torch import _inductor
             from torch.fx.experimental.proxy_tensor import make_fx
+            from torch.fx.experimental.symbolic_shapes import is_concrete_int
 
             # Fake tensors have no values: calls that read them raise.
             graph = make_fx(
@@ -126,8 +127,19 @@ class Compiling(Backend):
 
         sizes = graph.shape_env if dynamic else None
         if sizes is not None:
+            # Guards do not mention the sizes that operations have fixed: examples have these.
+            fixed = [
+                [(axis, int(size)) for axis, size in enumerate(x.shape) if is_concrete_int(size)]
+                for x in examples
+            ]
 
             def serves(natives: Sequence[Any]) -> bool:
+                if any(
+                    x.shape[axis] != size
+                    for x, axes in zip(natives, fixed, strict=True)
+                    for axis, size in axes
+                ):
+                    return False
                 return sizes.evaluate_guards_for_args(examples, [x.contiguous() for x in natives])
 
             compiled.serves = serves  # type: ignore[attr-defined]

@@ -278,11 +278,16 @@ def _as_int64(indices: Tensor) -> Tensor:
     return indices.to(torch.int64)
 
 
+_REVERSED = slice(None, None, -1)
+
+
 def _forward(index: slice, size: int) -> tuple[slice, bool]:
     """Return a slice with a positive step, and whether to reverse its elements."""
-    steps = range(*index.indices(size))
-    if steps.step > 0:
+    if index.step is None or index.step > 0:
         return index, False
+    if index == _REVERSED:  # whatever the size, which may be symbolic
+        return slice(None), True
+    steps = range(*index.indices(size))
     if not len(steps):
         return slice(0, 0), False
     return slice(steps[-1], steps[0] + 1, -steps.step), True
