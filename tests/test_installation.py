@@ -67,3 +67,41 @@ def test_this_portarray_can_be_installed_again() -> None:
     command = pip_install("portarray[files]")
     source = command.removeprefix('pip install "').removesuffix('[files]"')
     assert (Path(source) / "pyproject.toml").is_file() or "portarray" in source
+
+
+WITHOUT_LIBRARIES = """
+import sys
+
+class Missing:
+    def find_spec(name, path=None, target=None):
+        if name in ("cupy", "dpnp", "jax", "mlx", "mlx.core", "pyopencl", "torch"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Missing)
+import contextlib, json
+from portarray._cli.doctor import _unusable
+from portarray._devices.summary import summary
+from portarray.testing import _choice
+
+rows = _unusable(summary(), set())
+fixes = {name: row["mend"] for row in rows for name in row["what"].split(", ")}
+with contextlib.ExitStack() as stack:
+    print(json.dumps([fixes, _choice.choose("cpu", stack).not_run]))
+"""
+
+
+def test_commands_install_what_the_platform_needs() -> None:
+    """The doctor's are those of each platform; tests on CPUs name what a CPU needs."""
+    pytest.importorskip("click", reason="portarray doctor needs it")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LIBRARIES], capture_output=True, text=True, check=True
+    )
+    fixes, not_run = json.loads(done.stdout.splitlines()[-1])
+    for name, requirement in (
+        *(("cupy:cuda", "portarray[cupy-cuda12]"), ("cupy:rocm", "portarray[cupy-rocm]")),
+        *(("jax:cpu", "portarray[jax]"), ("jax:cuda", "jax[cuda12]"), ("jax:tpu", "jax[tpu]")),
+        *(("mlx:cuda", "mlx[cuda12]"), ("torch:cpu", "portarray[torch]")),
+    ):
+        assert fixes[name] == pip_install(requirement)
+    for library in ("jax", "mlx", "torch"):
+        assert pip_install(f"portarray[{library}]") in not_run[library]

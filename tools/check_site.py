@@ -2,7 +2,8 @@
 
 ``python tools/check_site.py docs/_build/html --axe axe.min.js`` opens handwritten pages at three
 widths, light and dark, and generated pages once. It reports elements wider than the page, console
-messages and axe-core's violations of WCAG 2 A and AA; the exit status is 1 if there are any.
+messages, axe-core's violations of WCAG 2 A and AA, and links between pages that lead nowhere; the
+exit status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import importlib
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 WIDTHS = (360, 1280, 1920)
 HEIGHT = 1200
@@ -125,6 +128,36 @@ def sought(browser: Any, page: Path) -> Iterator[str]:
         yield f"the search does not find {name}"
 
 
+class Anchors(HTMLParser):
+    """The anchors and the links of a page."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: set[str] = set()
+        self.feed(page.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the element's name, and where it leads."""
+        values = dict(attrs)
+        self.anchors.add(values.get("id") or "")
+        self.links |= {values[name] or "" for name in ("href", "src") if name in values}
+
+
+def dead_links(pages: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield the links between pages that lead nowhere, and the page of each."""
+    read = {page: Anchors(page) for page in pages}
+    for page, parts in read.items():
+        for link in parts.links:
+            url = urlsplit(link)
+            if url.scheme or url.netloc:
+                continue
+            target = (page.parent / unquote(url.path)).resolve() if url.path else page
+            anchors = read[target].anchors if target in read else {unquote(url.fragment)}
+            if not target.exists() or (url.fragment and unquote(url.fragment) not in anchors):
+                yield f"dead link: {link}", page
+
+
 def main() -> int:
     """Check a folder of pages."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -136,6 +169,8 @@ def main() -> int:
     root = options.folder.resolve()
     pages = sorted(page for page in root.rglob("*.html") if "_static" not in page.parts)
     by_page: dict[str, list[str]] = {}
+    for problem, page in dead_links(pages):
+        by_page.setdefault(problem, []).append(str(page.relative_to(root)))
     browser = driver()
     browser.set_script_timeout(120)
     opened = 0

@@ -108,8 +108,10 @@ def _unusable(devices: Summary, broken: set[str]) -> list[Finding]:
         names_by_reason: dict[str, list[str]] = {}
         for name, reason in status.reasons.items():
             names_by_reason.setdefault(reason, []).append(name)
-        fix = "" if status.installed else discovery.install_command(status.info)
         for reason, names in names_by_reason.items():
+            # The reason contains the command, too, so that all of these platforms share it.
+            where = names[0].partition(":")[2]
+            fix = "" if status.installed else discovery.install_command(status.info, where)
             findings.append({"what": ", ".join(names), "why": reason, "mend": fix})
     for name, reason in devices.plugin_errors.items():
         findings.append({"what": name, "why": reason, "mend": ""})

@@ -114,7 +114,9 @@ def _functional_devices(not_run: dict[str, str]) -> list[Device]:
         status = discovery.status(library)
         functional += status.devices
         if not status.devices:
-            not_run[library] = next(iter(status.reasons.values()), "").partition("\n")[0]
+            # A machine without a GPU can install what the CPU needs.
+            reason = status.reasons.get(f"{library}:cpu") or next(iter(status.reasons.values()), "")
+            not_run[library] = reason.partition("\n")[0]
     return sorted(functional, key=lambda device: (device.kind != "cpu", discovery.order(device)))
 
 

@@ -298,8 +298,8 @@ def test_doctor() -> None:
         reasons = set(library["reasons"].values())
         rows = [row for row in report["refused"] if row["why"] in reasons]
         assert {row["why"] for row in rows} == reasons
-        fixes = set() if library["installed"] else {library["install"]}
-        assert {row["mend"] for row in rows} - {""} == fixes
+        for row in rows:  # the reason names the command for these platforms
+            assert f"({row['mend']})" in row["why"] if not library["installed"] else not row["mend"]
     text = run("doctor", "--fast").stdout
     assert f"Recommended: {pa.device('auto')}" in text
 
