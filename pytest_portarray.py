@@ -141,10 +141,13 @@ def device(_portarray_device: str) -> Device:
 
 @pytest.fixture(scope="session")
 def xp(_portarray_device: str) -> Xp:
-    """Portarray's namespace, with each device in turn as the default device."""
+    """Portarray's namespace on each device, which is the default device around the test.
+
+    It is the namespace of arrays there: ``xp is x.__array_namespace__()``.
+    """
     import portarray
 
-    return portarray
+    return portarray.empty(0, device=_portarray_device).__array_namespace__()
 
 
 @pytest.fixture(scope="session")

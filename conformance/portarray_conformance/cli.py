@@ -79,6 +79,7 @@ class _Plan:
     threads: int = 1
     compiled: bool = False
     gradients: bool = False
+    default_device: str = ""
 
 
 @click.group()
@@ -128,6 +129,12 @@ def conformance() -> None:
     metavar="A,B",
     help="Only these, by their names in the standard: sin,linalg.svd,array.__getitem__. "
     "With --suite official also names of tests, such as test_svd.",
+)
+@click.option(
+    "--default-device",
+    metavar="DEVICE",
+    help="With --suite official: portarray's default device, another than those tested. The "
+    "namespace under test is then x.__array_namespace__() of an array x of the tested device.",
 )
 @click.option(
     "--examples",
@@ -202,6 +209,7 @@ def run_command(
     suite: str,
     suite_dir: Path | None,
     functions: str | None,
+    default_device: str | None,
     examples: int | None,
     seed: int,
     programs: int | None,
@@ -238,6 +246,8 @@ def run_command(
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(notes))
     if suite_dir is not None and suite != "official":
         raise click.UsageError("--suite-dir is the official suite's: add --suite official.")
+    if default_device is not None and (suite != "official" or modules):
+        raise click.UsageError("--default-device needs --suite official, and no --module.")
     if suite != "programs" and (not only is threads is None or compiled):
         raise click.UsageError("--only, --threads and --compiled need --suite programs.")
     if compiled and not only is threads is None:
@@ -272,6 +282,7 @@ def run_command(
         threads=threads or 1,
         compiled=compiled,
         gradients=suite == "gradients",
+        default_device=_default_device(default_device),
     )
     if plan.gradients:
         _gradient_cases(names)  # refuses unknown functions before the run
@@ -304,6 +315,16 @@ def run_command(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if report.bad or not any(_ran(target) for target in report.targets):
         raise SystemExit(1)
+
+
+def _default_device(name: str | None) -> str:
+    """Return the text of the default device for the official suite, "" without the option."""
+    if name is None:
+        return ""
+    try:
+        return str(portarray_target(name).device)
+    except (ImportError, TypeError, ValueError, RuntimeError) as error:
+        raise click.BadParameter(str(error), param_hint="--default-device") from error
 
 
 def _programs(suite: str, requested: int | None, names: list[str] | None) -> int:
@@ -467,6 +488,7 @@ def _run(plan: _Plan, target: Target, view: Watch) -> TargetReport:
                 examples=plan.examples,
                 seed=plan.seed,
                 functions=plan.functions,
+                default_device=plan.default_device,
                 expected=plan.expected,
                 on_collected=lambda count: view.start_target(target.label, count),
                 on_start=lambda test: view.start(test.split("::", 1)[-1][:60]),

@@ -43,6 +43,7 @@ def run_official(
     seed: int = 0,
     quick: bool = False,
     functions: Sequence[str] | None = None,
+    default_device: str = "",
     expected: Iterable[ExpectedFailure] = (),
     on_collected: Callable[[int], None] | None = None,
     on_start: Callable[[str], None] | None = None,
@@ -59,6 +60,9 @@ def run_official(
     functions : sequence of str, optional
         Functions of the standard (``"linalg.svd"``: all tests about it) or names of tests
         (``"test_svd"``).
+    default_device : str
+        Another default device than portarray's target: the namespace under test is then that of an
+        array of the target.
     on_collected, on_start, on_result : callable, optional
         Called with the number of tests, with the id of each that starts, with each result.
 
@@ -78,7 +82,7 @@ def run_official(
             # The context manager ends the child on an interrupt as well.
             child = subprocess.Popen(
                 _command(suite, folder, count, seed),
-                env=_environment(suite, target, folder, events, functions),
+                env=_environment(suite, target, folder, events, functions, default_device),
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
@@ -112,8 +116,12 @@ def _environment(
     folder: Path,
     events: Path,
     functions: Sequence[str] | None,
+    default_device: str,
 ) -> dict[str, str]:
     module = target.xp.__name__
+    if default_device:
+        made = f'{module}.empty(0, device="{target.device}").__array_namespace__()'
+        module = f"exec('import {module}; xp = {made}')"  # a form that the suite reads
     lacking = [name for name in STANDARD_DTYPES if name not in target.dtypes()]
     if "complex128" in lacking and "float64" not in lacking:
         # The suite takes the complex partner of each real dtype for granted (fft, eig), and ends
@@ -135,7 +143,7 @@ def _environment(
         "ARRAY_API_TESTS_SKIP_DTYPES": ",".join(lacking),
     }
     if target.device is not None:
-        environment["PORTARRAY_DEVICE"] = str(target.device)
+        environment["PORTARRAY_DEVICE"] = default_device or str(target.device)
         environment[official_plugin.DEVICE] = str(target.device)
     if functions is not None:
         environment[official_plugin.FUNCTIONS] = ",".join(functions)

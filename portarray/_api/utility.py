@@ -111,7 +111,7 @@ def diff(
     Parameters
     ----------
     x : Array
-        Array with at least one axis. Booleans are counted as integers.
+        Array with at least one axis.
     n : int, default: 1
         How often; 0 returns `x` with what was prepended and appended.
     axis : int, default: -1
@@ -123,7 +123,8 @@ def diff(
     Returns
     -------
     Array
-        ``x[i + 1] - x[i]`` along `axis`, whose size is `n` smaller, or 0 if it would be negative.
+        ``x[i + 1] - x[i]`` along `axis`, whose size is `n` smaller, or 0 if it would be negative,
+        of the dtype of `x`. For booleans ``x[i + 1] != x[i]``, as in NumPy.
 
     Raises
     ------

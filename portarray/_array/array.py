@@ -479,6 +479,11 @@ class Array(base.ArrayBase):
 
         return Updates(self)
 
+    def conjugate(self) -> Array:
+        """Return the complex conjugate, as :meth:`conj` does."""
+        interop.check_name("Array.conjugate")
+        return self.conj()
+
     def flatten(self, order: str = "C") -> Array:
         """Return a copy with one axis."""
         interop.check_name("Array.flatten")

@@ -112,6 +112,11 @@ class ArrayBase(metaclass=_Uncalled):
         return size
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the elements: ``size * dtype.itemsize``."""
         return self.size * self.dtype.itemsize

@@ -52,7 +52,7 @@ def broadcast(shapes: Sequence[Shape]) -> str | None:
             listed = _listed(shapes)
             different = _listed(sorted(sizes))
             return (
-                f"shapes {listed} do not broadcast: sizes {different} along axis {axis}; sizes "
+                f"shapes {listed} cannot be broadcast: sizes {different} along axis {axis}; sizes "
                 f"must "
                 f"be equal or 1, counted from the last axis\nHint: pa.expand_dims adds an axis of "
                 f"size 1"
@@ -144,7 +144,7 @@ def _broadcast_to(_: Device, x: Any, *, shape: Shape) -> str | None:
     missing = len(shape) - len(x_shape)
     if missing < 0 or any(a not in (1, b) for a, b in zip(x_shape, shape[missing:], strict=True)):
         return (
-            f"shape {x_shape} does not broadcast to {shape}; sizes must be equal or 1, counted "
+            f"shape {x_shape} cannot be broadcast to {shape}; sizes must be equal or 1, counted "
             f"from "
             f"the last axis"
         )
@@ -331,8 +331,8 @@ def key_fault(
         if np.broadcast_shapes(keys.without_leading_ones(value_shape), selected) == selected:
             return None
     return ValueError(
-        f"{name} on {device}: values of shape {value_shape} do not broadcast to the selected shape "
-        f"{selected}\nHint: reshape the values or change the key"
+        f"{name} on {device}: values of shape {value_shape} cannot be broadcast to the selected "
+        f"shape {selected}\nHint: reshape the values or change the key"
     )
 
 

@@ -102,7 +102,8 @@ ACCEPTED: dict[str, Accepts] = {
     **dict.fromkeys(("argmax", "argmin", "argsort", "searchsorted"), _TOTALLY_ORDERED),
     "sort": _EXTREMES,
     # statistical and utility
-    **dict.fromkeys(("cumulative_prod", "cumulative_sum", "diff", "prod", "sum"), _SUMS),
+    **dict.fromkeys(("cumulative_prod", "cumulative_sum", "prod", "sum"), _SUMS),
+    "diff": Accepts("biufc"),
     **dict.fromkeys(("max", "min"), _EXTREMES),
     "mean": _FLOATING,
     **dict.fromkeys(("std", "var"), _REAL_FLOATING),

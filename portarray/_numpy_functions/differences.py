@@ -29,14 +29,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         shape[axis] = 1
         return pa.broadcast_to(as_array(value, a), tuple(shape))
 
-    prepend, append = edge(prepend), edge(append)
-    if a.dtype != pa.bool:
-        return pa.diff(a, n=n, axis=axis, prepend=prepend, append=append)
-    parts = [x for x in (prepend, a, append) if x is not None]
-    a = pa.moveaxis(pa.concat(parts, axis=axis), axis, -1)
-    for _ in range(n):
-        a = pa.logical_xor(a[..., 1:], a[..., :-1])
-    return pa.moveaxis(a, -1, axis)
+    return pa.diff(a, n=n, axis=axis, prepend=edge(prepend), append=edge(append))
 
 
 @serves()

@@ -96,9 +96,8 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @serves(order="dst src casting where")
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     if type(dst) is not pa.Array:
-        raise TypeError(
-            "copyto: dst is not a portarray array\nHint: copy from x.to_device('numpy').native"
-        )
+        np.copyto(dst, np.asarray(src), casting, where=np.asarray(where))
+        return
     new = as_array(src, dst, "copyto")
     if not np.can_cast(new.dtype, dst.dtype, casting):
         raise TypeError(f"copyto: cannot cast {new.dtype} to {dst.dtype} with casting={casting!r}")

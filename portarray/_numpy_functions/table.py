@@ -245,13 +245,16 @@ def refusal(name: str) -> TypeError:
 
 
 def store(result: Any, out: Any, name: str) -> Any:
-    """Write results into ``out=``, one array or a tuple, and return it."""
+    """Write results into ``out=``, one array or a tuple, and return it.
+
+    NumPy arrays are written where the results' memory is host memory, as ``a[...] = x`` is.
+    """
     targets = out if isinstance(out, tuple) else (out,)
     values = result if isinstance(result, tuple) else (result,)
     for target, value in zip(targets, values, strict=True):
         if target is None:
             continue
-        if type(target) is not pa.Array:
+        if not isinstance(target, (pa.Array, np.ndarray)):
             raise TypeError(
                 f"numpy.{name}: out= is {type(target).__name__}, but the result is on "
                 f"{value.device}\nHint: pass a portarray array on that device"
@@ -265,5 +268,5 @@ def store(result: Any, out: Any, name: str) -> Any:
                 f"numpy.{name}: the result of dtype {value.dtype} cannot be cast to that of out=, "
                 f"{target.dtype}"
             )
-        target[...] = value
+        target[...] = value if type(target) is pa.Array else np.asarray(value)
     return out[0] if isinstance(out, tuple) and not isinstance(result, tuple) else out

@@ -222,11 +222,16 @@ def _called(
     if dtype is not None and type(result) is pa.Array:
         result = result.astype(dtype, copy=False)
     targets = out if isinstance(out, tuple) else (out,)
-    if mask is True or any(type(target) is not pa.Array for target in targets):
+    if mask is True or out is None or any(target is None for target in targets):
         return result
     values = result if isinstance(result, tuple) else (result,)
+    full = f"ufunc {name}"
     merged = tuple(
-        pa.where(as_array(mask, value, f"ufunc {name}"), value.astype(target.dtype), target)
+        pa.where(
+            as_array(mask, value, full),
+            value.astype(target.dtype),
+            as_array(target, value, full),
+        )
         for target, value in zip(targets, values, strict=True)
     )
     return merged if isinstance(result, tuple) else merged[0]

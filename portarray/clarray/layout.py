@@ -47,7 +47,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
             if size != 1:
                 if result[axis] not in (1, size):
                     raise ValueError(
-                        f"shapes {', '.join(map(str, shapes))} do not broadcast together: "
+                        f"shapes {', '.join(map(str, shapes))} cannot be broadcast together: "
                         f"sizes {result[axis]} and {size} on axis {axis}"
                     )
                 result[axis] = size

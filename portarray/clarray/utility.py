@@ -6,6 +6,7 @@ import numpy as np
 
 from portarray.clarray.arguments import Axes, array_of, axes_of, axis_of, integer_of
 from portarray.clarray.arithmetic import subtract
+from portarray.clarray.comparison import not_equal
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.manipulation import concat
@@ -36,7 +37,7 @@ def diff(
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:
-    """Return differences of adjacent elements."""
+    """Return differences of adjacent elements; for booleans exclusive or."""
     axis = axis_of(axis, array_of(x, "diff").ndim)
     if integer_of(n, "n") < 0:
         raise ValueError(f"n is {n}; differences are taken at least 0 times")
@@ -50,7 +51,8 @@ def diff(
         size = result.shape[axis]
         shape = (*result.shape[:axis], size - 1 if size else 0, *result.shape[axis + 1 :])
         after = result.offset + (result.strides[axis] if size else 0)
-        result = subtract(
+        differ = not_equal if result.dtype == _BOOL else subtract
+        result = differ(
             result.view(shape, result.strides, after),
             result.view(shape, result.strides, result.offset),
         )

@@ -155,7 +155,7 @@ def broadcast(function: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise ValueError(
-            f"{function}: parameters of shapes {', '.join(map(str, shapes))} do not broadcast"
+            f"{function}: parameters of shapes {', '.join(map(str, shapes))} cannot be broadcast"
         ) from None
 
 
@@ -216,7 +216,7 @@ def check_fits(shape: tuple[int, ...], sizes: tuple[int, ...], function: str) ->
         fits = False
     if not fits:
         raise ValueError(
-            f"{function}: parameters of shape {shape} do not broadcast to shape {sizes}"
+            f"{function}: parameters of shape {shape} cannot be broadcast to shape {sizes}"
         )
 
 

@@ -148,6 +148,17 @@ def test_degrees_of_freedom(device: str) -> None:
         assert math.isnan(pa.var(x, correction=correction))
 
 
+@pytest.mark.parametrize("n", range(4))
+def test_diff_of_booleans_is_true_where_neighbours_differ(device: str, n: int) -> None:
+    values = np.asarray([[True, False, False], [True, True, False]])
+    x = pa.asarray(values, device=device)
+    for axis in (0, 1):
+        result = pa.diff(x, n=n, axis=axis, append=x)
+        assert result.dtype == pa.bool
+        expected = np.diff(np.concatenate([values, values], axis), n=n, axis=axis)
+        np.testing.assert_array_equal(np.asarray(result.to_device("numpy")), expected)
+
+
 def test_differences_with_ends_by_native_functions(device: str) -> None:
     xp = pa.namespace(device)
     middle, head, tail = np.float32([1, 4, 9]), np.float32([-5]), np.float32([7, 8])

@@ -104,7 +104,7 @@ def test_broadcasting_must_not_enlarge(anywhere: str) -> None:
         x = pa.asarray(a, device=anywhere, copy=True)
         for function in (operator.iadd, operator.itruediv, operator.imod, operator.ipow):
             with pytest.raises(
-                ValueError, match=r"does not broadcast to x's shape .*\nHint: write x = x op y"
+                ValueError, match=r"cannot be broadcast to x's shape .*\nHint: write x = x op y"
             ):
                 function(x, pa.ones(operand_shape, dtype=pa.float32, device=anywhere))
         same(x, a)

@@ -149,7 +149,7 @@ def test_shapes_of_values(
             with pytest.raises(ValueError, match="assignment on") as caught:
                 x[x_key] = pa.ones(shape, dtype=pa.float32, device=anywhere)
             assert (
-                f"values of shape {shape} do not broadcast to the selected shape {selected}"
+                f"values of shape {shape} cannot be broadcast to the selected shape {selected}"
                 in str(caught.value)
             )
             same(x, a)
@@ -206,7 +206,11 @@ def test_index_arrays_that_do_not_broadcast(anywhere: str) -> None:
     two, three = (pa.asarray([0] * n, device=anywhere) for n in (2, 3))
     mask = pa.asarray([True, True, False], device=anywhere)
     for key, shapes in (((two, three), r"\(2,\), \(3,\)"), ((mask, three), r"\(2,\), \(3,\)")):
-        with pytest.raises(IndexError, match=f"index arrays of shapes {shapes} do not broadcast"):
+        with pytest.raises(
+            IndexError, match=f"index arrays of shapes {shapes} cannot be broadcast"
+        ):
             x[key]
-        with pytest.raises(IndexError, match=f"index arrays of shapes {shapes} do not broadcast"):
+        with pytest.raises(
+            IndexError, match=f"index arrays of shapes {shapes} cannot be broadcast"
+        ):
             x[key] = 1.0

@@ -11,7 +11,7 @@ import portarray as pa
 
 TEXT = """
 x.argmax() x.argmax(axis=1) x.argmin(0) x.argsort() x.argsort(axis=0) x.clip(-0.5,0.5)
-x.clip(max=0.0) x.cumprod(axis=1) x.cumsum() x.cumsum(axis=0) x.diagonal() x.dot(x.T)
+x.clip(max=0.0) x.conjugate() x.cumprod(axis=1) x.cumsum() x.cumsum(axis=0) x.diagonal() x.dot(x.T)
 x.dot([1.0,2.0,3.0]) x.flat[2] x.flat[1:4] x.flatten() x.flatten("F") x.nonzero() x.prod()
 x.prod(axis=1) x.ravel() x.ravel("F") x.repeat(2) x.repeat([1,0,2],axis=1) x.round() x.round(1)
 x[0,:].searchsorted([0.0]) x.std() x.std(axis=0,ddof=1) x.swapaxes(0,1) x.take([0,-1])

@@ -64,7 +64,7 @@ def test_integers_that_are_not_pythons(device: Device) -> None:
         (np.array([True, False]), "along axis 0 it has size 2 and the array 3"),
         ((slice(None), np.ones((3,), bool)), "along axis 1 it has size 3 and the array 4"),
         (np.ones((3, 4, 1), bool), "too many indices"),
-        ((np.zeros(2, int), np.zeros(3, int)), "shapes (2,), (3,) do not broadcast"),
+        ((np.zeros(2, int), np.zeros(3, int)), "shapes (2,), (3,) cannot be broadcast"),
         (np.array([0, 3]), "index 3 is out of bounds for axis 0 with size 3"),
         ((slice(None), np.array([-5])), "index -5 is out of bounds for axis 1 with size 4"),
         ((np.array([0]), np.array([4])), "index 4 is out of bounds for axis 1 with size 4"),

@@ -174,6 +174,7 @@ def test_several_targets_make_one_report(command: Run, tmp_path: Path) -> None:
         (["--seed", "-1"], "x>=0"),
         (["--suite", "theirs"], "official"),
         (["--suite-dir", "."], "add --suite official"),
+        (["--default-device", "numpy"], "--suite official"),
         (["--no-such-option"], "No such option"),
     ],
 )

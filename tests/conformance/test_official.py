@@ -267,6 +267,26 @@ def test_arrays_are_moved_to_devices_that_have_their_dtypes(suite: OfficialSuite
     assert (result.status, result.message) == ("passed", "")
 
 
+def test_with_another_default_device_arrays_come_from_the_bound_namespace(
+    suite: OfficialSuite,
+) -> None:
+    pytest.importorskip("torch")
+    (suite.folder / "array_api_tests" / "test_linalg.py").write_text(
+        "import os\n"
+        "import portarray as pa\n"
+        "namespace = {}\n"
+        "exec(os.environ['ARRAY_API_TESTS_MODULE'][6:-2], namespace)  # as the suite does\n"
+        "xp = namespace['xp']\n"
+        "def test_sin():\n"
+        "    assert str(pa.zeros(1).device) == 'numpy:cpu:0'\n"
+        "    assert str(xp.zeros(1).device) == 'torch:cpu:0'\n"
+        "    assert (xp == pa, xp.__name__) == (True, 'portarray')\n"
+    )
+    target = portarray_target("torch:cpu:0")
+    (result,) = run_official(suite, target, default_device="numpy:cpu:0")
+    assert (result.status, result.message) == ("passed", "")
+
+
 def test_a_device_other_than_the_requested_is_refused(suite: OfficialSuite, strict: Target) -> None:
     pytest.importorskip("portarray", reason="portarray is not installed")
     strict.dtypes()  # remembered: asked for that device, the namespace would raise

@@ -90,7 +90,7 @@ def test_distributions_in_blocks() -> None:
             assert (drawn.shape, drawn.dtype) == (whole.shape, whole.dtype)
             assert {row.device for row in pd.placement(drawn).verify()} == {"numpy:cpu:0", two[1]}
             np.testing.assert_allclose(pd.collect(drawn, "numpy").native, whole.native, rtol=1e-12)
-    with pytest.raises(ValueError, match=r"do not broadcast to shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"cannot be broadcast to shape \(2,\)"):
         pd.random.gamma(key, a, 2)
     with pytest.raises(TypeError, match="gamma: got an unexpected keyword argument 'size'"):
         pd.random.gamma(key, a, size=2)
@@ -115,7 +115,7 @@ def test_the_shape_of_parameters_is_that_of_the_numbers(no64bit: str) -> None:
         assert pd.collect(drawn, "numpy").shape == whole.shape
     huge = pd.random.gamma(key, pa.ones((1 << 15, 1), device="numpy"), scale=pa.ones(1 << 15))
     assert huge.shape == (1 << 15, 1 << 15)
-    with pytest.raises(ValueError, match="do not broadcast"):
+    with pytest.raises(ValueError, match="cannot be broadcast"):
         pd.random.beta(key, pa.ones(2, device="numpy"), pa.ones(3, device="numpy"))
 
 

@@ -15,6 +15,7 @@ import argparse
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -63,8 +64,13 @@ SUITES = {
     "array_api_extra": Suite("array_api_extra", "tests/main", "array_api_extra_conftest.py"),
     "cubed": Suite("cubed", "tests", "cubed_conftest.py"),
     **{
-        f"scipy.{name}": Suite("scipy", f"{name}/tests", "scipy_conftest.py")
-        for name in ("cluster", "special", "fft", "integrate", "signal")
+        f"scipy.{name}": Suite(
+            "scipy", f"{name.replace('.', '/')}/tests", "scipy_conftest.py", text="_array_api"
+        )
+        for name in (
+            *("cluster", "differentiate", "fft", "integrate", "interpolate", "linalg", "ndimage"),
+            *("optimize", "signal", "spatial.transform", "special", "stats"),
+        )
     },
     "ipax": Suite("ipax", "tests", "", "ipax==0.12.0", STRICT, "", ("-k", "array_api_strict")),
     "marray": Suite(
@@ -123,6 +129,7 @@ def main() -> int:
             tests = Path(spec.origin).parent / suite.folder
         else:  # tests find the package's data relative to their own location
             shutil.copytree(Path(spec.origin).parent / suite.folder, tests, ignore=_ignored)
+            _name_package(tests, f"{suite.package}.{suite.folder.replace('/', '.')}")
             shutil.copy(HERE / suite.conftest, tests / "conftest.py")
         files = [x for x in tests.rglob(parsed.file) if suite.text in x.read_text("utf-8")]
         if not suite.text and parsed.file == "test_*.py":
@@ -161,6 +168,26 @@ def _unpacked(requirement: str, scratch: str) -> Path:
 def _archive(folder: Path, name: str) -> Path | None:
     archives = [x for x in folder.glob("*.tar.gz") if x.name.replace("-", "_") == f"{name}.tar.gz"]
     return archives[0] if archives else None
+
+
+def _name_package(folder: Path, package: str) -> None:
+    """Write absolute imports in place of relative ones, which copies outside of a package lack."""
+    packages = (package, package.rpartition(".")[0])
+    for path in folder.rglob("*.py"):
+        text = path.read_text("utf-8")
+        changed = re.sub(
+            r"^(\s*from )(\.\.?)([\w.]*)(?= import\b)",
+            lambda found: _absolute(found, packages),
+            text,
+            flags=re.MULTILINE,
+        )
+        if changed != text:
+            path.write_text(changed, "utf-8")
+
+
+def _absolute(relative: re.Match[str], packages: tuple[str, str]) -> str:
+    start, dots, module = relative.groups()
+    return f"{start}{packages[len(dots) - 1]}{'.' if module else ''}{module}"
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:

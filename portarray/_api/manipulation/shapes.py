@@ -79,7 +79,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
                 continue
             if out[position] != 1:
                 raise ValueError(
-                    f"broadcast_shapes: shapes {', '.join(map(str, checked))} do not broadcast: "
+                    f"broadcast_shapes: shapes {', '.join(map(str, checked))} cannot be broadcast: "
                     f"sizes "
                     f"{out[position]} and {size} differ, and neither is 1"
                 )

@@ -70,7 +70,8 @@ def selected_shape(
         np.broadcast_shapes(*array_shapes)
     except ValueError:
         raise IndexError(
-            f"indexing: index arrays of shapes {', '.join(map(str, array_shapes))} do not broadcast"
+            f"indexing: index arrays of shapes {', '.join(map(str, array_shapes))} cannot be "
+            f"broadcast"
         ) from None
     elements = np.broadcast_to(np.zeros((), "V0"), shape)
     try:

@@ -32,7 +32,7 @@ def broadcast_shapes(xp: Any, *shapes: Sequence[int | None]) -> tuple[int | None
         known_sizes = sizes - {None}
         if len(known_sizes) > 1:
             raise ValueError(
-                f"shapes {', '.join(str(tuple(shape)) for shape in shapes)} do not broadcast: "
+                f"shapes {', '.join(str(tuple(shape)) for shape in shapes)} cannot be broadcast: "
                 f"axis {axis} has sizes {sorted(size for size in known_sizes if size is not None)}"
             )
         result.append(next(iter(known_sizes or sizes), 1))

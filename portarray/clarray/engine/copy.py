@@ -47,7 +47,8 @@ def assign(out: Array, value: Array | complex) -> None:
     if shape != target:
         if not broadcasts_to(shape, target):
             raise ValueError(
-                f"assignment: shape {shape} does not broadcast to {target}, the shape of the target"
+                f"assignment: shape {shape} cannot be broadcast to {target}, the shape of the "
+                f"target"
             )
         value = value.view(target, broadcast_strides(shape, value.strides, target), value.offset)
     if 0 in target or (value.dtype == out.dtype and same_elements(out, value)):

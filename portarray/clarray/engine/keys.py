@@ -156,7 +156,7 @@ def _broadcast_indices(shapes: list[Shape]) -> Shape:
         return broadcast_shapes(*shapes)
     except ValueError:
         raise IndexError(
-            f"index arrays of shapes {', '.join(map(str, shapes))} do not broadcast together"
+            f"index arrays of shapes {', '.join(map(str, shapes))} cannot be broadcast together"
         ) from None
 
 

@@ -35,7 +35,7 @@ def broadcast_to(x: Array, /, shape: ShapeLike) -> Array:
     current = x.shape
     if not layout.broadcasts_to(current, target):
         raise ValueError(
-            f"broadcast_to: shape {current} does not broadcast to {target}; aligned from the last "
+            f"broadcast_to: shape {current} cannot be broadcast to {target}; aligned from the last "
             f"axis, sizes must be equal or 1"
         )
     return x.view(target, layout.broadcast_strides(current, x.strides, target), x.offset)

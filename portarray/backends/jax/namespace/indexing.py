@@ -77,7 +77,7 @@ def _without_leading_ones(value: jax.Array, shape: tuple[int, ...], key: Key) ->
     if value.size != 1 and not any(is_traced(part) for part in key):
         selected = selected_shape(shape, key, np.asarray) or ()
         if 0 in selected and np.broadcast_shapes(trimmed, selected) != selected:
-            raise ValueError(f"values of shape {value.shape} do not broadcast to {selected}")
+            raise ValueError(f"values of shape {value.shape} cannot be broadcast to {selected}")
     return value if trimmed == value.shape else value.reshape(trimmed)
 
 

@@ -220,7 +220,7 @@ def _broadcast(value: mx.array, shape: tuple[int, ...]) -> mx.array:
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = value[0]
     if value.ndim > len(shape):
-        raise ValueError(f"values of shape {value.shape} do not broadcast to {shape}")
+        raise ValueError(f"values of shape {value.shape} cannot be broadcast to {shape}")
     return mx.broadcast_to(value, shape)
 
 
