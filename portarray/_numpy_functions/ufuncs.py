@@ -222,7 +222,7 @@ def _called(
     if dtype is not None and type(result) is pa.Array:
         result = result.astype(dtype, copy=False)
     targets = out if isinstance(out, tuple) else (out,)
-    if mask is True or out is None or any(target is None for target in targets):
+    if mask is True or any(target is None for target in targets):
         return result
     values = result if isinstance(result, tuple) else (result,)
     full = f"ufunc {name}"
