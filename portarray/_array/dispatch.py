@@ -186,7 +186,8 @@ def functions_of(device: Device) -> native_functions.NativeFunctions:
 
 def tables_of(device: Device) -> DispatchTables:
     """Return the tables of a device by native dtype."""
-    dtypes_of(device)
+    if getattr(device, "_by_dtype", None) is None:  # unknown, or the user's settings decide
+        dtypes_of(device)
     tables: DispatchTables = device._tables
     return tables
 

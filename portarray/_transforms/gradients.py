@@ -38,23 +38,26 @@ class _VJPCall:
         argnums: Sequence[int], *, has_aux: bool = False, once: bool = False,
     ) -> None:  # fmt: skip
         self.name = name = name_of(function)
-        self.inputs = [args[n] for n in argnums]
+        self.inputs = inputs = tuple(map(args.__getitem__, argnums))
         leaves: list[Array] = []
-        for n in argnums:
-            leaves += parameters(caller, function, n, args[n])
+        for n, tree in zip(argnums, inputs, strict=True):
+            if tree.__class__ is Array and tree._dispatch.kind in "fc":
+                leaves.append(tree)
+            else:
+                leaves += parameters(caller, function, n, tree)
         self._leaves = leaves
         returned: dict[str, Any] = {}  # not self: that would be a reference cycle
 
         def of_arrays(arrays: Sequence[Array]) -> list[Array]:
             remaining = iter(arrays)
             traced_args = list(args)
-            for n in argnums:
-                traced_args[n] = array_trees.refilled(args[n], remaining)
+            for n, tree in zip(argnums, inputs, strict=True):
+                traced_args[n] = array_trees.refilled(tree, remaining)
             output = function(*traced_args, **named)
             if has_aux:
                 output, returned["aux"] = pair(caller, name, output)
             returned["output"] = output
-            return array_trees.leaves(output)
+            return [output] if output.__class__ is Array else array_trees.leaves(output)
 
         self._vjp = computed = compute_vjp(
             of_arrays,
@@ -93,8 +96,8 @@ class _VJPCall:
         for n, part in enumerate(parts):
             if part is None:
                 parts[n] = pa.zeros_like(self._leaves[n])
-        remaining = iter(parts)
-        return tuple([array_trees.refilled(tree, remaining) for tree in self.inputs])
+        gradients: tuple[Any, ...] = array_trees.refilled(self.inputs, iter(parts))
+        return gradients
 
 
 def value_and_grad(
@@ -148,7 +151,7 @@ def value_and_grad(
         indices = normalize_argnums("grad", argnums, args)
         vjp_call = _VJPCall("grad", function, args, named, indices, has_aux=has_aux, once=True)
         y = vjp_call.output
-        if type(y) is not Array or y._dispatch.kind != "f" or y.shape:
+        if type(y) is not Array or y._dispatch.kind != "f" or y._native.shape:
             raise TypeError(
                 f"grad: {vjp_call.name} must return one real number, an array of shape () and a "
                 f"floating-point dtype; it returned {described(y)}\n"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +84,12 @@ class Call(NamedTuple):
             yield Slot(self.options, name, device)
 
 
+_NONE = repeat(None)
+
+_new_call = partial(tuple.__new__, Call)
+"""Makes a call from a tuple of all fields, in half the time."""
+
+
 class GradientTrace(Trace):
     """A trace that records the calls between the inputs and the outputs of a function."""
 
@@ -102,10 +110,10 @@ class GradientTrace(Trace):
         """The memory of cotangents that others may hold."""
         self._slots = 0
 
-    def watch(self, x: Array) -> tuple[Array, int]:
-        """Return a traced array of this trace and its slot."""
+    def watch(self, x: Array) -> Array:
+        """Return a traced array of this trace; the slots are numbered from 1."""
         self._slots += 1
-        return tracing.traced(x, self, self._slots), self._slots
+        return tracing.traced(x, self, self._slots)
 
     def records_kernel(self, name: str) -> bool:
         """Return whether a core kernel has its own gradient rule."""
@@ -124,16 +132,22 @@ class GradientTrace(Trace):
         """Return the result with tracers for what has a gradient."""
         if name in _CONSTANT:
             return result
-        if isinstance(result, (tuple, list)):
-            slots = [self._new_slot(item) for item in result]
-            if any(slots):
-                self.calls.append(Call(name, None, device, args, values, options, [*result], slots))
-            pairs = zip(result, slots, strict=True)
-            return tuple([Tracer(item, self, n, device) if n else item for item, n in pairs])
-        if not _is_floating(result):
+        try:
+            is_floating = _FLOATING[result.dtype]
+        except (AttributeError, KeyError):
+            if isinstance(result, (tuple, list)):
+                slots = [self._new_slot(item) for item in result]
+                if any(slots):
+                    call = Call(name, None, device, args, values, options, [*result], slots)
+                    self.calls.append(call)
+                pairs = zip(result, slots, strict=True)
+                return tuple([Tracer(item, self, n, device) if n else item for item, n in pairs])
+            is_floating = _is_floating(result)
+        if not is_floating:
             return result
         self._slots = slot = self._slots + 1
-        self.calls.append(Call(name, None, device, args, values, options, [result], (slot,)))
+        call = _new_call((name, None, device, args, values, options, [result], (slot,), False))
+        self.calls.append(call)
         return Tracer(result, self, slot, device)
 
     def record_composite(
@@ -214,8 +228,11 @@ class GradientTrace(Trace):
         ``once`` empties the list of calls, so that each call frees its values.
         """
         by_slot = dict(cotangents)
-        for call in _popped(calls) if once else reversed(calls):
-            output_cotangents = [by_slot.pop(slot, None) for slot in call.slots]
+        remaining = calls if once else calls.copy()
+        pop = by_slot.pop
+        while remaining:
+            call = remaining.pop()
+            output_cotangents = list(map(pop, call.slots, _NONE))
             for g in output_cotangents:
                 if g is not None:
                     break
@@ -259,11 +276,6 @@ class GradientTrace(Trace):
         elif x.__class__ in (list, tuple):
             for item, item_part in zip(x, part, strict=True):
                 self._add(by_slot, item, item_part)
-
-
-def _popped(calls: list[Call]) -> Iterator[Call]:
-    while calls:
-        yield calls.pop()
 
 
 class ValueTrace(Trace):
@@ -321,11 +333,11 @@ class ValueTrace(Trace):
 def wrap(x: Any, device: Device) -> Any:
     """Return native arrays of a device, or tracers, as arrays; in lists and tuples too."""
     kind = x.__class__
-    if kind is device._backend.array_type:
+    if kind is device._backend.array_type or isinstance(x, np.generic):
         return wrapped(x, dispatch.tables_of(device)[x.dtype])
     if kind in _PYTHON:
         return x
-    if kind is Tracer or device._backend.owns(x) or isinstance(x, np.generic):
+    if kind is Tracer or device._backend.owns(x):
         return tracing.untraced(x, device)
     return kind([wrap(item, device) for item in x]) if kind in (list, tuple) else x
 

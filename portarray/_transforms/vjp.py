@@ -96,12 +96,12 @@ def compute_vjp(function: Function, inputs: Arrays, ended: str, *, once: bool) -
 
 def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) -> VJP:
     trace = GradientTrace()
-    watched = [trace.watch(x) for x in inputs]
+    watched = list(map(trace.watch, inputs))
     guard = SavedValues(trace.calls, Call.saved_slots)
     add_guard(guard)
     _tapes.active += 1
     try:
-        outputs = function([x for x, _ in watched])
+        outputs = function(watched)
     finally:
         calls = trace.end(ended)
         _tapes.active -= 1
@@ -123,7 +123,7 @@ def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) 
                 by_slot[native.slot] = g if previous is None else previous + g
         with np.errstate(all="ignore"):  # infinite derivatives are valid, such as of sqrt at 0
             by_slot = trace.backward(calls, by_slot, once=once)
-        gradients = [by_slot.get(slot) for _, slot in watched]
+        gradients = list(map(by_slot.get, range(1, len(inputs) + 1)))
         return separated(gradients, cotangents, trace.lent)
 
     return VJP([value(y) for y in outputs], vjp_fun, value, None if once else guard)

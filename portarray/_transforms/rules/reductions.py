@@ -27,6 +27,8 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 
 def with_axes(g: Any, x: Any, axis: Any) -> Any:
     """Return a reduced array with its reduced axes kept, at size 1."""
+    if axis is None and not g.ndim:
+        return g
     axes = axes_of(axis, x.ndim)
     if len(axes) == x.ndim and not g.ndim:  # a 0-d array broadcasts
         return g
@@ -41,7 +43,7 @@ def _count(x: Any, axis: Any) -> int:
 
 
 def _like(g: Any, x: Any) -> Any:
-    return call.options("broadcast_to", g, shape=x.shape)
+    return call.options("broadcast_to", g, shape=tuple(x._native.shape))
 
 
 def _sum(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:

@@ -100,7 +100,10 @@ def times(derivative: Callable[..., Any]) -> Part:
     """Return the part of an operand, given the local derivative by ``(y, *operands)``."""
 
     def part(g: Any, y: Any, *operands: Any, **options: Any) -> Any:
-        return scaled(g, conj(derivative(y, *operands, **options)))
+        factor = derivative(y, *operands, **options)
+        if factor.__class__ is Array and factor._dispatch.kind != "c":
+            return call.binary("strong_multiply", g, factor)
+        return scaled(g, conj(factor))
 
     return part
 
@@ -155,7 +158,7 @@ def conj(x: Any) -> Any:
 
 def as_operand(g: Any, x: Any) -> Any:
     """Return a cotangent in the dtype of its operand, which may be real for complex results."""
-    if g.dtype == x.dtype:
+    if g._dispatch is x._dispatch or g.dtype == x.dtype:
         return g
     if pa.isdtype(g.dtype, "complex floating") and not pa.isdtype(x.dtype, "complex floating"):
         g = pa.real(g)

@@ -46,22 +46,23 @@ def _half_nextafter(x1: Any, x2: Any, /) -> Array:
 
 
 def _with_strong_zeros(out: Array, x1: Array) -> Array:
-    """Return a product or quotient with zeros where the first operand is zero."""
-    # Zero times anything is zero or NaN. A sum of squares finds NaN faster than np.isnan.
-    square = np.vdot(out, out)
-    if square == square:
-        return out
+    """Return a product or quotient with zeros where it is NaN and the first operand is zero."""
     return np.where(np.equal(x1, 0) & np.isnan(out), out.dtype.type(0), out)
 
 
+# Zero times anything is zero or NaN. A sum of squares finds NaN faster than np.isnan.
 def strong_multiply(x1: Any, x2: Any, /) -> Array:
     """Return ``x1 * x2``, but zero where x1 is zero."""
-    return _with_strong_zeros(x1 * x2, x1)
+    out: Array = x1 * x2
+    square = np.vdot(out, out)
+    return out if square == square else _with_strong_zeros(out, x1)
 
 
 def strong_divide(x1: Any, x2: Any, /) -> Array:
     """Return ``x1 / x2``, but zero where x1 is zero."""
-    return _with_strong_zeros(x1 / x2, x1)
+    out: Array = x1 / x2
+    square = np.vdot(out, out)
+    return out if square == square else _with_strong_zeros(out, x1)
 
 
 BY_DTYPE: Rows = {
