@@ -180,7 +180,7 @@ def getitem(x: Array, key: Any) -> Array:
     if kind is int or kind is slice or (kind is tuple and is_basic(map(type, key)) and key.count(...) < 2) or key is None:
         table = x._dispatch
         @fast table.call_cache["getitem"](x._native, key) else indexing.cache_getitem(x, key)
-    return indexing.getitem(x, key)
+    return getitem(x, (...,)) if key is ... else indexing.getitem(x, key)
 '''
 
 

@@ -49,17 +49,17 @@ def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tup
     if type(value) is int or not isinstance(value, (list, tuple)):
         return axis(value, x)  # type: ignore[arg-type]
     count = x.ndim if type(x) is Array else 0
-    if count and _INTEGERS.issuperset(map(type, value)) and _are_within(value, count):
+    if (
+        count
+        and _INTEGERS.issuperset(map(type, value))
+        and (not value or (-count <= min(value) and max(value) < count))
+    ):
         normalized = tuple(value)
     else:
         normalized = tuple([axis(item, x) for item in value])
-    if count and len({item % count for item in normalized}) < len(normalized):
+    if count and len(set(map(count.__rmod__, normalized))) < len(normalized):
         raise ValueError(f"{name}={value!r} repeats an axis; each axis may occur once")
     return normalized
-
-
-def _are_within(axes: Sequence[int], count: int) -> bool:
-    return not axes or (-count <= min(axes) and max(axes) < count)
 
 
 def is_array(x: object) -> bool:

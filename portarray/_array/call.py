@@ -332,4 +332,4 @@ def getitem(x: Array, key: Any) -> Array:
             out._dispatch = result
             return out
         return slow_path.finished(native, result)
-    return indexing.getitem(x, key)
+    return getitem(x, (...,)) if key is ... else indexing.getitem(x, key)

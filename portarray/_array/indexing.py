@@ -30,6 +30,7 @@ __all__ = ["getitem", "setitem"]
 
 
 _FEW = 64
+_INTEGERS = frozenset({int})
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 is_basic = _BASIC.issuperset
 _ON_HOST = (list, np.ndarray, bool, np.bool_)
@@ -131,8 +132,11 @@ def _set_checked(x: Array, key: Any, value: Any) -> None:
     if isinstance(key, np.integer):
         key = int(key)
     native_key, table = _native_key(x, key)
-    value = conversion.operand(value, x, "assignment")
-    if type(value) is base.array_type:
+    is_float = type(value) is float and x._dispatch.kind == "f"
+    value = value if is_float else conversion.operand(value, x, "assignment")
+    if is_float:
+        native = value
+    elif type(value) is base.array_type:
         table = dispatch.require_same_device("assignment", table, value._dispatch)
         if value._dispatch.kind == "c" and table.kind != "c":
             raise TypeError(
@@ -205,14 +209,15 @@ def _native_key(x: Array, key: Any) -> tuple[tuple[Any, ...], DispatchTable]:
         mask = key._dispatch.kind == "b"
         if (key._native.shape == shape) if mask else (shape and key._dispatch.kind == "i"):
             return (key._native,), table
-    elif shape and (kind is list or kind is np.ndarray):
-        index = np.asarray(key)
-        if index.dtype.kind in "iu":
-            _check_bounds(index, 0, shape)
-            return (_native_index_array(x, index),), table
+    elif shape and kind is np.ndarray and key.dtype.kind in "iu":
+        _check_bounds(key, 0, shape)
+        return (_native_index_array(x, key),), table
     parts: Sequence[Any] = key if isinstance(key, tuple) else (key,)
     if is_basic(map(type, parts)):
         return _basic_key(shape, key), table
+    common = _common_key(table, shape, parts)
+    if common is not None:
+        return common, table
     native = []
     needs_check = False
     parts = [np.asarray(part) if isinstance(part, _ON_HOST) else part for part in parts]
@@ -228,6 +233,40 @@ def _native_key(x: Array, key: Any) -> tuple[tuple[Any, ...], DispatchTable]:
     if needs_check or len(parts) > len(shape):
         _check(native, parts, x)
     return tuple(native), table
+
+
+def _common_key(
+    table: DispatchTable, shape: Sequence[int], parts: Sequence[Any]
+) -> tuple[Any, ...] | None:
+    """Return a checked key of integers, whole axes, lists and arrays of integers in native form.
+
+    Returns None for other keys and for those that are out of bounds.
+    """
+    if len(parts) > len(shape):
+        return None
+    device = table.device
+    native: list[Any] = []
+    for size, part in zip(shape, parts, strict=False):
+        kind = type(part)
+        if kind is base.array_type:
+            if part._dispatch.device is not device or part._dispatch.kind != "i":
+                return None
+            part = part._native
+        elif kind is list:
+            if not 0 < len(part) < _FEW or not _INTEGERS.issuperset(map(type, part)):
+                return None
+            if min(part) < -size or max(part) >= size:
+                return None
+            host_access.tell("indexing", device, to_host=False)
+            index = np.array(part, dispatch.default_dtype(device, "i"))
+            part = device._backend.from_owned_host(index, device.native)
+        elif kind is int:
+            if not -size <= part < size:
+                return None
+        elif kind is not slice or not part.start is part.stop is part.step is None:
+            return None
+        native.append(part)
+    return tuple(native)
 
 
 def _basic_key(shape: Sequence[int], key: Any) -> tuple[Any, ...]:

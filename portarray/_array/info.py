@@ -31,7 +31,7 @@ class NamespaceInfo:
         self._device = device
 
     def _resolve(self, device: DeviceLike | None) -> Device:
-        bound = None if config.strict_devices else self._device
+        bound = None if config._strict_devices else self._device
         return selection.resolve(bound if device is None else device)
 
     def capabilities(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class NamespaceInfo:
         where = self._resolve(device)
         integral = dispatch.default_dtype(where, "i")
         out = {"real floating": dispatch.default_dtype(where, "f")}
-        if any(dtypes.kind_of(dtype) == "c" for dtype in dispatch.dtypes_of(where)):
+        if "c" in map(dtypes.kind_of, dispatch.dtypes_of(where)):
             out["complex floating"] = dispatch.default_dtype(where, "c")
         return {**out, "integral": integral, "indexing": integral}
 

@@ -111,7 +111,7 @@ def failed(
 def finished(result: Any, table: DispatchTable) -> Array:
     """Wrap any result of a library; containers become tuples."""
     kind = type(result)
-    if kind is table.array_type:
+    if kind is table.array_type or issubclass(kind, np.generic):
         return wrapped(result, table)
     if issubclass(kind, (tuple, list)):
         array_type = table.array_type
@@ -162,7 +162,7 @@ def called(
             return called(name, table, natives, {**options, **flags}, shape=shape)
         nbytes = None if shape is None else table.dtype.itemsize * math.prod(shape)
         reraise(error, name, table.device, nbytes=nbytes, call=(natives, options))
-    return finished(result, table)
+    return wrapped(result, table) if type(result) is table.array_type else finished(result, table)
 
 
 _FLAGS = frozenset(("descending", "full_matrices", "include_initial", "invert", "stable", "upper"))
@@ -216,7 +216,9 @@ def where(condition: Any, x1: Any, x2: Any) -> Array:
     """Call ``where``, promoting its second and third operand."""
     if type(condition) is not base.array_type:
         raise refused(condition, "where", scalars=False)
-    if type(x1) is base.array_type and x1._dispatch.accepts(x2):
+    if type(x1) is type(x2) is base.array_type and x1._dispatch is x2._dispatch:
+        table, natives = x1._dispatch, [x1._native, x2._native]
+    elif type(x1) is base.array_type and x1._dispatch.accepts(x2):
         table = x1._dispatch
         natives = [x1._native, table.operand(x2)]
     else:

@@ -117,10 +117,12 @@ def _misshapen(name: str, x: Any, *others: Any) -> str:
 
 def _known_finite(backend: Backend, x: Any) -> bool:
     """Return whether matrices in host memory are finite; False where nothing may wait for them."""
-    if type(x) is not backend.array_type or not config.check_linalg or backend.is_traced(x):
+    if type(x) is not backend.array_type or not config._check_linalg:
         return False
     if type(x) is np.ndarray:
         values = x
+    elif backend.is_traced(x):
+        return False
     else:
         if not backend.is_watched(x):  # the tape takes the gradients of pa.grad
             x = backend.stop_gradient(x)

@@ -350,7 +350,8 @@ def test_assigning_views_of_the_array_itself(anywhere: str) -> None:
 @pytest.mark.parametrize("index", [-4, 3, 100, -100])
 def test_index_arrays_of_the_host_are_within_bounds(anywhere: str, index: int) -> None:
     x = pa.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], device=anywhere)
-    for key in ([0, index], np.asarray([index, 1]), (slice(None), np.asarray([index, 0]))):
+    columns = (slice(None), [index, 0]), (slice(None), np.asarray([index, 0]))
+    for key in ([0, index], np.asarray([index, 1]), *columns):
         size, axis = (2, 1) if isinstance(key, tuple) else (3, 0)
         text = f"index {index} is out of bounds for axis {axis} with length {size}"
         with pytest.raises(IndexError, match=text):

@@ -69,11 +69,13 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    bounds = (
-        arguments.real_number(start, "start"),
-        arguments.real_number(stop, "stop"),
-        arguments.real_number(step, "step"),
-    )
+    bounds = start, stop, step
+    if not _NUMBERS.issuperset(map(type, bounds)):
+        bounds = (
+            arguments.real_number(start, "start"),
+            arguments.real_number(stop, "stop"),
+            arguments.real_number(step, "step"),
+        )
     if bounds[2] == 0:
         raise ValueError("arange: step must not be zero")
     if not builtins.all(map(isfinite, bounds)):
@@ -96,6 +98,7 @@ def arange(
 
 
 _INTEGERS = frozenset((bool, int))
+_NUMBERS = frozenset((bool, int, float))
 
 
 def _count(start: float, stop: float, step: float) -> int:

@@ -257,7 +257,8 @@ def ihfft(
 def _along_axis(name: str, x: Array, n: int | None, axis: int, norm: str) -> Array:
     """Transform along one axis, after checking what all transforms check."""
     axis = arguments.axis(axis, x)
-    arguments.choice(norm, "norm", NORMS)
+    if norm not in NORMS:
+        arguments.choice(norm, "norm", NORMS)
     if n is not None:
         n = arguments.size(n, "n")
     if type(x) is Array:

@@ -224,7 +224,8 @@ def _several(
     name: str, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str
 ) -> Array:
     """Transform along several axes, after checking what all transforms check."""
-    arguments.choice(norm, "norm", NORMS)
+    if norm not in NORMS:
+        arguments.choice(norm, "norm", NORMS)
     options: dict[str, Any] = {"norm": norm}
     if s is not None:
         sizes = arguments.integers(s, "s")

@@ -21,11 +21,13 @@ def is_surely_finite(x: Any) -> bool:
 
 
 def are_surely_finite(x1: Any, x2: Any) -> bool:
-    """Return whether two operands are finite, of which one may be a Python number."""
+    """Return whether two real operands are finite, of which one may be a Python number."""
     if type(x2) in _NUMBERS:
         return math.isfinite(x2) and is_surely_finite(x1)
     if type(x1) in _NUMBERS:
         return math.isfinite(x1) and is_surely_finite(x2)
     if x1.shape == x2.shape:  # infinity times any number is infinity or NaN
         return math.isfinite(np.vdot(x1, x2))
+    if not x2.shape:
+        return math.isfinite(x2) and is_surely_finite(x1)
     return is_surely_finite(x1) and is_surely_finite(x2)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.common.finiteness import is_surely_finite
 from portarray.backends.composed.exponential import expm1_parts, log1p_parts
 from portarray.backends.numpy.namespace.arithmetic import as_real_pairs, inplace
 from portarray.backends.types import Rows
@@ -29,6 +30,8 @@ def _pow(x1: Any, x2: Any, /) -> Any:
         return np.power(x1, x2)
     with np.errstate(invalid="ignore"):
         out = np.power(x1, x2) + 0.0
+    if is_surely_finite(out):
+        return out
     low = x1 == -np.inf
     return np.where(low, np.inf, out) if low.any() else out
 
