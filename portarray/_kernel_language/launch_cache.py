@@ -89,13 +89,17 @@ class BoundLaunch:
         for n, expected in self._layouts:
             if layout(natives[n]) != expected:
                 return False
-        if not (self._captures.check() or self._captures.are_current()):
+        if not self.is_current():
             return False
         for n in self._written:
             if self._writable(natives[n]) is not natives[n]:
                 return False
         self._launch(natives, self._values, self._rounded, self._items)
         return True
+
+    def is_current(self) -> bool:
+        """Return whether the values that the kernel captured are the same."""
+        return self._captures.check() or self._captures.are_current()
 
 
 def call_of(

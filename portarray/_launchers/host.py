@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from portarray._installation import pip_install
-from portarray._launchers.launcher import Launch, Launcher, Program, Range
+from portarray._launchers.launcher import Launch, Launcher, Layout, Program, Range
+
+if TYPE_CHECKING:
+    from portarray._opencl.recording import Recorder
 
 __all__ = ["OverHost", "host_launcher", "log_of"]
 
@@ -109,3 +112,14 @@ class OverHost:
     def build(self, program: Program) -> Launch:
         """Compile a program and return what runs its kernel."""
         return self._host.build(program)
+
+    def recorder(
+        self, layout: Callable[[Any], Layout], array_type: type, new: Callable[[Any], Any]
+    ) -> Recorder | None:
+        """Return a recorder of launches, None if the host's launcher has none.
+
+        ``new`` returns a new array like another one, in C order.
+        """
+        recorder = getattr(self._host, "recorder", None)
+        made: Recorder | None = None if recorder is None else recorder(layout, array_type, new)
+        return made

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from portarray._launchers.launcher import (
@@ -18,14 +18,17 @@ from portarray._launchers.launcher import (
     MEMORY,
     Launch,
     Launcher,
+    Layout,
     Program,
     Range,
     group_for,
     group_on_cpu,
+    strides_of,
 )
 from portarray._opencl import registry, svm
 from portarray._opencl.device import Device
 from portarray._opencl.errors import KernelError
+from portarray._opencl.recording import Recorder
 from portarray.errors import KernelBuildError
 
 __all__ = ["OpenCLLauncher", "host_device", "host_launcher", "log_of"]
@@ -113,6 +116,55 @@ class _HostLauncher(OpenCLLauncher):
             program.values,
             self._address,
         )
+
+    def recorder(
+        self, layout: Callable[[Any], Layout], array_type: type, new: Callable[[Any], Any]
+    ) -> Recorder:
+        """Return a recorder of launches in the memory of a library."""
+        return _HostRecorder(self._device, self._address, layout, array_type, new)
+
+
+class _HostRecorder(Recorder):
+    """Records launches in host memory; arrays are in C order."""
+
+    sees_all = False
+
+    def __init__(
+        self,
+        device: Device,
+        address: Callable[[Any], int] | None,
+        layout: Callable[[Any], Layout],
+        array_type: type,
+        new: Callable[[Any], Any],
+    ) -> None:
+        super().__init__(device, svm.queue_of(device))
+        self._pointer = svm.pointer_function(address)
+        self._layout, self._array_type, self._new = layout, array_type, new
+
+    def memory(self, x: Any) -> Any:
+        return x
+
+    def argument(self, memory: Any) -> Any:
+        return self._pointer(memory)
+
+    def layout(self, x: Any) -> Any:
+        if x.__class__ is not self._array_type:  # a number of NumPy's
+            return None
+        shape, strides, _ = self._layout(x)
+        return strides if tuple(strides) == strides_of(shape) else None
+
+    def nbytes(self, memory: Any) -> int:
+        nbytes: int = memory.nbytes
+        return nbytes
+
+    def allocator(self, memory: Any) -> Callable[[], Any]:
+        return partial(self._new, memory)
+
+    def viewer(self, x: Any) -> Callable[[Any], Any]:
+        return lambda memory: memory
+
+    def finish(self, event: Any) -> None:
+        self.device.wait(event, self.queue)
 
 
 @cache

@@ -9,17 +9,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from portarray._opencl.recording import Recorder
 
 __all__ = ["LaunchBlock", "current"]
 
 
 class _Current(threading.local):
     block: LaunchBlock | None = None
+    recorder: Recorder | None = None
 
 
 current = _Current()
-"""The block of this thread, if it is in one."""
+"""The block of this thread, if it is in one, and what records its launches."""
 
 
 class LaunchBlock:

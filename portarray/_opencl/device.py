@@ -15,6 +15,7 @@ import numpy as np
 import pyopencl as cl
 
 from portarray._opencl import waiting
+from portarray._opencl.blocks import current
 from portarray._opencl.errors import DeviceLostError, KernelError
 from portarray._opencl.pool import Memory, Pool
 from portarray._opencl.programs import OUT_OF_MEMORY, Kernel, Programs
@@ -126,6 +127,8 @@ class Device:
 
     def finish(self) -> None:
         """Wait for everything enqueued before this call."""
+        if current.recorder is not None:  # the host is about to use memory
+            current.recorder.refuse()
         launched = self.launched
         if launched == self._finished and not self._retired:
             return

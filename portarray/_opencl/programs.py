@@ -11,6 +11,7 @@ import numpy as np
 import pyopencl as cl
 
 from portarray._compile_notice import compile_notice
+from portarray._opencl.blocks import current
 from portarray._opencl.errors import KernelError
 from portarray._opencl.native_kernel import native_kernel
 from portarray._opencl.pool import Storage
@@ -101,6 +102,7 @@ class Kernel:
         if group is None and device.traits.is_pocl:
             group = default_group(size)
         buffers = self._buffers.copy()
+        arguments: list[Any] = []
         try:
             buffers[1::2] = [storage.buffer for storage in storages]
             with device.lock:
@@ -112,6 +114,10 @@ class Kernel:
                 enqueue(device.queue, self._kernel, size, group)
                 # Counted after enqueueing, so that queue.finish waits for all counted commands.
                 device.launched += 1
+            recorder = current.recorder
+            if recorder is not None:
+                values = tuple(arguments)
+                recorder.add(device.queue, self._kernel, size, group, storages, values)
         except cl.Error as error:
             if not (retry and error.code in OUT_OF_MEMORY):
                 raise device.translate_error(error, self.name) from error

@@ -8,6 +8,7 @@ no object for each array.
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -44,7 +45,7 @@ def host_device() -> Device | None:
 
 
 @cache
-def _queue(device: Device) -> cl.CommandQueue:
+def queue_of(device: Device) -> cl.CommandQueue:
     """Return the queue for these kernels, which do not wait for those of clarray's arrays."""
     return cl.CommandQueue(device.context)
 
@@ -63,6 +64,11 @@ def pointer_at(address: int) -> Any:
     return _pointer(_byte_at(address))
 
 
+def pointer_function(address: Callable[[Any], int] | None) -> Callable[[Any], Any]:
+    """Return a function that returns a pointer to an array's first element, for kernels."""
+    return pointer_to if address is None else lambda x: pointer_at(address(x))
+
+
 Sizes = tuple[int, ...]
 
 
@@ -78,8 +84,9 @@ def host_launch(
 
     ``address`` returns the address of an array's first element; None for NumPy arrays.
     """
-    queue = _queue(device)
+    queue = queue_of(device)
     submit = _submit_function(kernel, queue, arrays, values, address)
+    codes = [CODES[dtype] for dtype in values]
 
     def launch(arrays: Sequence[Any], values: Sequence[Any], ndrange: Sizes, group: Sizes) -> None:
         if len(ndrange) > 1:
@@ -90,6 +97,10 @@ def host_launch(
                 event = submit(arrays, values, ndrange, group)
         except cl.Error as error:
             raise device.translate_error(error, name) from error
+        if blocks.current.recorder is not None:
+            indexed = zip(itertools.count(len(arrays)), codes, values, strict=False)
+            scalars = tuple(itertools.chain.from_iterable(indexed))
+            blocks.current.recorder.add(queue, kernel, ndrange, group, arrays, scalars)
         block = blocks.current.block
         if block is None:
             wait(event)

@@ -139,7 +139,7 @@ class Launch:
         self._device: Device = call.spec.device
         self._ranges = call.ndrange, call.group
         functions = dispatch.functions_of(self._device)
-        self._copied = functools.partial(functions.namespace.asarray, copy=True)
+        self.copy = functools.partial(functions.namespace.asarray, copy=True)
         self._new = [
             functools.partial(
                 functions.namespace.empty,
@@ -158,7 +158,7 @@ class Launch:
 
     def __call__(self, *natives: Any) -> Any:
         """Launch the kernel on copies of the written arrays."""
-        copies = [self._copied(x) for x in natives[: self.copies]]
+        copies = [self.copy(x) for x in natives[: self.copies]]
         return self.in_place(*copies, *natives[self.copies :])
 
     def in_place(self, *natives: Any) -> Any:
@@ -168,6 +168,10 @@ class Launch:
         if bound is None or not bound[0]([arrays[n] for n in bound[1]]):
             return self._launched(arrays)
         return arrays[0] if self._written == 1 else tuple(arrays[: self._written])
+
+    def is_current(self) -> bool:
+        """Return whether it is bound, and the names that the kernel reads have not changed."""
+        return self._bound is not None and self._bound[0].is_current()
 
     def _launched(self, natives: Sequence[Any]) -> Any:
         passed = list(self._args)

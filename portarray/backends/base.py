@@ -61,6 +61,7 @@ from portarray.backends.types import (
 
 if TYPE_CHECKING:
     from portarray._launchers.launcher import Launcher, Layout
+    from portarray._opencl.recording import Recorder
 
 __all__ = ["Backend"]
 
@@ -357,6 +358,13 @@ class Backend(ABC):
         **Should**; the same object each time.
         """
         return f"{self.info.title} does not run user kernels"
+
+    def recorder(self, device: Any) -> Recorder | None:
+        """Return a new recorder of launches on a native device, None if nothing records them.
+
+        **May**, with :meth:`launcher`: compiled functions replay what it records.
+        """
+        return None
 
     def layout(self, x: Any) -> Layout:
         """Return shape, strides and offset of an array in elements, for its launcher's programs.

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 from portarray import _codegen
 from portarray._array import call_cache, device_scope, dispatch
 from portarray._config import config
+from portarray._devices.device import Device
 from portarray._launchers.launcher import LaunchBlock
 from portarray._transforms.compiling.buffers import Plan, last_uses
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
+from portarray._transforms.compiling.recorded import Recorded
 from portarray._trees import array_trees
 from portarray._trees.node_types import node_type
+
+if TYPE_CHECKING:
+    from portarray._opencl.recording import Recorder
 
 __all__ = ["builder", "replay"]
 
@@ -29,62 +34,151 @@ def replay(graph: Graph, steps: Sequence[Any], plan: Plan | None = None) -> Func
 
     It frees values after their last use; ``plan`` assigns freed memory to later values.
     """
-    names: dict[str, Any] = {}
+    return _Writer(graph, steps, plan or Plan(last=last_uses(steps, refs(graph.outputs)))).replay()
 
-    def constant(x: Any) -> str:
-        name = f"c{len(names)}"
-        names[name] = x
+
+class _Writer:
+    """Writes the lines of a replay, and the constants that they refer to."""
+
+    def __init__(self, graph: Graph, steps: Sequence[Any], plan: Plan) -> None:
+        self.graph, self.steps, self.plan = graph, steps, plan
+        self.names: dict[str, Any] = {}
+
+    def replay(self) -> Function:
+        graph, steps = self.graph, self.steps
+        inputs = [f"v{index}" for index in graph.inputs]
+        ends = [self.text(x) for x in graph.outputs]
+        is_recorded = _recorder(graph, steps, sees_all=True) is not None
+        blocks = {} if is_recorded else _launch_blocks(graph, steps, self.plan)
+        lines: list[str] = []
+        for n in range(len(steps)):
+            if n not in blocks:
+                lines += [self.step(n), *self.deletions([n])]
+            elif blocks[n] == n:
+                lines += self.block([m for m, first in blocks.items() if first == n])
+        run = self.function("replay", inputs, lines, ends)
+        return self.recorded(run, steps) if is_recorded else run
+
+    def function(
+        self, name: str, parameters: Sequence[str], lines: Sequence[str], results: Sequence[str]
+    ) -> Function:
+        body = "".join(f"    {line}\n" for line in lines)
+        returned = "".join(f"{result}, " for result in results)
+        text = f"def {name}({', '.join(parameters)}):\n{body}    return ({returned})\n"
+        return _codegen.define(name, text, dict(self.names))
+
+    def recorded(self, run: Function, steps: Sequence[Any]) -> Function:
+        """Return a function whose launches are recorded."""
+        nodes = [step for step in steps if isinstance(step, Node)]
+        launches = [node.launch for node in nodes if node.launch is not None]
+        constants = [x.native for step in steps for x in step.constants()]
+        constants += [x.native for x in self.graph.outputs if x.__class__ is Constant]
+        return Recorded(run, _device(steps[0]), launches, constants)
+
+    def block(self, numbers: Sequence[int]) -> list[str]:
+        """Return the lines that call a function of launches; copies are made before it."""
+        steps = [self.steps[n] for n in numbers]
+        inside = {index for step in steps for index in step.outputs}
+        used = [n for step in steps for n in step.inputs()]
+        used += [n for m in numbers for n in self.plan.into.get(m, ()) if n is not None]
+        parameters = [f"v{n}" for n in dict.fromkeys(used) if n not in inside]
+        lines, copies = [], list[str]()
+        for n in numbers:
+            step = self.steps[n]
+            launch = step.launch if isinstance(step, Node) else None
+            if launch is None or not launch.copies or n in self.plan.inplace:
+                lines.append(self.step(n))
+                continue
+            names = [f"w{len(copies) + m}" for m in range(len(step.copied()))]
+            copies += [
+                f"{name} = {self.constant(launch.copy)}({self.text(x)})"
+                for name, x in zip(names, step.copied(), strict=True)
+            ]
+            arguments = [*names, *map(self.text, step.args[len(names) :])]
+            lines.append(self.assigned(step, launch.in_place, arguments))
+        later = [*refs(self.graph.outputs)]
+        for n in range(numbers[-1] + 1, len(self.steps)):
+            later += [*self.steps[n].inputs(), *(m for m in self.plan.into.get(n, ()) if m)]
+        results = [f"v{index}" for index in sorted(inside.intersection(later))]
+        parameters += [f"w{n}" for n in range(len(copies))]
+        lines = [f"with {self.constant(LaunchBlock)}():", *(f"    {line}" for line in lines)]
+        run = self.function("block", parameters, lines, results)
+        if _recorder(self.graph, steps, sees_all=False) is not None:
+            run = self.recorded(run, steps)
+        targets = "".join(f"{result}, " for result in results)
+        call = f"{targets}{'= ' if targets else ''}{self.constant(run)}({', '.join(parameters)})"
+        return [*copies, call, *self.deletions(numbers, without=inside.difference(later))]
+
+    def step(self, n: int) -> str:
+        """Return the line of a step."""
+        step = self.steps[n]
+        if n in self.plan.inplace:
+            in_place, args = self.plan.inplace[n]
+            return self.assigned(step, in_place, list(map(self.text, args)), is_scoped=True)
+        if isinstance(step, Node):
+            function = _direct(self.graph, step)
+            options = [f"{key}={self.text(x)}" for key, x in step.options.items()]
+            arguments = [*map(self.text, step.args), *options]
+            return self.assigned(
+                step, function or step.function, arguments, is_scoped=function is not None
+            )
+        arguments = [f"v{index}" for index in step.inputs()]
+        if n in self.plan.into:
+            into = [f"v{buffer}" if buffer is not None else "None" for buffer in self.plan.into[n]]
+            arguments.append(f"into=({', '.join(into)},)")
+        return self.assigned(step, step, arguments)
+
+    def assigned(
+        self, step: Any, function: Function, arguments: Sequence[str], *, is_scoped: bool = False
+    ) -> str:
+        """Return the line that calls a function for a step."""
+        if not is_scoped:
+            function = device_scope.scoped(function, _device(step))
+        several = step.several if isinstance(step, Node) else True
+        outputs = ", ".join(f"v{index}" for index in step.outputs)
+        comma = "," if several else ""
+        return f"{outputs}{comma} = {self.constant(function)}({', '.join(arguments)})"
+
+    def deletions(self, numbers: Sequence[int], without: Collection[int] = ()) -> list[str]:
+        """Return the line that frees values which steps use last."""
+        if numbers[-1] + 1 == len(self.steps):
+            return []
+        last = [index for n in numbers for index in self.plan.last[n] if index not in without]
+        return [f"del {', '.join(f'v{index}' for index in last)}"] if last else []
+
+    def constant(self, x: Any) -> str:
+        name = f"c{len(self.names)}"
+        self.names[name] = x
         return name
 
-    def text(x: Any) -> str:
+    def text(self, x: Any) -> str:
         if x.__class__ is Ref:
             return f"v{x.index}"
         if x.__class__ is Constant:
-            return constant(x.native)
+            return self.constant(x.native)
         if x.__class__ in (list, tuple) and refs(x):
-            parts = ", ".join(map(text, x))
+            parts = ", ".join(map(self.text, x))
             return f"[{parts}]" if x.__class__ is list else f"({parts},)"
         if x.__class__ in (list, tuple):
-            return constant(_plain(x))
-        return repr(x) if x.__class__ in (int, bool) or x is None else constant(x)
+            return self.constant(_plain(x))
+        return repr(x) if x.__class__ in (int, bool) or x is None else self.constant(x)
 
-    ends = [text(x) for x in graph.outputs]
-    if plan is None:
-        plan = Plan(last=last_uses(steps, refs(graph.outputs)))
-    lines = []
-    blocks = _launch_blocks(graph, steps, plan)
-    for n, step in enumerate(steps):
-        indent = ""
-        if n in blocks:
-            indent = "    "
-            if n - 1 not in blocks or blocks[n - 1] != blocks[n]:
-                lines.append(f"with {constant(LaunchBlock)}():")
-        outputs = ", ".join(f"v{index}" for index in step.outputs)
-        if n in plan.inplace:
-            in_place, args = plan.inplace[n]
-            lines.append(f"{indent}{outputs} = {constant(in_place)}({', '.join(map(text, args))})")
-        elif isinstance(step, Node):
-            function = constant(
-                _direct(graph, step) or device_scope.scoped(step.function, step.device)
-            )
-            options = [f"{key}={text(x)}" for key, x in step.options.items()]
-            call = f"{function}({', '.join([*map(text, step.args), *options])})"
-            lines.append(f"{indent}{outputs}{',' if step.several else ''} = {call}")
-        else:
-            run = device_scope.scoped(step, step.description.device)
-            arguments = ", ".join(f"v{index}" for index in step.inputs())
-            if n in plan.into:
-                into = [f"v{buffer}" if buffer is not None else "None" for buffer in plan.into[n]]
-                arguments += f"{', ' if arguments else ''}into=({', '.join(into)},)"
-            several = "," if len(step.outputs) == 1 else ""
-            lines.append(f"{indent}{outputs}{several} = {constant(run)}({arguments})")
-        if plan.last[n] and n + 1 < len(steps):
-            lines.append(f"{indent}del {', '.join(f'v{index}' for index in plan.last[n])}")
-    inputs = ", ".join(f"v{index}" for index in graph.inputs)
-    body = "".join(f"    {line}\n" for line in lines)
-    result = "".join(f"{end}, " for end in ends)
-    whole = f"def replay({inputs}):\n{body}    return ({result})\n"
-    return _codegen.define("replay", whole, names)
+
+def _device(step: Any) -> Device:
+    device: Device = step.device if isinstance(step, Node) else step.description.device
+    return device
+
+
+def _recorder(graph: Graph, steps: Sequence[Any], *, sees_all: bool) -> Recorder | None:
+    """Return what records the launches of steps, None if nothing does."""
+    devices = {_device(step) for step in steps}
+    if sees_all:
+        devices.update(graph.devices())
+    if not steps or len(devices) != 1 or config._kernel_debug:
+        return None
+    device = devices.pop()
+    recorder = device._backend.recorder(device.native)
+    return recorder if recorder is not None and recorder.sees_all == sees_all else None
 
 
 def _launch_blocks(graph: Graph, steps: Sequence[Any], plan: Plan) -> dict[int, int]:
@@ -107,7 +201,11 @@ def _launch_blocks(graph: Graph, steps: Sequence[Any], plan: Plan) -> dict[int, 
         written.update(step.outputs)
         blocks[n] = first
     lengths = Counter(blocks.values())
-    return {n: first for n, first in blocks.items() if lengths[first] > 1}
+    return {
+        n: first
+        for n, first in blocks.items()
+        if lengths[first] > 1 or _recorder(graph, [steps[n]], sees_all=False) is not None
+    }
 
 
 def _only_launches(step: Any) -> bool:

@@ -112,6 +112,10 @@ class Fused:
         """Return the indices of its input values."""
         return self._inputs
 
+    def constants(self) -> list[Constant]:
+        """Return its constant inputs."""
+        return [Constant(x) for _, x in self._constants]
+
     def is_read_at(self, index: int, position: int) -> bool:
         """Return whether each element of an input is read only where an output's is written."""
         return (

@@ -80,17 +80,27 @@ class Node:
     several: bool = False  # whether it returns a tuple
 
     @property
+    def launch(self) -> Launch | None:
+        """Its function if that launches a user kernel, which no library's compiler sees."""
+        return self.function if isinstance(self.function, Launch) else None
+
+    @property
     def is_launch(self) -> bool:
-        """Whether it launches a user kernel, which no library's compiler sees."""
-        return isinstance(self.function, Launch)
+        """Whether it launches a user kernel."""
+        return self.launch is not None
 
     def copied(self) -> tuple[Any, ...]:
         """Return the operands that a launch copies before it writes them."""
-        return self.args[: self.function.copies] if isinstance(self.function, Launch) else ()
+        return () if self.launch is None else self.args[: self.launch.copies]
 
     def inputs(self) -> list[int]:
         """Return the indices of its input values."""
         return list(dict.fromkeys([*refs(self.args), *refs(list(self.options.values()))]))
+
+    def constants(self) -> list[Constant]:
+        """Return the constants among its arguments."""
+        arguments = parts([*self.args, *self.options.values()])
+        return [x for x in arguments if x.__class__ is Constant]
 
 
 def refs(x: Any) -> list[int]:

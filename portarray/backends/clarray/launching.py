@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from functools import cache
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache, partial
 from typing import Any
 
 from portarray._launchers.launcher import Launch, Launcher, Layout, Program, Range
 from portarray._launchers.opencl import OpenCLLauncher
+from portarray._opencl.pool import Storage
 from portarray._opencl.programs import Kernel
+from portarray._opencl.recording import Recorder
 from portarray.backends.base import Backend
 from portarray.clarray import Array, Device
+from portarray.clarray.strided import new_array
 
 __all__ = ["Launching"]
 
@@ -39,11 +42,43 @@ class _ArrayLauncher(OpenCLLauncher):
         return launch
 
 
+class _ArrayRecorder(Recorder):
+    """Records all that happens to clarray's arrays, in its queue."""
+
+    sees_all = True
+
+    def memory(self, x: Array) -> Storage:
+        return x.storage
+
+    def argument(self, memory: Storage) -> Any:
+        return memory.buffer
+
+    def layout(self, x: Array) -> Any:
+        return None if x.storage.shared else (x.strides, x.offset)
+
+    def nbytes(self, memory: Storage) -> int:
+        return -1 if memory.shared else memory.nbytes
+
+    def allocator(self, memory: Storage) -> Callable[[], Storage]:
+        return partial(self.device.pool.take, memory.nbytes)
+
+    def viewer(self, x: Array) -> Callable[[Storage], Array]:
+        return lambda storage: new_array(
+            storage, x.dtype, x.shape, x.strides, x.offset, x.contiguous
+        )
+
+    def finish(self, event: Any) -> None:
+        """Do not wait: reading waits."""
+
+
 class Launching(Backend):
     """Launchers of programs on clarray's devices."""
 
     def launcher(self, device: Device) -> Launcher:
         return _launcher(device)
+
+    def recorder(self, device: Device) -> Recorder:
+        return _ArrayRecorder(device, device.queue)
 
     def layout(self, x: Array) -> Layout:
         return x.shape, x.strides, x.offset

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from portarray._launchers.host import OverHost, host_launcher
-from portarray._launchers.launcher import Launcher
 from portarray.backends.common.copying import copied
 
 __all__ = ["launcher"]
@@ -18,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 @cache
-def launcher() -> Launcher | str:
+def launcher() -> OverHost | str:
     """Return the host's launcher for NumPy arrays, or why there is none."""
     host = host_launcher()
     return host if isinstance(host, str) else _Launcher(host)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._launchers.launcher import Launcher, layout_of
+from portarray._launchers.launcher import layout_of
 from portarray.backends.base import Backend
+
+if TYPE_CHECKING:
+    from portarray._launchers.host import OverHost
+    from portarray._opencl.recording import Recorder
 
 __all__ = ["Launching"]
 
@@ -15,10 +19,16 @@ __all__ = ["Launching"]
 class Launching(Backend):
     """The launcher of programs in NumPy's memory."""
 
-    def launcher(self, device: str) -> Launcher | str:
+    def launcher(self, device: str) -> OverHost | str:
         from portarray.backends.numpy.host_launcher import launcher  # for kernels only
 
         return launcher()
+
+    def recorder(self, device: str) -> Recorder | None:
+        launcher = self.launcher(device)
+        if isinstance(launcher, str):
+            return None
+        return launcher.recorder(self.layout, np.ndarray, np.empty_like)
 
     layout = staticmethod(layout_of)  # called for each array of each launch
 

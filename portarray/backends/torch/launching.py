@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -13,6 +14,9 @@ from portarray.backends.base import Backend
 from portarray.backends.torch.dlpack_devices import DLPackDevices
 from portarray.backends.torch.gpu_launching import gpu_launcher, writable
 
+if TYPE_CHECKING:
+    from portarray._opencl.recording import Recorder
+
 __all__ = ["Launching", "allocation", "is_broadcast"]
 
 
@@ -21,6 +25,12 @@ class Launching(Backend):
 
     def launcher(self, device: torch.device) -> Launcher | str:
         return _launcher(device)
+
+    def recorder(self, device: torch.device) -> Recorder | None:
+        launcher = _launcher(device)
+        if not isinstance(launcher, OverHost):
+            return None
+        return launcher.recorder(self.layout, torch.Tensor, torch.empty_like)
 
     def layout(self, x: torch.Tensor) -> Layout:
         """Return a tensor's layout; RuntimeError if it requires grad or is lazily evaluated."""
