@@ -109,8 +109,9 @@ class Drawn:
         full = tuple(int(n) for n in rng.choice([1, 2, 3, 7, 20], rng.integers(1, 4)))
         shapes = [full, (*(1 for _ in full[:-1]), full[-1]), (*full[:-1], 1)]
         self.inputs = [rng.normal(size=shape).astype("f4") for shape in shapes]
+        self.larger = [np.resize(x, [n + (n > 1) for n in x.shape]) for x in self.inputs]
         self.calls = [
-            (int(rng.integers(0, 8)), int(rng.integers(0, 99)), int(rng.integers(0, 99)), draw)
+            (int(rng.integers(0, 9)), int(rng.integers(0, 99)), int(rng.integers(0, 99)), draw)
             for draw in rng.integers(0, 99, int(rng.integers(3, 14)))
         ]
 
@@ -132,6 +133,8 @@ class Drawn:
                 x = pa.expand_dims(pa.sum(x, axis=-1), axis=-1)
             elif kind == 7:
                 x = pa.astype(pa.astype(x, pa.int32), pa.float32) + x
+            elif kind == 8 and x.ndim:
+                x = x[..., ::-1] * (0.5 if draw % 2 else 1 / x.shape[-1])
             values.append(x)
         return values[-1], values[len(values) // 2]
 
@@ -144,16 +147,18 @@ def test_drawn_programs(device: str, fuses: None) -> None:
     kernels = 0
     for seed in range(PROGRAMS.get(pa.device(device).library, 8)):
         function = Drawn(seed)
-        inputs = [pa.asarray(x, device=device) for x in function.inputs]
+        is_dynamic = seed % 3 == 2
         optimize: Any = ("default", "aggressive")[seed % 3 == 1]
-        compiled = pa.compile(function, optimize=optimize, dynamic=seed % 3 == 2)
-        for got, want in zip(compiled(*inputs), function(*inputs), strict=True):
-            # Kernels may differ in the last places, which floor and comparisons make visible.
-            actual, expected = host(got), host(want)
-            assert actual.shape == expected.shape
-            close = np.isclose(actual, expected, rtol=1e-4, atol=1e-4, equal_nan=True)
-            assert close.mean() > 0.9, f"seed {seed}: {actual} is not {expected}"
-        kernels += len(compiled.explain(*inputs).kernels)
+        compiled = pa.compile(function, optimize=optimize, dynamic=is_dynamic)
+        for drawn in (function.inputs, function.larger)[: 1 + is_dynamic]:
+            inputs = [pa.asarray(x, device=device) for x in drawn]
+            for got, want in zip(compiled(*inputs), function(*inputs), strict=True):
+                # Kernels may differ in the last places, which floor and comparisons make visible.
+                actual, expected = host(got), host(want)
+                assert actual.shape == expected.shape
+                close = np.isclose(actual, expected, rtol=1e-4, atol=1e-4, equal_nan=True)
+                assert close.mean() > 0.9, f"seed {seed}: {actual} is not {expected}"
+            kernels += len(compiled.explain(*inputs).kernels)
     if pa.device(device).library in ("numpy", "clarray", "dpnp"):
         assert kernels
 
