@@ -113,12 +113,15 @@ def test_the_readme_says_which_platforms_were_checked() -> None:
 
 # Where another cluster has the port of the dashboard, Dask takes another and says so.
 @pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
-def test_code_of_the_page_on_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["docs/dask.md", "docs/more_machines.md"])
+def test_code_of_pages_on_clusters(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("distributed", reason="the extra portarray[dask] is not installed")
     if not pa.functional("torch"):
         pytest.skip("the page shows PyTorch, which is not functional here")
     monkeypatch.chdir(tmp_path)
-    run("docs/more_machines.md", {"__name__": "__main__"})
+    run(page, {"__name__": "__main__"})
 
 
 def test_code_of_the_page_on_scikit_learn() -> None:

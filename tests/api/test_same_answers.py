@@ -97,6 +97,20 @@ def test_complex_infinities(device: str, dtype: str) -> None:
     check(device, "tanh", list(zip(flat, expected, strict=True)), dtype)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_logarithms_of_infinite_numbers_are_infinite(device: str, dtype: str) -> None:
+    """Those to base 2 and 10 are multiples of the natural one, whose values the standard lists."""
+    parts = (-INF, -1.0, -0.0, 0.0, 1.0, INF, NAN)
+    table = [complex(a, b) for a in parts for b in parts]
+    for times in SIZES:
+        natural = answered(device, "log", table, dtype=dtype, times=times)
+        for name, base in (("log2", 2.0), ("log10", 10.0)):
+            result = answered(device, name, table, dtype=dtype, times=times)
+            for part in (np.real, np.imag):
+                expected = part(natural) / math.log(base)
+                np.testing.assert_allclose(part(result), expected, 1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_signs(device: str, dtype: str) -> None:
     if dtype == "complex64":
