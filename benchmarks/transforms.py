@@ -9,8 +9,9 @@ Compare ratios of the same run only.
 for 8 examples and 32 units, through ``pa.grad``; ``compiled`` uses ``pa.compile``. The peers are
 plain PyTorch, ``jax.jit`` and ``mx.compile``. ``chain`` is six operations on 16 million elements.
 ``softmax``, ``rms_norm`` and ``gelu`` are compiled standard functions, compared with tuned kernels.
-``replay`` compares a compiled function of three calls on 20 elements with the calls. ``powers`` and
-``products`` compare ``optimize="aggressive"`` with the default.
+``replay`` compares a compiled function of three calls on 20 elements with the calls. ``vmap``
+compares 100 examples of small functions with one example. ``powers`` and ``products`` compare
+``optimize="aggressive"`` with the default.
 """
 
 from __future__ import annotations
@@ -219,6 +220,36 @@ def replays(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
     yield "replay", [("portarray", lambda: compiled(x)), ("calls", lambda: small(x))]
 
 
+def vmapped(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
+    """Yield rows of small functions for 100 examples, compared with one example."""
+    import numpy as np
+
+    import portarray as pa
+
+    rng = np.random.default_rng(0)
+    x = pa.asarray(rng.random((100, 8)).astype("f4"), device=device)
+    w = pa.asarray(rng.normal(size=(8, 4)).astype("f4"), device=device)
+
+    def softmax(row: Any) -> Any:
+        e = pa.exp(row - pa.max(row))
+        return e / pa.sum(e)
+
+    functions: dict[str, Callable[[Any], Any]] = {
+        "normalized": lambda row: row / pa.sum(row),
+        "softmax": softmax,
+        "loss": lambda row: pa.sum((pa.tanh(row @ w) - 0.5) ** 2),
+        "gradient": pa.grad(lambda row: pa.sum((pa.tanh(row @ w) - 0.5) ** 2)),
+    }
+    for name, function in functions.items():
+        batched = pa.vmap(function)
+        for _ in range(40):  # later calls repeat what these call
+            batched(x)
+        ours, theirs = (
+            partial(finished, f, (y,), device) for f, y in ((batched, x), (function, x[0, :]))
+        )
+        yield f"vmap {name}", [("portarray", ours), ("one example", theirs)]
+
+
 def optimized(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
     """Yield rows of functions that ``optimize="aggressive"`` rewrites."""
     import numpy as np
@@ -245,7 +276,7 @@ def measured(devices: Sequence[Any], repeats: int, only: str) -> Iterator[Figure
     from timing import shortest_times
 
     for device in devices:
-        rows = [*steps(device), *replays(device), *optimized(device)]
+        rows = [*steps(device), *replays(device), *vmapped(device), *optimized(device)]
         if device.library in ("numpy", "clarray", "cupy", "dpnp"):
             rows += list(fused(device))
         for name, candidates in rows:
@@ -275,6 +306,11 @@ TARGETS = (
     ("clarray:opencl:0", "gelu", "tuned kernel", 1.3),
     ("numpy:cpu:0", "replay", "calls", 1.0),
     ("clarray:opencl:0", "replay", "calls", 1.0),
+    *[
+        (device, f"vmap {name}", "one example", 3.0)
+        for device in ("numpy:cpu:0", "torch:cpu:0", "mlx:cpu:0", "jax:cpu:0", "clarray:opencl:0")
+        for name in ("normalized", "softmax", "loss", "gradient")
+    ],
 )
 """Device, row, peer, and the largest ratio."""
 

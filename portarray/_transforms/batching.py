@@ -16,12 +16,12 @@ from portarray._array.indexing import is_basic
 from portarray._devices.device import Device
 from portarray._transforms import tracing
 from portarray._transforms.recording import recording
-from portarray._transforms.shared_memory import parts
+from portarray._transforms.shared_memory import VIEWS, parts, sharing_memory
 from portarray._transforms.tracer import Tracer, any_may_hold
 from portarray._transforms.tracing import Trace
 from portarray.errors import TracedArrayError
 
-__all__ = ["DIRECT", "RULES", "Call", "Direct", "elementwise", "looped"]
+__all__ = ["DIRECT", "PLANNED", "RULES", "Call", "Direct", "elementwise", "looped"]
 
 Options = Mapping[str, Any]
 Rule = Callable[["Call", Sequence[Any], Options], Any]
@@ -41,7 +41,10 @@ class Call(NamedTuple):
         """Call the function; outer traces record it."""
         if not any_may_hold(args, options):
             return self.function(*args, **options)
-        return recording(self.name, self.function, self.device)(*args, **options)
+        recorded = recording(self.name, self.function, self.device)
+        if self.name in VIEWS and not self.device._backend.immutable:
+            recorded = sharing_memory(recorded, picks=self.name == "getitem")
+        return recorded(*args, **options)
 
     def general(self, batch: Any, *args: Any, **options: Any) -> Any:
         """Call the function with any options; the recorded one may be that of the default ones."""
@@ -245,6 +248,9 @@ def _take_along_axis(call: Call, args: Sequence[Any], options: Options) -> Any:
 
 
 def _matmul(call: Call, args: Sequence[Any], options: Options) -> Any:
+    x, matrix = args
+    if call.is_batched(x) and not call.is_batched(matrix) and matrix.ndim <= 2:
+        return call.run(x.slot, matrix, **options)
     ndim = max(2, *[x.ndim for x in args])
     matrices = []
     for x, as_matrix in zip(args, ((1, -1), (-1, 1)), strict=True):
@@ -368,14 +374,20 @@ _ELEMENTWISE = (
     *("less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not"),
     *("logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "nextafter"),
     *("not_equal", "ones_like", "positive", "pow", "real", "reciprocal", "remainder", "round"),
-    *("sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "to_device"),
-    *("trunc", "where", "zeros_like"),
+    *("sign", "signbit", "sin", "sinh", "sqrt", "square", "strong_divide", "strong_multiply"),
+    *("strong_product", "subtract", "tan", "tanh", "to_device", "trunc", "where", "zeros_like"),
     *("special.beta", "special.betainc", "special.betaln", "special.digamma", "special.entr"),
     *("special.erf", "special.erfc", "special.erfcx", "special.erfinv", "special.expit"),
     *("special.gamma", "special.gammainc", "special.gammaincc", "special.gammaln", "special.i0"),
     *("special.i0e", "special.i1", "special.i1e", "special.kl_div", "special.log_expit"),
     *("special.log_ndtr", "special.logit", "special.ndtr", "special.ndtri", "special.polygamma"),
-    *("special.rel_entr", "special.xlog1py", "special.xlogy", "special.zeta"),
+    *(
+        "special.rel_entr",
+        "special.riemann_zeta",
+        "special.xlog1py",
+        "special.xlogy",
+        "special.zeta",
+    ),
 )
 _STACKS = (
     *("linalg.cholesky", "linalg.det", "linalg.diagonal", "linalg.eig", "linalg.eigh"),
@@ -483,3 +495,15 @@ DIRECT: dict[str, Callable[[Direct], Any]] = {
 
 They return None, or raise, where they do not apply.
 """
+
+PLANNED = frozenset(
+    (
+        *_ELEMENTWISE,
+        *_REDUCTIONS,
+        *("broadcast_to", "concat", "cumulative_prod", "cumulative_sum", "expand_dims", "flip"),
+        *("getitem", "linalg.outer", "matmul", "matrix_transpose", "moveaxis", "permute_dims"),
+        *("reshape", "roll"),
+        *("squeeze", "stack", "std", "tile", "tril", "triu", "unstack", "var", "vecdot"),
+    )
+)
+"""Calls that plans repeat: they check no values."""

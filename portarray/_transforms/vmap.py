@@ -11,9 +11,10 @@ from typing import Any
 from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._devices.device import Device
+from portarray._kernel_language.arguments import hashable
 from portarray._namespace import pa
 from portarray._transforms import tracing, user_kernel_batches
-from portarray._transforms.batching import DIRECT, RULES, Call, Direct, looped
+from portarray._transforms.batching import DIRECT, PLANNED, RULES, Call, Direct, looped
 from portarray._transforms.gradient_arguments import check_function, described, name_of, parameter
 from portarray._transforms.ownership import separated
 from portarray._transforms.tracer import Tracer, any_may_hold, current, detached
@@ -27,7 +28,12 @@ Function = Callable[..., Any]
 Axes = list[int | None]
 _ARRAYS = {Array}
 _AXES = {int, type(None)}
-_WRONG_SHAPES = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+UNPLANNED = 32
+"""Calls of a vmapped function after which it has a plan for arguments like the last ones."""
+
+MOST_PLANS = 4
+
+_CALL_ERRORS = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function:
@@ -82,58 +88,113 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
     [[10.0, 20.0], [66.0, 88.0]]
     """
     check_function("vmap", function)
-    name = name_of(function)
+    plans = _Plans(function, in_axes, out_axes)
 
     @functools.wraps(function)
     def batched(*args: Any, **named: Any) -> Any:
-        is_flat = not named and {x.__class__ for x in args} == _ARRAYS
-        each = [in_axes] * len(args) if in_axes.__class__ is int else in_axes
-        if is_flat and _are_axes(each, len(args)):  # as below, in a third of its time
-            arrays: list[Array] = list(args)
-            axes: Axes = list(each)
-        else:
-            is_flat = False
-            axes = list(_argument_axes(function, args, in_axes))
-            arrays = array_trees.leaves(args)
-        if named:
-            _check_arrays(named, function, "a keyword argument")
-            arrays += array_trees.leaves(named)
-            axes += [0] * (len(arrays) - len(axes))
-        trace = _BatchTrace(_size(name, arrays, axes))
-        pairs = zip(arrays, axes, strict=True)
-        traced = [x if axis is None else trace.watch(x, axis) for x, axis in pairs]
-        natives = [x._native for x in traced]
-        try:
-            if is_flat:
-                example = function(*traced)
-            else:
-                remaining = iter(traced)
-                positional = array_trees.refilled(args, remaining)
-                example = function(*positional, **array_trees.refilled(named, remaining))
-            for x, native, axis in zip(traced, natives, axes, strict=True):
-                if axis is not None and (x._native is not native or native.is_stale):
-                    raise TracedArrayError(
-                        f"vmap: {name} changes an argument in place\n"
-                        f"Hint: change a copy, x.copy(), and return it"
-                    )
-            outputs = array_trees.leaves(example)
-            trace.check_assigned(outputs, name)
-            if out_axes.__class__ is int:
-                ends: Axes = [out_axes] * len(outputs)
-            else:
-                ends = _tree_axes("out_axes", example, out_axes)
-            results = [trace.result(x, axis, name) for x, axis in zip(outputs, ends, strict=True)]
-        finally:
-            trace.ended = (
-                f"vmap: an array of one example of {name} is used after {name} has returned\n"
-                f"Hint: return it from the function"
-            )
-        owned = separated(results, arrays)
-        if example.__class__ is Array:
-            return owned[0]
-        return array_trees.refilled(example, iter([x for x in owned if x is not None]))
+        count = len(args)
+        for planned, arguments in plans.ready:
+            if arguments == count and not named:
+                try:
+                    output = planned(*args)
+                except _CALL_ERRORS:  # the call below raises with its names
+                    break
+                if output is not plans.other:
+                    return output
+        output = _called(function, args, named, in_axes, out_axes)
+        if plans.are_due() and not named:
+            plans.add(args)
+        return output
 
     return batched
+
+
+class _Plans:
+    """The plans of a vmapped function: what it called for arguments of some shapes and dtypes."""
+
+    def __init__(self, function: Function, in_axes: Any, out_axes: Any) -> None:
+        self.ready: list[tuple[Function, int]] = []  # with the numbers of arguments
+        self.other: Any = None
+        self.reason = ""  # why there is no plan, an error
+        self._function = function
+        self._axes = in_axes, out_axes
+        self._calls = 0
+        self._attempts = MOST_PLANS if hashable(self._axes) else 0  # else they may change
+
+    def are_due(self) -> bool:
+        """Count a call without a plan; return whether the next one shall have one."""
+        self._calls += 1
+        return self._attempts > 0 and self._calls % UNPLANNED == 0
+
+    def add(self, args: tuple[Any, ...]) -> None:
+        """Make a plan for calls with arguments like these if the function is pure."""
+        from portarray._transforms.compiling import plans  # imported only when needed
+
+        def transform(function: Function) -> Function:
+            return lambda *args: _called(function, args, {}, *self._axes)
+
+        self._attempts -= 1
+        self.other = plans.OTHER
+        try:
+            planned = plans.plan(transform, self._function, args, PLANNED)
+        except Exception as error:  # noqa: BLE001  (which calls without a plan do not raise)
+            self.reason = f"{type(error).__name__}: {error}"
+            planned = plans.never
+        if planned is plans.never:
+            self._attempts = 0
+        else:
+            self.ready = [*self.ready, (planned, len(args))]
+
+
+def _called(function: Function, args: Any, named: Any, in_axes: Any, out_axes: Any) -> Any:
+    """Return the results of a function for a batch of arguments."""
+    name = name_of(function)
+    is_flat = not named and {x.__class__ for x in args} == _ARRAYS
+    each = [in_axes] * len(args) if in_axes.__class__ is int else in_axes
+    if is_flat and _are_axes(each, len(args)):  # as below, in a third of its time
+        arrays: list[Array] = list(args)
+        axes: Axes = list(each)
+    else:
+        is_flat = False
+        axes = list(_argument_axes(function, args, in_axes))
+        arrays = array_trees.leaves(args)
+    if named:
+        _check_arrays(named, function, "a keyword argument")
+        arrays += array_trees.leaves(named)
+        axes += [0] * (len(arrays) - len(axes))
+    trace = _BatchTrace(_size(name, arrays, axes))
+    pairs = zip(arrays, axes, strict=True)
+    traced = [x if axis is None else trace.watch(x, axis) for x, axis in pairs]
+    natives = [x._native for x in traced]
+    try:
+        if is_flat:
+            example = function(*traced)
+        else:
+            remaining = iter(traced)
+            positional = array_trees.refilled(args, remaining)
+            example = function(*positional, **array_trees.refilled(named, remaining))
+        for x, native, axis in zip(traced, natives, axes, strict=True):
+            if axis is not None and (x._native is not native or native.is_stale):
+                raise TracedArrayError(
+                    f"vmap: {name} changes an argument in place\n"
+                    f"Hint: change a copy, x.copy(), and return it"
+                )
+        outputs = array_trees.leaves(example)
+        trace.check_assigned(outputs, name)
+        if out_axes.__class__ is int:
+            ends: Axes = [out_axes] * len(outputs)
+        else:
+            ends = _tree_axes("out_axes", example, out_axes)
+        results = [trace.result(x, axis, name) for x, axis in zip(outputs, ends, strict=True)]
+    finally:
+        trace.ended = (
+            f"vmap: an array of one example of {name} is used after {name} has returned\n"
+            f"Hint: return it from the function"
+        )
+    owned = separated(results, arrays)
+    if example.__class__ is Array:
+        return owned[0]
+    return array_trees.refilled(example, iter([x for x in owned if x is not None]))
 
 
 def _are_axes(in_axes: Any, count: int) -> bool:
@@ -381,7 +442,7 @@ class _BatchTrace(Trace):
         xp = dispatch.functions_of(device._home).namespace
         try:
             batch = DIRECT[name](Direct(name, function, xp, natives, batched, options))
-        except _WRONG_SHAPES:  # the call for the first example raises with its shapes
+        except _CALL_ERRORS:  # the call for the first example raises with its shapes
             return None
         if batch is None or not batch.shape or batch.shape[0] != self._size:
             return None

@@ -94,7 +94,7 @@ class _Arguments:
         """Check a tree; return its variable, or None for what a fast path does not take."""
         kind = x.__class__
         if kind is Array:
-            return None if x._dispatch.known_type is None else self._array(x)
+            return self._array(x)
         if kind in VALUE_TYPES:
             return self._value(x)
         if kind not in (list, tuple, dict) or (
@@ -126,6 +126,10 @@ class _Arguments:
             f"if x{n}.__class__ is not Array or x{n}._dispatch is not t{n} "
             f"or x{n}._native.shape != s{n}:"
         )
+        if x._dispatch.known_type is None:  # results depend on the library's settings
+            configuration = x._dispatch.device._backend.configuration
+            self.names |= {f"g{n}": configuration, f"h{n}": configuration()}
+            self.lines.append(f"if g{n}() != h{n}:")
         return f"x{n}"
 
     def _value(self, x: Any) -> str:

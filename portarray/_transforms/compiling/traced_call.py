@@ -17,7 +17,7 @@ from portarray._namespace import pa
 from portarray._transforms import tracing
 from portarray._transforms.compiling import lowering
 from portarray._transforms.compiling.codegen import builder
-from portarray._transforms.compiling.graph import Capture
+from portarray._transforms.compiling.graph import Capture, Graph
 from portarray._transforms.compiling.lowering import Sized
 from portarray._transforms.compiling.program import Call, Output, Program, containers
 from portarray._transforms.compiling.signatures import frozen, is_value, repeats
@@ -185,16 +185,21 @@ class TracedCall:
 
         self._template = template(output)
 
-    def program(self, call: Call, optimize: str, sized: Sized | None) -> Program:
-        """Compile what the function called."""
-        capture, state = self.capture, self.state
+    def graph(self) -> tuple[Graph, list[Output], Function]:
+        """Return the graph of the calls, the sources of the output's leaves, and its builder."""
         tracers = [data[0] for where, _, data in self._sources if where == "run"]
-        graph = capture.graph(tracers)
-        shared = iter(capture.shared_outputs(tracers, graph.outputs))
+        graph = self.capture.graph(tracers)
+        shared = iter(self.capture.shared_outputs(tracers, graph.outputs))
         outputs = [
             _output(where, index, data, where == "run" and next(shared))
             for where, index, data in self._sources
         ]
+        return graph, outputs, builder(self._template, lambda x: x is _LEAF)
+
+    def program(self, call: Call, optimize: str, sized: Sized | None) -> Program:
+        """Compile what the function called."""
+        capture, state = self.capture, self.state
+        graph, outputs, build = self.graph()
         used = [n for n, index in enumerate(capture.state) if index in set(graph.inputs)]
         natives = [x._native for x in (*call.arrays, *[state.arrays[n] for n in used])]
         run, explanation = lowering.program(
@@ -204,7 +209,6 @@ class TracedCall:
             if index in capture.read_state:
                 state.check_values(n)
         read = state.reader(len(call.objects))
-        build = builder(self._template, lambda x: x is _LEAF)
         return Program(
             run, state, read, used, self.aliases, self.shared_containers, outputs, build,
             explanation,
