@@ -48,16 +48,14 @@ NAMESPACE: list[Namespace[Array]] = []
 
 
 def before_write(x: ArrayBase) -> None:
-    """Call the guards, before the memory of an array is written."""
-    device = x._dispatch.device
-    backend = device._backend
-    if backend.immutable:  # assignments to such arrays, and to traced ones, make new native ones
-        return
-    memory = backend.allocation(x._native)
+    """Call the guards, before an array is written."""
+    backend = x._dispatch.device._backend
+    # Assignments to immutable arrays, and to traced ones, make new native ones.
+    memory = None if backend.immutable else backend.allocation(x._native)
     for reference in tuple(GUARDS):
         guard = reference()
         if guard is not None:
-            guard.before_write(x._native, device, memory)
+            guard.before_write(x, memory)
 
 
 class _Uncalled(type):

@@ -26,7 +26,17 @@ if TYPE_CHECKING:
 
     from portarray._devices.device import Device
 
-__all__ = ["LISTENERS", "REFUSED", "Line", "Transfer", "callers", "listening", "tell", "tell_move"]
+__all__ = [
+    "LISTENERS",
+    "REFUSED",
+    "Line",
+    "Transfer",
+    "callers",
+    "listening",
+    "tell",
+    "tell_move",
+    "user_line",
+]
 
 
 class Transfer(NamedTuple):
@@ -101,7 +111,7 @@ def tell(kind: str, device: Device, *, to_host: bool = True, name: str = "") -> 
 def refuse_if_set(action: str, device: Device, *, to_host: bool = True) -> None:
     """Refuse an implicit copy, or warn of it, while ``config.host_access`` says so."""
     if config.host_access == "error":
-        raise HostAccessError(action, str(device), _where(), to_host=to_host)
+        raise HostAccessError(action, str(device), user_line(), to_host=to_host)
     if config.host_access == "warn" and to_host:
         _warn(action, device)
 
@@ -180,8 +190,8 @@ def _function(frame: FrameType) -> tuple[str, str]:
     return code.co_qualname, frame.f_globals.get("__name__", "")
 
 
-def _where() -> str:
-    """Return the line that copied, and the user's own one where a library did it."""
+def user_line() -> str:
+    """Return the line that called portarray, and the user's own one where a library did it."""
     lines = list(callers())
     if not lines:
         return ""

@@ -23,8 +23,8 @@ __all__ = ["Guard", "SavedValues", "Slot", "WriteLog", "add_guard", "remove_guar
 class Guard(Protocol):
     """What is called before writes, until it is removed or freed."""
 
-    def before_write(self, native: Any, device: Device, memory: Hashable | None) -> None:
-        """Prepare for a write to a native array in a block of memory, None for any block."""
+    def before_write(self, x: Array, memory: Hashable | None) -> None:
+        """Prepare for a write to an array in a block of memory, None if that is unknown."""
 
 
 def add_guard(guard: Guard) -> None:
@@ -77,8 +77,10 @@ class SavedValues:
         self._indexed = 0
         self._by_memory: dict[Hashable | None, list[Slot]] = {}
 
-    def before_write(self, native: Any, device: Device, memory: Hashable | None) -> None:
+    def before_write(self, x: Array, memory: Hashable | None) -> None:
         """Replace the arrays in a block of memory by copies."""
+        if x._dispatch.device._backend.immutable:
+            return
         while self._indexed < len(self._items):
             item = self._items[self._indexed]
             self._indexed += 1
@@ -103,17 +105,25 @@ class WriteLog:
     def __init__(self) -> None:
         self._originals: dict[int, tuple[Array, Any]] = {}
 
-    def before_write(self, native: Any, device: Device, memory: Hashable | None) -> None:
+    def before_write(self, x: Array, memory: Hashable | None) -> None:
         """Copy an array, unless a library takes derivatives through it."""
-        if id(native) not in self._originals and not device._backend.is_watched(native):
-            table = dispatch.tables_of(device)[native.dtype]
-            self._originals[id(native)] = wrapped(native, table), _copied(native, device)
+        native, device = x._native, x._dispatch.device
+        if device._backend.immutable:
+            self._originals.setdefault(id(x), (x, native))
+        elif id(native) not in self._originals and not device._backend.is_watched(native):
+            self._originals[id(native)] = wrapped(native, x._dispatch), _copied(native, device)
 
     def undo(self) -> None:
         """Restore the values before the first write to each array."""
         for x, values in reversed(self._originals.values()):
-            functions = x._dispatch.functions
-            functions["setitem"](x.device._backend.stop_gradient(x._native), (...,), values)
+            backend, functions = x._dispatch.device._backend, x._dispatch.functions
+            if backend.immutable:
+                x._native = values
+            else:
+                native, constant = x._native, backend.stop_gradient(x._native)
+                if backend.allocation(constant) != backend.allocation(native):  # MLX's is a copy
+                    constant = native
+                functions["setitem"](constant, (...,), values)
         self._originals.clear()
 
 

@@ -221,10 +221,16 @@ class GradientTrace(Trace):
         return calls
 
     def backward(
-        self, calls: list[Call], cotangents: Mapping[int, Array], *, once: bool
+        self,
+        calls: list[Call],
+        cotangents: Mapping[int, Array],
+        named: Callable[[MemoryError, Call, int], MemoryError],
+        *,
+        once: bool,
     ) -> dict[int, Array]:
         """Return the cotangents of the inputs by slot, given those of the outputs.
 
+        ``named`` returns the error to raise if memory runs out, given the call and its index.
         ``once`` empties the list of calls, so that each call frees its values.
         """
         by_slot = dict(cotangents)
@@ -245,22 +251,20 @@ class GradientTrace(Trace):
             ]
             try:
                 parts = call.vjp(output_cotangents, needs_grad)
+                if call.lends:
+                    self.lent.update([memory_of(g) for g in parts if g is not None])
+                for x, needed, part in zip(args, needs_grad, parts, strict=False):
+                    if not needed or part is None:
+                        continue
+                    if x.__class__ is Tracer:
+                        previous = by_slot.get(x.slot)
+                        by_slot[x.slot] = part if previous is None else previous + part
+                    else:
+                        self._add(by_slot, x, part)
             except MemoryError as error:
-                shapes = ", ".join(
-                    [str(tuple(x.shape)) for x in call.values if hasattr(x, "shape")]
-                )
-                error.add_note(f"in the derivative of {call.name} of arrays of shape {shapes}")
-                raise
-            if call.lends:
-                self.lent.update([memory_of(g) for g in parts if g is not None])
-            for x, needed, part in zip(args, needs_grad, parts, strict=False):
-                if not needed or part is None:
-                    continue
-                if x.__class__ is Tracer:
-                    previous = by_slot.get(x.slot)
-                    by_slot[x.slot] = part if previous is None else previous + part
-                else:
-                    self._add(by_slot, x, part)
+                by_slot.clear()
+                exhaustion = named(error, call, len(remaining))
+                raise exhaustion from (error.__cause__ if exhaustion is error else error)
         return by_slot
 
     def _is_watched(self, x: Any) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from portarray._array.array import Array
 from portarray._array.results import wrapped_like
+from portarray._transforms import memory_errors
 from portarray._transforms.ownership import separated
 from portarray._transforms.saved_values import (
     Guard,
@@ -114,6 +115,11 @@ def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) 
             return untraced(current(native).value, native.home)
         return x
 
+    def named(error: MemoryError, call: Call, index: int) -> MemoryError:
+        if once:
+            calls.clear()
+        return memory_errors.named(error, call, index, function, inputs)
+
     def vjp_fun(cotangents: Arrays) -> Sequence[Array | None]:
         by_slot: dict[int, Array] = {}
         for y, g in zip(outputs, cotangents, strict=True):
@@ -122,7 +128,7 @@ def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) 
                 previous = by_slot.get(native.slot)
                 by_slot[native.slot] = g if previous is None else previous + g
         with np.errstate(all="ignore"):  # infinite derivatives are valid, such as of sqrt at 0
-            by_slot = trace.backward(calls, by_slot, once=once)
+            by_slot = trace.backward(calls, by_slot, named, once=once)
         gradients = list(map(by_slot.get, range(1, len(inputs) + 1)))
         return separated(gradients, cotangents, trace.lent)
 
@@ -171,21 +177,30 @@ def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: boo
         return result
 
     def vjp_fun(cotangents: Arrays) -> Sequence[Array | None]:
+        nonlocal native_vjp_fun
         cotangent_natives = [g._native for g in cotangents]
         if not any(g.__class__ is Tracer for g in cotangent_natives):
             try:
                 gradients = wrapped_like(native_vjp_fun(cotangent_natives), inputs)
                 return separated(gradients, cotangents)
-            except (ChangedInPlaceError, NoOwnGradientError) as error:
+            except (Exception, NoOwnGradientError) as error:
                 # Only the backward pass shows it: run again with a tape, as does an enclosing
-                # gradient, which keeps the values of this one.
+                # gradient, which keeps the values of this one. Out of memory, the tape names the
+                # call.
                 is_changed = isinstance(error, ChangedInPlaceError)
+                is_exhausted = backend.is_out_of_memory(error)
+                if not (is_changed or is_exhausted or isinstance(error, NoOwnGradientError)):
+                    raise
                 if is_changed and not once:
                     raise TracedArrayError(_CHANGED) from error
                 if any(map(backend.is_watched, (*cotangent_natives, *natives))):
                     if is_changed:
                         raise NoOwnGradientError("a saved tensor was changed in place") from error
+                    if is_exhausted:
+                        raise NoOwnGradientError("the backward pass ran out of memory") from error
                     raise
+                if is_exhausted and once:
+                    del native_vjp_fun  # which holds what was computed
         if once:
             writes.undo()
         originals = wrapped_like(natives, inputs)

@@ -42,8 +42,11 @@ Rows = Mapping[str, Mapping[str, Callable[..., Any]]]
 """Functions by name and by kinds or dtype names; see portarray._dispatch.categories.row."""
 
 
-class NoOwnGradientError(Exception):
-    """A library's own gradients do not reach through a function; the calls are recorded instead."""
+class NoOwnGradientError(BaseException):
+    """A library's own gradients do not reach through a function; the calls are recorded instead.
+
+    ``except Exception`` in the function does not catch it.
+    """
 
 
 class ChangedInPlaceError(Exception):

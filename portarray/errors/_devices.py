@@ -195,6 +195,9 @@ class OutOfMemoryError(PortarrayError, MemoryError):
         Bytes requested, free and in total. ``requested`` is the size of the failed allocation if
         the library reports it, else of the array to be created or moved; None for allocations of
         a driver or of Python. ``free`` and ``total`` are None if unknown.
+    call : str
+        In the backward pass of a gradient, the call whose derivative is too large, with the types
+        of its arguments and its line in the program, as far as it can be found. Else empty.
 
     Examples
     --------
@@ -215,21 +218,33 @@ class OutOfMemoryError(PortarrayError, MemoryError):
         requested: int | None = None,
         free: int | None = None,
         total: int | None = None,
+        call: str = "",
     ) -> None:
         self.device = device
         self.requested = requested
         self.free = free
         self.total = total
+        self.call = call
+        super().__init__(self._message())
+
+    def name_call(self, call: str) -> None:
+        """Add the call whose derivative needed the memory."""
+        self.call = call
+        self.args = (self._message(),)
+
+    def _message(self) -> str:
+        device, requested, total = self.device, self.requested, self.total
         parts = [
             f"{label} {value:,} bytes"
-            for label, value in (("requested", requested), ("free", free), ("total", total))
+            for label, value in (("requested", requested), ("free", self.free), ("total", total))
             if value is not None
         ]
         figures = f" ({', '.join(parts)})" if parts else ""
         hint = "work in smaller pieces, or use a device with more memory"
         if requested is None or total is None or requested <= total:  # freeing memory can help
             hint = f"delete arrays you no longer need and call pa.reclaim({device!r}), {hint}"
-        super().__init__(with_hint(f"{device}: out of memory{figures}", hint))
+        where = self.call and f" in the derivative of {self.call}"
+        return with_hint(f"{device}: out of memory{figures}{where}", hint)
 
 
 class DeviceSelectionWarning(PortarrayWarning):
