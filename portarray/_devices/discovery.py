@@ -15,7 +15,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from portarray._devices import device as device_module
@@ -59,6 +59,7 @@ _device_cache: dict[Key, Device] = {}  # one object for each device, never remov
 _functional: dict[Key, Device] = {}  # those whose probe passed since the last `forget`
 _counts: dict[Key, int] = {}
 _refused: dict[Key, _Refusal] = {}
+_versions: dict[str, str | None] = {}
 
 
 class _Refusal(Exception):  # noqa: N818 - it becomes a DeviceNotFunctionalError
@@ -172,7 +173,7 @@ def forget() -> None:
     from portarray._devices import markers  # late, as in `_careful`
 
     with _lock:
-        for table in (_functional, _counts, _refused):
+        for table in (_functional, _counts, _refused, _versions):
             table.clear()
         importlib.invalidate_caches()
         markers.forget()
@@ -260,12 +261,15 @@ def version(info: BackendInfo) -> str | None:
     # Lazy: takes milliseconds, and CPU devices never need it.
     from importlib import metadata
 
+    with suppress(KeyError):
+        return _versions[info.library]
+    installed = None
     for distribution in info.distributions or (info.module,):
-        try:
-            return metadata.version(distribution)
-        except metadata.PackageNotFoundError:
-            continue
-    return None
+        with suppress(metadata.PackageNotFoundError):
+            installed = metadata.version(distribution)
+            break
+    _versions[info.library] = installed
+    return installed
 
 
 def install_command(info: BackendInfo, platform: str = "") -> str:

@@ -26,7 +26,8 @@ PROJECT_FILE = "portarray.toml"
 
 Scope = Literal["user", "project"]
 
-_LINE = re.compile(r"""^(\s*(?:device|"device"|'device')\s*=\s*)("[^"]*"|'[^']*')(.*)$""", re.M)
+# A text: compiling it takes a millisecond, and the first array reads the preference.
+_LINE = r"""(?m)^(\s*(?:device|"device"|'device')\s*=\s*)("[^"]*"|'[^']*')(.*)$"""
 _HAND = "edit it by hand or delete it"
 
 
@@ -77,9 +78,9 @@ def save(text: str | None, scope: Scope) -> Path:
     old = _content(path)
     _parsed(path, old)
     if text is None:
-        new = _LINE.sub("", old).strip("\n")
-    elif _LINE.search(old):
-        new = _LINE.sub(lambda line: f'{line[1]}"{text}"{line[3]}', old, count=1)
+        new = re.sub(_LINE, "", old).strip("\n")
+    elif re.search(_LINE, old):
+        new = re.sub(_LINE, lambda line: f'{line[1]}"{text}"{line[3]}', old, count=1)
     else:
         new = f'{old.rstrip()}\ndevice = "{text}"'
     new = f"{new.strip()}\n" if new.strip() else ""

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -58,8 +57,7 @@ last, and ``group`` divides ``ndrange``. Returns None where the written arrays a
 for immutable arrays the new native arrays, in the order of the parameters that are written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """A complete program with one kernel to run.
 
     Parameters
