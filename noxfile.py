@@ -56,7 +56,9 @@ DATA = {
 # Suites of tools/upstream, and what these projects and their tests need.
 UPSTREAM = (
     *("array_api_extra", "cubed", "einops", "sklearn", "xarray"),
-    *(f"scipy.{name}" for name in ("cluster", "fft", "integrate", "signal", "special")),
+    *("scipy.cluster", "scipy.differentiate", "scipy.fft", "scipy.integrate", "scipy.interpolate"),
+    *("scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.spatial.transform"),
+    *("scipy.special", "scipy.stats"),
     *("ipax", "marray", "quantity_array", "array_api_negative_index", "array_api_signal"),
 )
 CLIENTS = (

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from array_api_extra._lib._compat import array_namespace
 
+import portarray as pa
 from portarray import testing
 
 # array-api-extra's assertions copy to NumPy only after a RuntimeError from DLPack.
@@ -33,8 +34,10 @@ def library() -> Portarray:
 
 
 @pytest.fixture
-def infinity() -> float:
-    return 1.7976931348623157e308
+def infinity(device: pa.Device) -> float:
+    """Return the largest number of the default dtype, which replaces infinity."""
+    dtype = pa.__array_namespace_info__().default_dtypes(device=device)["real floating"]
+    return float(pa.finfo(dtype).max)
 
 
 def _other_library() -> None:

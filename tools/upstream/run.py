@@ -60,6 +60,7 @@ class Suite(NamedTuple):
 
 
 STRICT = "array_api_strict"
+STANDING_IN = ("--import-mode=prepend", "--continue-on-collection-errors")
 SUITES = {
     "array_api_extra": Suite("array_api_extra", "tests/main", "array_api_extra_conftest.py"),
     "cubed": Suite("cubed", "tests", "cubed_conftest.py"),
@@ -129,7 +130,8 @@ def main() -> int:
             tests = Path(spec.origin).parent / suite.folder
         else:  # tests find the package's data relative to their own location
             shutil.copytree(Path(spec.origin).parent / suite.folder, tests, ignore=_ignored)
-            _name_package(tests, f"{suite.package}.{suite.folder.replace('/', '.')}")
+            parts = [suite.package, *suite.folder.split("/")[:-1]]
+            _name_parent(tests, ".".join(parts))
             shutil.copy(HERE / suite.conftest, tests / "conftest.py")
         files = [x for x in tests.rglob(parsed.file) if suite.text in x.read_text("utf-8")]
         if not suite.text and parsed.file == "test_*.py":
@@ -170,24 +172,13 @@ def _archive(folder: Path, name: str) -> Path | None:
     return archives[0] if archives else None
 
 
-def _name_package(folder: Path, package: str) -> None:
-    """Write absolute imports in place of relative ones, which copies outside of a package lack."""
-    packages = (package, package.rpartition(".")[0])
+def _name_parent(folder: Path, package: str) -> None:
+    """Write absolute imports from the tested package, which is not the parent of copied tests."""
     for path in folder.rglob("*.py"):
         text = path.read_text("utf-8")
-        changed = re.sub(
-            r"^(\s*from )(\.\.?)([\w.]*)(?= import\b)",
-            lambda found: _absolute(found, packages),
-            text,
-            flags=re.MULTILINE,
-        )
+        changed = re.sub(r"^(\s*from )\.\.(?=\w)", rf"\1{package}.", text, flags=re.MULTILINE)
         if changed != text:
             path.write_text(changed, "utf-8")
-
-
-def _absolute(relative: re.Match[str], packages: tuple[str, str]) -> str:
-    start, dots, module = relative.groups()
-    return f"{start}{packages[len(dots) - 1]}{'.' if module else ''}{module}"
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
@@ -200,7 +191,7 @@ def _run(suite: Suite, root: Path, devices: str, options: list[str]) -> list[dic
     command = [
         *(sys.executable, "-m", "pytest", "-q", "-p", "recorder", "-p", "no:cacheprovider"),
         *(
-            ("-p", "stand_in", "--import-mode=prepend", "--continue-on-collection-errors")
+            ("-p", "stand_in", "-p", "no:pytest_portarray", *STANDING_IN)
             if suite.stands_in
             else ("-p", "pytest_portarray", f"--devices={devices}")
         ),
