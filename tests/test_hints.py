@@ -227,3 +227,4 @@ def test_every_hint_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     # A new hint needs a line in hints.txt.
     assert set(hints()) - printed - ELSEWHERE == set()
     assert ELSEWHERE - set(hints()) == set(), "texts that no error has any more"
+    assert ELSEWHERE & printed == set(), "texts that a program above provokes"

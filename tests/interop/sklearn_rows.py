@@ -328,7 +328,7 @@ BEYOND = [
         fails=UNSUPPORTED,
     ),
     *rows_of(metrics, "matthews_corrcoef", [TWO, TWO_GUESSED]),
-    *rows_of(metrics, "silhouette_score", [X, THREE], fails=UNSUPPORTED),
+    *rows_of(metrics, "silhouette_score", [X, THREE], host=True),
     *rows_of(preprocessing, "scale", [X], fails=UNSUPPORTED),
     *rows_of(preprocessing, "robust_scale", [X], host=True),
 ]

@@ -46,7 +46,7 @@ class _Copies:
         self._originals[memory] = _weak_reference(original.untyped_storage())
         GUARDS.add(_REFERENCE)
 
-    def before_write(self, native: Any, device: Any, memory: Hashable | None) -> None:
+    def before_write(self, x: Any, memory: Hashable | None) -> None:
         """Raise for writes that the original, if it is alive, would not show."""
         original = self._originals.get(memory)
         if original is not None and not original.expired():
