@@ -50,6 +50,8 @@ class Plan:
     """For kernels: the value whose memory each output reuses, None for a new array."""
     inplace: dict[int, tuple[Callable[..., Any], tuple[Any, ...]]] = field(default_factory=dict)
     """For calls: a function that changes its first operand and returns it, and the operands."""
+    owned: dict[int, frozenset[int]] = field(default_factory=dict)
+    """For launches: the operands that are changed without a copy; they are arguments."""
     last: list[list[int]] = field(default_factory=list)
     """The values that are freed after each step."""
     description: Buffers = field(default_factory=Buffers)
@@ -89,6 +91,8 @@ class _Planner:
                 self._used(index, n)
         for index in refs(graph.outputs):
             self._used(index, len(steps))
+        for argument, value in graph.changed.items():
+            self._write_argument(argument, value)
         self.live = self._live()
         self.peak = max(self.live, default=0)
         self.free: dict[Any, list[int]] = {}  # shape and dtype to values whose memory is free
@@ -120,6 +124,43 @@ class _Planner:
     def _used(self, index: int, step: int) -> None:
         for source in self.sources[index]:
             self.end[source] = max(self.end.get(source, -1), step)
+
+    def _write_argument(self, argument: int, value: int) -> None:
+        """Compute the last value of an argument in its memory, if nothing else uses that."""
+        steps = {index: n for n, step in enumerate(self.steps) for index in step.outputs}
+        path: list[tuple[int, Node, int]] = []  # step, node and operand, from the last
+        index = value
+        while index != argument:
+            n = steps.get(index, -1)
+            node = self.steps[n]
+            position = self._written_operand(node, index) if n >= 0 else None
+            if position is None or not isinstance(node.args[position], Ref):
+                return
+            previous = node.args[position].index
+            others = refs([x for m, x in enumerate(node.args) if m != position])
+            if self.end[previous] != n or any(previous in self.sources[m] for m in others):
+                return
+            path.append((n, node, position))
+            index = previous
+        self.fresh.difference_update(
+            [argument, *(m for n, *_ in path for m in self.steps[n].outputs)]
+        )
+        for n, node, position in path:
+            if node.is_launch:
+                self.plan.owned[n] = self.plan.owned.get(n, frozenset()) | {position}
+            else:
+                function = device_scope.scoped(node.function.in_place, node.device)  # type: ignore[attr-defined]
+                self.plan.inplace[n] = function, node.args
+
+    def _written_operand(self, node: Any, index: int) -> int | None:
+        """Return the position of the operand that a node changes, to compute a value."""
+        if not isinstance(node, Node):
+            return None
+        if node.launch is not None:
+            position = node.outputs.index(index) - (len(node.outputs) - node.launch.copies)
+            return position if position >= 0 else None
+        is_written = node.name == "setitem" and hasattr(node.function, "in_place")
+        return 0 if is_written and not node.options else None
 
     def _size(self, index: int) -> int:
         return math.prod(self.graph.values[index].shape)
@@ -198,7 +239,7 @@ class _Planner:
         return sum(candidate is not None for candidate in into)
 
     def _taken_by_call(self, n: int, node: Node) -> int:
-        if node.several or node.options:
+        if node.several or node.options or n in self.plan.owned or n in self.plan.inplace:
             return 0
         output = node.outputs[0]
         x: Any = node.args[0] if node.args else None

@@ -82,25 +82,30 @@ class _Writer:
         used = [n for step in steps for n in step.inputs()]
         used += [n for m in numbers for n in self.plan.into.get(m, ()) if n is not None]
         parameters = [f"v{n}" for n in dict.fromkeys(used) if n not in inside]
-        lines, copies = [], list[str]()
+        lines, copies, names = [], list[str](), list[str]()
         for n in numbers:
             step = self.steps[n]
             launch = step.launch if isinstance(step, Node) else None
             if launch is None or not launch.copies or n in self.plan.inplace:
                 lines.append(self.step(n))
                 continue
-            names = [f"w{len(copies) + m}" for m in range(len(step.copied()))]
-            copies += [
-                f"{name} = {self.constant(launch.copy)}({self.text(x)})"
-                for name, x in zip(names, step.copied(), strict=True)
-            ]
-            arguments = [*names, *map(self.text, step.args[len(names) :])]
+            arguments = list(map(self.text, step.args))
+            for m in set(range(launch.copies)).difference(self.plan.owned.get(n, ())):
+                name = f"w{len(names)}"
+                names.append(name)
+                copies.append(f"{name} = {self.constant(launch.copy)}({arguments[m]})")
+                arguments[m] = name
             lines.append(self.assigned(step, launch.in_place, arguments))
+        for n in numbers:
+            for m in sorted(self.plan.owned.get(n, ())):
+                operand = self.text(self.steps[n].args[m])
+                if operand in parameters:
+                    copies.append(f"{self.constant(_checker(_device(self.steps[n])))}({operand})")
         later = [*refs(self.graph.outputs)]
         for n in range(numbers[-1] + 1, len(self.steps)):
             later += [*self.steps[n].inputs(), *(m for m in self.plan.into.get(n, ()) if m)]
         results = [f"v{index}" for index in sorted(inside.intersection(later))]
-        parameters += [f"w{n}" for n in range(len(copies))]
+        parameters += names
         lines = [f"with {self.constant(LaunchBlock)}():", *(f"    {line}" for line in lines)]
         run = self.function("block", parameters, lines, results)
         if _recorder(self.graph, steps, sees_all=False) is not None:
@@ -115,6 +120,11 @@ class _Writer:
         if n in self.plan.inplace:
             in_place, args = self.plan.inplace[n]
             return self.assigned(step, in_place, list(map(self.text, args)), is_scoped=True)
+        if n in self.plan.owned:
+            arguments = list(map(self.text, step.args))
+            for m in set(range(step.launch.copies)).difference(self.plan.owned[n]):
+                arguments[m] = f"{self.constant(step.launch.copy)}({arguments[m]})"
+            return self.assigned(step, step.launch.in_place, arguments)
         if isinstance(step, Node):
             function = _direct(self.graph, step)
             options = [f"{key}={self.text(x)}" for key, x in step.options.items()]
@@ -164,6 +174,18 @@ class _Writer:
         return repr(x) if x.__class__ in (int, bool) or x is None else self.constant(x)
 
 
+def _checker(device: Device) -> Function:
+    """Return a function that raises an error for an array that cannot be changed."""
+    launcher = device._backend.launcher(device.native)
+    assert not isinstance(launcher, str)  # it has launched the kernel
+
+    def check(x: Any) -> None:
+        if launcher.writable(x) is not x:
+            raise ValueError("an argument that is changed in place is read-only")
+
+    return check
+
+
 def _device(step: Any) -> Device:
     device: Device = step.device if isinstance(step, Node) else step.description.device
     return device
@@ -194,7 +216,9 @@ def _launch_blocks(graph: Graph, steps: Sequence[Any], plan: Plan) -> dict[int, 
         if config._kernel_debug or not _only_launches(step) or size > BLOCK_BYTES:
             first, written, nbytes = n + 1, set(), 0
             continue
-        copied = refs(step.copied()) if isinstance(step, Node) else []
+        owned = plan.owned.get(n, ())
+        operands = step.copied() if isinstance(step, Node) else ()
+        copied = refs([x for m, x in enumerate(operands) if m not in owned])
         nbytes += size
         if nbytes > BLOCK_BYTES or (n not in plan.inplace and written.intersection(copied)):
             first, written, nbytes = n, set(), size

@@ -56,6 +56,7 @@ class Compiled(Decorated):
         optimize: str,
         verify: bool,
         dynamic: bool,
+        inplace: tuple[int, ...] = (),
     ) -> None:
         # First: a function that wraps another compiled function has a copy of its attributes.
         functools.update_wrapper(self, function)
@@ -64,6 +65,7 @@ class Compiled(Decorated):
         self._precision = precision
         self._optimize = optimize
         self._verify = verify
+        self._inplace = inplace
         self._sized = Sized() if dynamic else None
         self._programs: dict[Any, tuple[Program, ...]] = {}
         self._recent: tuple[Function, int] = (never, -1)
@@ -122,10 +124,14 @@ class Compiled(Decorated):
             )
         arrays: list[Array] = []
         objects: list[Any] = []
+        inplace: set[int] = set()
         parts: list[Any] = [config.values, self._precision or precisions.now()]
         try:
-            for x in args:
+            for n, x in enumerate(args):
+                first = len(arrays)
                 signature(x, arrays, parts, objects)
+                if n in self._inplace:
+                    inplace.update(range(first, len(arrays)))
             if named:
                 signature(named, arrays, parts, objects)
         except RecursionError:
@@ -140,7 +146,7 @@ class Compiled(Decorated):
         key = tuple(parts)
         if not hashable(key):
             raise self._unhashable(parts)
-        return Call(args, named, arrays, objects, key)
+        return Call(args, named, arrays, objects, key, frozenset(inplace))
 
     def _cached(self, call: Call) -> tuple[Program | None, list[Array]]:
         """Return the program for a call and the arrays that it reads elsewhere."""
@@ -235,6 +241,7 @@ def compile(
     optimize: Literal["default", "aggressive"] = "default",
     verify: bool = False,
     dynamic: bool = False,
+    inplace_argnums: int | Sequence[int] = (),
 ) -> Compiled: ...
 @overload
 def compile(
@@ -244,6 +251,7 @@ def compile(
     optimize: Literal["default", "aggressive"] = "default",
     verify: bool = False,
     dynamic: bool = False,
+    inplace_argnums: int | Sequence[int] = (),
 ) -> Callable[[Function], Compiled]: ...
 def compile(
     function: Function | None = None,
@@ -254,6 +262,7 @@ def compile(
     optimize: Literal["default", "aggressive"] = "default",
     verify: bool = False,
     dynamic: bool = False,
+    inplace_argnums: int | Sequence[int] = (),
 ) -> Compiled | Callable[[Function], Compiled]:
     """Compile a function: trace it once for each signature, then run the compiled program.
 
@@ -283,6 +292,11 @@ def compile(
         Whether to compile for arrays of several sizes. The function is still traced for each, but
         portarray's kernels take sizes as arguments, and PyTorch compiles again only if the calls
         differ in more than the sizes of arrays. JAX compiles for each shape.
+    inplace_argnums : int or sequence of int, optional
+        Positions of arguments whose arrays the function changes in place, as it does without being
+        compiled: a cache of a language model, for example. Where only the function's assignments
+        and kernels use an array, it is changed without a copy. It must not share memory with
+        another argument, nor with what the function reads elsewhere.
 
     Returns
     -------
@@ -293,9 +307,11 @@ def compile(
     ------
     TracedArrayError
         If the function reads values of arguments, creates an array whose shape depends on them,
-        or changes what is not local: an argument or array in place, a container, an attribute.
+        or changes what is not local: an array in place that `inplace_argnums` does not name, a
+        container, an attribute.
     ValueError
-        If `precision` or `optimize` is invalid.
+        If `precision`, `optimize` or `inplace_argnums` is invalid, or an argument that is changed
+        in place shares memory with another array.
     TypeError
         If an argument is neither an array nor hashable, or the function reads an iterator or
         generator.
@@ -343,7 +359,7 @@ def compile(
     if function is None:
         return functools.partial(
             compile, device=device, precision=precision, optimize=optimize, verify=verify,
-            dynamic=dynamic,
+            dynamic=dynamic, inplace_argnums=inplace_argnums,
         )  # fmt: skip
     if not callable(function):
         raise TypeError(f"compile: {type(function).__name__} is not a function")
@@ -351,6 +367,17 @@ def compile(
         raise ValueError(f"compile: optimize={optimize!r} is not 'default' or 'aggressive'")
     where = None if device is None else pa.device(device)
     checked_precision = precisions.checked(precision)
+    inplace = (inplace_argnums,) if isinstance(inplace_argnums, int) else tuple(inplace_argnums)
+    if any(type(n) is not int or n < 0 for n in inplace):
+        raise ValueError(
+            f"compile: inplace_argnums={inplace_argnums!r} is not one or several positions from 0"
+        )
+    if inplace and (where is not None or checked_precision is not None or verify):
+        raise ValueError(
+            "compile: inplace_argnums cannot be combined with device, precision or verify, which "
+            "pass copies of arguments"
+        )
     return Compiled(
-        function, where, checked_precision, optimize=optimize, verify=verify, dynamic=dynamic
-    )
+        function, where, checked_precision, optimize=optimize, verify=verify, dynamic=dynamic,
+        inplace=inplace,
+    )  # fmt: skip

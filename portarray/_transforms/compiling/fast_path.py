@@ -11,6 +11,7 @@ from portarray._array import base
 from portarray._array.array import Array
 from portarray._array.results import reraise, wrapped
 from portarray._config import config
+from portarray._transforms.compiling.inplace import assign, check_apart
 from portarray._transforms.compiling.signatures import STRINGS, VALUE_TYPES, frozen, repeats
 from portarray._transforms.compiling.state import MISSING
 
@@ -67,14 +68,21 @@ def fast_path(program: Program, args: Sequence[Any]) -> Callable[..., Any]:
     for n, output in enumerate(outputs):
         names |= {f"o{n}": output.table, f"c{n}": output.table.array_type, f"copy{n}": output.copy}
     names |= {f"make{n}": output.make for n, output in enumerate(program.outputs)}
+    names |= {"assign": assign, "check_apart": check_apart, "changed": program.changed}
     unpacked = "".join(f"r{n}, " for n in range(len(outputs)))
+    unpacked += "".join(f"q{n}, " for n in program.changed)
     text = f"def call({', '.join(map(str, parameters))}):\n    try:\n"
     for line in checks:
         text += f"        {line}{' return OTHER' if line.endswith(':') else ''}\n"
     text += "    except MISSING:\n        return OTHER\n"
+    checked = ""
+    if program.changed:
+        every = ", ".join(f"x{n}" for n in range(len(arrays)))
+        checked = f"    check_apart(name, ({every},), changed, ({', '.join(inputs)},))\n"
+    assigned = "".join(f"        assign(x{n}, q{n})\n" for n in program.changed)
     if unpacked:
         text += (
-            f"    try:\n        {unpacked}= run({', '.join(inputs)})\n"
+            f"{checked}    try:\n        {unpacked}= run({', '.join(inputs)})\n{assigned}"
             f"    except Exception as error:\n        reraise(error, name, *devices)\n"
         )
     text += f"{wraps}    return build(({''.join(f'{result}, ' for result in results)}))\n"

@@ -40,6 +40,8 @@ __all__ = [
 
 Function = Callable[..., Any]
 
+NO_CHANGES: Mapping[int, Tracer] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Ref:
@@ -99,8 +101,13 @@ class Node:
 
     def constants(self) -> list[Constant]:
         """Return the constants among its arguments."""
-        arguments = parts([*self.args, *self.options.values()])
-        return [x for x in arguments if x.__class__ is Constant]
+
+        def constants(x: Any) -> list[Constant]:
+            if x.__class__ in (list, tuple):
+                return [constant for item in x for constant in constants(item)]
+            return [x] if x.__class__ is Constant else []
+
+        return constants([*self.args, *self.options.values()])
 
 
 def refs(x: Any) -> list[int]:
@@ -121,6 +128,8 @@ class Graph:
     nodes: list[Node]
     outputs: list[Any]  # a Ref, or a constant Array
     calls: int  # before merging equal calls and dropping unused ones
+    changed: dict[int, int] = field(default_factory=dict)
+    """For arguments that are changed in place: the value that each has at the end."""
 
     def nbytes(self, index: int) -> int:
         """Return the bytes of a value."""
@@ -337,16 +346,20 @@ class Capture(Trace):
         """Return the values of an array that no argument affects, now."""
         return self._constant(x, device).native
 
-    def graph(self, outputs: Sequence[Any]) -> Graph:
+    def graph(self, outputs: Sequence[Any], changed: Mapping[int, Tracer] = NO_CHANGES) -> Graph:
         """Return the graph for some outputs, tracers of this trace.
 
-        Its inputs are the arguments, the state that the outputs depend on, and borrowed tracers.
+        ``changed`` has what arguments hold at the end, by their positions: the last outputs. The
+        inputs are the arguments, the state that the outputs depend on, and borrowed tracers.
         """
-        ends = [self._argument(current(x), x.home) for x in outputs]
+        ends = [self._argument(current(x), x.home) for x in (*outputs, *changed.values())]
         nodes = needed(self.nodes, ends)
         used = {*refs(ends), *(index for node in nodes for index in node.inputs())}
         inputs = [index for index in self.inputs if index in used or index not in self.state]
-        return Graph(self.values, inputs, nodes, ends, self.calls)
+        arguments = [index for index in self.inputs if index not in self.state]
+        last = zip(changed, ends[len(outputs) :], strict=True)
+        written = {arguments[n]: x.index for n, x in last if x.__class__ is Ref}
+        return Graph(self.values, inputs, nodes, ends, self.calls, written)
 
     def shared_outputs(self, outputs: Sequence[Tracer], ends: Sequence[Any]) -> list[bool]:
         """Return which outputs share memory that they do not share in the traced function.

@@ -66,7 +66,8 @@ def program(
     explanation.steps = [node.name for node in graph.nodes]
     if not graph.nodes:
         return plain, explanation
-    if all(device is devices[0] for device in devices):
+    in_place = bool(graph.changed) and not devices[0]._backend.immutable
+    if all(device is devices[0] for device in devices) and not in_place:
         backend = devices[0]._backend
         compiler = f"{backend.info.title}'s compiler"
         try:

@@ -27,7 +27,7 @@ def with_rounded_numbers(graph: Graph) -> Graph:
     nodes = [_rounded(graph, node) if node.name in _NAMES else node for node in graph.nodes]
     if all(new is node for new, node in zip(nodes, graph.nodes, strict=True)):
         return graph
-    return Graph(graph.values, graph.inputs, nodes, graph.outputs, graph.calls)
+    return replace(graph, nodes=nodes)
 
 
 def _rounded(graph: Graph, node: Node) -> Node:

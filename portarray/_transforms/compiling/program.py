@@ -10,6 +10,7 @@ from portarray._array.array import Array
 from portarray._array.results import reraise, wrapped
 from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.fast_path import fast_path
+from portarray._transforms.compiling.inplace import assign, check_apart
 from portarray._transforms.compiling.signatures import repeats
 from portarray._transforms.compiling.state import State
 from portarray._trees.node_types import node_type
@@ -54,6 +55,8 @@ class Call:
     arrays: list[Array]
     objects: list[Any]
     key: tuple[Any, ...]
+    inplace: frozenset[int] = frozenset()
+    """The arrays that the function may change."""
 
 
 def containers(tree: Any) -> list[Any]:
@@ -89,6 +92,8 @@ class Program:
         Where the leaves of the output come from.
     build : callable
         Returns the output for its leaves.
+    changed : sequence of int
+        The arguments that the function changes; their new values are the last results of ``run``.
     """
 
     run: Function
@@ -100,6 +105,7 @@ class Program:
     outputs: Sequence[Output]
     build: Function
     explanation: Explanation
+    changed: Sequence[int] = ()
     _fast_path: Function | None = None
 
     def state_arrays(self, call: Call) -> list[Array] | None:
@@ -120,8 +126,14 @@ class Program:
         arrays = call.arrays
         natives = [x._native for x in arrays]
         natives += [state[index]._native for index in self.used_state]
+        check_apart(self.explanation.name, arrays, self.changed, natives)
         try:
-            results = iter(self.run(*natives))
+            outputs = self.run(*natives)
+            for n, native in zip(
+                self.changed, outputs[len(outputs) - len(self.changed) :], strict=True
+            ):
+                assign(arrays[n], native)
+            results = iter(outputs)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             reraise(error, self.explanation.name, *self.explanation.devices)
         leaves: list[Any] = []

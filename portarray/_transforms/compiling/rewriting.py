@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from portarray._array import dispatch
@@ -35,7 +36,7 @@ def rewritten(graph: Graph) -> tuple[Graph, list[Rewriting]]:
     changes = [
         rewriter.changes[node.outputs[0]] for node in nodes if node.outputs[0] in rewriter.changes
     ]
-    return Graph(rewriter.values, graph.inputs, nodes, graph.outputs, graph.calls), changes
+    return replace(graph, values=rewriter.values, nodes=nodes), changes
 
 
 class _Rewriter:

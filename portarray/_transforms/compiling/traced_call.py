@@ -80,11 +80,16 @@ class TracedCall:
                 f"{self._name}: an array traced by pa.compile is used after the function has "
                 f"returned\nHint: return it from the function"
             )
-        for x, native in zip(self._arguments, natives, strict=True):
+        self.changed: dict[int, Tracer] = {}
+        for n, (x, native) in enumerate(zip(self._arguments, natives, strict=True)):
+            if n in call.inplace and x._native.__class__ is Tracer:
+                if x._native is not native:
+                    self.changed[n] = x._native
+                continue
             if x._native is not native or native.is_stale:
                 raise TracedArrayError(
                     f"{self._name}: a compiled function cannot change an argument in place\n"
-                    f"Hint: change a copy, x.copy(), and return it"
+                    f"Hint: change a copy, x.copy(), and return it; or compile with inplace_argnums"
                 )
         after = _contents(function, args, named)
         for old, new in itertools.zip_longest(contents, after, fillvalue=("", None, None)):
@@ -188,8 +193,8 @@ class TracedCall:
     def graph(self) -> tuple[Graph, list[Output], Function]:
         """Return the graph of the calls, the sources of the output's leaves, and its builder."""
         tracers = [data[0] for where, _, data in self._sources if where == "run"]
-        graph = self.capture.graph(tracers)
-        shared = iter(self.capture.shared_outputs(tracers, graph.outputs))
+        graph = self.capture.graph(tracers, self.changed)
+        shared = iter(self.capture.shared_outputs(tracers, graph.outputs[: len(tracers)]))
         outputs = [
             _output(where, index, data, where == "run" and next(shared))
             for where, index, data in self._sources
@@ -211,7 +216,7 @@ class TracedCall:
         read = state.reader(len(call.objects))
         return Program(
             run, state, read, used, self.aliases, self.shared_containers, outputs, build,
-            explanation,
+            explanation, tuple(self.changed),
         )  # fmt: skip
 
 

@@ -29,7 +29,8 @@ def zeros_as_inputs(graph: Graph) -> tuple[Graph, list[Any]]:
     hider = _Hider(graph)
     nodes = [hider.hidden(node) for node in graph.nodes]
     inputs = [*graph.inputs, *hider.inputs]
-    return Graph(hider.values, inputs, nodes, graph.outputs, graph.calls), hider.zeros
+    changed = graph.changed
+    return Graph(hider.values, inputs, nodes, graph.outputs, graph.calls, changed), hider.zeros
 
 
 class _Hider:

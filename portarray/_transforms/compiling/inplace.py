@@ -1,0 +1,54 @@
+"""Arguments that a compiled function changes in place."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from portarray._array.array import Array
+from portarray._array.extents import extent_of
+from portarray._array.results import wrapped
+
+__all__ = ["assign", "check_apart"]
+
+
+def assign(x: Array, native: Any) -> None:
+    """Give an argument its new values, which may be in its memory already."""
+    if native is not x._native:
+        if x._dispatch.device._backend.immutable:
+            x._native = native
+        else:
+            x[...] = wrapped(native, x._dispatch)
+
+
+def check_apart(
+    name: str, arrays: Sequence[Array], changed: Sequence[int], natives: Sequence[Any]
+) -> None:
+    """Raise an error if a changed argument shares memory with another array.
+
+    ``natives`` are those of the arguments, then what the function reads elsewhere.
+    """
+    if not changed or arrays[changed[0]]._dispatch.device._backend.immutable:
+        return
+    backend = arrays[changed[0]]._dispatch.device._backend
+    blocks: dict[Any, list[int]] = {}
+    for n, native in enumerate(natives):
+        block = backend.allocation(native) if native.__class__ is backend.array_type else None
+        if block is not None:
+            blocks.setdefault(block, []).append(n)
+    for numbers in [numbers for numbers in blocks.values() if len(numbers) > 1]:
+        for n, m in itertools.permutations(numbers, 2):
+            if n in changed and _overlap(natives[n], natives[m]):
+                other = f"array {m} of its arguments" if m < len(arrays) else "one that it reads"
+                raise ValueError(
+                    f"{name}: array {n} of its arguments is changed in place, and shares memory "
+                    f"with {other}\nHint: pass a copy of one of them"
+                )
+
+
+def _overlap(x: Any, y: Any) -> bool:
+    first, second = extent_of(x), extent_of(y)
+    if first is None or second is None or first.memory != second.memory:
+        return False
+    return bool(first.start < second.end and second.start < first.end)

@@ -1,0 +1,122 @@
+"""Arguments that a compiled function changes in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from compiled_arrays import asarray, host
+
+import portarray as pa
+import portarray.kernel_language as kl
+from portarray._kernel_language.decorator import reason_unsupported
+from portarray.errors import TracedArrayError
+
+
+@pa.kernel
+def store(q: Any, cache: Any, x: Any, row: Any, factor: Any) -> None:
+    i = kl.index()
+    q[i] = x[i] * factor
+    cache[row[0], i] = x[i]
+
+
+def adds(cache: Any, x: Any) -> Any:
+    cache += x
+    return cache
+
+
+def test_an_argument_is_changed_as_without_compiling(device: str, replayed: None) -> None:
+    compiled = pa.compile(adds, inplace_argnums=0)
+    cache, x = asarray([[1.0, 2.0], [3.0, 4.0]], device), asarray([10.0, 20.0], device)
+    for _ in range(3):
+        assert compiled(cache, x) is cache
+    assert cache.tolist() == [[31, 62], [33, 64]]
+    with pytest.raises(TracedArrayError, match="inplace_argnums"):
+        pa.compile(adds)(cache, x)
+
+
+class Drawn:
+    """Draws statements that read, change and view one or two arrays."""
+
+    def __init__(self, seed: int) -> None:
+        self.draws = np.random.default_rng(seed).integers(0, 100, (5, 3)).tolist()
+
+    def __call__(self, first: Any, second: Any, x: Any, row: Any) -> list[Any]:
+        results = [x]
+        for kind, which, draw in self.draws:
+            cache, n = (second if which % 3 == 0 else first), draw % 4
+            if kind % 5 == 0:
+                cache[n, :] = results[-1]
+            elif kind % 5 == 1:
+                cache[1:3, 1] += float(draw)
+            elif kind % 5 == 2:
+                results.append(pa.sum(cache, axis=0) * 0.5)
+            elif kind % 5 == 3 and not reason_unsupported(x.device):
+                q, _ = store(pa.zeros_like(x), cache, results[-1], row, 2.0, ndrange=3)
+                results.append(q)
+            else:
+                results.append(cache[n, :] + results[-1])
+                cache[n, ...] = pa.flip(cache[n - 1, :])
+        return results[1:] or [x + 1]
+
+
+def test_drawn_changes_equal_those_of_the_function(
+    device: str, fuses: None, replayed: None
+) -> None:
+    rng = np.random.default_rng(5)
+    for seed in range({"numpy": 40, "clarray": 12}.get(device.partition(":")[0], 3)):
+        function = Drawn(seed)
+        compiled = pa.compile(function, inplace_argnums=(0, 1))
+        values = rng.normal(size=(2, 4, 3)).astype(np.float32)
+        got, want = ([asarray(x, device).copy() for x in values] for _ in range(2))
+        for turn in range(4):
+            x, row = asarray(rng.normal(size=3), device), asarray([turn], device, pa.int32)
+            outputs, expected = compiled(*got, x, row), function(*want, x, row)
+            for a, b in zip([*outputs, *got], [*expected, *want], strict=True):
+                np.testing.assert_allclose(host(a), host(b), rtol=1e-4, atol=1e-4)
+
+
+def test_arrays_are_changed_without_copies() -> None:
+    device = pa.device("clarray")
+    cache = pa.zeros((1 << 10, 1 << 10), dtype=pa.float32, device=device)
+
+    def stored(cache: Any, x: Any, row: Any) -> Any:
+        q, _ = store(pa.zeros_like(x), cache, x, row, 2.0, ndrange=3)
+        cache[5, :3] = q
+        return pa.sum(cache[:, :3], axis=1)
+
+    compiled = pa.compile(stored, inplace_argnums=0)
+    x, row = asarray([1, 2, 3], "clarray"), asarray([7], "clarray", pa.int32)
+    compiled(cache, x, row)
+    memory, allocated = cache._native.storage, device.native.pool._allocated
+    for _ in range(4):
+        result = compiled(cache, x, row)
+    assert [float(result[5]), float(result[7])] == [12, 6]
+    assert cache._native.storage is memory
+    assert device.native.pool._allocated - allocated < cache.nbytes
+
+
+def test_arguments_that_share_memory_are_refused(device: str, replayed: None) -> None:
+    if pa.device(device).library == "mlx" or pa.device(device)._backend.immutable:
+        pytest.skip("arrays share no memory that changes")
+    cache = asarray([[1.0, 2.0], [3.0, 4.0]], device)
+    compiled = pa.compile(adds, inplace_argnums=0)
+    with pytest.raises(ValueError, match=r"^adds: array 0 .*\nHint: "):
+        compiled(cache, cache[0, :])
+    assert cache.tolist() == [[1, 2], [3, 4]]
+    assert compiled(cache[0, :], cache[1, :]).tolist() == [4, 6]  # parts of one array
+    outer = cache
+    with pytest.raises(ValueError, match="one that it reads"):
+        pa.compile(lambda x: adds(x, outer[1, :]), inplace_argnums=0)(cache[1, :])
+
+
+def test_what_copies_arguments_is_refused() -> None:
+    with pytest.raises(ValueError, match="cannot be combined"):
+        pa.compile(adds, inplace_argnums=0, precision="bfloat16")
+    with pytest.raises(ValueError, match="positions from 0"):
+        pa.compile(adds, inplace_argnums=-1)
+    x = np.zeros(2)
+    x.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        pa.compile(adds, inplace_argnums=0)(pa.asarray(x, device="numpy"), pa.ones(2))
