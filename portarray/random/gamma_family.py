@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._api.comparison import maximum
+from portarray._api.comparison import equal, maximum
+from portarray._api.creation.filled import zeros
 from portarray._api.data_type import astype
 from portarray._api.exponential import exp, sqrt
 from portarray._api.searching import where
@@ -178,7 +179,8 @@ def dirichlet(
     key : Array
         The key, which is not used again.
     alpha : Array
-        The parameters along the last axis, greater than 0: the mean is ``alpha / sum(alpha)``.
+        The parameters along the last axis, at least 0: the mean is ``alpha / sum(alpha)``. The
+        point is 0 where a parameter is 0.
     shape : int or sequence of int, optional
         Shape of the result without its last axis, to which the other axes of `alpha` are broadcast;
         by default these axes.
@@ -196,7 +198,7 @@ def dirichlet(
         If the dtype is not a real floating-point dtype, `key` is not a key, or `alpha` is not an
         array with axes.
     ValueError
-        If a parameter is not positive or not finite, or shapes do not broadcast.
+        If a parameter is negative or not finite, or shapes do not broadcast.
     DeviceMismatchError
         If `alpha` is on another device than the key.
 
@@ -210,17 +212,22 @@ def dirichlet(
     key = one_key(key, "dirichlet")
     out_dtype = floating(key, dtype, "dirichlet")
     parameters.check_axes(alpha, 1, "alpha", "dirichlet")
-    real(alpha, "alpha", POSITIVE, key, "dirichlet")
+    real(alpha, "alpha", NOT_NEGATIVE, key, "dirichlet")
     alpha = without_gradient(alpha, "alpha", "dirichlet")
     part = parameters.with_axes(shape, alpha.shape[:-1], alpha.shape[-1:], "dirichlet")
     kind = working(out_dtype)
     alpha = part_of(alpha, part, kind, key)
-    if alpha.shape[-1]:
-        alpha = _not_tiny(alpha, max(alpha, axis=-1, keepdims=True), kind)
+    if not alpha.shape[-1]:
+        return zeros(part.shape, dtype=out_dtype, device=key.device)
+    is_zero, largest = equal(alpha, 0), max(alpha, axis=-1, keepdims=True)
+    alpha = where(is_zero, where(equal(largest, 0), 1.0, largest), alpha)
+    alpha = _not_tiny(alpha, largest, kind)
     numbers, power = _gamma(key, alpha, part, kind)
+    power = where(is_zero, -np.inf, power)
     half = 0.5 ** alpha.shape[-1].bit_length()  # a sum of the largest numbers overflows
     numbers = numbers * exp(power - max(power, axis=-1, keepdims=True)) * half
-    return astype(numbers / sum(numbers, axis=-1, keepdims=True), out_dtype, copy=False)
+    points = numbers / sum(numbers, axis=-1, keepdims=True)
+    return astype(where(is_zero, 0.0, points), out_dtype, copy=False)
 
 
 def student_t(

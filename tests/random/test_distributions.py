@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -297,6 +298,54 @@ def test_parameters_at_the_edges(dtype: str) -> None:
         k, pa.zeros(2, device="numpy"), pa.ones((2, 2), device="numpy"), 5, **options
     )
     assert x[:, 0].tolist() == x[:, 1].tolist()
+
+
+EDGES: dict[str, list[tuple[Any, ...]]] = {
+    "gamma": [(0.0,), (-1.0,), (INF,), (math.nan,)],
+    "beta": [(0.0, 1.0), (1.0, 0.0), (-1.0, 1.0), (INF, 1.0), (1.0, math.nan)],
+    "poisson": [(0.0,), (-1.0,), (INF,), (math.nan,), (1e20,)],
+    "binomial": [(0, 0.5), (5, 0.0), (5, 1.0), (-1, 0.5), (5, 1.5), (5, -0.1), (5, math.nan)],
+    "student_t": [(0.0,), (-1.0,), (INF,), (math.nan,)],
+    "laplace": [(3.0, 0.0), (0.0, -1.0), (0.0, INF), (math.nan, 1.0)],
+    "dirichlet": [([0.0, 1.0],), ([1.0, 0.0, 0.0],), ([0.0, 0.0],), ([-1.0, 1.0],), ([1.0],),
+                  ([],), ([INF, 1.0],), ([math.nan, 1.0],)],
+    "multivariate_normal": [([1.0, 2.0], [[0.0, 0.0], [0.0, 0.0]])],
+}  # fmt: skip
+"""Parameters at the edges and beyond, whose numbers do not vary where they are numbers."""
+
+
+def at_the_edge(draw: Callable[[], Any]) -> Any:
+    """Return the numbers, ValueError if the parameters are refused."""
+    try:
+        numbers = np.asarray(draw(), np.float64)
+    except ValueError:
+        return ValueError
+    return numbers if np.isfinite(numbers).all() else ValueError
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", EDGES)
+def test_edges_are_those_of_numpy(name: str, device: str) -> None:
+    """Where NumPy returns infinities or NaN, these parameters are refused."""
+    generator = np.random.default_rng(0)
+    standard = {"gamma": generator.standard_gamma, "student_t": generator.standard_t}
+    draw = getattr(pa.random, name)
+    k = key(0).to_device(device)
+    for parameters in EDGES[name]:
+        arrays = [pa.asarray(np.asarray(x, "f4"), device=device) if type(x) is list else x
+                  for x in parameters]  # fmt: skip
+        expected = at_the_edge(
+            lambda p=parameters: standard.get(name, getattr(generator, name, None))(*p, size=3)
+        )
+        if name == "laplace":
+            actual = at_the_edge(lambda p=parameters: draw(k, 3, loc=p[0], scale=p[1]).tolist())
+        else:
+            actual = at_the_edge(lambda a=arrays: draw(k, *a, shape=3).tolist())
+        assert np.shape(actual) == np.shape(expected), parameters
+        if expected is ValueError:
+            assert actual is ValueError, parameters
+        else:
+            np.testing.assert_allclose(actual, expected, rtol=1e-6, err_msg=str(parameters))
 
 
 @pytest.mark.one_device
