@@ -392,29 +392,6 @@ def assignments_remain(device: pa.Device) -> bool:
 # --- integers that wrap around --------------------------------------------------------------------
 
 
-def _wrapped(device: pa.Device) -> tuple[list[list[int]], list[list[int]]]:
-    """Return comparisons and sums of an overflowing int32, eager and compiled."""
-
-    def function(x: pa.Array) -> tuple[pa.Array, pa.Array]:
-        return x + 1 > x, x + 1
-
-    x = there(np.asarray([2**31 - 1, 5] * 20, np.int32), device)
-    eager, compiled = ([y.tolist() for y in of(x)] for of in (function, pa.compile(function)))
-    return eager, compiled
-
-
-def overflow_compared(device: pa.Device) -> bool:
-    """Compiled functions compare the integer that has wrapped around."""
-    eager, compiled = _wrapped(device)
-    return eager == compiled
-
-
-def overflow_wraps(device: pa.Device) -> bool:
-    """Integers themselves wrap around, and others are compared correctly."""
-    eager, compiled = _wrapped(device)
-    return eager[1] == compiled[1] and eager[0][1::2] == compiled[0][1::2]
-
-
 DIFFERENCES = {
     "default": Row(
         "dtypes of Python numbers, and which dtypes exist",
@@ -501,14 +478,6 @@ DIFFERENCES = {
         (),
         roots_equal,
         finite_roots_equal,
-    ),
-    "overflow": Row(
-        "signed int32 and int64 beyond their range, in a compiled function",
-        "The C++ compiler that MLX calls on CPUs assumes that they do not overflow: `x + 1 > x` is "
-        "true for the largest integer, and `x * 2 // 2` is x. Stored integers wrap around.",
-        ("mlx:cpu",),
-        overflow_compared,
-        overflow_wraps,
     ),
     "inverse": Row(
         "`reciprocal(reciprocal(x))`, in a compiled function",

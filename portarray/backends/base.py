@@ -324,6 +324,16 @@ class Backend(ABC):
         """Return a native array through which the library's own gradients raise. **May**."""
         return x
 
+    def compilable(
+        self, name: str, function: Callable[..., Any], dtype: np.dtype[Any]
+    ) -> Callable[..., Any]:
+        """Return the function of native arrays to compile in place of a function of the standard.
+
+        **May**, where the compiler computes something else than the function. ``dtype`` is that of
+        the result.
+        """
+        return function
+
     def compiled(
         self,
         function: Callable[..., Any],

@@ -48,6 +48,11 @@ INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
     "rounded": lambda x, y: pa.astype(pa.round(x + 1), pa.float32),
     "powers": lambda x, y: x**3,
     "shifts": lambda x, y: (x << 3, x >> 2),
+    "an absolute value": lambda x, y: (pa.sign(pa.abs(x)), abs(x) - abs(y) < 0),
+    "comparisons after an overflow": lambda x, y: (
+        *(x + 1 > x, x - 1 < x, x * x >= 0, x**2 >= 0, pa.square(x) >= 0, (x - y < 0) == (x < y)),
+        *(x * 2 // 2, -x < 0, pa.maximum(x + 1, x), pa.sign(x * 2), pa.diff(x) > 0),
+    ),
 }
 
 
@@ -84,15 +89,35 @@ def test_floats_are_equal_to_the_bit(device: str, fuses: None) -> None:
 
 
 def test_integers_wrap_as_they_do_in_calls(device: str, fuses: None) -> None:
-    functions = dict(INTEGERS)
-    if not device.startswith("mlx"):  # whose C++ code leaves the lowest integer's undefined
-        functions["an absolute value"] = lambda x, y: pa.sign(pa.abs(x))
-
     def every(x: Any, y: Any) -> Any:
-        results = [function(x, y) for function in functions.values()]
+        results = [function(x, y) for function in INTEGERS.values()]
         return tuple([x for r in results for x in (r if isinstance(r, tuple) else (r,))])
 
     assert_equal(pa.compile(every), every, *pairs(WHOLE, device, np.int32))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_comparisons_of_drawn_integers_that_overflow(device: str, dtype: str) -> None:
+    """Compilers of C++ assume that signed integers do not overflow."""
+    if pa.device(device).library not in ("jax", "mlx"):
+        pytest.skip("its compiler combines overflowing calls: docs/compile.md")
+    rng = np.random.default_rng(sum(device.encode()) + len(dtype))
+    limits = np.iinfo(dtype)
+    near = [0, limits.min, limits.max, limits.max // 2]
+    x, y = (rng.choice(near, 50) + rng.integers(0, 3, 50) for _ in "xy")
+    numbers = rng.integers(-3, 4, 12).tolist()
+    operators = rng.integers(0, 5, (12, 3)).tolist()
+
+    def every(x: Any, y: Any) -> Any:
+        results = []
+        for number, (first, second, last) in zip(numbers, operators, strict=True):
+            z = (x + number, x - y, x * number, -x, abs(x))[first]
+            z = (z + x, y - z, z * z, number - z, z + number)[second]
+            results.append((z > x, z < 0, z // 3, z >= z - 1, pa.maximum(z, y))[last])
+        return tuple(results)
+
+    x, y = (pa.asarray(np.asarray(v, dtype), device=device) for v in (x, y))
+    assert_equal(pa.compile(every), every, x, y)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])

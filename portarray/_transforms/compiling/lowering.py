@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from textwrap import shorten
 from typing import Any
 
@@ -137,9 +138,9 @@ def _by_library(
 ) -> Function | None:
     """Return a function compiled by the library, None if it has no compiler."""
     backend = graph.devices()[0]._backend
-    rounded = with_rounded_numbers(graph)
-    if rounded is not graph:
-        graph, plain = rounded, replay(rounded, rounded.nodes)
+    safe = _compilable(with_rounded_numbers(graph), backend)
+    if safe is not graph:
+        graph, plain = safe, replay(safe, safe.nodes)
     if backend.folds_zeros:
         graph, zeros = zeros_as_inputs(graph)
         if zeros:
@@ -147,6 +148,23 @@ def _by_library(
             run = _by_compiler(backend, graph, plain, natives, sized, explanation)
             return None if run is None else _with_zeros(run, zeros)
     return _by_compiler(backend, graph, plain, natives, sized, explanation)
+
+
+def _compilable(graph: Graph, backend: Backend) -> Graph:
+    """Return a graph of functions that the library's compiler does not change."""
+    functions = [
+        backend.compilable(node.name, node.function, graph.values[node.outputs[0]].dtype)
+        for node in graph.nodes
+    ]
+    pairs = list(zip(graph.nodes, functions, strict=True))
+    if all(function is node.function for node, function in pairs):
+        return graph
+    # Under its own name, a call becomes one of the library's function for its operands.
+    nodes = [
+        node if function is node.function else replace(node, name="", function=function)
+        for node, function in pairs
+    ]
+    return Graph(graph.values, graph.inputs, nodes, graph.outputs, graph.calls)
 
 
 def _with_zeros(run: Function, zeros: Sequence[Any]) -> Function:

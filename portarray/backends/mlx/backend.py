@@ -4,12 +4,14 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import mlx.core as mx
+import numpy as np
 
 from portarray.backends.mlx.devices import Devices
 from portarray.backends.mlx.launching import Launching
 from portarray.backends.mlx.tracing import is_traced
 from portarray.backends.mlx.transfer import Transfer
 from portarray.backends.mlx.tuned import TUNED
+from portarray.backends.mlx.wrapping import WRAPPING
 
 __all__ = ["BACKEND"]
 
@@ -41,6 +43,11 @@ class MLXBackend(Devices, Transfer, Launching):
         value.vjp(refused)
         value.jvp(refused)
         return value(x)
+
+    def compilable(self, name: str, function: Callable[..., Any], dtype: np.dtype[Any]) -> Any:
+        """See :meth:`portarray.backends.base.Backend.compilable`."""
+        wrapping = WRAPPING.get(name) if dtype.kind == "i" and dtype.itemsize >= 4 else None
+        return function if wrapping is None else wrapping(function)
 
     def compiled(
         self,
