@@ -21,6 +21,8 @@ def checked(line: str, device: str) -> Outcome:
     """Run a line of code; return the status and what is wrong."""
     try:
         reason = compare(line, device)
+    except pa.errors.DTypeNotSupportedError as error:
+        return ("not run" if "64" in line else "failed"), str(error)
     except Exception as error:  # noqa: BLE001  (drivers may raise anything; it is reported)
         return "failed", f"{type(error).__name__}: {error}"
     return ("not run", reason) if reason else ("passed", "")

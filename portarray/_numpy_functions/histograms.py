@@ -96,7 +96,8 @@ def _counts(columns: Sequence[Any], edges: Sequence[Any], weights: Any) -> Any:
     position, inside = 0, True
     for x, edge, size in zip(columns, edges, shape, strict=True):
         # As in NumPy, the last bin includes its right edge.
-        index = pa.searchsorted(edge, x, side="right") - 1 - pa.astype(x == edge[-1], pa.int64)
+        index = pa.searchsorted(edge, x, side="right") - 1
+        index -= pa.astype(x == edge[-1], index.dtype)
         inside = inside & (index >= 0) & (index < size)
         position = position * size + index
     weights = pa.where(inside, weights, pa.zeros_like(weights))

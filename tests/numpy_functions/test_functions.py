@@ -127,6 +127,12 @@ class Foreign:
         return f"{function.__name__} of {len(types)} types"
 
 
+def test_a_device_without_64_bits_computes_all(no64bit: str) -> None:
+    for line in LINES:
+        if "float64" not in line and "may_share_memory" not in line:
+            compare(line, no64bit)
+
+
 def test_others_have_their_say() -> None:
     x = pa.asarray([1.0, 2.0], device="numpy")
     assert np.concatenate([x, Foreign(x)]) == "concatenate of 2 types"
