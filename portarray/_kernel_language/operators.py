@@ -173,7 +173,7 @@ def row(setting: Setting, node: ast.AST, name: str, values: list[tree.Expr]) -> 
 def converted(node: ast.AST, value: tree.Expr, dtype: DType) -> tree.Expr:
     """Return a value converted to an array's dtype."""
     source = value.scalar
-    if source.dtype == dtype:
+    if types.same_dtype(source.dtype, dtype):
         return value
     if source.kind == "c" and dtype.kind != "c":
         raise Wrong(node, f"a value of {source} does not fit {dtype}{_FIX_COMPLEX}")

@@ -53,6 +53,11 @@ class Scalar:
         return {"i": "a Python int", "f": "a Python float", "c": "a Python complex"}[self.kind]
 
 
+def same_dtype(a: DType | None, b: DType | None) -> bool:
+    """Return whether dtypes of numbers are equal; for NumPy, None is equal to float64."""
+    return a == b and (a is None) == (b is None)
+
+
 @dataclass(frozen=True, slots=True)
 class Tuple:
     items: tuple[Scalar, ...]

@@ -118,3 +118,6 @@ def test_float64_is_not_rounded_to_float32(device: str, tmp_path: Path) -> None:
     kernel = kernel_of("y[i] = v + 1 / 3 + math.sqrt(2) + float(x[i])", tmp_path, "y, x, v")
     got = run(kernel, 0.1, device=target, dtype=pa.float64)
     np.testing.assert_allclose(got, X.astype(np.float64) + 0.1 + 1 / 3 + math.sqrt(2), rtol=1e-15)
+    # A cast makes a number float64, and with it the numbers beside it, whatever the arrays are.
+    kernel = kernel_of("z = kl.float64(1.0); z += v * 0.5; y[i] = z - 1.0", tmp_path, "y, x, v")
+    np.testing.assert_allclose(run(kernel, 1e-12, device=target), np.full(4, 5e-13), rtol=1e-3)

@@ -269,3 +269,12 @@ def test_leaves_that_are_not_arrays_are_constants(device: str) -> None:
             pa.grad(loss)(wrong)
     with pytest.raises(TypeError, match="contains no arrays"):
         pa.grad(loss)({})
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0), (3, 0, 2)])
+def test_gradients_by_no_elements(shape: tuple[int, ...], device: str) -> None:
+    x = pa.zeros(shape, dtype=pa.float32, device=device)
+    for function in (pa.std, pa.var, pa.prod, pa.linalg.vector_norm, pa.linalg.matrix_norm):
+        value, gradient = pa.value_and_grad(lambda x, f=function: pa.sum(f(x)))(x)
+        assert gradient.shape == shape
+        np.testing.assert_array_equal(float(value), float(pa.sum(function(x))))

@@ -162,7 +162,7 @@ class ForwardSweep:
             out.append(f"{self.saved(x, x.name, type_)} = {x.name}")
         value = self.show(x.value)
         source = x.value.scalar
-        if source.kind == "f" and source.dtype != type_.dtype:
+        if source.kind == "f" and not types.same_dtype(source.dtype, type_.dtype):
             value = python_text.cast(value, type_)
         out.append(f"{x.name} = {value}")
         return out

@@ -84,7 +84,8 @@ def within_one(x: Any, axis: Any) -> tuple[Any, Any]:
     Squares of the results neither overflow nor underflow. Beside an infinity, others are 0.
     """
     axes = axes_of(axis, x.ndim)
-    scale = pa.stop_gradient(pa.max(pa.abs(x), axis=axes, keepdims=True))
+    largest = pa.max if x.size else pa.sum  # of no elements, 0
+    scale = pa.stop_gradient(largest(pa.abs(x), axis=axes, keepdims=True))
     is_zero, is_inf = scale == 0, pa.isinf(scale)
     if not pa.isdtype(x.dtype, "complex floating"):
         x = pa.where(is_inf, pa.where(pa.isinf(x), pa.sign(x), x * 0), x)
