@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -115,3 +119,21 @@ def test_overlapping_operands_in_place() -> None:
     x[1:] += x[:-1]
     y[1:] += y[:-1].copy()
     assert x.tolist() == y.tolist()
+
+
+def test_where_reads_each_layout() -> None:
+    """dpnp's own reads other memory if operands are broadcast and have negative strides."""
+    values = np.linspace(0.2, 1.7, 6, dtype=np.float32).reshape(3, 2)
+    x = pa.asarray(values, device="dpnp")
+    layouts: list[Callable[[Any], Any]] = [
+        lambda x: x,
+        lambda x: x[::-1, ::-1],
+        lambda x: x[:, ::-1],
+        lambda x: x[:1, ::-1],
+        lambda x: x[::-1, :1],
+        lambda x: 2.0,
+    ]
+    for first, second, third in itertools.product(layouts[:-1], layouts, layouts):
+        want = np.where(first(values) > 0.8, second(values), third(values))
+        got = pa.where(first(x) > 0.8, second(x), third(x))
+        np.testing.assert_array_equal(np.asarray(got.to_device("numpy")), want)

@@ -46,4 +46,6 @@ def searchsorted(
 
 def where(condition: ndarray, x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
     """Choose from x1 where the condition is true, else from x2."""
-    return dpnp.where(condition, *pair(x1, x2))
+    # dpnp reads other memory if one operand is broadcast and others have negative strides.
+    operands = (condition, *pair(x1, x2))
+    return dpnp.where(*[x.copy() if min(x.strides, default=0) < 0 else x for x in operands])
