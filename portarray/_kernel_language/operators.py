@@ -34,6 +34,8 @@ def operation(setting: Setting, node: ast.AST, sign: str, x: tree.Expr, y: tree.
     if sign == "/" and work.kind in "iu":
         work = types.WEAK_FLOAT if work.weak else types.strong(setting.default)
     check_literals(node, work, x, y)
+    if sign == "**" and not work.weak and work.kind in "iu" and _negative(y):
+        raise Wrong(node, "integers are not raised to negative powers; convert x with float(x)")
     result = work
     if work.weak and work.kind == "i":
         result = types.weak_int(_bits(sign, x.scalar, y.scalar, y))

@@ -58,6 +58,7 @@ EXPRESSIONS = [
     in_line("is", "v = i is n", r"\bis\b"),
     in_line("in", "v = i in (1, 2)", r"\bin\b"),
     in_line("walrus", "y[i] = (v := x[i])", ":="),
+    in_line("negative-power", "y[i] = n[i] ** -2", r"negative powers.*float"),
     in_line("large-literal", "v = 2**70", "64"),
     in_line("larger-literal", "v = 18446744073709551616", "64"),
     in_line("matmul", "v = x @ n", "@"),
