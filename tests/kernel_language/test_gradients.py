@@ -99,6 +99,31 @@ def test_a_copy_of_a_variable_keeps_its_value_when_a_loop_changes_it() -> None:
     assert simplified(["d_t = d_a", *loop[:2]], names) == [loop[0], "    d_x[k] = d_x[k] + d_a"]
 
 
+def test_a_variable_that_is_assigned_itself_keeps_its_cotangent() -> None:
+    """Adjoints assign cotangents themselves as well, and have adjoints."""
+
+    @pa.kernel
+    def chained(y: Any, x: Any) -> None:
+        i = kl.index()
+        v = x[i] * 2.0
+        v = v
+        if i > 0:
+            v = x[i] + v + x[0]
+        y[i] = v
+
+    def called(x: pa.Array) -> pa.Array:
+        y: pa.Array = chained(pa.empty_like(x), x)
+        return y
+
+    x = pa.asarray([1.0, 2.0, -3.0], device="numpy")
+    w = pa.asarray([1.0, 10.0, 100.0], device="numpy")
+    y, along = pa.jvp(called, (x,), (x,))
+    assert y.tolist() == along.tolist() == [2.0, 7.0, -8.0]
+    assert pa.vjp(called, x)[1](w)[0].tolist() == [112.0, 30.0, 300.0]
+    copied = ["d_t = d_a", "d_x[0] = d_t", "d_a = d_t"]
+    assert simplified(copied, ("d_t", "d_a")) == ["d_x[0] = d_a"]
+
+
 def test_the_jacobian_of_a_cube_is_diagonal(kernel_device: str) -> None:
     x = pa.asarray([1.0, 2.0, -3.0], dtype=pa.float32, device=kernel_device)
     jacobian = pa.jacobian(lambda x: cubed(pa.empty_like(x), x))(x)

@@ -71,7 +71,8 @@ def _leave_out_copy(lines: Lines, n: int, indent: str, copy: str, name: str) -> 
     if set(uses) <= set(following) and not any(copy in _targets(lines[m]) for m in uses):
         lines[n] = ""
         for m in uses:
-            lines[m] = re.sub(rf"\b{copy}\b", name, lines[m])
+            line = re.sub(rf"\b{copy}\b", name, lines[m])
+            lines[m] = line if line.strip() != f"{name} = {name}" else ""
 
 
 def _following(lines: Lines, n: int, indent: str) -> Iterator[int]:

@@ -166,7 +166,9 @@ class ExpressionSimplifier(ProgramBuilder, ABC):
 
     def store_variable(self, name: str, value: tree.Expr, out: list[Statement]) -> None:
         """Assign to a variable; what reads it as well goes through a temporary."""
-        if name in variables_in(value) and not isinstance(value, tree.Variable):
+        if isinstance(value, tree.Variable) and value.name == name:
+            return  # it stays the same, and so does its cotangent
+        if name in variables_in(value):
             old = value
             value = self.temporary(old.scalar)
             self.assign(value.name, old, out)
