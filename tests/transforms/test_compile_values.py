@@ -42,13 +42,17 @@ INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
     "a remainder": lambda x, y: (x % y, x % 127, x % -1),
     "overflow": lambda x, y: (x + y, x * y, x - y, pa.square(x)),
     "the sign of an overflow": lambda x, y: (pa.sign(-x), -x > 0),
+    "differences and sums that are -x": lambda x, y: (
+        *((-3 - (x - 3)) // 3, (x * 2 + x * -3) // 3, (x - (x + x)) // 3, pa.sign(3 - (x + 3))),
+        *(2 - (x + 2) < 0, pa.maximum(y - (y + x), x), pa.astype(2 - (x + 2), pa.float32)),
+    ),
     "a limited square": lambda x, y: pa.clip(pa.square(x), -1, 1),
     "inverted bits": lambda x, y: ~pa.maximum(x, y),
     "negated bits": lambda x, y: (pa.maximum(~x, ~y), (x * -1) // 127, -x // 127),
     "rounded": lambda x, y: pa.astype(pa.round(x + 1), pa.float32),
     "powers": lambda x, y: x**3,
     "shifts": lambda x, y: (x << 3, x >> 2),
-    "an absolute value": lambda x, y: (pa.sign(pa.abs(x)), abs(x) - abs(y) < 0),
+    "an absolute value": lambda x, y: (pa.sign(pa.abs(x)), abs(x) - abs(y) < 0, abs(abs(x) - x)),
     "comparisons after an overflow": lambda x, y: (
         *(x + 1 > x, x - 1 < x, x * x >= 0, x**2 >= 0, pa.square(x) >= 0, (x - y < 0) == (x < y)),
         *(x * 2 // 2, -x < 0, pa.maximum(x + 1, x), pa.sign(x * 2), pa.diff(x) > 0),
@@ -97,10 +101,8 @@ def test_integers_wrap_as_they_do_in_calls(device: str, fuses: None) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
-def test_comparisons_of_drawn_integers_that_overflow(device: str, dtype: str) -> None:
-    """Compilers of C++ assume that signed integers do not overflow."""
-    if pa.device(device).library not in ("jax", "mlx"):
-        pytest.skip("its compiler combines overflowing calls: docs/compile.md")
+def test_comparisons_of_drawn_integers_that_overflow(device: str, dtype: str, fuses: None) -> None:
+    """Compilers of C++ assume that signed integers do not overflow; Intel's, that -x does not."""
     rng = np.random.default_rng(sum(device.encode()) + len(dtype))
     limits = np.iinfo(dtype)
     near = [0, limits.min, limits.max, limits.max // 2]

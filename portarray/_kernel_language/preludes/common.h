@@ -3,18 +3,20 @@
 #ifndef PA_INVERT
 #define PA_INVERT(T, x) ((T)~(x))
 #define PA_NEGATE(T, U, x) ((T)(-(U)(x))) /* wraps around */
+#define PA_OPAQUE(T, x) (x)
 #endif
 #ifdef PA_USES_WHOLE
 #define PA_WHOLE(T, U, name, bits)                                                               \
     PA_FUNCTION T pa_floordiv_##name(T a, T b) {                                                  \
         if (b == 0) return 0;                                                                     \
         if (b == (T)-1) return PA_NEGATE(T, U, a);                                                \
+        a = PA_OPAQUE(T, a);                                                                      \
         const T q = a / b;                                                                        \
         return q - ((U)q * (U)b != (U)a && (a < 0) != (b < 0));                                   \
     }                                                                                             \
     PA_FUNCTION T pa_mod_##name(T a, T b) {                                                       \
         if (b == 0 || b == (T)-1) return 0;                                                       \
-        const T r = a % b;                                                                        \
+        const T r = PA_OPAQUE(T, a) % b;                                                          \
         return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                          \
     }
 #define PA_WHOLE_UNSIGNED(T, name)                                                               \

@@ -16,6 +16,10 @@ _OPTIONS = {
     "joint_graph_constant_folding": False,  # takes 0 * x for 0 and x + 0.0 for x: NaN, -0.0
 }
 
+_CONTRACT = "enable_floating_point_contract_flag"
+_WRAPPING = {f"cpp.{_CONTRACT}": "off -fwrapv"}
+"""Has signed integers wrap around in C++: the one text of Inductor's in its command line."""
+
 
 def _wide(x: torch.Tensor) -> torch.Tensor:
     return x.float() if x.dtype.itemsize < 4 else x
@@ -100,6 +104,7 @@ class Compiling(Backend):
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about PyTorch's own modules
             from torch import _inductor
+            from torch._inductor import config
             from torch.fx.experimental.proxy_tensor import make_fx
             from torch.fx.experimental.symbolic_shapes import is_concrete_int
 
@@ -114,10 +119,11 @@ class Compiling(Backend):
                 examples = [
                     node.meta["val"] for node in graph.graph.nodes if node.op == "placeholder"
                 ]
+            flags = _WRAPPING if getattr(config.cpp, _CONTRACT, None) == "off" else {}
             run: Callable[..., Any] = _inductor.compile(
                 graph,
                 examples,
-                options=_OPTIONS,
+                options=_OPTIONS | flags,
             )
 
         def compiled(*natives: Any) -> Any:
