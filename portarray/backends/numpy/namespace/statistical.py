@@ -48,8 +48,9 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the mean."""
     size = x.size if axis is None else count(x, axis)
-    if not size:  # NumPy warns
-        return np.full_like(_add(x, axis, None, None, keepdims), np.nan)
+    if not size:
+        with np.errstate(invalid="ignore"):
+            return _add(x, axis, None, None, keepdims) / size
     if x.dtype.kind in "biu":
         out: Array = x.mean(axis, keepdims=keepdims)
         return out
