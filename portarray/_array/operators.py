@@ -80,8 +80,8 @@ def _grows(first: Any, second: Any) -> bool:
 
 def _growth(name: str, first: Any, second: Any) -> str:
     return (
-        f"in-place {name}: an operand of shape {tuple(getattr(second, 'shape', ()))} does not "
-        f"broadcast to x's shape {tuple(first.shape)}\nHint: write x = x op y"
+        f"in-place {name}: an operand of shape {tuple(getattr(second, 'shape', ()))} cannot "
+        f"be broadcast to x's shape {tuple(first.shape)}\nHint: write x = x op y"
     )
 
 
