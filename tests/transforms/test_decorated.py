@@ -34,7 +34,7 @@ def scaled(x: Any, k: float) -> Any:
     return x * k
 
 
-under_another_name = pa.compile(scaled, optimize="aggressive", dynamic=True)
+under_another_name = pa.compile(scaled, optimize="aggressive", dynamic=True, inplace_argnums=0)
 
 COPIES: list[Callable[[Any], Any]] = [
     copy.copy,
@@ -53,7 +53,9 @@ def test_by_name(copied: Callable[[Any], Any], device: str) -> None:
     assert host(under_another_name(x, 3.0)).tolist() == [3.0, 6.0]
     again = copied(under_another_name)
     assert again is not under_another_name
-    assert again.__reduce__()[0].keywords == under_another_name.__reduce__()[0].keywords
+    options = again.__reduce__()[0].keywords
+    assert options == under_another_name.__reduce__()[0].keywords
+    assert (options["optimize"], options["inplace_argnums"]) == ("aggressive", (0,))
     assert host(again(x, 2.0)).tolist() == [2.0, 4.0]
 
 

@@ -83,6 +83,7 @@ class Compiled(Decorated):
         options = {
             "device": self._device, "precision": self._precision, "optimize": self._optimize,
             "verify": self._verify, "dynamic": self._sized is not None,
+            "inplace_argnums": self._inplace,
         }  # fmt: skip
         return functools.partial(compile, **options), (self._function,)
 
